@@ -1,0 +1,62 @@
+// Histogram of non-negative integers (nanoseconds) with log-linear buckets: values below 2^kBits
+// are exact, larger ones fall into buckets 1/2^kBits of their power of two wide. Integer counts:
+// merging is exact, associative and order-independent.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim {
+
+template <int kBits>
+class LogLinearHistogram {
+ public:
+  static constexpr std::uint64_t kSubBuckets = std::uint64_t{1} << kBits;
+  /// Largest distance of a quantile from the exact one, relative to it.
+  static constexpr double kRelativeError = 1.0 / static_cast<double>(kSubBuckets);
+
+  void add(std::uint64_t value) {
+    const std::size_t i = index(value);
+    if (i >= counts_.size()) [[unlikely]] grow(i);
+    ++counts_[i];
+    ++total_;
+  }
+
+  std::uint64_t count() const { return total_; }
+  void merge(const LogLinearHistogram& other);
+  void clear();
+
+  /// The value below or at which a share `p` in (0, 1] of the values lies, interpolated within its
+  /// bucket. Zero if empty.
+  double quantile(double p) const;
+
+  /// Share of values <= `value`, interpolated within a bucket. Zero if empty.
+  double share_at_or_below(double value) const;
+
+  bool operator==(const LogLinearHistogram&) const;  ///< same counts
+
+  static std::size_t index(std::uint64_t v) {
+    if (v < kSubBuckets) return v;
+    const int shift = 63 - std::countl_zero(v) - kBits;
+    return (static_cast<std::size_t>(shift + 1) << kBits) + ((v >> shift) - kSubBuckets);
+  }
+  static std::uint64_t lower_bound(std::size_t index);  ///< smallest value of a bucket
+  static std::uint64_t width(std::size_t index);        ///< number of integers in a bucket
+
+ private:
+  void grow(std::size_t index);
+  std::vector<std::uint64_t> counts_;  // up to the largest bucket used, in whole powers of two
+  std::uint64_t total_ = 0;
+};
+
+using Histogram = LogLinearHistogram<8>;     ///< whole-run latencies: 0.4 % buckets
+using BinHistogram = LogLinearHistogram<6>;  ///< one time-series bin: 1.6 % buckets
+
+extern template class LogLinearHistogram<8>;
+extern template class LogLinearHistogram<6>;
+
+}  // namespace retrysim

@@ -1,0 +1,94 @@
+// Keyed random draws. A draw is a pure function of what it is for: seed, replication, entity,
+// attempt, purpose and position. Nothing depends on the order in which draws are made, so the same
+// request meets the same arrival time, service demand and network delay whatever the retry policy
+// does (common random numbers), and results do not depend on threads.
+//
+// Generator: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
+// from the Random123 library.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <Random123/philox.h>
+
+#include <cstdint>
+
+namespace retrysim {
+
+/// What a draw decides. Part of the generator's counter: never renumber, only append.
+enum class Purpose : std::uint8_t {
+  kArrival = 0,      ///< gap before a request, and which client submits it
+  kServiceTime = 1,  ///< service demand of an attempt
+  kNetwork = 2,      ///< delay to the service
+  kResponse = 3,     ///< delay back to the client
+  kLoss = 4,         ///< is the message lost
+  kServiceError = 5, ///< random error answers
+  kBackoff = 6,      ///< jitter of the delay before the next attempt
+  kTimeout = 7,      ///< attempt timeout, where it is a distribution
+  kThinkTime = 8,    ///< closed-loop think time
+};
+
+/// The random numbers of one replication: key = (seed, replication).
+class RandomKey {
+ public:
+  RandomKey(std::uint64_t seed, std::uint64_t replication);
+  r123::Philox4x32::key_type philox_key() const { return key_; }
+
+ private:
+  r123::Philox4x32::key_type key_;
+};
+
+/// Who draws: `entity` identifies a request (or a client) inside client group `group`; `attempt`
+/// counts from 1 (0 where no attempt is involved). `group` < 65536.
+struct DrawId {
+  std::uint64_t entity = 0;
+  std::uint32_t attempt = 0;
+  std::uint16_t group = 0;
+  Purpose purpose = Purpose::kArrival;
+};
+
+/// The sequence of random words that belongs to one (key, id). Cheap to make: one Philox block
+/// (two words) is computed at construction, further ones when they are needed.
+class Draws {
+ public:
+  Draws(const RandomKey& key, DrawId id)
+      : key_(key.philox_key()),
+        counter_{{static_cast<std::uint32_t>(id.entity), static_cast<std::uint32_t>(id.entity >> 32),
+                  id.attempt,
+                  static_cast<std::uint32_t>(id.group) << 16 |
+                      static_cast<std::uint32_t>(id.purpose) << 10}} {
+    refill();
+  }
+
+  /// The next 64 random bits.
+  std::uint64_t next() {
+    if (used_ == 2) {
+      ++counter_[3];  // the low 10 bits count blocks; 2048 words are more than any draw needs
+      refill();
+    }
+    return word_[used_++];
+  }
+
+  /// Uniform on [0, 1), a multiple of 2^-53.
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+  /// Uniform on {0, ..., n - 1}; 0 < n < 2^32 (bias below n / 2^64).
+  std::uint32_t below(std::uint32_t n) {
+    return static_cast<std::uint32_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
+  }
+
+ private:
+  void refill() {
+    const auto block = r123::Philox4x32{}(counter_, key_);
+    word_[0] = static_cast<std::uint64_t>(block[1]) << 32 | block[0];
+    word_[1] = static_cast<std::uint64_t>(block[3]) << 32 | block[2];
+    used_ = 0;
+  }
+
+  r123::Philox4x32::key_type key_;
+  r123::Philox4x32::ctr_type counter_;
+  std::uint64_t word_[2];
+  int used_;
+};
+
+}  // namespace retrysim

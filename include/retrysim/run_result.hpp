@@ -1,0 +1,148 @@
+// Everything one replication measured: counts, sums, histograms and time series, before any
+// statistics. Two counting rules are kept apart: "cohort" follows the requests submitted in the
+// window [warmup, duration) to their end; "flow" counts what happens inside the window.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/histogram.hpp>
+#include <retrysim/retry_strategy.hpp>
+#include <retrysim/time.hpp>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim {
+
+/// Count, sum and sum of squares of durations; sums in nanoseconds, exact for the first moment.
+struct DurationMoments {
+  std::uint64_t count = 0;
+  std::int64_t sum_ns = 0;
+  double sum_squares_ns2 = 0;
+
+  void add(Duration d) {
+    ++count;
+    sum_ns += d.count();
+    sum_squares_ns2 += static_cast<double>(d.count()) * static_cast<double>(d.count());
+  }
+  void merge(const DurationMoments& o) {
+    count += o.count;
+    sum_ns += o.sum_ns;
+    sum_squares_ns2 += o.sum_squares_ns2;
+  }
+};
+
+/// How one attempt ended for the client that sent it.
+enum class AttemptResult : std::uint8_t {
+  kSuccess,
+  kThrottled,  ///< a throttling error
+  kError,      ///< any other error answer, or a refused connection
+  kTimeout,    ///< no answer in time
+  kAbandoned,  ///< the request's deadline passed while the attempt was under way
+};
+inline constexpr int kAttemptResultCount = 5;
+
+/// Cohort counts by attempt number, for attempts.csv.
+struct AttemptNumberCounts {
+  std::uint64_t sent = 0;
+  std::array<std::uint64_t, kAttemptResultCount> results{};
+  std::uint64_t peak_sends_100ms = 0;  ///< flow: largest number sent in an aligned 100 ms bin
+  double in_backoff_ns = 0;            ///< flow: time integral over the window of requests waiting
+                                       ///< to send this attempt
+};
+
+/// What happened in one stretch of time to one client group (flow rule). Levels are time integrals.
+struct ClientFlow {
+  std::uint64_t requests = 0, attempts = 0, retries = 0, successes = 0, failures = 0;
+  std::uint64_t throttled = 0, errors = 0, timeouts = 0, quota_denied = 0;
+  std::uint64_t arrivals = 0;  ///< attempts that reached the service
+  double limiter_waiting_ns = 0, in_backoff_ns = 0, in_flight_ns = 0;
+
+  void merge(const ClientFlow& o);
+};
+
+/// One row of timeseries.csv.
+struct ClientBin {
+  ClientFlow flow;
+  std::uint64_t latency_count = 0;  ///< requests that ended in the bin; quantiles exist if > 0
+  double latency_p50_s = 0, latency_p99_s = 0;
+};
+
+/// One client group over the whole replication.
+struct ClientResult {
+  // Cohort: requests submitted in the window.
+  std::uint64_t requests = 0;
+  std::array<std::uint64_t, kOutcomeCount> outcomes{};  ///< by Outcome; kRetry stays zero
+  std::uint64_t attempts = 0;                           ///< sends
+  std::uint64_t attempts_squared = 0;                   ///< sum over requests of attempts^2
+  std::array<std::uint64_t, kAttemptResultCount> results{};
+  std::uint64_t rejected = 0;   ///< attempts answered by a full queue (not `throttled`, not drop)
+  std::uint64_t dropped = 0;    ///< attempts discarded without service or answer
+  std::uint64_t lost = 0;       ///< attempts whose request or response message was lost
+  std::uint64_t gave_up = 0;    ///< attempts whose client gave up before it had an answer
+  std::uint64_t late = 0;       ///< attempts served to the end after their client had given up
+  std::uint64_t arrivals = 0;   ///< attempts that reached the service
+  std::uint64_t executed = 0;   ///< attempts served to the end
+  std::uint64_t waited = 0;     ///< admitted attempts that found no free server
+  std::uint64_t admitted = 0;   ///< attempts that got a server or a place in the queue
+  Histogram latency, latency_ok, attempt_latency, service_latency, queueing_time;
+  DurationMoments latency_m, latency_ok_m, attempt_latency_m, service_latency_m, queueing_time_m;
+  DurationMoments backoff_time_m;         ///< each backoff that was waited for
+  std::int64_t send_wait_ns = 0;          ///< total waiting for send tokens
+  std::int64_t backoff_total_ns = 0;      ///< parts of the latencies: backoff,
+  std::int64_t attempt_total_ns = 0;      ///< attempts under way,
+  // latency_m.sum_ns == send_wait_ns + backoff_total_ns + attempt_total_ns for ended requests
+  std::vector<AttemptNumberCounts> by_attempt;  ///< [0] is attempt 1
+  double quota_mean = 0;                  ///< time average over the window, mean over the buckets
+  bool has_quota = false;
+
+  // Flow: the window.
+  ClientFlow window;
+
+  std::vector<ClientBin> bins;
+  std::vector<double> successes_per_client;  ///< flow: goodput of each client, if count <= 10^6
+};
+
+/// What happened in one stretch of time at one service (flow rule).
+struct ServiceFlow {
+  std::uint64_t arrivals = 0, admitted = 0, rejected = 0, throttled = 0, errors = 0;
+  std::uint64_t completions = 0;  ///< executions finished, useful or not
+  std::uint64_t wasted = 0;       ///< of those, whose client had given up
+  double queue_ns = 0;            ///< time integrals: waiting attempts,
+  double busy_ns = 0;             ///< busy servers,
+  double servers_ns = 0;          ///< working servers,
+  double in_system_ns = 0;        ///< waiting and in service,
+  double in_system_squared_ns = 0;
+  double all_busy_ns = 0;         ///< time in which no working server was free
+  std::uint64_t queue_max = 0;
+
+  void merge(const ServiceFlow& o);  ///< sums; queue_max: maximum
+};
+
+struct ServiceResult {
+  ServiceFlow window;
+  double wasted_after_give_up_ns = 0;  ///< window: server time on attempts already given up
+  double wasted_full_ns = 0;           ///< whole service times of executions nobody used, ended in
+                                       ///< the window
+  bool unlimited = false;
+  std::int64_t nominal_servers = 0;
+  std::vector<ServiceFlow> bins;
+};
+
+/// The measurements of one replication.
+struct RunResult {
+  std::uint64_t seed = 0;
+  std::uint32_t replication = 0;
+  Time window_start, window_end;  ///< [warmup, duration)
+  Duration interval;
+  Time ended;                     ///< time of the last event
+  Time last_request_end;          ///< when the last request ended; zero if none did
+  std::uint64_t events = 0;       ///< events executed
+  std::uint64_t fingerprint = 0;  ///< hash of the event sequence, if asked for
+  std::vector<ClientResult> clients;    ///< in the order of Scenario::clients
+  std::vector<ServiceResult> services;  ///< in the order of Scenario::services
+  std::vector<ClientBin> all_bins;      ///< the client groups together
+};
+
+}  // namespace retrysim

@@ -1,0 +1,161 @@
+// A scenario: plain values that say what to simulate. A world is built from a `Scenario` and
+// nothing else. The loader (scenario_file.hpp) makes one from a TOML file; C++ users may fill one
+// in by hand. Times are nanoseconds in strong types, rates are per second.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/distribution.hpp>
+#include <retrysim/response.hpp>
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/time.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retrysim {
+
+struct NetworkSpec {
+  Distribution latency;      ///< one way
+  double request_loss = 0;   ///< probability that an attempt never reaches the service
+  double response_loss = 0;  ///< probability that the work is done but the answer is lost
+};
+
+/// What a service answers instead of serving an attempt.
+struct ErrorAnswer {
+  int status = 500;
+  std::string code;
+};
+
+/// An answer with the probability that an attempt gets it.
+struct RandomError {
+  ErrorAnswer answer;
+  double probability = 0;
+};
+
+/// What a full queue answers.
+enum class Overflow : std::uint8_t { kUnavailable, kThrottled, kInvalid, kDrop };
+
+/// What happens to work whose client gave up.
+enum class Abandoned : std::uint8_t {
+  kServe,          ///< it is served all the same
+  kDropAtDequeue,  ///< it is discarded when its turn comes
+  kRemove,         ///< it leaves the queue at once
+  kAbort,          ///< it leaves the queue, or its server, at once
+};
+
+enum class ThrottleScope : std::uint8_t { kService, kClient };
+
+/// Token bucket in front of a service: continuous refill, starts full, one token an attempt.
+struct ThrottleSpec {
+  double rate = 0;       ///< tokens per second; 0: no throttle
+  double burst = 1;      ///< capacity in tokens, >= 1
+  ThrottleScope scope = ThrottleScope::kService;
+  Duration retry_after;  ///< suggested to throttled clients; zero: no suggestion
+};
+
+struct ServiceSpec {
+  static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+  std::string name;
+  std::int64_t servers = 1;                  ///< `kUnlimited` allowed
+  Distribution service_time;
+  std::int64_t queue_capacity = kUnlimited;  ///< waiting attempts, those in service not counted
+  Overflow overflow = Overflow::kUnavailable;
+  Abandoned abandoned = Abandoned::kServe;
+  ThrottleSpec throttle;
+  std::vector<RandomError> errors;           ///< probabilities add up to at most 1
+};
+
+/// A window in which a service, or the way to it, is impaired: [start, start + duration).
+/// Overlapping windows: factors multiply, probabilities combine as independent, latencies add.
+struct FaultSpec {
+  std::string name;
+  std::size_t service = 0;         ///< index into Scenario::services
+  Time start;
+  Duration duration;
+  double capacity = 1;             ///< factor on the number of working servers
+  double speed = 1;                ///< factor on the speed of each server
+  std::vector<RandomError> errors;
+  Duration latency;                ///< added to the network, each way
+  bool unreachable = false;        ///< connections refused after one round trip
+};
+
+enum class ArrivalProcess : std::uint8_t { kPoisson, kConstant, kOnce, kClosed, kTrace };
+
+/// A rate over time: piecewise constant or linear. `rates[i]` holds from `times[i]` on (constant),
+/// or is reached at `times[i]` (linear); after the last time the last rate holds.
+struct RateProfile {
+  std::vector<Time> times;    ///< strictly increasing, first at zero
+  std::vector<double> rates;  ///< per second or a factor, >= 0
+  bool linear = false;
+};
+
+/// A named step on top of an open arrival process: the rate is multiplied by `factor` during
+/// [start, start + duration). Overlapping surges multiply.
+struct SurgeSpec {
+  std::string name;
+  Time start;
+  Duration duration;
+  double factor = 1;
+};
+
+struct ArrivalSpec {
+  ArrivalProcess process = ArrivalProcess::kPoisson;
+  double rate = 0;             ///< poisson, constant: requests per second and client
+  bool aligned = false;        ///< constant: all clients act together (else: random phase)
+  Time start;                  ///< once: time of the requests
+  Duration spread;             ///< once: uniformly spread over this
+  std::uint32_t concurrency = 1;  ///< closed: requests in flight per client
+  Distribution think_time;     ///< closed
+  /// poisson, constant: factor on the rate. trace: total rate of the group, per second.
+  std::optional<RateProfile> profile;
+  std::vector<Time> rows;      ///< trace with one row per request: their times, not decreasing
+  bool even_spacing = false;   ///< trace with rates: evenly spaced instead of Poisson
+  std::vector<SurgeSpec> surges;
+};
+
+struct ClientSpec {
+  std::string name;
+  std::size_t service = 0;     ///< index into Scenario::services
+  std::uint32_t count = 1;     ///< virtual clients, each with its own retry state
+  ArrivalSpec arrivals;
+  Distribution attempt_timeout;
+  bool has_attempt_timeout = false;
+  Duration deadline = Duration::max();  ///< of the whole request; `max()`: none
+  RetryRules retry;
+};
+
+/// Bound on a metric of summary.csv that makes a scenario a test.
+struct Expectation {
+  std::string name;
+  std::string metric;
+  std::string client = "all";
+  std::optional<double> at_most;   ///< must hold for the upper end of the 95 % interval
+  std::optional<double> at_least;  ///< must hold for the lower end
+};
+
+struct Scenario {
+  std::string name;
+  std::string description;
+  Duration duration;
+  Duration warmup;             ///< left out of the summary, kept in the time series
+  bool drain = true;           ///< after `duration`: no new requests, those in flight may finish
+  Duration drain_limit = Duration::seconds(300);
+  std::uint64_t seed = 1;
+  int replications = 20;
+  Duration interval = Duration::seconds(1);  ///< width of a time-series bin
+  double recovery_share = 0.95;              ///< goodput / offered load that counts as recovered
+  Duration recovery_hold = Duration::seconds(30);
+  Duration recovery_window = Duration::seconds(1);
+  NetworkSpec network;
+  std::vector<ServiceSpec> services;
+  std::vector<FaultSpec> faults;
+  std::vector<ClientSpec> clients;
+  std::vector<Expectation> expectations;
+};
+
+}  // namespace retrysim

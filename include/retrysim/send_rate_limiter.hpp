@@ -1,0 +1,56 @@
+// The client-side send-rate limiter of adaptive mode: a token bucket whose fill rate follows a
+// CUBIC curve after each throttling error. Sources: botocore/retries/adaptive.py, bucket.py,
+// throttling.py; the AWS SDK reference's pseudo-code. Inactive until the first throttling error.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/time.hpp>
+
+#include <cstdint>
+
+namespace retrysim {
+
+class SendRateLimiter {
+ public:
+  /// A limiter as a client has it that was made at `start`.
+  explicit SendRateLimiter(Time start = Time::zero());
+
+  /// Takes one send token if there is one now, or if the limiter is not active.
+  bool try_acquire(Time now);
+
+  /// How long until `try_acquire` can succeed at the present fill rate: zero or, rounded up, whole
+  /// nanoseconds. Exact as long as no response arrives and nobody else acquires.
+  Duration wait(Time now) const;
+
+  /// Takes note of a response: measures the send rate and sets the new fill rate.
+  void on_response(Time now, bool throttling);
+
+  bool enabled() const { return enabled_; }
+  double measured_rate() const { return measured_rate_; }  ///< smoothed sends per second
+  double fill_rate() const { return fill_rate_; }          ///< tokens per second
+  double max_capacity() const { return max_capacity_; }
+  double last_max_rate() const { return last_max_rate_; }  ///< rate at the last throttling error
+  /// Tokens in the bucket at `now` (>= the last time passed in).
+  double capacity(Time now) const;
+
+ private:
+  friend struct SendRateLimiterTestAccess;
+  void refill(Time now);
+  void measure(Time now);
+  void set_rate(Time now, double rate);
+
+  Time last_refill_ = Time::max();  // max(): never refilled
+  Time last_throttle_;
+  std::int64_t last_bucket_ = 0;    // in half seconds
+  double fill_rate_ = 0;
+  double max_capacity_ = 0;
+  double current_capacity_ = 0;
+  double measured_rate_ = 0;
+  double last_max_rate_ = 0;
+  double time_window_ = 0;          // K: seconds until the curve is back at last_max_rate_
+  std::uint32_t request_count_ = 0;
+  bool enabled_ = false;
+};
+
+}  // namespace retrysim
