@@ -74,7 +74,8 @@ class Draws {
 
   /// Uniform on {0, ..., n - 1}; 0 < n < 2^32 (bias below n / 2^64).
   std::uint32_t below(std::uint32_t n) {
-    return static_cast<std::uint32_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint32_t>((static_cast<Wide>(next()) * n) >> 64);
   }
 
  private:

@@ -1,0 +1,69 @@
+// Reading scenario files: TOML text, edits from the command line, defaults, presets and CSV inputs
+// in; a complete, validated `Scenario` out, or every mistake with its place.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim {
+
+/// One mistake in an input: what is wrong, where, and what would be right.
+struct Diagnostic {
+  std::string file;         ///< path as given by the user, or "--set"
+  int line = 0;             ///< from 1; 0: no line
+  int column = 0;           ///< from 1; 0: no column
+  std::string message;      ///< "what is wrong; what would be right"
+  std::string source_line;  ///< the text of the line, if there is one
+};
+
+/// `file:line:column: error: message`, then the source line and a caret below the column.
+std::string to_string(const Diagnostic& diagnostic);
+
+/// Where the value of a key comes from.
+enum class Origin : std::uint8_t { kDefault, kPreset, kScenario, kSet };
+
+/// One key of a resolved scenario.
+struct ResolvedKey {
+  std::string path;       ///< "client.web.retry.max_attempts"
+  std::string toml;       ///< its value as TOML
+  Origin origin = Origin::kDefault;
+  std::string origin_detail;  ///< "capacity-dip.toml:12", "standard 2.0 botocore", "--set", ""
+};
+
+struct LoadedScenario {
+  Scenario scenario;
+  std::vector<ResolvedKey> keys;                    ///< every key that applies, in table order
+  std::vector<std::filesystem::path> input_files;   ///< CSV files read, as resolved
+  std::vector<std::string> notes;                   ///< for the user: gaps filled in a trace, ...
+};
+
+/// Either a scenario, or at least one error (all mistakes of meaning at once, at most 20, by
+/// place; a syntax error stops at the first).
+struct LoadResult {
+  std::optional<LoadedScenario> loaded;
+  std::vector<Diagnostic> errors;
+};
+
+/// Reads the file `path`. `edits` are `PATH=VALUE` texts as given to --set, applied in order before
+/// validation.
+LoadResult load_scenario_file(const std::filesystem::path& path,
+                              const std::vector<std::string>& edits = {});
+
+/// The same from text. `file` names it in messages; CSV inputs are relative to `directory`.
+LoadResult load_scenario_text(std::string_view text, const std::string& file,
+                              const std::filesystem::path& directory,
+                              const std::vector<std::string>& edits = {});
+
+/// The resolved scenario as a TOML file that reproduces the run exactly. CSV inputs are named by
+/// their file name only, as they lie beside it in a result folder. `with_origins` adds a comment
+/// with the origin to each line.
+std::string to_toml(const LoadedScenario& loaded, bool with_origins);
+
+}  // namespace retrysim

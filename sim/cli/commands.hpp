@@ -1,0 +1,36 @@
+// The subcommands of the program and what they have in common.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace retrysim::cli {
+
+enum ExitStatus : int {
+  kDone = 0,               ///< done, all expectations hold
+  kExpectationFailed = 1,
+  kBadCommandLine = 2,
+  kBadInput = 3,           ///< a scenario or input file is missing, unreadable or wrong
+  kOutputFailed = 4,
+  kLimitHit = 5,
+  kInternalError = 70,
+  kInterrupted = 130,
+};
+
+/// A mistake on the command line; main prints it with a hint at --help and exits 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Arguments after the name of the subcommand. Each returns an ExitStatus.
+using Arguments = std::vector<std::string>;
+int run(const Arguments& arguments);
+int check(const Arguments& arguments);
+int list(const Arguments& arguments);
+int strategy(const Arguments& arguments);
+
+}  // namespace retrysim::cli
