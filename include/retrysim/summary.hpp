@@ -1,0 +1,91 @@
+// Statistics across replications: mean, 95 % Student-t interval, spread; and the verdict on the
+// expectations of a scenario. Replications are combined in their order, so the result does not
+// depend on which thread finished first.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/metrics.hpp>
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace retrysim {
+
+/// Mean and spread of one number over independent replications.
+struct Estimate {
+  std::size_t count = 0;  ///< replications that have the value
+  double mean = 0;
+  double min = 0, max = 0;
+  /// Sample standard deviation and 95 % interval of the mean; exist from two values on.
+  std::optional<double> stddev, ci_low, ci_high;
+
+  /// Half the width of the interval.
+  std::optional<double> half_width() const {
+    if (!ci_low) return std::nullopt;
+    return (*ci_high - *ci_low) / 2;
+  }
+};
+
+/// Two-sided 95 % quantile of Student's t, rounded to 10 decimals so that files do not depend on
+/// the last bits of the machine's mathematical library. `degrees_of_freedom` >= 1.
+double student_t_95(std::size_t degrees_of_freedom);
+
+/// Mean, spread and interval of `values`; empty if there are none.
+std::optional<Estimate> estimate(std::span<const double> values);
+
+/// Every metric of every replication, for each client group and for all together.
+class MetricValues {
+ public:
+  MetricValues(const Scenario& scenario, std::span<const RunResult> runs);
+
+  std::size_t runs() const { return runs_; }
+  /// Client groups and, last, all together.
+  std::size_t clients() const { return clients_; }
+  /// `metric` is an index into `metric_table()`; `client` == number of groups means all together.
+  std::optional<double> at(std::size_t run, std::size_t client, std::size_t metric) const {
+    return values_[(run * clients_ + client) * metrics_ + metric];
+  }
+
+ private:
+  std::size_t runs_, clients_, metrics_;
+  std::vector<std::optional<double>> values_;
+};
+
+/// One row of summary.csv.
+struct SummaryRow {
+  std::string client;          ///< name of the group, or "all"
+  const MetricInfo* metric;    ///< never null
+  Estimate estimate;
+};
+
+/// Rows by client (in scenario order, then "all") and metric (in table order). A metric without a
+/// value in any replication has no row.
+std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& values);
+
+/// The row of `client` and `metric`; null if there is none.
+const SummaryRow* find_row(std::span<const SummaryRow> rows, std::string_view client,
+                           std::string_view metric);
+
+/// What became of one expectation.
+struct ExpectationResult {
+  Expectation expectation;
+  std::optional<Estimate> estimate;  ///< empty: the metric does not exist in any replication
+  bool passed = false;
+  std::string reason;                ///< one line: what was compared with what
+};
+
+/// Judges the expectations of the scenario: `at_most` against the upper end of the interval,
+/// `at_least` against the lower end; with one replication against the value. A metric that is
+/// absent in any of the `replications` fails: leaving out the runs that never recovered, say,
+/// would turn the worst runs into a pass.
+std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
+                                                  std::span<const SummaryRow> rows,
+                                                  std::size_t replications);
+
+}  // namespace retrysim

@@ -1,0 +1,91 @@
+// The client groups of one replication as if they were one group.
+//
+// SPDX-License-Identifier: MIT
+#include "stats/metrics_merge.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace retrysim::stats {
+namespace {
+
+template <typename Array>
+void add_each(Array& into, const Array& from) {
+  for (std::size_t i = 0; i < into.size(); ++i) into[i] += from[i];
+}
+
+void merge_counts(ClientResult& into, const ClientResult& from) {
+  into.requests += from.requests;
+  add_each(into.outcomes, from.outcomes);
+  into.attempts += from.attempts;
+  into.attempts_squared += from.attempts_squared;
+  add_each(into.results, from.results);
+  into.rejected += from.rejected;
+  into.dropped += from.dropped;
+  into.lost += from.lost;
+  into.gave_up += from.gave_up;
+  into.late += from.late;
+  into.arrivals += from.arrivals;
+  into.executed += from.executed;
+  into.waited += from.waited;
+  into.admitted += from.admitted;
+  into.send_wait_ns += from.send_wait_ns;
+  into.backoff_total_ns += from.backoff_total_ns;
+  into.attempt_total_ns += from.attempt_total_ns;
+  into.window.merge(from.window);
+}
+
+void merge_latencies(ClientResult& into, const ClientResult& from) {
+  into.latency.merge(from.latency);
+  into.latency_ok.merge(from.latency_ok);
+  into.attempt_latency.merge(from.attempt_latency);
+  into.service_latency.merge(from.service_latency);
+  into.queueing_time.merge(from.queueing_time);
+  into.latency_m.merge(from.latency_m);
+  into.latency_ok_m.merge(from.latency_ok_m);
+  into.attempt_latency_m.merge(from.attempt_latency_m);
+  into.service_latency_m.merge(from.service_latency_m);
+  into.queueing_time_m.merge(from.queueing_time_m);
+  into.backoff_time_m.merge(from.backoff_time_m);
+}
+
+void merge_by_attempt(ClientResult& into, const ClientResult& from, bool only_group) {
+  if (into.by_attempt.size() < from.by_attempt.size()) {
+    into.by_attempt.resize(from.by_attempt.size());
+  }
+  for (std::size_t i = 0; i < from.by_attempt.size(); ++i) {
+    into.by_attempt[i].sent += from.by_attempt[i].sent;
+    add_each(into.by_attempt[i].results, from.by_attempt[i].results);
+    into.by_attempt[i].in_backoff_ns += from.by_attempt[i].in_backoff_ns;
+    if (only_group) into.by_attempt[i].peak_sends_100ms = from.by_attempt[i].peak_sends_100ms;
+  }
+}
+
+/// A quota of the scope "client" is one bucket per client, else one for the group.
+double buckets(const ClientSpec& client) {
+  return client.retry.quota.scope == QuotaScope::kGroup ? 1 : client.count;
+}
+
+}  // namespace
+
+ClientResult merge_groups(const Scenario& scenario, const RunResult& run) {
+  ClientResult all;
+  double quota_sum = 0;
+  double bucket_count = 0;
+  for (std::size_t g = 0; g < run.clients.size(); ++g) {
+    const ClientResult& group = run.clients[g];
+    merge_counts(all, group);
+    merge_latencies(all, group);
+    merge_by_attempt(all, group, run.clients.size() == 1);
+    if (group.has_quota) {
+      const double n = buckets(scenario.clients[g]);
+      quota_sum += n * group.quota_mean;
+      bucket_count += n;
+    }
+  }
+  all.has_quota = bucket_count > 0;
+  if (all.has_quota) all.quota_mean = quota_sum / bucket_count;
+  return all;
+}
+
+}  // namespace retrysim::stats

@@ -1,0 +1,16 @@
+// The client groups of one replication as if they were one group.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+
+namespace retrysim::stats {
+
+/// Cohort and window measurements of all groups together. Bins and goodput per client are left
+/// empty: RunResult::all_bins has the bins. The largest number of sends in 100 ms is not known for
+/// several groups together; `peak_sends_100ms` is then zero.
+ClientResult merge_groups(const Scenario& scenario, const RunResult& run);
+
+}  // namespace retrysim::stats
