@@ -8,65 +8,117 @@
 #include <retrysim/random.hpp>
 #include <retrysim/time.hpp>
 
+#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace retrysim {
 
-/// One exponential variate with mean 1 (256-layer ziggurat, Marsaglia and Tsang 2000).
-double unit_exponential(Draws& draws);
+namespace kernel {
 
-/// One standard normal variate (Box-Muller, one of the pair).
+/// One layer of the exponential ziggurat, for a position of 53 random bits. Internal: declared here
+/// only so that the fast path of `unit_exponential` can be inlined.
+struct ZigguratLayer {
+  std::uint64_t inside;  ///< positions below this are under the density for sure
+  double width;          ///< right edge of the layer times 2^-53
+};
+extern const ZigguratLayer kExponentialLayers[256];
+
+/// What `unit_exponential` does with a first word that is not inside its layer (1.1 % of them).
+double unit_exponential_outside(Draws& draws, std::uint64_t word);
+
+}  // namespace kernel
+
+/// One exponential variate with mean 1 (256-layer ziggurat, Marsaglia and Tsang 2000). Takes one
+/// word, or in 1.1 % of the cases more.
+inline double unit_exponential(Draws& draws) {
+  const std::uint64_t word = draws.next();
+  const kernel::ZigguratLayer& layer = kernel::kExponentialLayers[word & 255];
+  const std::uint64_t position = word >> 11;
+  if (position < layer.inside) [[likely]] {
+    return static_cast<double>(static_cast<std::int64_t>(position)) * layer.width;
+  }
+  return kernel::unit_exponential_outside(draws, word);
+}
+
+/// One standard normal variate (Box-Muller, one of the pair). Takes two words; at most 8.6 from 0.
 double unit_normal(Draws& draws);
 
-/// A distribution of non-negative durations: an immutable value, cheap to copy.
+/// A distribution of non-negative durations: an immutable value, cheap to copy, safe to share
+/// between threads. A sample that does not fit in a Duration is `Duration::max()`, "never".
 class Distribution {
  public:
   enum class Kind : std::uint8_t {
-    kConstant, kExponential, kUniform, kErlang, kHyperexponential,
-    kLognormal, kNormal, kPareto, kWeibull, kEmpirical,
+    kConstant,
+    kExponential,
+    kUniform,
+    kErlang,
+    kHyperexponential,
+    kLognormal,
+    kNormal,
+    kPareto,
+    kWeibull,
+    kEmpirical,
   };
+
+  static constexpr double kMaxSeconds = 9.2e9;      ///< longest mean, phase or value: 292 years
+  static constexpr double kMaxCv = 1e6;             ///< largest coefficient of variation
+  static constexpr int kMaxErlangShape = 1000;      ///< one identity has 2048 words (random.hpp)
+  static constexpr double kMinWeibullShape = 0.01;  ///< below, Gamma(1 + 1 / shape) overflows soon
 
   Distribution() = default;  ///< constant zero
 
   /// Each maker checks its arguments and throws std::invalid_argument with a sentence that says
-  /// what is wrong ("mean must be positive"); all arguments are finite.
-  static Distribution constant(Duration value);
+  /// what is wrong ("mean must be positive"); all arguments are finite, means and values at most
+  /// `kMaxSeconds`. A mean of 0 is a constant and nothing else.
+  static Distribution constant(Duration value);  ///< `value` >= 0; `Duration::max()` allowed
   static Distribution exponential(double mean_s);
-  static Distribution uniform(double min_s, double max_s);            ///< on [min, max)
-  static Distribution erlang(double mean_s, int shape);               ///< sum of `shape` >= 1 phases
+  static Distribution uniform(double min_s, double max_s);  ///< on [min, max), 0 <= min < max
+  static Distribution erlang(double mean_s, int shape);     ///< sum of `shape` phases
+  /// With probability `p` exponential with mean `mean1_s`, otherwise with mean `mean2_s`.
   static Distribution hyperexponential(double p, double mean1_s, double mean2_s);
-  /// Balanced means (p m1 = (1-p) m2) with coefficient of variation `cv` >= 1.
+  /// Balanced means (p m1 = (1-p) m2) with coefficient of variation `cv` in [1, kMaxCv].
   static Distribution hyperexponential_cv(double mean_s, double cv);
-  static Distribution lognormal(double mean_s, double cv);            ///< cv = sd / mean >= 0
-  static Distribution normal(double mean_s, double sd_s);             ///< |N(mean, sd)|: folded at 0
-  static Distribution pareto(double mean_s, double shape);            ///< shape > 1 so a mean exists
-  static Distribution weibull(double mean_s, double shape);           ///< shape > 0
+  static Distribution lognormal(double mean_s, double cv);   ///< cv = sd / mean in [0, kMaxCv]
+  static Distribution normal(double mean_s, double sd_s);    ///< |N(mean, sd)|: folded at 0
+  static Distribution pareto(double mean_s, double shape);   ///< shape > 1 so that a mean exists
+  static Distribution weibull(double mean_s, double shape);  ///< shape >= kMinWeibullShape
   /// Draws one of `values_s` with probability proportional to its weight. Same length, at least
   /// one; values >= 0; weights >= 0 and not all 0.
   static Distribution empirical(std::vector<double> values_s, std::vector<double> weights);
 
   Kind kind() const { return kind_; }
   bool is_constant() const { return kind_ == Kind::kConstant; }
-  /// The value of a constant distribution.
+  /// The value of a constant distribution; zero for the others.
   Duration constant_value() const { return constant_; }
-  /// Exact mean in seconds (normal: of the folded variable). Pareto, Weibull: as given.
-  double mean_seconds() const;
+  /// Exact mean in seconds, before rounding to nanoseconds. Normal: of the folded variable.
+  double mean_seconds() const { return mean_s_; }
 
+  /// One sample. Kinds but erlang take a handful of words from `draws`, erlang one or so per phase.
   Duration sample(Draws& draws) const {
     if (kind_ == Kind::kConstant) return constant_;
-    if (kind_ == Kind::kExponential) return Duration::from_nanoseconds(unit_exponential(draws) * a_);
+    if (kind_ == Kind::kExponential) {
+      return Duration::from_nanoseconds(unit_exponential(draws) * a_);
+    }
     return sample_other(draws);
   }
 
  private:
+  struct Alias;  // alias table of an empirical distribution
+
+  Distribution(Kind kind, double mean_s) : kind_(kind), mean_s_(mean_s) {}
   Duration sample_other(Draws& draws) const;
 
   Kind kind_ = Kind::kConstant;
+  std::int32_t phases_ = 0;  // erlang
   Duration constant_;
-  double a_ = 0, b_ = 0, c_ = 0;  // meaning depends on the kind; lengths in nanoseconds
-  struct Alias;                   // alias table of an empirical distribution
+  double mean_s_ = 0;
+  // The parameters the sampler needs, by kind; lengths in nanoseconds.
+  //   exponential: a mean             uniform: a min, b width     erlang: a mean of a phase
+  //   hyperexponential: a p, b mean of phase 1, c of phase 2      normal: a mean, b sd
+  //   lognormal: a median, b sigma    pareto: a smallest value, b 1 / shape
+  //   weibull: a scale, b 1 / shape
+  double a_ = 0, b_ = 0, c_ = 0;
   std::shared_ptr<const Alias> alias_;
 };
 

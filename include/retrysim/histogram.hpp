@@ -16,36 +16,46 @@ template <int kBits>
 class LogLinearHistogram {
  public:
   static constexpr std::uint64_t kSubBuckets = std::uint64_t{1} << kBits;
-  /// Largest distance of a quantile from the exact one, relative to it.
+  /// Number of buckets that cover all 64-bit values.
+  static constexpr std::size_t kBucketCount = std::size_t{65 - kBits} << kBits;
+  /// Largest distance of a quantile from the exact one, relative to it. Exact below 2^(kBits + 1).
   static constexpr double kRelativeError = 1.0 / static_cast<double>(kSubBuckets);
 
   void add(std::uint64_t value) {
     const std::size_t i = index(value);
-    if (i >= counts_.size()) [[unlikely]] grow(i);
+    if (i >= counts_.size()) [[unlikely]] {
+      grow(i);
+    }
     ++counts_[i];
     ++total_;
   }
 
   std::uint64_t count() const { return total_; }
   void merge(const LogLinearHistogram& other);
-  void clear();
+  void clear();  ///< forgets all values but keeps the memory, for the next time-series bin
 
-  /// The value below or at which a share `p` in (0, 1] of the values lies, interpolated within its
-  /// bucket. Zero if empty.
+  /// The smallest value below or at which a share `p` of the values lies: the ceil(p n)-th smallest
+  /// one, where a product that exceeds a whole number by rounding only counts as that number. A
+  /// bucket's values are taken as spread evenly over its width. Zero if empty; `p` is clamped to
+  /// (0, 1], so that 0 gives the smallest value.
   double quantile(double p) const;
 
-  /// Share of values <= `value`, interpolated within a bucket. Zero if empty.
+  /// Share of values <= `value`, a bucket's values taken as spread evenly over its integers. Zero
+  /// if empty.
   double share_at_or_below(double value) const;
 
-  bool operator==(const LogLinearHistogram&) const;  ///< same counts
+  /// Same counts in the same buckets, however much memory either has set aside.
+  bool operator==(const LogLinearHistogram& other) const;
 
+  /// The bucket of a value.
   static std::size_t index(std::uint64_t v) {
     if (v < kSubBuckets) return v;
     const int shift = 63 - std::countl_zero(v) - kBits;
     return (static_cast<std::size_t>(shift + 1) << kBits) + ((v >> shift) - kSubBuckets);
   }
-  static std::uint64_t lower_bound(std::size_t index);  ///< smallest value of a bucket
-  static std::uint64_t width(std::size_t index);        ///< number of integers in a bucket
+  /// Smallest value of a bucket, and number of integers in it; `index` < kBucketCount.
+  static std::uint64_t lower_bound(std::size_t index);
+  static std::uint64_t width(std::size_t index);
 
  private:
   void grow(std::size_t index);

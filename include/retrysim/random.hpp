@@ -17,15 +17,15 @@ namespace retrysim {
 
 /// What a draw decides. Part of the generator's counter: never renumber, only append.
 enum class Purpose : std::uint8_t {
-  kArrival = 0,      ///< gap before a request, and which client submits it
-  kServiceTime = 1,  ///< service demand of an attempt
-  kNetwork = 2,      ///< delay to the service
-  kResponse = 3,     ///< delay back to the client
-  kLoss = 4,         ///< is the message lost
-  kServiceError = 5, ///< random error answers
-  kBackoff = 6,      ///< jitter of the delay before the next attempt
-  kTimeout = 7,      ///< attempt timeout, where it is a distribution
-  kThinkTime = 8,    ///< closed-loop think time
+  kArrival = 0,       ///< gap before a request, and which client submits it
+  kServiceTime = 1,   ///< service demand of an attempt
+  kNetwork = 2,       ///< delay to the service
+  kResponse = 3,      ///< delay back to the client
+  kLoss = 4,          ///< is the message lost
+  kServiceError = 5,  ///< random error answers
+  kBackoff = 6,       ///< jitter of the delay before the next attempt
+  kTimeout = 7,       ///< attempt timeout, where it is a distribution
+  kThinkTime = 8,     ///< closed-loop think time
 };
 
 /// The random numbers of one replication: key = (seed, replication).
@@ -53,8 +53,8 @@ class Draws {
  public:
   Draws(const RandomKey& key, DrawId id)
       : key_(key.philox_key()),
-        counter_{{static_cast<std::uint32_t>(id.entity), static_cast<std::uint32_t>(id.entity >> 32),
-                  id.attempt,
+        counter_{{static_cast<std::uint32_t>(id.entity),
+                  static_cast<std::uint32_t>(id.entity >> 32), id.attempt,
                   static_cast<std::uint32_t>(id.group) << 16 |
                       static_cast<std::uint32_t>(id.purpose) << 10}} {
     refill();

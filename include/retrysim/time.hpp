@@ -14,30 +14,42 @@ namespace retrysim {
 class Duration {
  public:
   constexpr Duration() = default;
+  /// Exact; the length must fit in 64 bits of nanoseconds (292 years).
   static constexpr Duration nanoseconds(std::int64_t n) { return Duration(n); }
   static constexpr Duration microseconds(std::int64_t n) { return Duration(n * 1'000); }
   static constexpr Duration milliseconds(std::int64_t n) { return Duration(n * 1'000'000); }
   static constexpr Duration seconds(std::int64_t n) { return Duration(n * 1'000'000'000); }
   /// Nearest nanosecond to `s` seconds; saturates at zero and at `max()`. `s` is not NaN.
   static constexpr Duration from_seconds(double s) { return from_nanoseconds(s * 1e9); }
-  /// Nearest nanosecond to `ns`; saturates at zero and at `max()`. `ns` is not NaN.
+  /// Nearest nanosecond to `ns`, halves upwards; saturates at zero and at `max()`. `ns` is not NaN.
   static constexpr Duration from_nanoseconds(double ns) {
     if (ns <= 0) return Duration(0);
     if (ns >= 9.2e18) return max();
-    return Duration(static_cast<std::int64_t>(ns + 0.5));
+    // Adding the largest double below 0.5 and truncating rounds correctly everywhere; adding 0.5
+    // itself would be wrong just below 0.5 and for odd numbers above 2^52.
+    return Duration(static_cast<std::int64_t>(ns + 0x1.fffffffffffffp-2));
   }
   static constexpr Duration zero() { return Duration(0); }
   static constexpr Duration max() { return Duration(std::numeric_limits<std::int64_t>::max()); }
 
   constexpr std::int64_t count() const { return ns_; }
-  constexpr double in_seconds() const { return static_cast<double>(ns_) * 1e-9; }
+  /// The double nearest to the decimal value (up to 2^53 ns), so that 10 ms prints as 0.01.
+  constexpr double in_seconds() const { return static_cast<double>(ns_) / 1e9; }
 
   friend constexpr auto operator<=>(Duration, Duration) = default;
+  /// Saturates at `max()`: never plus anything is never.
   friend constexpr Duration operator+(Duration a, Duration b) {
-    return a == max() || b == max() || a.ns_ > max().ns_ - b.ns_ ? max() : Duration(a.ns_ + b.ns_);
+    std::int64_t sum = 0;
+    return a == max() || b == max() || __builtin_add_overflow(a.ns_, b.ns_, &sum) ? max()
+                                                                                  : Duration(sum);
   }
+  /// May be negative; neither operand is `max()` unless the caller means 292 years.
   friend constexpr Duration operator-(Duration a, Duration b) { return Duration(a.ns_ - b.ns_); }
-  friend constexpr Duration operator*(Duration a, std::int64_t n) { return Duration(a.ns_ * n); }
+  /// Saturates at `max()`; `a` and `n` are not negative.
+  friend constexpr Duration operator*(Duration a, std::int64_t n) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(a.ns_, n, &product) ? max() : Duration(product);
+  }
   constexpr Duration& operator+=(Duration b) { return *this = *this + b; }
 
  private:
@@ -54,12 +66,16 @@ class Time {
   static constexpr Time max() { return Time(std::numeric_limits<std::int64_t>::max()); }
 
   constexpr std::int64_t count() const { return ns_; }
-  constexpr double in_seconds() const { return static_cast<double>(ns_) * 1e-9; }
+  /// The double nearest to the decimal value (up to 2^53 ns), so that 10 ms prints as 0.01.
+  constexpr double in_seconds() const { return static_cast<double>(ns_) / 1e9; }
 
   friend constexpr auto operator<=>(Time, Time) = default;
   /// Saturates at `max()`: never plus anything is never.
   friend constexpr Time operator+(Time t, Duration d) {
-    return d.count() > max().ns_ - t.ns_ ? max() : Time(t.ns_ + d.count());
+    std::int64_t sum = 0;
+    return t == max() || d == Duration::max() || __builtin_add_overflow(t.ns_, d.count(), &sum)
+               ? max()
+               : Time(sum);
   }
   friend constexpr Duration operator-(Time a, Time b) {
     return Duration::nanoseconds(a.ns_ - b.ns_);

@@ -1,0 +1,307 @@
+// Samplers and checks of the duration distributions. Only + - * /, sqrt (both exact by IEEE 754)
+// and SLEEF's functions of the consistent family (cinz, pure C) are used where a sample is made:
+// the C library's log, exp, pow and gamma differ between versions and processors in the last bit.
+//
+// SPDX-License-Identifier: MIT
+#include <sleef.h>
+#include <retrysim/distribution.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "kernel/ziggurat_tables.hpp"
+
+namespace retrysim {
+namespace {
+
+constexpr double kNanosecondsPerSecond = 1e9;
+
+double log(double x) { return Sleef_cinz_logd1_u10purec(x); }
+double exp(double x) { return Sleef_cinz_expd1_u10purec(x); }
+
+void require(bool holds, const char* sentence) {
+  if (!holds) throw std::invalid_argument(sentence);
+}
+
+void require_finite(double value, const std::string& name) {
+  require(std::isfinite(value), (name + " must be a finite number").c_str());
+}
+
+/// Checks a length in seconds that must not be negative and returns it in nanoseconds.
+double checked_length(double seconds, const std::string& name) {
+  require_finite(seconds, name);
+  require(seconds >= 0, (name + " must not be negative").c_str());
+  require(seconds <= Distribution::kMaxSeconds,
+          (name + " must be at most 9.2e9 seconds (292 years)").c_str());
+  return seconds * kNanosecondsPerSecond;
+}
+
+/// The same for a length that must be positive.
+double checked_positive_length(double seconds, const std::string& name) {
+  require_finite(seconds, name);
+  require(seconds > 0, (name + " must be positive").c_str());
+  return checked_length(seconds, name);
+}
+
+/// E|X| for X normal: sd sqrt(2/pi) exp(-mean^2 / (2 sd^2)) + mean erf(mean / (sd sqrt 2)).
+double folded_normal_mean(double mean, double sd) {
+  if (sd == 0) return mean;
+  constexpr double kSqrtTwoOverPi = 0x1.9884533d43651p-1;
+  constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
+  const double ratio = mean / sd;
+  return sd * kSqrtTwoOverPi * exp(-0.5 * ratio * ratio) +
+         mean * Sleef_cinz_erfd1_u10purec(ratio * kSqrtHalf);
+}
+
+}  // namespace
+
+double kernel::unit_exponential_outside(Draws& draws, std::uint64_t word) {
+  double start = 0;  // what lies beyond the edge is again exponential, from the edge on
+  for (;;) {
+    const std::size_t layer = word & 255;
+    const std::uint64_t position = word >> 11;
+    const double x = static_cast<double>(position) * kExponentialLayers[layer].width;
+    if (position < kExponentialLayers[layer].inside) return start + x;
+    if (layer == 0) {
+      start += kExponentialEdge;
+    } else {
+      // The wedge: a uniform point between the layer's lower and upper edge, kept if under exp(-x).
+      const double low = kExponentialHeights[layer];
+      const double high = kExponentialHeights[layer + 1];
+      if (low + (high - low) * draws.uniform() < exp(-x)) return start + x;
+    }
+    word = draws.next();
+  }
+}
+
+double unit_normal(Draws& draws) {
+  const double u = 1 - draws.uniform();  // (0, 1], so that the logarithm is finite
+  const double v = draws.uniform();
+  return std::sqrt(-2 * log(u)) * Sleef_cinz_cospid1_u05purec(2 * v);
+}
+
+/// Walker's alias method with Vose's construction: cell i gives value i if the fraction of the word
+/// inside the cell is below `threshold[i]` (in units of 2^-64), and value `other[i]` otherwise.
+struct Distribution::Alias {
+  Alias(const std::vector<double>& values_s, const std::vector<double>& weights);
+
+  Duration sample(std::uint64_t word) const {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(word) * values.size();
+    const auto cell = static_cast<std::size_t>(product >> 64);
+    const auto fraction = static_cast<std::uint64_t>(product);
+    return values[fraction < threshold[cell] ? cell : other[cell]];
+  }
+
+  std::vector<Duration> values;
+  std::vector<std::uint64_t> threshold;
+  std::vector<std::uint32_t> other;
+  double mean_s = 0;
+};
+
+Distribution::Alias::Alias(const std::vector<double>& values_s,
+                           const std::vector<double>& weights) {
+  // Values of weight zero are left out, so that no rounding can ever select one. Weights are taken
+  // relative to the largest, so that their sum cannot overflow.
+  double largest = 0;
+  for (const double w : weights) largest = w > largest ? w : largest;
+  std::vector<double> share;  // weight in units of the average weight
+  double sum = 0, weighted = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double weight = weights[i] / largest;
+    if (weight == 0) continue;
+    values.push_back(Duration::from_seconds(values_s[i]));
+    share.push_back(weight);
+    sum += weight;
+    weighted += weight * values_s[i];
+  }
+  mean_s = weighted / sum;
+
+  const std::size_t n = values.size();
+  threshold.assign(n, std::numeric_limits<std::uint64_t>::max());
+  other.resize(n);
+  std::vector<std::uint32_t> small, large;
+  for (std::size_t i = 0; i < n; ++i) {
+    share[i] *= static_cast<double>(n) / sum;
+    other[i] = static_cast<std::uint32_t>(i);  // a cell that is never paired gives its own value
+    (share[i] < 1 ? small : large).push_back(static_cast<std::uint32_t>(i));
+  }
+  while (!small.empty() && !large.empty()) {
+    const std::uint32_t poor = small.back();
+    const std::uint32_t rich = large.back();
+    small.pop_back();
+    threshold[poor] = static_cast<std::uint64_t>(share[poor] * 0x1p64);  // share < 1: it fits
+    other[poor] = rich;
+    share[rich] -= 1 - share[poor];
+    if (share[rich] < 1) {
+      large.pop_back();
+      small.push_back(rich);
+    }
+  }
+}
+
+Distribution Distribution::constant(Duration value) {
+  require(value >= Duration::zero(), "value must not be negative");
+  Distribution d(Kind::kConstant, value.in_seconds());
+  d.constant_ = value;
+  return d;
+}
+
+Distribution Distribution::exponential(double mean_s) {
+  Distribution d(Kind::kExponential, mean_s);
+  d.a_ = checked_positive_length(mean_s, "mean");
+  return d;
+}
+
+Distribution Distribution::uniform(double min_s, double max_s) {
+  const double min_ns = checked_length(min_s, "min");
+  const double max_ns = checked_length(max_s, "max");
+  require(min_s < max_s, "min must be less than max");
+  Distribution d(Kind::kUniform, min_s + (max_s - min_s) / 2);
+  d.a_ = min_ns;
+  d.b_ = max_ns - min_ns;
+  return d;
+}
+
+Distribution Distribution::erlang(double mean_s, int shape) {
+  Distribution d(Kind::kErlang, mean_s);
+  const double mean_ns = checked_positive_length(mean_s, "mean");
+  require(shape >= 1 && shape <= kMaxErlangShape, "shape must be between 1 and 1000");
+  d.a_ = mean_ns / shape;
+  d.phases_ = shape;
+  return d;
+}
+
+Distribution Distribution::hyperexponential(double p, double mean1_s, double mean2_s) {
+  require_finite(p, "p");
+  require(p >= 0 && p <= 1, "p must be between 0 and 1");
+  Distribution d(Kind::kHyperexponential, p * mean1_s + (1 - p) * mean2_s);
+  d.a_ = p;
+  d.b_ = checked_positive_length(mean1_s, "mean1");
+  d.c_ = checked_positive_length(mean2_s, "mean2");
+  return d;
+}
+
+Distribution Distribution::hyperexponential_cv(double mean_s, double cv) {
+  const double mean_ns = checked_positive_length(mean_s, "mean");
+  require_finite(cv, "cv");
+  require(cv >= 1 && cv <= kMaxCv, "cv must be between 1 and 1e6");
+  // p = (1 + s) / 2 with s = sqrt((cv^2 - 1) / (cv^2 + 1)); 1 - p is written without the
+  // cancellation of 1 - s, because it is tiny where cv is large.
+  const double square = cv * cv;
+  const double s = std::sqrt((square - 1) / (square + 1));
+  const double rare = 1 / ((square + 1) * (1 + s));  // 1 - p
+  Distribution d(Kind::kHyperexponential, mean_s);
+  d.a_ = (1 + s) / 2;
+  d.b_ = mean_ns / (1 + s);
+  d.c_ = mean_ns / (2 * rare);
+  require(d.c_ <= kMaxSeconds * kNanosecondsPerSecond,
+          "cv is too large for this mean: the rare long phase would exceed 292 years");
+  return d;
+}
+
+Distribution Distribution::lognormal(double mean_s, double cv) {
+  Distribution d(Kind::kLognormal, mean_s);
+  const double mean_ns = checked_positive_length(mean_s, "mean");
+  require_finite(cv, "cv");
+  require(cv >= 0 && cv <= kMaxCv, "cv must be between 0 and 1e6");
+  // sigma^2 = log(1 + cv^2), so the median exp(mu) = mean exp(-sigma^2 / 2) needs no logarithm.
+  d.a_ = mean_ns / std::sqrt(1 + cv * cv);
+  d.b_ = std::sqrt(Sleef_cinz_log1pd1_u10purec(cv * cv));
+  return d;
+}
+
+Distribution Distribution::normal(double mean_s, double sd_s) {
+  const double mean_ns = checked_positive_length(mean_s, "mean");
+  const double sd_ns = checked_length(sd_s, "sd");
+  Distribution d(Kind::kNormal, folded_normal_mean(mean_s, sd_s));
+  d.a_ = mean_ns;
+  d.b_ = sd_ns;
+  return d;
+}
+
+Distribution Distribution::pareto(double mean_s, double shape) {
+  Distribution d(Kind::kPareto, mean_s);
+  const double mean_ns = checked_positive_length(mean_s, "mean");
+  require_finite(shape, "shape");
+  require(shape > 1, "shape must be greater than 1, so that the mean is finite");
+  d.a_ = mean_ns * ((shape - 1) / shape);
+  d.b_ = 1 / shape;
+  return d;
+}
+
+Distribution Distribution::weibull(double mean_s, double shape) {
+  Distribution d(Kind::kWeibull, mean_s);
+  const double mean_ns = checked_positive_length(mean_s, "mean");
+  require_finite(shape, "shape");
+  require(shape > 0, "shape must be positive");
+  require(shape >= kMinWeibullShape, "shape must be at least 0.01");
+  d.b_ = 1 / shape;
+  d.a_ = mean_ns / Sleef_cinz_tgammad1_u10purec(1 + d.b_);
+  return d;
+}
+
+Distribution Distribution::empirical(std::vector<double> values_s, std::vector<double> weights) {
+  require(!values_s.empty(), "an empirical distribution needs at least one value");
+  require(values_s.size() == weights.size(), "there must be as many weights as values");
+  require(values_s.size() <= std::numeric_limits<std::uint32_t>::max(),
+          "an empirical distribution can have at most 2^32 - 1 values");
+  bool positive = false;
+  for (const double value : values_s) checked_length(value, "value");
+  for (const double weight : weights) {
+    require_finite(weight, "weight");
+    require(weight >= 0, "weight must not be negative");
+    positive = positive || weight > 0;
+  }
+  require(positive, "at least one weight must be positive");
+  auto alias = std::make_shared<const Alias>(values_s, weights);
+  Distribution d(Kind::kEmpirical, alias->mean_s);
+  d.alias_ = std::move(alias);
+  return d;
+}
+
+Duration Distribution::sample_other(Draws& draws) const {
+  double ns = 0;
+  switch (kind_) {
+    case Kind::kConstant:
+      return constant_;
+    case Kind::kExponential:
+      ns = a_ * unit_exponential(draws);
+      break;
+    case Kind::kUniform:
+      ns = a_ + b_ * draws.uniform();
+      break;
+    case Kind::kErlang:
+      for (std::int32_t i = 0; i < phases_; ++i) ns += unit_exponential(draws);
+      ns *= a_;
+      break;
+    case Kind::kHyperexponential:
+      ns = draws.uniform() < a_ ? b_ : c_;
+      ns *= unit_exponential(draws);
+      break;
+    case Kind::kLognormal:
+      ns = a_ * exp(b_ * unit_normal(draws));
+      break;
+    case Kind::kNormal:
+      ns = a_ + b_ * unit_normal(draws);
+      ns = ns < 0 ? -ns : ns;
+      break;
+    case Kind::kPareto:
+      // x_m U^(-1/shape), where -log U is an exponential variate: no need to invert a uniform,
+      // whose 53 bits would cut off the tail.
+      ns = a_ * exp(b_ * unit_exponential(draws));
+      break;
+    case Kind::kWeibull:
+      ns = a_ * Sleef_cinz_powd1_u10purec(unit_exponential(draws), b_);
+      break;
+    case Kind::kEmpirical:
+      return alias_->sample(draws.next());
+  }
+  return Duration::from_nanoseconds(ns);
+}
+
+}  // namespace retrysim

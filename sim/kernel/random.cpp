@@ -1,0 +1,32 @@
+// The key of a replication. Seeds and replication numbers that people choose are small and close
+// together, so both pass through a strong mixer before they become a Philox key. For a fixed seed
+// the key is a bijection of the replication number, and the other way round: two replications of
+// one seed never share their random numbers.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/random.hpp>
+
+namespace retrysim {
+namespace {
+
+// The finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+// generators", 2014, with Stafford's variant 13 of the constants): a bijection in which every
+// input bit flips every output bit with a probability close to one half.
+constexpr std::uint64_t mix(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return z ^ (z >> 31);
+}
+
+// The odd integer nearest to 2^64 divided by the golden ratio; keeps 0 from being a fixed point.
+constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
+
+}  // namespace
+
+RandomKey::RandomKey(std::uint64_t seed, std::uint64_t replication) {
+  const std::uint64_t key = mix(mix(seed + kGolden) ^ (replication * kGolden));
+  key_[0] = static_cast<std::uint32_t>(key);
+  key_[1] = static_cast<std::uint32_t>(key >> 32);
+}
+
+}  // namespace retrysim

@@ -1,0 +1,89 @@
+// Reading and merging of the log-linear histogram. Block 0 holds the values below 2^kBits, block
+// b >= 1 those from 2^(kBits + b - 1) on; each block has 2^kBits buckets, so blocks 0 and 1 are
+// exact and the buckets of block b are 2^(b - 1) wide.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/histogram.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retrysim {
+
+template <int kBits>
+std::uint64_t LogLinearHistogram<kBits>::lower_bound(std::size_t index) {
+  const std::size_t block = index >> kBits;
+  if (block == 0) return index;
+  return (kSubBuckets + (index & (kSubBuckets - 1))) << (block - 1);
+}
+
+template <int kBits>
+std::uint64_t LogLinearHistogram<kBits>::width(std::size_t index) {
+  const std::size_t block = index >> kBits;
+  return block <= 1 ? 1 : std::uint64_t{1} << (block - 1);
+}
+
+template <int kBits>
+void LogLinearHistogram<kBits>::grow(std::size_t index) {
+  counts_.resize(((index >> kBits) + 1) << kBits);
+}
+
+template <int kBits>
+void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
+  if (other.counts_.size() > counts_.size()) counts_.resize(other.counts_.size());
+  for (std::size_t i = 0; i < other.counts_.size(); ++i) counts_[i] += other.counts_[i];
+  total_ += other.total_;
+}
+
+template <int kBits>
+void LogLinearHistogram<kBits>::clear() {
+  std::fill(counts_.begin(), counts_.end(), 0);
+  total_ = 0;
+}
+
+template <int kBits>
+double LogLinearHistogram<kBits>::quantile(double p) const {
+  if (total_ == 0) return 0;
+  // 0.07 * 100 is a little more than 7 in doubles; the factor takes such an excess off again. It is
+  // 2^-50, a few roundings wide and far below one in any count.
+  const double wanted = std::ceil(p * static_cast<double>(total_) * (1 - 0x1p-50));
+  std::uint64_t rank = total_;
+  if (wanted < static_cast<double>(total_)) {
+    rank = wanted >= 1 ? static_cast<std::uint64_t>(wanted) : 1;
+  }
+  std::size_t i = 0;
+  while (rank > counts_[i]) rank -= counts_[i++];
+  const auto lower = static_cast<double>(lower_bound(i));
+  if (width(i) == 1) return lower;
+  const double place = (static_cast<double>(rank) - 0.5) / static_cast<double>(counts_[i]);
+  return lower + static_cast<double>(width(i)) * place;
+}
+
+template <int kBits>
+double LogLinearHistogram<kBits>::share_at_or_below(double value) const {
+  if (total_ == 0 || !(value >= 0)) return 0;
+  if (value >= 0x1p64) return 1;
+  const auto whole = static_cast<std::uint64_t>(value);
+  const std::size_t bucket = index(whole);
+  if (bucket >= counts_.size()) return 1;
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < bucket; ++i) below += counts_[i];
+  const double part = static_cast<double>(whole - lower_bound(bucket) + 1) /
+                      static_cast<double>(width(bucket)) * static_cast<double>(counts_[bucket]);
+  return (static_cast<double>(below) + part) / static_cast<double>(total_);
+}
+
+template <int kBits>
+bool LogLinearHistogram<kBits>::operator==(const LogLinearHistogram& other) const {
+  const bool other_longer = counts_.size() < other.counts_.size();
+  const auto& longer = other_longer ? other.counts_ : counts_;
+  const auto& shorter = other_longer ? counts_ : other.counts_;
+  const auto tail = longer.begin() + static_cast<std::ptrdiff_t>(shorter.size());
+  return total_ == other.total_ && std::equal(shorter.begin(), shorter.end(), longer.begin()) &&
+         std::all_of(tail, longer.end(), [](std::uint64_t count) { return count == 0; });
+}
+
+template class LogLinearHistogram<8>;
+template class LogLinearHistogram<6>;
+
+}  // namespace retrysim
