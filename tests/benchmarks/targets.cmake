@@ -1,0 +1,40 @@
+# Benchmarks. <name>_benchmark.cpp is a Google Benchmark program bench_<name>; the reference loop
+# and the simulator's side of the comparison are plain programs that print key=value pairs.
+
+find_package(benchmark REQUIRED)
+
+# Whatever the build type, figures come from optimised code.
+function(retrysim_optimise target)
+  target_compile_options(${target} PRIVATE -O3)
+endfunction()
+
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*_benchmark.cpp)
+foreach(source IN LISTS sources)
+  get_filename_component(file ${source} NAME_WE)
+  string(REGEX REPLACE "_benchmark$" "" name ${file})
+  if(name STREQUAL "run")
+    add_executable(run_benchmark ${source})
+    target_link_libraries(run_benchmark PRIVATE retrysim retrysim_flags)
+    retrysim_optimise(run_benchmark)
+  else()
+    add_executable(bench_${name} ${source})
+    target_link_libraries(bench_${name} PRIVATE
+      retrysim retrysim_flags benchmark::benchmark benchmark::benchmark_main)
+    retrysim_optimise(bench_${name})
+  endif()
+endforeach()
+
+# The yardstick gets everything that this machine's processor has; the simulator is measured as it
+# is shipped.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-march=native RETRYSIM_HAS_MARCH_NATIVE)
+add_executable(reference_loop ${CMAKE_CURRENT_LIST_DIR}/reference_loop.cpp)
+target_link_libraries(reference_loop PRIVATE retrysim_flags)
+target_compile_options(reference_loop PRIVATE
+  $<$<BOOL:${RETRYSIM_HAS_MARCH_NATIVE}>:-march=native>)
+retrysim_optimise(reference_loop)
+
+add_test(NAME benchmarks/reference_loop
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/reference_loop_test.py
+                 $<TARGET_FILE:reference_loop>)
+set_tests_properties(benchmarks/reference_loop PROPERTIES LABELS benchmarks)

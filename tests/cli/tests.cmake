@@ -1,0 +1,22 @@
+# Stories of the command line, one test a file, and the determinism of result files.
+
+file(GLOB stories RELATIVE ${CMAKE_CURRENT_LIST_DIR} CONFIGURE_DEPENDS
+     ${CMAKE_CURRENT_LIST_DIR}/*.txt)
+foreach(story IN LISTS stories)
+  string(REGEX REPLACE "\\.txt$" "" name ${story})
+  add_test(NAME cli/${name}
+           COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests.py
+                   --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR}
+                   ${CMAKE_CURRENT_LIST_DIR}/${story})
+  set_tests_properties(cli/${name} PROPERTIES LABELS cli TIMEOUT 120)
+endforeach()
+
+add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests_test.py)
+set_tests_properties(cli/story_runner PROPERTIES LABELS cli)
+
+# RETRYSIM_OTHER_PROGRAM in the environment names a program from another compiler or build type,
+# whose files must be the same to the last byte.
+add_test(NAME determinism/result_files
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/compare_result_files.py
+                 --program $<TARGET_FILE:retrysim-cli> ${PROJECT_SOURCE_DIR}/scenarios)
+set_tests_properties(determinism/result_files PROPERTIES LABELS determinism TIMEOUT 600)

@@ -1,0 +1,34 @@
+# The installed package, as another project uses it: installed into a folder of the build tree,
+# then found, built against and run.
+
+set(stage ${PROJECT_BINARY_DIR}/stage)
+add_test(NAME consumer/install
+         COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${stage})
+set_tests_properties(consumer/install PROPERTIES LABELS consumer FIXTURES_SETUP staged_install)
+
+set(consumer_options
+  -DCMAKE_PREFIX_PATH=${stage}
+  -DCMAKE_BUILD_TYPE=$<CONFIG>
+  -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
+  "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}")
+add_test(NAME consumer/build_and_run
+         COMMAND ${CMAKE_CTEST_COMMAND}
+                 --build-and-test ${CMAKE_CURRENT_LIST_DIR} ${PROJECT_BINARY_DIR}/consumer
+                 --build-generator ${CMAKE_GENERATOR} --build-noclean
+                 --build-options ${consumer_options} -DRETRYSIM_WANTED=0.1
+                 --test-command consumer)
+set_tests_properties(consumer/build_and_run PROPERTIES
+  LABELS consumer FIXTURES_REQUIRED staged_install TIMEOUT 300)
+
+# A program written for another 0.x must be told, not built.
+add_test(NAME consumer/other_version_is_refused
+         COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${PROJECT_BINARY_DIR}/consumer_0.2
+                 -G ${CMAKE_GENERATOR} ${consumer_options} -DRETRYSIM_WANTED=0.2)
+set_tests_properties(consumer/other_version_is_refused PROPERTIES
+  LABELS consumer FIXTURES_REQUIRED staged_install
+  PASS_REGULAR_EXPRESSION "retrysimConfig.cmake, version: ${PROJECT_VERSION}")
+
+add_test(NAME consumer/program_is_installed COMMAND ${stage}/bin/retrysim --version)
+set_tests_properties(consumer/program_is_installed PROPERTIES
+  LABELS consumer FIXTURES_REQUIRED staged_install
+  PASS_REGULAR_EXPRESSION "${PROJECT_VERSION}")
