@@ -59,8 +59,8 @@ class MetricValues {
 
 /// One row of summary.csv.
 struct SummaryRow {
-  std::string client;          ///< name of the group, or "all"
-  const MetricInfo* metric;    ///< never null
+  std::string client;        ///< name of the group, or "all"
+  const MetricInfo* metric;  ///< never null
   Estimate estimate;
 };
 
@@ -77,7 +77,7 @@ struct ExpectationResult {
   Expectation expectation;
   std::optional<Estimate> estimate;  ///< empty: the metric does not exist in any replication
   bool passed = false;
-  std::string reason;                ///< one line: what was compared with what
+  std::string reason;  ///< one line: what was compared with what
 };
 
 /// Judges the expectations of the scenario: `at_most` against the upper end of the interval,

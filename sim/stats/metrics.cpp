@@ -1,0 +1,391 @@
+// Formulas of the metrics. Shares of attempts and requests are quotients of cohort counts; rates
+// and levels are window counts and time integrals divided by the length of the window.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/metrics.hpp>
+
+#include "stats/metrics_merge.hpp"
+#include "stats/recovery.hpp"
+#include "stats/storms.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace retrysim {
+namespace {
+
+using Value = std::optional<double>;
+using In = const MetricInput&;
+
+Value ratio(double numerator, double denominator) {
+  if (denominator <= 0) return std::nullopt;
+  return numerator / denominator;
+}
+
+Value ratio(std::uint64_t numerator, std::uint64_t denominator) {
+  return ratio(static_cast<double>(numerator), static_cast<double>(denominator));
+}
+
+Value count(std::uint64_t n) { return static_cast<double>(n); }
+
+Value per_second(In in, std::uint64_t n) { return ratio(static_cast<double>(n), in.window_s()); }
+
+std::uint64_t outcome(In in, Outcome o) { return in.client.outcomes[static_cast<std::size_t>(o)]; }
+
+Value result_share(In in, AttemptResult r) {
+  return ratio(in.client.results[static_cast<std::size_t>(r)], in.client.attempts);
+}
+
+std::uint64_t failures(In in) {
+  std::uint64_t n = 0;
+  for (const Outcome o :
+       {Outcome::kMaxAttemptsExceeded, Outcome::kQuotaExceeded, Outcome::kNotRetryable,
+        Outcome::kNoSendToken, Outcome::kDeadlineExceeded}) {
+    n += outcome(in, o);
+  }
+  return n;
+}
+
+std::uint64_t retries(In in) {
+  // A request that never sent its first attempt has no retries either.
+  const std::uint64_t first = in.client.by_attempt.empty() ? 0 : in.client.by_attempt[0].sent;
+  return in.client.attempts - std::min(first, in.client.attempts);
+}
+
+// Moments and quantiles of durations, chosen by the member of ClientResult that holds them.
+
+template <auto Moments>
+Value mean_s(In in) {
+  const DurationMoments& m = in.client.*Moments;
+  if (m.count == 0) return std::nullopt;
+  return static_cast<double>(m.sum_ns) / 1e9 / static_cast<double>(m.count);
+}
+
+/// Standard deviation of the values themselves (of the population, not of an estimate).
+template <auto Moments>
+Value sd_s(In in) {
+  const DurationMoments& m = in.client.*Moments;
+  if (m.count == 0) return std::nullopt;
+  const double n = static_cast<double>(m.count);
+  const double sum = static_cast<double>(m.sum_ns);
+  const double variance = (m.sum_squares_ns2 - sum * (sum / n)) / n;
+  return variance > 0 ? std::sqrt(variance) / 1e9 : 0.0;
+}
+
+template <auto Quantiles, int kPermille>
+Value quantile_s(In in) {
+  return quantile_seconds(in.client.*Quantiles, kPermille / 1000.0);
+}
+
+// Services. Levels add up over services; what does not add up exists for a single service only.
+
+template <auto Member>
+double sum_over_services(In in) {
+  double sum = 0;
+  for (const ServiceResult& s : in.run.services) sum += static_cast<double>(s.window.*Member);
+  return sum;
+}
+
+template <auto Member>
+Value level(In in) {
+  return ratio(sum_over_services<Member>(in), in.window_s() * 1e9);
+}
+
+/// Share of the nominal capacity of all services; does not exist if one of them is unlimited.
+Value share_of_capacity(In in, double busy_ns) {
+  double servers = 0;
+  for (const ServiceResult& s : in.run.services) {
+    if (s.unlimited) return std::nullopt;
+    servers += static_cast<double>(s.nominal_servers);
+  }
+  return ratio(busy_ns, servers * in.window_s() * 1e9);
+}
+
+Value queue_max(In in) {
+  std::uint64_t most = 0;
+  for (const ServiceResult& s : in.run.services) most = std::max(most, s.window.queue_max);
+  return in.run.services.empty() ? Value() : count(most);
+}
+
+Value in_system_variance(In in) {
+  if (in.run.services.size() != 1) return std::nullopt;
+  const Value mean = level<&ServiceFlow::in_system_ns>(in);
+  const Value square = level<&ServiceFlow::in_system_squared_ns>(in);
+  if (!mean || !square) return std::nullopt;
+  return std::max(0.0, *square - *mean * *mean);
+}
+
+Value all_busy_share(In in) {
+  if (in.run.services.size() != 1 || in.run.services[0].unlimited) return std::nullopt;
+  return level<&ServiceFlow::all_busy_ns>(in);
+}
+
+Value wasted_ns(In in) {
+  double sum = 0;
+  for (const ServiceResult& s : in.run.services) sum += s.wasted_full_ns;
+  return sum;
+}
+
+Value wasted_after_give_up_share(In in) {
+  double sum = 0;
+  for (const ServiceResult& s : in.run.services) sum += s.wasted_after_give_up_ns;
+  return share_of_capacity(in, sum);
+}
+
+// Metrics with a rule of their own.
+
+Value attempts_variance(In in) {
+  const Value mean = ratio(in.client.attempts, in.client.requests);
+  const Value square = ratio(in.client.attempts_squared, in.client.requests);
+  if (!mean || !square) return std::nullopt;
+  return std::max(0.0, *square - *mean * *mean);
+}
+
+Value jain_index(In in) {
+  double sum = 0;
+  double squares = 0;
+  double n = 0;
+  for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
+    if (in.group && *in.group != g) continue;
+    const std::vector<double>& goodput = in.run.clients[g].successes_per_client;
+    if (goodput.empty()) return std::nullopt;  // not recorded: too many clients
+    for (const double x : goodput) {
+      sum += x;
+      squares += x * x;
+    }
+    n += static_cast<double>(goodput.size());
+  }
+  if (n == 0) return std::nullopt;
+  return squares == 0 ? 1.0 : sum * sum / (n * squares);
+}
+
+Value completion_time(In in) {
+  if (in.run.last_request_end == Time::zero()) return std::nullopt;
+  return static_cast<double>(in.run.last_request_end.count()) / 1e9;
+}
+
+Value peak_attempt_rate(In in) { return stats::peak_attempt_rate(in.run, in.bins()); }
+
+Value peak_amplification(In in) {
+  return stats::peak_amplification(in.run, in.bins(),
+                                   stats::amplification_window(in.scenario, in.group));
+}
+
+Value recovery(In in) { return stats::recovery_seconds(in.scenario, in.run, in.bins()); }
+
+using C = ClientResult;
+using S = ServiceFlow;
+constexpr bool kGroups = true;
+constexpr bool kAllOnly = false;
+
+// clang-format off
+// One row a metric; the order is that of the result files.
+constexpr MetricInfo kTable[] = {
+    {"requests", "requests", "Requests submitted in the window", kGroups,
+     [](In in) { return count(in.client.requests); }},
+    {"attempts", "attempts", "Attempts sent for them", kGroups,
+     [](In in) { return count(in.client.attempts); }},
+    {"retries", "attempts", "Attempts after the first of a request", kGroups,
+     [](In in) { return count(retries(in)); }},
+    {"successes", "requests", "Requests that ended with success", kGroups,
+     [](In in) { return count(outcome(in, Outcome::kSuccess)); }},
+    {"failures", "requests", "Requests that ended without success", kGroups,
+     [](In in) { return count(failures(in)); }},
+    {"unfinished", "requests", "Requests that had not ended when the run was over", kGroups,
+     [](In in) { return count(outcome(in, Outcome::kUnfinished)); }},
+    {"success_rate", "1", "Successes per request", kGroups,
+     [](In in) { return ratio(outcome(in, Outcome::kSuccess), in.client.requests); }},
+    {"attempt_success_rate", "1", "Successful attempts per attempt", kGroups,
+     [](In in) { return result_share(in, AttemptResult::kSuccess); }},
+    {"amplification", "1", "Attempts per request", kGroups,
+     [](In in) { return ratio(in.client.attempts, in.client.requests); }},
+    {"attempts_variance", "1", "Variance of the number of attempts of a request", kGroups,
+     attempts_variance},
+
+    {"offered_load", "1/s", "Requests submitted per second", kGroups,
+     [](In in) { return per_second(in, in.client.window.requests); }},
+    {"attempt_rate", "1/s", "Attempts that arrive at the service per second", kGroups,
+     [](In in) { return per_second(in, in.client.window.arrivals); }},
+    {"throughput", "1/s", "Executions that services finish per second, useful or not", kAllOnly,
+     [](In in) { return ratio(sum_over_services<&S::completions>(in), in.window_s()); }},
+    {"goodput", "1/s", "Requests that end with success per second", kGroups,
+     [](In in) { return per_second(in, in.client.window.successes); }},
+    {"utilization", "1", "Busy share of the nominal servers", kAllOnly,
+     [](In in) { return share_of_capacity(in, sum_over_services<&S::busy_ns>(in)); }},
+
+    {"rejected_share", "1", "Attempts turned away by a full queue with an error other than "
+     "throttling, per attempt", kGroups,
+     [](In in) { return ratio(in.client.rejected, in.client.attempts); }},
+    {"throttled_share", "1", "Attempts answered with a throttling error, per attempt", kGroups,
+     [](In in) { return result_share(in, AttemptResult::kThrottled); }},
+    {"timeout_share", "1", "Attempts without an answer in time, per attempt", kGroups,
+     [](In in) { return result_share(in, AttemptResult::kTimeout); }},
+    {"error_share", "1", "Attempts answered with another error (rejections included) or refused, "
+     "per attempt", kGroups,
+     [](In in) { return result_share(in, AttemptResult::kError); }},
+    {"dropped_share", "1", "Attempts discarded without service or answer, per attempt", kGroups,
+     [](In in) { return ratio(in.client.dropped, in.client.attempts); }},
+    {"abandoned_share", "1", "Attempts whose client gave up before it had an answer (timeout or "
+     "deadline), per attempt", kGroups,
+     [](In in) { return ratio(in.client.gave_up, in.client.attempts); }},
+    {"late_share", "1", "Attempts served to the end after their client had given up, per attempt",
+     kGroups, [](In in) { return ratio(in.client.late, in.client.attempts); }},
+
+    {"quota_denied_share", "1", "Requests that ended because the retry quota was too small, per "
+     "request", kGroups,
+     [](In in) { return ratio(outcome(in, Outcome::kQuotaExceeded), in.client.requests); }},
+    {"quota_mean", "tokens", "Mean level of a retry quota over time and buckets", kGroups,
+     [](In in) { return in.client.has_quota ? Value(in.client.quota_mean) : Value(); }},
+
+    {"queue_mean", "attempts", "Mean number of waiting attempts", kAllOnly, level<&S::queue_ns>},
+    {"queue_max", "attempts", "Largest number of waiting attempts (of any one service)", kAllOnly,
+     queue_max},
+    {"in_system_mean", "attempts", "Mean number of attempts waiting or in service", kAllOnly,
+     level<&S::in_system_ns>},
+    {"in_system_variance", "1", "Variance over time of that number (a single service)", kAllOnly,
+     in_system_variance},
+    {"in_backoff_mean", "requests", "Mean number of requests that wait out a backoff", kGroups,
+     [](In in) { return ratio(in.client.window.in_backoff_ns, in.window_s() * 1e9); }},
+    {"all_busy_share", "1", "Share of time with no free server (a single service)", kAllOnly,
+     all_busy_share},
+    {"wait_probability", "1", "Admitted attempts that found no free server, per admitted attempt",
+     kGroups, [](In in) { return ratio(in.client.waited, in.client.admitted); }},
+
+    {"queueing_time_mean", "s", "Waiting in the queue of an attempt: mean", kGroups,
+     mean_s<&C::queueing_time_m>},
+    {"queueing_time_sd", "s", "Waiting in the queue: standard deviation", kGroups,
+     sd_s<&C::queueing_time_m>},
+    {"queueing_time_p50", "s", "Waiting in the queue: median", kGroups,
+     quantile_s<&C::queueing_time, 500>},
+    {"queueing_time_p90", "s", "Waiting in the queue: 90 % quantile", kGroups,
+     quantile_s<&C::queueing_time, 900>},
+    {"queueing_time_p99", "s", "Waiting in the queue: 99 % quantile", kGroups,
+     quantile_s<&C::queueing_time, 990>},
+    {"queueing_time_p999", "s", "Waiting in the queue: 99.9 % quantile", kGroups,
+     quantile_s<&C::queueing_time, 999>},
+    {"service_latency_mean", "s", "Queue and service of an attempt: mean", kGroups,
+     mean_s<&C::service_latency_m>},
+    {"service_latency_sd", "s", "Queue and service: standard deviation", kGroups,
+     sd_s<&C::service_latency_m>},
+    {"service_latency_p50", "s", "Queue and service: median", kGroups,
+     quantile_s<&C::service_latency, 500>},
+    {"service_latency_p90", "s", "Queue and service: 90 % quantile", kGroups,
+     quantile_s<&C::service_latency, 900>},
+    {"service_latency_p99", "s", "Queue and service: 99 % quantile", kGroups,
+     quantile_s<&C::service_latency, 990>},
+    {"service_latency_p999", "s", "Queue and service: 99.9 % quantile", kGroups,
+     quantile_s<&C::service_latency, 999>},
+    {"attempt_latency_mean", "s", "Send to result of an attempt, as its client sees it: mean",
+     kGroups, mean_s<&C::attempt_latency_m>},
+    {"attempt_latency_sd", "s", "Send to result of an attempt: standard deviation", kGroups,
+     sd_s<&C::attempt_latency_m>},
+    {"attempt_latency_p50", "s", "Send to result of an attempt: median", kGroups,
+     quantile_s<&C::attempt_latency, 500>},
+    {"attempt_latency_p90", "s", "Send to result of an attempt: 90 % quantile", kGroups,
+     quantile_s<&C::attempt_latency, 900>},
+    {"attempt_latency_p99", "s", "Send to result of an attempt: 99 % quantile", kGroups,
+     quantile_s<&C::attempt_latency, 990>},
+    {"attempt_latency_p999", "s", "Send to result of an attempt: 99.9 % quantile", kGroups,
+     quantile_s<&C::attempt_latency, 999>},
+    {"latency_mean", "s", "Submission to end of a request, waiting and backoff included: mean",
+     kGroups, mean_s<&C::latency_m>},
+    {"latency_sd", "s", "Submission to end of a request: standard deviation", kGroups,
+     sd_s<&C::latency_m>},
+    {"latency_p50", "s", "Submission to end of a request: median", kGroups,
+     quantile_s<&C::latency, 500>},
+    {"latency_p90", "s", "Submission to end of a request: 90 % quantile", kGroups,
+     quantile_s<&C::latency, 900>},
+    {"latency_p99", "s", "Submission to end of a request: 99 % quantile", kGroups,
+     quantile_s<&C::latency, 990>},
+    {"latency_p999", "s", "Submission to end of a request: 99.9 % quantile", kGroups,
+     quantile_s<&C::latency, 999>},
+    {"latency_ok_mean", "s", "Submission to end of successful requests: mean", kGroups,
+     mean_s<&C::latency_ok_m>},
+    {"latency_ok_sd", "s", "Submission to end of successful requests: standard deviation", kGroups,
+     sd_s<&C::latency_ok_m>},
+    {"latency_ok_p50", "s", "Submission to end of successful requests: median", kGroups,
+     quantile_s<&C::latency_ok, 500>},
+    {"latency_ok_p90", "s", "Submission to end of successful requests: 90 % quantile", kGroups,
+     quantile_s<&C::latency_ok, 900>},
+    {"latency_ok_p99", "s", "Submission to end of successful requests: 99 % quantile", kGroups,
+     quantile_s<&C::latency_ok, 990>},
+    {"latency_ok_p999", "s", "Submission to end of successful requests: 99.9 % quantile", kGroups,
+     quantile_s<&C::latency_ok, 999>},
+    {"backoff_time_mean", "s", "Length of one backoff: mean", kGroups, mean_s<&C::backoff_time_m>},
+    {"backoff_time_sd", "s", "Length of one backoff: standard deviation", kGroups,
+     sd_s<&C::backoff_time_m>},
+    {"send_wait_mean", "s", "Waiting for send tokens of a request: mean", kGroups,
+     [](In in) { return ratio(static_cast<double>(in.client.send_wait_ns) / 1e9,
+                              static_cast<double>(in.client.requests)); }},
+
+    {"executed", "attempts", "Attempts served to the end", kGroups,
+     [](In in) { return count(in.client.executed); }},
+    {"wasted_share", "1", "Capacity spent on executions that nobody used: whole service times",
+     kAllOnly, [](In in) { return share_of_capacity(in, *wasted_ns(in)); }},
+    {"wasted_after_give_up_share", "1", "Capacity spent on attempts after their client had given "
+     "up", kAllOnly, wasted_after_give_up_share},
+    {"wasted_s", "s", "Service time of executions that nobody used", kAllOnly,
+     [](In in) { return Value(*wasted_ns(in) / 1e9); }},
+
+    {"peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the window",
+     kGroups, peak_attempt_rate},
+    {"peak_amplification", "1", "Largest attempts per request over a rolling window of attempt "
+     "timeout + longest backoff, at least 10 bins", kGroups, peak_amplification},
+    {"recovery_s", "s", "From the end of the last fault or surge until goodput is back to stay; "
+     "absent if that did not happen in the run", kGroups, recovery},
+    {"jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all", kGroups,
+     jain_index},
+    {"completion_time_s", "s", "When the last request ended, from the start of the run", kAllOnly,
+     completion_time},
+};
+// clang-format on
+
+Value apply(const MetricInfo& metric, In in) {
+  if (in.group && !metric.for_groups) return std::nullopt;
+  return metric.formula(in);
+}
+
+}  // namespace
+
+std::span<const MetricInfo> metric_table() { return kTable; }
+
+std::vector<std::string_view> metric_names() {
+  std::vector<std::string_view> names;
+  for (const MetricInfo& metric : kTable) names.push_back(metric.name);
+  return names;
+}
+
+const MetricInfo* find_metric(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kTable), std::end(kTable),
+                                   [&](const MetricInfo& m) { return m.name == name; });
+  return found == std::end(kTable) ? nullptr : found;
+}
+
+std::optional<double> metric_value(const MetricInfo& metric, const Scenario& scenario,
+                                   const RunResult& run, std::optional<std::size_t> client) {
+  if (client) return apply(metric, {scenario, run, run.clients[*client], client});
+  const ClientResult all = stats::merge_groups(scenario, run);
+  return apply(metric, {scenario, run, all, client});
+}
+
+std::vector<std::optional<double>> metric_values(const Scenario& scenario, const RunResult& run,
+                                                 std::optional<std::size_t> client) {
+  const ClientResult all = client ? ClientResult() : stats::merge_groups(scenario, run);
+  const MetricInput in{scenario, run, client ? run.clients[*client] : all, client};
+  std::vector<std::optional<double>> values;
+  for (const MetricInfo& metric : kTable) values.push_back(apply(metric, in));
+  return values;
+}
+
+std::optional<double> quantile_seconds(const Histogram& histogram, double p) {
+  // The tolerance lets 10 values have a p90 although 1 - 0.9 is a little less than 0.1.
+  const double beyond = static_cast<double>(histogram.count()) * std::min(p, 1 - p);
+  if (beyond < 1 - 1e-9) return std::nullopt;
+  return histogram.quantile(p) / 1e9;
+}
+
+bool quantile_is_well_supported(const Histogram& histogram, double p) {
+  return static_cast<double>(histogram.count()) * std::min(p, 1 - p) >= 100 - 1e-9;
+}
+
+}  // namespace retrysim

@@ -1,0 +1,64 @@
+// Retry storms: stretches in which amplification and attempt rate stand out from what they were
+// before the first disturbance.
+//
+// All series are averages over a trailing window of w = attempt timeout + largest backoff of one
+// retry, at least 10 bins: attempts then fall into the same window as the request they belong to.
+// The baseline are medians A0, L0 and median absolute deviations (MAD) of amplification A(t) and
+// attempt rate L(t) over the 20 w before the first trigger (without one: the first 20 w after
+// warm-up).
+//   onset:  first of 3 bins in a row with A >= A0 + max(0.25, 5 MAD_A) and L >= L0 + 5 MAD_L
+//   end:    first bin from which A < A0 + half that margin for max(10 w, 30 s)
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::stats {
+
+enum class StormVerdict : std::uint8_t {
+  kTransient,  ///< goodput recovered (without a trigger: the storm ended)
+  kSustained,  ///< not recovered although there was time: see `patience` in storms.cpp
+  kCensored,   ///< not recovered, but the run, or the next trigger, left too little time to tell
+};
+
+std::string_view name(StormVerdict verdict);
+
+struct Storm {
+  double onset_s = 0;
+  std::optional<double> end_s;    ///< empty: not confirmed before the end of the window
+  double peak_attempt_rate = 0;   ///< largest of a single bin, per second
+  double peak_amplification = 0;  ///< largest A(t)
+  double extra_attempts = 0;      ///< integral of (L - A0 * offered load) where positive
+  std::optional<double> trigger_end_s;
+  std::optional<double> recovery_s;
+  StormVerdict verdict = StormVerdict::kCensored;
+};
+
+/// The storms of one replication, by onset; all client groups together.
+std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run);
+
+/// The window w in bins, for one group or (empty) the largest of all groups. At most a tenth of the
+/// scenario's duration where that is more than 10 bins: an uncapped backoff would leave no series.
+std::size_t amplification_window(const Scenario& scenario, std::optional<std::size_t> group);
+
+/// Longest backoff that one retry can have: of the constants, or the mean where `delays` or a
+/// distribution has no bound.
+Duration largest_backoff(const RetryRules& rules);
+
+/// Largest attempt rate of a bin inside the window, per second.
+std::optional<double> peak_attempt_rate(const RunResult& run, std::span<const ClientBin> bins);
+
+/// Largest attempts / requests over `window` successive bins inside the run's window.
+std::optional<double> peak_amplification(const RunResult& run, std::span<const ClientBin> bins,
+                                         std::size_t window);
+
+}  // namespace retrysim::stats

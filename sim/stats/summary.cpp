@@ -1,0 +1,146 @@
+// Statistics across replications. Sums run in the order of the replications.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/summary.hpp>
+
+#include <fmt/format.h>
+#include <boost/math/distributions/students_t.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retrysim {
+namespace {
+
+/// Two-pass moments: the mean first, then squared deviations with the rounding error of
+/// the mean taken out.
+struct Moments {
+  double mean, stddev;
+};
+
+Moments moments(std::span<const double> values) {
+  const double n = static_cast<double>(values.size());
+  double sum = 0;
+  for (const double v : values) sum += v;
+  const double mean = sum / n;
+  double deviations = 0;
+  double squares = 0;
+  for (const double v : values) {
+    deviations += v - mean;
+    squares += (v - mean) * (v - mean);
+  }
+  if (values.size() < 2) return {mean, 0};
+  const double variance = (squares - deviations * deviations / n) / (n - 1);
+  return {mean, variance > 0 ? std::sqrt(variance) : 0.0};
+}
+
+std::string client_name(const Scenario& scenario, std::size_t client) {
+  return client < scenario.clients.size() ? scenario.clients[client].name : "all";
+}
+
+ExpectationResult judge(const Expectation& expectation, const SummaryRow* row,
+                        std::size_t replications) {
+  ExpectationResult result;
+  result.expectation = expectation;
+  if (row == nullptr) {
+    result.reason = fmt::format("{} does not exist in this run", expectation.metric);
+    return result;
+  }
+  const Estimate& e = row->estimate;
+  result.estimate = e;
+  if (e.count < replications) {
+    result.reason = fmt::format("{} is absent in {} of {} replications", expectation.metric,
+                                replications - e.count, replications);
+    return result;
+  }
+  const double high = e.ci_high.value_or(e.mean);
+  const double low = e.ci_low.value_or(e.mean);
+  result.passed = true;
+  const auto check = [&](bool holds, double value, std::string_view sign, double bound) {
+    result.passed = result.passed && holds;
+    if (!result.reason.empty()) result.reason += ", ";
+    // What decides is the far end of the interval; with one replication there is only the value.
+    const std::string_view end = !e.ci_low ? "" : sign == "<=" ? "upper end " : "lower end ";
+    result.reason += fmt::format("{}{:.6g} {} {}", end, value, sign, bound);
+  };
+  if (expectation.at_most) check(high <= *expectation.at_most, high, "<=", *expectation.at_most);
+  if (expectation.at_least) check(low >= *expectation.at_least, low, ">=", *expectation.at_least);
+  return result;
+}
+
+}  // namespace
+
+double student_t_95(std::size_t degrees_of_freedom) {
+  const boost::math::students_t t(static_cast<double>(degrees_of_freedom));
+  return std::round(boost::math::quantile(t, 0.975) * 1e10) / 1e10;
+}
+
+std::optional<Estimate> estimate(std::span<const double> values) {
+  if (values.empty()) return std::nullopt;
+  const Moments m = moments(values);
+  Estimate e;
+  e.count = values.size();
+  e.mean = m.mean;
+  e.min = *std::min_element(values.begin(), values.end());
+  e.max = *std::max_element(values.begin(), values.end());
+  if (values.size() >= 2) {
+    const double half =
+        student_t_95(values.size() - 1) * m.stddev / std::sqrt(static_cast<double>(values.size()));
+    e.stddev = m.stddev;
+    e.ci_low = m.mean - half;
+    e.ci_high = m.mean + half;
+  }
+  return e;
+}
+
+MetricValues::MetricValues(const Scenario& scenario, std::span<const RunResult> runs)
+    : runs_(runs.size()), clients_(scenario.clients.size() + 1), metrics_(metric_table().size()) {
+  values_.reserve(runs_ * clients_ * metrics_);
+  for (const RunResult& run : runs) {
+    for (std::size_t c = 0; c < clients_; ++c) {
+      const bool all = c + 1 == clients_;
+      const auto values =
+          metric_values(scenario, run, all ? std::nullopt : std::optional<std::size_t>(c));
+      values_.insert(values_.end(), values.begin(), values.end());
+    }
+  }
+}
+
+std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& values) {
+  std::vector<SummaryRow> rows;
+  const std::span<const MetricInfo> table = metric_table();
+  std::vector<double> present;
+  for (std::size_t c = 0; c < values.clients(); ++c) {
+    for (std::size_t m = 0; m < table.size(); ++m) {
+      present.clear();
+      for (std::size_t r = 0; r < values.runs(); ++r) {
+        if (const auto v = values.at(r, c, m)) present.push_back(*v);
+      }
+      if (const auto e = estimate(present)) {
+        rows.push_back({client_name(scenario, c), &table[m], *e});
+      }
+    }
+  }
+  return rows;
+}
+
+const SummaryRow* find_row(std::span<const SummaryRow> rows, std::string_view client,
+                           std::string_view metric) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const SummaryRow& row) {
+    return row.client == client && row.metric->name == metric;
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
+                                                  std::span<const SummaryRow> rows,
+                                                  std::size_t replications) {
+  std::vector<ExpectationResult> results;
+  for (const Expectation& expectation : scenario.expectations) {
+    const SummaryRow* row = find_row(rows, expectation.client, expectation.metric);
+    results.push_back(judge(expectation, row, replications));
+  }
+  return results;
+}
+
+}  // namespace retrysim
