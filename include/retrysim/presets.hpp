@@ -16,17 +16,20 @@ namespace retrysim {
 struct Preset {
   std::string_view mode;      ///< "none", "legacy", "standard", "adaptive", "custom"
   std::string_view revision;  ///< "2.0", "2.1"; empty: the mode has none
-  std::string_view sdk;       ///< empty: the mode does not depend on it
+  std::string_view sdk;       ///< "botocore", "java-v1"; empty: the mode does not depend on it
   std::string_view api;       ///< "default", or a service with numbers of its own
   RetryRules rules;
-  std::string_view source;    ///< where the constants come from
+  std::string_view source;  ///< where the constants come from
 };
 
-/// Every preset that exists.
+/// Every preset that exists. A default row comes before the rows of single APIs.
 std::span<const Preset> presets();
 
-/// The preset for a combination; an API without numbers of its own uses those of "default".
-/// Null if the combination does not exist.
+/// The preset for a combination; an API without numbers of its own uses those of "default" (then
+/// the caller sets `rules.api` itself, which picks the additions to the error classes).
+/// Empty words mean the defaults: revision "2.0", SDK "botocore", API "default". A mode that has no
+/// revisions, or does not depend on the SDK, takes any known one, so that a comparison may vary the
+/// mode alone. Null if the combination does not exist.
 const Preset* find_preset(std::string_view mode, std::string_view revision, std::string_view sdk,
                           std::string_view api);
 

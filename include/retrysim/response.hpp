@@ -38,8 +38,14 @@ struct Response {
 enum class Classifier : std::uint8_t { kStandard, kBotocoreLegacy, kJavaV1 };
 
 /// Classifies by error code first, then HTTP status, then transport error. `api` selects the
-/// additions of one service ("default" for none).
+/// additions of one service ("default" for none). Only a missing answer is `kTimeout`; a refused or
+/// broken connection is `kTransient`. A status of 2xx without an error code is a success. The table
+/// kBotocoreLegacy wants a code together with its status and ignores codes it does not list.
 ResponseClass classify(Classifier classifier, std::string_view api, const Response& response);
+
+/// The delay that an x-amz-retry-after header suggests: a whole number of milliseconds, not
+/// negative. Anything else, as clients do, counts as no suggestion.
+std::optional<Duration> parse_retry_after(std::string_view header);
 
 std::string_view name(ResponseClass c);  ///< "success", "throttling", "transient", ...
 

@@ -11,12 +11,17 @@
 
 namespace retrysim {
 
+/// Every call passes the present time, which never goes back. Rates are per second. After a
+/// throttling error at rate W_max the fill rate is 0.7 W_max; it is back at W_max after K seconds,
+/// K^3 = 0.3 W_max / 0.4, and grows beyond it as 0.4 (t - K)^3 + W_max, never above twice the
+/// measured send rate, never below 0.5. The bucket holds one second's worth, at least one token.
 class SendRateLimiter {
  public:
   /// A limiter as a client has it that was made at `start`.
   explicit SendRateLimiter(Time start = Time::zero());
 
-  /// Takes one send token if there is one now, or if the limiter is not active.
+  /// Takes one send token if there is one now, or if the limiter is not active. A shortfall that
+  /// would fill within one nanosecond, the resolution of time, counts as none.
   bool try_acquire(Time now);
 
   /// How long until `try_acquire` can succeed at the present fill rate: zero or, rounded up, whole
@@ -39,16 +44,18 @@ class SendRateLimiter {
   void refill(Time now);
   void measure(Time now);
   void set_rate(Time now, double rate);
+  void set_last_max_rate(double rate);   // and K with it
+  double rate_on_curve(Time now) const;  // the CUBIC curve, in tokens per second
 
   Time last_refill_ = Time::max();  // max(): never refilled
   Time last_throttle_;
-  std::int64_t last_bucket_ = 0;    // in half seconds
+  std::int64_t last_bucket_ = 0;  // in half seconds
   double fill_rate_ = 0;
   double max_capacity_ = 0;
   double current_capacity_ = 0;
   double measured_rate_ = 0;
   double last_max_rate_ = 0;
-  double time_window_ = 0;          // K: seconds until the curve is back at last_max_rate_
+  double time_window_ = 0;  // K: seconds until the curve is back at last_max_rate_
   std::uint32_t request_count_ = 0;
   bool enabled_ = false;
 };
