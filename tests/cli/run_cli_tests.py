@@ -15,7 +15,8 @@ for any text. A line of output that would be taken for one of these marks is wri
 backslash before it. Empty lines just before a command or a comment are for the reader.
 
 Each story runs in an empty folder with a link `scenarios` to the shipped ones; `retrysim` is the
-program under test. Commands run in bash, one after the other, in the same folder.
+program under test, and $STORY_FOLDER is the folder of the story. Commands run in bash, one after
+the other, in the same folder.
 
 SPDX-License-Identifier: MIT
 """
@@ -99,7 +100,8 @@ def matches(expected, actual):
 
 def difference(name, expected, actual):
     lines = difflib.unified_diff(
-        expected, actual.rstrip("\n").split("\n"), f"expected {name}", f"actual {name}", lineterm="")
+        expected, actual.rstrip("\n").split("\n"), f"expected {name}", f"actual {name}",
+        lineterm="")
     return "\n".join("    " + line for line in lines)
 
 
@@ -111,7 +113,8 @@ def run_step(step, folder, environment):
     wrong = []
     if done.returncode != step.status:
         wrong.append(f"exit status {done.returncode} instead of {step.status}")
-    for name, expected, actual in (("output", step.stdout, stdout), ("errors", step.stderr, stderr)):
+    streams = (("output", step.stdout, stdout), ("errors", step.stderr, stderr))
+    for name, expected, actual in streams:
         if not matches(expected, actual):
             wrong.append(f"standard {name}:\n{difference(name, expected, actual)}")
     return wrong, done.returncode, stdout, stderr
@@ -142,7 +145,8 @@ def run_story(path, program, root, show=False):
         folder.mkdir()
         (folder / "scenarios").symlink_to(root.resolve() / "scenarios")
         environment = {"PATH": f"{base / 'bin'}:/usr/local/bin:/usr/bin:/bin", "HOME": str(base),
-                       "LC_ALL": "C.UTF-8", "TERM": "dumb", "STORY_FOLDER": str(path.parent.resolve())}
+                       "LC_ALL": "C.UTF-8", "TERM": "dumb",
+                       "STORY_FOLDER": str(path.parent.resolve())}
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
             if name in os.environ:
                 environment[name] = os.environ[name]

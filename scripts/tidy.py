@@ -1,0 +1,314 @@
+#!/usr/bin/python3
+"""House rules that a program can check, as `path:line: error: ...`; exit status 1 if one is broken.
+
+Usage: tidy.py [--root FOLDER]. Checks the files that git knows or would take (all files where there
+is no git). Comments and strings of C++ are not code: rules about calls do not look at them. Each
+rule is a function below, and tests/tidy/tidy_test.py shows each one firing.
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+LINE_COLUMNS_MAX = 100
+FILE_LINES_MAX = 600
+
+# What a part may include besides itself. Lower parts know nothing of higher ones; results are plain
+# data in public headers, so nothing but the program needs the report.
+MAY_INCLUDE = {
+    "kernel": set(),
+    "retry": {"kernel"},
+    "stats": {"kernel"},
+    "scenario": {"retry"},
+    "model": {"kernel", "retry", "stats", "scenario"},
+    "experiment": {"kernel", "retry", "stats", "scenario", "model"},
+    "analysis": {"scenario"},
+    "report": {"stats", "scenario"},
+    "cli": {"kernel", "retry", "stats", "scenario", "model", "experiment", "analysis", "report"},
+}
+
+# Names that say nothing about what is inside.
+VAGUE_NAMES = {"utils", "util", "common", "misc", "helpers"}
+
+LIBM = ("exp|exp2|expm1|log|log2|log10|log1p|pow|cbrt|hypot|sin|cos|tan|asin|acos|atan|atan2|sinh|"
+        "cosh|tanh|erf|erfc|lgamma|tgamma")
+
+# (pattern, parts of sim/ it holds in; "include" is the public headers, what to say). A name after
+# a dot, an arrow or another namespace is somebody else's.
+BANNED = [
+    (r"(?<![\w.>:])(?:std::)?s?rand\s*\(", "all",
+     "rand is not reproducible; draw from retrysim::Draws"),
+    (r"\bstd::time\s*\(|(?<![\w.>:])time\s*\(\s*(?:nullptr|NULL|0|&)", "all",
+     "time() reads the clock of the machine; simulated time is passed in"),
+    (r"\bsystem_clock\b|\bgettimeofday\b", "all",
+     "results must not depend on the clock of the machine; use steady_clock to limit wall time"),
+    (r"\brandom_device\b", "all",
+     "random_device is not reproducible; seeds come from the scenario"),
+    (r"\bstd::\w+_distribution\b", "all",
+     "std:: distributions differ between libraries; use retrysim::Distribution"),
+    (r"\bstd::(?:cout|cerr|clog)\b|(?<![\w.>:])(?:std::)?(?:f?printf|f?puts|putchar)\s*\(",
+     "all but cli report", "only sim/cli and sim/report print"),
+    (r"\bstd::function\b", "kernel model", "std::function may allocate for each event"),
+    (r"\bvirtual\b", "kernel model", "virtual calls cost too much for each event; use a template"),
+    (r"(?<![\w.>:])::(?:system|popen)\s*\(|\bstd::system\s*\(", "all", "no shell is started"),
+]
+
+CODE_SUFFIXES = {".cpp", ".hpp", ".py", ".cmake", ".in"}
+# Data, whose lines are as long as they are.
+DATA_SUFFIXES = {".csv", ".txt", ".png", ".svg", ".pdf", ".json"}
+
+
+class Checker:
+    """The files of one tree and the errors found in them."""
+
+    def __init__(self, root):
+        self.root = root
+        self.errors = []
+        self.paths = list_files(root)
+        self.texts = {}
+        for path in self.paths:
+            try:
+                self.texts[path] = (root / path).read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                if pathlib.PurePosixPath(path).suffix not in DATA_SUFFIXES:
+                    self.error(path, 1, "not UTF-8 text")
+
+    def error(self, path, line, message):
+        self.errors.append((path, line, message))
+
+    def sources(self):
+        """(path, text) of C++ files."""
+        return [(p, t) for p, t in self.texts.items() if p.endswith((".cpp", ".hpp"))]
+
+    def run(self):
+        for rule in RULES:
+            rule(self)
+        return [f"{path}:{line}: error: {message}" for path, line, message in sorted(self.errors)]
+
+
+def list_files(root):
+    """Paths relative to `root`, with slashes."""
+    try:
+        out = subprocess.run(
+            ["git", "-C", str(root), "-c", f"safe.directory={root}", "ls-files", "-z", "--cached",
+             "--others", "--exclude-standard"], check=True, capture_output=True).stdout
+        names = sorted(set(out.decode().split("\0")) - {""})
+    except (subprocess.CalledProcessError, FileNotFoundError):
+        names = sorted(p.relative_to(root).as_posix() for p in root.rglob("*"))
+        names = [n for n in names if not n.startswith((".git/", "build/", "results/"))]
+    return [n for n in names if (root / n).is_file() and not (root / n).is_symlink()]
+
+
+def is_code(path, text):
+    """Code has a line limit: C++, CMake and scripts, which may have no suffix."""
+    suffix = pathlib.PurePosixPath(path).suffix
+    return suffix in CODE_SUFFIXES or path.endswith("CMakeLists.txt") or text.startswith("#!")
+
+
+def part_of(path):
+    """"kernel" for sim/kernel/..., "include" for public headers, else None."""
+    names = path.split("/")
+    if names[0] == "sim" and len(names) > 2:
+        return names[1]
+    return "include" if path.startswith("include/retrysim/") else None
+
+
+TOKENS = re.compile(
+    r'R"(?P<d>[^()\\ ]{0,16})\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"'
+    r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'|//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def without_comments_and_strings(text):
+    """C++ with comments and strings blanked out; lines keep their numbers."""
+    return TOKENS.sub(lambda match: '""' + "\n" * match.group().count("\n"), text)
+
+
+def numbered(text):
+    return enumerate(text.split("\n"), 1)
+
+
+def check_layout_of_lines(checker):
+    for path, text in checker.texts.items():
+        if pathlib.PurePosixPath(path).suffix in DATA_SUFFIXES and "CMakeLists" not in path:
+            continue
+        limited = is_code(path, text)
+        for number, line in numbered(text):
+            if limited and len(line) > LINE_COLUMNS_MAX:
+                checker.error(path, number,
+                              f"line has {len(line)} columns; at most {LINE_COLUMNS_MAX}")
+            if line.rstrip() != line:
+                checker.error(path, number, "blanks at the end of the line")
+            if "\t" in line:
+                checker.error(path, number, "tab; indent with blanks")
+        if text and not text.endswith("\n"):
+            checker.error(path, text.count("\n") + 1, "the last line is not ended")
+
+
+def check_length_of_files(checker):
+    for path, text in checker.texts.items():
+        lines = text.count("\n")
+        if is_code(path, text) and lines > FILE_LINES_MAX:
+            checker.error(path, lines,
+                          f"file has {lines} lines; at most {FILE_LINES_MAX}: split it")
+
+
+def check_marks_of_unfinished_work(checker):
+    mark = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
+    for path, text in checker.texts.items():
+        for number, line in numbered(text):
+            if found := mark.search(line):
+                checker.error(path, number, f"{found.group()}: finish it, or open an issue")
+
+
+def applies(scope, part):
+    words = scope.split()
+    if words[0] == "all":
+        return part not in words[2:]  # "all", or "all but ..."
+    return part in words
+
+
+def check_banned_calls(checker):
+    for path, text in checker.sources():
+        part = part_of(path)
+        if part is None:
+            continue
+        for number, line in numbered(without_comments_and_strings(text)):
+            for regex, scope, message in BANNED:
+                if applies(scope, part) and re.search(regex, line):
+                    checker.error(path, number, message)
+
+
+def check_libm(checker):
+    """No libm function whose result depends on the machine where events are decided.
+
+    A file may give a SLEEF function the short name: `double exp(double x) { return Sleef_...`.
+    """
+    call = re.compile(rf"(?<![\w.>:])(std::|::)?({LIBM})[fl]?\s*\(")
+    for path, text in checker.sources():
+        if part_of(path) not in ("kernel", "retry", "model", "include"):
+            continue
+        own = set(re.findall(r"^\w* ?double (\w+)\(double \w+\) \{\s*return Sleef_", text,
+                             re.MULTILINE))
+        for number, line in numbered(without_comments_and_strings(text)):
+            for qualifier, name in call.findall(line):
+                if qualifier or name not in own:
+                    checker.error(path, number, f"libm's {name} depends on the machine; "
+                                  "use SLEEF's Sleef_cinz_*purec functions")
+
+
+def check_fast_math(checker):
+    for path, text in checker.texts.items():
+        if not (path.endswith((".cmake", "CMakeLists.txt")) or path == "CMakePresets.json"):
+            continue
+        for number, line in numbered(text):
+            if re.search(r"-ffast-math|-Ofast|-funsafe-math-optimizations", line):
+                checker.error(path, number, "results would depend on the compiler's rearrangements")
+
+
+def check_includes(checker):
+    include = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<(retrysim/[^>]+)>)')
+    for path, text in checker.sources():
+        part = part_of(path)
+        for number, line in numbered(text):
+            found = include.match(line)
+            if not found:
+                continue
+            quoted, public = found.groups()
+            if public:
+                if f"include/{public}" not in checker.texts:
+                    checker.error(path, number, f"there is no public header <{public}>")
+            elif part == "include":
+                checker.error(path, number,
+                              "a public header includes public headers only, as <...>")
+            elif part is not None:
+                check_direction(checker, path, number, part, quoted)
+
+
+def check_direction(checker, path, number, part, quoted):
+    """The include `quoted` in a file of sim/`part`."""
+    other = quoted.split("/")[0]
+    if f"sim/{quoted}" not in checker.texts:
+        checker.error(path, number, f'there is no sim/{quoted}; write "part/file.hpp"')
+    elif part not in MAY_INCLUDE:
+        checker.error(path, number, f"tidy.py does not know the part {part}")
+    elif other != part and other not in MAY_INCLUDE[part]:
+        allowed = ", ".join(sorted(MAY_INCLUDE[part])) or "nothing else"
+        checker.error(path, number, f"{part} must not include {other}; it may include {allowed}")
+
+
+def check_heads_of_sources(checker):
+    for path, text in checker.sources():
+        head = re.split(r"^#", text, maxsplit=1, flags=re.MULTILINE)[0]
+        if not head.startswith("// "):
+            checker.error(path, 1, "no paragraph at the head of the file that says what it is")
+        if "SPDX-License-Identifier: MIT" not in head:
+            checker.error(path, 1, "no `SPDX-License-Identifier: MIT` at the head of the file")
+        if path.endswith(".hpp") and not re.search(r"^#pragma once$", text, re.MULTILINE):
+            checker.error(path, 1, "no #pragma once")
+
+
+def check_names(checker):
+    for path in checker.paths:
+        for name in path.split("/"):
+            if name.split(".")[0].lower() in VAGUE_NAMES:
+                checker.error(path, 1, f"'{name}' says nothing about what is inside")
+        if path.startswith(("sim/", "include/")) and path.endswith((".cpp", ".hpp")):
+            if not re.fullmatch(r"[a-z0-9_/]+\.[ch]pp", path):
+                checker.error(path, 1, "names of source files are in snake_case")
+
+
+def check_public_headers_are_listed(checker):
+    cmake = checker.texts.get("CMakeLists.txt", "")
+    found = re.search(r"set\(retrysim_public_headers\s([^)]*)\)", cmake)
+    listed = found.group(1).split() if found else []
+    for path in checker.texts:
+        name = pathlib.PurePosixPath(path)
+        if part_of(path) == "include" and name.suffix == ".hpp" and name.stem not in listed:
+            checker.error(path, 1, "not in retrysim_public_headers of CMakeLists.txt")
+    if listed != sorted(listed):
+        line = cmake[:found.start()].count("\n") + 1
+        checker.error("CMakeLists.txt", line, "retrysim_public_headers is not in order")
+
+
+def check_scenarios_are_described(checker):
+    guide = checker.texts.get("scenarios/README.md", "")
+    for path in checker.paths:
+        name = path.removeprefix("scenarios/")
+        if path.startswith("scenarios/") and "/" not in name and name.endswith(".toml"):
+            if not re.search(rf"(?<![\w-]){re.escape(name)}", guide):
+                checker.error(path, 1, "not mentioned in scenarios/README.md")
+
+
+RULES = [
+    check_layout_of_lines,
+    check_length_of_files,
+    check_marks_of_unfinished_work,
+    check_banned_calls,
+    check_libm,
+    check_fast_math,
+    check_includes,
+    check_heads_of_sources,
+    check_names,
+    check_public_headers_are_listed,
+    check_scenarios_are_described,
+]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().parent.parent)
+    checker = Checker(parser.parse_args().root.resolve())
+    errors = checker.run()
+    for error in errors:
+        print(error)
+    print(f"tidy: {len(checker.paths)} files, {len(errors)} errors")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+"""Are result files the same to the last byte, whatever made them?
+
+Runs every scenario of a folder with --jobs 1, 2 and 4, and, if RETRYSIM_OTHER_PROGRAM is set, with
+that program too (another compiler or build type), and compares all files and all of standard
+output with those of the first run. A few replications suffice: what could differ differs in all.
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+REPLICATIONS = "3"
+
+
+class RunFailed(Exception):
+    pass
+
+
+def run(program, scenario, jobs, out):
+    """Everything that a run leaves: relative path -> bytes, standard output under "(stdout)"."""
+    command = [str(program), "run", str(scenario), "--replications", REPLICATIONS, "--jobs",
+               str(jobs), "--out", str(out), "--fingerprint", "--format", "csv", "--no-progress"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    # 1: an expectation of the scenario failed, as it may with few replications.
+    if done.returncode not in (0, 1):
+        raise RunFailed(f"{' '.join(command)}: exit status {done.returncode}: "
+                        f"{done.stderr.decode('utf-8', 'replace').strip()}")
+    files = {str(path.relative_to(out)): path.read_bytes()
+             for path in sorted(out.rglob("*")) if path.is_file()}
+    if "summary.csv" not in files:
+        raise RunFailed(f"{' '.join(command)}: no summary.csv in {out}")
+    files["(stdout)"] = done.stdout.replace(str(out).encode(), b"OUT")
+    return files
+
+
+def first_difference(a, b):
+    """Where two texts part: "line N: ... / ..."."""
+    lines_a, lines_b = a.splitlines(), b.splitlines()
+    for number, (x, y) in enumerate(zip(lines_a, lines_b), 1):
+        if x != y:
+            return f"line {number}:\n    {x.decode()}\n    {y.decode()}"
+    return f"{len(lines_a)} and {len(lines_b)} lines"
+
+
+def differences(reference, other):
+    """What is not the same, one sentence each."""
+    found = [f"{name} is missing in one" for name in sorted(set(reference) ^ set(other))]
+    for name in sorted(set(reference) & set(other)):
+        if reference[name] != other[name]:
+            found.append(f"{name} differs in {first_difference(reference[name], other[name])}")
+    return found
+
+
+def check(scenario, variants, folder):
+    """Compares all variants (program, jobs) with the first; returns the number of differences."""
+    reference, count = None, 0
+    for number, (program, jobs) in enumerate(variants):
+        out = folder / f"{scenario.stem}-{number}" / "results"
+        files = run(program, scenario, jobs, out)
+        if reference is None:
+            reference = files
+            continue
+        for sentence in differences(reference, files):
+            count += 1
+            print(f"{scenario}: error: {program} --jobs {jobs}: {sentence}")
+    print(f"{scenario.name}: {len(reference)} outputs, {len(variants)} runs, "
+          f"{'the same' if count == 0 else 'DIFFERENT'}", flush=True)
+    return count
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scenarios", type=pathlib.Path, help="folder of scenarios, or one")
+    parser.add_argument("--program", type=pathlib.Path, required=True)
+    options = parser.parse_args()
+    folder = options.scenarios
+    scenarios = sorted(folder.glob("*.toml")) if folder.is_dir() else [folder]
+    if not scenarios:
+        print(f"{folder}: error: no scenarios")
+        return 1
+    variants = [(options.program, jobs) for jobs in (1, 2, 4)]
+    if other := os.environ.get("RETRYSIM_OTHER_PROGRAM"):
+        variants.append((pathlib.Path(other), 1))
+    else:
+        print("RETRYSIM_OTHER_PROGRAM is not set: one program only")
+    try:
+        with tempfile.TemporaryDirectory(prefix="determinism-") as temporary:
+            count = sum(check(s, variants, pathlib.Path(temporary)) for s in scenarios)
+    except RunFailed as error:
+        print(f"error: {error}")
+        return 1
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
