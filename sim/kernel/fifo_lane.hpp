@@ -1,0 +1,91 @@
+// FIFO lanes: timers with one constant delay expire in the order in which they were set, so a
+// queue is all the order they need, however many are pending.
+//
+//   TimerLane    intrusive doubly linked list: a timer can be cancelled at once (timeouts,
+//   deadlines) MessageLane  ring buffer for timers that are never cancelled (messages on the wire,
+//   think times)
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernel/event_order.hpp"
+#include "kernel/radix_heap.hpp"
+
+#include <cassert>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::kernel {
+
+/// A timer's place in a lane, kept in the object it belongs to.
+struct LaneLink {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  EventKey key;
+  std::uint32_t previous = kNone, next = kNone;
+};
+
+/// `link(id)` gives the LaneLink of object `id`; passed to each call, so the lane stores nothing
+/// but its ends.
+class TimerLane {
+ public:
+  bool empty() const { return first_ == LaneLink::kNone; }
+  std::uint32_t front() const { return first_; }
+
+  /// `key` must be larger than that of every timer in the lane.
+  template <class LinkOf>
+  void push_back(std::uint32_t id, EventKey key, LinkOf link) {
+    LaneLink& l = link(id);
+    assert(empty() || link(last_).key < key);
+    l.key = key;
+    l.previous = last_;
+    l.next = LaneLink::kNone;
+    if (last_ == LaneLink::kNone) {
+      first_ = id;
+    } else {
+      link(last_).next = id;
+    }
+    last_ = id;
+  }
+
+  template <class LinkOf>
+  void erase(std::uint32_t id, LinkOf link) {
+    const LaneLink& l = link(id);
+    (l.previous == LaneLink::kNone ? first_ : link(l.previous).next) = l.next;
+    (l.next == LaneLink::kNone ? last_ : link(l.next).previous) = l.previous;
+  }
+
+ private:
+  std::uint32_t first_ = LaneLink::kNone, last_ = LaneLink::kNone;
+};
+
+class MessageLane {
+ public:
+  bool empty() const { return begin_ == end_; }
+  EventKey head() const { return empty() ? EventKey::never() : ring_[begin_ & mask_].key; }
+
+  /// False, and nothing done, if the entry would not be the last: the delay has become shorter.
+  bool push_back(const TimerEntry& entry) {
+    if (!empty() && entry.key < ring_[(end_ - 1) & mask_].key) return false;
+    if (end_ - begin_ == ring_.size()) grow();
+    ring_[end_++ & mask_] = entry;
+    return true;
+  }
+  TimerEntry pop_front() {
+    assert(!empty());
+    return ring_[begin_++ & mask_];
+  }
+
+ private:
+  void grow() {
+    std::vector<TimerEntry> larger(ring_.empty() ? 64 : ring_.size() * 2);
+    const std::uint64_t mask = larger.size() - 1;
+    for (std::uint64_t i = begin_; i != end_; ++i) larger[i & mask] = ring_[i & mask_];
+    ring_.swap(larger);
+    mask_ = mask;
+  }
+
+  std::vector<TimerEntry> ring_;
+  std::uint64_t begin_ = 0, end_ = 0, mask_ = 0;
+};
+
+}  // namespace retrysim::kernel

@@ -1,0 +1,86 @@
+// The services in progress at one service, earliest completion first. A few are a small sorted
+// array; many (or an unlimited number) an indexed heap.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernel/event_order.hpp"
+#include "kernel/indexed_heap.hpp"
+#include "kernel/pool.hpp"
+#include "model/request.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::model {
+
+class CompletionSet {
+  auto position() {
+    return [this](std::uint32_t a) -> std::uint32_t& { return (*attempts_)[a].position; };
+  }
+
+ public:
+  /// `servers`: how many may be in progress at once.
+  CompletionSet(std::int64_t servers, kernel::Pool<Attempt>* attempts)
+      : attempts_(attempts), sorted_(servers <= kMaxSorted) {}
+
+  std::size_t size() const { return sorted_ ? array_.size() : heap_.size(); }
+  kernel::EventKey head() const {
+    if (!sorted_) return heap_.head();
+    return array_.empty() ? kernel::EventKey::never() : array_.back().key;
+  }
+
+  void insert(std::uint32_t attempt, kernel::EventKey key) {
+    if (!sorted_) {
+      heap_.push(attempt, key, position());
+      return;
+    }
+    std::size_t i = array_.size();
+    array_.push_back({});
+    for (; i > 0 && array_[i - 1].key < key; --i) array_[i] = array_[i - 1];
+    array_[i] = {key, attempt};
+  }
+
+  std::uint32_t pop() {
+    if (!sorted_) return heap_.pop(position());
+    const std::uint32_t attempt = array_.back().attempt;
+    array_.pop_back();
+    return attempt;
+  }
+
+  void erase(std::uint32_t attempt) {
+    if (!sorted_) {
+      heap_.erase(attempt, position());
+      return;
+    }
+    std::erase_if(array_, [attempt](const Entry& e) { return e.attempt == attempt; });
+  }
+
+  /// Takes out everything, in the order of completion.
+  std::vector<std::uint32_t> take_all() {
+    std::vector<std::uint32_t> attempts;
+    while (size() > 0) attempts.push_back(pop());
+    return attempts;
+  }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const Entry& e : array_) visit(e.attempt);
+    heap_.for_each([&](std::uint32_t attempt, kernel::EventKey) { visit(attempt); });
+  }
+
+ private:
+  static constexpr std::int64_t kMaxSorted = 24;
+  struct Entry {
+    kernel::EventKey key;
+    std::uint32_t attempt = 0;
+  };
+
+  kernel::Pool<Attempt>* attempts_;
+  bool sorted_;
+  std::vector<Entry> array_;  // earliest last
+  kernel::IndexedHeap heap_;
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "model/faults.hpp"
+
+#include <algorithm>
+
+namespace retrysim::model {
+
+void FaultTimeline::sort() {
+  std::stable_sort(changes_.begin(), changes_.end(),
+                   [](const Change& a, const Change& b) { return a.time < b.time; });
+}
+
+// Sources of errors are independent: an attempt that escapes the first may meet the second.
+Impairment FaultTimeline::at(std::size_t service, Time now) const {
+  Impairment all;
+  double escaped = 1;
+  auto add = [&](const Errors& errors) {
+    double hit = 0;
+    for (const NumberedError& e : errors) {
+      hit += e.probability;
+      all.errors.emplace_back(1 - escaped * (1 - hit), e.answer);
+    }
+    escaped *= 1 - hit;
+  };
+  add(service_errors_[service]);
+  for (std::size_t i = 0; i < scenario_->faults.size(); ++i) {
+    const FaultSpec& f = scenario_->faults[i];
+    if (f.service != service || now < f.start || now >= f.start + f.duration) continue;
+    all.capacity *= f.capacity;
+    all.speed *= f.speed;
+    all.latency += f.latency;
+    all.unreachable |= f.unreachable;
+    add(fault_errors_[i]);
+  }
+  return all;
+}
+
+}  // namespace retrysim::model

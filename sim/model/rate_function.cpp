@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "model/rate_function.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace retrysim::model {
+namespace {
+
+// The rate of a profile just from `t` on, and its slope there.
+void evaluate(const RateProfile& profile, Time t, double* rate, double* slope) {
+  const auto next = std::upper_bound(profile.times.begin(), profile.times.end(), t);
+  const auto i = static_cast<std::size_t>(next - profile.times.begin());
+  *slope = 0;
+  if (i == 0) {
+    *rate = profile.rates.front();
+    return;
+  }
+  *rate = profile.rates[i - 1];
+  if (!profile.linear || i == profile.times.size()) return;
+  const double length = (profile.times[i] - profile.times[i - 1]).in_seconds();
+  *slope = (profile.rates[i] - profile.rates[i - 1]) / length;
+  *rate += *slope * (t - profile.times[i - 1]).in_seconds();
+}
+
+}  // namespace
+
+RateFunction::RateFunction(double base, const std::optional<RateProfile>& profile,
+                           const std::vector<SurgeSpec>& surges) {
+  std::vector<Time> edges{Time::zero()};
+  if (profile) edges.insert(edges.end(), profile->times.begin(), profile->times.end());
+  for (const SurgeSpec& s : surges) {
+    edges.push_back(s.start);
+    edges.push_back(s.start + s.duration);
+  }
+  std::sort(edges.begin(), edges.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  for (const Time t : edges) {
+    double rate = 1, slope = 0;
+    if (profile) evaluate(*profile, t, &rate, &slope);
+    double factor = base;
+    for (const SurgeSpec& s : surges) {
+      if (s.start <= t && t < s.start + s.duration) factor *= s.factor;
+    }
+    const Piece piece{t.in_seconds(), rate * factor, slope * factor};
+    const bool same = !pieces_.empty() && piece.slope == 0 && pieces_.back().slope == 0 &&
+                      piece.rate == pieces_.back().rate;
+    if (!same) pieces_.push_back(piece);
+  }
+}
+
+double RateFunction::at(Time t) const {
+  const double s = t.in_seconds();
+  auto after = std::upper_bound(pieces_.begin(), pieces_.end(), s,
+                                [](double x, const Piece& p) { return x < p.start_s; });
+  const Piece& p = *(after - 1);
+  return p.rate + p.slope * (s - p.start_s);
+}
+
+Time RateFunction::Cursor::advance(double area) {
+  for (;;) {
+    const Piece& p = function_->pieces_[piece_];
+    const double rate = std::max(0.0, p.rate + p.slope * offset_s_);
+    const bool last = piece_ + 1 == function_->pieces_.size();
+    const double left_s =
+        last ? HUGE_VAL : function_->pieces_[piece_ + 1].start_s - p.start_s - offset_s_;
+    const double area_left =
+        last ? (rate > 0 ? HUGE_VAL : 0) : std::max(0.0, (rate + 0.5 * p.slope * left_s) * left_s);
+    if (area < area_left) {
+      // Solve rate x + slope x^2 / 2 = area; this form of the root also holds for slope = 0.
+      const double x =
+          2 * area / (rate + std::sqrt(std::max(0.0, rate * rate + 2 * p.slope * area)));
+      offset_s_ += x;
+      const double t = p.start_s + offset_s_;
+      return t >= 9.2e9 ? Time::max() : Time::zero() + Duration::from_seconds(t);
+    }
+    if (last) return Time::max();
+    area -= area_left;
+    ++piece_;
+    offset_s_ = 0;
+  }
+}
+
+}  // namespace retrysim::model

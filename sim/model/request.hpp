@@ -1,0 +1,64 @@
+// The two things that move through the simulated world: a request (one logical call by the
+// application) and its attempts (one try on the wire each). An attempt may outlive its request: the
+// service goes on with work whose client has given up.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/retry_strategy.hpp>
+#include <retrysim/time.hpp>
+
+#include "kernel/fifo_lane.hpp"
+
+#include <cstdint>
+
+namespace retrysim::model {
+
+inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+struct Request {
+  enum class Phase : std::uint8_t { kWaitingToSend, kInFlight, kInBackoff };
+
+  std::uint64_t entity = 0;  ///< names its random draws
+  Time submitted;
+  Time phase_since;
+  RetryToken token;
+  std::uint32_t client = 0;       ///< within its group
+  std::uint32_t attempt = kNone;  ///< the attempt under way
+  std::uint16_t group = 0;
+  Phase phase = Phase::kInFlight;
+  bool in_cohort = false;
+  bool open = false;  ///< begun and not ended: the slot is in use
+  kernel::LaneLink timeout, deadline;
+  std::uint32_t timeout_position = kNone;                      ///< in the heap of varying timeouts
+  std::uint32_t next_waiter = kNone, previous_waiter = kNone;  ///< waiting for a send token
+};
+
+struct Attempt {
+  enum class Stage : std::uint8_t {
+    kOnTheWire,  ///< travelling to the service or back
+    kQueued,
+    kInService,
+    kLost,  ///< the service's side has ended; no answer will come
+  };
+
+  std::uint64_t entity = 0;  ///< of its request
+  Time sent, arrived, started, finished;
+  Time gave_up = Time::max();  ///< when its client stopped waiting
+  double work_left_ns = 0;     ///< service demand left at `work_since`, at speed 1
+  Time work_since;
+  std::uint32_t request = kNone;  ///< only while its client waits
+  std::uint32_t client = 0;
+  std::uint32_t number = 1;  ///< 1 for the first attempt of a request
+  std::uint32_t next_in_queue = kNone, previous_in_queue = kNone;
+  std::uint32_t position = kNone;  ///< among the services in progress
+  std::uint16_t group = 0, service = 0;
+  std::uint16_t answer = 0;  ///< index into the world's answers
+  Stage stage = Stage::kOnTheWire;
+  bool in_cohort = false;
+  bool executed = false;  ///< served to the end
+
+  bool given_up() const { return gave_up != Time::max(); }
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,396 @@
+// The life of a request, step by step. Every rule about retries is asked of the retry strategy;
+// every rule about serving of the service; this file only carries requests from one to the other.
+//
+// SPDX-License-Identifier: MIT
+#include "model/world.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace retrysim::model {
+
+using kernel::EventKey;
+
+void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
+  const std::uint32_t id = requests_.allocate();
+  Request& r = requests_[id];
+  r.entity = entity;
+  r.submitted = now_;
+  r.token = RetryToken{};
+  r.client = client;
+  r.attempt = kNone;
+  r.group = g.index;
+  r.open = true;
+  r.in_cohort = recorder_.submitted(g.index);
+  ++submitted_;
+  if (g.deadline_source != kNone) {
+    const EventKey key = key_in(g.spec->deadline);
+    g.deadlines.push_back(id, key, deadline_link());
+    offer(g.deadline_source, key);
+  }
+  begin_attempt(g, id);
+}
+
+void World::begin_attempt(ClientGroup& g, std::uint32_t request) {
+  if (!g.limiters.empty()) {
+    const std::uint32_t client = requests_[request].client;
+    const bool first_in_line = g.waiters[client].first == kNone;
+    if (!first_in_line || !g.limiters[client].try_acquire(now_)) {
+      if (g.spec->retry.on_empty == OnEmpty::kFail)
+        return finish(g, request, Outcome::kNoSendToken);
+      return wait_for_token(g, request);
+    }
+  }
+  send(g, request);
+}
+
+void World::send(ClientGroup& g, std::uint32_t request) {
+  Request& r = requests_[request];
+  const std::uint32_t id = attempts_.allocate();
+  Attempt& a = attempts_[id];
+  r.phase = Request::Phase::kInFlight;
+  r.phase_since = now_;
+  r.attempt = id;
+  ++r.token.attempts;
+  a.entity = r.entity;
+  a.sent = now_;
+  a.gave_up = Time::max();
+  a.request = request;
+  a.client = r.client;
+  a.number = r.token.attempts;
+  a.group = r.group;
+  a.service = g.service;
+  a.answer = 0;
+  a.stage = Attempt::Stage::kOnTheWire;
+  a.in_cohort = r.in_cohort;
+  a.executed = false;
+  recorder_.sent(g.index, r.in_cohort, a.number, now_);
+  if (g.spec->has_attempt_timeout) arm_timeout(g, request);
+  travel_to_service(id);
+}
+
+void World::arm_timeout(ClientGroup& g, std::uint32_t request) {
+  if (g.constant_timeout) {
+    const EventKey key = key_in(g.spec->attempt_timeout.constant_value());
+    g.timeouts.push_back(request, key, timeout_link());
+    offer(g.timeout_source, key);
+    return;
+  }
+  const Request& r = requests_[request];
+  Draws draws(key_, {r.entity, r.token.attempts, g.index, Purpose::kTimeout});
+  const EventKey key = key_in(g.spec->attempt_timeout.sample(draws));
+  varying_timeouts_.push(request, key, timeout_position());
+  offer(kVaryingTimeoutSource, key);
+}
+
+void World::disarm_timeout(ClientGroup& g, std::uint32_t request) {
+  if (!g.spec->has_attempt_timeout) return;
+  if (g.constant_timeout) {
+    g.timeouts.erase(request, timeout_link());
+  } else {
+    varying_timeouts_.erase(request, timeout_position());
+  }
+}
+
+Duration World::network_delay(const Attempt& a, Purpose purpose) const {
+  const Distribution& latency = scenario_.network.latency;
+  const Duration added = services_[a.service].impairment().latency;
+  if (latency.is_constant()) return latency.constant_value() + added;
+  Draws draws(key_, {a.entity, a.number, a.group, purpose});
+  return latency.sample(draws) + added;
+}
+
+void World::travel_to_service(std::uint32_t attempt) {
+  Attempt& a = attempts_[attempt];
+  const Duration delay = network_delay(a, Purpose::kNetwork);
+  if (services_[a.service].impairment().unreachable) {
+    a.answer = refused_answer_;
+    schedule_response(attempt, delay + network_delay(a, Purpose::kResponse));
+    return;
+  }
+  if (scenario_.network.request_loss > 0) {
+    Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
+    if (draws.uniform() < scenario_.network.request_loss) {
+      recorder_.lost(a.group, a.in_cohort);
+      return discard(attempt);
+    }
+  }
+  if (delay == Duration::zero()) return arrive(attempt);
+  const kernel::TimerEntry entry{key_in(delay), attempt,
+                                 static_cast<std::uint32_t>(EventKind::kAttemptArrives)};
+  if (scenario_.network.latency.is_constant() && requests_on_the_way_.push_back(entry)) {
+    offer(kRequestLaneSource, requests_on_the_way_.head());
+  } else {
+    timers_.push(entry);
+    offer(kTimerSource, timers_.head());
+  }
+}
+
+void World::arrive(std::uint32_t attempt) {
+  Attempt& a = attempts_[attempt];
+  Service& s = services_[a.service];
+  a.arrived = now_;
+  recorder_.arrived(a.group, a.service, a.in_cohort);
+  if (!s.impairment().errors.empty()) {
+    Draws draws(key_, {a.entity, a.number, a.group, Purpose::kServiceError});
+    const double u = draws.uniform();
+    for (const auto& [cumulative, answer] : s.impairment().errors) {
+      if (u >= cumulative) continue;
+      recorder_.error_answered(a.service);
+      return answer_with(attempt, answer);
+    }
+  }
+  if (!s.pass_throttle(a.group, a.client, now_)) {
+    recorder_.throttled(a.service);
+    return answer_with(attempt, service_answers_[a.service].throttled);
+  }
+  const Service::Admission admission = s.admit(attempt, now_);
+  if (admission == Service::Admission::kFull) {
+    const ServiceAnswers& answers = service_answers_[a.service];
+    recorder_.rejected(a.group, a.service, a.in_cohort, answers.overflow_is_throttling);
+    if (s.spec().overflow != Overflow::kDrop) return answer_with(attempt, answers.overflow);
+    recorder_.dropped(a.group, a.in_cohort);
+    return discard(attempt);
+  }
+  const bool must_wait = admission == Service::Admission::kQueued;
+  recorder_.admitted(a.group, a.service, a.in_cohort, must_wait);
+  if (!must_wait) recorder_.started(a.group, a.in_cohort, Duration::zero());
+  service_changed(a.service);
+}
+
+void World::answer_with(std::uint32_t attempt, std::uint16_t answer) {
+  Attempt& a = attempts_[attempt];
+  a.answer = answer;
+  a.stage = Attempt::Stage::kOnTheWire;
+  if (scenario_.network.response_loss > 0) {
+    Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
+    draws.next();  // decided the request's own loss
+    if (draws.uniform() < scenario_.network.response_loss) {
+      recorder_.lost(a.group, a.in_cohort);
+      if (a.executed) recorder_.result_unused(a.service, a.started, a.finished);
+      return discard(attempt);
+    }
+  }
+  const Duration delay = network_delay(a, Purpose::kResponse);
+  if (delay == Duration::zero()) return deliver(attempt);
+  schedule_response(attempt, delay);
+}
+
+// Free servers take what waits.
+void World::serve_queue(std::size_t service) {
+  Service& s = services_[service];
+  for (std::uint32_t id = s.take_from_queue(); id != kNone; id = s.take_from_queue()) {
+    const Attempt& a = attempts_[id];
+    if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
+      recorder_.dropped(a.group, a.in_cohort);
+      release_attempt(id);
+      continue;
+    }
+    s.start(id, now_);
+    recorder_.started(a.group, a.in_cohort, now_ - a.arrived);
+  }
+}
+
+void World::complete(std::size_t service) {
+  const std::uint32_t id = services_[service].complete(now_);
+  note_event(EventKind::kCompletion, id);
+  Attempt& a = attempts_[id];
+  recorder_.executed(a.group, service, a.in_cohort, a.given_up(), a.arrived, now_);
+  serve_queue(service);
+  service_changed(service);
+  if (a.given_up()) {
+    recorder_.worked_in_vain(service, std::max(a.started, a.gave_up), now_);
+    recorder_.result_unused(service, a.started, a.finished);
+    return release_attempt(id);
+  }
+  answer_with(id, 0);
+}
+
+// The client has its answer, unless it has stopped waiting.
+void World::deliver(std::uint32_t attempt) {
+  const Attempt& a = attempts_[attempt];
+  if (a.given_up()) {
+    if (a.executed) recorder_.result_unused(a.service, a.started, a.finished);
+    return release_attempt(attempt);
+  }
+  ClientGroup& g = groups_[a.group];
+  const std::uint32_t request = a.request;
+  Request& r = requests_[request];
+  const ResponseClass response_class = g.classes[a.answer];
+  const std::optional<Duration> retry_after = answers_[a.answer].retry_after;
+  disarm_timeout(g, request);
+  r.attempt = kNone;
+  recorder_.attempt_ended(g.index, r.in_cohort, a.number,
+                          response_class == ResponseClass::kSuccess      ? AttemptResult::kSuccess
+                          : response_class == ResponseClass::kThrottling ? AttemptResult::kThrottled
+                                                                         : AttemptResult::kError,
+                          a.sent, now_);
+  release_attempt(attempt);
+  limiter_sees(g, r.client, response_class == ResponseClass::kThrottling);
+  if (response_class != ResponseClass::kSuccess)
+    return fail(g, request, response_class, retry_after);
+  if (RetryQuota* quota = g.quota(r.client)) {
+    const std::int32_t before = quota->available;
+    record_success(g.spec->retry, quota, r.token);
+    if (quota->available != before)
+      recorder_.quota_changed(g.index, quota->available - before, now_);
+  }
+  finish(g, request, Outcome::kSuccess);
+}
+
+// The client stops waiting for the attempt under way; the service may go on with it.
+void World::give_up(ClientGroup& g, std::uint32_t request, AttemptResult result) {
+  Request& r = requests_[request];
+  const std::uint32_t id = r.attempt;
+  Attempt& a = attempts_[id];
+  recorder_.attempt_ended(g.index, r.in_cohort, a.number, result, a.sent, now_);
+  r.attempt = kNone;
+  a.request = kNone;
+  a.gave_up = now_;
+  Service& s = services_[a.service];
+  const Abandoned policy = s.spec().abandoned;
+  if (a.stage == Attempt::Stage::kLost) {
+    release_attempt(id);
+  } else if (a.stage == Attempt::Stage::kQueued &&
+             (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
+    s.remove_from_queue(id);
+    recorder_.dropped(a.group, a.in_cohort);
+    service_changed(a.service);
+    release_attempt(id);
+  } else if (a.stage == Attempt::Stage::kInService && policy == Abandoned::kAbort) {
+    s.abort(id);
+    recorder_.dropped(a.group, a.in_cohort);
+    serve_queue(a.service);
+    service_changed(a.service);
+    release_attempt(id);
+  }
+}
+
+void World::time_out(std::uint32_t request) {
+  Request& r = requests_[request];
+  ClientGroup& g = groups_[r.group];
+  disarm_timeout(g, request);
+  give_up(g, request, AttemptResult::kTimeout);
+  limiter_sees(g, r.client, false);
+  fail(g, request, ResponseClass::kTimeout, std::nullopt);
+}
+
+void World::pass_deadline(std::uint32_t request) {
+  Request& r = requests_[request];
+  ClientGroup& g = groups_[r.group];
+  if (r.phase == Request::Phase::kWaitingToSend) {
+    stop_waiting(g, request);
+  } else {
+    assert(r.phase == Request::Phase::kInFlight);
+    disarm_timeout(g, request);
+    give_up(g, request, AttemptResult::kAbandoned);
+  }
+  finish(g, request, Outcome::kDeadlineExceeded);
+}
+
+// An attempt has failed: what now?
+void World::fail(ClientGroup& g, std::uint32_t request, ResponseClass response_class,
+                 std::optional<Duration> retry_after) {
+  Request& r = requests_[request];
+  const RetryRules& rules = g.spec->retry;
+  RetryQuota* quota = g.quota(r.client);
+  const std::int32_t before = quota != nullptr ? quota->available : 0;
+  Draws draws(key_, {r.entity, r.token.attempts, g.index, Purpose::kBackoff});
+  const RetryDecision decision = refresh_retry_token(
+      rules, quota, r.token, {response_class, retry_after, /*long_poll=*/false}, draws);
+  if (quota != nullptr && quota->available != before) {
+    recorder_.quota_changed(g.index, quota->available - before, now_);
+  }
+  if (decision.outcome != Outcome::kRetry) {
+    if (decision.outcome == Outcome::kQuotaExceeded) recorder_.quota_denied(g.index);
+    return finish(g, request, decision.outcome);
+  }
+  // A backoff that leaves no time for the next attempt is not waited for.
+  if (g.deadline_source != kNone && now_ + decision.delay >= r.deadline.key.time) {
+    return finish(g, request, Outcome::kDeadlineExceeded);
+  }
+  r.phase = Request::Phase::kInBackoff;
+  r.phase_since = now_;
+  recorder_.backoff_begins(g.index, now_);
+  schedule_timer(EventKind::kBackoffEnd, g.index, request, decision.delay);
+}
+
+void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
+  Request& r = requests_[request];
+  const std::uint32_t client = r.client;
+  if (g.deadline_source != kNone) g.deadlines.erase(request, deadline_link());
+  recorder_.ended(g.index, client, r.in_cohort, outcome, r.token.attempts, r.submitted, now_);
+  ++ended_;
+  r.open = false;
+  requests_.release(request);
+  if (!g.arrivals) think(g, client);
+}
+
+// A closed-loop client thinks before its next request.
+void World::think(ClientGroup& g, std::uint32_t client) {
+  Draws draws(key_, {client_entity(client, g.thinks[client]++), 0, g.index, Purpose::kThinkTime});
+  const Duration time = g.spec->arrivals.think_time.sample(draws);
+  if (now_ + time >= end_of_submissions_) return;
+  schedule_timer(EventKind::kThinkEnd, g.index, client, time);
+}
+
+// The service's side of an attempt has ended, and no answer is on its way.
+void World::discard(std::uint32_t attempt) {
+  Attempt& a = attempts_[attempt];
+  if (a.given_up()) return release_attempt(attempt);
+  a.stage = Attempt::Stage::kLost;
+}
+
+void World::release_attempt(std::uint32_t attempt) { attempts_.release(attempt); }
+
+void World::wait_for_token(ClientGroup& g, std::uint32_t request) {
+  Request& r = requests_[request];
+  ClientGroup::Waiters& w = g.waiters[r.client];
+  r.phase = Request::Phase::kWaitingToSend;
+  r.phase_since = now_;
+  r.previous_waiter = w.last;
+  r.next_waiter = kNone;
+  (w.last == kNone ? w.first : requests_[w.last].next_waiter) = request;
+  w.last = request;
+  recorder_.send_wait_begins(g.index, now_);
+  if (w.first == request) schedule_wake(g, r.client);
+}
+
+void World::stop_waiting(ClientGroup& g, std::uint32_t request) {
+  const Request& r = requests_[request];
+  ClientGroup::Waiters& w = g.waiters[r.client];
+  const bool was_first = w.first == request;
+  (r.previous_waiter == kNone ? w.first : requests_[r.previous_waiter].next_waiter) = r.next_waiter;
+  (r.next_waiter == kNone ? w.last : requests_[r.next_waiter].previous_waiter) = r.previous_waiter;
+  recorder_.send_wait_ends(g.index, r.in_cohort, now_ - r.phase_since, now_);
+  if (was_first) schedule_wake(g, r.client);
+}
+
+// When the first waiter of a client can have its token, at the present fill rate.
+void World::schedule_wake(ClientGroup& g, std::uint32_t client) {
+  ClientGroup::Waiters& w = g.waiters[client];
+  auto position = [&g](std::uint32_t c) -> std::uint32_t& { return g.waiters[c].wake_position; };
+  if (w.wake_position != kNone) g.wakes.erase(client, position);
+  if (w.first == kNone) return;
+  const EventKey key = key_in(g.limiters[client].wait(now_));
+  g.wakes.push(client, key, position);
+  offer(g.wake_source, key);
+}
+
+void World::wake(ClientGroup& g) {
+  const std::uint32_t client = g.wakes.front();
+  note_event(EventKind::kSendTokenDue, client);
+  const std::uint32_t request = g.waiters[client].first;
+  assert(request != kNone);
+  if (!g.limiters[client].try_acquire(now_)) return schedule_wake(g, client);
+  stop_waiting(g, request);
+  send(g, request);
+}
+
+void World::limiter_sees(ClientGroup& g, std::uint32_t client, bool throttling) {
+  if (g.limiters.empty()) return;
+  g.limiters[client].on_response(now_, throttling);
+  if (g.waiters[client].first != kNone) schedule_wake(g, client);
+}
+
+}  // namespace retrysim::model

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "model/workload.hpp"
+
+#include <retrysim/distribution.hpp>
+
+#include <algorithm>
+#include <cassert>
+
+namespace retrysim::model {
+
+using kernel::EventKey;
+
+ArrivalStream::ArrivalStream(const ClientSpec& spec, std::uint16_t group, const RandomKey& key,
+                             std::uint64_t* sequence)
+    : group_(group), key_(key), sequence_(sequence), count_(spec.count) {
+  const ArrivalSpec& a = spec.arrivals;
+  switch (a.process) {
+    case ArrivalProcess::kPoisson: {
+      RateFunction rate(a.rate * count_, a.profile, a.surges);
+      if (rate.is_constant()) {
+        mean_gap_ns_ = 1e9 / rate.constant_rate();
+      } else {
+        kind_ = Kind::kVaryingPoisson;
+        rate_ = std::move(rate);
+      }
+      break;
+    }
+    case ArrivalProcess::kTrace:
+      if (!a.rows.empty()) {
+        prepare_list(spec);
+        return;
+      }
+      kind_ = a.even_spacing ? Kind::kEven : Kind::kVaryingPoisson;
+      rate_ = RateFunction(1, a.profile, a.surges);
+      break;
+    case ArrivalProcess::kConstant:
+      prepare_phases(spec);
+      return;
+    case ArrivalProcess::kOnce:
+      prepare_list(spec);
+      return;
+    case ArrivalProcess::kClosed:
+      assert(false && "closed-loop clients have no arrival stream");
+      return;
+  }
+  if (rate_) cursor_.emplace(*rate_);
+  schedule_next();
+}
+
+// Every client's next request is scheduled when its previous one is made, as if each had a timer of
+// its own; at the start, in the order of the clients.
+void ArrivalStream::prepare_phases(const ClientSpec& spec) {
+  const ArrivalSpec& a = spec.arrivals;
+  kind_ = Kind::kPhases;
+  RateFunction rate(a.rate, a.profile, a.surges);
+  if (rate.is_constant()) {
+    interval_ns_ = 1e9 / rate.constant_rate();
+  } else {
+    rate_ = std::move(rate);
+    cursor_.emplace(*rate_);
+  }
+  phases_.resize(count_);
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    const double phase = a.aligned ? 0 : draws(client_entity(i, 0)).uniform();
+    phases_[i] = {phase, i, (*sequence_)++};
+  }
+  std::stable_sort(phases_.begin(), phases_.end(),
+                   [](const Client& x, const Client& y) { return x.phase < y.phase; });
+  head_ = {time_of_phase(phases_[0]), phases_[0].sequence};
+}
+
+// Requests whose times are known from the start: all are scheduled at once.
+void ArrivalStream::prepare_list(const ClientSpec& spec) {
+  const ArrivalSpec& a = spec.arrivals;
+  kind_ = Kind::kListed;
+  if (a.process == ArrivalProcess::kTrace) {
+    for (std::uint64_t n = 0; n < a.rows.size(); ++n) {
+      list_.push_back({a.rows[n], draws(n).below(count_)});
+    }
+  } else {
+    list_.reserve(count_);
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      Duration offset;
+      if (a.spread > Duration::zero()) {
+        offset = Duration::from_nanoseconds(draws(client_entity(i, 0)).uniform() *
+                                            static_cast<double>(a.spread.count()));
+      }
+      list_.push_back({a.start + offset, i});
+    }
+    std::stable_sort(list_.begin(), list_.end(),
+                     [](const Listed& x, const Listed& y) { return x.time < y.time; });
+  }
+  first_sequence_ = *sequence_;
+  *sequence_ += list_.size();
+  if (!list_.empty()) head_ = {list_[0].time, first_sequence_};
+}
+
+Time ArrivalStream::time_of_phase(const Client& c) {
+  const double position = static_cast<double>(round_) + c.phase;
+  if (!rate_) return Time::zero() + Duration::from_nanoseconds(position * interval_ns_);
+  const double step = position - walked_;
+  walked_ = position;
+  return cursor_->advance(step);
+}
+
+void ArrivalStream::schedule_next() {
+  Draws d = draws(ordinal_);
+  Time time;
+  if (kind_ == Kind::kPoisson) {
+    const Time previous = ordinal_ == 0 ? Time::zero() : head_.time;
+    time = previous + Duration::from_nanoseconds(unit_exponential(d) * mean_gap_ns_);
+  } else if (kind_ == Kind::kVaryingPoisson) {
+    time = cursor_->advance(unit_exponential(d));
+  } else {
+    // Half a gap before the first and after the last request of a stretch of constant rate.
+    time = cursor_->advance(ordinal_ == 0 ? 0.5 : 1.0);
+  }
+  next_ = {d.below(count_), ordinal_++};
+  head_ = time == Time::max() ? EventKey::never() : EventKey{time, (*sequence_)++};
+}
+
+Arrival ArrivalStream::pop() {
+  assert(head_.time != Time::max());
+  if (kind_ == Kind::kListed) {
+    const std::uint32_t client = list_[position_].client;
+    const Arrival arrival{client, ordinal_++};
+    ++position_;
+    head_ = position_ == list_.size()
+                ? EventKey::never()
+                : EventKey{list_[position_].time, first_sequence_ + position_};
+    return arrival;
+  }
+  if (kind_ == Kind::kPhases) {
+    Client& c = phases_[position_];
+    const Arrival arrival{c.client, client_entity(c.client, round_)};
+    c.sequence = (*sequence_)++;
+    if (++position_ == phases_.size()) {
+      position_ = 0;
+      ++round_;
+    }
+    const Client& following = phases_[position_];
+    const Time time = time_of_phase(following);
+    head_ = time == Time::max() ? EventKey::never() : EventKey{time, following.sequence};
+    return arrival;
+  }
+  const Arrival arrival = next_;
+  schedule_next();
+  return arrival;
+}
+
+}  // namespace retrysim::model

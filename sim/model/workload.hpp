@@ -1,0 +1,84 @@
+// When clients submit requests: the open arrival processes as one stream per client group. N
+// identical Poisson clients are one Poisson stream with a random client; clients with a constant
+// interval keep the order of their phases for ever. (Closed-loop clients have no stream: each
+// thinks, asks and waits on its own timer.)
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/random.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "kernel/event_order.hpp"
+#include "model/rate_function.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace retrysim::model {
+
+/// One request about to be submitted.
+struct Arrival {
+  std::uint32_t client = 0;
+  std::uint64_t entity = 0;  ///< names the request's random draws
+};
+
+/// Names the `ordinal`-th request of `client`.
+inline std::uint64_t client_entity(std::uint32_t client, std::uint32_t ordinal) {
+  return std::uint64_t{client} << 32 | ordinal;
+}
+
+class ArrivalStream {
+ public:
+  /// `sequence` is the simulation's counter of scheduled events.
+  ArrivalStream(const ClientSpec& spec, std::uint16_t group, const RandomKey& key,
+                std::uint64_t* sequence);
+
+  /// Key of the next request; `EventKey::never()` after the last.
+  kernel::EventKey head() const { return head_; }
+
+  /// Takes the next request and schedules the one after it.
+  Arrival pop();
+
+ private:
+  enum class Kind : std::uint8_t { kPoisson, kVaryingPoisson, kEven, kPhases, kListed };
+  struct Client {
+    double phase = 0;  // in requests, within [0, 1)
+    std::uint32_t client = 0;
+    std::uint64_t sequence = 0;  // of its next request
+  };
+  struct Listed {
+    Time time;
+    std::uint32_t client = 0;
+  };
+
+  void prepare_phases(const ClientSpec& spec);
+  void prepare_list(const ClientSpec& spec);
+  void schedule_next();
+  Time time_of_phase(const Client& c);
+  Draws draws(std::uint64_t entity) const {
+    return Draws(key_, {entity, 0, group_, Purpose::kArrival});
+  }
+
+  Kind kind_ = Kind::kPoisson;
+  std::uint16_t group_;
+  RandomKey key_;
+  std::uint64_t* sequence_;
+  std::uint32_t count_;
+  kernel::EventKey head_ = kernel::EventKey::never();
+  Arrival next_;
+  std::uint64_t ordinal_ = 0;         // requests scheduled so far
+  double mean_gap_ns_ = 0;            // constant rates: between requests of the whole stream
+  double interval_ns_ = 0;            // kPhases at constant rate: between requests of a client
+  std::optional<RateFunction> rate_;  // of the group; kPhases: of one client
+  std::optional<RateFunction::Cursor> cursor_;
+  double walked_ = 0;  // kPhases: where the cursor stands, in requests per client
+  std::vector<Client> phases_;
+  std::size_t position_ = 0;  // in phases_ or list_
+  std::uint32_t round_ = 0;   // kPhases: requests every client has made
+  std::vector<Listed> list_;
+  std::uint64_t first_sequence_ = 0;  // of the list
+};
+
+}  // namespace retrysim::model

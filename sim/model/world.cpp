@@ -1,0 +1,416 @@
+// Building a world and running its events. What each event means is in request_life.cpp.
+//
+// SPDX-License-Identifier: MIT
+#include "model/world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+namespace retrysim::model {
+
+using kernel::EventKey;
+
+namespace {
+
+constexpr std::uint64_t kMaxEventsPerInstant = 10'000'000;
+constexpr std::uint64_t kEventsBetweenLooks = 1 << 16;  // at the stop flag and the progress
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
+  h = (h ^ x) * 0x9e3779b97f4a7c15u;
+  return h ^ (h >> 32);
+}
+
+}  // namespace
+
+World::World(const Scenario& scenario, std::uint32_t replication, const SimulationOptions& options)
+    : scenario_(scenario),
+      options_(options),
+      replication_(replication),
+      key_(scenario.seed, replication),
+      recorder_(scenario, replication),
+      end_of_submissions_(Time::zero() + scenario.duration) {
+  answers_.emplace_back();  // answer 0: success
+  Response refused;
+  refused.status = 0;
+  refused.transport = TransportError::kConnection;
+  refused_answer_ = static_cast<std::uint16_t>(answers_.size());
+  answers_.push_back(refused);
+  faults_.emplace(scenario, [this](const ErrorAnswer& e) { return answer(e); });
+  sequence_ = 2 * scenario.faults.size();  // the faults are scheduled first
+  for (std::size_t i = 0; i < scenario.services.size(); ++i) {
+    const ServiceSpec& s = scenario.services[i];
+    services_.emplace_back(s, static_cast<std::uint16_t>(i), key_, &attempts_, &sequence_);
+    services_.back().impair(faults_->at(i, Time::zero()), Time::zero());
+    ServiceAnswers a;
+    const ErrorAnswer unavailable{503, "ServiceUnavailable"}, invalid{400, "ValidationException"},
+        throttling{400, "ThrottlingException"};
+    a.throttled = answer(throttling, s.throttle.retry_after);
+    a.overflow_is_throttling = s.overflow == Overflow::kThrottled;
+    a.overflow = s.overflow == Overflow::kThrottled ? a.throttled
+                 : s.overflow == Overflow::kInvalid ? answer(invalid)
+                                                    : answer(unavailable);
+    service_answers_.push_back(a);
+  }
+  groups_.resize(scenario.clients.size());
+  for (std::size_t i = 0; i < groups_.size(); ++i) add_group(i);
+  add_sources();
+  start_closed_loops();
+}
+
+std::uint16_t World::answer(const ErrorAnswer& error, Duration retry_after) {
+  Response r;
+  r.status = error.status;
+  r.code = error.code;
+  if (retry_after > Duration::zero()) r.retry_after = retry_after;
+  for (std::size_t i = 0; i < answers_.size(); ++i) {
+    const Response& a = answers_[i];
+    if (a.status == r.status && a.code == r.code && a.retry_after == r.retry_after) {
+      return static_cast<std::uint16_t>(i);
+    }
+  }
+  answers_.push_back(r);
+  return static_cast<std::uint16_t>(answers_.size() - 1);
+}
+
+void World::add_group(std::size_t index) {
+  const ClientSpec& spec = scenario_.clients[index];
+  const RetryRules& rules = spec.retry;
+  ClientGroup& g = groups_[index];
+  g.spec = &spec;
+  g.index = static_cast<std::uint16_t>(index);
+  g.service = static_cast<std::uint16_t>(spec.service);
+  for (const Response& a : answers_) g.classes.push_back(classify(rules.classifier, rules.api, a));
+  g.constant_timeout = spec.has_attempt_timeout && spec.attempt_timeout.is_constant();
+  if (rules.quota.enabled) {
+    const std::size_t buckets = rules.quota.scope == QuotaScope::kGroup ? 1 : spec.count;
+    g.quotas.assign(buckets, RetryQuota{rules.quota.initial});
+    recorder_.quota_starts(index, buckets, rules.quota.initial);
+  }
+  if (rules.limit_send_rate) {
+    g.limiters.assign(spec.count, SendRateLimiter(Time::zero()));
+    g.waiters.resize(spec.count);
+  }
+  if (spec.arrivals.process == ArrivalProcess::kClosed) {
+    g.thinks.resize(spec.count);
+    g.ordinals.resize(spec.count);
+  } else {
+    g.arrivals.emplace(spec, g.index, key_, &sequence_);
+  }
+}
+
+void World::add_sources() {
+  sources_ = {{EventKind::kFault, 0},           {EventKind::kBackoffEnd, 0},
+              {EventKind::kTimeout, kNone},     {EventKind::kAttemptArrives, 0},
+              {EventKind::kResponseArrives, 0}, {EventKind::kResponseArrives, 1}};
+  assert(sources_.size() == kSharedSources);
+  auto add = [this](EventKind kind, std::size_t index) {
+    sources_.push_back({kind, static_cast<std::uint32_t>(index)});
+    return static_cast<std::uint32_t>(sources_.size() - 1);
+  };
+  first_service_source_ = static_cast<std::uint32_t>(sources_.size());
+  for (std::size_t i = 0; i < services_.size(); ++i) add(EventKind::kCompletion, i);
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    ClientGroup& g = groups_[i];
+    if (g.arrivals) g.arrival_source = add(EventKind::kArrival, i);
+    if (g.constant_timeout) g.timeout_source = add(EventKind::kTimeout, i);
+    if (g.spec->deadline != Duration::max()) g.deadline_source = add(EventKind::kDeadline, i);
+    if (!g.limiters.empty()) g.wake_source = add(EventKind::kSendTokenDue, i);
+  }
+  tournament_.emplace(static_cast<std::uint32_t>(sources_.size()));
+  offer(kFaultSource, {faults_->next(), faults_begun_});
+  for (const ClientGroup& g : groups_) {
+    if (g.arrivals && g.arrivals->head().time < end_of_submissions_) {
+      offer(g.arrival_source, g.arrivals->head());
+    }
+  }
+}
+
+void World::start_closed_loops() {
+  for (ClientGroup& g : groups_) {
+    if (g.arrivals) continue;
+    for (std::uint32_t client = 0; client < g.spec->count; ++client) {
+      for (std::uint32_t i = 0; i < g.spec->arrivals.concurrency; ++i) think(g, client);
+    }
+  }
+}
+
+RunResult World::run() {
+  while (next_event()) {
+  }
+  close_books();
+  RunResult result = recorder_.finish(now_);
+  result.events = events_;
+  result.fingerprint = options_.fingerprint ? fingerprint_ : 0;
+  check_conservation(result);
+  return result;
+}
+
+bool World::next_event() {
+  const std::uint32_t source = next_source();
+  const Time t = tournament_->key(source).time;
+  if (t >= end_of_submissions_) [[unlikely]] {
+    if (t == Time::max() || !scenario_.drain) return false;
+    if (requests_.live() == 0 && attempts_.live() == 0) return false;
+    if (t > end_of_submissions_ + scenario_.drain_limit) return false;
+  }
+  if (t != now_) {
+    assert(t > now_);
+    now_ = t;
+    events_this_instant_ = 0;
+  }
+  recorder_.advance(t);
+  guard_limits(sources_[source].kind);
+  dispatch(source);
+  return true;
+}
+
+// The sources of timers that can be cancelled may be ahead of their true heads: looked at here,
+// when they seem to be next.
+std::uint32_t World::next_source() {
+  for (;;) {
+    const std::uint32_t source = tournament_->winner();
+    const EventKind kind = sources_[source].kind;
+    if (kind != EventKind::kTimeout && kind != EventKind::kDeadline &&
+        kind != EventKind::kSendTokenDue) {
+      return source;
+    }
+    const EventKey head = true_head(source);
+    if (head != tournament_->key(source)) {
+      tournament_->update(source, head);
+      continue;
+    }
+    if (kind == EventKind::kSendTokenDue || head.time == Time::max()) return source;
+    const std::uint32_t completion = completion_at(head.time);
+    return completion == kNone ? source : completion;
+  }
+}
+
+EventKey World::true_head(std::uint32_t source) const {
+  if (source == kVaryingTimeoutSource) return varying_timeouts_.head();
+  const ClientGroup& g = groups_[sources_[source].index];
+  if (source == g.wake_source) return g.wakes.head();
+  if (source == g.timeout_source) {
+    return g.timeouts.empty() ? EventKey::never() : requests_[g.timeouts.front()].timeout.key;
+  }
+  return g.deadlines.empty() ? EventKey::never() : requests_[g.deadlines.front()].deadline.key;
+}
+
+// An answer that is there at the very instant of a timeout is in time, whether the service
+// completes now or the response arrives now.
+std::uint32_t World::completion_at(Time now) const {
+  std::uint32_t first = kNone;
+  EventKey first_key;
+  auto look = [&](std::uint32_t source) {
+    const EventKey key = tournament_->key(source);
+    if (key.time == now && key < first_key) {
+      first = source;
+      first_key = key;
+    }
+  };
+  look(kResponseLaneSource);
+  look(kResponseHeapSource);
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    look(first_service_source_ + static_cast<std::uint32_t>(i));
+  }
+  return first;
+}
+
+void World::dispatch(std::uint32_t source) {
+  const Source s = sources_[source];
+  switch (s.kind) {
+    case EventKind::kFault:
+      return change_faults();
+    case EventKind::kArrival:
+      return next_arrival(groups_[s.index]);
+    case EventKind::kCompletion:
+      return complete(s.index);
+    case EventKind::kTimeout: {
+      const std::uint32_t request = source == kVaryingTimeoutSource
+                                        ? varying_timeouts_.front()
+                                        : groups_[s.index].timeouts.front();
+      note_event(EventKind::kTimeout, request);
+      return time_out(request);
+    }
+    case EventKind::kDeadline: {
+      const std::uint32_t request = groups_[s.index].deadlines.front();
+      note_event(EventKind::kDeadline, request);
+      return pass_deadline(request);
+    }
+    case EventKind::kBackoffEnd:
+    case EventKind::kThinkEnd:
+      return timer_due();
+    case EventKind::kAttemptArrives: {
+      const std::uint32_t attempt = requests_on_the_way_.pop_front().entity;
+      tournament_->update(source, requests_on_the_way_.head());
+      note_event(EventKind::kAttemptArrives, attempt);
+      return arrive(attempt);
+    }
+    case EventKind::kResponseArrives: {
+      const bool lane = source == kResponseLaneSource;
+      const std::uint32_t attempt =
+          lane ? responses_on_the_way_.pop_front().entity : late_responses_.pop().entity;
+      tournament_->update(source, lane ? responses_on_the_way_.head() : late_responses_.head());
+      note_event(EventKind::kResponseArrives, attempt);
+      return deliver(attempt);
+    }
+    case EventKind::kSendTokenDue:
+      return wake(groups_[s.index]);
+  }
+}
+
+void World::change_faults() {
+  const std::size_t service = faults_->pop();
+  note_event(EventKind::kFault, service);
+  services_[service].impair(faults_->at(service, now_), now_);
+  serve_queue(service);
+  service_changed(service);
+  tournament_->update(kFaultSource, {faults_->next(), ++faults_begun_});
+}
+
+void World::next_arrival(ClientGroup& g) {
+  const Arrival arrival = g.arrivals->pop();
+  const EventKey next = g.arrivals->head();
+  tournament_->update(g.arrival_source, next.time < end_of_submissions_ ? next : EventKey::never());
+  note_event(EventKind::kArrival, arrival.entity);
+  submit(g, arrival.client, arrival.entity);
+}
+
+void World::timer_due() {
+  const kernel::TimerEntry timer = timers_.pop();
+  tournament_->update(kTimerSource, timers_.head());
+  const auto kind = static_cast<EventKind>(timer.kind & 0xff);
+  ClientGroup& g = groups_[timer.kind >> 8];
+  note_event(kind, timer.entity);
+  if (kind == EventKind::kAttemptArrives) return arrive(timer.entity);
+  if (kind == EventKind::kThinkEnd) {
+    return submit(g, timer.entity, client_entity(timer.entity, g.ordinals[timer.entity]++));
+  }
+  Request& r = requests_[timer.entity];
+  recorder_.backoff_ends(g.index, r.in_cohort, r.token.attempts + 1, r.phase_since, now_);
+  begin_attempt(g, timer.entity);
+}
+
+void World::schedule_timer(EventKind kind, std::uint16_t group, std::uint32_t entity,
+                           Duration delay) {
+  timers_.push({key_in(delay), entity,
+                static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(group) << 8});
+  offer(kTimerSource, timers_.head());
+}
+
+void World::schedule_response(std::uint32_t attempt, Duration delay) {
+  const kernel::TimerEntry entry{key_in(delay), attempt, 0};
+  if (scenario_.network.latency.is_constant() && responses_on_the_way_.push_back(entry)) {
+    offer(kResponseLaneSource, responses_on_the_way_.head());
+  } else {
+    late_responses_.push(entry);
+    offer(kResponseHeapSource, late_responses_.head());
+  }
+}
+
+void World::service_changed(std::size_t service) {
+  const Service& s = services_[service];
+  tournament_->update(first_service_source_ + static_cast<std::uint32_t>(service),
+                      s.next_completion());
+  recorder_.service_levels(service, s.busy(), s.queued(), s.working_servers(), now_);
+}
+
+void World::guard_limits(EventKind kind) {
+  if (++events_ % kEventsBetweenLooks == 0) [[unlikely]] {
+    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
+      throw Interrupted();
+    }
+    if (options_.progress != nullptr) {
+      options_.progress->store(now_.count(), std::memory_order_relaxed);
+    }
+  }
+  if (events_ > options_.max_events) {
+    throw LimitExceeded(fmt::format("more than {} events: replication {} stopped at {} s",
+                                    options_.max_events, replication_, now_.in_seconds()));
+  }
+  // A herd of clients may be as large as it likes; it is what they do next that must not go on.
+  if (kind != EventKind::kArrival && ++events_this_instant_ > kMaxEventsPerInstant) {
+    throw LimitExceeded(fmt::format(
+        "ten million events at {} s of simulated time (replication {}): requests and answers go "
+        "round in a loop that takes no time; give the service, the network, the backoff or the "
+        "think time a positive duration",
+        now_.in_seconds(), replication_));
+  }
+}
+
+void World::note_event(EventKind kind, std::uint64_t entity) {
+  if (!options_.fingerprint) return;
+  fingerprint_ = mix(fingerprint_, static_cast<std::uint64_t>(now_.count()));
+  fingerprint_ = mix(fingerprint_, static_cast<std::uint64_t>(kind) << 56 ^ entity);
+}
+
+// Requests that are still open at the end of the run are unfinished.
+void World::close_books() {
+  open_attempts_.assign(groups_.size(), 0);
+  for (std::uint32_t id = 0; id < requests_.slots(); ++id) {
+    const Request& r = requests_[id];
+    if (!r.open) continue;
+    if (r.phase == Request::Phase::kInBackoff) {
+      recorder_.backoff_ends(r.group, false, r.token.attempts + 1, r.phase_since, now_);
+    }
+    if (r.attempt != kNone && r.in_cohort) ++open_attempts_[r.group];
+    recorder_.ended(r.group, r.client, r.in_cohort, Outcome::kUnfinished, r.token.attempts,
+                    r.submitted, now_);
+    ++ended_;
+  }
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    services_[i].for_each_in_service([&](std::uint32_t id) {
+      const Attempt& a = attempts_[id];
+      if (a.given_up()) {
+        recorder_.worked_in_vain(i, std::max(a.started, a.gave_up), end_of_submissions_);
+      }
+    });
+  }
+}
+
+void World::check_conservation(const RunResult& result) const {
+  auto fail_check = [&](std::string_view what) {
+    throw InvariantViolated(
+        fmt::format("internal check failed: {} (seed {}, replication {}, simulated time {} s)",
+                    what, scenario_.seed, replication_, now_.in_seconds()));
+  };
+  if (submitted_ != ended_) fail_check("requests submitted and ended differ");
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const ClientResult& c = result.clients[i];
+    std::uint64_t outcomes = 0, results = 0;
+    for (const std::uint64_t n : c.outcomes) outcomes += n;
+    for (const std::uint64_t n : c.results) results += n;
+    if (outcomes != c.requests) fail_check("a request was lost or counted twice");
+    if (results + open_attempts_[i] != c.attempts) {
+      fail_check("an attempt was lost or counted twice");
+    }
+    const std::int64_t parts = c.send_wait_ns + c.backoff_total_ns + c.attempt_total_ns;
+    const bool all_ended = c.outcomes[static_cast<std::size_t>(Outcome::kUnfinished)] == 0;
+    if (all_ended ? parts != c.latency_m.sum_ns : parts < c.latency_m.sum_ns) {
+      fail_check("the parts of the latencies do not add up");
+    }
+    const QuotaRules& q = scenario_.clients[i].retry.quota;
+    for (const RetryQuota& quota : groups_[i].quotas) {
+      if (quota.available < 0 || quota.available > q.capacity)
+        fail_check("retry quota out of range");
+    }
+  }
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    const ServiceResult& s = result.services[i];
+    if (s.window.busy_ns > s.window.servers_ns * (1 + 1e-9) && scenario_.faults.empty()) {
+      fail_check("more busy time than servers");
+    }
+  }
+}
+
+}  // namespace retrysim::model
+
+namespace retrysim {
+
+RunResult simulate(const Scenario& scenario, std::uint32_t replication,
+                   const SimulationOptions& options) {
+  return model::World(scenario, replication, options).run();
+}
+
+}  // namespace retrysim

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "stats/recorder.hpp"
+
+#include <cmath>
+#include <utility>
+
+namespace retrysim::stats {
+namespace {
+
+// Levels of up to 10^8 times a segment of this length fit into 63 bits.
+constexpr Duration kLongestSegment = Duration::seconds(10);
+constexpr std::uint32_t kMaxClientsForFairness = 1'000'000;
+
+void describe_latency(const BinHistogram& latency, ClientBin& row) {
+  row.latency_count = latency.count();
+  if (latency.count() == 0) return;
+  row.latency_p50_s = latency.quantile(0.50) * 1e-9;
+  row.latency_p99_s = latency.quantile(0.99) * 1e-9;
+}
+
+}  // namespace
+
+Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
+    : groups_(scenario.clients.size()),
+      services_(scenario.services.size()),
+      window_start_(Time::zero() + scenario.warmup),
+      window_end_(Time::zero() + scenario.duration),
+      bin_end_(Time::zero() + scenario.interval),
+      interval_(scenario.interval),
+      seed_(scenario.seed),
+      replication_(replication) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const std::uint32_t count = scenario.clients[i].count;
+    if (count <= kMaxClientsForFairness) groups_[i].result.successes_per_client.resize(count);
+  }
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    const ServiceSpec& spec = scenario.services[i];
+    ServiceResult& r = services_[i].result;
+    r.unlimited = spec.servers == ServiceSpec::kUnlimited;
+    r.nominal_servers = r.unlimited ? 0 : spec.servers;
+    services_[i].working = spec.servers;
+  }
+  in_window_ = window_start_ == Time::zero();
+  choose_boundary();
+}
+
+void Recorder::ended(std::size_t group, std::uint32_t client, bool in_cohort, Outcome outcome,
+                     std::uint32_t attempts, Time submitted, Time now) {
+  Group& g = groups_[group];
+  const bool ok = outcome == Outcome::kSuccess;
+  const Duration latency = now - submitted;
+  if (outcome != Outcome::kUnfinished) {
+    g.flow.successes += ok;
+    g.flow.failures += !ok;
+    g.latency.add(static_cast<std::uint64_t>(latency.count()));
+    last_request_end_ = now;
+    if (ok && in_window_ && !g.result.successes_per_client.empty()) {
+      g.result.successes_per_client[client] += 1;
+    }
+  }
+  if (!in_cohort) return;
+  ClientResult& r = g.result;
+  ++r.outcomes[static_cast<std::size_t>(outcome)];
+  r.attempts_squared += std::uint64_t{attempts} * attempts;
+  if (outcome == Outcome::kUnfinished) return;
+  r.latency.add(static_cast<std::uint64_t>(latency.count()));
+  r.latency_m.add(latency);
+  if (ok) {
+    r.latency_ok.add(static_cast<std::uint64_t>(latency.count()));
+    r.latency_ok_m.add(latency);
+  }
+}
+
+void Recorder::backoff_ends(std::size_t group, bool in_cohort, std::uint32_t number, Time since,
+                            Time now) {
+  Group& g = groups_[group];
+  g.in_backoff.fall(now - segment_start_);
+  by_attempt(g, number).in_backoff_ns += inside_window_ns(since, now);
+  if (!in_cohort) return;
+  g.result.backoff_time_m.add(now - since);
+  g.result.backoff_total_ns += (now - since).count();
+}
+
+void Recorder::quota_starts(std::size_t group, std::uint64_t buckets, std::int64_t level) {
+  Group& g = groups_[group];
+  g.result.has_quota = true;
+  g.quota_buckets = static_cast<double>(buckets);
+  g.quota_level = g.quota_buckets * static_cast<double>(level);
+}
+
+void Recorder::quota_changed(std::size_t group, std::int64_t change, Time now) {
+  Group& g = groups_[group];
+  g.quota_area_ns += g.quota_level * inside_window_ns(g.quota_since, now);
+  g.quota_since = now;
+  g.quota_level += static_cast<double>(change);
+}
+
+double Recorder::inside_window_ns(Time from, Time to) const {
+  const Time begin = std::max(from, window_start_), end = std::min(to, window_end_);
+  return end > begin ? static_cast<double>((end - begin).count()) : 0;
+}
+
+void Recorder::worked_in_vain(std::size_t service, Time from, Time to) {
+  services_[service].result.wasted_after_give_up_ns += inside_window_ns(from, to);
+}
+
+void Recorder::result_unused(std::size_t service, Time started, Time finished) {
+  if (finished < window_start_ || finished >= window_end_) return;
+  services_[service].result.wasted_full_ns += static_cast<double>((finished - started).count());
+}
+
+void Recorder::choose_boundary() {
+  next_boundary_ = std::min(bin_end_, segment_start_ + kLongestSegment);
+  if (window_start_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_start_);
+  if (window_end_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_end_);
+}
+
+void Recorder::cross_boundaries(Time now) {
+  while (now >= next_boundary_) {
+    const Time boundary = next_boundary_;
+    fold_segment(boundary);
+    if (boundary == bin_end_) close_bin();
+    if (boundary == window_start_) in_window_ = true;
+    if (boundary == window_end_) in_window_ = false;
+    choose_boundary();
+  }
+}
+
+void Recorder::fold_segment(Time end) {
+  const Duration length = end - segment_start_;
+  for (Group& g : groups_) {
+    g.flow.limiter_waiting_ns = g.limiter_waiting.fold(length);
+    g.flow.in_backoff_ns = g.in_backoff.fold(length);
+    g.flow.in_flight_ns = g.in_flight.fold(length);
+    g.row.flow.merge(g.flow);
+    if (in_window_) g.result.window.merge(g.flow);
+    g.flow = ClientFlow{};
+  }
+  for (ServiceTotals& s : services_) {
+    integrate(s, end);
+    s.row.merge(s.flow);
+    if (in_window_) s.result.window.merge(s.flow);
+    s.flow = ServiceFlow{};
+    s.flow.queue_max = s.queued;
+  }
+  segment_start_ = end;
+}
+
+void Recorder::close_bin() {
+  ClientBin all;
+  BinHistogram all_latency;
+  for (Group& g : groups_) {
+    describe_latency(g.latency, g.row);
+    all.flow.merge(g.row.flow);
+    all_latency.merge(g.latency);
+    g.result.bins.push_back(g.row);
+    g.row = ClientBin{};
+    g.latency.clear();
+  }
+  describe_latency(all_latency, all);
+  all_bins_.push_back(all);
+  for (ServiceTotals& s : services_) {
+    s.result.bins.push_back(s.row);
+    s.row = ServiceFlow{};
+  }
+  bin_end_ = bin_end_ + interval_;
+}
+
+RunResult Recorder::finish(Time end) {
+  // The last bin is completed: nothing happens in the rest of it.
+  const std::int64_t width = interval_.count();
+  const std::int64_t bins =
+      std::max((window_end_.count() + width - 1) / width, end.count() / width + 1);
+  cross_boundaries(Time::from_nanoseconds(bins * width));
+  RunResult result;
+  result.seed = seed_;
+  result.replication = replication_;
+  result.window_start = window_start_;
+  result.window_end = window_end_;
+  result.interval = interval_;
+  result.ended = end;
+  result.last_request_end = last_request_end_;
+  const double window_ns = static_cast<double>((window_end_ - window_start_).count());
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Group& g = groups_[i];
+    quota_changed(i, 0, window_end_);
+    if (g.result.has_quota) {
+      g.result.quota_mean = g.quota_area_ns / (window_ns * g.quota_buckets);
+    }
+    result.clients.push_back(std::move(g.result));
+  }
+  for (ServiceTotals& s : services_) result.services.push_back(std::move(s.result));
+  result.all_bins = std::move(all_bins_);
+  return result;
+}
+
+}  // namespace retrysim::stats

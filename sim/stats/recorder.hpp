@@ -1,0 +1,240 @@
+// The observer of one replication: the simulation tells it what happens, it counts. It decides
+// nothing. Time is cut into segments at the edges of time-series bins and of the window; counters
+// of the running segment are folded into the bin's row and, inside the window, into the totals.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::stats {
+
+/// Time integral of an integer level over the running segment. Sums are modulo 2^64, so
+/// intermediate overflow is harmless; segments are short enough for the result to fit.
+class Level {
+ public:
+  void rise(Duration into_segment) {
+    ++level_;
+    shift_ -= static_cast<std::uint64_t>(into_segment.count());
+  }
+  void fall(Duration into_segment) {
+    --level_;
+    shift_ += static_cast<std::uint64_t>(into_segment.count());
+  }
+  std::uint64_t now() const { return level_; }
+  /// The integral over the segment, in nanoseconds; the next one begins.
+  double fold(Duration segment) {
+    const std::uint64_t area = level_ * static_cast<std::uint64_t>(segment.count()) + shift_;
+    shift_ = 0;
+    return static_cast<double>(area);
+  }
+
+ private:
+  std::uint64_t level_ = 0, shift_ = 0;
+};
+
+class Recorder {
+ public:
+  Recorder(const Scenario& scenario, std::uint32_t replication);
+
+  /// Must be called before anything that happens at `now`.
+  void advance(Time now) {
+    if (now >= next_boundary_) [[unlikely]]
+      cross_boundaries(now);
+  }
+
+  // A request.
+  bool submitted(std::size_t group) {
+    Group& g = groups_[group];
+    ++g.flow.requests;
+    if (in_window_) ++g.result.requests;
+    return in_window_;
+  }
+  void ended(std::size_t group, std::uint32_t client, bool in_cohort, Outcome outcome,
+             std::uint32_t attempts, Time submitted, Time now);
+
+  // Waiting for a send token, and in backoff.
+  void send_wait_begins(std::size_t group, Time now) {
+    groups_[group].limiter_waiting.rise(now - segment_start_);
+  }
+  void send_wait_ends(std::size_t group, bool in_cohort, Duration waited, Time now) {
+    Group& g = groups_[group];
+    g.limiter_waiting.fall(now - segment_start_);
+    if (in_cohort) g.result.send_wait_ns += waited.count();
+  }
+  void backoff_begins(std::size_t group, Time now) {
+    groups_[group].in_backoff.rise(now - segment_start_);
+  }
+  /// `number`: of the attempt that follows.
+  void backoff_ends(std::size_t group, bool in_cohort, std::uint32_t number, Time since, Time now);
+
+  // An attempt, as its client sees it.
+  void sent(std::size_t group, bool in_cohort, std::uint32_t number, Time now) {
+    Group& g = groups_[group];
+    ++g.flow.attempts;
+    g.flow.retries += number > 1;
+    g.in_flight.rise(now - segment_start_);
+    AttemptNumberCounts& by = by_attempt(g, number);
+    if (in_cohort) {
+      ++g.result.attempts;
+      ++by.sent;
+    }
+    if (in_window_) count_peak(g.peaks[number - 1], by, now);
+  }
+  void attempt_ended(std::size_t group, bool in_cohort, std::uint32_t number, AttemptResult result,
+                     Time sent, Time now) {
+    Group& g = groups_[group];
+    g.in_flight.fall(now - segment_start_);
+    g.flow.throttled += result == AttemptResult::kThrottled;
+    g.flow.errors += result == AttemptResult::kError;
+    g.flow.timeouts += result == AttemptResult::kTimeout;
+    if (!in_cohort) return;
+    const Duration latency = now - sent;
+    ++g.result.results[static_cast<std::size_t>(result)];
+    ++by_attempt(g, number).results[static_cast<std::size_t>(result)];
+    g.result.attempt_latency.add(static_cast<std::uint64_t>(latency.count()));
+    g.result.attempt_latency_m.add(latency);
+    g.result.attempt_total_ns += latency.count();
+    g.result.gave_up += result == AttemptResult::kTimeout || result == AttemptResult::kAbandoned;
+  }
+  void quota_denied(std::size_t group) { ++groups_[group].flow.quota_denied; }
+  void quota_changed(std::size_t group, std::int64_t change, Time now);
+  /// The retry quota of a group as it starts: `buckets` buckets with `level` tokens each.
+  void quota_starts(std::size_t group, std::uint64_t buckets, std::int64_t level);
+  void lost(std::size_t group, bool in_cohort) { groups_[group].result.lost += in_cohort; }
+
+  // An attempt, as the service sees it.
+  void arrived(std::size_t group, std::size_t service, bool in_cohort) {
+    Group& g = groups_[group];
+    ++g.flow.arrivals;
+    g.result.arrivals += in_cohort;
+    ++services_[service].flow.arrivals;
+  }
+  void admitted(std::size_t group, std::size_t service, bool in_cohort, bool must_wait) {
+    Group& g = groups_[group];
+    ++services_[service].flow.admitted;
+    g.result.admitted += in_cohort;
+    g.result.waited += in_cohort && must_wait;
+  }
+  /// Turned away by a full queue; `counts_as_throttled` if it answers with a throttling error.
+  void rejected(std::size_t group, std::size_t service, bool in_cohort, bool counts_as_throttled) {
+    ++services_[service].flow.rejected;
+    groups_[group].result.rejected += in_cohort && !counts_as_throttled;
+  }
+  void throttled(std::size_t service) { ++services_[service].flow.throttled; }
+  void error_answered(std::size_t service) { ++services_[service].flow.errors; }
+  void dropped(std::size_t group, bool in_cohort) { groups_[group].result.dropped += in_cohort; }
+  void started(std::size_t group, bool in_cohort, Duration queueing_time) {
+    if (!in_cohort) return;
+    ClientResult& r = groups_[group].result;
+    r.queueing_time.add(static_cast<std::uint64_t>(queueing_time.count()));
+    r.queueing_time_m.add(queueing_time);
+  }
+  void executed(std::size_t group, std::size_t service, bool in_cohort, bool given_up, Time arrived,
+                Time now) {
+    ServiceTotals& s = services_[service];
+    ++s.flow.completions;
+    s.flow.wasted += given_up;
+    if (!in_cohort) return;
+    ClientResult& r = groups_[group].result;
+    const Duration latency = now - arrived;
+    ++r.executed;
+    r.late += given_up;
+    r.service_latency.add(static_cast<std::uint64_t>(latency.count()));
+    r.service_latency_m.add(latency);
+  }
+  /// Server time [from, to) went to an attempt whose client had given up.
+  void worked_in_vain(std::size_t service, Time from, Time to);
+  /// An execution [started, finished) whose result nobody used.
+  void result_unused(std::size_t service, Time started, Time finished);
+
+  /// The numbers of busy servers, queued attempts and working servers from `now` on.
+  void service_levels(std::size_t service, std::int64_t busy, std::uint64_t queued,
+                      std::int64_t working, Time now) {
+    ServiceTotals& s = services_[service];
+    integrate(s, now);
+    s.busy = busy;
+    s.queued = queued;
+    s.working = working;
+    s.flow.queue_max = std::max(s.flow.queue_max, queued);
+  }
+
+  /// Ends the run, whose last event was at `end`. Requests still open have been told to `ended` as
+  /// unfinished.
+  RunResult finish(Time end);
+
+  Time last_request_end() const { return last_request_end_; }
+
+ private:
+  struct Peak {
+    Time bin_end;
+    std::uint64_t count = 0;
+  };
+  struct Group {
+    ClientResult result;
+    ClientFlow flow;  // of the running segment
+    ClientBin row;    // of the running bin
+    BinHistogram latency;
+    Level limiter_waiting, in_backoff, in_flight;
+    std::vector<Peak> peaks;  // by attempt number, in step with result.by_attempt
+    double quota_level = 0, quota_area_ns = 0, quota_buckets = 0;
+    Time quota_since;
+  };
+  struct ServiceTotals {
+    ServiceResult result;
+    ServiceFlow flow, row;
+    Time since;
+    std::int64_t busy = 0, working = 0;
+    std::uint64_t queued = 0;
+  };
+
+  AttemptNumberCounts& by_attempt(Group& g, std::uint32_t number) {
+    if (number > g.result.by_attempt.size()) [[unlikely]] {
+      g.result.by_attempt.resize(number);
+      g.peaks.resize(number);
+    }
+    return g.result.by_attempt[number - 1];
+  }
+  static void count_peak(Peak& peak, AttemptNumberCounts& by, Time now) {
+    constexpr std::int64_t kWidth = 100'000'000;
+    if (now >= peak.bin_end) {
+      peak.bin_end = Time::from_nanoseconds((now.count() / kWidth + 1) * kWidth);
+      peak.count = 0;
+    }
+    by.peak_sends_100ms = std::max(by.peak_sends_100ms, ++peak.count);
+  }
+  static void integrate(ServiceTotals& s, Time now) {
+    const auto dt = static_cast<double>((now - s.since).count());
+    s.since = now;
+    const auto busy = static_cast<double>(s.busy), queued = static_cast<double>(s.queued);
+    const double n = busy + queued;
+    s.flow.busy_ns += busy * dt;
+    s.flow.queue_ns += queued * dt;
+    s.flow.in_system_ns += n * dt;
+    s.flow.in_system_squared_ns += n * n * dt;
+    s.flow.servers_ns += static_cast<double>(s.working) * dt;
+    if (s.busy >= s.working) s.flow.all_busy_ns += dt;
+  }
+  /// The part of [from, to) that lies inside the window, in nanoseconds.
+  double inside_window_ns(Time from, Time to) const;
+  void cross_boundaries(Time now);
+  void fold_segment(Time end);
+  void close_bin();
+  void choose_boundary();
+
+  std::vector<Group> groups_;
+  std::vector<ServiceTotals> services_;
+  std::vector<ClientBin> all_bins_;
+  Time window_start_, window_end_, segment_start_, bin_end_, next_boundary_, last_request_end_;
+  Duration interval_;
+  std::uint64_t seed_;
+  std::uint32_t replication_;
+  bool in_window_ = false;
+};
+
+}  // namespace retrysim::stats
