@@ -1,0 +1,152 @@
+// Tables of distributions over the requests and attempts of the window: latency quantiles and
+// counts by attempt number.
+//
+// SPDX-License-Identifier: MIT
+#include "report/csv_writer.hpp"
+#include "report/result_tables.hpp"
+#include "stats/metrics_merge.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace retrysim::report {
+namespace {
+
+struct Kind {
+  std::string_view name;
+  Histogram ClientResult::*histogram;
+};
+
+constexpr std::array<Kind, 4> kKinds = {{{"request", &ClientResult::latency},
+                                         {"request_ok", &ClientResult::latency_ok},
+                                         {"attempt", &ClientResult::attempt_latency},
+                                         {"service", &ClientResult::service_latency}}};
+
+constexpr std::array<double, 17> kQuantiles = {0.01, 0.02, 0.05, 0.1,  0.2,  0.3,  0.4,   0.5,  0.6,
+                                               0.7,  0.8,  0.9,  0.95, 0.98, 0.99, 0.995, 0.999};
+
+void begin_row(CsvWriter& csv, const Evaluation& e, std::size_t client) {
+  csv.text(e.scenario().name).text(e.set.variant).text(e.client_name(client));
+}
+
+/// The results of one client group, or of all merged, in each replication.
+std::vector<ClientResult> merged_runs(const Evaluation& e) {
+  std::vector<ClientResult> merged;
+  for (const RunResult& run : e.set.runs) {
+    merged.push_back(stats::merge_groups(e.scenario(), run));
+  }
+  return merged;
+}
+
+std::vector<const ClientResult*> results_of(const Evaluation& e, std::size_t client,
+                                            const std::vector<ClientResult>& merged) {
+  std::vector<const ClientResult*> results;
+  for (std::size_t r = 0; r < e.set.runs.size(); ++r) {
+    const bool group = client < e.scenario().clients.size();
+    results.push_back(group ? &e.set.runs[r].clients[client] : &merged[r]);
+  }
+  return results;
+}
+
+/// The interval of a quantile across replications, if every one of them supports it.
+std::optional<Estimate> quantile_estimate(const std::vector<const ClientResult*>& results,
+                                          const Kind& kind, double p) {
+  std::vector<double> values;
+  for (const ClientResult* result : results) {
+    const Histogram& histogram = result->*kind.histogram;
+    if (!quantile_is_well_supported(histogram, p)) return std::nullopt;
+    values.push_back(histogram.quantile(p) / 1e9);
+  }
+  return estimate(values);
+}
+
+void write_kind(CsvWriter& csv, const Evaluation& e, std::size_t client, const Kind& kind,
+                const std::vector<const ClientResult*>& results) {
+  Histogram pooled;
+  for (const ClientResult* result : results) pooled.merge(result->*kind.histogram);
+  for (const double p : kQuantiles) {
+    const std::optional<double> value = quantile_seconds(pooled, p);
+    if (!value) continue;
+    begin_row(csv, e, client);
+    csv.text(kind.name).real(p).real(*value);
+    const std::optional<Estimate> interval = quantile_estimate(results, kind, p);
+    csv.real(interval ? interval->ci_low : std::nullopt);
+    csv.real(interval ? interval->ci_high : std::nullopt);
+    csv.end_row();
+  }
+}
+
+/// Sums over the replications for one attempt number.
+struct AttemptSums {
+  AttemptNumberCounts counts;
+  double peaks = 0;
+  double in_backoff = 0;  ///< mean number of requests, summed
+};
+
+AttemptSums sum_attempt(const Evaluation& e, const std::vector<const ClientResult*>& results,
+                        std::size_t attempt) {
+  AttemptSums sums;
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    if (attempt >= results[r]->by_attempt.size()) continue;
+    const AttemptNumberCounts& counts = results[r]->by_attempt[attempt];
+    sums.counts.sent += counts.sent;
+    for (std::size_t i = 0; i < counts.results.size(); ++i) {
+      sums.counts.results[i] += counts.results[i];
+    }
+    sums.peaks += static_cast<double>(counts.peak_sends_100ms);
+    const RunResult& run = e.set.runs[r];
+    const std::int64_t window_ns = (run.window_end - run.window_start).count();
+    if (window_ns > 0) sums.in_backoff += counts.in_backoff_ns / static_cast<double>(window_ns);
+  }
+  return sums;
+}
+
+void write_attempts(CsvWriter& csv, const Evaluation& e, std::size_t client,
+                    const std::vector<const ClientResult*>& results) {
+  std::size_t attempts = 0;
+  for (const ClientResult* result : results) {
+    attempts = std::max(attempts, result->by_attempt.size());
+  }
+  const double n = static_cast<double>(results.size());
+  const bool peak_known = client < e.scenario().clients.size() || e.scenario().clients.size() == 1;
+  for (std::size_t a = 0; a < attempts; ++a) {
+    const AttemptSums sums = sum_attempt(e, results, a);
+    begin_row(csv, e, client);
+    csv.integer(a + 1).real(static_cast<double>(sums.counts.sent) / n);
+    for (const AttemptResult result : {AttemptResult::kSuccess, AttemptResult::kThrottled,
+                                       AttemptResult::kError, AttemptResult::kTimeout}) {
+      csv.real(static_cast<double>(sums.counts.results[static_cast<std::size_t>(result)]) / n);
+    }
+    csv.real(peak_known ? std::optional<double>(sums.peaks / n) : std::nullopt);
+    csv.real(sums.in_backoff / n).end_row();
+  }
+}
+
+}  // namespace
+
+void write_latency_csv(Sink& sink, Evaluations evaluations) {
+  CsvWriter csv(sink);
+  csv.header(
+      {"scenario", "variant", "client", "kind", "quantile", "latency_s", "ci_low_s", "ci_high_s"});
+  for (const Evaluation& e : evaluations) {
+    const std::vector<ClientResult> merged = merged_runs(e);
+    for (std::size_t c = 0; c < e.clients(); ++c) {
+      const auto results = results_of(e, c, merged);
+      for (const Kind& kind : kKinds) write_kind(csv, e, c, kind, results);
+    }
+  }
+}
+
+void write_attempts_csv(Sink& sink, Evaluations evaluations) {
+  CsvWriter csv(sink);
+  csv.header({"scenario", "variant", "client", "attempt", "sent", "successes", "throttled",
+              "errors", "timeouts", "peak_sends_100ms", "in_backoff_mean"});
+  for (const Evaluation& e : evaluations) {
+    const std::vector<ClientResult> merged = merged_runs(e);
+    for (std::size_t c = 0; c < e.clients(); ++c) {
+      write_attempts(csv, e, c, results_of(e, c, merged));
+    }
+  }
+}
+
+}  // namespace retrysim::report

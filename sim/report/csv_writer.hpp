@@ -1,0 +1,43 @@
+// Rows of comma-separated values as RFC 4180 has them, except that lines end with a line feed
+// alone. Numbers are the shortest that read back as the same double; what does not exist is an
+// empty cell.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/sink.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace retrysim::report {
+
+/// The shortest decimal text that reads back as `value`; in plain notation from 1e-4 to below
+/// 1e16. Empty if `value` is not finite.
+std::string number(double value);
+
+class CsvWriter {
+ public:
+  explicit CsvWriter(Sink& sink) : sink_(sink) {}
+
+  void header(std::initializer_list<std::string_view> names);
+  /// Quoted if it holds a comma, a quote, a line break or a blank at its edge.
+  CsvWriter& text(std::string_view value);
+  CsvWriter& integer(std::uint64_t value);
+  CsvWriter& real(double value);
+  CsvWriter& real(std::optional<double> value);
+  CsvWriter& empty();
+  void end_row();
+
+ private:
+  void separate();
+
+  Sink& sink_;
+  std::string row_;
+  bool row_has_cells_ = false;
+};
+
+}  // namespace retrysim::report

@@ -1,0 +1,29 @@
+// A set of replications and everything computed from it.
+//
+// SPDX-License-Identifier: MIT
+#include "report/evaluation.hpp"
+
+#include <algorithm>
+
+namespace retrysim::report {
+
+Evaluation::Evaluation(const ResultSet& results)
+    : set(results),
+      values(results.scenario.scenario, results.runs),
+      summary(summarize(results.scenario.scenario, values)),
+      expectations(judge_expectations(results.scenario.scenario, summary, results.runs.size())) {
+  for (const RunResult& run : results.runs) {
+    storms.push_back(stats::detect_storms(scenario(), run));
+  }
+}
+
+std::string Evaluation::client_name(std::size_t client) const {
+  return client < scenario().clients.size() ? scenario().clients[client].name : "all";
+}
+
+bool Evaluation::all_expectations_hold() const {
+  return std::all_of(expectations.begin(), expectations.end(),
+                     [](const ExpectationResult& e) { return e.passed; });
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,43 @@
+// A set of replications and everything computed from it, once, for all files and tables.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/summary.hpp>
+
+#include "stats/storms.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace retrysim::report {
+
+/// The replications of one variant of a scenario, in the order of their numbers.
+struct ResultSet {
+  const LoadedScenario& scenario;
+  std::string variant = "base";
+  std::vector<RunResult> runs;
+};
+
+/// Statistics of a result set. Keeps a reference to it.
+struct Evaluation {
+  explicit Evaluation(const ResultSet& results);
+
+  const Scenario& scenario() const { return set.scenario.scenario; }
+  /// Client groups and, last, all together.
+  std::size_t clients() const { return values.clients(); }
+  /// The group's name, or "all".
+  std::string client_name(std::size_t client) const;
+  bool all_expectations_hold() const;
+
+  const ResultSet& set;
+  MetricValues values;
+  std::vector<SummaryRow> summary;
+  std::vector<ExpectationResult> expectations;
+  std::vector<std::vector<stats::Storm>> storms;  ///< by replication
+};
+
+}  // namespace retrysim::report

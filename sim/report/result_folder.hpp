@@ -1,0 +1,58 @@
+// A result folder that appears, or is replaced, as a whole or not at all.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/sink.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::report {
+
+/// Collects the files of one result in a staging folder and moves them into place at `commit`.
+/// Without a commit nothing is left behind and an earlier result stays as it was.
+///
+/// A folder that is new or empty is taken; one that holds a result of the same scenario is
+/// replaced: its result files go, other files in it stay. A result of another scenario, or a
+/// folder with other things in it, is refused unless `force` is set; even then files that are not
+/// ours stay. Not for use by several threads at once.
+class ResultFolder {
+ public:
+  /// Throws OutputError if the folder must not or cannot be written.
+  ResultFolder(const std::filesystem::path& target, std::string scenario_name, bool force);
+  ~ResultFolder();
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
+
+  /// Adds a file; `content` fills it. On return it is complete and flushed to disk. Throws
+  /// OutputError, also if the result has a file of that name already.
+  void write(const std::string& name, const std::function<void(Sink&)>& content);
+  /// Adds a copy of an input file under its own file name.
+  void copy(const std::filesystem::path& source);
+  /// Makes the result visible. Throws OutputError and restores what was there if it cannot.
+  void commit();
+
+  const std::filesystem::path& path() const { return target_; }
+  const std::vector<std::string>& files() const { return files_; }
+
+ private:
+  void check_target(bool force);
+  void make_staging();
+  void replace_files();
+  std::vector<std::string> outdated_files() const;
+
+  std::filesystem::path target_;
+  std::string scenario_name_;
+  bool existed_ = false;
+  std::filesystem::path staging_;
+  std::vector<std::filesystem::path> created_parents_;
+  std::vector<std::string> files_;          // of the new result, as written
+  std::vector<std::string> earlier_files_;  // that an earlier result says it has
+  bool committed_ = false;
+};
+
+}  // namespace retrysim::report

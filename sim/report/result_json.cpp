@@ -1,0 +1,128 @@
+// result.json.
+//
+// SPDX-License-Identifier: MIT
+#include "report/result_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace retrysim::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
+Json service_json(const ServiceSpec& service) {
+  const double demand = service.service_time.mean_seconds();
+  const bool limited = service.servers != ServiceSpec::kUnlimited;
+  Json json;
+  json["name"] = service.name;
+  json["servers"] = limited ? Json(service.servers) : Json();
+  json["mean_service_time_s"] = demand;
+  json["capacity_per_s"] =
+      limited && demand > 0 ? Json(static_cast<double>(service.servers) / demand) : Json();
+  return json;
+}
+
+Json window_json(std::string_view kind, const std::string& name, Time start, Duration duration) {
+  Json json;
+  json["kind"] = kind;
+  json["name"] = name;
+  json["start_s"] = seconds(start.count());
+  json["end_s"] = seconds((start + duration).count());
+  return json;
+}
+
+Json variant_json(const Evaluation& e) {
+  const Scenario& scenario = e.scenario();
+  Json json;
+  json["variant"] = e.set.variant;
+  json["seed"] = scenario.seed;
+  json["replications"] = e.set.runs.size();
+  json["window_start_s"] = seconds(scenario.warmup.count());
+  json["window_end_s"] = seconds(scenario.duration.count());
+  json["interval_s"] = seconds(scenario.interval.count());
+  json["services"] = Json::array();
+  for (const ServiceSpec& service : scenario.services) {
+    json["services"].push_back(service_json(service));
+  }
+  json["disturbances"] = Json::array();
+  for (const FaultSpec& fault : scenario.faults) {
+    Json window = window_json("fault", fault.name, fault.start, fault.duration);
+    window["service"] = scenario.services[fault.service].name;
+    window["capacity"] = fault.capacity;
+    window["speed"] = fault.speed;
+    json["disturbances"].push_back(std::move(window));
+  }
+  for (const ClientSpec& client : scenario.clients) {
+    for (const SurgeSpec& surge : client.arrivals.surges) {
+      Json window = window_json("surge", surge.name, surge.start, surge.duration);
+      window["client"] = client.name;
+      window["factor"] = surge.factor;
+      json["disturbances"].push_back(std::move(window));
+    }
+  }
+  json["keys"] = Json::object();
+  for (const ResolvedKey& key : e.set.scenario.keys) json["keys"][key.path] = key.toml;
+  return json;
+}
+
+Json summary_json(const Evaluation& e, const SummaryRow& row) {
+  Json json;
+  json["variant"] = e.set.variant;
+  json["client"] = row.client;
+  json["metric"] = row.metric->name;
+  json["unit"] = row.metric->unit;
+  json["mean"] = row.estimate.mean;
+  json["ci_low"] = optional_number(row.estimate.ci_low);
+  json["ci_high"] = optional_number(row.estimate.ci_high);
+  json["stddev"] = optional_number(row.estimate.stddev);
+  json["min"] = row.estimate.min;
+  json["max"] = row.estimate.max;
+  json["replications"] = row.estimate.count;
+  return json;
+}
+
+Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
+  Json json;
+  json["variant"] = e.set.variant;
+  json["name"] = result.expectation.name;
+  json["metric"] = result.expectation.metric;
+  json["client"] = result.expectation.client;
+  json["at_most"] = optional_number(result.expectation.at_most);
+  json["at_least"] = optional_number(result.expectation.at_least);
+  json["passed"] = result.passed;
+  json["reason"] = result.reason;
+  return json;
+}
+
+}  // namespace
+
+void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<std::string>& files) {
+  const Evaluation& first = evaluations.front();
+  Json json;
+  json["program"] = "retrysim";
+  json["version"] = RETRYSIM_VERSION;
+  json["scenario"] = first.scenario().name;
+  json["description"] = first.scenario().description;
+  json["seed"] = first.scenario().seed;
+  json["replications"] = first.set.runs.size();
+  json["variants"] = Json::array();
+  json["summary"] = Json::array();
+  json["expectations"] = Json::array();
+  for (const Evaluation& e : evaluations) {
+    json["variants"].push_back(variant_json(e));
+    for (const SummaryRow& row : e.summary) json["summary"].push_back(summary_json(e, row));
+    for (const ExpectationResult& result : e.expectations) {
+      json["expectations"].push_back(expectation_json(e, result));
+    }
+  }
+  json["files"] = files;
+  // Names may hold bytes that are no UTF-8; they are replaced rather than refused.
+  sink.write(json.dump(2, ' ', false, Json::error_handler_t::replace));
+  sink.write("\n");
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,19 @@
+// result.json: the summary of summary.csv with what is needed to understand and reproduce it.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/result_tables.hpp"
+
+#include <string>
+#include <vector>
+
+namespace retrysim::report {
+
+/// Objects: program, version, scenario, description, seed, replications; `variants` (window,
+/// services with their capacity, faults and surges, resolved keys as TOML texts); `summary` (the
+/// rows of summary.csv, null where a cell is empty); `expectations`; `files` (what lies in the
+/// result folder). Needs at least one evaluation.
+void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<std::string>& files);
+
+}  // namespace retrysim::report

@@ -1,0 +1,66 @@
+// Tables of single numbers: metrics and storms.
+//
+// SPDX-License-Identifier: MIT
+#include "report/result_tables.hpp"
+
+#include "report/csv_writer.hpp"
+
+#include <retrysim/metrics.hpp>
+
+namespace retrysim::report {
+
+void write_summary_csv(Sink& sink, Evaluations evaluations) {
+  CsvWriter csv(sink);
+  csv.header({"scenario", "variant", "client", "metric", "unit", "mean", "ci_low", "ci_high",
+              "stddev", "min", "max", "replications"});
+  for (const Evaluation& e : evaluations) {
+    for (const SummaryRow& row : e.summary) {
+      csv.text(e.scenario().name).text(e.set.variant).text(row.client);
+      csv.text(row.metric->name).text(row.metric->unit);
+      csv.real(row.estimate.mean).real(row.estimate.ci_low).real(row.estimate.ci_high);
+      csv.real(row.estimate.stddev).real(row.estimate.min).real(row.estimate.max);
+      csv.integer(row.estimate.count).end_row();
+    }
+  }
+}
+
+void write_replications_csv(Sink& sink, Evaluations evaluations) {
+  CsvWriter csv(sink);
+  csv.header({"scenario", "variant", "replication", "seed", "client", "metric", "value"});
+  const std::span<const MetricInfo> table = metric_table();
+  for (const Evaluation& e : evaluations) {
+    for (std::size_t r = 0; r < e.set.runs.size(); ++r) {
+      for (std::size_t c = 0; c < e.clients(); ++c) {
+        for (std::size_t m = 0; m < table.size(); ++m) {
+          const std::optional<double> value = e.values.at(r, c, m);
+          if (!value) continue;
+          csv.text(e.scenario().name).text(e.set.variant);
+          csv.integer(e.set.runs[r].replication).integer(e.set.runs[r].seed);
+          csv.text(e.client_name(c)).text(table[m].name).real(*value).end_row();
+        }
+      }
+    }
+  }
+}
+
+void write_storms_csv(Sink& sink, Evaluations evaluations) {
+  CsvWriter csv(sink);
+  csv.header({"scenario", "variant", "replication", "storm", "onset_s", "end_s",
+              "peak_attempt_rate", "peak_amplification", "extra_attempts", "trigger_end_s",
+              "recovery_s", "verdict"});
+  for (const Evaluation& e : evaluations) {
+    for (std::size_t r = 0; r < e.storms.size(); ++r) {
+      for (std::size_t s = 0; s < e.storms[r].size(); ++s) {
+        const stats::Storm& storm = e.storms[r][s];
+        csv.text(e.scenario().name).text(e.set.variant);
+        csv.integer(e.set.runs[r].replication).integer(s + 1);
+        csv.real(storm.onset_s).real(storm.end_s);
+        csv.real(storm.peak_attempt_rate).real(storm.peak_amplification);
+        csv.real(storm.extra_attempts).real(storm.trigger_end_s).real(storm.recovery_s);
+        csv.text(name(storm.verdict)).end_row();
+      }
+    }
+  }
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,33 @@
+// The tidy CSV tables of a result folder: one observation a row, seconds everywhere. Each function
+// writes a whole table with its header line; several evaluations are several variants of a
+// scenario in one table.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/evaluation.hpp"
+#include "report/sink.hpp"
+
+#include <span>
+
+namespace retrysim::report {
+
+using Evaluations = std::span<const Evaluation>;
+
+void write_summary_csv(Sink& sink, Evaluations evaluations);
+void write_replications_csv(Sink& sink, Evaluations evaluations);
+/// Counts of each bin; levels (limiter_waiting, in_backoff, in_flight) are averages over the part
+/// of the bin that the run covers. `time_s` is the start of the bin.
+void write_timeseries_csv(Sink& sink, Evaluations evaluations);
+/// `servers` is the mean number of working servers; empty for an unlimited service.
+void write_service_csv(Sink& sink, Evaluations evaluations);
+/// Quantiles of all replications pooled; the interval comes from the quantiles of the single
+/// replications and exists only if each of them has at least 100 values beyond the quantile.
+void write_latency_csv(Sink& sink, Evaluations evaluations);
+/// Means over the replications of the counts by attempt number (1 is the first attempt), of the
+/// largest number sent in 100 ms (empty for several groups together), and of the mean number of
+/// requests in the backoff before that attempt.
+void write_attempts_csv(Sink& sink, Evaluations evaluations);
+void write_storms_csv(Sink& sink, Evaluations evaluations);
+
+}  // namespace retrysim::report

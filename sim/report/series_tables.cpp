@@ -1,0 +1,95 @@
+// Tables over time: one row for each bin of each client group and of each service.
+//
+// SPDX-License-Identifier: MIT
+#include "report/csv_writer.hpp"
+#include "report/result_tables.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace retrysim::report {
+namespace {
+
+/// Start of a bin in seconds. Dividing the whole number of nanoseconds gives the nearest double,
+/// which prints as the decimal that a reader expects.
+double start_s(const RunResult& run, std::size_t bin) {
+  return static_cast<double>(run.interval.count() * static_cast<std::int64_t>(bin)) / 1e9;
+}
+
+/// The part of a bin that the run covers, in nanoseconds: only the last one may be cut short.
+double covered_ns(const RunResult& run, std::size_t bin) {
+  const std::int64_t start = run.interval.count() * static_cast<std::int64_t>(bin);
+  const std::int64_t run_end = std::max(run.window_end, run.ended).count();
+  const std::int64_t covered = std::min(run.interval.count(), run_end - start);
+  return static_cast<double>(covered > 0 ? covered : run.interval.count());
+}
+
+void write_client_bin(CsvWriter& csv, const ClientBin& bin, double length_ns) {
+  const ClientFlow& f = bin.flow;
+  for (const std::uint64_t n : {f.requests, f.attempts, f.retries, f.successes, f.failures,
+                                f.throttled, f.errors, f.timeouts, f.quota_denied}) {
+    csv.integer(n);
+  }
+  csv.real(f.limiter_waiting_ns / length_ns);
+  csv.real(f.in_backoff_ns / length_ns).real(f.in_flight_ns / length_ns);
+  if (bin.latency_count > 0) {
+    csv.real(bin.latency_p50_s).real(bin.latency_p99_s);
+  } else {
+    csv.empty().empty();
+  }
+  csv.end_row();
+}
+
+}  // namespace
+
+void write_timeseries_csv(Sink& sink, Evaluations evaluations) {
+  CsvWriter csv(sink);
+  csv.header({"scenario", "variant", "replication", "client", "time_s", "requests", "attempts",
+              "retries", "successes", "failures", "throttled", "errors", "timeouts", "quota_denied",
+              "limiter_waiting", "in_backoff", "in_flight", "latency_p50_s", "latency_p99_s"});
+  for (const Evaluation& e : evaluations) {
+    for (const RunResult& run : e.set.runs) {
+      for (std::size_t c = 0; c < e.clients(); ++c) {
+        const auto& bins = c < run.clients.size() ? run.clients[c].bins : run.all_bins;
+        for (std::size_t i = 0; i < bins.size(); ++i) {
+          csv.text(e.scenario().name).text(e.set.variant).integer(run.replication);
+          csv.text(e.client_name(c)).real(start_s(run, i));
+          write_client_bin(csv, bins[i], covered_ns(run, i));
+        }
+      }
+    }
+  }
+}
+
+void write_service_csv(Sink& sink, Evaluations evaluations) {
+  CsvWriter csv(sink);
+  csv.header({"scenario", "variant", "replication", "service", "time_s", "arrivals", "admitted",
+              "rejected", "throttled", "completions", "wasted", "queue_mean", "queue_max",
+              "busy_mean", "servers"});
+  for (const Evaluation& e : evaluations) {
+    for (const RunResult& run : e.set.runs) {
+      for (std::size_t s = 0; s < run.services.size(); ++s) {
+        const ServiceResult& service = run.services[s];
+        for (std::size_t i = 0; i < service.bins.size(); ++i) {
+          const ServiceFlow& f = service.bins[i];
+          const double length_ns = covered_ns(run, i);
+          csv.text(e.scenario().name).text(e.set.variant).integer(run.replication);
+          csv.text(e.scenario().services[s].name).real(start_s(run, i));
+          for (const std::uint64_t n :
+               {f.arrivals, f.admitted, f.rejected, f.throttled, f.completions, f.wasted}) {
+            csv.integer(n);
+          }
+          csv.real(f.queue_ns / length_ns).integer(f.queue_max).real(f.busy_ns / length_ns);
+          if (service.unlimited) {
+            csv.empty();
+          } else {
+            csv.real(f.servers_ns / length_ns);
+          }
+          csv.end_row();
+        }
+      }
+    }
+  }
+}
+
+}  // namespace retrysim::report

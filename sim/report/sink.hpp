@@ -1,0 +1,42 @@
+// Where text goes: a string, a file descriptor, a file of a result folder.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace retrysim::report {
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void write(std::string_view text) = 0;
+};
+
+class StringSink : public Sink {
+ public:
+  void write(std::string_view text) override { text_ += text; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// Writes to an open file descriptor through a buffer; does not own the descriptor. Throws
+/// OutputError, which names `path`, if the system refuses. Call `flush` at the end: the destructor
+/// drops what is left.
+class DescriptorSink : public Sink {
+ public:
+  DescriptorSink(int descriptor, std::filesystem::path path);
+  void write(std::string_view text) override;
+  void flush();
+
+ private:
+  int descriptor_;
+  std::filesystem::path path_;
+  std::string buffer_;
+};
+
+}  // namespace retrysim::report

@@ -1,0 +1,315 @@
+// The summary that a person reads in a terminal.
+//
+// SPDX-License-Identifier: MIT
+#include "report/text_table.hpp"
+
+#include "stats/recovery.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <span>
+#include <vector>
+
+namespace retrysim::report {
+namespace {
+
+struct Line {
+  std::string_view label;
+  std::string_view metric;
+  bool hide_zero = false;  ///< leave the line out where it is zero for everybody
+};
+
+struct Section {
+  std::string_view title;
+  std::span<const Line> lines;
+};
+
+constexpr bool kHideZero = true;
+
+constexpr Line kLoad[] = {
+    {"requests", "requests"},
+    {"offered load", "offered_load"},
+    {"attempt rate", "attempt_rate"},
+    {"throughput", "throughput"},
+    {"goodput", "goodput"},
+    {"amplification", "amplification"},
+    {"peak attempt rate", "peak_attempt_rate"},
+    {"peak amplification", "peak_amplification"},
+};
+constexpr Line kOutcomes[] = {
+    {"success rate", "success_rate"},
+    {"denied by retry quota", "quota_denied_share", kHideZero},
+    {"unfinished", "unfinished", kHideZero},
+};
+constexpr Line kAttempts[] = {
+    {"success", "attempt_success_rate"},
+    {"throttled", "throttled_share", kHideZero},
+    {"rejected by full queue", "rejected_share", kHideZero},
+    {"errors", "error_share", kHideZero},
+    {"timeouts", "timeout_share", kHideZero},
+    {"dropped", "dropped_share", kHideZero},
+    {"served too late", "late_share", kHideZero},
+};
+constexpr Line kLatency[] = {
+    {"mean", "latency_mean"},
+    {"median", "latency_p50"},
+    {"p90", "latency_p90"},
+    {"p99", "latency_p99"},
+    {"p99.9", "latency_p999"},
+    {"median of successes", "latency_ok_p50"},
+    {"p99 of successes", "latency_ok_p99"},
+};
+constexpr Line kService[] = {
+    {"utilization", "utilization"},
+    {"queue, mean", "queue_mean"},
+    {"queue, largest", "queue_max"},
+    {"wasted capacity", "wasted_share", kHideZero},
+};
+constexpr Line kRetries[] = {
+    {"one backoff, mean", "backoff_time_mean"},
+    {"requests in backoff", "in_backoff_mean", kHideZero},
+    {"retry quota, mean", "quota_mean"},
+    {"wait for send token", "send_wait_mean", kHideZero},
+    {"recovery", "recovery_s"},
+};
+constexpr Section kSections[] = {
+    {"Load", kLoad},         {"Requests", kOutcomes},
+    {"Attempts", kAttempts}, {"Latency of requests", kLatency},
+    {"Service", kService},   {"Retries", kRetries},
+};
+
+/// A unit for people and the number of its kind in one unit of the files.
+struct DisplayUnit {
+  double scale;
+  std::string_view name;
+};
+
+DisplayUnit display_unit(double value, std::string_view unit) {
+  if (unit == "1/s") return {1, " /s"};
+  if (unit != "s") return {1, ""};
+  const double size = std::fabs(value);
+  if (size >= 1 || size == 0) return {1, " s"};
+  if (size >= 1e-3) return {1e3, " ms"};
+  if (size >= 1e-6) return {1e6, " µs"};
+  return {1e9, " ns"};
+}
+
+/// Decimals that show `digits` significant digits of `value`.
+int decimals_for(double value, int digits) {
+  if (value == 0) return 0;
+  const int magnitude = static_cast<int>(std::floor(std::log10(std::fabs(value))));
+  return std::clamp(digits - 1 - magnitude, 0, 9);
+}
+
+std::string format_scaled(const Estimate& e, DisplayUnit unit) {
+  const double mean = e.mean * unit.scale;
+  const double half = e.half_width().value_or(0) * unit.scale;
+  if (half > 0) {
+    // An interval far narrower than the value needs no more than 6 digits of the value.
+    const int decimals = std::min(decimals_for(half, 2), decimals_for(mean == 0 ? half : mean, 6));
+    return fmt::format("{:.{}f} ± {:.{}f}{}", mean, decimals, half, decimals, unit.name);
+  }
+  const bool whole = mean == std::floor(mean) && std::fabs(mean) < 1e15;
+  return fmt::format("{:.{}f}{}", mean, whole ? 0 : decimals_for(mean, 4), unit.name);
+}
+
+bool is_share(std::string_view metric) {
+  return metric.ends_with("_share") || metric.ends_with("_rate") || metric == "utilization";
+}
+
+std::string cell(const Evaluation& e, const std::string& client, std::string_view metric) {
+  const SummaryRow* row = find_row(e.summary, client, metric);
+  if (row == nullptr) return "";
+  const Estimate& estimate = row->estimate;
+  std::string text = row->metric->unit == "1" && is_share(metric)
+                         ? format_scaled(estimate, {100, " %"})
+                         : format_estimate(estimate, row->metric->unit);
+  if (estimate.count < e.set.runs.size()) {
+    text += fmt::format(" ({} of {})", estimate.count, e.set.runs.size());
+  }
+  return text;
+}
+
+bool zero_for_all(const Evaluation& e, std::string_view metric) {
+  return std::all_of(e.summary.begin(), e.summary.end(), [&](const SummaryRow& row) {
+    return row.metric->name != metric || (row.estimate.max == 0 && row.estimate.min == 0);
+  });
+}
+
+/// Number of columns that a text takes: its UTF-8 characters.
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+std::string pad_left(std::string_view text, std::size_t width) {
+  const std::size_t used = columns_of(text);
+  return std::string(width > used ? width - used : 0, ' ') + std::string(text);
+}
+
+struct TableRow {
+  std::string label;
+  std::vector<std::string> cells;  ///< empty: a title
+};
+
+std::vector<TableRow> table_rows(const Evaluation& e, const std::vector<std::string>& clients) {
+  std::vector<TableRow> rows;
+  for (const Section& section : kSections) {
+    std::vector<TableRow> lines;
+    for (const Line& line : section.lines) {
+      if (line.hide_zero && zero_for_all(e, line.metric)) continue;
+      TableRow row{"  " + std::string(line.label), {}};
+      bool something = false;
+      for (const std::string& client : clients) {
+        row.cells.push_back(cell(e, client, line.metric));
+        something = something || !row.cells.back().empty();
+      }
+      if (something) lines.push_back(std::move(row));
+    }
+    if (lines.empty()) continue;
+    rows.push_back({std::string(section.title), {}});
+    rows.insert(rows.end(), lines.begin(), lines.end());
+  }
+  return rows;
+}
+
+/// One table for at most a few columns, so that lines stay readable.
+void append_table(std::string& out, const Evaluation& e, const std::vector<std::string>& clients,
+                  const std::vector<std::string>& titles) {
+  const std::vector<TableRow> rows = table_rows(e, clients);
+  std::size_t label_width = 0;
+  std::vector<std::size_t> widths;
+  for (const std::string& title : titles) widths.push_back(columns_of(title));
+  for (const TableRow& row : rows) {
+    label_width = std::max(label_width, columns_of(row.label));
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      widths[i] = std::max(widths[i], columns_of(row.cells[i]));
+    }
+  }
+  const auto append_line = [&](const std::string& label, const std::vector<std::string>& cells) {
+    std::string line = label;
+    if (!cells.empty()) line += std::string(label_width - columns_of(label), ' ');
+    for (std::size_t i = 0; i < cells.size(); ++i) line += "  " + pad_left(cells[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  };
+  append_line("", titles);
+  for (const TableRow& row : rows) append_line(row.label, row.cells);
+}
+
+void append_tables(std::string& out, const Evaluation& e) {
+  constexpr std::size_t kColumns = 4;
+  std::vector<std::string> clients;
+  std::vector<std::string> titles;
+  if (e.clients() == 2) {  // one group: the same as all, except that all has the service as well
+    clients = {"all"};
+    titles = {e.client_name(0)};
+  } else {
+    for (std::size_t c = 0; c < e.clients(); ++c) clients.push_back(e.client_name(c));
+    titles = clients;
+  }
+  for (std::size_t from = 0; from < clients.size(); from += kColumns) {
+    const auto to = static_cast<std::ptrdiff_t>(std::min(from + kColumns, clients.size()));
+    const auto begin = static_cast<std::ptrdiff_t>(from);
+    if (from > 0) out += "\n";
+    append_table(out, e, {clients.begin() + begin, clients.begin() + to},
+                 {titles.begin() + begin, titles.begin() + to});
+  }
+}
+
+void append_storms(std::string& out, const Evaluation& e) {
+  std::array<std::size_t, 3> verdicts{};
+  std::size_t storms = 0;
+  std::size_t with_storm = 0;
+  for (const auto& of_run : e.storms) {
+    storms += of_run.size();
+    with_storm += of_run.empty() ? 0 : 1;
+    for (const stats::Storm& storm : of_run) ++verdicts[static_cast<std::size_t>(storm.verdict)];
+  }
+  if (storms == 0) return;
+  out += fmt::format("\nRetry storms: {} in {} of {} replications:", storms, with_storm,
+                     e.set.runs.size());
+  std::string_view separator = " ";
+  for (std::size_t v = 0; v < verdicts.size(); ++v) {
+    if (verdicts[v] == 0) continue;
+    out +=
+        fmt::format("{}{} {}", separator, verdicts[v], name(static_cast<stats::StormVerdict>(v)));
+    separator = ", ";
+  }
+  out += "\n";
+}
+
+void append_expectations(std::string& out, const Evaluation& e) {
+  if (e.expectations.empty()) return;
+  out += "\nExpectations\n";
+  for (const ExpectationResult& r : e.expectations) {
+    const std::string of = r.expectation.client == "all" ? "" : " of " + r.expectation.client;
+    out += fmt::format("  {}  {}: {}{}: {}\n", r.passed ? "pass" : "FAIL", r.expectation.name,
+                       r.expectation.metric, of, r.reason);
+  }
+}
+
+void append_notes(std::string& out, const Evaluation& e) {
+  const std::size_t n = e.set.runs.size();
+  std::vector<std::string> notes;
+  if (n == 1) {
+    notes.emplace_back("one replication: no intervals, and no telling chance from effect");
+  } else if (n < 10) {
+    notes.push_back(fmt::format("{} replications: intervals are rough; use at least 10", n));
+  }
+  if (const SummaryRow* row = find_row(e.summary, "all", "unfinished");
+      row != nullptr && row->estimate.max > 0) {
+    notes.push_back(
+        fmt::format("too short: up to {} requests of a replication had not ended when "
+                    "the run was over; they are counted as unfinished",
+                    row->estimate.max));
+  }
+  const SummaryRow* requests = find_row(e.summary, "all", "requests");
+  if (requests != nullptr && requests->estimate.min < 10000) {
+    notes.push_back(fmt::format("short: {} requests a replication leave fewer than 100 beyond p99",
+                                requests->estimate.min));
+  }
+  const bool disturbed = !stats::triggers(e.scenario()).empty();
+  const SummaryRow* recovery = find_row(e.summary, "all", "recovery_s");
+  const std::size_t recovered = recovery == nullptr ? 0 : recovery->estimate.count;
+  if (disturbed && recovered < n) {
+    notes.push_back(fmt::format(
+        "{} of {} replications did not recover within the run; their recovery_s is absent",
+        n - recovered, n));
+  }
+  if (!notes.empty()) out += "\n";
+  for (const std::string& note : notes) out += "note: " + note + "\n";
+}
+
+}  // namespace
+
+std::string format_estimate(const Estimate& estimate, std::string_view unit) {
+  return format_scaled(estimate, display_unit(estimate.mean, unit));
+}
+
+void write_text_table(Sink& sink, const Evaluation& e) {
+  const Scenario& s = e.scenario();
+  const auto seconds = [](Duration d) { return static_cast<double>(d.count()) / 1e9; };
+  std::string out = s.name;
+  if (e.set.variant != "base") out += " (" + e.set.variant + ")";
+  out += fmt::format(": {} replication{} of {} s", e.set.runs.size(),
+                     e.set.runs.size() == 1 ? "" : "s", seconds(s.duration));
+  if (s.warmup > Duration::zero())
+    out += fmt::format(", the first {} s left out", seconds(s.warmup));
+  out += fmt::format(", seed {}\n", s.seed);
+  if (!s.description.empty()) out += s.description + "\n";
+  if (e.set.runs.size() > 1) out += "Means over replications ± half the 95 % interval.\n";
+  out += "\n";
+  append_tables(out, e);
+  append_storms(out, e);
+  append_expectations(out, e);
+  append_notes(out, e);
+  sink.write(out);
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,25 @@
+// The summary that a person reads in a terminal.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/evaluation.hpp"
+#include "report/sink.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace retrysim::report {
+
+/// A value with its interval as "mean ± half-width unit", in the unit that suits its unit column
+/// and size: shares in percent, times in ns to s. Two significant digits of the half-width decide
+/// the precision; without an interval the value has four significant digits.
+std::string format_estimate(const Estimate& estimate, std::string_view unit);
+
+/// Rows of related metrics in groups, a column for each client group and one for all together
+/// (a single group has one column); then storms, expectations with their verdicts, and notes on
+/// what limits the result (one replication, too short a run).
+void write_text_table(Sink& sink, const Evaluation& evaluation);
+
+}  // namespace retrysim::report
