@@ -1,0 +1,32 @@
+// Independent replications of one scenario, spread over threads. Each replication draws its own
+// random numbers and results come back in the order of the replications, so the number of threads
+// changes nothing but the time it takes.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/simulation.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace retrysim {
+
+struct ReplicationOptions {
+  int jobs = 1;                          ///< threads, at least 1
+  bool fingerprint = false;
+  /// Events of all replications together; `LimitExceeded` beyond.
+  std::uint64_t max_events = ~std::uint64_t{0};
+  const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
+  /// Called from time to time with the share done, in [0, 1], by one thread at a time.
+  std::function<void(double)> progress;
+};
+
+/// Simulates replications 0 .. scenario.replications - 1. Throws what `simulate` throws, for the
+/// first replication that fails.
+std::vector<RunResult> run_replications(const Scenario& scenario,
+                                        const ReplicationOptions& options = {});
+
+}  // namespace retrysim
