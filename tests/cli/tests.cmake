@@ -19,4 +19,7 @@ set_tests_properties(cli/story_runner PROPERTIES LABELS cli)
 add_test(NAME determinism/result_files
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/compare_result_files.py
                  --program $<TARGET_FILE:retrysim-cli> ${PROJECT_SOURCE_DIR}/scenarios)
-set_tests_properties(determinism/result_files PROPERTIES LABELS determinism TIMEOUT 600)
+add_test(NAME determinism/comparison_notices
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/compare_result_files_test.py)
+set_tests_properties(determinism/result_files determinism/comparison_notices PROPERTIES
+  LABELS determinism TIMEOUT 600)

@@ -1,0 +1,80 @@
+#!/usr/bin/python3
+"""Does the comparison of result files notice a difference?
+
+SPDX-License-Identifier: MIT
+"""
+
+import contextlib
+import io
+import pathlib
+import tempfile
+import unittest
+
+import compare_result_files
+
+# A program that writes what it is told to, depending on the number of jobs.
+FAKE_PROGRAM = """#!/bin/bash
+for ((i = 1; i <= $#; ++i)); do
+  next=$((i + 1))
+  [[ ${!i} == --jobs ]] && jobs=${!next}
+  [[ ${!i} == --out ]] && out=${!next}
+done
+mkdir -p "$out"
+echo a,b > "$out/summary.csv"
+echo "results in $out"
+SPECIAL
+"""
+
+
+class Comparison(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def program(self, special="", name="fake"):
+        path = self.folder / name
+        path.write_text(FAKE_PROGRAM.replace("SPECIAL", special))
+        path.chmod(0o755)
+        return path
+
+    def check(self, *variants):
+        """The number of differences, and what was printed."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), tempfile.TemporaryDirectory() as out:
+            count = compare_result_files.check(
+                self.folder / "x.toml", list(variants), pathlib.Path(out))
+        return count, printed.getvalue()
+
+    def test_equal_results(self):
+        program = self.program()
+        self.assertEqual(self.check((program, 1), (program, 2), (program, 4))[0], 0)
+
+    def test_a_file_that_depends_on_jobs(self):
+        program = self.program('echo "$((jobs > 2)),1" >> "$out/summary.csv"')
+        count, printed = self.check((program, 1), (program, 2), (program, 4))
+        self.assertEqual(count, 1)
+        self.assertIn("--jobs 4: summary.csv differs in line 2:\n    0,1\n    1,1", printed)
+
+    def test_another_program(self):
+        other = self.program('echo 1 > "$out/more.csv"', "other")
+        count, printed = self.check((self.program(), 1), (other, 1))
+        self.assertEqual(count, 1)
+        self.assertIn("more.csv is missing in one", printed)
+
+    def test_standard_output_counts(self):
+        program = self.program('echo "fingerprint $jobs"')
+        self.assertEqual(self.check((program, 1), (program, 2))[0], 1)
+
+    def test_a_run_that_fails(self):
+        with self.assertRaises(compare_result_files.RunFailed):
+            self.check((self.program("exit 3"), 1))
+        self.assertEqual(self.check((self.program("exit 1"), 1))[0], 0)
+
+    def test_a_run_that_writes_nothing(self):
+        with self.assertRaises(compare_result_files.RunFailed):
+            self.check((self.program('rm "$out/summary.csv"'), 1))
+
+
+if __name__ == "__main__":
+    unittest.main()
