@@ -24,13 +24,13 @@ struct ZigguratLayer {
 };
 extern const ZigguratLayer kExponentialLayers[256];
 
-/// What `unit_exponential` does with a first word that is not inside its layer (1.1 % of them).
+/// What `unit_exponential` does with a first word that is not inside its layer (2.2 % of them).
 double unit_exponential_outside(Draws& draws, std::uint64_t word);
 
 }  // namespace kernel
 
 /// One exponential variate with mean 1 (256-layer ziggurat, Marsaglia and Tsang 2000). Takes one
-/// word, or in 1.1 % of the cases more.
+/// word, or in 2.2 % of the cases more.
 inline double unit_exponential(Draws& draws) {
   const std::uint64_t word = draws.next();
   const kernel::ZigguratLayer& layer = kernel::kExponentialLayers[word & 255];

@@ -1,0 +1,510 @@
+// Distributions: samples against exact laws, golden nanoseconds that no compiler may change, the
+// constants of the ziggurat, and the checks of arguments. Statistical tests have fixed seeds; the
+// false-alarm probability of each single comparison is 1e-6.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/distribution.hpp>
+
+#include <algorithm>
+#include <array>
+#include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/exponential.hpp>
+#include <boost/math/distributions/gamma.hpp>
+#include <boost/math/distributions/lognormal.hpp>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/pareto.hpp>
+#include <boost/math/distributions/weibull.hpp>
+#include <boost/math/quadrature/gauss_kronrod.hpp>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernel/ziggurat_tables.hpp"
+
+using retrysim::Distribution;
+using retrysim::Draws;
+using retrysim::Duration;
+using retrysim::Purpose;
+using retrysim::RandomKey;
+
+namespace {
+
+using Kind = Distribution::Kind;
+
+constexpr double kNormalQuantile = 4.891638;      // two-sided, 1e-6
+constexpr double kKolmogorovQuantile = 2.693407;  // of sqrt(n) D: 2 exp(-2 x^2) = 1e-6
+
+/// Entity i draws from identity i, as requests of a simulation do.
+Draws draws_of(std::uint64_t seed, std::uint64_t entity) {
+  return Draws(RandomKey(seed, 0), {entity, 1, 0, Purpose::kServiceTime});
+}
+
+std::vector<double> sorted_samples(std::size_t n, const std::function<double(Draws&)>& sample,
+                                   std::uint64_t seed) {
+  std::vector<double> samples(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    Draws draws = draws_of(seed, i);
+    samples[i] = sample(draws);
+  }
+  std::sort(samples.begin(), samples.end());
+  return samples;
+}
+
+/// sqrt(n) times the largest distance between the empirical and the exact distribution function.
+double kolmogorov_distance(const std::vector<double>& sorted,
+                           const std::function<double(double)>& cdf) {
+  const auto n = static_cast<double>(sorted.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const double f = cdf(sorted[i]);
+    const auto rank = static_cast<double>(i);
+    largest = std::max({largest, f - rank / n, (rank + 1) / n - f});
+  }
+  return largest * std::sqrt(n);
+}
+
+/// E X^k of a non-negative variable by its distribution function: integral of k x^(k-1) (1 - F).
+double raw_moment(int k, const std::function<double(double)>& tail) {
+  const auto integrand = [&](double x) { return k * std::pow(x, k - 1) * tail(x); };
+  using Quadrature = boost::math::quadrature::gauss_kronrod<double, 61>;
+  double sum = 0;  // in pieces, because some laws have a kink and all have a scale of about 1
+  double from = 0;
+  for (const double to : {0.5, 0.9, 1.0, 1.5, 2.0, 4.0, 8.0, 32.0}) {
+    sum += Quadrature::integrate(integrand, from, to, 12, 1e-11);
+    from = to;
+  }
+  return sum +
+         Quadrature::integrate(integrand, from, std::numeric_limits<double>::infinity(), 15, 1e-11);
+}
+
+/// A continuous distribution with mean 1 s or so, and its exact law in seconds: P(X > x).
+struct Law {
+  std::string name;
+  Distribution distribution;
+  std::function<double(double)> tail;
+  double sd;  // as asked for, or from the textbook
+};
+
+template <class Boost>
+std::function<double(double)> tail_of(Boost law) {
+  return [law](double x) { return boost::math::cdf(boost::math::complement(law, x)); };
+}
+
+std::function<double(double)> folded_normal_tail(double mean, double sd) {
+  return [=](double x) {
+    const boost::math::normal law(mean, sd);
+    return boost::math::cdf(boost::math::complement(law, x)) + boost::math::cdf(law, -x);
+  };
+}
+
+std::vector<Law> laws() {
+  namespace bm = boost::math;
+  std::vector<Law> v;
+  v.push_back({"exponential", Distribution::exponential(1), tail_of(bm::exponential(1)), 1});
+  v.push_back({"uniform", Distribution::uniform(0.5, 1.5),
+               [](double x) { return std::clamp(1.5 - x, 0.0, 1.0); }, std::sqrt(1 / 12.0)});
+  v.push_back(
+      {"erlang 4", Distribution::erlang(1, 4), tail_of(bm::gamma_distribution(4.0, 0.25)), 0.5});
+  v.push_back({"hyperexponential", Distribution::hyperexponential(0.3, 2.0, 0.5),
+               [](double x) { return 0.3 * std::exp(-x / 2) + 0.7 * std::exp(-x / 0.5); },
+               std::sqrt(2 * (0.3 * 4 + 0.7 * 0.25) - 0.95 * 0.95)});
+  const double p = 0.5 * (1 + std::sqrt(3.0 / 5.0));  // balanced means, cv = 2
+  v.push_back(
+      {"hyperexponential cv 2", Distribution::hyperexponential_cv(1, 2),
+       [p](double x) { return p * std::exp(-2 * p * x) + (1 - p) * std::exp(-2 * (1 - p) * x); },
+       2});
+  v.push_back({"hyperexponential cv 1", Distribution::hyperexponential_cv(1, 1),
+               tail_of(bm::exponential(1)), 1});
+  const double sigma = std::sqrt(std::log(1 + 0.25));
+  v.push_back({"lognormal", Distribution::lognormal(1, 0.5),
+               tail_of(bm::lognormal(-sigma * sigma / 2, sigma)), 0.5});
+  v.push_back({"normal", Distribution::normal(1, 0.15), folded_normal_tail(1, 0.15), 0.15});
+  // Folded: E X^2 = 1 + 0.64, and the mean by the C library (mean / sd = 1.25).
+  const double folded_mean =
+      0.8 * std::sqrt(2 / M_PI) * std::exp(-0.78125) + std::erf(0.8838834764831844);
+  v.push_back({"normal folded", Distribution::normal(1, 0.8), folded_normal_tail(1, 0.8),
+               std::sqrt(1.64 - folded_mean * folded_mean)});
+  v.push_back({"pareto", Distribution::pareto(1, 10), tail_of(bm::pareto(0.9, 10.0)),
+               std::sqrt(0.81 * 10 / (81 * 8.0))});
+  v.push_back({"weibull 2", Distribution::weibull(1, 2),
+               tail_of(bm::weibull(2, 1 / std::tgamma(1.5))),
+               std::sqrt(std::tgamma(2.0) / std::pow(std::tgamma(1.5), 2) - 1)});
+  v.push_back({"weibull 0.8", Distribution::weibull(1, 0.8),
+               tail_of(bm::weibull(0.8, 1 / std::tgamma(2.25))),
+               std::sqrt(std::tgamma(3.5) / std::pow(std::tgamma(2.25), 2) - 1)});
+  return v;
+}
+
+/// Whether counts agree with shares proportional to the weights (chi-square, one-sided).
+bool has_shares(const std::vector<double>& counts, const std::vector<double>& weights) {
+  const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
+  const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+  double chi2 = 0, freedom = -1;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (weights[i] == 0) continue;
+    const double expected = total * weights[i] / all;
+    chi2 += (counts[i] - expected) * (counts[i] - expected) / expected;
+    ++freedom;
+  }
+  const boost::math::chi_squared law(freedom);
+  return boost::math::cdf(boost::math::complement(law, chi2)) > 1e-6;
+}
+
+/// One distribution of each kind and maker, with golden samples.
+struct Golden {
+  Kind kind;
+  Distribution distribution;
+  std::array<std::int64_t, 3> samples;  ///< for u = 0.01: entities 0, 1, 2 of seed 42, in ns
+  std::uint64_t hash;                   ///< for u = 10^6: of 20 000 entities of seed 43
+};
+
+std::vector<Golden> one_of_each(double u) {
+  using D = Distribution;
+  using enum Distribution::Kind;
+  return {
+      {kConstant,
+       D::constant(Duration::from_seconds(u)),
+       {10000000, 10000000, 10000000},
+       0x2faabf1aff8a43a5},
+      {kExponential, D::exponential(u), {16732995, 3113378, 25691349}, 0x3c0703ec9c93ee97},
+      {kUniform, D::uniform(0.5 * u, 1.75 * u), {14619100, 8029799, 12752666}, 0x281d4679a2665ad6},
+      {kErlang, D::erlang(u, 3), {10364980, 7868430, 14185376}, 0xe24a31bcf191e355},
+      {kHyperexponential,
+       D::hyperexponential(0.3, 2 * u, 0.5 * u),
+       {7176113, 25164202, 3702665},
+       0x080d31fce9757bee},
+      {kHyperexponential,
+       D::hyperexponential_cv(u, 3),
+       {7576024, 6641639, 3909008},
+       0xda684fbf23a0a3fa},
+      {kLognormal, D::lognormal(u, 2), {541239, 8112534, 1236094}, 0x9d97022fe9673e27},
+      {kNormal, D::normal(u, 0.7 * u), {1652136, 13286055, 2904689}, 0x1c4dff9f0754a081},
+      {kPareto, D::pareto(u, 1.5), {10170647, 4102232, 18480746}, 0x7b3e79c818a5074e},
+      {kWeibull, D::weibull(u, 0.7), {16482300, 1491668, 30411422}, 0xa690ab962aff0644},
+      {kEmpirical,
+       D::empirical({u, 2 * u, 3 * u}, {1, 2, 0.5}),
+       {30000000, 10000000, 20000000},
+       0x8602838b6cf4c2f3},
+  };
+}
+
+std::string what_is_wrong(const std::function<void()>& make) {
+  try {
+    make();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+}  // namespace
+
+TEST_CASE("continuous kinds follow their exact laws") {
+  constexpr std::size_t kSamples = 200'000;
+  std::uint64_t seed = 100;
+  for (const Law& law : laws()) {
+    INFO(law.name);
+    const double m1 = raw_moment(1, law.tail), m2 = raw_moment(2, law.tail);
+    const double m3 = raw_moment(3, law.tail), m4 = raw_moment(4, law.tail);
+    const double variance = m2 - m1 * m1;
+    const double fourth = m4 - 4 * m1 * m3 + 6 * m1 * m1 * m2 - 3 * m1 * m1 * m1 * m1;
+    // The law of this test has the mean and sd that were asked for ...
+    CHECK(law.distribution.mean_seconds() == Approx(m1).epsilon(1e-8));
+    CHECK(law.sd == Approx(std::sqrt(variance)).epsilon(1e-7));
+
+    // ... and the samples have the law.
+    const auto samples = sorted_samples(
+        kSamples, [&](Draws& draws) { return law.distribution.sample(draws).in_seconds(); },
+        ++seed);
+    double sum = 0, squares = 0;
+    for (const double x : samples) {
+      sum += x - m1;
+      squares += (x - m1) * (x - m1);
+    }
+    const auto n = static_cast<double>(kSamples);
+    CHECK(std::abs(sum / n) < kNormalQuantile * std::sqrt(variance / n));
+    CHECK(std::abs(squares / n - variance) <
+          kNormalQuantile * std::sqrt((fourth - variance * variance) / n));
+    CHECK(kolmogorov_distance(samples, [&](double x) { return 1 - law.tail(x); }) <
+          kKolmogorovQuantile);
+  }
+}
+
+TEST_CASE("the Kolmogorov test would notice a law that is slightly off") {
+  const Distribution d = Distribution::exponential(1.02);
+  const auto samples = sorted_samples(
+      200'000, [&](Draws& draws) { return d.sample(draws).in_seconds(); }, 120);
+  CHECK(kolmogorov_distance(samples, [](double x) { return 1 - std::exp(-x); }) >
+        kKolmogorovQuantile);
+}
+
+TEST_CASE("unit variates follow their exact laws") {
+  constexpr std::size_t kSamples = 1'000'000;
+  const auto exponential = sorted_samples(kSamples, retrysim::unit_exponential, 130);
+  CHECK(kolmogorov_distance(exponential, [](double x) { return -std::expm1(-x); }) <
+        kKolmogorovQuantile);
+  const auto normal = sorted_samples(kSamples, retrysim::unit_normal, 131);
+  CHECK(kolmogorov_distance(normal, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2)); }) <
+        kKolmogorovQuantile);
+}
+
+TEST_CASE("the exponential tail beyond the ziggurat's base is exponential") {
+  constexpr std::size_t kSamples = 4'000'000;
+  const double edge = retrysim::kernel::kExponentialEdge;
+  std::vector<double> excess;
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    Draws draws = draws_of(132, i);
+    const double x = retrysim::unit_exponential(draws);
+    if (x >= edge) excess.push_back(x - edge);
+  }
+  const double expected = static_cast<double>(kSamples) * std::exp(-edge);  // about 1817
+  CHECK(std::abs(static_cast<double>(excess.size()) - expected) <
+        kNormalQuantile * std::sqrt(expected));
+  std::sort(excess.begin(), excess.end());
+  CHECK(kolmogorov_distance(excess, [](double x) { return -std::expm1(-x); }) <
+        kKolmogorovQuantile);
+}
+
+TEST_CASE("an exponential variate takes one word in about 98 % of the cases") {
+  constexpr int kSamples = 1'000'000;
+  double inside = 0;
+  for (const auto& layer : retrysim::kernel::kExponentialLayers) {
+    inside += static_cast<double>(layer.inside) * 0x1p-53 / 256;
+  }
+  CHECK(inside == Approx(0.9778).margin(0.0001));
+  int one_word = 0;
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    Draws used = draws_of(133, i), fresh = draws_of(133, i);
+    retrysim::unit_exponential(used);
+    fresh.next();
+    one_word += used.next() == fresh.next();
+  }
+  CHECK(std::abs(one_word / double{kSamples} - inside) <
+        kNormalQuantile * std::sqrt(inside * (1 - inside) / kSamples));
+}
+
+TEST_CASE("the ziggurat's constants satisfy their recurrence") {
+  // The script that wrote them uses 60 digits; here the same is done with long double, from the
+  // edge upwards, to one unit in the last place of a double.
+  using retrysim::kernel::kExponentialEdge;
+  using retrysim::kernel::kExponentialHeights;
+  using retrysim::kernel::kExponentialLayers;
+  const long double r = 7.6971174701310497140446280481L;  // Marsaglia and Tsang 2000
+  const auto close = [](double stored, long double exact) {
+    return std::abs(static_cast<long double>(stored) - exact) <= std::abs(exact) * 0x1p-52L;
+  };
+  CHECK(close(kExponentialEdge, r));
+  long double f = std::exp(-r), x = r;
+  const long double area = (r + 1) * f;
+  CHECK(close(kExponentialLayers[0].width * 0x1p53, area / f));
+  CHECK(close(static_cast<double>(kExponentialLayers[0].inside), r / (area / f) * 0x1p53L));
+  CHECK(kExponentialHeights[0] == 0);
+  for (std::size_t i = 1; i < 256; ++i) {
+    INFO("layer " << i);
+    CHECK(close(kExponentialLayers[i].width * 0x1p53, x));
+    CHECK(close(kExponentialHeights[i], f));
+    f += area / x;
+    const long double next = i == 255 ? 0 : -std::log(f);
+    // A ratio of small edges near the top carries more of long double's own rounding.
+    CHECK(std::abs(static_cast<long double>(kExponentialLayers[i].inside) - next / x * 0x1p53L) <
+          4);
+    x = next;
+  }
+  CHECK(std::abs(f - 1) < 1e-17L);  // the last layer ends at the top
+  CHECK(kExponentialHeights[256] == 1);
+}
+
+TEST_CASE("the Pareto tail is not cut off") {
+  // P(X > x) = (x_m / x)^1.5 with x_m = 1/3 s; 1.9e-4 of the samples lie beyond 100 s.
+  const Distribution d = Distribution::pareto(1, 1.5);
+  CHECK(d.mean_seconds() == 1);
+  constexpr std::size_t kSamples = 2'000'000;
+  const auto samples = sorted_samples(
+      kSamples, [&](Draws& draws) { return d.sample(draws).in_seconds(); }, 134);
+  CHECK(samples.front() >= 0.333333333);
+  const auto beyond = samples.end() - std::lower_bound(samples.begin(), samples.end(), 100.0);
+  const double expected = static_cast<double>(kSamples) * std::pow(1.0 / 300.0, 1.5);  // 385
+  CHECK(std::abs(static_cast<double>(beyond) - expected) < kNormalQuantile * std::sqrt(expected));
+}
+
+TEST_CASE("an Erlang distribution with the largest shape has enough words") {
+  const Distribution d = Distribution::erlang(1, Distribution::kMaxErlangShape);
+  const boost::math::gamma_distribution<> law(1000.0, 0.001);
+  const auto samples = sorted_samples(
+      20'000, [&](Draws& draws) { return d.sample(draws).in_seconds(); }, 135);
+  CHECK(kolmogorov_distance(samples, [&](double x) { return boost::math::cdf(law, x); }) <
+        kKolmogorovQuantile);
+}
+
+TEST_CASE("an empirical distribution draws each value with its share") {
+  const std::vector<double> values = {0.001, 0, 0.5, 0.002, 0.25, 7};
+  const std::vector<double> weights = {3, 1, 0, 0.5, 10, 1e-3};
+  const Distribution d = Distribution::empirical(values, weights);
+  CHECK(d.mean_seconds() == Approx(2.511 / 14.501).epsilon(1e-14));
+  std::vector<double> counts(values.size());
+  for (std::uint64_t i = 0; i < 1'000'000; ++i) {
+    Draws draws = draws_of(136, i);
+    const auto which = std::find(values.begin(), values.end(), d.sample(draws).in_seconds());
+    REQUIRE(which != values.end());
+    ++counts[static_cast<std::size_t>(which - values.begin())];
+  }
+  CHECK(counts[2] == 0);  // weight zero
+  CHECK(has_shares(counts, weights));
+}
+
+TEST_CASE("an empirical distribution of many values keeps every share") {
+  std::vector<double> values, weights;
+  for (int i = 1; i <= 1000; ++i) {
+    values.push_back(i * 1e-3);
+    weights.push_back(i);
+  }
+  const Distribution d = Distribution::empirical(values, weights);
+  std::vector<double> counts(values.size());
+  for (std::uint64_t i = 0; i < 500'000; ++i) {
+    Draws draws = draws_of(137, i);
+    ++counts.at(static_cast<std::size_t>(d.sample(draws).count() / 1'000'000 - 1));
+  }
+  CHECK(has_shares(counts, weights));
+}
+
+TEST_CASE("extreme weights of an empirical distribution do not overflow") {
+  const Distribution huge = Distribution::empirical({1, 2}, {1e308, 1.5e308});
+  CHECK(huge.mean_seconds() == Approx(1.6));
+  const Distribution tiny = Distribution::empirical({1, 2}, {5e-324, 5e-324});
+  CHECK(tiny.mean_seconds() == 1.5);
+  const Distribution single = Distribution::empirical({0.5}, {3});
+  Draws draws = draws_of(1, 1);
+  CHECK(single.sample(draws) == Duration::milliseconds(500));
+  CHECK(single.kind() == Kind::kEmpirical);
+}
+
+TEST_CASE("samples are the same nanoseconds with every compiler") {
+  // A change here changes the results of all scenarios.
+  for (const Golden& golden : one_of_each(0.01)) {
+    INFO("kind " << static_cast<int>(golden.kind));
+    for (std::uint64_t entity = 0; entity < 3; ++entity) {
+      Draws draws = draws_of(42, entity);
+      CHECK(golden.distribution.sample(draws).count() == golden.samples[entity]);
+    }
+  }
+}
+
+TEST_CASE("the last bits of many samples are the same with every compiler") {
+  // With lengths around 10^6 s a nanosecond is the last bit or two of a double, so the hash (FNV-1a
+  // over the counts) sees every rounding, in the rare branches of the ziggurat too.
+  for (const Golden& golden : one_of_each(1e6)) {
+    INFO("kind " << static_cast<int>(golden.kind));
+    std::uint64_t hash = 0xcbf29ce484222325;
+    for (std::uint64_t entity = 0; entity < 20'000; ++entity) {
+      Draws draws = draws_of(43, entity);
+      const auto count = static_cast<std::uint64_t>(golden.distribution.sample(draws).count());
+      for (int byte = 0; byte < 8; ++byte) {
+        hash = (hash ^ (count >> (8 * byte) & 255)) * 0x100000001b3;
+      }
+    }
+    CHECK(hash == golden.hash);
+  }
+}
+
+TEST_CASE("kinds and constants are as made") {
+  CHECK(Distribution().is_constant());
+  CHECK(Distribution().constant_value() == Duration::zero());
+  CHECK(Distribution().mean_seconds() == 0);
+  const Distribution never = Distribution::constant(Duration::max());
+  Draws draws = draws_of(1, 0), untouched = draws_of(1, 0);
+  CHECK(never.sample(draws) == Duration::max());
+  CHECK(draws.next() == untouched.next());  // a constant takes no word
+  CHECK(Distribution::constant(Duration::milliseconds(10)).mean_seconds() == 0.01);
+  for (const Golden& golden : one_of_each(1)) {
+    CHECK(golden.distribution.kind() == golden.kind);
+    CHECK(golden.distribution.is_constant() == (golden.kind == Kind::kConstant));
+  }
+}
+
+TEST_CASE("limiting parameters") {
+  Draws draws = draws_of(2, 0);
+  CHECK(Distribution::lognormal(0.02, 0).sample(draws) == Duration::milliseconds(20));
+  CHECK(Distribution::normal(0.02, 0).sample(draws) == Duration::milliseconds(20));
+  CHECK(Distribution::normal(0.02, 0).mean_seconds() == 0.02);
+  CHECK(Distribution::uniform(0, 1e-3).mean_seconds() == 0.5e-3);
+  CHECK(Distribution::hyperexponential(0.25, 4, 8).mean_seconds() == 7);
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    Draws a = draws_of(3, i), b = draws_of(3, i), c = draws_of(3, i);
+    a.next();  // the phase
+    const Duration phase2 = Distribution::exponential(2).sample(a);
+    REQUIRE(Distribution::hyperexponential(0, 1, 2).sample(b) == phase2);
+    REQUIRE(Distribution::hyperexponential(1, 2, 1).sample(c) == phase2);
+  }
+  // What does not fit in 64 bits of nanoseconds is never, not a wrapped number: here all samples
+  // above one mean (9.2e18 ns), a share of 1 / e with a standard deviation of 0.00483.
+  const Distribution longest = Distribution::exponential(Distribution::kMaxSeconds);
+  int never = 0;
+  for (std::uint64_t i = 0; i < 10'000; ++i) {
+    Draws one = draws_of(4, i);
+    const Duration x = longest.sample(one);
+    REQUIRE(x >= Duration::zero());
+    never += x == Duration::max();
+  }
+  CHECK(std::abs(never / 10'000.0 - std::exp(-1.0)) < kNormalQuantile * 0.00483);
+}
+
+TEST_CASE("wrong arguments are refused with a sentence that says why") {
+  using D = Distribution;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<double> pair = {1, 2};
+  const std::vector<std::pair<std::function<void()>, std::string>> mistakes = {
+      {[] { D::constant(Duration::nanoseconds(-1)); }, "value must not be negative"},
+      {[] { D::exponential(0); }, "mean must be positive"},
+      {[] { D::exponential(-1); }, "mean must be positive"},
+      {[=] { D::exponential(nan); }, "mean must be a finite number"},
+      {[=] { D::exponential(inf); }, "mean must be a finite number"},
+      {[] { D::exponential(1e10); }, "mean must be at most 9.2e9 seconds (292 years)"},
+      {[] { D::uniform(-1, 1); }, "min must not be negative"},
+      {[] { D::uniform(2, 1); }, "min must be less than max"},
+      {[] { D::uniform(1, 1); }, "min must be less than max"},
+      {[=] { D::uniform(0, inf); }, "max must be a finite number"},
+      {[] { D::erlang(0, 2); }, "mean must be positive"},
+      {[] { D::erlang(1, 0); }, "shape must be between 1 and 1000"},
+      {[] { D::erlang(1, 1001); }, "shape must be between 1 and 1000"},
+      {[] { D::hyperexponential(-0.1, 1, 1); }, "p must be between 0 and 1"},
+      {[] { D::hyperexponential(1.1, 1, 1); }, "p must be between 0 and 1"},
+      {[=] { D::hyperexponential(nan, 1, 1); }, "p must be a finite number"},
+      {[] { D::hyperexponential(0.5, 0, 1); }, "mean1 must be positive"},
+      {[] { D::hyperexponential(0.5, 1, -1); }, "mean2 must be positive"},
+      {[] { D::hyperexponential_cv(1, 0.9); }, "cv must be between 1 and 1e6"},
+      {[] { D::hyperexponential_cv(1, 2e6); }, "cv must be between 1 and 1e6"},
+      {[] { D::hyperexponential_cv(0, 2); }, "mean must be positive"},
+      {[] { D::hyperexponential_cv(1, 1e6); },
+       "cv is too large for this mean: the rare long phase would exceed 292 years"},
+      {[] { D::lognormal(0, 1); }, "mean must be positive"},
+      {[] { D::lognormal(1, -1); }, "cv must be between 0 and 1e6"},
+      {[=] { D::lognormal(1, nan); }, "cv must be a finite number"},
+      {[] { D::normal(0, 1); }, "mean must be positive"},
+      {[] { D::normal(1, -1); }, "sd must not be negative"},
+      {[] { D::pareto(0, 2); }, "mean must be positive"},
+      {[] { D::pareto(1, 1); }, "shape must be greater than 1, so that the mean is finite"},
+      {[=] { D::pareto(1, inf); }, "shape must be a finite number"},
+      {[] { D::weibull(0, 1); }, "mean must be positive"},
+      {[] { D::weibull(1, 0); }, "shape must be positive"},
+      {[] { D::weibull(1, 0.009); }, "shape must be at least 0.01"},
+      {[] { D::empirical({}, {}); }, "an empirical distribution needs at least one value"},
+      {[=] { D::empirical(pair, {1}); }, "there must be as many weights as values"},
+      {[] { D::empirical({-1}, {1}); }, "value must not be negative"},
+      {[=] { D::empirical({nan}, {1}); }, "value must be a finite number"},
+      {[] { D::empirical({1}, {-1}); }, "weight must not be negative"},
+      {[=] { D::empirical({1}, {inf}); }, "weight must be a finite number"},
+      {[=] {
+         D::empirical(pair, {0, 0});
+       },
+       "at least one weight must be positive"},
+  };
+  for (const auto& [make, sentence] : mistakes) CHECK(what_is_wrong(make) == sentence);
+}

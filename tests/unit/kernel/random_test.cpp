@@ -1,0 +1,248 @@
+// Keyed draws: the published answers of the generator, the layout of its counter, that every part
+// of an identity matters and order does not, and a few statistical checks. The statistical ones
+// have fixed seeds; each would fail for about one seed in a million.
+//
+// SPDX-License-Identifier: MIT
+#include <Random123/philox.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <boost/math/distributions/chi_squared.hpp>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdint>
+#include <retrysim/random.hpp>
+#include <set>
+#include <utility>
+#include <vector>
+
+using retrysim::DrawId;
+using retrysim::Draws;
+using retrysim::Purpose;
+using retrysim::RandomKey;
+
+namespace {
+
+constexpr double kFalseAlarm = 1e-6;
+constexpr double kNormalQuantile = 4.891638;  // two-sided, for kFalseAlarm
+
+std::uint64_t first_word(const RandomKey& key, DrawId id) { return Draws(key, id).next(); }
+
+/// Whether counts of equally likely cells pass a chi-square test, on both sides: too even is wrong
+/// as well.
+bool looks_uniform(const std::vector<std::uint64_t>& counts) {
+  double total = 0;
+  for (const std::uint64_t count : counts) total += static_cast<double>(count);
+  const double expected = total / static_cast<double>(counts.size());
+  double chi2 = 0;
+  for (const std::uint64_t count : counts) {
+    const double difference = static_cast<double>(count) - expected;
+    chi2 += difference * difference / expected;
+  }
+  const boost::math::chi_squared law(static_cast<double>(counts.size() - 1));
+  return boost::math::cdf(law, chi2) > kFalseAlarm / 2 &&
+         boost::math::cdf(boost::math::complement(law, chi2)) > kFalseAlarm / 2;
+}
+
+}  // namespace
+
+TEST_CASE("Philox4x32-10 gives the known answers published with Random123") {
+  struct Answer {
+    r123::Philox4x32::ctr_type counter;
+    r123::Philox4x32::key_type key;
+    r123::Philox4x32::ctr_type block;
+  };
+  const std::array<Answer, 3> answers{{
+      {{{0, 0, 0, 0}}, {{0, 0}}, {{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}}},
+      {{{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}},
+       {{0xffffffff, 0xffffffff}},
+       {{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}}},
+      {{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}},
+       {{0xa4093822, 0x299f31d0}},
+       {{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}},
+  }};
+  for (const Answer& answer : answers) {
+    CHECK(r123::Philox4x32{}(answer.counter, answer.key) == answer.block);
+  }
+}
+
+TEST_CASE("words are the Philox blocks of the documented counter") {
+  const RandomKey key(7, 3);
+  const DrawId id{0x1122334455667788, 0x99aabbcc, 0xddee, Purpose::kBackoff};
+  Draws draws(key, id);
+  for (std::uint32_t block = 0; block < 1024; ++block) {
+    const r123::Philox4x32::ctr_type counter{
+        {0x55667788, 0x11223344, 0x99aabbcc, 0xddee0000u | 6u << 10 | block}};
+    const auto words = r123::Philox4x32{}(counter, key.philox_key());
+    REQUIRE(draws.next() == (std::uint64_t{words[1]} << 32 | words[0]));
+    REQUIRE(draws.next() == (std::uint64_t{words[3]} << 32 | words[2]));
+  }
+}
+
+TEST_CASE("the key of a seed and replication never changes") {
+  // Computed apart from this code, in Python, from the definition of SplitMix64's finaliser.
+  CHECK(RandomKey(0, 0).philox_key() == r123::Philox4x32::key_type{{0xff3cd4bf, 0x48218226}});
+  CHECK(RandomKey(1, 0).philox_key() == r123::Philox4x32::key_type{{0x82c0d5b8, 0xdce423fc}});
+  CHECK(RandomKey(1, 1).philox_key() == r123::Philox4x32::key_type{{0x282d1d64, 0xddc1ed05}});
+}
+
+TEST_CASE("small seeds and replications all have keys of their own") {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> keys;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    for (std::uint64_t replication = 0; replication < 200; ++replication) {
+      const auto key = RandomKey(seed, replication).philox_key();
+      keys.emplace(key[0], key[1]);
+    }
+  }
+  CHECK(keys.size() == 200 * 200);
+}
+
+TEST_CASE("one bit of seed or replication changes about half of the bits of the key") {
+  // 64 x 64 bit pairs a side, each flipped with probability 1/2: sd of the mean is 32 / 64 / 32.
+  const auto bits = [](const RandomKey& key) {
+    return std::uint64_t{key.philox_key()[1]} << 32 | key.philox_key()[0];
+  };
+  int by_seed = 0, by_replication = 0;
+  for (int bit = 0; bit < 64; ++bit) {
+    by_seed += std::popcount(bits(RandomKey(1, 1)) ^ bits(RandomKey(1 ^ 1ull << bit, 1)));
+    by_replication += std::popcount(bits(RandomKey(1, 1)) ^ bits(RandomKey(1, 1 ^ 1ull << bit)));
+  }
+  CHECK(std::abs(by_seed - 2048) < kNormalQuantile * 32);
+  CHECK(std::abs(by_replication - 2048) < kNormalQuantile * 32);
+}
+
+TEST_CASE("every part of an identity gives other words") {
+  const DrawId id{5, 2, 1, Purpose::kServiceTime};
+  std::vector<std::uint64_t> words;
+  words.push_back(first_word(RandomKey(1, 0), id));
+  words.push_back(first_word(RandomKey(2, 0), id));
+  words.push_back(first_word(RandomKey(1, 1), id));
+  words.push_back(first_word(RandomKey(1, 0), {6, 2, 1, Purpose::kServiceTime}));
+  words.push_back(first_word(RandomKey(1, 0), {5 + (1ull << 32), 2, 1, Purpose::kServiceTime}));
+  words.push_back(first_word(RandomKey(1, 0), {5, 3, 1, Purpose::kServiceTime}));
+  words.push_back(first_word(RandomKey(1, 0), {5, 2, 2, Purpose::kServiceTime}));
+  words.push_back(first_word(RandomKey(1, 0), {5, 2, 65535, Purpose::kServiceTime}));
+  for (const Purpose purpose :
+       {Purpose::kArrival, Purpose::kNetwork, Purpose::kResponse, Purpose::kLoss,
+        Purpose::kServiceError, Purpose::kBackoff, Purpose::kTimeout, Purpose::kThinkTime}) {
+    words.push_back(first_word(RandomKey(1, 0), {5, 2, 1, purpose}));
+  }
+  Draws draws(RandomKey(1, 0), id);
+  draws.next();
+  for (int i = 1; i < 2048; ++i) words.push_back(draws.next());  // later words of the same identity
+  std::sort(words.begin(), words.end());
+  CHECK(std::adjacent_find(words.begin(), words.end()) == words.end());
+}
+
+TEST_CASE("draws do not depend on the order in which they are made") {
+  const RandomKey key(11, 4);
+  constexpr std::uint64_t kEntities = 100;
+  std::vector<std::uint64_t> forwards, backwards;
+  for (std::uint64_t entity = 0; entity < kEntities; ++entity) {
+    Draws draws(key, {entity, 1, 0, Purpose::kArrival});
+    for (int i = 0; i < 5; ++i) forwards.push_back(draws.next());
+  }
+  std::vector<Draws> interleaved;
+  for (std::uint64_t entity = 0; entity < kEntities; ++entity) {
+    interleaved.emplace_back(key, DrawId{entity, 1, 0, Purpose::kArrival});
+  }
+  backwards.resize(forwards.size());
+  for (std::size_t i = 0; i < 5; ++i) {
+    for (std::size_t entity = kEntities; entity-- > 0;) {
+      backwards[entity * 5 + i] = interleaved[entity].next();
+    }
+  }
+  CHECK(forwards == backwards);
+}
+
+TEST_CASE("uniform is the upper 53 bits of a word, in [0, 1)") {
+  const RandomKey key(12, 0);
+  double smallest = 1, largest = 0;
+  for (std::uint64_t entity = 0; entity < 100'000; ++entity) {
+    const DrawId id{entity, 0, 0, Purpose::kLoss};
+    const double u = Draws(key, id).uniform();
+    REQUIRE(u * 0x1p53 == static_cast<double>(first_word(key, id) >> 11));
+    smallest = std::min(smallest, u);
+    largest = std::max(largest, u);
+  }
+  CHECK(smallest >= 0);
+  CHECK(largest < 1);
+  // The largest of 10^5 misses the top 1.4e-4 with probability 1e-6; likewise the smallest.
+  CHECK(smallest < 1.4e-4);
+  CHECK(largest > 1 - 1.4e-4);
+}
+
+TEST_CASE("below reaches each number below n and no other") {
+  const RandomKey key(13, 0);
+  CHECK(Draws(key, {}).below(1) == 0);
+  std::vector<std::uint64_t> counts(7);
+  for (std::uint64_t entity = 0; entity < 70'000; ++entity) {
+    const std::uint32_t k = Draws(key, {entity, 0, 0, Purpose::kArrival}).below(7);
+    REQUIRE(k < 7);
+    ++counts[k];
+  }
+  CHECK(looks_uniform(counts));
+  std::uint32_t largest = 0;
+  for (std::uint64_t entity = 0; entity < 1000; ++entity) {
+    const DrawId id{entity, 0, 0, Purpose::kArrival};
+    const std::uint32_t k = Draws(key, id).below(0xffffffff);
+    REQUIRE(k < 0xffffffff);
+    largest = std::max(largest, k);
+  }
+  CHECK(largest > 0xf0000000);  // all 1000 below 15/16: probability 1e-28
+}
+
+TEST_CASE("first words of consecutive entities, attempts and replications are uniform") {
+  constexpr std::size_t kCells = 1000;
+  constexpr std::uint32_t kSamples = 1'000'000;
+  std::vector<std::uint64_t> by_entity(kCells), by_attempt(kCells), by_replication(kCells);
+  const auto cell = [](Draws draws) { return static_cast<std::size_t>(draws.uniform() * kCells); };
+  const RandomKey key(14, 0);
+  for (std::uint32_t i = 0; i < kSamples; ++i) {
+    ++by_entity[cell(Draws(key, {i, 1, 0, Purpose::kServiceTime}))];
+    ++by_attempt[cell(Draws(key, {1, i, 0, Purpose::kServiceTime}))];
+    ++by_replication[cell(Draws(RandomKey(14, i), {1, 1, 0, Purpose::kServiceTime}))];
+  }
+  CHECK(looks_uniform(by_entity));
+  CHECK(looks_uniform(by_attempt));
+  CHECK(looks_uniform(by_replication));
+}
+
+TEST_CASE("every bit of a word is a fair coin") {
+  constexpr int kSamples = 100'000;
+  std::array<int, 64> ones{};
+  for (std::uint64_t entity = 0; entity < kSamples; ++entity) {
+    const std::uint64_t word = first_word(RandomKey(15, 0), {entity, 0, 0, Purpose::kNetwork});
+    for (std::size_t bit = 0; bit < 64; ++bit) ones[bit] += static_cast<int>(word >> bit & 1);
+  }
+  // 64 bits at 1e-6 / 64 each: 5.65 standard deviations of sqrt(n) / 2.
+  for (const int count : ones) CHECK(std::abs(count - kSamples / 2) < 5.65 * 158.1);
+}
+
+TEST_CASE("words that stand near each other are not correlated") {
+  // With u in [0, 1), mean of (u - 1/2)(v - 1/2) over n independent pairs has sd 1 / (12 sqrt(n)).
+  constexpr std::uint32_t kPairs = 200'000;
+  constexpr double kLimit = kNormalQuantile / 12;
+  const RandomKey key(16, 0);
+  double entities = 0, attempts = 0, words = 0, blocks = 0, purposes = 0, replications = 0;
+  for (std::uint32_t i = 0; i < kPairs; ++i) {
+    Draws draws(key, {i, 1, 0, Purpose::kServiceTime});
+    const double u = draws.uniform() - 0.5;
+    const double second = draws.uniform() - 0.5;
+    const double third = draws.uniform() - 0.5;
+    const auto against = [&](const RandomKey& k, DrawId id) {
+      return u * (Draws(k, id).uniform() - 0.5);
+    };
+    entities += against(key, {i + 1, 1, 0, Purpose::kServiceTime});
+    attempts += against(key, {i, 2, 0, Purpose::kServiceTime});
+    purposes += against(key, {i, 1, 0, Purpose::kNetwork});
+    replications += against(RandomKey(16, 1), {i, 1, 0, Purpose::kServiceTime});
+    words += u * second;
+    blocks += second * third;
+  }
+  const double scale = 1 / std::sqrt(static_cast<double>(kPairs));
+  for (const double sum : {entities, attempts, words, blocks, purposes, replications}) {
+    CHECK(std::abs(sum * scale) < kLimit);
+  }
+}
