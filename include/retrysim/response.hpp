@@ -28,10 +28,11 @@ enum class TransportError : std::uint8_t { kNone, kTimeout, kConnection };
 /// The answer to one attempt: HTTP status with an optional error code, or a transport error.
 struct Response {
   int status = 200;
-  std::string code;  ///< error code of the service, such as "ThrottlingException"; may be empty
+  /// Error code of the service, such as "ThrottlingException"; may be empty.
+  std::string code = {};
   TransportError transport = TransportError::kNone;
   /// Server-suggested delay (header x-amz-retry-after, milliseconds), if valid.
-  std::optional<Duration> retry_after;
+  std::optional<Duration> retry_after = {};
 };
 
 /// Whose table of retryable errors applies.

@@ -50,15 +50,15 @@ struct RetryQuota {
 
 /// The retry state of one request.
 struct RetryToken {
-  std::uint32_t attempts = 0;  ///< attempts made so far
-  std::int32_t held_cost = 0;  ///< quota held for the last retry
-  Duration previous_delay;     ///< backoff of the last retry, header left out (decorrelated)
+  std::uint32_t attempts = 0;    ///< attempts made so far
+  std::int32_t held_cost = 0;    ///< quota held for the last retry
+  Duration previous_delay = {};  ///< backoff of the last retry, header left out (decorrelated)
 };
 
 /// Why an attempt failed, as far as the strategy needs to know. Never a success.
 struct Failure {
   ResponseClass response_class = ResponseClass::kTransient;
-  std::optional<Duration> retry_after;
+  std::optional<Duration> retry_after = {};
   bool long_poll = false;  ///< long-polling operation: wait even when the quota refuses (2.1)
 };
 

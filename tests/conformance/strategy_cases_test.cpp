@@ -1,0 +1,193 @@
+// Standard mode and its quota against the SDKs' own test cases: outcomes, quota levels and delays,
+// response by response.
+//
+// SPDX-License-Identifier: MIT
+#include "csv_rows.hpp"
+
+#include <retrysim/presets.hpp>
+#include <retrysim/retry_strategy.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <limits>
+#include <memory>
+
+using namespace retrysim;
+using retrysim::conformance::CsvRow;
+using retrysim::conformance::read_csv;
+
+namespace {
+
+RetryRules rules_of(std::string_view mode, std::string_view revision, std::string_view api) {
+  const Preset* preset = find_preset(mode, revision, "botocore", api);
+  REQUIRE(preset != nullptr);
+  return preset->rules;
+}
+
+/// "500" or "400:Throttling".
+Response response_of(const std::string& text) {
+  Response response;
+  const std::size_t colon = text.find(':');
+  response.status = std::stoi(text.substr(0, colon));
+  if (colon != std::string::npos) response.code = text.substr(colon + 1);
+  return response;
+}
+
+/// A strategy whose draws are all 1, so that delays are the upper bounds.
+RetryStrategy upper_bounds(const RetryRules& rules) {
+  RetryStrategy strategy(rules, RandomKey(1, 0));
+  strategy.fix_draws(1.0);
+  return strategy;
+}
+
+/// How often a request that always fails with `status` is retried.
+int count_retries(const RetryRules& rules, int status) {
+  RetryStrategy strategy = upper_bounds(rules);
+  Failure failure;
+  failure.response_class = classify(rules.classifier, rules.api, {.status = status});
+  StrategyToken token = strategy.acquire_initial_token(Time::zero());
+  int retries = 0;
+  while (true) {
+    token = strategy.refresh_retry_token(token, failure, Time::zero());
+    if (token.outcome != Outcome::kRetry) return retries;
+    ++retries;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("standard mode decides, charges and waits as the SDKs' tests say") {
+  const auto rows = read_csv("strategy_cases.csv", "revision", "case", "call", "api", "long_poll",
+                             "max_attempts", "quota", "cap_ms", "response", "retry_after",
+                             "outcome", "quota_after", "delay_ms", "deviation", "origin");
+  std::unique_ptr<RetryStrategy> strategy;
+  StrategyToken token;
+  std::string at_case, at_call;
+  int checked = 0;
+  for (const CsvRow& row : rows) {
+    if (!row.empty("deviation")) continue;
+    INFO("revision " << row.text("revision") << ", " << row.text("case") << ", call "
+                     << row.text("call") << ", response " << row.text("response"));
+    const std::string case_id = row.text("revision") + row.text("case");
+    if (case_id != at_case) {
+      RetryRules rules = rules_of("standard", row.text("revision"), row.text("api"));
+      rules.max_attempts = static_cast<std::uint32_t>(row.integer("max_attempts"));
+      rules.quota.initial = row.integer("quota");
+      rules.backoff.cap = Duration::milliseconds(row.integer("cap_ms"));
+      strategy = std::make_unique<RetryStrategy>(upper_bounds(rules));
+      at_call.clear();
+    }
+    if (case_id != at_case || row.text("call") != at_call) {
+      token = strategy->acquire_initial_token(Time::zero());
+      at_case = case_id;
+      at_call = row.text("call");
+    }
+
+    const Response response = response_of(row.text("response"));
+    const ResponseClass answer =
+        classify(strategy->rules().classifier, strategy->rules().api, response);
+    Outcome outcome = Outcome::kSuccess;
+    Duration delay;
+    if (answer == ResponseClass::kSuccess) {
+      strategy->record_success(token, Time::zero());
+    } else {
+      Failure failure{.response_class = answer, .long_poll = row.boolean("long_poll")};
+      failure.retry_after = parse_retry_after(row.text("retry_after"));
+      token = strategy->refresh_retry_token(token, failure, Time::zero());
+      outcome = token.outcome;
+      delay = token.delay;
+    }
+    CHECK(name(outcome) == row.text("outcome"));
+    CHECK(strategy->quota() == row.integer("quota_after"));
+    const int expected_ms = row.empty("delay_ms") ? 0 : row.integer("delay_ms");
+    CHECK(delay.count() == Duration::milliseconds(expected_ms).count());
+    ++checked;
+  }
+  CHECK(checked == 68);  // all but the one deviation
+}
+
+TEST_CASE("the retry quota books single operations as botocore's does") {
+  const auto rows = read_csv("quota_operations.csv", "case", "capacity", "operation", "amount",
+                             "before", "after", "ok", "origin");
+  int checked = 0;
+  for (const CsvRow& row : rows) {
+    INFO(row.text("case"));
+    RetryQuota quota{row.integer("before")};
+    bool ok = true;
+    if (row.text("operation") == "acquire") {
+      ok = quota.acquire(row.integer("amount"));
+    } else if (row.text("operation") == "release") {
+      quota.release(row.integer("amount"), row.integer("capacity"));
+    } else if (row.text("operation") == "none") {
+      // A request that fails for good gives nothing back.
+      const RetryRules rules = rules_of("standard", "2.0", "default");
+      RetryToken token{.attempts = rules.max_attempts, .held_cost = 5};
+      Draws draws(RandomKey(1, 0), {});
+      CHECK(refresh_retry_token(rules, &quota, token, {}, draws).outcome ==
+            Outcome::kMaxAttemptsExceeded);
+    } else {
+      // 50 requests of 2 retries each use up 500 tokens; the 51st is not retried.
+      REQUIRE(row.text("operation") == "acquire_total");
+      RetryStrategy strategy = upper_bounds(rules_of("standard", "2.0", "default"));
+      const Failure failure;
+      int paid = 0;
+      for (int call = 0; call < 50; ++call) {
+        StrategyToken token = strategy.acquire_initial_token(Time::zero());
+        while ((token = strategy.refresh_retry_token(token, failure, Time::zero())).outcome ==
+               Outcome::kRetry) {
+          paid += token.state.held_cost;
+        }
+        CHECK(token.outcome == Outcome::kMaxAttemptsExceeded);
+      }
+      CHECK(paid == row.integer("amount"));
+      quota.available = *strategy.quota();
+      StrategyToken token = strategy.acquire_initial_token(Time::zero());
+      CHECK(strategy.refresh_retry_token(token, failure, Time::zero()).outcome ==
+            Outcome::kQuotaExceeded);
+    }
+    CHECK(ok == row.boolean("ok"));
+    CHECK(quota.available == row.integer("after"));
+    ++checked;
+  }
+  CHECK(checked == 18);
+}
+
+TEST_CASE("the number of retries follows the mode, the API and the setting") {
+  const auto rows =
+      read_csv("max_attempts.csv", "mode", "config_max_attempts", "api", "retries", "origin");
+  CHECK(rows.size() == 5);
+  for (const CsvRow& row : rows) {
+    INFO(row.text("mode") << ' ' << row.text("api") << ' ' << row.text("config_max_attempts"));
+    RetryRules rules = rules_of(row.text("mode"), "", row.text("api"));
+    if (!row.empty("config_max_attempts")) {
+      rules.max_attempts = static_cast<std::uint32_t>(row.integer("config_max_attempts") + 1);
+    }
+    CHECK(count_retries(rules, 500) == row.integer("retries"));
+  }
+}
+
+TEST_CASE("a server-suggested delay changes the backoff by the rule") {
+  const auto rows = read_csv("retry_after_rules.csv", "rule", "suggested_ms", "backoff_ms",
+                             "cap_ms", "delay_ms", "origin");
+  CHECK(rows.size() == 10);
+  for (const CsvRow& row : rows) {
+    INFO(row.text("rule") << ' ' << row.text("suggested_ms") << ' ' << row.text("backoff_ms"));
+    RetryRules rules;
+    rules.max_attempts = 2;
+    rules.backoff.base = Duration::milliseconds(row.integer("backoff_ms"));
+    rules.backoff.throttle_base = rules.backoff.base;
+    if (!row.empty("cap_ms")) rules.backoff.cap = Duration::milliseconds(row.integer("cap_ms"));
+    for (const RetryAfter rule : {RetryAfter::kIgnore, RetryAfter::kMinimum, RetryAfter::kClamp,
+                                  RetryAfter::kAdd, RetryAfter::kReplace}) {
+      if (name(rule) == row.text("rule")) rules.retry_after = rule;
+    }
+    REQUIRE(name(rules.retry_after) == row.text("rule"));
+    RetryToken token{.attempts = 1};
+    Failure failure;
+    failure.retry_after = Duration::milliseconds(row.integer("suggested_ms"));
+    Draws draws(RandomKey(1, 0), {});
+    const RetryDecision decision = refresh_retry_token(rules, nullptr, token, failure, draws);
+    CHECK(decision.outcome == Outcome::kRetry);
+    CHECK(decision.delay.count() == Duration::milliseconds(row.integer("delay_ms")).count());
+  }
+}
