@@ -1,0 +1,187 @@
+// The event structures against the simplest thing that is certainly right: an ordered set of
+// (time, sequence). Random schedules with many ties; every structure must give the same order.
+//
+// SPDX-License-Identifier: MIT
+#include <catch2/catch.hpp>
+#include <retrysim/random.hpp>
+#include <set>
+#include <vector>
+
+#include "kernel/event_order.hpp"
+#include "kernel/fifo_lane.hpp"
+#include "kernel/indexed_heap.hpp"
+#include "kernel/pool.hpp"
+#include "kernel/radix_heap.hpp"
+#include "kernel/tournament.hpp"
+
+namespace retrysim::kernel {
+namespace {
+
+Time at(std::int64_t ns) { return Time::from_nanoseconds(ns); }
+
+// Delays of very different size, many of them equal or zero.
+std::int64_t random_delay(Draws& d) {
+  switch (d.below(4)) {
+    case 0:
+      return 0;
+    case 1:
+      return d.below(4);
+    case 2:
+      return d.below(1000);
+    default:
+      return static_cast<std::int64_t>(d.next() >> (d.below(40) + 10));
+  }
+}
+
+struct Word {  // fresh draws for every step: a Draws object holds 2048 words
+  RandomKey key{42, 0};
+  std::uint64_t step = 0;
+  Draws next() { return Draws(key, {step++, 0, 0, Purpose::kArrival}); }
+};
+
+TEST_CASE("The radix heap gives time order, and scheduling order at equal times") {
+  const int operations = GENERATE(200, 20'000, 200'000);
+  RadixHeap heap;
+  std::set<std::pair<EventKey, std::uint32_t>> oracle;
+  Word words;
+  Time now = Time::zero();
+  std::uint64_t sequence = 0;
+  for (int i = 0; i < operations; ++i) {
+    Draws d = words.next();
+    const bool push = oracle.empty() || d.below(100) < (i < operations / 2 ? 60u : 40u);
+    if (push) {
+      const Time t = now + Duration::nanoseconds(random_delay(d));
+      const TimerEntry entry{{t, sequence++}, static_cast<std::uint32_t>(i), 7};
+      heap.push(entry);
+      oracle.emplace(entry.key, entry.entity);
+    } else {
+      const TimerEntry entry = heap.pop();
+      REQUIRE(entry.key == oracle.begin()->first);
+      REQUIRE(entry.entity == oracle.begin()->second);
+      REQUIRE(entry.kind == 7);
+      now = entry.key.time;
+      oracle.erase(oracle.begin());
+    }
+    REQUIRE(heap.size() == oracle.size());
+    REQUIRE(heap.head() == (oracle.empty() ? EventKey::never() : oracle.begin()->first));
+  }
+}
+
+TEST_CASE("The radix heap takes entries before its head, as long as time does not go back") {
+  RadixHeap heap;
+  heap.push({{at(1000), 0}, 0, 0});
+  heap.push({{at(10), 1}, 1, 0});
+  REQUIRE(heap.pop().entity == 1);
+  REQUIRE(heap.head().time == at(1000));  // looking ahead must not move anything
+  heap.push({{at(500), 2}, 2, 0});
+  heap.push({{at(10), 3}, 3, 0});
+  REQUIRE(heap.pop().entity == 3);
+  REQUIRE(heap.pop().entity == 2);
+  REQUIRE(heap.pop().entity == 0);
+  REQUIRE(heap.empty());
+}
+
+TEST_CASE("A hundred thousand timers on one nanosecond keep their order") {
+  RadixHeap heap;
+  constexpr std::uint32_t n = 100'000;
+  for (std::uint32_t i = 0; i < n; ++i) heap.push({{at(5'000'000'000), i}, i, 0});
+  for (std::uint32_t i = 0; i < n; ++i) {
+    REQUIRE(heap.pop().entity == i);
+    heap.push({{at(5'000'000'000), n + i}, n + i, 0});  // acts at once, and again for now
+  }
+  for (std::uint32_t i = 0; i < n; ++i) REQUIRE(heap.pop().entity == n + i);
+}
+
+TEST_CASE("The indexed heap keeps its order through pushes, pops and cancellations") {
+  IndexedHeap heap;
+  constexpr std::uint32_t n = 300;
+  std::vector<std::uint32_t> positions(n, IndexedHeap::kNotInHeap);
+  auto position = [&](std::uint32_t e) -> std::uint32_t& { return positions[e]; };
+  std::set<std::pair<EventKey, std::uint32_t>> oracle;
+  std::vector<EventKey> keys(n);
+  Word words;
+  std::uint64_t sequence = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    Draws d = words.next();
+    const std::uint32_t e = d.below(n);
+    if (positions[e] == IndexedHeap::kNotInHeap) {
+      keys[e] = {at(d.below(50)), sequence++};
+      heap.push(e, keys[e], position);
+      oracle.emplace(keys[e], e);
+    } else if (d.below(2) == 0) {
+      REQUIRE(heap.key_at(positions[e]) == keys[e]);
+      heap.erase(e, position);
+      oracle.erase({keys[e], e});
+    } else {
+      REQUIRE(heap.front() == oracle.begin()->second);
+      REQUIRE(heap.pop(position) == oracle.begin()->second);
+      oracle.erase(oracle.begin());
+    }
+    REQUIRE(heap.size() == oracle.size());
+    REQUIRE(heap.head() == (oracle.empty() ? EventKey::never() : oracle.begin()->first));
+  }
+}
+
+TEST_CASE("A timer lane is a queue from which any timer can be cancelled") {
+  TimerLane lane;
+  std::vector<LaneLink> links(6);
+  auto link = [&](std::uint32_t id) -> LaneLink& { return links[id]; };
+  for (std::uint32_t i = 0; i < 6; ++i) lane.push_back(i, {at(i), i}, link);
+  for (const std::uint32_t cancelled : {0u, 3u, 5u}) lane.erase(cancelled, link);
+  std::vector<std::uint32_t> order;
+  while (!lane.empty()) {
+    order.push_back(lane.front());
+    lane.erase(lane.front(), link);
+  }
+  REQUIRE(order == std::vector<std::uint32_t>{1, 2, 4});
+  lane.push_back(3, {at(9), 9}, link);
+  REQUIRE(lane.front() == 3);
+}
+
+TEST_CASE("A message lane refuses what would overtake, and grows") {
+  MessageLane lane;
+  REQUIRE(lane.head() == EventKey::never());
+  std::uint32_t pushed = 0, popped = 0;
+  for (; pushed < 1000; ++pushed) {
+    REQUIRE(lane.push_back({{at(pushed), pushed}, pushed, 0}));
+    if (pushed % 3 == 0) REQUIRE(lane.pop_front().entity == popped++);
+  }
+  REQUIRE_FALSE(lane.push_back({{at(998), 2000}, 1, 0}));
+  REQUIRE(lane.push_back({{at(999), 2001}, 1000, 0}));
+  while (popped <= 1000) REQUIRE(lane.pop_front().entity == popped++);
+  REQUIRE(lane.empty());
+}
+
+TEST_CASE("The tournament names the source with the smallest key") {
+  const std::uint32_t sources = GENERATE(1u, 2u, 3u, 7u, 8u, 33u);
+  Tournament tournament(sources);
+  std::vector<EventKey> keys(sources);
+  REQUIRE(tournament.key(tournament.winner()) == EventKey::never());
+  Word words;
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    Draws d = words.next();
+    const std::uint32_t s = d.below(sources);
+    keys[s] = d.below(5) == 0 ? EventKey::never() : EventKey{at(d.below(20)), i};
+    tournament.update(s, keys[s]);
+    const EventKey least = *std::min_element(keys.begin(), keys.end());
+    REQUIRE(tournament.key(tournament.winner()) == least);
+    if (least != EventKey::never()) REQUIRE(keys[tournament.winner()] == least);
+  }
+}
+
+TEST_CASE("A pool reuses the last slot released and never moves its objects") {
+  Pool<int> pool;
+  const std::uint32_t a = pool.allocate();
+  int* address = &pool[a];
+  for (int i = 0; i < 5000; ++i) pool.allocate();
+  REQUIRE(&pool[a] == address);
+  REQUIRE(pool.live() == 5001);
+  pool.release(17);
+  pool.release(a);
+  REQUIRE(pool.live() == 4999);
+  REQUIRE(pool.allocate() == a);
+  REQUIRE(pool.allocate() == 17);
+}
+
+}  // namespace
+}  // namespace retrysim::kernel

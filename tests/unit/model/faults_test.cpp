@@ -1,0 +1,122 @@
+// Fault windows: what each kind does, how overlapping ones combine, and that work in progress goes
+// on as the rules say.
+//
+// SPDX-License-Identifier: MIT
+#include <catch2/catch.hpp>
+
+#include "unit/model/small_world.hpp"
+
+namespace retrysim {
+namespace {
+
+using test::count;
+using test::ms;
+
+FaultSpec fault(std::int64_t start_ms, std::int64_t duration_ms) {
+  FaultSpec f;
+  f.name = "f";
+  f.start = Time::zero() + ms(start_ms);
+  f.duration = ms(duration_ms);
+  return f;
+}
+
+TEST_CASE("Capacity: services in progress finish, then the server stops; queued work stays") {
+  Scenario s = test::small_world();
+  s.services[0].servers = 2;
+  s.clients[0].count = 4;  // two in service until 100 ms, two queued
+  FaultSpec f = fault(50, 1000);
+  f.capacity = 0.5;
+  s.faults = {f};
+  // One server from 50 ms on: the queued ones run 100-200 and 200-300 ms.
+  CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(300));
+  s.faults[0].capacity = 0;
+  // No server until 1050 ms, then two.
+  CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(1150));
+  CHECK(count(simulate(s, 0).clients[0], Outcome::kSuccess) == 4);
+}
+
+TEST_CASE(
+    "Speed rescales the remaining work, also when windows overlap or the server stands still") {
+  Scenario s = test::small_world();
+  FaultSpec slow = fault(20, 40);
+  slow.speed = 0.5;
+  s.faults = {slow};
+  // 20 ms done by 20 ms; 40 ms at half speed do 20; the last 60 ms at full speed.
+  CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(120));
+  FaultSpec slower = fault(30, 20);
+  slower.speed = 0.5;
+  s.faults.push_back(slower);
+  // 20 + 10*0.5 + 20*0.25 + 10*0.5 = 35 ms done by 60 ms.
+  CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(125));
+  s.faults[1].speed = 0;
+  // 20 + 5 + 0 + 5 = 30 ms done by 60 ms.
+  CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(130));
+}
+
+TEST_CASE("Latency is added each way while the window lasts") {
+  Scenario s = test::small_world();
+  s.network.latency = Distribution::constant(ms(1));
+  FaultSpec f = fault(0, 50);
+  f.latency = ms(9);
+  s.faults = {f};
+  // 10 ms there; back after the window: 1 ms.
+  CHECK(simulate(s, 0).clients[0].latency_m.sum_ns == 111 * 1'000'000);
+  // Messages sent later may overtake: client 2 asks at 60 ms and arrives at 61 ms, client 1, sent
+  // within a window that ends at 55 ms, arrives at 104 ms.
+  s.faults[0] = fault(0, 55);
+  s.faults[0].latency = ms(103);
+  s.clients[0].arrivals.process = ArrivalProcess::kTrace;
+  s.clients[0].arrivals.rows = {Time::zero(), Time::zero() + ms(60)};
+  const ClientResult c = simulate(s, 0).clients[0];
+  CHECK(c.latency_m.sum_ns == (102 + 262) * 1'000'000);
+}
+
+TEST_CASE("Unreachable: refused after one round trip, and retried as a connection error") {
+  Scenario s = test::small_world();
+  s.network.latency = Distribution::constant(ms(10));
+  FaultSpec f = fault(0, 25);
+  f.unreachable = true;
+  s.faults = {f};
+  const RunResult r = simulate(s, 0);
+  // Attempts at 0 and 20 ms are refused; the third, at 40 ms, is served.
+  CHECK(r.clients[0].attempts == 3);
+  CHECK(r.clients[0].arrivals == 1);
+  CHECK(count(r.clients[0], AttemptResult::kError) == 2);
+  CHECK(r.clients[0].latency_m.sum_ns == 160 * 1'000'000);
+}
+
+TEST_CASE("Error probabilities of overlapping sources combine as independent") {
+  Scenario s = test::small_world();
+  s.services[0].servers = ServiceSpec::kUnlimited;
+  s.services[0].errors = {{{500, "InternalError"}, 0.3}, {{400, "ThrottlingException"}, 0.2}};
+  FaultSpec f = fault(0, 100'000);
+  f.errors = {{{503, "ServiceUnavailable"}, 0.5}};
+  s.faults = {f};
+  s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
+  s.clients[0].arrivals.rate = 10'000;
+  s.clients[0].retry.max_attempts = 1;
+  const ClientResult c = simulate(s, 0).clients[0];
+  const auto n = static_cast<double>(c.attempts);
+  // A share 0.5 * 0.5 escapes both; 0.2 are throttled. n is about 10^6: six standard deviations are
+  // 0.0026; chance of a false alarm below 1e-8.
+  CHECK(static_cast<double>(count(c, AttemptResult::kSuccess)) / n == Approx(0.25).margin(0.0026));
+  CHECK(static_cast<double>(count(c, AttemptResult::kThrottled)) / n == Approx(0.2).margin(0.0026));
+}
+
+TEST_CASE("A window is over at its end: an arrival at that instant is not affected") {
+  Scenario s = test::small_world();
+  FaultSpec f = fault(50, 50);
+  f.errors = {{{400, "ValidationException"}, 1.0}};
+  s.faults = {f};
+  s.services[0].servers = ServiceSpec::kUnlimited;
+  s.clients[0].arrivals.process = ArrivalProcess::kTrace;
+  for (const int t : {49, 50, 99, 100}) {
+    s.clients[0].arrivals.rows.push_back(Time::zero() + ms(t));
+  }
+  const ClientResult c = simulate(s, 0).clients[0];
+  CHECK(count(c, Outcome::kSuccess) == 2);
+  CHECK(count(c, Outcome::kNotRetryable) == 2);
+}
+
+}  // namespace
+}  // namespace retrysim

@@ -1,0 +1,54 @@
+// A minimal scenario to build test worlds from: one service, one client group, everything constant.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/simulation.hpp>
+
+namespace retrysim::test {
+
+inline Duration ms(std::int64_t n) { return Duration::milliseconds(n); }
+
+inline Scenario small_world() {
+  Scenario s;
+  s.name = "test";
+  s.duration = Duration::seconds(100);
+  s.drain_limit = Duration::seconds(1000);
+  ServiceSpec service;
+  service.name = "api";
+  service.service_time = Distribution::constant(ms(100));
+  s.services.push_back(service);
+  ClientSpec client;
+  client.name = "web";
+  client.arrivals.process = ArrivalProcess::kOnce;
+  client.retry.mode = RetryMode::kCustom;
+  client.retry.max_attempts = 3;
+  s.clients.push_back(client);
+  return s;
+}
+
+inline void set_timeout(ClientSpec& client, Duration timeout) {
+  client.has_attempt_timeout = true;
+  client.attempt_timeout = Distribution::constant(timeout);
+}
+
+inline std::uint64_t count(const ClientResult& c, Outcome o) {
+  return c.outcomes[static_cast<std::size_t>(o)];
+}
+inline std::uint64_t count(const ClientResult& c, AttemptResult r) {
+  return c.results[static_cast<std::size_t>(r)];
+}
+
+/// Flow counts of all bins together, the drain included.
+inline ServiceFlow total(const ServiceResult& s) {
+  ServiceFlow t;
+  for (const ServiceFlow& b : s.bins) t.merge(b);
+  return t;
+}
+inline ClientFlow total(const ClientResult& c) {
+  ClientFlow t;
+  for (const ClientBin& b : c.bins) t.merge(b.flow);
+  return t;
+}
+
+}  // namespace retrysim::test
