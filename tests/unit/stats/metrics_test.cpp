@@ -1,0 +1,475 @@
+// Each metric's formula on counts filled in by hand; the comments work out the expected number.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/metrics.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <set>
+#include <string>
+
+using namespace retrysim;
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr double kSecondF = 1e9;
+
+std::uint64_t& outcome(ClientResult& c, Outcome o) {
+  return c.outcomes[static_cast<std::size_t>(o)];
+}
+std::uint64_t& result(ClientResult& c, AttemptResult r) {
+  return c.results[static_cast<std::size_t>(r)];
+}
+
+/// 100 requests in a window of 50 s; 90 succeed.
+ClientResult web_result() {
+  ClientResult c;
+  c.requests = 100;
+  outcome(c, Outcome::kSuccess) = 90;
+  outcome(c, Outcome::kMaxAttemptsExceeded) = 2;
+  outcome(c, Outcome::kQuotaExceeded) = 3;
+  outcome(c, Outcome::kNotRetryable) = 1;
+  outcome(c, Outcome::kNoSendToken) = 1;
+  outcome(c, Outcome::kDeadlineExceeded) = 1;
+  outcome(c, Outcome::kUnfinished) = 2;
+  c.attempts = 150;
+  c.attempts_squared = 300;
+  result(c, AttemptResult::kSuccess) = 90;
+  result(c, AttemptResult::kThrottled) = 15;
+  result(c, AttemptResult::kError) = 30;
+  result(c, AttemptResult::kTimeout) = 12;
+  result(c, AttemptResult::kAbandoned) = 3;
+  c.rejected = 24;
+  c.dropped = 6;
+  c.gave_up = 18;
+  c.late = 9;
+  c.executed = 99;
+  c.waited = 40;
+  c.admitted = 160;
+  c.send_wait_ns = 20 * kSecond;
+  c.by_attempt.resize(2);
+  c.by_attempt[0].sent = 98;  // two requests never sent anything
+  c.by_attempt[1].sent = 52;
+  c.window.requests = 100;
+  c.window.arrivals = 140;
+  c.window.successes = 85;
+  c.window.in_backoff_ns = 25 * kSecondF;
+  c.quota_mean = 400;
+  c.has_quota = true;
+  return c;
+}
+
+struct Fixture {
+  Scenario scenario;
+  RunResult run;
+
+  Fixture() {
+    scenario.duration = Duration::seconds(60);
+    scenario.warmup = Duration::seconds(10);
+    scenario.services.resize(1);
+    scenario.services[0].name = "api";
+    scenario.clients.resize(1);
+    scenario.clients[0].name = "web";
+    scenario.clients[0].count = 3;
+    run.window_start = Time::zero() + scenario.warmup;
+    run.window_end = Time::zero() + scenario.duration;
+    run.interval = Duration::seconds(1);
+    run.clients.push_back(web_result());
+    ServiceResult service;
+    service.nominal_servers = 4;
+    service.window.completions = 120;
+    service.window.queue_ns = 100 * kSecondF;
+    service.window.busy_ns = 150 * kSecondF;
+    service.window.in_system_ns = 250 * kSecondF;
+    service.window.in_system_squared_ns = 2000 * kSecondF;
+    service.window.all_busy_ns = 10 * kSecondF;
+    service.window.queue_max = 17;
+    service.wasted_after_give_up_ns = 20 * kSecondF;
+    service.wasted_full_ns = 30 * kSecondF;
+    run.services.push_back(service);
+  }
+
+  std::optional<double> value(std::string_view name, std::optional<std::size_t> client = {}) const {
+    const MetricInfo* metric = find_metric(name);
+    REQUIRE(metric != nullptr);
+    return metric_value(*metric, scenario, run, client);
+  }
+  double number(std::string_view name, std::optional<std::size_t> client = {}) const {
+    CAPTURE(std::string(name));
+    const auto v = value(name, client);
+    REQUIRE(v.has_value());
+    return *v;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the table names every metric once, with unit and meaning") {
+  std::set<std::string_view> names;
+  for (const MetricInfo& metric : metric_table()) {
+    CAPTURE(std::string(metric.name));
+    CHECK(names.insert(metric.name).second);
+    CHECK(!metric.unit.empty());
+    CHECK(!metric.meaning.empty());
+    CHECK(find_metric(metric.name) == &metric);
+  }
+  CHECK(metric_names().size() == names.size());
+  CHECK(find_metric("no_such_metric") == nullptr);
+}
+
+TEST_CASE("every documented metric name exists") {
+  std::vector<std::string> names = {"requests",
+                                    "attempts",
+                                    "retries",
+                                    "successes",
+                                    "failures",
+                                    "unfinished",
+                                    "success_rate",
+                                    "attempt_success_rate",
+                                    "amplification",
+                                    "offered_load",
+                                    "attempt_rate",
+                                    "throughput",
+                                    "goodput",
+                                    "utilization",
+                                    "rejected_share",
+                                    "throttled_share",
+                                    "timeout_share",
+                                    "error_share",
+                                    "dropped_share",
+                                    "abandoned_share",
+                                    "late_share",
+                                    "quota_denied_share",
+                                    "quota_mean",
+                                    "queue_mean",
+                                    "queue_max",
+                                    "in_system_mean",
+                                    "in_system_variance",
+                                    "in_backoff_mean",
+                                    "all_busy_share",
+                                    "backoff_time_mean",
+                                    "backoff_time_sd",
+                                    "send_wait_mean",
+                                    "wait_probability",
+                                    "executed",
+                                    "wasted_share",
+                                    "wasted_after_give_up_share",
+                                    "wasted_s",
+                                    "peak_attempt_rate",
+                                    "peak_amplification",
+                                    "recovery_s",
+                                    "jain_index",
+                                    "completion_time_s",
+                                    "attempts_variance"};
+  for (const char* family :
+       {"queueing_time", "service_latency", "attempt_latency", "latency", "latency_ok"}) {
+    for (const char* what : {"mean", "sd", "p50", "p90", "p99", "p999"}) {
+      names.push_back(std::string(family) + "_" + what);
+    }
+  }
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    CHECK(find_metric(name) != nullptr);
+  }
+  CHECK(names.size() == metric_table().size());
+}
+
+TEST_CASE_METHOD(Fixture, "counts of the cohort") {
+  CHECK(number("requests") == 100);
+  CHECK(number("attempts") == 150);
+  CHECK(number("retries") == 52);  // 150 - 98 first attempts; not 150 - 100
+  CHECK(number("successes") == 90);
+  CHECK(number("failures") == 8);  // 2 + 3 + 1 + 1 + 1; the 2 unfinished are apart
+  CHECK(number("unfinished") == 2);
+  CHECK(number("executed") == 99);
+}
+
+TEST_CASE_METHOD(Fixture, "shares of requests and attempts") {
+  CHECK(number("success_rate") == 0.9);
+  CHECK(number("attempt_success_rate") == 0.6);        // 90 / 150
+  CHECK(number("amplification") == 1.5);               // 150 / 100
+  CHECK(number("throttled_share") == 0.1);             // 15 / 150
+  CHECK(number("error_share") == 0.2);                 // 30 / 150
+  CHECK(number("timeout_share") == 0.08);              // 12 / 150
+  CHECK(number("rejected_share") == 0.16);             // 24 / 150
+  CHECK(number("dropped_share") == 0.04);              // 6 / 150
+  CHECK(number("abandoned_share") == 0.12);            // 18 / 150
+  CHECK(number("late_share") == 0.06);                 // 9 / 150
+  CHECK(number("quota_denied_share") == 0.03);         // 3 / 100
+  CHECK(number("wait_probability") == 0.25);           // 40 / 160
+  CHECK(number("send_wait_mean") == 0.2);              // 20 s / 100
+  CHECK(number("attempts_variance") == Approx(0.75));  // 300/100 - 1.5^2
+}
+
+TEST_CASE_METHOD(Fixture, "rates and levels divide by the window, not by the duration") {
+  CHECK(number("offered_load") == 2);    // 100 / 50 s
+  CHECK(number("attempt_rate") == 2.8);  // 140 / 50 s
+  CHECK(number("goodput") == 1.7);       // 85 / 50 s, not the 90 of the cohort
+  CHECK(number("throughput") == 2.4);    // 120 / 50 s
+  CHECK(number("in_backoff_mean") == 0.5);
+  CHECK(number("queue_mean") == 2);
+  CHECK(number("queue_max") == 17);
+  CHECK(number("in_system_mean") == 5);
+  CHECK(number("in_system_variance") == 15);  // 2000/50 - 5^2
+  CHECK(number("all_busy_share") == 0.2);
+}
+
+TEST_CASE_METHOD(Fixture, "capacity shares refer to the nominal servers") {
+  CHECK(number("utilization") == 0.75);                // 150 / (4 * 50)
+  CHECK(number("wasted_share") == 0.15);               // 30 / 200
+  CHECK(number("wasted_after_give_up_share") == 0.1);  // 20 / 200
+  CHECK(number("wasted_s") == 30);
+}
+
+TEST_CASE_METHOD(Fixture, "an unlimited service has no utilization but still wastes time") {
+  run.services[0].unlimited = true;
+  for (const char* name :
+       {"utilization", "wasted_share", "wasted_after_give_up_share", "all_busy_share"}) {
+    CAPTURE(name);
+    CHECK(!value(name));
+  }
+  CHECK(number("wasted_s") == 30);
+  CHECK(number("queue_mean") == 2);
+}
+
+TEST_CASE_METHOD(Fixture, "several services add up where that means something") {
+  ServiceResult second = run.services[0];
+  second.nominal_servers = 1;
+  second.window.busy_ns = 50 * kSecondF;
+  second.window.queue_max = 5;
+  run.services.push_back(second);
+  CHECK(number("utilization") == 0.8);  // (150 + 50) / (5 * 50)
+  CHECK(number("queue_mean") == 4);
+  CHECK(number("queue_max") == 17);
+  CHECK(number("throughput") == 4.8);
+  CHECK(!value("in_system_variance"));
+  CHECK(!value("all_busy_share"));
+}
+
+TEST_CASE_METHOD(Fixture, "a client group has no service metrics") {
+  for (const char* name : {"throughput", "utilization", "queue_mean", "queue_max", "in_system_mean",
+                           "in_system_variance", "all_busy_share", "wasted_share",
+                           "wasted_after_give_up_share", "wasted_s", "completion_time_s"}) {
+    CAPTURE(name);
+    CHECK(!value(name, 0));
+  }
+  CHECK(number("success_rate", 0) == 0.9);
+  CHECK(number("goodput", 0) == 1.7);
+}
+
+TEST_CASE_METHOD(Fixture, "metrics of nothing do not exist") {
+  run.clients[0] = ClientResult();
+  for (const char* name :
+       {"success_rate", "attempt_success_rate", "amplification", "throttled_share", "quota_mean",
+        "wait_probability", "latency_mean", "latency_sd", "latency_p50", "backoff_time_mean",
+        "send_wait_mean", "attempts_variance", "completion_time_s", "jain_index", "recovery_s",
+        "peak_attempt_rate", "peak_amplification"}) {
+    CAPTURE(name);
+    CHECK(!value(name));
+  }
+  CHECK(number("requests") == 0);
+  CHECK(number("retries") == 0);
+  CHECK(number("goodput") == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "moments of durations, in seconds") {
+  ClientResult& c = run.clients[0];
+  for (const int s : {1, 2, 3, 6}) {
+    c.latency_m.add(Duration::seconds(s));
+    c.latency_ok_m.add(Duration::seconds(2 * s));
+    c.attempt_latency_m.add(Duration::seconds(3 * s));
+    c.service_latency_m.add(Duration::seconds(4 * s));
+    c.queueing_time_m.add(Duration::seconds(5 * s));
+    c.backoff_time_m.add(Duration::seconds(6 * s));
+  }
+  // Mean 3; squared deviations 4 + 1 + 0 + 9 = 14; over n = 4: variance 3.5.
+  CHECK(number("latency_mean") == 3);
+  CHECK(number("latency_sd") == Approx(std::sqrt(3.5)));
+  CHECK(number("latency_ok_mean") == 6);
+  CHECK(number("attempt_latency_mean") == 9);
+  CHECK(number("service_latency_mean") == 12);
+  CHECK(number("queueing_time_mean") == 15);
+  CHECK(number("queueing_time_sd") == Approx(5 * std::sqrt(3.5)));
+  CHECK(number("backoff_time_mean") == 18);
+  CHECK(number("backoff_time_sd") == Approx(6 * std::sqrt(3.5)));
+}
+
+TEST_CASE_METHOD(Fixture, "equal durations have no spread, however large they are") {
+  for (int i = 0; i < 1000; ++i) {
+    run.clients[0].latency_m.add(Duration::nanoseconds(86'400'123'456'789));
+  }
+  CHECK(number("latency_sd") < 1e-3);
+}
+
+TEST_CASE("a quantile exists once a value is to be expected beyond it") {
+  Histogram h;
+  const auto fill_to = [&](std::uint64_t n) {
+    while (h.count() < n) h.add(1'000'000);
+  };
+  const auto exists = [&](double p) { return quantile_seconds(h, p).has_value(); };
+  fill_to(1);
+  CHECK(!exists(0.5));
+  fill_to(2);
+  CHECK(exists(0.5));
+  fill_to(9);
+  CHECK(!exists(0.9));
+  fill_to(10);
+  CHECK(exists(0.9));
+  CHECK(exists(0.1));
+  CHECK(!exists(0.05));
+  fill_to(99);
+  CHECK(!exists(0.99));
+  fill_to(100);
+  CHECK(exists(0.99));
+  fill_to(999);
+  CHECK(!exists(0.999));
+  CHECK(!quantile_is_well_supported(h, 0.9));
+  fill_to(1000);
+  CHECK(exists(0.999));
+  CHECK(quantile_is_well_supported(h, 0.9));  // 1000 * 0.1 = 100
+  CHECK(!quantile_is_well_supported(h, 0.99));
+}
+
+TEST_CASE_METHOD(Fixture, "each quantile metric reads its own histogram") {
+  ClientResult& c = run.clients[0];
+  const auto fill = [](Histogram& h, std::uint64_t unit_ns) {
+    for (std::uint64_t i = 1; i <= 1000; ++i) h.add(i * unit_ns);
+  };
+  fill(c.latency, 1'000'000);
+  fill(c.latency_ok, 2'000'000);
+  fill(c.attempt_latency, 3'000'000);
+  fill(c.service_latency, 4'000'000);
+  fill(c.queueing_time, 5'000'000);
+  // 1 to 1000 units: the p quantile is 1000 p units, within a bucket (0.4 %).
+  const struct {
+    const char* family;
+    double unit_s;
+  } families[] = {{"latency", 0.001},
+                  {"latency_ok", 0.002},
+                  {"attempt_latency", 0.003},
+                  {"service_latency", 0.004},
+                  {"queueing_time", 0.005}};
+  const struct {
+    const char* suffix;
+    double rank;
+  } quantiles[] = {{"_p50", 500}, {"_p90", 900}, {"_p99", 990}, {"_p999", 999}};
+  for (const auto& family : families) {
+    for (const auto& q : quantiles) {
+      CHECK(number(std::string(family.family) + q.suffix) ==
+            Approx(q.rank * family.unit_s).epsilon(0.005));
+    }
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "all together merges the groups") {
+  scenario.clients.resize(2);
+  scenario.clients[1].name = "batch";
+  scenario.clients[1].count = 1;
+  ClientResult batch;
+  batch.requests = 300;
+  batch.attempts = 300;
+  outcome(batch, Outcome::kSuccess) = 300;
+  batch.window.requests = 300;
+  batch.latency_m.add(Duration::seconds(1));
+  batch.latency.add(kSecond);
+  batch.latency.add(kSecond);
+  batch.by_attempt.resize(1);
+  batch.by_attempt[0].sent = 300;
+  run.clients.push_back(batch);
+  run.clients[0].latency_m.add(Duration::seconds(4));
+  CHECK(number("requests") == 400);
+  CHECK(number("success_rate") == 0.975);   // 390 / 400: weighted by requests
+  CHECK(number("amplification") == 1.125);  // 450 / 400
+  CHECK(number("retries") == 52);
+  CHECK(number("offered_load") == 8);  // 400 / 50 s
+  CHECK(number("latency_mean") == 2.5);
+  CHECK(number("latency_p50") == Approx(1).epsilon(0.005));
+  CHECK(number("success_rate", 1) == 1);
+  CHECK(number("quota_mean") == 400);  // only web has a quota
+}
+
+TEST_CASE_METHOD(Fixture, "the mean quota weighs groups by their buckets") {
+  scenario.clients.resize(2);
+  scenario.clients[1].count = 1;
+  ClientResult other;
+  other.has_quota = true;
+  other.quota_mean = 0;
+  run.clients.push_back(other);
+  CHECK(number("quota_mean") == 300);  // (3 * 400 + 1 * 0) / 4 buckets
+  scenario.clients[0].retry.quota.scope = QuotaScope::kGroup;
+  CHECK(number("quota_mean") == 200);  // one bucket each
+}
+
+TEST_CASE_METHOD(Fixture, "Jain's index of the goodput of the clients") {
+  ClientResult& c = run.clients[0];
+  CHECK(!value("jain_index"));  // not recorded
+  c.successes_per_client = {1, 2, 3};
+  CHECK(number("jain_index") == Approx(36.0 / 42));  // 6^2 / (3 * 14)
+  c.successes_per_client = {0, 0, 7, 0};
+  CHECK(number("jain_index") == 0.25);  // one of four has all
+  c.successes_per_client = {0, 0};
+  CHECK(number("jain_index") == 1);  // nobody has anything: equal
+}
+
+TEST_CASE_METHOD(Fixture, "completion time is that of the last request") {
+  run.last_request_end = Time::from_nanoseconds(61'500'000'000);
+  CHECK(number("completion_time_s") == 61.5);
+}
+
+TEST_CASE_METHOD(Fixture, "peaks come from whole bins inside the window") {
+  run.all_bins.resize(70);
+  for (ClientBin& bin : run.all_bins) {
+    bin.flow.requests = 10;
+    bin.flow.arrivals = 10;
+  }
+  run.all_bins[5].flow.arrivals = 500;   // warm-up
+  run.all_bins[65].flow.arrivals = 400;  // drain
+  run.all_bins[30].flow.arrivals = 60;
+  run.clients[0].bins = run.all_bins;
+  CHECK(number("peak_attempt_rate") == 60);
+  // The rolling window has 10 bins: (60 + 9 * 10) / (10 * 10).
+  CHECK(number("peak_amplification") == 1.5);
+  CHECK(number("peak_amplification", 0) == 1.5);
+  run.interval = Duration::milliseconds(500);
+  run.window_start = Time::zero();
+  run.window_end = Time::zero() + Duration::seconds(20);
+  CHECK(number("peak_attempt_rate") == 1000);  // 500 in half a second
+}
+
+TEST_CASE_METHOD(Fixture, "all values at once are the same as one by one") {
+  const auto all = metric_values(scenario, run, std::nullopt);
+  const auto group = metric_values(scenario, run, 0);
+  const auto table = metric_table();
+  REQUIRE(all.size() == table.size());
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    CAPTURE(std::string(table[i].name));
+    CHECK(all[i] == metric_value(table[i], scenario, run, std::nullopt));
+    CHECK(group[i] == metric_value(table[i], scenario, run, 0));
+  }
+}
+
+TEST_CASE("flows add up, maxima do not") {
+  ServiceFlow a;
+  a.arrivals = 3;
+  a.queue_ns = 5;
+  a.queue_max = 7;
+  ServiceFlow b;
+  b.arrivals = 4;
+  b.queue_ns = 6;
+  b.queue_max = 2;
+  a.merge(b);
+  CHECK(a.arrivals == 7);
+  CHECK(a.queue_ns == 11);
+  CHECK(a.queue_max == 7);
+  ClientFlow f;
+  f.requests = 1;
+  f.in_backoff_ns = 2;
+  ClientFlow g;
+  g.requests = 10;
+  g.in_backoff_ns = 20;
+  f.merge(g);
+  CHECK(f.requests == 11);
+  CHECK(f.in_backoff_ns == 22);
+}

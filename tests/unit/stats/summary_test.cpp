@@ -1,0 +1,157 @@
+// Student intervals, rows of the summary, verdicts on expectations.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/summary.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <vector>
+
+using namespace retrysim;
+
+namespace {
+
+Scenario two_groups() {
+  Scenario s;
+  s.services.resize(1);
+  s.clients.resize(2);
+  s.clients[0].name = "web";
+  s.clients[1].name = "batch";
+  return s;
+}
+
+/// A replication in which each group submits `requests` and has `successes`.
+RunResult replication(std::uint64_t requests, std::uint64_t successes) {
+  RunResult run;
+  run.window_end = Time::zero() + Duration::seconds(10);
+  run.interval = Duration::seconds(1);
+  run.clients.resize(2);
+  for (ClientResult& c : run.clients) {
+    c.requests = requests;
+    c.outcomes[static_cast<std::size_t>(Outcome::kSuccess)] = successes;
+  }
+  run.services.resize(1);
+  run.services[0].nominal_servers = 1;
+  return run;
+}
+
+Expectation expect(const std::string& metric, std::optional<double> at_most,
+                   std::optional<double> at_least, const std::string& client = "all") {
+  return {"name", metric, client, at_most, at_least};
+}
+
+}  // namespace
+
+TEST_CASE("Student's t has the values of the printed tables") {
+  // Two-sided 95 %, three decimals, as in any textbook.
+  CHECK(student_t_95(1) == Approx(12.706).margin(0.0005));
+  CHECK(student_t_95(4) == Approx(2.776).margin(0.0005));
+  CHECK(student_t_95(19) == Approx(2.093).margin(0.0005));
+  CHECK(student_t_95(120) == Approx(1.980).margin(0.0005));
+}
+
+TEST_CASE("mean, spread and interval of five numbers") {
+  const std::array<double, 5> values = {2, 4, 4, 5, 10};
+  const auto e = estimate(values);
+  REQUIRE(e);
+  // Mean 5; squared deviations 9 + 1 + 1 + 0 + 25 = 36; variance 36 / 4 = 9.
+  CHECK(e->count == 5);
+  CHECK(e->mean == 5);
+  CHECK(e->stddev == 3.0);
+  CHECK(e->min == 2);
+  CHECK(e->max == 10);
+  // 2.7764451052 * 3 / sqrt(5) = 3.7249920
+  CHECK(*e->half_width() == Approx(3.7249920).epsilon(1e-7));
+  CHECK(*e->ci_low == Approx(5 - 3.7249920).epsilon(1e-7));
+  CHECK(*e->ci_high == Approx(5 + 3.7249920).epsilon(1e-7));
+}
+
+TEST_CASE("a large offset does not spoil the spread") {
+  const std::array<double, 3> values = {1e9 + 1, 1e9 + 2, 1e9 + 3};
+  CHECK(estimate(values)->stddev == 1.0);
+}
+
+TEST_CASE("one replication has no interval, none has no estimate") {
+  const std::array<double, 1> one = {7};
+  const auto e = estimate(one);
+  REQUIRE(e);
+  CHECK(e->mean == 7);
+  CHECK(!e->stddev);
+  CHECK(!e->ci_low);
+  CHECK(!e->ci_high);
+  CHECK(!e->half_width());
+  CHECK(!estimate({}));
+}
+
+TEST_CASE("rows come by client, then metric, without metrics that do not exist") {
+  const Scenario s = two_groups();
+  const std::vector<RunResult> runs = {replication(10, 5), replication(10, 9)};
+  const MetricValues values(s, runs);
+  CHECK(values.clients() == 3);
+  const auto rows = summarize(s, values);
+  REQUIRE(!rows.empty());
+  CHECK(rows.front().client == "web");
+  CHECK(rows.front().metric->name == "requests");
+  CHECK(rows.back().client == "all");
+  CHECK(find_row(rows, "all", "latency_mean") == nullptr);
+  CHECK(find_row(rows, "web", "utilization") == nullptr);
+  CHECK(find_row(rows, "all", "utilization") != nullptr);
+  const SummaryRow* rate = find_row(rows, "batch", "success_rate");
+  REQUIRE(rate != nullptr);
+  CHECK(rate->estimate.mean == 0.7);
+  CHECK(rate->estimate.count == 2);
+  CHECK(find_row(rows, "all", "requests")->estimate.mean == 20);
+}
+
+TEST_CASE("a metric that only some replications have says how many") {
+  const Scenario s = two_groups();
+  const std::vector<RunResult> runs = {replication(10, 5), replication(0, 0), replication(10, 9)};
+  const auto rows = summarize(s, MetricValues(s, runs));
+  CHECK(find_row(rows, "web", "success_rate")->estimate.count == 2);
+  CHECK(find_row(rows, "web", "requests")->estimate.count == 3);
+}
+
+TEST_CASE("an expectation must hold for the far end of the interval") {
+  Scenario s = two_groups();
+  const std::vector<RunResult> runs = {replication(10, 8), replication(10, 9), replication(10, 10)};
+  const auto rows = summarize(s, MetricValues(s, runs));
+  const Estimate rate = find_row(rows, "web", "success_rate")->estimate;
+  // Mean 0.9, sd 0.1, half-width 4.3027 * 0.1 / sqrt(3) = 0.2484.
+  REQUIRE(rate.mean == Approx(0.9));
+  const auto verdict = [&](const Expectation& e) {
+    s.expectations = {e};
+    return judge_expectations(s, rows, runs.size()).at(0);
+  };
+  CHECK(verdict(expect("success_rate", {}, 0.65, "web")).passed);
+  CHECK(!verdict(expect("success_rate", {}, 0.66, "web")).passed);  // although the mean is 0.9
+  CHECK(verdict(expect("success_rate", 1.15, {}, "web")).passed);
+  CHECK(!verdict(expect("success_rate", 1.14, {}, "web")).passed);
+  CHECK(verdict(expect("success_rate", 1.15, 0.65)).passed);
+  CHECK(!verdict(expect("success_rate", 1.15, 0.66)).passed);
+  CHECK(!verdict(expect("success_rate", 1.14, 0.65)).passed);
+  CHECK(verdict(expect("success_rate", {}, 0.66, "web")).reason == "lower end 0.651586 >= 0.66");
+}
+
+TEST_CASE("with one replication the value itself is judged") {
+  Scenario s = two_groups();
+  s.expectations = {expect("success_rate", 0.8, {}), expect("success_rate", 0.79, {})};
+  const std::vector<RunResult> runs = {replication(10, 8)};
+  const auto rows = summarize(s, MetricValues(s, runs));
+  const auto results = judge_expectations(s, rows, 1);
+  CHECK(results.at(0).passed);
+  CHECK(!results.at(1).passed);
+  CHECK(results.at(1).reason == "0.8 <= 0.79");
+}
+
+TEST_CASE("a metric that is absent, even in one replication, fails") {
+  Scenario s = two_groups();
+  s.expectations = {expect("recovery_s", 30, {}), expect("success_rate", {}, 0)};
+  const std::vector<RunResult> runs = {replication(10, 8), replication(0, 0)};
+  const auto results = judge_expectations(s, summarize(s, MetricValues(s, runs)), 2);
+  CHECK(!results.at(0).passed);
+  CHECK(!results.at(0).estimate);
+  CHECK(results.at(0).reason == "recovery_s does not exist in this run");
+  CHECK(!results.at(1).passed);
+  CHECK(results.at(1).reason == "success_rate is absent in 1 of 2 replications");
+}
