@@ -20,10 +20,12 @@ struct Diagnostic {
   int line = 0;             ///< from 1; 0: no line
   int column = 0;           ///< from 1; 0: no column
   std::string message;      ///< "what is wrong; what would be right"
-  std::string source_line;  ///< the text of the line, if there is one
+  std::string source_line;  ///< the line, if there is one; of a long one the part around the place
+  int caret = 0;            ///< where in `source_line` the mistake is, from 1; 0: nowhere
 };
 
-/// `file:line:column: error: message`, then the source line and a caret below the column.
+/// `file:line:column: error: message`, then the source line and a caret below the place. No newline
+/// at the end.
 std::string to_string(const Diagnostic& diagnostic);
 
 /// Where the value of a key comes from.
@@ -31,17 +33,17 @@ enum class Origin : std::uint8_t { kDefault, kPreset, kScenario, kSet };
 
 /// One key of a resolved scenario.
 struct ResolvedKey {
-  std::string path;       ///< "client.web.retry.max_attempts"
-  std::string toml;       ///< its value as TOML
+  std::string path;  ///< "client.web.retry.max_attempts"
+  std::string toml;  ///< its value as TOML
   Origin origin = Origin::kDefault;
   std::string origin_detail;  ///< "capacity-dip.toml:12", "standard 2.0 botocore", "--set", ""
 };
 
 struct LoadedScenario {
   Scenario scenario;
-  std::vector<ResolvedKey> keys;                    ///< every key that applies, in table order
-  std::vector<std::filesystem::path> input_files;   ///< CSV files read, as resolved
-  std::vector<std::string> notes;                   ///< for the user: gaps filled in a trace, ...
+  std::vector<ResolvedKey> keys;                   ///< every key that applies, in table order
+  std::vector<std::filesystem::path> input_files;  ///< CSV files read, as resolved
+  std::vector<std::string> notes;                  ///< for the user: gaps filled in a trace, ...
 };
 
 /// Either a scenario, or at least one error (all mistakes of meaning at once, at most 20, by

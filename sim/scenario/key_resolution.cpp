@@ -1,0 +1,327 @@
+// Resolving the keys of one scope, in the order of the table of keys.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/key_resolution.hpp"
+
+#include "scenario/suggestions.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace retrysim::scenario {
+namespace {
+
+// Stands for the value of a key that could not be read: what depends on it is not judged.
+const std::string kUnknown(1, '\0');
+
+// "KEY = a|b", "KEY != a" or "KEY unset".
+struct Condition {
+  std::string_view key, relation, words;
+
+  explicit Condition(std::string_view text) {
+    const std::size_t first = text.find(' ');
+    const std::size_t second = std::min(text.find(' ', first + 1), text.size());
+    key = text.substr(0, first);
+    relation = text.substr(first + 1, second - first - 1);
+    words = text.substr(std::min(text.size(), second + 1));
+  }
+};
+
+// Defaults are read once, not for each of thousands of client groups.
+const Node& parsed_default(const std::string& toml) {
+  thread_local std::map<std::string, Node> cache;
+  const auto [at, added] = cache.try_emplace(toml);
+  if (added) at->second = *parse_value(toml, Place{});
+  return at->second;
+}
+
+std::string plain_text(const Node& node) { return node.is_text() ? node.text : render(node); }
+
+constexpr std::string_view kRetry = "retry.";
+constexpr std::string_view kMode = "retry.mode";
+
+}  // namespace
+
+KeyResolution::KeyResolution(const KeyScope& scope, std::string path, const Node& table,
+                             Place place, Slots slots, CsvFiles& files, LoadedScenario& loaded)
+    : scope_(scope),
+      path_(std::move(path)),
+      table_(table),
+      place_(place),
+      slots_(slots),
+      files_(files),
+      loaded_(loaded) {}
+
+void KeyResolution::resolve() {
+  for (const KeyInfo& key : scope_.keys) {
+    if (key.from_rules != nullptr && preset_name_.empty()) choose_preset();
+    resolve_key(key);
+  }
+}
+
+void KeyResolution::resolve_key(const KeyInfo& key) {
+  if (key.name == "like") return;  // already replaced by what it stands for
+  if (key.name.ends_with(".*")) {
+    resolve_named_errors(key);
+    return;
+  }
+  const Applies applies_here = applies(key);
+  if (const Node* node = find(key.name)) {
+    resolve_given(key, *node, applies_here);
+  } else if (applies_here == Applies::kYes) {
+    resolve_absent(key);
+  }
+}
+
+void KeyResolution::resolve_given(const KeyInfo& key, const Node& node, Applies applies_here) {
+  const std::string path = full_path(key.name);
+  const auto value = read_value(key.rules, path, node, files_);
+  if (applies_here == Applies::kNo) {
+    report_does_not_apply(key, node);
+    return;
+  }
+  std::string& text = texts_[key.name];
+  text = value ? plain_text(node) : kUnknown;
+  if (!value) return;
+  if (!value->text.empty()) text = value->text;
+  key.store(slots_, *value);
+  record_given(path, render_value(key.rules, node), node);
+}
+
+void KeyResolution::resolve_absent(const KeyInfo& key) {
+  if (const auto own = defaults_.find(key.name); own != defaults_.end()) {
+    resolve_default(key, own->second);
+  } else if (!key.fallback.empty()) {
+    resolve_default(key, std::string(key.fallback));
+  } else if (key.from_rules != nullptr) {
+    if (preset_ == nullptr) {
+      texts_[key.name] = kUnknown;
+      return;
+    }
+    const std::string toml = key.from_rules(slots_.client->retry);
+    texts_[key.name] = plain_text(parsed_default(toml));
+    // A value that is not the preset's comes with another key that was given.
+    const bool of_preset = toml == key.from_rules(preset_->rules);
+    record(full_path(key.name), toml, of_preset ? Origin::kPreset : Origin::kDefault,
+           of_preset ? preset_name_ : "");
+  } else if (key.required) {
+    texts_[key.name] = kUnknown;
+    report_missing(key);
+  }
+}
+
+void KeyResolution::resolve_default(const KeyInfo& key, const std::string& toml) {
+  const Node& node = parsed_default(toml);
+  const std::string path = full_path(key.name);
+  const auto value = read_value(key.rules, path, node, files_);
+  key.store(slots_, *value);
+  texts_[key.name] = plain_text(node);
+  record(path, toml, Origin::kDefault, "");
+}
+
+void KeyResolution::resolve_named_errors(const KeyInfo& key) {
+  const Node* errors = find("errors");
+  if (errors == nullptr || !errors->is_table()) return;
+  for (const Member& member : errors->members) {
+    const std::string name = "errors." + member.name;
+    const bool own_key = std::any_of(scope_.keys.begin(), scope_.keys.end(),
+                                     [&](const KeyInfo& k) { return k.name == name; });
+    if (!own_key) read_named_error(key, member);
+  }
+}
+
+void KeyResolution::read_named_error(const KeyInfo& key, const Member& member) {
+  if (!parse_error_answer(member.name)) {
+    std::vector<std::string_view> known;
+    for (const KeyInfo& k : scope_.keys) {
+      constexpr std::string_view kErrors = "errors.";
+      if (k.name.starts_with(kErrors) && &k != &key) {
+        known.push_back(k.name.substr(kErrors.size()));
+      }
+    }
+    files_.problems().add(
+        member.place, "unknown key " + in_quotes(full_path("errors." + render_name(member.name))) +
+                          "; " + suggestion(member.name, known, "known here") +
+                          " or an answer such as 429 or \"503:SlowDown\", status 400 to 599");
+    return;
+  }
+  const std::string path = full_path("errors." + render_name(member.name));
+  auto value = read_value(key.rules, path, member.value, files_);
+  if (!value) return;
+  value->text = member.name;
+  key.store(slots_, *value);
+  record_given(path, render_value(key.rules, member.value), member.value);
+}
+
+void KeyResolution::choose_preset() {
+  const PresetChoice& choice = *slots_.preset;
+  preset_name_ = "?";  // decided, whatever comes out
+  for (const std::string_view key : {"retry.mode", "retry.revision", "retry.sdk", "retry.api"}) {
+    const auto text = texts_.find(key);
+    if (text != texts_.end() && text->second == kUnknown) return;
+  }
+  preset_ = find_preset(choice.mode, choice.revision, choice.sdk, choice.api);
+  if (preset_ == nullptr) {
+    report_no_preset();
+    return;
+  }
+  preset_name_.clear();
+  for (const std::string_view word : {preset_->mode, preset_->revision, preset_->sdk}) {
+    if (word.empty()) continue;
+    if (!preset_name_.empty()) preset_name_ += ' ';
+    preset_name_ += word;
+  }
+  if (preset_->api != "default") preset_name_.append(" ").append(preset_->api);
+  slots_.client->retry = preset_->rules;
+  // Also a service without numbers of its own may have error codes of its own.
+  slots_.client->retry.api = choice.api;
+}
+
+void KeyResolution::report_no_preset() {
+  const PresetChoice& choice = *slots_.preset;
+  std::string known;
+  for (const Preset& preset : presets()) {
+    if (preset.mode != choice.mode || preset.api != "default") continue;
+    if (!known.empty()) known += ", ";
+    known += preset.revision;
+    if (!preset.revision.empty() && !preset.sdk.empty()) known += ' ';
+    known += preset.sdk;
+  }
+  std::string_view at = kMode;
+  for (const std::string_view key : {"retry.revision", "retry.sdk"}) {
+    if (find(key) != nullptr) at = key;
+  }
+  std::string asked = choice.revision;
+  if (!asked.empty() && !choice.sdk.empty()) asked += ' ';
+  asked += choice.sdk;
+  files_.problems().add(place_of(at), full_path(kRetry.substr(0, 5)) + ": mode " + choice.mode +
+                                          " does not exist as " + in_quotes(asked) +
+                                          "; it does as: " + known);
+}
+
+void KeyResolution::report_missing(const KeyInfo& key) {
+  if (!report_missing_) return;
+  Place place = place_;
+  const Node* table = &table_;  // the innermost table on the way that exists
+  std::string_view rest = key.name;
+  for (std::size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
+    const Member* member = table->find(rest.substr(0, dot));
+    if (member == nullptr) break;
+    if (!member->value.is_table()) return;  // reported as such
+    place = member->place;
+    table = &member->value;
+    rest.remove_prefix(dot + 1);
+  }
+  const auto own = missing_messages_.find(key.name);
+  std::string message = full_path(key.name) + " is missing; ";
+  message += own != missing_messages_.end() ? own->second : "expected " + expected(key.rules);
+  files_.problems().add(place, std::move(message));
+}
+
+void KeyResolution::report_does_not_apply(const KeyInfo& key, const Node& node) {
+  const std::string path = full_path(key.name);
+  const auto mode = texts_.find(kMode);
+  if (key.name.starts_with(kRetry) && mode != texts_.end() && mode->second == "none") {
+    // No retries is what every strategy is compared with: its other keys may stay where they are.
+    loaded_.notes.push_back(path + " has no effect: " + full_path(kMode) + " is \"none\"");
+    return;
+  }
+  const Condition when(key.when);
+  std::string message = path + " does not apply here; ";
+  if (when.relation == "unset") {
+    message += "keep either it or " + full_path(when.key);
+  } else {
+    const bool is = when.relation == "=";
+    message += "it needs " + full_path(when.key) + (is ? " = " : " other than ");
+    std::string words(when.words);
+    std::replace(words.begin(), words.end(), '|', ' ');
+    for (std::size_t at = 0; (at = words.find(' ', at)) != std::string::npos; at += 4) {
+      words.replace(at, 1, " or ");
+    }
+    message += words;
+    const auto text = texts_.find(when.key);
+    if (text != texts_.end() && is) message += ", not " + text->second;
+  }
+  files_.problems().add(node.place, std::move(message));
+}
+
+KeyResolution::Applies KeyResolution::applies(const KeyInfo& key) const {
+  if (key.when.empty()) return Applies::kYes;
+  const auto mode = texts_.find(kMode);
+  if (key.name.starts_with(kRetry) && mode != texts_.end() && mode->second == "none") {
+    return Applies::kNo;
+  }
+  const Condition when(key.when);
+  const auto text = texts_.find(when.key);
+  if (text == texts_.end()) return when.relation == "unset" ? Applies::kYes : Applies::kNo;
+  if (text->second == kUnknown) return Applies::kUnknown;
+  if (when.relation == "unset") return Applies::kNo;
+  const auto words = split_words(when.words);
+  const bool among = std::find(words.begin(), words.end(), text->second) != words.end();
+  return among == (when.relation == "=") ? Applies::kYes : Applies::kNo;
+}
+
+void KeyResolution::withdraw(std::string_view key, const std::string& reason) {
+  const std::string path = full_path(key);
+  const auto at = std::find_if(loaded_.keys.rbegin(), loaded_.keys.rend(),
+                               [&](const ResolvedKey& k) { return k.path == path; });
+  if (at == loaded_.keys.rend()) return;
+  const auto info = std::find_if(scope_.keys.begin(), scope_.keys.end(),
+                                 [&](const KeyInfo& k) { return k.name == key; });
+  if (at->origin != Origin::kDefault && at->toml != info->fallback) {
+    files_.problems().add(place_of(key), path + " does not apply here: " + reason);
+  }
+  loaded_.keys.erase(std::next(at).base());
+}
+
+const Node* KeyResolution::find(std::string_view key) const {
+  const Node* node = &table_;
+  while (true) {
+    const std::size_t dot = std::min(key.find('.'), key.size());
+    const Member* member = node->find(key.substr(0, dot));
+    if (member == nullptr) return nullptr;
+    node = &member->value;
+    if (dot == key.size()) return node;
+    key.remove_prefix(dot + 1);
+  }
+}
+
+Place KeyResolution::place_of(std::string_view key) const {
+  const Node* node = find(key);
+  return node == nullptr ? place_ : node->place;
+}
+
+bool KeyResolution::has(std::string_view key) const {
+  const auto text = texts_.find(key);
+  return text != texts_.end() && text->second != kUnknown;
+}
+
+std::string_view KeyResolution::text_of(std::string_view key) const {
+  const auto text = texts_.find(key);
+  return has(key) ? std::string_view(text->second) : std::string_view();
+}
+
+std::string KeyResolution::full_path(std::string_view key) const {
+  std::string path = path_;
+  if (!path.empty()) path += '.';
+  return path.append(key);
+}
+
+void KeyResolution::record(std::string path, std::string toml, Origin origin, std::string detail) {
+  loaded_.keys.push_back({std::move(path), std::move(toml), origin, std::move(detail)});
+}
+
+void KeyResolution::record_given(const std::string& path, std::string toml, const Node& node) {
+  const Sources& sources = files_.sources();
+  const std::string& file = sources.file(node.place.source);
+  if (file == kEditFile) {
+    record(path, std::move(toml), Origin::kSet, file);
+  } else {
+    // Without folders, so that the resolved scenario does not depend on where its file lay.
+    record(path, std::move(toml), Origin::kScenario,
+           std::filesystem::path(file).filename().string() + ":" + std::to_string(node.place.line));
+  }
+}
+
+}  // namespace retrysim::scenario

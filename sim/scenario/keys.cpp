@@ -1,0 +1,361 @@
+// The table of keys, except those of [client.X.retry]: retry_keys.cpp.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/keys.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <iterator>
+
+namespace retrysim::scenario {
+namespace {
+
+constexpr Range kNotNegative{.min = 0};
+constexpr Range kPositive{.min = 0, .above_min = true};
+constexpr Range kShare{.min = 0, .max = 1};
+constexpr Range kAtLeastOne{.min = 1};
+// Enough for any study, and few enough that the memory for the clients can be had.
+constexpr Range kClientCount{.min = 1, .max = 1e9};
+constexpr Range kServerCount{.min = 1, .max = 1e9};
+
+constexpr ValueRules duration(Range range) { return {ValueKind::kDuration, range, {}, {}}; }
+constexpr ValueRules number(Range range) { return {ValueKind::kNumber, range, {}, {}}; }
+constexpr ValueRules count(Range range, std::string_view else_word = {}) {
+  return {ValueKind::kCount, range, {}, else_word};
+}
+constexpr ValueRules words(std::string_view list) { return {ValueKind::kWord, {}, list, {}}; }
+constexpr ValueRules distribution(std::string_view else_word = {}) {
+  return {ValueKind::kDistribution, {}, {}, else_word};
+}
+constexpr ValueRules text() { return {ValueKind::kText, {}, {}, {}}; }
+constexpr ValueRules file() { return {ValueKind::kFile, {}, {}, {}}; }
+constexpr ValueRules boolean() { return {ValueKind::kBoolean, {}, {}, {}}; }
+
+const KeyInfo kTopKeys[] = {
+    {"name", text(), "", "", true, "", "Name of the scenario and of its result folder.",
+     [](const Slots& s, const Value& v) { s.scenario->name = v.text; }},
+    {"description", text(), "", R"("")", false, "", "What the scenario shows.",
+     [](const Slots& s, const Value& v) { s.scenario->description = v.text; }},
+    {"duration", duration(kPositive), "s", "", true, "",
+     "Simulated time in which requests are submitted.",
+     [](const Slots& s, const Value& v) { s.scenario->duration = v.duration; }},
+    {"warmup", duration(kNotNegative), "s", R"("0s")", false, "",
+     "Start of the run that the summary leaves out; the time series keep it.",
+     [](const Slots& s, const Value& v) { s.scenario->warmup = v.duration; }},
+    {"drain", boolean(), "", "true", false, "",
+     "After the duration no new requests start, but those in flight may finish.",
+     [](const Slots& s, const Value& v) { s.scenario->drain = v.boolean; }},
+    {"drain_limit", duration(kNotNegative), "s", R"("300s")", false, "",
+     "Longest drain; requests not finished then count as unfinished.",
+     [](const Slots& s, const Value& v) { s.scenario->drain_limit = v.duration; }},
+    {"seed", count(kNotNegative), "", "1", false, "",
+     "Seed of all random draws; equal seeds give equal results.",
+     [](const Slots& s, const Value& v) {
+       s.scenario->seed = static_cast<std::uint64_t>(v.count);
+     }},
+    {"replications", count({.min = 1, .max = 1e6}), "", "20", false, "",
+     "Number of independent runs that the summary is made of.",
+     [](const Slots& s, const Value& v) { s.scenario->replications = static_cast<int>(v.count); }},
+    {"interval", duration(kPositive), "s", R"("1s")", false, "", "Width of a time-series bin.",
+     [](const Slots& s, const Value& v) { s.scenario->interval = v.duration; }},
+    {"recovery.share", number({.min = 0, .max = 1, .above_min = true}), "", "0.95", false, "",
+     "Goodput, as a share of the offered load, from which the system counts as recovered.",
+     [](const Slots& s, const Value& v) { s.scenario->recovery_share = v.number; }},
+    {"recovery.hold", duration(kNotNegative), "s", R"("30s")", false, "",
+     "How long that share must hold.",
+     [](const Slots& s, const Value& v) { s.scenario->recovery_hold = v.duration; }},
+    {"recovery.window", duration(kPositive), "s", R"("1s")", false, "",
+     "Window over which goodput is averaged to judge recovery.",
+     [](const Slots& s, const Value& v) { s.scenario->recovery_window = v.duration; }},
+    {"network.latency", distribution(), "s", R"("0s")", false, "",
+     "One-way delay between clients and services.",
+     [](const Slots& s, const Value& v) { s.scenario->network.latency = v.distribution; }},
+    {"network.request_loss", number(kShare), "", "0.0", false, "",
+     "Probability that an attempt never reaches the service.",
+     [](const Slots& s, const Value& v) { s.scenario->network.request_loss = v.number; }},
+    {"network.response_loss", number(kShare), "", "0.0", false, "",
+     "Probability that the work is done but its answer is lost.",
+     [](const Slots& s, const Value& v) { s.scenario->network.response_loss = v.number; }},
+};
+
+template <int kStatus>
+void store_error(const Slots& s, const Value& v, std::string_view code) {
+  if (v.number > 0) s.errors->push_back({{kStatus, std::string(code)}, v.number});
+}
+
+// Random errors of a service and of a fault.
+const KeyInfo kErrorKeys[] = {
+    {"errors.internal", number(kShare), "", "0.0", false, "",
+     "Probability of the answer 500 InternalError.",
+     [](const Slots& s, const Value& v) { store_error<500>(s, v, "InternalError"); }},
+    {"errors.unavailable", number(kShare), "", "0.0", false, "",
+     "Probability of the answer 503 ServiceUnavailable.",
+     [](const Slots& s, const Value& v) { store_error<503>(s, v, "ServiceUnavailable"); }},
+    {"errors.throttled", number(kShare), "", "0.0", false, "",
+     "Probability of the answer 400 ThrottlingException.",
+     [](const Slots& s, const Value& v) { store_error<400>(s, v, "ThrottlingException"); }},
+    {"errors.invalid", number(kShare), "", "0.0", false, "",
+     "Probability of the answer 400 ValidationException, which is not retried.",
+     [](const Slots& s, const Value& v) { store_error<400>(s, v, "ValidationException"); }},
+    // The last part of the path comes in the value's text.
+    {"errors.*", number(kShare), "", "", false, "",
+     "Probability of the answer that the key names: 429, or \"503:SlowDown\" with a code.",
+     [](const Slots& s, const Value& v) {
+       if (v.number > 0) s.errors->push_back({*parse_error_answer(v.text), v.number});
+     }},
+};
+
+const KeyInfo kServiceKeys[] = {
+    {"model", words("queue"), "", R"("queue")", false, "",
+     "How the service works: a queue in front of servers.", [](const Slots&, const Value&) {}},
+    {"servers", count(kServerCount, "unlimited"), "", "1", false, "",
+     "Attempts served at the same time.",
+     [](const Slots& s, const Value& v) {
+       s.service->servers = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
+     }},
+    {"service_time", distribution(), "s", "", true, "", "Time a server works on one attempt.",
+     [](const Slots& s, const Value& v) { s.service->service_time = v.distribution; }},
+    {"queue.discipline", words("fifo"), "", R"("fifo")", false, "",
+     "Which waiting attempt is served next: the one that came first.",
+     [](const Slots&, const Value&) {}},
+    {"queue.capacity", count(kNotNegative, "unlimited"), "", R"("unlimited")", false, "",
+     "Attempts that may wait; those in service are not counted.",
+     [](const Slots& s, const Value& v) {
+       s.service->queue_capacity = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
+     }},
+    {"overflow", words("unavailable|throttled|invalid|drop"), "", R"("unavailable")", false, "",
+     "What a full queue answers; drop is no answer at all.",
+     [](const Slots& s, const Value& v) { s.service->overflow = static_cast<Overflow>(v.word); }},
+    {"abandoned", words("serve|drop-at-dequeue|remove|abort"), "", R"("serve")", false, "",
+     "What happens to work whose client gave up; remove takes it from the queue, abort also out of "
+     "service.",
+     [](const Slots& s, const Value& v) { s.service->abandoned = static_cast<Abandoned>(v.word); }},
+    {"throttle.rate", ValueRules{ValueKind::kNumber, kPositive, {}, "unlimited"}, "1/s",
+     R"("unlimited")", false, "", "Attempts per second that a token bucket lets through.",
+     [](const Slots& s, const Value& v) { s.service->throttle.rate = v.number; }},
+    {"throttle.burst", number(kAtLeastOne), "tokens", "1", false, "throttle.rate != unlimited",
+     "Capacity of that bucket, which starts full.",
+     [](const Slots& s, const Value& v) { s.service->throttle.burst = v.number; }},
+    {"throttle.scope", words("service|client"), "", R"("service")", false,
+     "throttle.rate != unlimited", "Whether there is one bucket, or one for each client.",
+     [](const Slots& s, const Value& v) {
+       s.service->throttle.scope = static_cast<ThrottleScope>(v.word);
+     }},
+    {"throttle.retry_after", duration(kNotNegative), "s", R"("0s")", false,
+     "throttle.rate != unlimited", "Delay suggested to throttled clients; zero: none.",
+     [](const Slots& s, const Value& v) { s.service->throttle.retry_after = v.duration; }},
+    {"like", text(), "", "", false, "", "Another service that this one starts from.",
+     [](const Slots&, const Value&) {}},
+};
+
+const KeyInfo kFaultKeys[] = {
+    {"service", text(), "", "", true, "", "The service concerned; not needed while there is one.",
+     [](const Slots& s, const Value& v) { *s.service_name = v.text; }},
+    {"start", duration(kNotNegative), "s", "", true, "", "When the fault begins.",
+     [](const Slots& s, const Value& v) { s.fault->start = Time::zero() + v.duration; }},
+    {"duration", duration(kPositive), "s", "", true, "", "How long it lasts.",
+     [](const Slots& s, const Value& v) { s.fault->duration = v.duration; }},
+    {"capacity", number(kNotNegative), "", "1.0", false, "",
+     "Factor on the number of working servers; services in progress finish.",
+     [](const Slots& s, const Value& v) { s.fault->capacity = v.number; }},
+    {"speed", number(kNotNegative), "", "1.0", false, "", "Factor on the speed of each server.",
+     [](const Slots& s, const Value& v) { s.fault->speed = v.number; }},
+    {"latency", duration(kNotNegative), "s", R"("0s")", false, "",
+     "Delay added to the network, each way.",
+     [](const Slots& s, const Value& v) { s.fault->latency = v.duration; }},
+    {"unreachable", boolean(), "", "false", false, "",
+     "Connections are refused after one round trip.",
+     [](const Slots& s, const Value& v) { s.fault->unreachable = v.boolean; }},
+};
+
+const KeyInfo kClientKeys[] = {
+    {"calls", text(), "", "", true, "", "The service called; not needed while there is one.",
+     [](const Slots& s, const Value& v) { *s.service_name = v.text; }},
+    {"count", count(kClientCount), "", "1", false, "",
+     "Virtual clients in the group, each with retry state of its own.",
+     [](const Slots& s, const Value& v) { s.client->count = static_cast<std::uint32_t>(v.count); }},
+    {"arrivals.process", words("poisson|constant|once|closed|trace"), "", "", true, "",
+     "How requests arrive.",
+     [](const Slots& s, const Value& v) {
+       s.client->arrivals.process = static_cast<ArrivalProcess>(v.word);
+     }},
+    {"arrivals.rate", number(kPositive), "1/s", "", false, "arrivals.process = poisson|constant",
+     "Requests per second of each client.",
+     [](const Slots& s, const Value& v) { s.arrivals->rate = v; }},
+    {"arrivals.total_rate", number(kPositive), "1/s", "", false,
+     "arrivals.process = poisson|constant", "Requests per second of the group together.",
+     [](const Slots& s, const Value& v) { s.arrivals->total_rate = v; }},
+    {"arrivals.phase", words("random|aligned"), "", R"("random")", false,
+     "arrivals.process = constant", "Whether clients act at times of their own or all together.",
+     [](const Slots& s, const Value& v) { s.client->arrivals.aligned = v.word == 1; }},
+    {"arrivals.start", duration(kNotNegative), "s", R"("0s")", false, "arrivals.process = once",
+     "When every client submits its one request.",
+     [](const Slots& s, const Value& v) { s.client->arrivals.start = Time::zero() + v.duration; }},
+    {"arrivals.spread", duration(kNotNegative), "s", R"("0s")", false, "arrivals.process = once",
+     "Those requests are spread uniformly over this time.",
+     [](const Slots& s, const Value& v) { s.client->arrivals.spread = v.duration; }},
+    {"arrivals.concurrency", count({.min = 1, .max = 1e6}), "", "1", false,
+     "arrivals.process = closed", "Requests that each client keeps going.",
+     [](const Slots& s, const Value& v) {
+       s.client->arrivals.concurrency = static_cast<std::uint32_t>(v.count);
+     }},
+    {"arrivals.think_time", distribution(), "s", R"("0s")", false, "arrivals.process = closed",
+     "Pause before each request; the run starts with one.",
+     [](const Slots& s, const Value& v) { s.client->arrivals.think_time = v.distribution; }},
+    {"arrivals.file", file(), "", "", true, "arrivals.process = trace",
+     "CSV file with columns timestamp,value (a monitoring export) or time_s,rate (the group's "
+     "rate) "
+     "or time_s (one row per request).",
+     [](const Slots& s, const Value& v) { s.arrivals->file = v; }},
+    {"arrivals.speed_up", number(kPositive), "", "1.0", false, "arrivals.process = trace",
+     "Factor by which the file's time passes faster.",
+     [](const Slots& s, const Value& v) { s.arrivals->speed_up = v; }},
+    {"arrivals.scale", number(kPositive), "", "1.0", false, "arrivals.process = trace",
+     "Factor on the file's rates.", [](const Slots& s, const Value& v) { s.arrivals->scale = v; }},
+    {"arrivals.bucket", duration(kPositive), "s", "", false, "arrivals.process = trace",
+     "Width of a monitoring export's bucket; without it the most common spacing of the rows.",
+     [](const Slots& s, const Value& v) { s.arrivals->bucket = v; }},
+    {"arrivals.spacing", words("poisson|even"), "", R"("poisson")", false,
+     "arrivals.process = trace", "Whether requests come at random or evenly at the file's rate.",
+     [](const Slots& s, const Value& v) { s.client->arrivals.even_spacing = v.word == 1; }},
+    {"arrivals.profile", file(), "", "", false, "arrivals.process = poisson|constant",
+     "CSV file with columns time_s,rate: a factor on the rate, or the group's rate if none is "
+     "given.",
+     [](const Slots& s, const Value& v) { s.arrivals->profile = v; }},
+    {"arrivals.interpolate", words("linear|step"), "", R"("linear")", false,
+     "arrivals.process = poisson|constant|trace",
+     "Whether the rate of a time_s,rate file changes linearly between rows or in steps.",
+     [](const Slots& s, const Value& v) { s.arrivals->step = v.word == 1; }},
+    {"attempt_timeout", distribution("none"), "s", R"("none")", false, "",
+     "How long an attempt waits for its answer.",
+     [](const Slots& s, const Value& v) {
+       s.client->has_attempt_timeout = !v.is_else_word;
+       s.client->attempt_timeout = v.distribution;
+     }},
+    {"deadline", ValueRules{ValueKind::kDuration, kPositive, {}, "none"}, "s", R"("none")", false,
+     "", "Longest time for a whole request, waiting and backoff included.",
+     [](const Slots& s, const Value& v) {
+       s.client->deadline = v.is_else_word ? Duration::max() : v.duration;
+     }},
+    {"like", text(), "", "", false, "", "Another client group that this one starts from.",
+     [](const Slots&, const Value&) {}},
+};
+
+const KeyInfo kSurgeKeys[] = {
+    {"start", duration(kNotNegative), "s", "", true, "", "When the surge begins.",
+     [](const Slots& s, const Value& v) { s.surge->start = Time::zero() + v.duration; }},
+    {"duration", duration(kPositive), "s", "", true, "", "How long it lasts.",
+     [](const Slots& s, const Value& v) { s.surge->duration = v.duration; }},
+    {"factor", number(kNotNegative), "", "", true, "", "Factor on the arrival rate.",
+     [](const Slots& s, const Value& v) { s.surge->factor = v.number; }},
+};
+
+const KeyInfo kExpectationKeys[] = {
+    {"metric", text(), "", "", true, "", "The metric of summary.csv that is bounded.",
+     [](const Slots& s, const Value& v) { s.expectation->metric = v.text; }},
+    {"client", text(), "", R"("all")", false, "", "The client group, or all of them together.",
+     [](const Slots& s, const Value& v) { s.expectation->client = v.text; }},
+    {"at_most", number({}), "", "", false, "",
+     "Upper bound on the far end of the 95 % interval, in the metric's unit.",
+     [](const Slots& s, const Value& v) { s.expectation->at_most = v.number; }},
+    {"at_least", number({}), "", "", false, "",
+     "Lower bound on the far end of the 95 % interval, in the metric's unit.",
+     [](const Slots& s, const Value& v) { s.expectation->at_least = v.number; }},
+};
+
+std::vector<KeyInfo> joined_keys(std::span<const KeyInfo> first, std::span<const KeyInfo> more) {
+  std::vector<KeyInfo> all(first.begin(), first.end());
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+void insert(NameTree& tree, std::string_view path, const KeyInfo* key) {
+  const std::size_t end = std::min(path.find('.'), path.size());
+  const std::string_view name = path.substr(0, end);
+  auto child = std::find_if(tree.children.begin(), tree.children.end(),
+                            [&](const NameTree& c) { return c.name == name; });
+  if (child == tree.children.end()) {
+    child = tree.children.insert(tree.children.end(), NameTree{name, nullptr, {}});
+  }
+  if (end == path.size()) {
+    child->key = key;
+  } else {
+    insert(*child, path.substr(end + 1), key);
+  }
+}
+
+}  // namespace
+
+std::span<const KeyScope> key_scopes() {
+  static const std::vector<KeyInfo> service_keys = joined_keys(kServiceKeys, kErrorKeys);
+  static const std::vector<KeyInfo> fault_keys = joined_keys(kFaultKeys, kErrorKeys);
+  static const std::vector<KeyInfo> client_keys = joined_keys(kClientKeys, retry_keys());
+  static const std::array<KeyScope, 6> scopes{{{"", kTopKeys},
+                                               {"service.*", service_keys},
+                                               {"fault.*", fault_keys},
+                                               {"client.*", client_keys},
+                                               {"client.*.surge.*", kSurgeKeys},
+                                               {"expect.*", kExpectationKeys}}};
+  return scopes;
+}
+
+const KeyScope& key_scope(std::string_view pattern) {
+  const auto scopes = key_scopes();
+  return *std::find_if(scopes.begin(), scopes.end(),
+                       [&](const KeyScope& s) { return s.pattern == pattern; });
+}
+
+std::string key_pattern(const KeyScope& scope, const KeyInfo& key) {
+  std::string pattern(scope.pattern);
+  if (!pattern.empty()) pattern += '.';
+  return pattern.append(key.name);
+}
+
+const NameTree* NameTree::find(std::string_view child) const {
+  const NameTree* any = nullptr;
+  for (const NameTree& c : children) {
+    if (c.name == child) return &c;
+    if (c.name == "*") any = &c;
+  }
+  return any;
+}
+
+const NameTree& name_tree() {
+  static const std::vector<std::string> patterns = [] {  // the tree keeps views of them
+    std::vector<std::string> all;
+    for (const KeyScope& scope : key_scopes()) {
+      for (const KeyInfo& key : scope.keys) all.push_back(key_pattern(scope, key));
+    }
+    return all;
+  }();
+  static const NameTree tree = [] {
+    NameTree root;
+    auto pattern = patterns.begin();
+    for (const KeyScope& scope : key_scopes()) {
+      for (const KeyInfo& key : scope.keys) insert(root, *pattern++, &key);
+    }
+    return root;
+  }();
+  return tree;
+}
+
+std::optional<ErrorAnswer> parse_error_answer(std::string_view name) {
+  const std::size_t colon = std::min(name.find(':'), name.size());
+  const std::string_view status = name.substr(0, colon);
+  ErrorAnswer answer;
+  const auto [end, code] =
+      std::from_chars(status.data(), status.data() + status.size(), answer.status);
+  if (code != std::errc() || end != status.data() + status.size()) return std::nullopt;
+  if (answer.status < 400 || answer.status > 599) return std::nullopt;
+  if (colon == name.size()) return answer;
+  answer.code = name.substr(colon + 1);
+  const bool word =
+      !answer.code.empty() && std::all_of(answer.code.begin(), answer.code.end(), [](char c) {
+        return is_bare_name({&c, 1}) || c == '.' || c == ':';
+      });
+  if (!word) return std::nullopt;
+  return answer;
+}
+
+}  // namespace retrysim::scenario

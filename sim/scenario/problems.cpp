@@ -1,0 +1,144 @@
+// Turning places into diagnostics: the excerpt of the source line and the caret below it.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/problems.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace retrysim {
+namespace scenario {
+namespace {
+
+// Columns of source text shown; a longer line is cut to this width around the caret.
+constexpr std::size_t kExcerptWidth = 76;
+constexpr std::string_view kCut = "...";
+
+// The length in bytes of the UTF-8 sequence at the start of `text`; 1 if it is not a valid one.
+std::size_t sequence_length(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  const std::size_t length = lead < 0x80             ? 1
+                             : (lead & 0xE0) == 0xC0 ? 2
+                             : (lead & 0xF0) == 0xE0 ? 3
+                             : (lead & 0xF8) == 0xF0 ? 4
+                                                     : 1;
+  if (length > text.size()) return 1;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 1;
+  }
+  return length;
+}
+
+// One code point made fit for a terminal: a tab becomes a blank, so that the caret stays below its
+// place, and what a terminal might obey or cannot show becomes a question mark.
+std::string_view printable(std::string_view sequence) {
+  if (sequence.size() > 1) {
+    const bool c1_control = sequence[0] == '\xC2' && static_cast<unsigned char>(sequence[1]) < 0xA0;
+    return c1_control ? "?" : sequence;
+  }
+  const auto c = static_cast<unsigned char>(sequence[0]);
+  if (c == '\t') return " ";
+  return c < 0x20 || c >= 0x7F ? "?" : sequence;
+}
+
+// The code points of `text` in [from, to), printable.
+std::string slice(std::string_view text, std::size_t from, std::size_t to) {
+  std::string result;
+  for (std::size_t i = 0; i < to && !text.empty(); ++i) {
+    const std::size_t length = sequence_length(text);
+    if (i >= from) result += printable(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return result;
+}
+
+std::size_t code_points(std::string_view text) {
+  std::size_t count = 0;
+  for (; !text.empty(); ++count) text.remove_prefix(sequence_length(text));
+  return count;
+}
+
+void excerpt(std::string_view line, int column, Diagnostic& d) {
+  const std::size_t size = code_points(line);
+  const std::size_t at = column > 0 ? static_cast<std::size_t>(column) - 1 : 0;
+  std::size_t from = 0;
+  if (size > kExcerptWidth && at >= kExcerptWidth / 2) {
+    from = std::min(at - kExcerptWidth / 2, size - kExcerptWidth);
+  }
+  const std::size_t to = std::min(size, from + kExcerptWidth);
+  d.source_line = slice(line, from, to);
+  if (from > 0) d.source_line.insert(0, kCut);
+  if (to < size) d.source_line += kCut;
+  if (column > 0) d.caret = static_cast<int>(at - from + (from > 0 ? kCut.size() : 0)) + 1;
+}
+
+}  // namespace
+
+int Sources::add(std::string file, std::string text) {
+  sources_.push_back({std::move(file), std::move(text)});
+  return static_cast<int>(sources_.size()) - 1;
+}
+
+std::string_view Sources::line(int source, int line) const {
+  std::string_view rest = text(source);
+  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
+  for (int i = 1; i < line; ++i) {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return {};
+    rest.remove_prefix(end + 1);
+  }
+  rest = rest.substr(0, rest.find('\n'));
+  if (rest.ends_with('\r')) rest.remove_suffix(1);
+  return rest;
+}
+
+bool Problems::wants(Place place) const {
+  return found_.size() < kMost || place < found_.rbegin()->first;
+}
+
+void Problems::add(Place place, std::string message) {
+  if (!wants(place)) return;
+  found_.emplace(place, std::move(message));
+  if (found_.size() > kMost) found_.erase(std::prev(found_.end()));
+}
+
+std::vector<Diagnostic> Problems::diagnostics() const {
+  std::vector<Diagnostic> result;
+  for (const auto& [place, message] : found_) {
+    Diagnostic d;
+    d.file = sources_->file(place.source);
+    d.message = message;
+    if (d.file == kEditFile) {  // the argument is the place
+      excerpt(sources_->text(place.source), place.column, d);
+    } else if (place.line > 0) {
+      d.line = place.line;
+      d.column = place.column;
+      excerpt(sources_->line(place.source, place.line), place.column, d);
+    }
+    result.push_back(std::move(d));
+  }
+  return result;
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  std::string result = "\"" + slice(text, 0, kLongest);
+  if (text.size() > kLongest && code_points(text) > kLongest) result += kCut;
+  return result + "\"";
+}
+
+}  // namespace scenario
+
+std::string to_string(const Diagnostic& d) {
+  std::string result = d.file;
+  if (d.line > 0) result += ":" + std::to_string(d.line);
+  if (d.line > 0 && d.column > 0) result += ":" + std::to_string(d.column);
+  result += ": error: " + d.message;
+  if (d.source_line.empty() && d.caret == 0) return result;
+  result += "\n" + d.source_line;
+  if (d.caret > 0) result += "\n" + std::string(static_cast<std::size_t>(d.caret) - 1, ' ') + "^";
+  return result;
+}
+
+}  // namespace retrysim

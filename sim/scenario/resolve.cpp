@@ -1,0 +1,361 @@
+// Resolving a whole scenario: services first, because faults and clients name them.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/resolve.hpp"
+
+#include <retrysim/metrics.hpp>
+
+#include "scenario/arrivals.hpp"
+#include "scenario/key_resolution.hpp"
+#include "scenario/suggestions.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace retrysim::scenario {
+namespace {
+
+// Bins and their memory: ten million are 0.5 GB for each client group.
+constexpr double kMostBins = 1e7;
+// Draws are keyed by 16 bits of the client group.
+constexpr std::size_t kMostClientGroups = 65535;
+// Room for the rounding of sums such as 0.7 + 0.2 + 0.1.
+constexpr double kMostProbability = 1 + 1e-9;
+
+std::string share_text(double value) {
+  std::string text = render_number(value);
+  return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
+}
+
+class Resolver {
+ public:
+  Resolver(const Node& root, const std::set<std::string>& incomplete, CsvFiles& files)
+      : root_(root), incomplete_(incomplete), files_(files), problems_(files.problems()) {}
+
+  LoadedScenario resolve() {
+    resolve_top();
+    for_each("service", [this](const Member& m) { resolve_service(m); });
+    for_each("fault", [this](const Member& m) { resolve_fault(m); });
+    const Node* clients = tables("client");
+    if (clients != nullptr && clients->members.size() > kMostClientGroups) {
+      problems_.add({}, std::to_string(clients->members.size()) +
+                            " client groups; expected at most 65535 (use count for many alike)");
+    } else {
+      for_each("client", [this](const Member& m) { resolve_client(m); });
+    }
+    for_each("expect", [this](const Member& m) { resolve_expectation(m); });
+    require("service", "a [service.NAME] to call");
+    require("client", "a [client.NAME] that sends requests");
+    loaded_.input_files = files_.paths();
+    return std::move(loaded_);
+  }
+
+ private:
+  const Node* tables(std::string_view kind) const {
+    const Member* member = root_.find(kind);
+    return member != nullptr && member->value.is_table() ? &member->value : nullptr;
+  }
+
+  template <class Function>
+  void for_each(std::string_view kind, Function function) {
+    const Node* all = tables(kind);
+    if (all == nullptr) return;
+    for (const Member& member : all->members) {
+      if (member.value.is_table() && is_entity_name(member.name)) function(member);
+    }
+  }
+
+  void require(std::string_view kind, const std::string& what) {
+    const Member* member = root_.find(kind);
+    if (member != nullptr && (!member->value.is_table() || !member->value.members.empty())) return;
+    problems_.add(member == nullptr ? Place{} : member->place,
+                  "there is no " + std::string(kind) + "; expected " + what);
+  }
+
+  KeyResolution keys_of(std::string_view pattern, const std::string& path, const Member& member,
+                        const Slots& slots) {
+    KeyResolution keys(key_scope(pattern), path, member.value, member.place, slots, files_,
+                       loaded_);
+    if (incomplete_.count(path) > 0) keys.expect_missing_keys();
+    return keys;
+  }
+
+  void resolve_top() {
+    Scenario& s = loaded_.scenario;
+    Slots slots;
+    slots.scenario = &s;
+    KeyResolution keys(key_scope(""), "", root_, Place{}, slots, files_, loaded_);
+    keys.resolve();
+    if (keys.has("name")) check_name(keys);
+    if (!keys.has("duration")) return;
+    if (keys.has("warmup") && s.warmup >= s.duration) {
+      problems_.add(keys.place_of("warmup"), "warmup = " + to_text(s.warmup) +
+                                                 " leaves nothing of the duration of " +
+                                                 to_text(s.duration) + "; expected less");
+    }
+    if (!keys.has("interval") || !keys.has("drain_limit")) return;
+    // The bins go on through the drain.
+    const double length_s = (s.duration + s.drain_limit).in_seconds();
+    if (length_s / s.interval.in_seconds() > kMostBins) {
+      problems_.add(keys.place_of("interval"),
+                    "interval = " + to_text(s.interval) + " makes more than ten million bins of " +
+                        "duration and drain_limit; expected a longer one");
+    }
+  }
+
+  void check_name(const KeyResolution& keys) {
+    const std::string& name = loaded_.scenario.name;
+    const bool good = !name.empty() && name.front() != '.' && name.size() <= 100 &&
+                      std::all_of(name.begin(), name.end(), [](char c) {
+                        const auto byte = static_cast<unsigned char>(c);
+                        return byte >= 0x20 && byte != 0x7F && c != '/' && c != '\\';
+                      });
+    if (good) return;
+    problems_.add(keys.place_of("name"), "name = " + in_quotes(name) +
+                                             " cannot name a folder; expected text without / and "
+                                             "\\ that does not start with a dot");
+  }
+
+  void resolve_service(const Member& member) {
+    ServiceSpec spec;
+    spec.name = member.name;
+    Slots slots;
+    slots.service = &spec;
+    slots.errors = &spec.errors;
+    KeyResolution keys = keys_of("service.*", "service." + member.name, member, slots);
+    keys.resolve();
+    check_probabilities(keys, spec.errors);
+    loaded_.scenario.services.push_back(std::move(spec));
+  }
+
+  void check_probabilities(const KeyResolution& keys, const std::vector<RandomError>& errors) {
+    double sum = 0;
+    for (const RandomError& error : errors) sum += error.probability;
+    if (sum <= kMostProbability) return;
+    problems_.add(keys.place_of("errors"), keys.path() + ".errors add up to " + share_text(sum) +
+                                               "; expected probabilities of at most 1 together");
+  }
+
+  // The service that a fault or client names is known by default while there is only one.
+  void default_service(KeyResolution& keys, std::string_view key) {
+    const auto& services = loaded_.scenario.services;
+    if (services.empty()) {
+      keys.set_default(key, render_text(""));  // one mistake, reported once
+    } else if (services.size() == 1) {
+      keys.set_default(key, render_text(services.front().name));
+    } else {
+      keys.set_missing_message(key, "the services are: " + joined(names_of(services)));
+    }
+  }
+
+  template <class Spec>
+  static std::vector<std::string_view> names_of(const std::vector<Spec>& specs) {
+    std::vector<std::string_view> names;
+    for (const Spec& spec : specs) names.push_back(spec.name);
+    return names;
+  }
+
+  // The index of the service called `name`; an error if there is none.
+  std::optional<std::size_t> find_service(const KeyResolution& keys, std::string_view key,
+                                          const std::string& name) {
+    if (!keys.has(key) || loaded_.scenario.services.empty()) return std::nullopt;
+    const auto names = names_of(loaded_.scenario.services);
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
+    problems_.add(keys.place_of(key), keys.path() + "." + std::string(key) + " = " +
+                                          in_quotes(name) + ": there is no such service; " +
+                                          suggestion(name, names, "there are"));
+    return std::nullopt;
+  }
+
+  void resolve_fault(const Member& member) {
+    FaultSpec spec;
+    spec.name = member.name;
+    std::string service;
+    Slots slots;
+    slots.fault = &spec;
+    slots.service_name = &service;
+    slots.errors = &spec.errors;
+    KeyResolution keys = keys_of("fault.*", "fault." + member.name, member, slots);
+    default_service(keys, "service");
+    keys.resolve();
+    check_probabilities(keys, spec.errors);
+    if (const auto index = find_service(keys, "service", service)) {
+      spec.service = *index;
+      const ServiceSpec& target = loaded_.scenario.services[*index];
+      if (target.servers == ServiceSpec::kUnlimited && spec.capacity != 1) {
+        problems_.add(keys.place_of("capacity"),
+                      keys.path() + ".capacity has no meaning for the unlimited servers of " +
+                          in_quotes(target.name) + "; expected a number of servers there");
+      }
+    }
+    loaded_.scenario.faults.push_back(std::move(spec));
+  }
+
+  void resolve_client(const Member& member) {
+    ClientSpec spec;
+    spec.name = member.name;
+    ArrivalInputs arrivals;
+    PresetChoice preset;
+    std::string service;
+    Slots slots;
+    slots.client = &spec;
+    slots.service_name = &service;
+    slots.arrivals = &arrivals;
+    slots.preset = &preset;
+    KeyResolution keys = keys_of("client.*", "client." + member.name, member, slots);
+    default_service(keys, "calls");
+    explain_new_client(keys, member);
+    keys.resolve();
+    if (member.name == "all") {
+      problems_.add(member.place,
+                    "a client group cannot be called \"all\", which means all groups together");
+    }
+    resolve_surges(member, spec);
+    if (keys.has("arrivals.process") && incomplete_.count(keys.path()) == 0) {
+      Place place = keys.place_of("arrivals");
+      if (place == Place{}) place = member.place;
+      for (const Withdrawn& w :
+           resolve_arrivals(arrivals, keys.path(), place, spec, files_, loaded_.notes)) {
+        keys.withdraw(w.key, w.reason);
+      }
+    }
+    check_quota(keys, spec);
+    if (const auto index = find_service(keys, "calls", service)) {
+      spec.service = *index;
+      check_end_of_lost_requests(keys, member, spec);
+    }
+    loaded_.scenario.clients.push_back(std::move(spec));
+  }
+
+  // A group that an edit made by accident, through a misspelt name, misses its keys.
+  void explain_new_client(KeyResolution& keys, const Member& member) {
+    if (files_.sources().file(member.place.source) != kEditFile) return;
+    std::vector<std::string_view> others;
+    for (const Member& other : tables("client")->members) {
+      if (files_.sources().file(other.place.source) != kEditFile) others.push_back(other.name);
+    }
+    if (nearest(member.name, others).empty()) return;
+    const std::string hint =
+        "this edit makes a new client; " + suggestion(member.name, others, "there are");
+    for (const std::string_view key : {"arrivals.process", "retry.mode"}) {
+      keys.set_missing_message(key, hint);
+    }
+  }
+
+  void resolve_surges(const Member& client, ClientSpec& spec) {
+    const Member* surges = client.value.find("surge");
+    if (surges == nullptr || !surges->value.is_table()) return;
+    for (const Member& member : surges->value.members) {
+      if (!member.value.is_table() || !is_entity_name(member.name)) continue;
+      SurgeSpec surge;
+      surge.name = member.name;
+      Slots slots;
+      slots.surge = &surge;
+      const std::string path = "client." + client.name + ".surge." + member.name;
+      keys_of("client.*.surge.*", path, member, slots).resolve();
+      spec.arrivals.surges.push_back(std::move(surge));
+    }
+  }
+
+  void check_quota(const KeyResolution& keys, const ClientSpec& spec) {
+    const QuotaRules& quota = spec.retry.quota;
+    if (!quota.enabled || quota.initial <= quota.capacity) return;
+    problems_.add(keys.place_of("retry.quota.initial"),
+                  keys.path() + ".retry.quota.initial = " + std::to_string(quota.initial) +
+                      " is more than the capacity of " + std::to_string(quota.capacity) +
+                      "; expected at most that");
+  }
+
+  // A request whose message is lost ends by a timeout or a deadline, or never.
+  void check_end_of_lost_requests(const KeyResolution& keys, const Member& member,
+                                  const ClientSpec& spec) {
+    if (!keys.has("attempt_timeout") || !keys.has("deadline")) return;
+    const bool ends = spec.has_attempt_timeout || spec.deadline != Duration::max();
+    const Scenario& s = loaded_.scenario;
+    const ServiceSpec& service = s.services[spec.service];
+    if (ends) return;
+    std::string loss;
+    if (s.network.request_loss > 0) {
+      loss = "network.request_loss = " + share_text(s.network.request_loss);
+    } else if (s.network.response_loss > 0) {
+      loss = "network.response_loss = " + share_text(s.network.response_loss);
+    } else if (service.overflow == Overflow::kDrop && service.servers != ServiceSpec::kUnlimited &&
+               service.queue_capacity != ServiceSpec::kUnlimited) {
+      loss = "service." + service.name + ".overflow = \"drop\"";
+    } else {
+      if (service.abandoned != Abandoned::kServe) {
+        loaded_.notes.push_back("service." + service.name + ".abandoned has no effect on " +
+                                keys.path() +
+                                ", which has no attempt_timeout and no deadline and so never "
+                                "gives up");
+      }
+      return;
+    }
+    problems_.add(member.place, keys.path() + ": a request that is lost (" + loss +
+                                    ") would never end; expected an attempt_timeout or a deadline");
+  }
+
+  void resolve_expectation(const Member& member) {
+    Expectation spec;
+    spec.name = member.name;
+    Slots slots;
+    slots.expectation = &spec;
+    KeyResolution keys = keys_of("expect.*", "expect." + member.name, member, slots);
+    keys.resolve();
+    const auto metrics = metric_names();
+    if (keys.has("metric") &&
+        std::find(metrics.begin(), metrics.end(), spec.metric) == metrics.end()) {
+      const std::string_view near = nearest(spec.metric, metrics);
+      problems_.add(keys.place_of("metric"),
+                    keys.path() + ".metric = " + in_quotes(spec.metric) + " is unknown; " +
+                        (near.empty() ? std::string("`retrysim list metrics` shows all of them")
+                                      : "did you mean \"" + std::string(near) + "\"?"));
+    }
+    check_expectation_client(keys, spec);
+    check_bounds(keys, spec, member);
+    loaded_.scenario.expectations.push_back(std::move(spec));
+  }
+
+  void check_expectation_client(const KeyResolution& keys, const Expectation& spec) {
+    if (!keys.has("client") || spec.client == "all") return;
+    std::vector<std::string_view> names;  // as written: a group with mistakes exists, too
+    if (const Node* clients = tables("client")) {
+      for (const Member& client : clients->members) names.push_back(client.name);
+    }
+    if (std::find(names.begin(), names.end(), spec.client) != names.end()) return;
+    names.push_back("all");
+    problems_.add(keys.place_of("client"), keys.path() + ".client = " + in_quotes(spec.client) +
+                                               ": there is no such client; " +
+                                               suggestion(spec.client, names, "there are"));
+  }
+
+  void check_bounds(const KeyResolution& keys, const Expectation& spec, const Member& member) {
+    const bool given =
+        member.value.find("at_most") != nullptr || member.value.find("at_least") != nullptr;
+    if (!given) {
+      problems_.add(member.place,
+                    keys.path() + " has no bound; expected at_most or at_least, or both");
+    } else if (spec.at_most && spec.at_least && *spec.at_least > *spec.at_most) {
+      problems_.add(keys.place_of("at_least"),
+                    keys.path() + ".at_least = " + share_text(*spec.at_least) +
+                        " is above at_most = " + share_text(*spec.at_most) + "; nothing is both");
+    }
+  }
+
+  const Node& root_;
+  const std::set<std::string>& incomplete_;
+  CsvFiles& files_;
+  Problems& problems_;
+  LoadedScenario loaded_;
+};
+
+}  // namespace
+
+LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete, CsvFiles& files) {
+  return Resolver(root, incomplete, files).resolve();
+}
+
+}  // namespace retrysim::scenario

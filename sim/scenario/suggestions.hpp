@@ -1,0 +1,26 @@
+// "Did you mean": the known name nearest to a misspelt one.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::scenario {
+
+/// The least number of insertions, deletions, replacements and swaps of neighbours that turn `a`
+/// into `b`.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The nearest of `known`, the first of equals; empty if none is near enough to be a misspelling.
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
+
+/// `did you mean "x"?` if one is near, else `PREFIX: a, b, c`.
+std::string suggestion(std::string_view name, const std::vector<std::string_view>& known,
+                       std::string_view prefix);
+
+/// The words with ", " between them.
+std::string joined(const std::vector<std::string_view>& words);
+
+}  // namespace retrysim::scenario

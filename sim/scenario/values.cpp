@@ -1,0 +1,332 @@
+// Reading and writing single values.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/values.hpp"
+
+#include "scenario/suggestions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace retrysim::scenario {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::int64_t nanoseconds;
+};
+constexpr std::array<Unit, 6> kUnits{{{"ns", 1},
+                                      {"us", 1'000},
+                                      {"ms", 1'000'000},
+                                      {"s", 1'000'000'000},
+                                      {"min", 60'000'000'000},
+                                      {"h", 3'600'000'000'000}}};
+
+// Numbers in messages: the shortest text, without the ".0" that TOML needs.
+std::string plain(double value) {
+  std::string text = render_number(value);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text;
+}
+
+bool in_range(const Range& range, double value) {
+  if (value < range.min || value > range.max) return false;
+  return !(range.above_min && value == range.min);
+}
+
+std::optional<WrittenDuration> from_seconds(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0 || seconds * 1e9 >= 9.2e18) return std::nullopt;
+  return WrittenDuration{Duration::from_seconds(seconds), seconds};
+}
+
+// A duration in either way of writing; nothing if `node` is neither.
+std::optional<WrittenDuration> duration_of(const Node& node) {
+  if (node.is_text()) return parse_duration(node.text);
+  if (node.kind == Node::Kind::kInteger) {
+    if (node.integer < 0 || node.integer > 9'200'000'000) return std::nullopt;
+    return WrittenDuration{Duration::seconds(node.integer), node.real};
+  }
+  if (node.kind == Node::Kind::kReal) return from_seconds(node.real);
+  return std::nullopt;
+}
+
+// How a wrong value is shown: as the user wrote it, if that is short.
+std::string shown(const Node& node) {
+  if (node.is_text()) return in_quotes(node.text);
+  if (node.is_table() || node.kind == Node::Kind::kArray || node.kind == Node::Kind::kDate) {
+    return std::string(describe(node.kind));
+  }
+  return render(node);
+}
+
+class Reader {
+ public:
+  Reader(const ValueRules& rules, const std::string& path, const Node& node, CsvFiles& files)
+      : rules_(rules), path_(path), node_(node), files_(files) {}
+
+  std::optional<Value> read() {
+    value_.place = node_.place;
+    if (node_.is_text() && !rules_.else_word.empty() && node_.text == rules_.else_word) {
+      value_.is_else_word = true;
+      value_.text = node_.text;
+      return std::move(value_);
+    }
+    if (!read_kind()) return std::nullopt;
+    return std::move(value_);
+  }
+
+ private:
+  bool read_kind() {
+    switch (rules_.kind) {
+      case ValueKind::kDuration:
+        return read_duration();
+      case ValueKind::kNumber:
+        return read_number();
+      case ValueKind::kCount:
+        return read_count();
+      case ValueKind::kBoolean:
+        value_.boolean = node_.boolean;
+        return node_.kind == Node::Kind::kBoolean || fail();
+      case ValueKind::kWord:
+        return read_word();
+      case ValueKind::kText:
+      case ValueKind::kFile:
+        return read_text();
+      case ValueKind::kDistribution:
+        return read_one_distribution();
+      case ValueKind::kDistributionList:
+        return read_list();
+    }
+    return false;
+  }
+
+  bool fail() {
+    files_.problems().add(node_.place,
+                          path_ + " = " + shown(node_) + " is wrong; expected " + expected(rules_));
+    return false;
+  }
+
+  bool read_duration() {
+    const auto written = duration_of(node_);
+    if (!written || !in_range(rules_.range, written->seconds)) return fail();
+    // "0.1ns" is a positive number but no time that a clock of nanoseconds can tell.
+    if (rules_.range.above_min && written->duration == Duration::zero()) return fail();
+    value_.duration = written->duration;
+    value_.number = written->seconds;
+    return true;
+  }
+
+  bool read_number() {
+    if (node_.kind != Node::Kind::kReal && node_.kind != Node::Kind::kInteger) return fail();
+    value_.number = node_.real;
+    return (std::isfinite(node_.real) && in_range(rules_.range, node_.real)) || fail();
+  }
+
+  bool read_count() {
+    if (node_.kind != Node::Kind::kInteger) return fail();
+    value_.count = node_.integer;
+    value_.number = node_.real;
+    return in_range(rules_.range, node_.real) || fail();
+  }
+
+  // The text of a value that is text, or that was typed as an edit where `2.0` may mean text.
+  const std::string* text() const {
+    if (node_.is_text()) return &node_.text;
+    return node_.raw.empty() ? nullptr : &node_.raw;
+  }
+
+  bool read_word() {
+    const std::string* word = text();
+    if (word == nullptr) return fail();
+    const auto words = split_words(rules_.words);
+    const auto at = std::find(words.begin(), words.end(), *word);
+    if (at == words.end()) {
+      const std::string_view near = nearest(*word, words);
+      std::string message =
+          path_ + " = " + in_quotes(*word) + " is unknown; expected " + expected(rules_);
+      if (!near.empty()) message += "; did you mean \"" + std::string(near) + "\"?";
+      files_.problems().add(node_.place, std::move(message));
+      return false;
+    }
+    value_.word = static_cast<std::size_t>(at - words.begin());
+    value_.text = *word;
+    return true;
+  }
+
+  bool read_text() {
+    const std::string* written = text();
+    if (written == nullptr || (rules_.kind == ValueKind::kFile && written->empty())) return fail();
+    value_.text = *written;
+    return true;
+  }
+
+  bool read_one_distribution() {
+    if (!node_.is_table() && !duration_of(node_)) return fail();
+    auto distribution = read_distribution(path_, node_, files_);
+    if (!distribution) return false;
+    value_.distribution = *std::move(distribution);
+    return true;
+  }
+
+  bool read_list() {
+    if (node_.kind != Node::Kind::kArray || node_.members.empty()) return fail();
+    bool good = true;
+    for (std::size_t i = 0; i < node_.members.size(); ++i) {
+      const std::string path = path_ + "[" + std::to_string(i) + "]";
+      auto distribution = read_distribution(path, node_.members[i].value, files_);
+      good = good && distribution.has_value();
+      if (distribution) value_.list.push_back(*std::move(distribution));
+    }
+    return good;
+  }
+
+  const ValueRules& rules_;
+  const std::string& path_;
+  const Node& node_;
+  CsvFiles& files_;
+  Value value_;
+};
+
+void use_file_names_only(Node& node) {
+  for (Member& member : node.members) {
+    if (member.name == "file" && member.value.is_text()) {
+      member.value.text = std::filesystem::path(member.value.text).filename().string();
+    }
+    use_file_names_only(member.value);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string_view> split_words(std::string_view words) {
+  std::vector<std::string_view> result;
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find('|'), words.size());
+    result.push_back(words.substr(0, end));
+    words.remove_prefix(std::min(words.size(), end + 1));
+  }
+  return result;
+}
+
+std::string to_string(const Range& range) {
+  const bool from = std::isfinite(range.min);
+  const bool to = std::isfinite(range.max);
+  if (from && to) {
+    return (range.above_min ? "above " : "from ") + plain(range.min) +
+           (range.above_min ? ", at most " : " to ") + plain(range.max);
+  }
+  if (from) return (range.above_min ? "> " : ">= ") + plain(range.min);
+  return to ? "<= " + plain(range.max) : "";
+}
+
+std::string expected(const ValueRules& rules) {
+  std::string result;
+  switch (rules.kind) {
+    case ValueKind::kDuration:
+      result = "a duration such as \"250ms\" or a number of seconds";
+      break;
+    case ValueKind::kNumber:
+      result = "a number";
+      break;
+    case ValueKind::kCount:
+      result = "a whole number";
+      break;
+    case ValueKind::kBoolean:
+      result = "true or false";
+      break;
+    case ValueKind::kWord:
+      result = "one of " + joined(split_words(rules.words));
+      break;
+    case ValueKind::kText:
+      result = "text in quotes";
+      break;
+    case ValueKind::kFile:
+      result = "the name of a CSV file in quotes";
+      break;
+    case ValueKind::kDistribution:
+      result = "a duration such as \"250ms\", a number of seconds or { distribution = ..., ... }";
+      break;
+    case ValueKind::kDistributionList:
+      result = "a list of durations or distributions, such as [\"100ms\", \"1s\"]";
+      break;
+  }
+  const std::string range = to_string(rules.range);
+  if (!range.empty()) result += (range[0] == '>' || range[0] == '<' ? " " : ", ") + range;
+  if (!rules.else_word.empty()) result += ", or \"" + std::string(rules.else_word) + "\"";
+  return result;
+}
+
+std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
+                                CsvFiles& files) {
+  return Reader(rules, path, node, files).read();
+}
+
+std::string render_value(const ValueRules& rules, const Node& node) {
+  Node copy = node;
+  switch (rules.kind) {
+    case ValueKind::kFile:
+      return render_text(
+          std::filesystem::path(node.is_text() ? node.text : node.raw).filename().string());
+    case ValueKind::kText:
+    case ValueKind::kWord:
+      return render_text(node.is_text() ? node.text : node.raw);
+    case ValueKind::kDistribution:
+    case ValueKind::kDistributionList:
+      use_file_names_only(copy);
+      return render(copy);
+    case ValueKind::kDuration:
+    case ValueKind::kNumber:
+    case ValueKind::kCount:
+    case ValueKind::kBoolean:
+      break;
+  }
+  return render(node);
+}
+
+std::string to_text(Duration duration) {
+  const std::int64_t ns = duration.count();
+  for (std::string_view name : {"s", "ms", "us"}) {  // minutes and hours are harder to compare
+    const auto unit =
+        std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) { return u.name == name; });
+    if (ns % unit->nanoseconds == 0) {
+      return std::to_string(ns / unit->nanoseconds) + std::string(name);
+    }
+  }
+  return std::to_string(ns) + "ns";
+}
+
+std::optional<WrittenDuration> parse_duration(std::string_view text) {
+  const std::size_t end = text.find_last_of("0123456789.");
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view number = text.substr(0, end + 1);
+  const std::string_view name = text.substr(end + 1);
+  const auto unit =
+      std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) { return u.name == name; });
+  if (unit == kUnits.end()) return std::nullopt;
+  double value = 0;
+  const auto [rest, code] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (code != std::errc() || rest != number.data() + number.size()) return std::nullopt;
+  // Dividing by a power of ten rounds once; multiplying by 1e-3 would round twice.
+  const double seconds = unit->nanoseconds >= 1'000'000'000
+                             ? value * static_cast<double>(unit->nanoseconds / 1'000'000'000)
+                             : value / static_cast<double>(1'000'000'000 / unit->nanoseconds);
+  const auto rounded = from_seconds(seconds);
+  if (!rounded) return std::nullopt;
+  std::int64_t whole = 0;
+  const auto [whole_end, whole_code] =
+      std::from_chars(number.data(), number.data() + number.size(), whole);
+  std::int64_t exact_ns = 0;
+  if (whole_code == std::errc() && whole_end == number.data() + number.size() &&
+      !__builtin_mul_overflow(whole, unit->nanoseconds, &exact_ns)) {
+    return WrittenDuration{Duration::nanoseconds(exact_ns), seconds};
+  }
+  const double ns = value * static_cast<double>(unit->nanoseconds);
+  return WrittenDuration{Duration::from_nanoseconds(ns), seconds};
+}
+
+}  // namespace retrysim::scenario

@@ -1,0 +1,109 @@
+// Typed values: what a key may hold, and how text of a scenario becomes a number, a duration or a
+// distribution. Defaults and values of users pass through the same functions.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/distribution.hpp>
+#include <retrysim/time.hpp>
+
+#include "scenario/csv_inputs.hpp"
+#include "scenario/document.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::scenario {
+
+enum class ValueKind : std::uint8_t {
+  kDuration,  ///< "250ms", or a number of seconds
+  kNumber,    ///< a finite number
+  kCount,     ///< a whole number
+  kBoolean,
+  kWord,  ///< one of the words of ValueRules::words
+  kText,
+  kFile,              ///< the name of a CSV file
+  kDistribution,      ///< a duration, or { distribution = ..., ... }
+  kDistributionList,  ///< [ ... ] of those, at least one
+};
+
+/// The numbers that a key accepts; durations in seconds.
+struct Range {
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  bool above_min = false;  ///< `min` itself is excluded
+};
+
+/// "> 0", ">= 1", "from 0 to 1"; empty for every number.
+std::string to_string(const Range& range);
+
+/// What a value must be.
+struct ValueRules {
+  ValueKind kind = ValueKind::kText;
+  Range range;
+  std::string_view words;      ///< kWord: "fifo|lifo"
+  std::string_view else_word;  ///< a word accepted instead, such as "unlimited"; may be empty
+};
+
+/// "a duration (>= 0) or \"none\"": for messages and lists.
+std::string expected(const ValueRules& rules);
+
+/// A value that has been read. Which member holds it depends on the kind.
+struct Value {
+  Place place;
+  bool is_else_word = false;
+  Duration duration;
+  double number = 0;  ///< kNumber; kDuration: unrounded seconds; kCount: the count
+  std::int64_t count = 0;
+  bool boolean = false;
+  std::size_t word = 0;  ///< index into ValueRules::words
+  std::string text;      ///< kText, kFile, kWord
+  Distribution distribution;
+  std::vector<Distribution> list;
+};
+
+/// Reads `node` as `path` should be read; reports what is wrong with it otherwise. `files` reads
+/// the files of empirical distributions.
+std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
+                                CsvFiles& files);
+
+/// The value as a resolved scenario writes it: files by their file name alone.
+std::string render_value(const ValueRules& rules, const Node& node);
+
+/// The parts of "a|b|c".
+std::vector<std::string_view> split_words(std::string_view words);
+
+/// A duration as text: an exact number of the largest fitting unit, such as "1500ms".
+std::string to_text(Duration duration);
+
+/// A length of time as written: rounded to nanoseconds, and in seconds without that rounding.
+struct WrittenDuration {
+  Duration duration;
+  double seconds = 0;
+};
+
+/// "250ms", "1.5s", "2min" (ns us ms s min h); nothing if malformed, negative or above 292 years.
+std::optional<WrittenDuration> parse_duration(std::string_view text);
+
+/// One way of writing a distribution.
+struct DistributionForm {
+  std::string_view name;
+  std::string_view parameters;  ///< "mean cv"
+  std::string_view meaning;
+};
+
+/// Every form; a distribution with two sets of parameters has two.
+const std::vector<DistributionForm>& distribution_forms();
+
+/// Names of all parameters of any distribution, and `distribution` itself.
+std::vector<std::string_view> distribution_member_names();
+
+/// Reads a distribution; reports mistakes.
+std::optional<Distribution> read_distribution(const std::string& path, const Node& node,
+                                              CsvFiles& files);
+
+}  // namespace retrysim::scenario
