@@ -75,12 +75,10 @@ double LogLinearHistogram<kBits>::share_at_or_below(double value) const {
 
 template <int kBits>
 bool LogLinearHistogram<kBits>::operator==(const LogLinearHistogram& other) const {
-  const bool other_longer = counts_.size() < other.counts_.size();
-  const auto& longer = other_longer ? other.counts_ : counts_;
-  const auto& shorter = other_longer ? counts_ : other.counts_;
-  const auto tail = longer.begin() + static_cast<std::ptrdiff_t>(shorter.size());
-  return total_ == other.total_ && std::equal(shorter.begin(), shorter.end(), longer.begin()) &&
-         std::all_of(tail, longer.end(), [](std::uint64_t count) { return count == 0; });
+  // With equal totals, equal counts in the buckets that both have leave nothing for the others.
+  const std::size_t both = std::min(counts_.size(), other.counts_.size());
+  const auto end = counts_.begin() + static_cast<std::ptrdiff_t>(both);
+  return total_ == other.total_ && std::equal(counts_.begin(), end, other.counts_.begin());
 }
 
 template class LogLinearHistogram<8>;

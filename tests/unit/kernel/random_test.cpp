@@ -1,6 +1,7 @@
 // Keyed draws: the published answers of the generator, the layout of its counter, that every part
-// of an identity matters and order does not, and a few statistical checks. The statistical ones
-// have fixed seeds; each would fail for about one seed in a million.
+// of an identity matters and order does not, a few statistical checks, and the constants of the
+// exponential ziggurat. Statistical tests have fixed seeds; each would fail for about one seed in a
+// million.
 //
 // SPDX-License-Identifier: MIT
 #include <Random123/philox.h>
@@ -12,10 +13,13 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
+#include <retrysim/distribution.hpp>
 #include <retrysim/random.hpp>
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "kernel/ziggurat_tables.hpp"
 
 using retrysim::DrawId;
 using retrysim::Draws;
@@ -245,4 +249,52 @@ TEST_CASE("words that stand near each other are not correlated") {
   for (const double sum : {entities, attempts, words, blocks, purposes, replications}) {
     CHECK(std::abs(sum * scale) < kLimit);
   }
+}
+
+TEST_CASE("an exponential variate takes one word in about 98 % of the cases") {
+  constexpr int kSamples = 1'000'000;
+  const RandomKey key(17, 0);
+  double inside = 0;
+  for (const auto& layer : retrysim::kernel::kExponentialLayers) {
+    inside += static_cast<double>(layer.inside) * 0x1p-53 / 256;
+  }
+  CHECK(inside == Approx(0.9778).margin(0.0001));
+  int one_word = 0;
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    Draws used(key, {i, 1, 0, Purpose::kServiceTime}), fresh = used;
+    retrysim::unit_exponential(used);
+    fresh.next();
+    one_word += used.next() == fresh.next();
+  }
+  CHECK(std::abs(one_word / double{kSamples} - inside) <
+        kNormalQuantile * std::sqrt(inside * (1 - inside) / kSamples));
+}
+
+TEST_CASE("the ziggurat's constants satisfy their recurrence") {
+  // The script that wrote them uses 60 digits; here the same is done with long double, from the
+  // edge upwards, to one unit in the last place of a double.
+  using namespace retrysim::kernel;
+  const long double r = 7.6971174701310497140446280481L;
+  const auto close = [](double stored, long double exact) {
+    return std::abs(static_cast<long double>(stored) - exact) <= std::abs(exact) * 0x1p-52L;
+  };
+  CHECK(close(kExponentialEdge, r));
+  long double f = std::exp(-r), x = r;
+  const long double area = (r + 1) * f;
+  CHECK(close(kExponentialLayers[0].width * 0x1p53, area / f));
+  CHECK(close(static_cast<double>(kExponentialLayers[0].inside), r / (area / f) * 0x1p53L));
+  CHECK(kExponentialHeights[0] == 0);
+  for (std::size_t i = 1; i < 256; ++i) {
+    INFO("layer " << i);
+    CHECK(close(kExponentialLayers[i].width * 0x1p53, x));
+    CHECK(close(kExponentialHeights[i], f));
+    f += area / x;
+    const long double next = i == 255 ? 0 : -std::log(f);
+    // A ratio of small edges near the top carries more of long double's own rounding.
+    CHECK(std::abs(static_cast<long double>(kExponentialLayers[i].inside) - next / x * 0x1p53L) <
+          4);
+    x = next;
+  }
+  CHECK(std::abs(f - 1) < 1e-17L);  // the last layer ends at the top
+  CHECK(kExponentialHeights[256] == 1);
 }
