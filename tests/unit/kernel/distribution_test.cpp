@@ -1,6 +1,6 @@
-// Distributions: samples against exact laws, golden nanoseconds that no compiler may change, and the
-// checks of arguments. Statistical tests have fixed seeds; the false-alarm probability of each single
-// comparison is 1e-6.
+// Distributions: samples against exact laws, golden nanoseconds that no compiler may change, and
+// the checks of arguments. Statistical tests have fixed seeds; the false-alarm probability of each
+// single comparison is 1e-6.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/distribution.hpp>
