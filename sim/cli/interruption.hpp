@@ -1,0 +1,40 @@
+// Ending early: Ctrl-C, a polite kill, or a limit on the time by the clock. All three set one flag
+// that simulations look at, so that they end in order and nothing is half written.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/time.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace retrysim::cli {
+
+/// One at a time. While it lives, SIGINT and SIGTERM set the flag; a second signal ends the
+/// program.
+class Interruption {
+ public:
+  explicit Interruption(std::optional<Duration> timeout);
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  const std::atomic<bool>* flag() const;
+  /// The flag was set by the time limit.
+  bool timed_out() const { return timed_out_; }
+
+ private:
+  void wait(Duration timeout);
+
+  std::atomic<bool> timed_out_{false};
+  std::mutex mutex_;
+  std::condition_variable done_changed_;
+  bool done_ = false;
+  std::jthread timer_;
+};
+
+}  // namespace retrysim::cli

@@ -1,0 +1,264 @@
+// `retrysim run`: simulate scenarios, write their result files, print their summaries.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/replications.hpp>
+#include <retrysim/scenario_file.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/interruption.hpp"
+#include "report/evaluation.hpp"
+#include "report/progress_bar.hpp"
+#include "report/result_files.hpp"
+#include "report/result_folder.hpp"
+#include "report/result_json.hpp"
+#include "report/result_tables.hpp"
+#include "report/sink.hpp"
+#include "report/text_table.hpp"
+#include "scenario/values.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+namespace retrysim::cli {
+namespace {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+struct RunOptions {
+  std::vector<std::string> scenarios, edits;
+  int jobs = 1;
+  std::string out;
+  bool force = false, fingerprint = false, quiet = false, progress = true;
+  std::string format = "table";
+  std::uint64_t max_events = ~std::uint64_t{0};
+  std::optional<Duration> timeout;
+};
+
+/// One scenario with the place of its results.
+struct Planned {
+  LoadedScenario loaded;
+  fs::path folder;
+};
+
+po::options_description describe_options() {
+  po::options_description options("Options");
+  const auto text = [] { return po::value<std::string>(); };
+  options.add_options()  //
+      ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
+       "change a key before the scenario is validated; '*' matches any one name: "
+       "--set 'client.*.retry.backoff.jitter=equal'. May be given several times")  //
+      ("seed", text()->value_name("N"), "random seed, instead of the scenario's")  //
+      ("replications", text()->value_name("N"),
+       "independent replications, instead of the scenario's number")  //
+      ("jobs", text()->value_name("N"),
+       "threads; changes nothing but the time it takes. Default: one a processor")  //
+      ("out", text()->value_name("DIR"),
+       "folder of the result files; default results/NAME, with several scenarios DIR/NAME each. An "
+       "earlier result of the same scenario is replaced")                          //
+      ("force", po::bool_switch(), "also replace the result of another scenario")  //
+      ("format", text()->value_name("F"),
+       "of the summary on standard output: table (default), csv or json")  //
+      ("fingerprint", po::bool_switch(),
+       "print a 64-bit hash of the sequence of events (on standard error with csv and json)")  //
+      ("max-events", text()->value_name("N"), "give up after so many events (exit status 5)")  //
+      ("timeout", text()->value_name("D"),
+       "give up after this time by the clock, such as 10min (exit status 5)")        //
+      ("quiet", po::bool_switch(), "no summary on standard output")                  //
+      ("no-progress", po::bool_switch(), "no progress bar, not even on a terminal")  //
+      ("help", "print this text");
+  return options;
+}
+
+std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t min) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < min) {
+    throw UsageError(
+        fmt::format("--{}: '{}' is not a whole number of at least {}", option, text, min));
+  }
+  return value;
+}
+
+po::variables_map parse(const Arguments& arguments, const po::options_description& visible) {
+  namespace style = po::command_line_style;
+  po::options_description all;
+  all.add(visible).add_options()("scenario", po::value<std::vector<std::string>>());
+  po::positional_options_description positional;
+  positional.add("scenario", -1);
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(arguments)
+                  .options(all)
+                  .positional(positional)
+                  .style(style::default_style & ~style::allow_guessing)
+                  .run(),
+              values);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  return values;
+}
+
+RunOptions read_options(const po::variables_map& values) {
+  RunOptions o;
+  const auto text = [&](const char* name) -> std::optional<std::string> {
+    if (values.count(name) == 0) return std::nullopt;
+    return values[name].as<std::string>();
+  };
+  if (values.count("scenario") == 0) throw UsageError("name a scenario file to run");
+  o.scenarios = values["scenario"].as<std::vector<std::string>>();
+  if (values.count("set") != 0) o.edits = values["set"].as<std::vector<std::string>>();
+  if (const auto seed = text("seed")) {
+    o.edits.push_back(fmt::format("seed={}", whole_number("seed", *seed, 0)));
+  }
+  if (const auto n = text("replications")) {
+    o.edits.push_back(fmt::format("replications={}", whole_number("replications", *n, 1)));
+  }
+  o.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (const auto jobs = text("jobs")) {
+    o.jobs = static_cast<int>(std::min<std::uint64_t>(1024, whole_number("jobs", *jobs, 1)));
+  }
+  o.out = text("out").value_or("");
+  if (values.count("out") != 0 && o.out.empty()) throw UsageError("--out: name a folder");
+  o.force = values["force"].as<bool>();
+  o.fingerprint = values["fingerprint"].as<bool>();
+  o.quiet = values["quiet"].as<bool>();
+  o.progress = !values["no-progress"].as<bool>();
+  o.format = text("format").value_or("table");
+  if (o.format != "table" && o.format != "csv" && o.format != "json") {
+    throw UsageError(fmt::format("--format: '{}' is none of table, csv, json", o.format));
+  }
+  if (const auto n = text("max-events")) o.max_events = whole_number("max-events", *n, 1);
+  if (const auto d = text("timeout")) {
+    const auto parsed = scenario::parse_duration(*d);
+    if (!parsed || parsed->duration == Duration::zero()) {
+      throw UsageError(fmt::format("--timeout: '{}' is not a duration such as 90s or 10min", *d));
+    }
+    o.timeout = parsed->duration;
+  }
+  return o;
+}
+
+// All scenarios are validated before anything runs; every mistake of every one is reported.
+std::optional<std::vector<Planned>> plan(const RunOptions& options) {
+  std::vector<Planned> planned;
+  bool failed = false;
+  for (const std::string& path : options.scenarios) {
+    LoadResult result = load_scenario_file(path, options.edits);
+    for (const Diagnostic& d : result.errors) fmt::print(stderr, "{}\n", to_string(d));
+    if (!result.loaded) {
+      failed = true;
+      continue;
+    }
+    for (const std::string& note : result.loaded->notes) fmt::print(stderr, "note: {}\n", note);
+    const std::string name = result.loaded->scenario.name;
+    for (const Planned& p : planned) {
+      if (p.loaded.scenario.name != name) continue;
+      throw UsageError(fmt::format(
+          "two of the scenarios are named \"{}\"; their results would share a folder", name));
+    }
+    const fs::path folder = options.scenarios.size() > 1
+                                ? fs::path(options.out.empty() ? "results" : options.out) / name
+                            : options.out.empty() ? fs::path("results") / name
+                                                  : fs::path(options.out);
+    planned.push_back({std::move(*result.loaded), folder});
+  }
+  if (failed) return std::nullopt;
+  return planned;
+}
+
+std::uint64_t combined_fingerprint(const std::vector<RunResult>& runs) {
+  std::uint64_t h = 0;
+  for (const RunResult& r : runs) {
+    h = (h ^ r.fingerprint) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 32;
+  }
+  return h;
+}
+
+void print_summary(const RunOptions& options, const report::Evaluation& evaluation,
+                   const report::ResultFolder& folder) {
+  report::DescriptorSink out(STDOUT_FILENO, "standard output");
+  if (!options.quiet) {
+    const report::Evaluations one(&evaluation, 1);
+    if (options.format == "csv") {
+      report::write_summary_csv(out, one);
+    } else if (options.format == "json") {
+      report::write_result_json(out, one, folder.files());
+    } else {
+      report::write_text_table(out, evaluation);
+      out.write(fmt::format("\nResult files: {}\n", folder.path().string()));
+    }
+  }
+  if (options.fingerprint) {
+    const std::string line = fmt::format("fingerprint {} {:016x}\n", evaluation.scenario().name,
+                                         combined_fingerprint(evaluation.set.runs));
+    if (options.format == "table") {
+      out.write(line);
+    } else {
+      fmt::print(stderr, "{}", line);
+    }
+  }
+  out.flush();
+}
+
+bool run_one(const RunOptions& options, const Planned& planned, Interruption& interruption) {
+  const Scenario& scenario = planned.loaded.scenario;
+  // Made before the simulation: a folder that must not be written is said at once.
+  report::ResultFolder folder(planned.folder, scenario.name, options.force);
+  report::ProgressBar bar(scenario.name, options.progress);
+  ReplicationOptions run_options;
+  run_options.jobs = options.jobs;
+  run_options.fingerprint = options.fingerprint;
+  run_options.max_events = options.max_events;
+  run_options.stop = interruption.flag();
+  if (bar.visible()) run_options.progress = [&bar](double share) { bar.show(share); };
+  report::ResultSet results{planned.loaded, "base", {}};
+  try {
+    results.runs = run_replications(scenario, run_options);
+  } catch (const Interrupted&) {
+    bar.clear();
+    if (!interruption.timed_out()) throw;
+    throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows", scenario.name));
+  }
+  bar.clear();
+  const report::Evaluation evaluation(results);
+  report::write_result_files(folder, report::Evaluations(&evaluation, 1));
+  print_summary(options, evaluation, folder);
+  return evaluation.all_expectations_hold();
+}
+
+}  // namespace
+
+int run(const Arguments& arguments) {
+  const po::options_description visible = describe_options();
+  const po::variables_map values = parse(arguments, visible);
+  if (values.count("help") != 0) {
+    std::ostringstream text;
+    text << visible;
+    fmt::print(
+        "Usage: retrysim run SCENARIO... [options]\n\n"
+        "Simulates each scenario, prints a summary and writes the result files. Example:\n"
+        "  retrysim run scenarios/capacity-dip.toml --replications 50 --set "
+        "fault.dip.duration=60s\n\n{}",
+        text.str());
+    return kDone;
+  }
+  const RunOptions options = read_options(values);
+  const auto planned = plan(options);
+  if (!planned) return kBadInput;
+  Interruption interruption(options.timeout);
+  bool all_hold = true;
+  for (const Planned& p : *planned) all_hold &= run_one(options, p, interruption);
+  return all_hold ? kDone : kExpectationFailed;
+}
+
+}  // namespace retrysim::cli
