@@ -101,20 +101,28 @@ DisplayUnit display_unit(double value, std::string_view unit) {
 /// Decimals that show `digits` significant digits of `value`.
 int decimals_for(double value, int digits) {
   if (value == 0) return 0;
-  const int magnitude = static_cast<int>(std::floor(std::log10(std::fabs(value))));
-  return std::clamp(digits - 1 - magnitude, 0, 9);
+  // The small addition keeps 0.1 apart from the 0.0999... that a subtraction makes of it.
+  const double size = std::fabs(value) * (1 + 1e-9);
+  return std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0, 9);
+}
+
+/// Four significant digits, without zeros at the end.
+std::string format_plain(double value) {
+  std::string text = fmt::format("{:.{}f}", value, decimals_for(value, 4));
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
 }
 
 std::string format_scaled(const Estimate& e, DisplayUnit unit) {
   const double mean = e.mean * unit.scale;
   const double half = e.half_width().value_or(0) * unit.scale;
-  if (half > 0) {
-    // An interval far narrower than the value needs no more than 6 digits of the value.
-    const int decimals = std::min(decimals_for(half, 2), decimals_for(mean == 0 ? half : mean, 6));
-    return fmt::format("{:.{}f} ± {:.{}f}{}", mean, decimals, half, decimals, unit.name);
-  }
-  const bool whole = mean == std::floor(mean) && std::fabs(mean) < 1e15;
-  return fmt::format("{:.{}f}{}", mean, whole ? 0 : decimals_for(mean, 4), unit.name);
+  // Below this an interval is nothing but the rounding of equal values.
+  if (half <= 1e-9 * std::fabs(mean)) return format_plain(mean) + std::string(unit.name);
+  // An interval far narrower than the value needs no more than 6 digits of the value.
+  const int decimals = std::min(decimals_for(half, 2), decimals_for(mean == 0 ? half : mean, 6));
+  return fmt::format("{:.{}f} ± {:.{}f}{}", mean, decimals, half, decimals, unit.name);
 }
 
 bool is_share(std::string_view metric) {

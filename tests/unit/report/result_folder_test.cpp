@@ -1,0 +1,243 @@
+// A result folder appears whole or not at all, and never at the cost of what is not ours.
+//
+// SPDX-License-Identifier: MIT
+#include "report/result_folder.hpp"
+
+#include "report/output_error.hpp"
+#include "report/result_files.hpp"
+#include "sample_result.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <sys/resource.h>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+using namespace retrysim;
+using namespace retrysim::report;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Temporary {
+  fs::path dir;
+
+  Temporary() {
+    std::string name = (fs::temp_directory_path() / "retrysim-test-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    dir = name;
+  }
+  ~Temporary() { fs::remove_all(dir); }
+
+  static void put(const fs::path& file, const std::string& text) {
+    std::ofstream(file, std::ios::binary) << text;
+  }
+  static std::string get(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  static std::set<std::string> names_in(const fs::path& folder) {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      names.insert(entry.path().filename().string());
+    }
+    return names;
+  }
+  /// An earlier result of `scenario` with one table and an input that later results lack.
+  fs::path earlier(const std::string& scenario) const {
+    const fs::path out = dir / "out";
+    ResultFolder folder(out, scenario, false);
+    folder.write("a.csv", [](Sink& s) { s.write("old"); });
+    folder.write("input.csv", [](Sink& s) { s.write("old input"); });
+    folder.write("result.json", [&](Sink& s) {
+      s.write("{\"program\": \"retrysim\", \"scenario\": \"" + scenario +
+              "\", \"files\": [\"a.csv\", \"input.csv\", \"result.json\", \"../outside\"]}");
+    });
+    folder.commit();
+    return out;
+  }
+};
+
+using Names = std::set<std::string>;
+
+std::string refusal(const fs::path& target, const std::string& scenario) {
+  try {
+    ResultFolder folder(target, scenario, false);
+  } catch (const OutputError& error) {
+    CHECK(error.path() == target);
+    return error.reason();
+  }
+  return "no refusal";
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Temporary, "a new folder appears with its files at commit, parents included") {
+  const fs::path out = dir / "x" / "y" / "out";
+  {
+    ResultFolder folder(out, "s", false);
+    folder.write("a.csv", [](Sink& s) { s.write("text"); });
+    CHECK(!fs::exists(out));
+    folder.commit();
+  }
+  CHECK(get(out / "a.csv") == "text");
+  CHECK(names_in(dir / "x" / "y") == Names{"out"});
+}
+
+TEST_CASE_METHOD(Temporary, "without a commit nothing is left, not even parents") {
+  {
+    ResultFolder folder(dir / "x" / "y" / "out", "s", false);
+    folder.write("a.csv", [](Sink& s) { s.write("text"); });
+  }
+  CHECK(names_in(dir).empty());
+}
+
+TEST_CASE_METHOD(Temporary, "a trailing slash names the same folder") {
+  ResultFolder folder(dir / "out" / "", "s", false);
+  folder.write("a.csv", [](Sink& s) { s.write("text"); });
+  folder.commit();
+  CHECK(get(dir / "out" / "a.csv") == "text");
+}
+
+TEST_CASE_METHOD(Temporary, "an empty folder is taken") {
+  fs::create_directory(dir / "out");
+  ResultFolder folder(dir / "out", "s", false);
+  folder.write("a.csv", [](Sink& s) { s.write("text"); });
+  folder.commit();
+  CHECK(names_in(dir / "out") == Names{"a.csv"});
+}
+
+TEST_CASE_METHOD(Temporary, "an earlier result of the scenario is replaced, other files stay") {
+  const fs::path out = earlier("s");
+  put(dir / "outside", "not ours");
+  put(out / "notes.txt", "my notes");
+  put(out / "overview.png", "picture of the old data");
+  ResultFolder folder(out, "s", false);
+  folder.write("a.csv", [](Sink& s) { s.write("new"); });
+  folder.write("result.json", [](Sink& s) { s.write("{}"); });
+  CHECK(get(out / "a.csv") == "old");
+  folder.commit();
+  CHECK(get(out / "a.csv") == "new");
+  CHECK(names_in(out) == Names{"a.csv", "result.json", "notes.txt"});
+  CHECK(get(out / "notes.txt") == "my notes");
+  CHECK(get(dir / "outside") == "not ours");
+}
+
+TEST_CASE_METHOD(Temporary, "a failure leaves the earlier result as it was") {
+  const fs::path out = earlier("s");
+  const Names before = names_in(out);
+  {
+    ResultFolder folder(out, "s", false);
+    folder.write("a.csv", [](Sink& s) { s.write("new"); });
+    CHECK_THROWS_AS(folder.write("b.csv",
+                                 [](Sink& s) {
+                                   s.write("half");
+                                   throw OutputError("b.csv", "disk full");
+                                 }),
+                    OutputError);
+  }
+  CHECK(names_in(out) == before);
+  CHECK(get(out / "a.csv") == "old");
+}
+
+TEST_CASE_METHOD(Temporary, "a failure while moving into place is undone") {
+  const fs::path out = earlier("s");
+  const Names before = names_in(out);
+  {
+    ResultFolder folder(out, "s", false);
+    folder.write("a.csv", [](Sink& s) { s.write("new"); });
+    folder.write("z.csv", [](Sink& s) { s.write("new"); });
+    fs::create_directory(out / "z.csv");  // somebody put a folder where a file belongs
+    CHECK_THROWS_AS(folder.commit(), OutputError);
+    fs::remove(out / "z.csv");
+  }
+  CHECK(names_in(out) == before);
+  CHECK(get(out / "a.csv") == "old");
+  CHECK(get(out / "input.csv") == "old input");
+}
+
+TEST_CASE_METHOD(Temporary, "a full disk is reported with the final path and leaves nothing") {
+  // A limit on the size of files stands in for a full disk: the system refuses the same call.
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 1000;
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  std::string message;
+  try {
+    ResultFolder folder(dir / "out", "s", false);
+    folder.write("a.csv", [](Sink& s) { s.write(std::string(5000, 'x')); });
+  } catch (const OutputError& error) {
+    message = error.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(message == "cannot write " + (dir / "out" / "a.csv").string() + ": File too large");
+  CHECK(names_in(dir).empty());
+}
+
+TEST_CASE_METHOD(Temporary, "what is not ours is refused") {
+  const fs::path out = earlier("s");
+  CHECK(refusal(out, "other") ==
+        "it holds a result of scenario \"s\"; use another folder or --force");
+  CHECK(refusal(out, "s") == "no refusal");
+  fs::create_directory(dir / "foreign");
+  put(dir / "foreign" / "thesis.tex", "years of work");
+  CHECK(refusal(dir / "foreign", "s") ==
+        "it holds files that are no result; use another folder or --force");
+  put(dir / "file", "");
+  CHECK(refusal(dir / "file", "s") == "is not a folder");
+  CHECK(refusal(dir / "file" / "out", "s") == "Not a directory");
+  put(dir / "foreign" / "result.json", "no JSON");
+  CHECK(refusal(dir / "foreign", "s") ==
+        "it holds files that are no result; use another folder or --force");
+}
+
+TEST_CASE_METHOD(Temporary, "force replaces another scenario's result and spares foreign files") {
+  const fs::path out = earlier("s");
+  put(out / "thesis.tex", "years of work");
+  ResultFolder folder(out, "other", true);
+  folder.write("b.csv", [](Sink& s) { s.write("new"); });
+  folder.commit();
+  CHECK(names_in(out) == Names{"b.csv", "thesis.tex"});
+}
+
+TEST_CASE_METHOD(Temporary, "two files of one name are an error") {
+  ResultFolder folder(dir / "out", "s", false);
+  folder.write("a.csv", [](Sink&) {});
+  CHECK_THROWS_WITH(folder.write("a.csv", [](Sink&) {}),
+                    Catch::Contains("the result has another file of that name"));
+  CHECK_THROWS_AS(folder.write("../a.csv", [](Sink&) {}), OutputError);
+  CHECK_THROWS_AS(folder.copy(dir / "missing.csv"), OutputError);
+}
+
+TEST_CASE_METHOD(Temporary, "a complete result, and again over itself byte for byte") {
+  LoadedScenario loaded = sample_scenario();
+  put(dir / "trace.csv", "time_s\n1\n");
+  loaded.input_files = {dir / "trace.csv", dir / "trace.csv"};
+  const ResultSet set{loaded, "base", {sample_run(0, 2), sample_run(1, 4)}};
+  const Evaluation evaluation(set);
+  const fs::path out = dir / "out";
+  const auto write = [&] {
+    ResultFolder folder(out, loaded.scenario.name, false);
+    write_result_files(folder, {&evaluation, 1});
+  };
+  write();
+  const Names expected = {"summary.csv", "replications.csv", "timeseries.csv", "service.csv",
+                          "latency.csv", "attempts.csv",     "storms.csv",     "scenario.toml",
+                          "trace.csv",   "result.json"};
+  CHECK(names_in(out) == expected);
+  CHECK(get(out / "trace.csv") == "time_s\n1\n");
+  std::vector<std::string> first;
+  for (const std::string& name : expected) first.push_back(get(out / name));
+  write();
+  CHECK(names_in(out) == expected);
+  std::vector<std::string> second;
+  for (const std::string& name : expected) second.push_back(get(out / name));
+  CHECK(first == second);
+}

@@ -1,0 +1,249 @@
+// The CSV tables, compared whole or, where a table has every metric, row by row.
+//
+// SPDX-License-Identifier: MIT
+#include "report/result_tables.hpp"
+
+#include "sample_result.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "report/result_json.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+using namespace retrysim;
+using namespace retrysim::report;
+
+namespace {
+
+struct Sample {
+  LoadedScenario loaded = sample_scenario();
+  ResultSet set{loaded, "base", {sample_run(0, 2), sample_run(1, 4)}};
+
+  std::string text(void (*write)(Sink&, Evaluations)) const {
+    const Evaluation evaluation(set);
+    StringSink sink;
+    write(sink, {&evaluation, 1});
+    return sink.text();
+  }
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+bool has_line(const std::string& text, const std::string& line) {
+  const auto lines = lines_of(text);
+  return std::find(lines.begin(), lines.end(), line) != lines.end();
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Sample, "summary.csv") {
+  const std::string csv = text(write_summary_csv);
+  const auto lines = lines_of(csv);
+  CHECK(lines.at(0) ==
+        "scenario,variant,client,metric,unit,mean,ci_low,ci_high,stddev,min,max,replications");
+  // Amplification 1.2 and 1.4: mean 1.3, sd sqrt(0.02), half-width 12.706 sd / sqrt(2) = 1.2706.
+  const auto row = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.starts_with("sample,base,web,amplification,1,");
+  });
+  REQUIRE(row != lines.end());
+  std::vector<double> cells;
+  std::istringstream in(row->substr(std::string("sample,base,web,amplification,1,").size()));
+  for (std::string cell; std::getline(in, cell, ',');) cells.push_back(std::stod(cell));
+  REQUIRE(cells.size() == 7);
+  CHECK(cells[0] == Approx(1.3));
+  CHECK(cells[1] == Approx(1.3 - 1.2706205).margin(1e-6));
+  CHECK(cells[2] == Approx(1.3 + 1.2706205).margin(1e-6));
+  CHECK(cells[3] == Approx(0.141421));
+  CHECK(cells[4] == 1.2);
+  CHECK(cells[5] == 1.4);
+  CHECK(cells[6] == 2);
+  CHECK(has_line(csv, "sample,base,web,requests,requests,10,10,10,0,10,10,2"));
+  CHECK(has_line(csv, "sample,base,\"a \"\"b\"\", c\",requests,requests,20,20,20,0,20,20,2"));
+  CHECK(has_line(csv, "sample,base,all,requests,requests,30,30,30,0,30,30,2"));
+  CHECK(csv.find("recovery_s") == std::string::npos);  // no trigger: no row
+  CHECK(csv.find("web,utilization") == std::string::npos);
+}
+
+TEST_CASE_METHOD(Sample, "one replication leaves the interval cells empty") {
+  set.runs.pop_back();
+  CHECK(has_line(text(write_summary_csv), "sample,base,web,amplification,1,1.2,,,,1.2,1.2,1"));
+}
+
+TEST_CASE_METHOD(Sample, "replications.csv") {
+  const std::string csv = text(write_replications_csv);
+  CHECK(lines_of(csv).at(0) == "scenario,variant,replication,seed,client,metric,value");
+  CHECK(has_line(csv, "sample,base,0,7,web,amplification,1.2"));
+  CHECK(has_line(csv, "sample,base,1,7,web,amplification,1.4"));
+  CHECK(has_line(csv, "sample,base,1,7,all,retries,4"));
+  CHECK(has_line(csv, "sample,base,0,7,all,utilization,0.125"));  // 0.5 / (2 * 2)
+}
+
+TEST_CASE_METHOD(Sample, "timeseries.csv has the groups, then all") {
+  set.runs.pop_back();
+  // Levels: 250 ms / 1 s = 0.25. The last bin is cut short by the end of the window only, not by
+  // the last event, so it has its whole length.
+  CHECK(text(write_timeseries_csv) ==
+        "scenario,variant,replication,client,time_s,requests,attempts,retries,successes,failures,"
+        "throttled,errors,timeouts,quota_denied,limiter_waiting,in_backoff,in_flight,"
+        "latency_p50_s,latency_p99_s\n"
+        "sample,base,0,web,0,10,12,2,10,0,2,0,0,0,0,0.25,0.5,0.1,0.3\n"
+        "sample,base,0,web,1,0,0,0,0,0,0,0,0,0,0,0,0,,\n"
+        "sample,base,0,\"a \"\"b\"\", c\",0,20,20,0,20,0,0,0,0,0,0,0.25,0.5,0.1,0.3\n"
+        "sample,base,0,\"a \"\"b\"\", c\",1,0,0,0,0,0,0,0,0,0,0,0,0,,\n"
+        "sample,base,0,all,0,30,32,2,30,0,2,0,0,0,0,0.25,0.5,0.1,0.3\n"
+        "sample,base,0,all,1,0,0,0,0,0,0,0,0,0,0,0,0,,\n");
+}
+
+TEST_CASE_METHOD(Sample, "times of bins are decimals, not sums of roundings") {
+  set.runs.pop_back();
+  set.runs[0].interval = Duration::milliseconds(100);
+  set.runs[0].window_end = Time::zero() + Duration::milliseconds(400);
+  set.runs[0].clients[0].bins.assign(4, ClientBin());
+  CHECK(has_line(text(write_timeseries_csv), "sample,base,0,web,0.3,0,0,0,0,0,0,0,0,0,0,0,0,,"));
+}
+
+TEST_CASE_METHOD(Sample, "service.csv") {
+  set.runs.pop_back();
+  set.runs[0].window_end = Time::from_nanoseconds(1'500'000'000);  // half of the second bin
+  const std::string header =
+      "scenario,variant,replication,service,time_s,arrivals,admitted,rejected,throttled,"
+      "completions,wasted,queue_mean,queue_max,busy_mean,servers\n";
+  CHECK(text(write_service_csv) == header +
+                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,2\n"
+                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,2\n");
+  set.runs[0].services[0].unlimited = true;
+  CHECK(text(write_service_csv) == header +
+                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,\n"
+                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,\n");
+}
+
+TEST_CASE_METHOD(Sample, "latency.csv pools the replications") {
+  const std::string csv = text(write_latency_csv);
+  const auto lines = lines_of(csv);
+  CHECK(lines.at(0) == "scenario,variant,client,kind,quantile,latency_s,ci_low_s,ci_high_s");
+  // web: 20 values pooled: quantiles from 0.05 to 0.95 exist; no interval with 10 a replication.
+  const auto count = [&](const std::string& prefix) {
+    return std::count_if(lines.begin(), lines.end(),
+                         [&](const std::string& line) { return line.starts_with(prefix); });
+  };
+  CHECK(count("sample,base,web,request,") == 11);
+  CHECK(count("sample,base,web,request,0.02,") == 0);
+  CHECK(count("sample,base,web,request,0.05,") == 1);
+  CHECK(count("sample,base,web,request,0.95,") == 1);
+  CHECK(count("sample,base,all,request,0.98,") == 1);  // 60 values
+  CHECK(count("sample,base,web,attempt,") == 0);
+  const auto median = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.starts_with("sample,base,web,request,0.5,");
+  });
+  REQUIRE(median != lines.end());
+  CHECK(median->ends_with(",,"));
+}
+
+TEST_CASE_METHOD(Sample, "latency.csv has intervals where each replication has 100 values beyond") {
+  for (RunResult& run : set.runs) {
+    // Medians of 1000 ns and 2000 ns: mean 1500, half-width 12.7062 * 500 = 6353.1.
+    for (int i = 0; i < 1000; ++i) run.clients[0].attempt_latency.add(1000 * (run.replication + 1));
+  }
+  const auto lines = lines_of(text(write_latency_csv));
+  const auto row = [&](const std::string& prefix) {
+    const auto found = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
+      return line.starts_with(prefix);
+    });
+    REQUIRE(found != lines.end());
+    return found->substr(prefix.size());
+  };
+  const std::string median = row("sample,base,web,attempt,0.5,");
+  std::istringstream in(median);
+  std::string value, low, high;
+  std::getline(in, value, ',');
+  std::getline(in, low, ',');
+  std::getline(in, high, ',');
+  CHECK(std::stod(low) == Approx(1.5e-6 - 6.3531e-6).epsilon(0.01));
+  CHECK(std::stod(high) == Approx(1.5e-6 + 6.3531e-6).epsilon(0.01));
+  CHECK(!row("sample,base,web,attempt,0.9,").ends_with(",,"));
+  CHECK(row("sample,base,web,attempt,0.95,").ends_with(",,"));  // 50 beyond
+}
+
+TEST_CASE_METHOD(Sample, "attempts.csv has means over the replications") {
+  // web: 10 first attempts, retries 2 and 4; backoff 0.5 s of 2 s. All: peaks are not known.
+  CHECK(text(write_attempts_csv) ==
+        "scenario,variant,client,attempt,sent,successes,throttled,errors,timeouts,"
+        "peak_sends_100ms,in_backoff_mean\n"
+        "sample,base,web,1,10,7,3,0,0,4,0\n"
+        "sample,base,web,2,3,3,0,0,0,1,0.25\n"
+        "sample,base,\"a \"\"b\"\", c\",1,20,20,0,0,0,4,0\n"
+        "sample,base,\"a \"\"b\"\", c\",2,0,0,0,0,0,1,0.25\n"
+        "sample,base,all,1,30,27,3,0,0,,0\n"
+        "sample,base,all,2,3,3,0,0,0,,0.5\n");
+}
+
+TEST_CASE_METHOD(Sample, "storms.csv") {
+  const std::string header =
+      "scenario,variant,replication,storm,onset_s,end_s,peak_attempt_rate,peak_amplification,"
+      "extra_attempts,trigger_end_s,recovery_s,verdict\n";
+  CHECK(text(write_storms_csv) == header);
+  Evaluation evaluation(set);
+  stats::Storm storm;
+  storm.onset_s = 61;
+  storm.peak_attempt_rate = 2000;
+  storm.peak_amplification = 2.5;
+  storm.extra_attempts = 12345.5;
+  storm.trigger_end_s = 90;
+  storm.verdict = stats::StormVerdict::kSustained;
+  stats::Storm short_one = storm;
+  short_one.end_s = 120;
+  short_one.recovery_s = 10.25;
+  short_one.verdict = stats::StormVerdict::kTransient;
+  evaluation.storms = {{}, {short_one, storm}};
+  StringSink sink;
+  write_storms_csv(sink, {&evaluation, 1});
+  CHECK(sink.text() == header +
+                           "sample,base,1,1,61,120,2000,2.5,12345.5,90,10.25,transient\n"
+                           "sample,base,1,2,61,,2000,2.5,12345.5,90,,sustained\n");
+}
+
+TEST_CASE_METHOD(Sample, "several variants share a table") {
+  const ResultSet other{loaded, "seed=8", {sample_run(0, 0)}};
+  const std::vector<Evaluation> both = {Evaluation(set), Evaluation(other)};
+  StringSink sink;
+  write_summary_csv(sink, both);
+  CHECK(has_line(sink.text(), "sample,base,web,requests,requests,10,10,10,0,10,10,2"));
+  CHECK(has_line(sink.text(), "sample,seed=8,web,requests,requests,10,,,,10,10,1"));
+}
+
+TEST_CASE_METHOD(Sample, "result.json") {
+  loaded.scenario.expectations = {{"works", "success_rate", "web", std::nullopt, 0.5}};
+  loaded.scenario.faults.resize(1);
+  loaded.scenario.faults[0].name = "dip";
+  loaded.scenario.faults[0].start = Time::zero() + Duration::seconds(1);
+  loaded.scenario.faults[0].duration = Duration::milliseconds(500);
+  const Evaluation evaluation(set);
+  StringSink sink;
+  write_result_json(sink, {&evaluation, 1}, {"summary.csv", "result.json"});
+  const auto json = nlohmann::json::parse(sink.text());
+  CHECK(json["program"] == "retrysim");
+  CHECK(json["scenario"] == "sample");
+  CHECK(json["seed"] == 7);
+  CHECK(json["replications"] == 2);
+  CHECK(json["files"] == nlohmann::json({"summary.csv", "result.json"}));
+  const auto& variant = json["variants"][0];
+  CHECK(variant["keys"]["duration"] == "\"2s\"");
+  CHECK(variant["services"][0]["capacity_per_s"] == 200);  // 2 / 10 ms
+  CHECK(variant["disturbances"][0]["name"] == "dip");
+  CHECK(variant["disturbances"][0]["end_s"] == 1.5);
+  CHECK(json["summary"].size() == evaluation.summary.size());
+  CHECK(json["summary"][0]["client"] == "web");
+  CHECK(json["summary"][0]["mean"] == 10);
+  CHECK(json["expectations"][0]["passed"] == true);
+  CHECK(json["expectations"][0]["at_most"].is_null());
+  // Keys keep the order in which they are explained.
+  CHECK(sink.text().find("\"program\"") < sink.text().find("\"version\""));
+}
