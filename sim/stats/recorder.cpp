@@ -38,7 +38,7 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
     ServiceResult& r = services_[i].result;
     r.unlimited = spec.servers == ServiceSpec::kUnlimited;
     r.nominal_servers = r.unlimited ? 0 : spec.servers;
-    services_[i].working = spec.servers;
+    services_[i].working = static_cast<double>(spec.servers);
   }
   in_window_ = window_start_ == Time::zero();
   choose_boundary();
@@ -138,6 +138,8 @@ void Recorder::fold_segment(Time end) {
   }
   for (ServiceTotals& s : services_) {
     integrate(s, end);
+    integrate_servers(s, end);
+    s.flow.queue_ns = s.flow.in_system_ns - s.flow.busy_ns;
     s.row.merge(s.flow);
     if (in_window_) s.result.window.merge(s.flow);
     s.flow = ServiceFlow{};

@@ -158,10 +158,15 @@ class Recorder {
                       std::int64_t working, Time now) {
     ServiceTotals& s = services_[service];
     integrate(s, now);
-    s.busy = busy;
+    s.busy = static_cast<double>(busy);
+    s.in_system = static_cast<double>(busy + static_cast<std::int64_t>(queued));
     s.queued = queued;
-    s.working = working;
     s.flow.queue_max = std::max(s.flow.queue_max, queued);
+    const auto now_working = static_cast<double>(working);
+    if (now_working != s.working) [[unlikely]] {
+      integrate_servers(s, now);
+      s.working = now_working;
+    }
   }
 
   /// Ends the run, whose last event was at `end`. Requests still open have been told to `ended` as
@@ -188,8 +193,8 @@ class Recorder {
   struct ServiceTotals {
     ServiceResult result;
     ServiceFlow flow, row;
-    Time since;
-    std::int64_t busy = 0, working = 0;
+    Time since, servers_since;
+    double busy = 0, in_system = 0, working = 0;  // levels from `since` on
     std::uint64_t queued = 0;
   };
 
@@ -208,17 +213,20 @@ class Recorder {
     }
     by.peak_sends_100ms = std::max(by.peak_sends_100ms, ++peak.count);
   }
+  // The levels are kept as doubles: this runs at every arrival and completion. Queue and working
+  // servers are integrated where a segment ends or their number changes.
   static void integrate(ServiceTotals& s, Time now) {
     const auto dt = static_cast<double>((now - s.since).count());
     s.since = now;
-    const auto busy = static_cast<double>(s.busy), queued = static_cast<double>(s.queued);
-    const double n = busy + queued;
-    s.flow.busy_ns += busy * dt;
-    s.flow.queue_ns += queued * dt;
-    s.flow.in_system_ns += n * dt;
-    s.flow.in_system_squared_ns += n * n * dt;
-    s.flow.servers_ns += static_cast<double>(s.working) * dt;
+    const double area = s.in_system * dt;
+    s.flow.busy_ns += s.busy * dt;
+    s.flow.in_system_ns += area;
+    s.flow.in_system_squared_ns += s.in_system * area;
     if (s.busy >= s.working) s.flow.all_busy_ns += dt;
+  }
+  static void integrate_servers(ServiceTotals& s, Time now) {
+    s.flow.servers_ns += s.working * static_cast<double>((now - s.servers_since).count());
+    s.servers_since = now;
   }
   /// The part of [from, to) that lies inside the window, in nanoseconds.
   double inside_window_ns(Time from, Time to) const;
