@@ -1,0 +1,506 @@
+// `retrysim strategy`: plays one client's retry strategy against a list of responses and prints
+// every decision. It runs the strategy that the simulation runs, on rules that the scenario loader
+// resolves, so that what it shows is what a scenario with the same keys does.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/presets.hpp>
+#include <retrysim/retry_strategy.hpp>
+#include <retrysim/scenario_file.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/strategy_responses.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace retrysim::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+enum class Format { kTable, kCsv, kJson };
+
+struct StrategyOptions {
+  std::string mode, revision, sdk, api;
+  std::vector<Call> calls;
+  std::optional<double> draw;
+  std::optional<int> quota;
+  std::vector<Time> at;  // one for each response; empty: each attempt answers at once
+  bool long_poll = false;
+  std::vector<std::string> edits;
+  std::uint64_t seed = 1;
+  Format format = Format::kTable;
+};
+
+/// One line of the output. What does not apply is left empty.
+struct Row {
+  std::size_t call = 0;
+  std::uint32_t attempt = 0;
+  Time time;
+  std::string response;
+  std::string_view response_class;
+  Outcome decision = Outcome::kRetry;
+  std::optional<std::int32_t> quota;
+  std::optional<Duration> delay;
+  std::optional<double> measured_rate, fill_rate;  // per second
+  std::optional<Duration> send_wait;
+};
+
+constexpr std::array<std::string_view, 11> kColumns = {
+    "call",  "attempt", "time_s",        "response",  "class",      "decision",
+    "quota", "delay_s", "measured_rate", "fill_rate", "send_wait_s"};
+constexpr std::size_t kMeasuredRate = 8;  // its place; the fill rate follows
+
+// --- The command line ----------------------------------------------------------------------------
+
+std::vector<Time> parse_times(std::string_view text, const std::vector<Call>& calls) {
+  std::vector<Time> times;
+  for (const std::string_view part : split(text, ',')) {
+    const auto seconds = parse_number<double>(part);
+    if (!seconds || !std::isfinite(*seconds) || *seconds < 0 || *seconds > 9e9) {
+      throw UsageError(
+          fmt::format("--at: '{}' is not a time in seconds; write --at 0.2,0.4", part));
+    }
+    times.push_back(Time::zero() + Duration::from_seconds(*seconds));
+    if (times.size() > 1 && times.back() < times[times.size() - 2]) {
+      throw UsageError(
+          fmt::format("--at: {} comes after a later time; times must not go back", part));
+    }
+  }
+  std::size_t responses = 0;
+  for (const Call& call : calls) responses += call.size();
+  if (times.size() != responses) {
+    throw UsageError(fmt::format("--at gives {} times for {} responses; give one for each",
+                                 times.size(), responses));
+  }
+  return times;
+}
+
+Format parse_format(const std::string& text) {
+  if (text == "table") return Format::kTable;
+  if (text == "csv") return Format::kCsv;
+  if (text == "json") return Format::kJson;
+  throw UsageError(fmt::format("--format: '{}' is none of table, csv, json", text));
+}
+
+po::options_description describe_options() {
+  po::options_description options("Options");
+  const auto text = [] { return po::value<std::string>(); };
+  options.add_options()                                                                          //
+      ("mode", text()->value_name("M"), "none, legacy, standard, adaptive or custom; required")  //
+      ("responses", text()->value_name("LIST"),
+       "what the attempts are answered, required: responses separated by ',', calls by ';'. A "
+       "response is an HTTP status with an optional error code and header (500, "
+       "400:ThrottlingException, 500+retry-after=1500ms), or timeout, or connect")                //
+      ("revision", text()->value_name("R"), "2.0 (default) or 2.1, of the standard rules")        //
+      ("sdk", text()->value_name("NAME"), "whose rules; botocore by default")                     //
+      ("api", text()->value_name("NAME"), "a service with numbers of its own, such as dynamodb")  //
+      ("draw", text()->value_name("R"),
+       "replace every random draw by R in [0,1]: 1 shows the longest delays")       //
+      ("quota", text()->value_name("N"), "tokens in the retry quota at the start")  //
+      ("at", text()->value_name("T,T,..."),
+       "times of the responses in seconds, one for each; delays are then shown but not slept. "
+       "By default each attempt answers at once, after the delay")               //
+      ("long-poll", po::bool_switch(), "the calls are long-polling operations")  //
+      ("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
+       "change a key of [client.X.retry], such as max_attempts=5 or backoff.jitter=equal")  //
+      ("seed", text()->value_name("N"), "random seed, 1 by default")                        //
+      ("format", text()->value_name("F"), "table (default), csv or json")                   //
+      ("help", "print this text");
+  return options;
+}
+
+po::variables_map parse_arguments(const Arguments& arguments,
+                                  const po::options_description& options) {
+  namespace style = po::command_line_style;
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(arguments)
+                  .options(options)
+                  .positional({})
+                  .style(style::default_style & ~style::allow_guessing)
+                  .run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  return values;
+}
+
+StrategyOptions options_of(const po::variables_map& values) {
+  const auto text = [&values](const char* name) {
+    return values.count(name) != 0 ? values[name].as<std::string>() : std::string();
+  };
+  const auto given = [&values](const char* name) { return values.count(name) != 0; };
+  StrategyOptions options;
+  options.mode = text("mode");
+  if (options.mode.empty()) throw UsageError("--mode is missing; say which rules, --mode standard");
+  if (!given("responses")) {
+    throw UsageError("--responses is missing; say what is answered, --responses '500,200'");
+  }
+  options.revision = text("revision");
+  options.sdk = text("sdk");
+  options.api = text("api");
+  options.calls = parse_calls(text("responses"));
+  if (given("draw")) {
+    options.draw = parse_number<double>(text("draw"));
+    if (!options.draw || !(*options.draw >= 0 && *options.draw <= 1)) {
+      throw UsageError(fmt::format("--draw: '{}' is not a number from 0 to 1", text("draw")));
+    }
+  }
+  if (given("quota")) {
+    options.quota = parse_number<int>(text("quota"));
+    if (!options.quota || *options.quota < 0) {
+      throw UsageError(fmt::format("--quota: '{}' is not a whole number of tokens", text("quota")));
+    }
+  }
+  if (given("at")) options.at = parse_times(text("at"), options.calls);
+  options.long_poll = values["long-poll"].as<bool>();
+  if (given("set")) options.edits = values["set"].as<std::vector<std::string>>();
+  if (given("seed")) {
+    const auto seed = parse_number<std::uint64_t>(text("seed"));
+    if (!seed) throw UsageError(fmt::format("--seed: '{}' is not a whole number", text("seed")));
+    options.seed = *seed;
+  }
+  if (given("format")) options.format = parse_format(text("format"));
+  return options;
+}
+
+// --- The rules -----------------------------------------------------------------------------------
+
+/// "legacy botocore, legacy java-v1, standard 2.0 botocore, ...".
+std::string existing_combinations() {
+  std::string list;
+  for (const Preset& preset : presets()) {
+    if (preset.api != "default") continue;
+    if (!list.empty()) list += ", ";
+    list += preset.mode;
+    for (const std::string_view word : {preset.revision, preset.sdk}) {
+      if (!word.empty()) list.append(" ").append(word);
+    }
+  }
+  return list;
+}
+
+/// The keys of a group that the command line gives, in the form of a scenario. Everything beyond
+/// [client.x.retry] is there only because a scenario needs it.
+std::string scenario_text(const StrategyOptions& options) {
+  std::string text =
+      "name = \"strategy\"\nduration = \"1s\"\n"
+      "[service.s]\nservice_time = \"1ms\"\n"
+      "[client.x]\narrivals = { process = \"poisson\", rate = 1 }\n[client.x.retry]\n";
+  const auto add = [&text](std::string_view key, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{} = \"{}\"\n", key, value);
+  };
+  add("mode", options.mode);
+  add("revision", options.revision);
+  add("sdk", options.sdk);
+  add("api", options.api);
+  return text;
+}
+
+/// An error of the loader in the words of this command, whose keys have no path in front.
+std::string in_own_words(std::string message) {
+  constexpr std::string_view kPath = "client.x.retry.";
+  for (std::size_t i = 0; (i = message.find(kPath)) != std::string::npos;) {
+    message.erase(i, kPath.size());
+  }
+  return message;
+}
+
+RetryRules resolve_rules(const StrategyOptions& options) {
+  for (const std::string& word : {options.mode, options.revision, options.sdk, options.api}) {
+    if (word.find_first_of("\"\\\n") != std::string::npos) {
+      throw UsageError(fmt::format("'{}' is not a name", word));
+    }
+  }
+  if (!find_preset(options.mode, options.revision, options.sdk, options.api)) {
+    const std::array asked = {options.mode, options.revision, options.sdk};
+    std::string combination;
+    for (const std::string& word : asked) {
+      if (!word.empty()) combination += (combination.empty() ? "" : " ") + word;
+    }
+    throw UsageError(fmt::format("there are no rules for '{}'; there are: {}", combination,
+                                 existing_combinations()));
+  }
+  std::vector<std::string> edits;
+  for (const std::string& edit : options.edits) edits.push_back("client.x.retry." + edit);
+  const LoadResult result = load_scenario_text(scenario_text(options), "strategy", ".", edits);
+  if (!result.loaded) {
+    std::string messages;
+    for (const Diagnostic& error : result.errors) {
+      if (!messages.empty()) messages += "\n";
+      messages += (error.file == "--set" ? "--set: " : "") + in_own_words(error.message);
+    }
+    throw UsageError(messages);
+  }
+  RetryRules rules = result.loaded->scenario.clients.at(0).retry;
+  if (options.quota) {
+    if (!rules.quota.enabled) throw UsageError("--quota: these rules have no retry quota");
+    if (*options.quota > rules.quota.capacity) {
+      throw UsageError(fmt::format("--quota: {} is more than the quota's capacity of {}",
+                                   *options.quota, rules.quota.capacity));
+    }
+    rules.quota.initial = *options.quota;
+  }
+  const auto is_random = [](const Distribution& d) { return !d.is_constant(); };
+  if (options.draw &&
+      std::any_of(rules.backoff.delays.begin(), rules.backoff.delays.end(), is_random)) {
+    throw UsageError("--draw has no meaning for delays that are distributions");
+  }
+  return rules;
+}
+
+// --- The play ------------------------------------------------------------------------------------
+
+/// Plays the calls one after the other and keeps what was decided.
+class Player {
+ public:
+  Player(const StrategyOptions& options, const RetryRules& rules)
+      : options_(options), strategy_(rules, RandomKey(options.seed, 0)) {
+    strategy_.fix_draws(options.draw);
+  }
+
+  std::vector<Row> play() {
+    for (const Call& call : options_.calls) {
+      ++call_;
+      const std::size_t next_response = response_ + call.size();
+      play_call(call);
+      response_ = next_response;  // also those that the call did not get to
+    }
+    return std::move(rows_);
+  }
+
+ private:
+  void play_call(const Call& call) {
+    StrategyToken token = strategy_.acquire_initial_token(clock_);
+    for (std::size_t i = 0; i < call.size(); ++i, ++response_) {
+      Row& row = rows_.emplace_back();
+      row.call = call_;
+      row.attempt = token.state.attempts;
+      if (!send(token, row)) {
+        describe_state(row);
+        return note_unused(call, i, row.decision);
+      }
+      row.response = call[i].text;
+      token = answer(call[i].response, token, row);
+      describe_state(row);
+      if (row.decision != Outcome::kRetry) return note_unused(call, i + 1, row.decision);
+    }
+  }
+
+  /// Sleeps the delay, waits for a send token, and sets the clock to when the answer comes. False
+  /// if the limiter does not let the attempt go.
+  bool send(const StrategyToken& token, Row& row) {
+    const bool timed = !options_.at.empty();
+    const Time at = timed ? options_.at[response_] : Time::max();
+    Time sent = std::min(clock_ + token.delay, at);
+    Duration waited;
+    for (Duration wait; (wait = strategy_.acquire_send_token(sent)) > Duration::zero();) {
+      waited += wait;
+      if (strategy_.rules().on_empty == OnEmpty::kFail) {
+        clock_ = row.time = sent;
+        row.decision = Outcome::kNoSendToken;
+        return false;
+      }
+      // The answer comes at the time that was given, even if the attempt would have had to wait.
+      if (sent + wait > at) break;
+      sent = sent + wait;
+    }
+    if (strategy_.limiter() != nullptr) row.send_wait = waited;
+    clock_ = row.time = timed ? at : sent;
+    return true;
+  }
+
+  StrategyToken answer(const Response& response, const StrategyToken& token, Row& row) {
+    const RetryRules& rules = strategy_.rules();
+    const ResponseClass response_class = classify(rules.classifier, rules.api, response);
+    row.response_class = name(response_class);
+    if (response_class == ResponseClass::kSuccess) {
+      strategy_.record_success(token, clock_);
+      row.decision = Outcome::kSuccess;
+      return token;
+    }
+    const StrategyToken next = strategy_.refresh_retry_token(
+        token, {response_class, response.retry_after, options_.long_poll}, clock_);
+    row.decision = next.outcome;
+    if (next.outcome == Outcome::kRetry || next.delay > Duration::zero()) row.delay = next.delay;
+    if (next.outcome != Outcome::kRetry) clock_ = clock_ + next.delay;
+    return next;
+  }
+
+  void describe_state(Row& row) const {
+    row.quota = strategy_.quota();
+    if (const SendRateLimiter* limiter = strategy_.limiter()) {
+      row.measured_rate = limiter->measured_rate();
+      row.fill_rate = limiter->fill_rate();
+    }
+  }
+
+  void note_unused(const Call& call, std::size_t used, Outcome decision) const {
+    if (used == call.size()) return;
+    fmt::print(stderr,
+               "retrysim strategy: note: call {} ended with {}; {} of its responses {} not used\n",
+               call_, name(decision), call.size() - used, call.size() - used == 1 ? "was" : "were");
+  }
+
+  const StrategyOptions& options_;
+  RetryStrategy strategy_;
+  std::vector<Row> rows_;
+  Time clock_;
+  std::size_t call_ = 0;
+  std::size_t response_ = 0;  // over all calls
+};
+
+// --- The output ----------------------------------------------------------------------------------
+
+double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
+/// Shortest text that reads back as the same number.
+std::string number_text(double value) {
+  std::array<char, 32> buffer;
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return error == std::errc{} ? std::string(buffer.data(), end) : std::string();
+}
+
+/// The cells of a row in the order of kColumns; null where there is nothing to say.
+std::array<nlohmann::ordered_json, kColumns.size()> cells_of(const Row& row) {
+  using Json = nlohmann::ordered_json;
+  const auto optional = [](const auto& value) { return value ? Json(*value) : Json(); };
+  const auto duration = [](const std::optional<Duration>& d) {
+    return d ? Json(seconds(d->count())) : Json();
+  };
+  return {row.call,
+          row.attempt,
+          seconds(row.time.count()),
+          row.response.empty() ? Json() : Json(row.response),
+          row.response_class.empty() ? Json() : Json(row.response_class),
+          Json(name(row.decision)),
+          optional(row.quota),
+          duration(row.delay),
+          optional(row.measured_rate),
+          optional(row.fill_rate),
+          duration(row.send_wait)};
+}
+
+std::string cell_text(const nlohmann::ordered_json& cell) {
+  if (cell.is_null()) return "";
+  if (cell.is_string()) return cell.get<std::string>();
+  if (cell.is_number_float()) return number_text(cell.get<double>());
+  return cell.dump();
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
+using TextRow = std::array<std::string, kColumns.size()>;
+
+std::string to_csv(const std::vector<TextRow>& rows) {
+  std::string text;
+  for (const TextRow& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) text += ',';
+      text += csv_cell(row[i]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+/// Aligned columns; a column without any content is left out.
+std::string to_table(const std::vector<TextRow>& rows) {
+  std::array<std::size_t, kColumns.size()> width{};
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    bool used = false;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      width[i] = std::max(width[i], rows[r][i].size());
+      used = used || (r > 0 && !rows[r][i].empty());
+    }
+    if (!used) width[i] = 0;
+  }
+  std::string text;
+  for (const TextRow& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < kColumns.size(); ++i) {
+      if (width[i] == 0) continue;
+      line +=
+          fmt::format("{}{:{}}", line.empty() ? "" : "  ", row[i].empty() ? "-" : row[i], width[i]);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  }
+  return text;
+}
+
+std::string to_text(const std::vector<Row>& rows, Format format) {
+  if (format == Format::kJson) {
+    auto array = nlohmann::ordered_json::array();
+    for (const Row& row : rows) {
+      const auto cells = cells_of(row);
+      nlohmann::ordered_json object;
+      for (std::size_t i = 0; i < cells.size(); ++i) object[std::string(kColumns[i])] = cells[i];
+      array.push_back(std::move(object));
+    }
+    // Bytes that are no UTF-8 can only come from the command line; they are shown as U+FFFD.
+    return array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+  }
+  std::vector<TextRow> texts(1);
+  std::copy(kColumns.begin(), kColumns.end(), texts[0].begin());
+  for (const Row& row : rows) {
+    TextRow& text = texts.emplace_back();
+    const auto cells = cells_of(row);
+    std::transform(cells.begin(), cells.end(), text.begin(), cell_text);
+    if (format == Format::kTable) {  // people do not read 17 digits
+      const auto rate_text = [](double rate) { return fmt::format("{:.6g}", rate); };
+      if (row.measured_rate) text[kMeasuredRate] = rate_text(*row.measured_rate);
+      if (row.fill_rate) text[kMeasuredRate + 1] = rate_text(*row.fill_rate);
+    }
+  }
+  return format == Format::kCsv ? to_csv(texts) : to_table(texts);
+}
+
+}  // namespace
+
+int strategy(const Arguments& arguments) {
+  const po::options_description description = describe_options();
+  const po::variables_map values = parse_arguments(arguments, description);
+  std::string text;
+  if (values.count("help") != 0) {
+    text =
+        "Usage: retrysim strategy --mode M --responses LIST [options]\n\n"
+        "Plays one client's retry strategy against responses and prints every decision.\n\n";
+    std::ostringstream help;
+    help << description;
+    text += help.str();
+    text +=
+        "\nExample: retrysim strategy --mode standard --revision 2.1 --draw 1 "
+        "--responses '500,500,200;503:SlowDown,timeout,200'\n";
+  } else {
+    const StrategyOptions options = options_of(values);
+    const RetryRules rules = resolve_rules(options);
+    text = to_text(Player(options, rules).play(), options.format);
+  }
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    fmt::print(stderr, "retrysim strategy: error: standard output could not be written\n");
+    return kOutputFailed;
+  }
+  return kDone;
+}
+
+}  // namespace retrysim::cli

@@ -1,0 +1,95 @@
+// Parses what `retrysim strategy` is told to answer: `status[:code][+retry-after=MS]`, `timeout` or
+// `connect`. A header whose value no client could read is kept as no suggestion, because ignoring
+// it is one of the rules that can be tried out here.
+//
+// SPDX-License-Identifier: MIT
+#include "cli/strategy_responses.hpp"
+
+#include "cli/commands.hpp"
+
+#include <fmt/format.h>
+
+namespace retrysim::cli {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+/// "retry-after=1500ms"; the unit may be left out, as in the header itself.
+void parse_header(std::string_view header, Response& response) {
+  const std::size_t equals = header.find('=');
+  const std::string_view name = trimmed(header.substr(0, equals));
+  if (name != "retry-after") {
+    throw UsageError(
+        fmt::format("unknown header '{}'; the only one is retry-after, as in "
+                    "500+retry-after=1500ms",
+                    name));
+  }
+  if (equals == std::string_view::npos) {
+    throw UsageError("retry-after has no value; write it as in 500+retry-after=1500ms");
+  }
+  std::string_view value = trimmed(header.substr(equals + 1));
+  if (value.ends_with("ms")) value.remove_suffix(2);
+  // What a client cannot read it ignores, and so does the strategy: that can be tried out here.
+  response.retry_after = parse_retry_after(value);
+}
+
+Response parse_response(std::string_view text) {
+  Response response;
+  const std::vector<std::string_view> parts = split(text, '+');
+  if (text.empty()) throw UsageError("it is empty");
+  if (parts[0] == "timeout" || parts[0] == "connect") {
+    response.transport =
+        parts[0] == "timeout" ? TransportError::kTimeout : TransportError::kConnection;
+    if (parts.size() > 1) throw UsageError("an attempt without an answer has no headers");
+    return response;
+  }
+  const std::size_t colon = parts[0].find(':');
+  const auto status = parse_number<int>(parts[0].substr(0, colon));
+  if (!status || *status < 100 || *status > 599) {
+    throw UsageError(
+        "a response is an HTTP status from 100 to 599 with an optional error code "
+        "(400:ThrottlingException), or timeout, or connect");
+  }
+  response.status = *status;
+  if (colon != std::string_view::npos) {
+    response.code = parts[0].substr(colon + 1);
+    if (response.code.empty()) throw UsageError("there is no error code after the colon");
+  }
+  for (std::size_t i = 1; i < parts.size(); ++i) parse_header(parts[i], response);
+  return response;
+}
+
+}  // namespace
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(trimmed(text.substr(0, end)));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::vector<Call> parse_calls(std::string_view text) {
+  std::vector<Call> calls;
+  for (const std::string_view listed : split(text, ';')) {
+    Call& call = calls.emplace_back();
+    for (const std::string_view response : split(listed, ',')) {
+      try {
+        call.push_back({std::string(response), parse_response(response)});
+      } catch (const UsageError& error) {
+        throw UsageError(fmt::format("--responses: response {} of call {} ('{}'): {}",
+                                     call.size() + 1, calls.size(), response, error.what()));
+      }
+    }
+  }
+  return calls;
+}
+
+}  // namespace retrysim::cli

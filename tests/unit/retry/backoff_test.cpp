@@ -1,0 +1,158 @@
+// The rules of the delay that the published tables do not show: which base and jitter a class
+// picks, limits of the exponent, whole milliseconds, the order of jitter and cap, and very long
+// waits.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/retry_strategy.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <set>
+
+using namespace retrysim;
+
+namespace {
+
+constexpr auto kTransient = ResponseClass::kTransient;
+constexpr auto kThrottling = ResponseClass::kThrottling;
+
+BackoffRules doubling(Duration base) {
+  BackoffRules rules;
+  rules.base = rules.throttle_base = base;
+  return rules;
+}
+
+Duration delay(const BackoffRules& rules, std::uint32_t retry, double draw = 0,
+               ResponseClass response_class = kTransient, Duration previous = {}) {
+  Draws draws(RandomKey(1, 0), {});
+  return backoff_delay(rules, response_class, {.attempts = retry, .previous_delay = previous},
+                       draws, draw);
+}
+
+constexpr Duration ms(std::int64_t n) { return Duration::milliseconds(n); }
+
+}  // namespace
+
+TEST_CASE("the class of the error picks base and jitter") {
+  BackoffRules rules;
+  rules.base = ms(50);
+  rules.throttle_base = ms(1000);
+  rules.jitter = Jitter::kFull;
+  rules.throttle_jitter = Jitter::kEqual;
+  CHECK(delay(rules, 1, 0.5, kTransient) == ms(25));
+  CHECK(delay(rules, 1, 0.5, ResponseClass::kTimeout) == ms(25));
+  CHECK(delay(rules, 1, 0.5, kThrottling) == ms(750));
+  // The exponent counts all retries, whatever their class.
+  CHECK(delay(rules, 3, 0.5, kThrottling) == ms(3000));
+}
+
+TEST_CASE("the exponent starts where it is told and stops where it is told") {
+  BackoffRules rules = doubling(ms(10));
+  rules.first_exponent = 2;
+  CHECK(delay(rules, 1) == ms(40));
+  CHECK(delay(rules, 2) == ms(80));
+  rules.max_exponent = 3;
+  CHECK(delay(rules, 2) == ms(80));
+  CHECK(delay(rules, 3) == ms(80));
+  CHECK(delay(rules, 4'000'000'000) == ms(80));
+  rules.first_exponent = -1;
+  CHECK(delay(rules, 1) == ms(5));
+}
+
+TEST_CASE("any factor works") {
+  BackoffRules rules = doubling(ms(10));
+  rules.factor = 1.5;
+  CHECK(delay(rules, 3) == Duration::microseconds(22'500));
+  rules.factor = 1;
+  CHECK(delay(rules, 4'000'000'000) == ms(10));
+  rules.factor = 0.5;
+  CHECK(delay(rules, 2) == ms(5));
+  CHECK(delay(rules, 4'000'000'000) == Duration::zero());
+}
+
+TEST_CASE("an uncapped delay saturates at never, a capped one at the cap") {
+  for (const Jitter jitter : {Jitter::kNone, Jitter::kFull, Jitter::kEqual}) {
+    BackoffRules rules = doubling(ms(1000));
+    rules.jitter = jitter;
+    CHECK(delay(rules, 4'000'000'000, 1) == Duration::max());
+    CHECK(delay(rules, 64, 1) == Duration::max());
+    rules.quantum = ms(1);
+    CHECK(delay(rules, 4'000'000'000, 1) == Duration::max());
+    rules.cap = Duration::seconds(20);
+    CHECK(delay(rules, 4'000'000'000, 1) == Duration::seconds(20));
+    rules.jitter_before_cap = true;
+    CHECK(delay(rules, 4'000'000'000, 1) == Duration::seconds(20));
+  }
+  // Full jitter of an infinite delay can still be zero; no NaN arises.
+  BackoffRules rules = doubling(ms(1000));
+  rules.jitter = Jitter::kFull;
+  CHECK(delay(rules, 4'000'000'000, 0) == Duration::zero());
+  CHECK(delay(doubling(Duration::zero()), 4'000'000'000) == Duration::zero());
+}
+
+TEST_CASE("jitter before the cap piles up at the cap") {
+  BackoffRules rules = doubling(ms(1000));
+  rules.jitter = Jitter::kFull;
+  rules.cap = ms(3000);
+  CHECK(delay(rules, 3, 0.5) == ms(1500));  // half of min(3, 4)
+  rules.jitter_before_cap = true;
+  CHECK(delay(rules, 3, 0.5) == ms(2000));   // min(3, half of 4)
+  CHECK(delay(rules, 3, 0.75) == ms(3000));  // exactly at the cap
+  CHECK(delay(rules, 3, 0.9) == ms(3000));
+}
+
+TEST_CASE("whole milliseconds are drawn as Java draws integers") {
+  BackoffRules rules = doubling(ms(5));
+  rules.quantum = ms(1);
+  const auto values = [&rules](std::uint32_t retry) {
+    std::set<std::int64_t> seen;
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+      Draws draws(RandomKey(3, 0), {.entity = i, .attempt = retry});
+      seen.insert(backoff_delay(rules, kTransient, {.attempts = retry}, draws).count());
+    }
+    return seen;
+  };
+  rules.jitter = Jitter::kFull;  // 5 excluded; missing one of 5 values: 5 x 0.8^2000 < 1e-190
+  CHECK(values(1) == std::set<std::int64_t>{0, 1'000'000, 2'000'000, 3'000'000, 4'000'000});
+  rules.jitter = Jitter::kEqual;  // 5 / 2 = 2, and from 0 to 2 inclusive on top
+  CHECK(values(1) == std::set<std::int64_t>{2'000'000, 3'000'000, 4'000'000});
+  CHECK(delay(rules, 1, 1) == ms(4));
+  rules.jitter = Jitter::kNone;
+  rules.base = Duration::microseconds(2'700);
+  CHECK(delay(rules, 1) == ms(2));  // rounded down
+}
+
+TEST_CASE("decorrelated jitter runs from the base to three times the last delay") {
+  BackoffRules rules = doubling(ms(100));
+  rules.throttle_base = ms(1000);
+  rules.jitter = rules.throttle_jitter = Jitter::kDecorrelated;
+  rules.cap = ms(1500);
+  CHECK(delay(rules, 1, 0) == ms(100));
+  CHECK(delay(rules, 1, 1) == ms(300));  // the base stands for the last delay
+  CHECK(delay(rules, 2, 0.5, kTransient, ms(200)) == ms(350));
+  CHECK(delay(rules, 9, 1, kTransient, ms(900)) == ms(1500));
+  // A throttling base above three times the last delay is waited in full.
+  CHECK(delay(rules, 2, 0, kThrottling, ms(200)) == ms(1000));
+  CHECK(delay(rules, 2, 1, kThrottling, ms(200)) == ms(1000));
+}
+
+TEST_CASE("a list of delays replaces the formula and its last one is repeated") {
+  BackoffRules rules = doubling(ms(100));
+  rules.delays = {Distribution::constant(ms(7)), Distribution::constant(ms(3))};
+  CHECK(delay(rules, 1) == ms(7));
+  CHECK(delay(rules, 2) == ms(3));
+  CHECK(delay(rules, 3) == ms(3));
+  CHECK(delay(rules, 4'000'000'000) == ms(3));
+}
+
+TEST_CASE("without jitter no random number is used, with jitter exactly one") {
+  for (const Jitter jitter :
+       {Jitter::kNone, Jitter::kFull, Jitter::kEqual, Jitter::kDecorrelated}) {
+    BackoffRules rules = doubling(ms(100));
+    rules.jitter = jitter;
+    Draws used(RandomKey(1, 0), {}), reference(RandomKey(1, 0), {});
+    backoff_delay(rules, kTransient, {.attempts = 1}, used);
+    if (jitter != Jitter::kNone) reference.next();
+    CHECK(used.next() == reference.next());
+  }
+}
