@@ -16,7 +16,7 @@ if(CLANG_FORMAT)
   file(GLOB_RECURSE formatted CONFIGURE_DEPENDS
        ${PROJECT_SOURCE_DIR}/include/*.hpp ${PROJECT_SOURCE_DIR}/sim/*.[ch]pp
        ${PROJECT_SOURCE_DIR}/tests/*.[ch]pp)
-  add_test(NAME tidy/format COMMAND ${CLANG_FORMAT} --dry-run --Werror --ferror-limit=20
+  add_test(NAME tidy/format COMMAND ${CLANG_FORMAT} --dry-run --Werror --ferror-limit=2
                                ${formatted})
   set_tests_properties(tidy/format PROPERTIES LABELS tidy)
 endif()
