@@ -115,7 +115,7 @@ bool looks_like_unquoted_text(std::string_view line) {
   const auto c = static_cast<unsigned char>(line[start]);
   if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
   if (c < '0' || c > '9') return false;
-  const std::size_t unit = line.find_first_not_of("0123456789._", start);  // 250ms
+  const std::size_t unit = line.find_first_not_of("0123456789._ ", start);  // 250ms
   return unit != std::string_view::npos && line[unit] >= 'a' && line[unit] <= 'z';
 }
 

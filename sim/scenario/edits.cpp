@@ -12,7 +12,8 @@ namespace retrysim::scenario {
 namespace {
 
 std::string join(const std::string& path, std::string_view name) {
-  return path.empty() ? render_name(name) : path + "." + render_name(name);
+  const std::string last = name == "*" ? std::string(name) : render_name(name);
+  return path.empty() ? last : path + "." + last;
 }
 
 // Full paths, below `tree`, of keys whose last part is `name`.
@@ -147,7 +148,7 @@ class Edit {
         fail(1, bad_entity_name(name));
         return false;
       }
-      path = join(path, name == "*" ? std::string_view("*") : std::string_view(name));
+      path = join(path, name);
       tree = child;
     }
     return true;

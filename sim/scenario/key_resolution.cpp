@@ -143,7 +143,7 @@ void KeyResolution::read_named_error(const KeyInfo& key, const Member& member) {
     files_.problems().add(
         member.place, "unknown key " + in_quotes(full_path("errors." + render_name(member.name))) +
                           "; " + suggestion(member.name, known, "known here") +
-                          " or an answer such as 429 or \"503:SlowDown\", status 400 to 599");
+                          " (or an answer such as 429 or \"503:SlowDown\", status 400 to 599)");
     return;
   }
   const std::string path = full_path("errors." + render_name(member.name));

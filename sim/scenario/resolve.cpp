@@ -9,6 +9,8 @@
 #include "scenario/key_resolution.hpp"
 #include "scenario/suggestions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -24,10 +26,8 @@ constexpr std::size_t kMostClientGroups = 65535;
 // Room for the rounding of sums such as 0.7 + 0.2 + 0.1.
 constexpr double kMostProbability = 1 + 1e-9;
 
-std::string share_text(double value) {
-  std::string text = render_number(value);
-  return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
-}
+// A number in a message, without the noise of binary fractions.
+std::string share_text(double value) { return fmt::format("{:.6g}", value); }
 
 class Resolver {
  public:

@@ -29,9 +29,11 @@ constexpr std::array<Unit, 6> kUnits{{{"ns", 1},
 
 // Numbers in messages: the shortest text, without the ".0" that TOML needs.
 std::string plain(double value) {
-  std::string text = render_number(value);
-  if (text.ends_with(".0")) text.resize(text.size() - 2);
-  return text;
+  constexpr double kMostWhole = 1e15;
+  if (value == std::trunc(value) && std::abs(value) < kMostWhole) {
+    return std::to_string(static_cast<std::int64_t>(value));
+  }
+  return render_number(value);
 }
 
 bool in_range(const Range& range, double value) {
@@ -137,7 +139,8 @@ class Reader {
   // The text of a value that is text, or that was typed as an edit where `2.0` may mean text.
   const std::string* text() const {
     if (node_.is_text()) return &node_.text;
-    return node_.raw.empty() ? nullptr : &node_.raw;
+    const bool scalar = !node_.is_table() && node_.kind != Node::Kind::kArray;
+    return node_.raw.empty() || !scalar ? nullptr : &node_.raw;
   }
 
   bool read_word() {
@@ -256,7 +259,7 @@ std::string expected(const ValueRules& rules) {
       break;
   }
   const std::string range = to_string(rules.range);
-  if (!range.empty()) result += (range[0] == '>' || range[0] == '<' ? " " : ", ") + range;
+  if (!range.empty()) result += " " + range;
   if (!rules.else_word.empty()) result += ", or \"" + std::string(rules.else_word) + "\"";
   return result;
 }

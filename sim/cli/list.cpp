@@ -1,0 +1,266 @@
+// `retrysim list WHAT`: what exists, printed from the tables that the program itself uses.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/metrics.hpp>
+#include <retrysim/presets.hpp>
+
+#include "cli/commands.hpp"
+#include "scenario/keys.hpp"
+#include "scenario/suggestions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cstdio>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+
+namespace retrysim::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr const char* kUsage =
+    "Usage: retrysim list WHAT [--format table|csv|json]\n"
+    "\n"
+    "Prints what exists. WHAT is one of\n"
+    "  modes          retry modes with their revisions, SDKs and services of their own numbers\n"
+    "  sdks           SDKs and the modes in which they can be simulated\n"
+    "  distributions  distributions and their parameters\n"
+    "  metrics        metrics of summary.csv with unit and meaning\n"
+    "  keys           keys of scenario files with type, unit, default and meaning\n";
+
+struct Table {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+Table list_modes() {
+  Table table{{"mode", "revision", "sdk", "api", "source"}, {}};
+  for (const Preset& p : presets()) {
+    table.rows.push_back({std::string(p.mode), std::string(p.revision), std::string(p.sdk),
+                          std::string(p.api), std::string(p.source)});
+  }
+  return table;
+}
+
+Table list_sdks() {
+  Table table{{"sdk", "modes"}, {}};
+  for (const Preset& p : presets()) {
+    if (p.sdk.empty() || p.api != "default") continue;
+    const auto known = std::find_if(table.rows.begin(), table.rows.end(),
+                                    [&](const auto& row) { return row[0] == p.sdk; });
+    std::string mode(p.mode);
+    if (!p.revision.empty()) mode.append(" ").append(p.revision);
+    if (known == table.rows.end()) {
+      table.rows.push_back({std::string(p.sdk), mode});
+    } else {
+      (*known)[1] += ", " + mode;
+    }
+  }
+  return table;
+}
+
+Table list_distributions() {
+  Table table{{"distribution", "parameters", "meaning"}, {}};
+  for (const scenario::DistributionForm& form : scenario::distribution_forms()) {
+    table.rows.push_back(
+        {std::string(form.name), std::string(form.parameters), std::string(form.meaning)});
+  }
+  return table;
+}
+
+Table list_metrics() {
+  Table table{{"metric", "unit", "meaning"}, {}};
+  for (const MetricInfo& m : metric_table()) {
+    table.rows.push_back({std::string(m.name), std::string(m.unit), std::string(m.meaning)});
+  }
+  return table;
+}
+
+std::string type_of(const scenario::ValueRules& rules) {
+  using scenario::ValueKind;
+  std::string type;
+  switch (rules.kind) {
+    case ValueKind::kDuration:
+      type = "duration";
+      break;
+    case ValueKind::kNumber:
+      type = "number";
+      break;
+    case ValueKind::kCount:
+      type = "count";
+      break;
+    case ValueKind::kBoolean:
+      type = "true or false";
+      break;
+    case ValueKind::kWord:
+      type = scenario::joined(scenario::split_words(rules.words));
+      break;
+    case ValueKind::kText:
+      type = "text";
+      break;
+    case ValueKind::kFile:
+      type = "CSV file";
+      break;
+    case ValueKind::kDistribution:
+      type = "duration or distribution";
+      break;
+    case ValueKind::kDistributionList:
+      type = "list of distributions";
+      break;
+  }
+  if (!rules.else_word.empty()) type += fmt::format(" or \"{}\"", rules.else_word);
+  return type;
+}
+
+std::string default_of(const scenario::KeyInfo& key) {
+  if (!key.fallback.empty()) return std::string(key.fallback);
+  if (key.from_rules != nullptr) return "by preset";
+  return key.required ? "required" : "";
+}
+
+Table list_keys() {
+  Table table{{"key", "type", "unit", "range", "default", "applies if", "meaning"}, {}};
+  for (const scenario::KeyScope& scope : scenario::key_scopes()) {
+    for (const scenario::KeyInfo& key : scope.keys) {
+      std::string when(key.when);
+      for (std::size_t at = 0; (at = when.find('|', at)) != std::string::npos; at += 4) {
+        when.replace(at, 1, " or ");
+      }
+      table.rows.push_back({scenario::key_pattern(scope, key), type_of(key.rules),
+                            std::string(key.unit), to_string(key.rules.range), default_of(key),
+                            when, std::string(key.meaning)});
+    }
+  }
+  return table;
+}
+
+struct Topic {
+  std::string_view name;
+  Table (*make)();
+};
+constexpr Topic kTopics[] = {{"modes", list_modes},
+                             {"sdks", list_sdks},
+                             {"distributions", list_distributions},
+                             {"metrics", list_metrics},
+                             {"keys", list_keys}};
+
+std::string to_aligned_text(const Table& table) {
+  std::vector<std::size_t> widths;
+  for (const std::string& column : table.columns) widths.push_back(column.size());
+  for (const auto& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string result;
+  const auto add = [&](const std::vector<std::string>& row) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    line.resize(line.find_last_not_of(' ') + 1);
+    result += line + "\n";
+  };
+  add(table.columns);
+  for (const auto& row : table.rows) add(row);
+  return result;
+}
+
+std::string to_csv(const Table& table) {
+  std::string result;
+  const auto add = [&](const std::vector<std::string>& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) result += ',';
+      if (row[i].find_first_of(",\"\n") == std::string::npos) {
+        result += row[i];
+        continue;
+      }
+      result += '"';
+      for (const char c : row[i]) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+      result += '"';
+    }
+    result += '\n';
+  };
+  add(table.columns);
+  for (const auto& row : table.rows) add(row);
+  return result;
+}
+
+std::string to_json(const Table& table) {
+  auto rows = nlohmann::ordered_json::array();
+  for (const auto& row : table.rows) {
+    nlohmann::ordered_json object;
+    for (std::size_t i = 0; i < row.size(); ++i) object[table.columns[i]] = row[i];
+    rows.push_back(std::move(object));
+  }
+  return rows.dump(2) + "\n";
+}
+
+po::variables_map parse(const Arguments& arguments, const po::options_description& shown) {
+  po::options_description all;
+  all.add(shown).add_options()("what", po::value<std::vector<std::string>>());
+  po::positional_options_description positional;
+  positional.add("what", -1);
+  using Style = po::command_line_style::style_t;
+  const int style = po::command_line_style::default_style & ~Style::allow_guessing;
+  po::variables_map values;
+  try {
+    po::store(
+        po::command_line_parser(arguments).options(all).positional(positional).style(style).run(),
+        values);
+  } catch (const po::error& e) {
+    throw UsageError(e.what());
+  }
+  return values;
+}
+
+const Topic& find_topic(const po::variables_map& values) {
+  std::vector<std::string_view> known;
+  for (const Topic& topic : kTopics) known.push_back(topic.name);
+  if (!values.count("what")) {
+    throw UsageError("nothing to list; expected one of " + scenario::joined(known));
+  }
+  const auto& words = values["what"].as<std::vector<std::string>>();
+  if (words.size() > 1) throw UsageError("only one thing can be listed; the second is " + words[1]);
+  const auto* topic = std::find_if(std::begin(kTopics), std::end(kTopics),
+                                   [&](const Topic& t) { return t.name == words[0]; });
+  if (topic == std::end(kTopics)) {
+    throw UsageError(fmt::format("there is no list of \"{}\"; {}", words[0],
+                                 scenario::suggestion(words[0], known, "expected one of")));
+  }
+  return *topic;
+}
+
+}  // namespace
+
+int list(const Arguments& arguments) {
+  po::options_description options("Options");
+  options.add_options()  //
+      ("format", po::value<std::string>()->default_value("table")->value_name("FORMAT"),
+       "how to print: table, csv or json")  //
+      ("help", "print this text");
+  const po::variables_map values = parse(arguments, options);
+  if (values.count("help")) {
+    std::ostringstream text;
+    text << options;
+    fmt::print("{}\n{}", kUsage, text.str());
+    return kDone;
+  }
+  const Topic& topic = find_topic(values);
+  const auto& format = values["format"].as<std::string>();
+  if (format == "table") {
+    fmt::print("{}", to_aligned_text(topic.make()));
+  } else if (format == "csv") {
+    fmt::print("{}", to_csv(topic.make()));
+  } else if (format == "json") {
+    fmt::print("{}", to_json(topic.make()));
+  } else {
+    throw UsageError("--format: \"" + format + "\" is none of table, csv, json");
+  }
+  return kDone;
+}
+
+}  // namespace retrysim::cli

@@ -1,0 +1,192 @@
+// The table of keys is complete and consistent, and its defaults are those that are documented.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/keys.hpp"
+
+#include <retrysim/presets.hpp>
+
+#include "loading.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace retrysim;
+using namespace retrysim::scenario;
+
+TEST_CASE("keys are unique, documented, and have at most one source of a default") {
+  std::set<std::string> seen;
+  for (const KeyScope& scope : key_scopes()) {
+    for (const KeyInfo& key : scope.keys) {
+      const std::string pattern = key_pattern(scope, key);
+      INFO(pattern);
+      CHECK(seen.insert(pattern).second);
+      CHECK(key.meaning.ends_with('.'));
+      CHECK(key.store != nullptr);
+      CHECK((key.required ? 1 : 0) + (key.fallback.empty() ? 0 : 1) +
+                (key.from_rules == nullptr ? 0 : 1) <=
+            1);
+      const bool word = key.rules.kind == ValueKind::kWord;
+      CHECK(word == !key.rules.words.empty());
+    }
+  }
+}
+
+TEST_CASE("the condition of a key is about a key above it, so that it is known in time") {
+  for (const KeyScope& scope : key_scopes()) {
+    std::set<std::string_view> above;
+    for (const KeyInfo& key : scope.keys) {
+      INFO(key_pattern(scope, key) << " when " << key.when);
+      if (!key.when.empty()) {
+        CHECK(above.count(key.when.substr(0, key.when.find(' '))) == 1);
+      }
+      above.insert(key.name);
+    }
+  }
+}
+
+TEST_CASE("the words of retry keys stand in the order of their enumerators") {
+  const auto words = [](std::string_view name) {
+    const auto& keys = key_scope("client.*").keys;
+    return split_words(std::find_if(keys.begin(), keys.end(), [&](const KeyInfo& k) {
+                         return k.name == name;
+                       })->rules.words);
+  };
+  const auto check = [&](std::string_view key, auto first) {
+    using Enum = decltype(first);
+    const auto list = words(key);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      CHECK(list[i] == name(static_cast<Enum>(i)));
+    }
+  };
+  check("retry.mode", RetryMode::kNone);
+  check("retry.backoff.jitter", Jitter::kNone);
+  check("retry.backoff.throttle_jitter", Jitter::kNone);
+  check("retry.quota.refund", Refund::kLast);
+  check("retry.quota.scope", QuotaScope::kClient);
+  check("retry.rate_limit.on_empty", OnEmpty::kBlock);
+  check("retry.retry_after", RetryAfter::kIgnore);
+}
+
+TEST_CASE("the words of service and arrival keys choose their enumerators") {
+  const auto overflow = [](const std::string& word) {
+    return load(kSmall, {"service.api.overflow=" + word, "client.web.deadline=1s"})
+        .scenario.services[0]
+        .overflow;
+  };
+  CHECK(overflow("unavailable") == Overflow::kUnavailable);
+  CHECK(overflow("throttled") == Overflow::kThrottled);
+  CHECK(overflow("invalid") == Overflow::kInvalid);
+  CHECK(overflow("drop") == Overflow::kDrop);
+  const auto abandoned = [](const std::string& word) {
+    return load(kSmall, {"service.api.abandoned=" + word}).scenario.services[0].abandoned;
+  };
+  CHECK(abandoned("serve") == Abandoned::kServe);
+  CHECK(abandoned("drop-at-dequeue") == Abandoned::kDropAtDequeue);
+  CHECK(abandoned("remove") == Abandoned::kRemove);
+  CHECK(abandoned("abort") == Abandoned::kAbort);
+  const auto scope = [](const std::string& word) {
+    return load(kSmall, {"service.api.throttle={rate=1, scope='" + word + "'}"})
+        .scenario.services[0]
+        .throttle.scope;
+  };
+  CHECK(scope("service") == ThrottleScope::kService);
+  CHECK(scope("client") == ThrottleScope::kClient);
+}
+
+TEST_CASE("the documented defaults") {
+  const std::map<std::string, std::string> documented = {
+      {"description", "\"\""},
+      {"warmup", "\"0s\""},
+      {"drain", "true"},
+      {"drain_limit", "\"300s\""},
+      {"seed", "1"},
+      {"replications", "20"},
+      {"interval", "\"1s\""},
+      {"recovery.share", "0.95"},
+      {"recovery.hold", "\"30s\""},
+      {"recovery.window", "\"1s\""},
+      {"network.latency", "\"0s\""},
+      {"network.request_loss", "0.0"},
+      {"network.response_loss", "0.0"},
+      {"service.*.model", "\"queue\""},
+      {"service.*.servers", "1"},
+      {"service.*.queue.discipline", "\"fifo\""},
+      {"service.*.queue.capacity", "\"unlimited\""},
+      {"service.*.overflow", "\"unavailable\""},
+      {"service.*.abandoned", "\"serve\""},
+      {"service.*.throttle.rate", "\"unlimited\""},
+      {"service.*.throttle.burst", "1"},
+      {"service.*.throttle.scope", "\"service\""},
+      {"service.*.throttle.retry_after", "\"0s\""},
+      {"service.*.errors.internal", "0.0"},
+      {"service.*.errors.unavailable", "0.0"},
+      {"service.*.errors.throttled", "0.0"},
+      {"service.*.errors.invalid", "0.0"},
+      {"fault.*.capacity", "1.0"},
+      {"fault.*.speed", "1.0"},
+      {"fault.*.latency", "\"0s\""},
+      {"fault.*.unreachable", "false"},
+      {"fault.*.errors.internal", "0.0"},
+      {"fault.*.errors.unavailable", "0.0"},
+      {"fault.*.errors.throttled", "0.0"},
+      {"fault.*.errors.invalid", "0.0"},
+      {"client.*.count", "1"},
+      {"client.*.arrivals.phase", "\"random\""},
+      {"client.*.arrivals.start", "\"0s\""},
+      {"client.*.arrivals.spread", "\"0s\""},
+      {"client.*.arrivals.concurrency", "1"},
+      {"client.*.arrivals.think_time", "\"0s\""},
+      {"client.*.arrivals.speed_up", "1.0"},
+      {"client.*.arrivals.scale", "1.0"},
+      {"client.*.arrivals.spacing", "\"poisson\""},
+      {"client.*.arrivals.interpolate", "\"linear\""},
+      {"client.*.attempt_timeout", "\"none\""},
+      {"client.*.deadline", "\"none\""},
+      {"client.*.retry.revision", "\"2.0\""},
+      {"client.*.retry.sdk", "\"botocore\""},
+      {"client.*.retry.api", "\"default\""},
+      {"expect.*.client", "\"all\""}};
+  std::map<std::string, std::string> table;
+  for (const KeyScope& scope : key_scopes()) {
+    for (const KeyInfo& key : scope.keys) {
+      if (!key.fallback.empty()) table[key_pattern(scope, key)] = key.fallback;
+    }
+  }
+  CHECK(table == documented);
+}
+
+TEST_CASE("defaults in C++ are those of the table") {
+  const Scenario by_hand;
+  const Scenario s = load(kSmall).scenario;
+  CHECK(s.warmup == by_hand.warmup);
+  CHECK(s.drain == by_hand.drain);
+  CHECK(s.drain_limit == by_hand.drain_limit);
+  CHECK(s.seed == by_hand.seed);
+  CHECK(s.replications == by_hand.replications);
+  CHECK(s.interval == by_hand.interval);
+  CHECK(s.recovery_share == by_hand.recovery_share);
+  CHECK(s.recovery_hold == by_hand.recovery_hold);
+  CHECK(s.recovery_window == by_hand.recovery_window);
+  CHECK(s.services[0].servers == ServiceSpec().servers);
+  CHECK(s.services[0].queue_capacity == ServiceSpec().queue_capacity);
+  CHECK(s.services[0].overflow == ServiceSpec().overflow);
+  CHECK(s.services[0].abandoned == ServiceSpec().abandoned);
+  CHECK(s.services[0].throttle.rate == ThrottleSpec().rate);
+  CHECK(s.clients[0].count == ClientSpec().count);
+  CHECK(s.clients[0].has_attempt_timeout == ClientSpec().has_attempt_timeout);
+  CHECK(s.clients[0].deadline == ClientSpec().deadline);
+}
+
+TEST_CASE("a resolved scenario lists every key that applies, and no other") {
+  const LoadedScenario loaded = load(kSmall, {"client.web.retry.mode=standard"});
+  std::set<std::string> listed;
+  for (const ResolvedKey& k : loaded.keys) listed.insert(k.path);
+  CHECK(listed.size() == loaded.keys.size());
+  CHECK(listed.count("client.web.calls") == 1);
+  CHECK(listed.count("client.web.retry.quota.timeout_cost") == 1);
+  CHECK(listed.count("client.web.arrivals.think_time") == 0);
+  CHECK(listed.count("client.web.retry.probability") == 0);
+  CHECK(listed.count("service.api.throttle.burst") == 0);
+  CHECK(listed.count("client.web.arrivals.interpolate") == 0);
+}

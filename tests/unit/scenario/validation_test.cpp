@@ -1,0 +1,241 @@
+// What a scenario must mean: one test for each rule, with the message that names the mistake.
+//
+// SPDX-License-Identifier: MIT
+#include "loading.hpp"
+
+#include <utility>
+
+using namespace retrysim;
+
+namespace {
+
+// The errors after one edit of a scenario that is right.
+std::string after(const std::string& edit) { return errors_of(kSmall, {edit}); }
+
+}  // namespace
+
+TEST_CASE("numbers out of range are refused") {
+  for (const char* edit : {"duration=0s",
+                           "duration=-1",
+                           "duration=nan",
+                           "duration=inf",
+                           "duration=1e300",
+                           "duration=0.1ns",
+                           "warmup=auto",
+                           "drain_limit=-1s",
+                           "seed=-1",
+                           "seed=1.5",
+                           "replications=0",
+                           "replications=2000000",
+                           "interval=0",
+                           "recovery.share=0",
+                           "recovery.share=1.1",
+                           "recovery.window=0s",
+                           "network.latency=-1ms",
+                           "network.request_loss=-0.1",
+                           "network.request_loss=1.1",
+                           "network.response_loss=nan",
+                           "service.api.servers=0",
+                           "service.api.servers=2.5",
+                           "service.api.servers=none",
+                           "service.api.queue.capacity=-1",
+                           "service.api.throttle.rate=0",
+                           "service.api.throttle.rate=inf",
+                           "service.api.errors.internal=1.5",
+                           "client.web.count=0",
+                           "client.web.count=1e3",
+                           "client.web.arrivals.rate=0",
+                           "client.web.arrivals.rate=nan",
+                           "client.web.deadline=0s",
+                           "drain=yes",
+                           "description=3.0.0.0.[",
+                           "name={a=1}"}) {
+    INFO(edit);
+    CHECK_FALSE(after(edit).empty());
+  }
+}
+
+TEST_CASE("numbers at the edge of their range are accepted") {
+  for (const char* edit :
+       {"duration=1ns", "warmup=9.999s", "drain_limit=0s", "seed=0", "seed=9223372036854775807",
+        "replications=1", "recovery.share=1", "recovery.hold=0s", "service.api.queue.capacity=0",
+        "service.api.servers=unlimited", "service.api.errors.internal=1",
+        "client.web.arrivals.rate=1e-9"}) {
+    INFO(edit);
+    CHECK(errors_of(kSmall, edit == std::string("duration=1ns")
+                                ? Edits{edit, "drain_limit=0", "interval=1ns"}
+                                : Edits{edit}) == "");
+  }
+}
+
+TEST_CASE("the warm-up must leave something of the duration") {
+  CHECK(after("warmup=10s") ==
+        "--set: error: warmup = 10s leaves nothing of the duration of 10s; expected less\n"
+        "warmup=10s\n"
+        "       ^\n");
+}
+
+TEST_CASE("the number of bins has a limit") {
+  CHECK_THAT(after("interval=1us"), Catch::Contains("more than ten million bins"));
+}
+
+TEST_CASE("the name must be fit for a folder") {
+  for (const char* name : {"", "a/b", "..", ".hidden", "a\\b"}) {
+    INFO(name);
+    CHECK_THAT(errors_of("name = '" + std::string(name) + "'\n" + kSmall.substr(15)),
+               Catch::Contains("cannot name a folder"));
+  }
+  CHECK(errors_of("name = 'A dip, at 80 %'\n" + kSmall.substr(15)) == "");
+}
+
+TEST_CASE("error probabilities add up to at most one") {
+  CHECK_THAT(after("service.api.errors={internal=0.7, \"429\"=0.4}"),
+             Catch::Contains("service.api.errors add up to 1.1; expected"));
+  CHECK(after("service.api.errors={internal=0.7, invalid=0.2, throttled=0.1}") == "");
+  CHECK_THAT(errors_of(kSmall, {"fault.f={start=1, duration=1, errors={internal=0.6, "
+                                "unavailable=0.6}}"}),
+             Catch::Contains("fault.f.errors add up to 1.2"));
+}
+
+TEST_CASE("error answers are named by word or by status and code") {
+  for (const char* name : {"intrnal", "200", "600", "42x", "503:", "\"503:a b\""}) {
+    INFO(name);
+    CHECK_FALSE(after("service.api.errors." + std::string(name) + "=0.1").empty());
+  }
+  CHECK_THAT(after("service.api.errors.intrnal=0.1"),
+             Catch::Contains("did you mean \"internal\"?"));
+}
+
+TEST_CASE("services and clients that are named must exist") {
+  CHECK_THAT(after("client.web.calls=apo"),
+             Catch::Contains("client.web.calls = \"apo\": there is no such service; did you mean "
+                             "\"api\"?"));
+  CHECK_THAT(after("fault.f={start=1, duration=1, service='db'}"),
+             Catch::Contains("fault.f.service = \"db\": there is no such service; there are: api"));
+  CHECK_THAT(after("expect.e={metric='goodput', at_least=1, client='wbe'}"),
+             Catch::Contains("expect.e.client = \"wbe\": there is no such client; did you mean "
+                             "\"web\"?"));
+}
+
+TEST_CASE("with several services a client must say which it calls") {
+  CHECK_THAT(after("service.db.service_time=1ms"),
+             Catch::Contains("client.web.calls is missing; the services are: api, db"));
+  const LoadedScenario loaded =
+      load(kSmall, {"service.db.service_time=1ms", "client.web.calls=db"});
+  CHECK(loaded.scenario.clients[0].service == 1);
+}
+
+TEST_CASE("arrival keys must belong to the process") {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"closed", "rate=1"},        {"once", "total_rate=1"},        {"poisson", "phase='aligned'"},
+      {"poisson", "start='1s'"},   {"constant", "spread=1"},        {"once", "concurrency=2"},
+      {"poisson", "think_time=1"}, {"closed", "file='a.csv'"},      {"poisson", "speed_up=2"},
+      {"constant", "scale=2"},     {"once", "bucket=300"},          {"closed", "spacing='even'"},
+      {"once", "profile='a.csv'"}, {"closed", "interpolate='step'"}};
+  for (const auto& [process, key] : wrong) {
+    INFO(process << " " << key);
+    CHECK_THAT(after("client.web.arrivals={process='" + process + "', " + key + "}"),
+               Catch::Contains("does not apply here; it needs client.web.arrivals.process = "));
+  }
+}
+
+TEST_CASE("an open process needs one rate") {
+  CHECK_THAT(after("client.web.arrivals.total_rate=3"),
+             Catch::Contains("client.web.arrivals has both rate and total_rate; keep one"));
+  CHECK_THAT(after("client.web.arrivals={process='constant'}"),
+             Catch::Contains("client.web.arrivals.rate is missing"));
+}
+
+TEST_CASE("a rate that nothing reads is no rate to interpolate") {
+  CHECK_THAT(after("client.web.arrivals.interpolate=step"),
+             Catch::Contains("client.web.arrivals.interpolate does not apply here: there is no "
+                             "profile"));
+}
+
+TEST_CASE("surges need a process with a rate") {
+  const std::string surge = "client.web.surge.s={start=1, duration=1, factor=2}";
+  CHECK(after(surge) == "");
+  CHECK_THAT(errors_of(kSmall, {surge, "client.web.arrivals={process='closed'}"}),
+             Catch::Contains("client.web.surge.s cannot apply"));
+}
+
+TEST_CASE("requests that can be lost need a way to end") {
+  CHECK(after("network.request_loss=0.1") ==
+        "demo.toml:5:9: error: client.web: a request that is lost (network.request_loss = 0.1) "
+        "would never end; expected an attempt_timeout or a deadline\n"
+        "[client.web]\n"
+        "        ^\n");
+  CHECK_THAT(after("network.response_loss=0.1"), Catch::Contains("would never end"));
+  CHECK_THAT(errors_of(kSmall, {"service.api.overflow=drop", "service.api.queue.capacity=5"}),
+             Catch::Contains("(service.api.overflow = \"drop\") would never end"));
+  CHECK(after("service.api.overflow=drop") == "");  // an unlimited queue never overflows
+  CHECK(errors_of(kSmall, {"network.request_loss=0.1", "client.web.attempt_timeout=1s"}) == "");
+  CHECK(errors_of(kSmall, {"network.request_loss=0.1", "client.web.deadline=1s"}) == "");
+}
+
+TEST_CASE("dropping abandoned work means nothing to clients that never give up") {
+  const LoadedScenario loaded = load(kSmall, {"service.api.abandoned=remove"});
+  REQUIRE(loaded.notes.size() == 1);
+  CHECK_THAT(loaded.notes[0], Catch::Contains("service.api.abandoned has no effect on client.web"));
+  CHECK(load(kSmall, {"service.api.abandoned=remove", "client.web.deadline=1s"}).notes.empty());
+}
+
+TEST_CASE("a capacity fault needs a number of servers") {
+  const std::string fault = "fault.f={start=1, duration=1, capacity=0.5}";
+  CHECK(after(fault) == "");
+  CHECK_THAT(errors_of(kSmall, {fault, "service.api.servers=unlimited"}),
+             Catch::Contains("fault.f.capacity has no meaning for the unlimited servers"));
+}
+
+TEST_CASE("throttle keys need a throttle") {
+  CHECK_THAT(after("service.api.throttle.burst=5"),
+             Catch::Contains("service.api.throttle.burst does not apply here; it needs "
+                             "service.api.throttle.rate other than unlimited"));
+}
+
+TEST_CASE("expectations need a metric that exists and a bound") {
+  CHECK_THAT(after("expect.e={metric='recovry_s', at_most=1}"),
+             Catch::Contains("expect.e.metric = \"recovry_s\" is unknown; did you mean "
+                             "\"recovery_s\"?"));
+  CHECK_THAT(after("expect.e={metric='goodput'}"), Catch::Contains("expect.e has no bound"));
+  CHECK_THAT(after("expect.e={metric='goodput', at_most=1, at_least=2}"),
+             Catch::Contains("nothing is both"));
+}
+
+TEST_CASE("retry keys must fit the mode") {
+  const auto with = [](const std::string& retry) {
+    return after("client.web.retry={" + retry + "}");
+  };
+  CHECK_THAT(with("mode='standard', probability=0.5"), Catch::Contains("retry.mode = custom"));
+  CHECK_THAT(with("mode='standard', delays=[1]"), Catch::Contains("retry.mode = custom"));
+  CHECK_THAT(with("mode='standard', rate_limit={on_empty='fail'}"),
+             Catch::Contains("retry.mode = adaptive"));
+  CHECK_THAT(with("mode='legacy', revision='2.0'"),
+             Catch::Contains("retry.mode = standard or adaptive, not legacy"));
+  CHECK_THAT(with("mode='custom', delays=[1], backoff={base=1}"),
+             Catch::Contains("client.web.retry.backoff.base does not apply here; keep either it or "
+                             "client.web.retry.delays"));
+  CHECK_THAT(with("mode='custom', delays=[]"), Catch::Contains("client.web.retry.delays = a list"));
+  CHECK_THAT(with("mode='custom', quota={cost=3}"),
+             Catch::Contains("it needs client.web.retry.quota.capacity other than unlimited"));
+  CHECK_THAT(with("mode='standard', quota={capacity=5, initial=6}"),
+             Catch::Contains("client.web.retry.quota.initial = 6 is more than the capacity of 5"));
+  CHECK_THAT(with("mode='standard', max_attempts=0"), Catch::Contains("from 1 to"));
+  CHECK_THAT(with("mode='standard', backoff={jitter='ful'}"),
+             Catch::Contains("did you mean \"full\"?"));
+}
+
+TEST_CASE("a preset that does not exist is an error that lists those that do") {
+  CHECK_THAT(after("client.web.retry={mode='standard', revision='3.0'}"),
+             Catch::Contains("client.web.retry: mode standard does not exist as \"3.0 botocore\"; "
+                             "it does as: 2.0 botocore, 2.1 botocore"));
+  CHECK_THAT(after("client.web.retry={mode='legacy', sdk='cobol'}"),
+             Catch::Contains("mode legacy does not exist as \"cobol\"; it does as: botocore"));
+}
+
+TEST_CASE("a revision is text in a file, but may be typed bare in an edit") {
+  CHECK_THAT(errors_of(kSmall + "retry.revision = 2.0\n"),
+             Catch::Contains("expected text in quotes"));
+  CHECK(errors_of(kSmall, {"client.web.retry.mode=standard", "client.web.retry.revision=2.1"}) ==
+        "");
+}
