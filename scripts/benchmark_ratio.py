@@ -32,7 +32,8 @@ def run(command):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
                           preexec_fn=on_one_processor)
     if done.returncode != 0:
-        sys.exit(f"benchmark_ratio: error: {command[0]} ended with {done.returncode}: {done.stderr.strip()}")
+        sys.exit(f"benchmark_ratio: error: {command[0]} ended with {done.returncode}: "
+                 f"{done.stderr.strip()}")
     pairs = (word.split("=", 1) for word in done.stdout.split() if "=" in word)
     values = {key: float(value) for key, value in pairs if key in ("events", "cpu_s", "mean_ms")}
     if not {"events", "cpu_s"} <= values.keys():

@@ -3,9 +3,7 @@
 
 set(retrysim_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/retrysim)
 
-if(TARGET retrysim-cli)
 install(TARGETS retrysim-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
 install(TARGETS retrysim EXPORT retrysimTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
