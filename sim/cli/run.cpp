@@ -158,7 +158,10 @@ std::optional<std::vector<Planned>> plan(const RunOptions& options) {
       failed = true;
       continue;
     }
-    for (const std::string& note : result.loaded->notes) fmt::print(stderr, "note: {}\n", note);
+    std::vector<std::string> notes = result.loaded->notes;  // a file used twice is noted once
+    std::sort(notes.begin(), notes.end());
+    notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
+    for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
     const std::string name = result.loaded->scenario.name;
     for (const Planned& p : planned) {
       if (p.loaded.scenario.name != name) continue;
