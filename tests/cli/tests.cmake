@@ -23,3 +23,9 @@ add_test(NAME determinism/comparison_notices
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/compare_result_files_test.py)
 set_tests_properties(determinism/result_files determinism/comparison_notices PROPERTIES
   LABELS determinism TIMEOUT 600)
+
+# The reference tables of scenarios/README.md are the program's own.
+add_test(NAME cli/reference_tables
+         COMMAND ${python} ${PROJECT_SOURCE_DIR}/scripts/reference_tables.py
+                 --program $<TARGET_FILE:retrysim-cli> --check)
+set_tests_properties(cli/reference_tables PROPERTIES LABELS cli)

@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+"""Reference tables of scenarios/README.md, made from the program's own tables.
+
+A block between `<!-- table: WHAT -->` and `<!-- end -->` holds what `retrysim list WHAT` prints.
+
+  reference_tables.py --program build/release/retrysim            rewrites the blocks
+  reference_tables.py --program build/release/retrysim --check    exit 1 if one is out of date
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import csv
+import io
+import pathlib
+import re
+import subprocess
+import sys
+
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "scenarios" / "README.md"
+BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+CODE_COLUMNS = {"key", "default", "metric", "distribution", "parameters"}
+
+
+def markdown(program, what):
+    """`retrysim list WHAT` as a Markdown table."""
+    listed = subprocess.run([program, "list", what, "--format", "csv"], check=True,
+                            capture_output=True, text=True).stdout
+    header, *rows = csv.reader(io.StringIO(listed))
+
+    def cell(column, text):
+        text = text.replace("|", r"\|")
+        return f"`{text}`" if column in CODE_COLUMNS and text not in ("", "required") else text
+
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(map(cell, header, row)) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--program", required=True, help="the program whose tables are shown")
+    parser.add_argument("--check", action="store_true", help="compare only")
+    options = parser.parse_args()
+    old = PAGE.read_text()
+    new = BLOCK.sub(lambda m: m[1] + markdown(options.program, m[2]) + m[3], old)
+    if options.check:
+        if new != old:
+            sys.exit(f"{PAGE.name}: error: reference tables are out of date; run "
+                     "scripts/reference_tables.py --program build/release/retrysim")
+        return
+    PAGE.write_text(new)
+
+
+if __name__ == "__main__":
+    main()
