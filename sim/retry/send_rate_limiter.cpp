@@ -96,8 +96,7 @@ void SendRateLimiter::measure(Time now) {
 void SendRateLimiter::set_rate(Time now, double rate) {
   refill(now);  // what has passed since the last refill was earned at the old rate
   fill_rate_ = std::max(rate, kMinFillRate);
-  max_capacity_ = std::max(rate, kMinCapacity);
-  current_capacity_ = std::min(current_capacity_, max_capacity_);
+  max_capacity_ = std::max(rate, kMinCapacity);  // capacity() holds the level below it
 }
 
 void SendRateLimiter::set_last_max_rate(double rate) {

@@ -139,6 +139,21 @@ TEST_CASE("a long poll waits before it reports an empty quota, in revision 2.1 o
   CHECK(decide(preset("standard", "2.1"), quota, token, other).delay == Duration::zero());
 }
 
+TEST_CASE("decorrelated jitter grows from the last backoff, not from a suggested delay") {
+  RetryRules rules;
+  rules.max_attempts = 9;
+  rules.backoff.base = rules.backoff.throttle_base = Duration::milliseconds(100);
+  rules.backoff.jitter = rules.backoff.throttle_jitter = Jitter::kDecorrelated;
+  rules.retry_after = RetryAfter::kMinimum;
+  RetryQuota none;
+  RetryToken token{.attempts = 1};
+  const Failure suggested{.retry_after = Duration::seconds(60)};
+  CHECK(decide(rules, none, token, suggested).delay == Duration::seconds(60));
+  CHECK(token.previous_delay == Duration::milliseconds(300));
+  token.attempts = 2;
+  CHECK(decide(rules, none, token, {}).delay == Duration::milliseconds(900));
+}
+
 TEST_CASE("the chance of a retry is what it says") {
   RetryRules rules;
   rules.max_attempts = RetryRules::kUnlimited;
@@ -221,6 +236,16 @@ TEST_CASE("only throttling turns the limiter on, and it then makes attempts wait
   CHECK(strategy.acquire_send_token(at_ms(700)) == token.send_wait);
   CHECK(strategy.acquire_send_token(at_ms(2100)) == Duration::zero());
   CHECK(strategy.acquire_send_token(at_ms(2100)) == Duration::seconds(2));
+}
+
+TEST_CASE("the limiter measures successes and failures alike") {
+  RetryStrategy strategy(preset("adaptive"), RandomKey(1, 0));
+  const StrategyToken token = strategy.acquire_initial_token(Time::zero());
+  strategy.record_success(token, at_ms(100));
+  strategy.refresh_retry_token(token, {kTransient}, at_ms(200));
+  strategy.record_success(token, at_ms(500));
+  CHECK(strategy.limiter()->measured_rate() == Approx(0.8 * 3 / 0.5));
+  CHECK_FALSE(strategy.limiter()->enabled());
 }
 
 TEST_CASE("rules without a limiter or a quota report none") {
