@@ -77,24 +77,24 @@ struct ClientResult {
   std::uint64_t attempts = 0;                           ///< sends
   std::uint64_t attempts_squared = 0;                   ///< sum over requests of attempts^2
   std::array<std::uint64_t, kAttemptResultCount> results{};
-  std::uint64_t rejected = 0;   ///< attempts answered by a full queue (not `throttled`, not drop)
-  std::uint64_t dropped = 0;    ///< attempts discarded without service or answer
-  std::uint64_t lost = 0;       ///< attempts whose request or response message was lost
-  std::uint64_t gave_up = 0;    ///< attempts whose client gave up before it had an answer
-  std::uint64_t late = 0;       ///< attempts served to the end after their client had given up
-  std::uint64_t arrivals = 0;   ///< attempts that reached the service
-  std::uint64_t executed = 0;   ///< attempts served to the end
-  std::uint64_t waited = 0;     ///< admitted attempts that found no free server
-  std::uint64_t admitted = 0;   ///< attempts that got a server or a place in the queue
+  std::uint64_t rejected = 0;  ///< attempts answered by a full queue (not `throttled`, not drop)
+  std::uint64_t dropped = 0;   ///< attempts discarded without service or answer
+  std::uint64_t lost = 0;      ///< attempts whose request or response message was lost
+  std::uint64_t gave_up = 0;   ///< attempts whose client gave up before it had an answer
+  std::uint64_t late = 0;      ///< attempts served to the end after their client had given up
+  std::uint64_t arrivals = 0;  ///< attempts that reached the service
+  std::uint64_t executed = 0;  ///< attempts served to the end
+  std::uint64_t waited = 0;    ///< admitted attempts that found no free server
+  std::uint64_t admitted = 0;  ///< attempts that got a server or a place in the queue
   Histogram latency, latency_ok, attempt_latency, service_latency, queueing_time;
   DurationMoments latency_m, latency_ok_m, attempt_latency_m, service_latency_m, queueing_time_m;
-  DurationMoments backoff_time_m;         ///< each backoff that was waited for
-  std::int64_t send_wait_ns = 0;          ///< total waiting for send tokens
-  std::int64_t backoff_total_ns = 0;      ///< parts of the latencies: backoff,
-  std::int64_t attempt_total_ns = 0;      ///< attempts under way,
+  DurationMoments backoff_time_m;     ///< each backoff that was waited for
+  std::int64_t send_wait_ns = 0;      ///< total waiting for send tokens
+  std::int64_t backoff_total_ns = 0;  ///< parts of the latencies: backoff,
+  std::int64_t attempt_total_ns = 0;  ///< attempts under way,
   // latency_m.sum_ns == send_wait_ns + backoff_total_ns + attempt_total_ns for ended requests
   std::vector<AttemptNumberCounts> by_attempt;  ///< [0] is attempt 1
-  double quota_mean = 0;                  ///< time average over the window, mean over the buckets
+  double quota_mean = 0;  ///< time average over the window, mean over the buckets
   bool has_quota = false;
 
   // Flow: the window.
@@ -114,7 +114,7 @@ struct ServiceFlow {
   double servers_ns = 0;          ///< working servers,
   double in_system_ns = 0;        ///< waiting and in service,
   double in_system_squared_ns = 0;
-  double all_busy_ns = 0;         ///< time in which no working server was free
+  double all_busy_ns = 0;  ///< time in which no working server was free
   std::uint64_t queue_max = 0;
 
   void merge(const ServiceFlow& o);  ///< sums; queue_max: maximum
@@ -136,10 +136,10 @@ struct RunResult {
   std::uint32_t replication = 0;
   Time window_start, window_end;  ///< [warmup, duration)
   Duration interval;
-  Time ended;                     ///< time of the last event
-  Time last_request_end;          ///< when the last request ended; zero if none did
-  std::uint64_t events = 0;       ///< events executed
-  std::uint64_t fingerprint = 0;  ///< hash of the event sequence, if asked for
+  Time ended;                           ///< time of the last event
+  Time last_request_end;                ///< when the last request ended; zero if none did
+  std::uint64_t events = 0;             ///< events executed
+  std::uint64_t fingerprint = 0;        ///< hash of the event sequence, if asked for
   std::vector<ClientResult> clients;    ///< in the order of Scenario::clients
   std::vector<ServiceResult> services;  ///< in the order of Scenario::services
   std::vector<ClientBin> all_bins;      ///< the client groups together

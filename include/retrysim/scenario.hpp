@@ -51,8 +51,8 @@ enum class ThrottleScope : std::uint8_t { kService, kClient };
 
 /// Token bucket in front of a service: continuous refill, starts full, one token an attempt.
 struct ThrottleSpec {
-  double rate = 0;       ///< tokens per second; 0: no throttle
-  double burst = 1;      ///< capacity in tokens, >= 1
+  double rate = 0;   ///< tokens per second; 0: no throttle
+  double burst = 1;  ///< capacity in tokens, >= 1
   ThrottleScope scope = ThrottleScope::kService;
   Duration retry_after;  ///< suggested to throttled clients; zero: no suggestion
 };
@@ -61,27 +61,27 @@ struct ServiceSpec {
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
   std::string name;
-  std::int64_t servers = 1;                  ///< `kUnlimited` allowed
+  std::int64_t servers = 1;  ///< `kUnlimited` allowed
   Distribution service_time;
   std::int64_t queue_capacity = kUnlimited;  ///< waiting attempts, those in service not counted
   Overflow overflow = Overflow::kUnavailable;
   Abandoned abandoned = Abandoned::kServe;
   ThrottleSpec throttle;
-  std::vector<RandomError> errors;           ///< probabilities add up to at most 1
+  std::vector<RandomError> errors;  ///< probabilities add up to at most 1
 };
 
 /// A window in which a service, or the way to it, is impaired: [start, start + duration).
 /// Overlapping windows: factors multiply, probabilities combine as independent, latencies add.
 struct FaultSpec {
   std::string name;
-  std::size_t service = 0;         ///< index into Scenario::services
+  std::size_t service = 0;  ///< index into Scenario::services
   Time start;
   Duration duration;
-  double capacity = 1;             ///< factor on the number of working servers
-  double speed = 1;                ///< factor on the speed of each server
+  double capacity = 1;  ///< factor on the number of working servers
+  double speed = 1;     ///< factor on the speed of each server
   std::vector<RandomError> errors;
-  Duration latency;                ///< added to the network, each way
-  bool unreachable = false;        ///< connections refused after one round trip
+  Duration latency;          ///< added to the network, each way
+  bool unreachable = false;  ///< connections refused after one round trip
 };
 
 enum class ArrivalProcess : std::uint8_t { kPoisson, kConstant, kOnce, kClosed, kTrace };
@@ -105,23 +105,23 @@ struct SurgeSpec {
 
 struct ArrivalSpec {
   ArrivalProcess process = ArrivalProcess::kPoisson;
-  double rate = 0;             ///< poisson, constant: requests per second and client
-  bool aligned = false;        ///< constant: all clients act together (else: random phase)
-  Time start;                  ///< once: time of the requests
-  Duration spread;             ///< once: uniformly spread over this
+  double rate = 0;                ///< poisson, constant: requests per second and client
+  bool aligned = false;           ///< constant: all clients act together (else: random phase)
+  Time start;                     ///< once: time of the requests
+  Duration spread;                ///< once: uniformly spread over this
   std::uint32_t concurrency = 1;  ///< closed: requests in flight per client
-  Distribution think_time;     ///< closed
+  Distribution think_time;        ///< closed
   /// poisson, constant: factor on the rate. trace: total rate of the group, per second.
   std::optional<RateProfile> profile;
-  std::vector<Time> rows;      ///< trace with one row per request: their times, not decreasing
-  bool even_spacing = false;   ///< trace with rates: evenly spaced instead of Poisson
+  std::vector<Time> rows;     ///< trace with one row per request: their times, not decreasing
+  bool even_spacing = false;  ///< trace with rates: evenly spaced instead of Poisson
   std::vector<SurgeSpec> surges;
 };
 
 struct ClientSpec {
   std::string name;
-  std::size_t service = 0;     ///< index into Scenario::services
-  std::uint32_t count = 1;     ///< virtual clients, each with its own retry state
+  std::size_t service = 0;  ///< index into Scenario::services
+  std::uint32_t count = 1;  ///< virtual clients, each with its own retry state
   ArrivalSpec arrivals;
   Distribution attempt_timeout;
   bool has_attempt_timeout = false;
@@ -142,8 +142,8 @@ struct Scenario {
   std::string name;
   std::string description;
   Duration duration;
-  Duration warmup;             ///< left out of the summary, kept in the time series
-  bool drain = true;           ///< after `duration`: no new requests, those in flight may finish
+  Duration warmup;    ///< left out of the summary, kept in the time series
+  bool drain = true;  ///< after `duration`: no new requests, those in flight may finish
   Duration drain_limit = Duration::seconds(300);
   std::uint64_t seed = 1;
   int replications = 20;

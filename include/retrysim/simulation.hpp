@@ -15,7 +15,7 @@
 namespace retrysim {
 
 struct SimulationOptions {
-  bool fingerprint = false;                    ///< hash the event sequence
+  bool fingerprint = false;  ///< hash the event sequence
   std::uint64_t max_events = ~std::uint64_t{0};
   /// Set from outside to end the run early with `Interrupted`; may be null.
   const std::atomic<bool>* stop = nullptr;
