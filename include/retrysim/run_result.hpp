@@ -43,6 +43,9 @@ enum class AttemptResult : std::uint8_t {
 };
 inline constexpr int kAttemptResultCount = 5;
 
+/// Attempts are counted by their number up to this one, which stands for itself and all later ones.
+inline constexpr std::uint32_t kMaxAttemptNumber = 1000;
+
 /// Cohort counts by attempt number, for attempts.csv.
 struct AttemptNumberCounts {
   std::uint64_t sent = 0;

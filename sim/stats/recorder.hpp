@@ -84,7 +84,7 @@ class Recorder {
       ++g.result.attempts;
       ++by.sent;
     }
-    if (in_window_) count_peak(g.peaks[number - 1], by, now);
+    if (in_window_) count_peak(g.peaks[row_of(number) - 1], by, now);
   }
   void attempt_ended(std::size_t group, bool in_cohort, std::uint32_t number, AttemptResult result,
                      Time sent, Time now) {
@@ -198,7 +198,10 @@ class Recorder {
     std::uint64_t queued = 0;
   };
 
-  AttemptNumberCounts& by_attempt(Group& g, std::uint32_t number) {
+  // Clients that never give up make any number of attempts; their counts need not grow without end.
+  static std::uint32_t row_of(std::uint32_t number) { return std::min(number, kMaxAttemptNumber); }
+  AttemptNumberCounts& by_attempt(Group& g, std::uint32_t attempt_number) {
+    const std::uint32_t number = row_of(attempt_number);
     if (number > g.result.by_attempt.size()) [[unlikely]] {
       g.result.by_attempt.resize(number);
       g.peaks.resize(number);

@@ -257,6 +257,18 @@ TEST_CASE("Warm-up is left out of cohort and window, but not of the time series"
   CHECK(r.services[0].window.busy_ns == 90 * 1e8);
 }
 
+TEST_CASE("Attempts beyond the last number that is kept are counted with it") {
+  Scenario s = test::small_world();
+  s.services[0].errors = {{{500, "InternalError"}, 1.0}};
+  s.clients[0].retry.max_attempts = kMaxAttemptNumber + 20;
+  s.clients[0].retry.backoff.base = ms(1);
+  s.clients[0].retry.backoff.factor = 1;
+  const ClientResult c = simulate(s, 0).clients[0];
+  REQUIRE(c.by_attempt.size() == kMaxAttemptNumber);
+  CHECK(c.by_attempt.front().sent == 1);
+  CHECK(c.by_attempt.back().sent == 21);
+}
+
 TEST_CASE("Limits and interruption end a run") {
   Scenario s = test::small_world();
   s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
