@@ -134,11 +134,15 @@ class Arrivals {
       if (gaps++ == 0) first_line = rows.lines[i - 1];
     }
     if (gaps == 0) return;
-    notes_.push_back(std::filesystem::path(file.name).filename().string() + ": " +
-                     std::to_string(gaps) + (gaps == 1 ? " gap" : " gaps") +
-                     " wider than the bucket of " + to_text(Duration::nanoseconds(bucket_ns)) +
-                     ", the first after line " + std::to_string(first_line) +
-                     "; the last value before a gap holds in it");
+    std::string note = std::filesystem::path(file.name).filename().string() + ": " +
+                       std::to_string(gaps) + (gaps == 1 ? " gap" : " gaps") +
+                       " wider than the bucket of " + to_text(Duration::nanoseconds(bucket_ns)) +
+                       ", the first after line " + std::to_string(first_line) +
+                       "; the last value before a gap holds in it";
+    // Several groups may follow the same trace.
+    if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) {
+      notes_.push_back(std::move(note));
+    }
   }
 
   void take_rates(const TimedRates& rows, double speed_up, double scale, const CsvFile& file) {

@@ -82,6 +82,16 @@ TEST_CASE("a monitoring export is a rate over compressed time") {
         std::vector<std::filesystem::path>{loader.folder.path() / "input.csv"});
 }
 
+TEST_CASE("a gap is reported once, however many groups follow the trace") {
+  const Loader loader;
+  loader.folder.write("input.csv", kExport);
+  const LoadedScenario loaded =
+      load(kSmall, {"client.web.arrivals={" + kTrace + "}", "client.more={like='web'}"},
+           loader.folder.path());
+  CHECK(loaded.notes.size() == 1);
+  CHECK(loaded.input_files.size() == 1);
+}
+
 TEST_CASE("a compressed export carries the sum of its values, scaled, over the speed") {
   const Loader loader;
   const std::string gapless =

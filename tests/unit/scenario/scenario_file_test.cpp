@@ -64,8 +64,22 @@ revision     = "2.1"
 sdk          = "botocore"
 api          = "dynamodb"
 max_attempts = 9
-backoff      = { base = "2s", throttle_base = "3s", factor = 1.5, cap = "50s", jitter = "equal", throttle_jitter = "none", first_exponent = 1, jitter_before_cap = true }
-quota        = { capacity = 100, initial = 50, cost = 1, throttle_cost = 2, timeout_cost = 3, credit = 4, refund = "credit", scope = "group" }
+backoff.base = "2s"
+backoff.throttle_base = "3s"
+backoff.factor = 1.5
+backoff.cap = "50s"
+backoff.jitter = "equal"
+backoff.throttle_jitter = "none"
+backoff.first_exponent = 1
+backoff.jitter_before_cap = true
+quota.capacity = 100
+quota.initial = 50
+quota.cost = 1
+quota.throttle_cost = 2
+quota.timeout_cost = 3
+quota.credit = 4
+quota.refund = "credit"
+quota.scope = "group"
 retry_after  = "add"
 [expect.recovers]
 metric = "recovery_s"
