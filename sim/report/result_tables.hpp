@@ -16,8 +16,8 @@ using Evaluations = std::span<const Evaluation>;
 
 void write_summary_csv(Sink& sink, Evaluations evaluations);
 void write_replications_csv(Sink& sink, Evaluations evaluations);
-/// Counts of each bin; levels (limiter_waiting, in_backoff, in_flight) are averages over the part
-/// of the bin that the run covers. `time_s` is the start of the bin.
+/// Counts of each bin; levels (limiter_waiting, in_backoff, in_flight) are averages over the bin.
+/// `time_s` is its start.
 void write_timeseries_csv(Sink& sink, Evaluations evaluations);
 /// `servers` is the mean number of working servers; empty for an unlimited service.
 void write_service_csv(Sink& sink, Evaluations evaluations);

@@ -16,13 +16,8 @@ double start_s(const RunResult& run, std::size_t bin) {
   return static_cast<double>(run.interval.count() * static_cast<std::int64_t>(bin)) / 1e9;
 }
 
-/// The part of a bin that the run covers, in nanoseconds: only the last one may be cut short.
-double covered_ns(const RunResult& run, std::size_t bin) {
-  const std::int64_t start = run.interval.count() * static_cast<std::int64_t>(bin);
-  const std::int64_t run_end = std::max(run.window_end, run.ended).count();
-  const std::int64_t covered = std::min(run.interval.count(), run_end - start);
-  return static_cast<double>(covered > 0 ? covered : run.interval.count());
-}
+/// Every bin is recorded over its whole width, the last one too: levels hold after the last event.
+double width_ns(const RunResult& run) { return static_cast<double>(run.interval.count()); }
 
 void write_client_bin(CsvWriter& csv, const ClientBin& bin, double length_ns) {
   const ClientFlow& f = bin.flow;
@@ -54,7 +49,7 @@ void write_timeseries_csv(Sink& sink, Evaluations evaluations) {
         for (std::size_t i = 0; i < bins.size(); ++i) {
           csv.text(e.scenario().name).text(e.set.variant).integer(run.replication);
           csv.text(e.client_name(c)).real(start_s(run, i));
-          write_client_bin(csv, bins[i], covered_ns(run, i));
+          write_client_bin(csv, bins[i], width_ns(run));
         }
       }
     }
@@ -72,7 +67,7 @@ void write_service_csv(Sink& sink, Evaluations evaluations) {
         const ServiceResult& service = run.services[s];
         for (std::size_t i = 0; i < service.bins.size(); ++i) {
           const ServiceFlow& f = service.bins[i];
-          const double length_ns = covered_ns(run, i);
+          const double length_ns = width_ns(run);
           csv.text(e.scenario().name).text(e.set.variant).integer(run.replication);
           csv.text(e.scenario().services[s].name).real(start_s(run, i));
           for (const std::uint64_t n :
