@@ -122,7 +122,12 @@ std::string format_scaled(const Estimate& e, DisplayUnit unit) {
   if (half <= 1e-9 * std::fabs(mean)) return format_plain(mean) + std::string(unit.name);
   // An interval far narrower than the value needs no more than 6 digits of the value.
   const int decimals = std::min(decimals_for(half, 2), decimals_for(mean == 0 ? half : mean, 6));
-  return fmt::format("{:.{}f} ± {:.{}f}{}", mean, decimals, half, decimals, unit.name);
+  std::string half_text = fmt::format("{:.{}f}", half, decimals);
+  if (half_text.find_first_not_of("0.") == std::string::npos) {
+    half_text.back() = '1';
+    half_text.insert(0, "<");
+  }
+  return fmt::format("{:.{}f} ± {}{}", mean, decimals, half_text, unit.name);
 }
 
 bool is_share(std::string_view metric) {
@@ -262,6 +267,21 @@ void append_expectations(std::string& out, const Evaluation& e) {
   }
 }
 
+/// Recovery is a matter of each group where there are several: one may recover, another not.
+void append_recovery_notes(std::vector<std::string>& notes, const Evaluation& e) {
+  if (stats::triggers(e.scenario()).empty()) return;
+  const std::size_t n = e.set.runs.size();
+  for (std::size_t c = 0; c + 1 < e.clients(); ++c) {
+    const SummaryRow* row = find_row(e.summary, e.client_name(c), "recovery_s");
+    const std::size_t recovered = row == nullptr ? 0 : row->estimate.count;
+    if (recovered == n) continue;
+    notes.push_back(
+        fmt::format("{} did not recover within the run in {} of {} replications; recovery_s is "
+                    "absent there",
+                    e.client_name(c), n - recovered, n));
+  }
+}
+
 void append_notes(std::string& out, const Evaluation& e) {
   const std::size_t n = e.set.runs.size();
   std::vector<std::string> notes;
@@ -282,14 +302,7 @@ void append_notes(std::string& out, const Evaluation& e) {
     notes.push_back(fmt::format("short: {} requests a replication leave fewer than 100 beyond p99",
                                 requests->estimate.min));
   }
-  const bool disturbed = !stats::triggers(e.scenario()).empty();
-  const SummaryRow* recovery = find_row(e.summary, "all", "recovery_s");
-  const std::size_t recovered = recovery == nullptr ? 0 : recovery->estimate.count;
-  if (disturbed && recovered < n) {
-    notes.push_back(fmt::format(
-        "{} of {} replications did not recover within the run; their recovery_s is absent",
-        n - recovered, n));
-  }
+  append_recovery_notes(notes, e);
   if (!notes.empty()) out += "\n";
   for (const std::string& note : notes) out += "note: " + note + "\n";
 }

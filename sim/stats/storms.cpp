@@ -162,8 +162,10 @@ class Detector {
   }
 
  private:
+  /// Where no request was new in the whole window there is no amplification to compare.
   bool stands_out(std::size_t i) const {
-    return rates_.amplification[i] >= base_.amplification + base_.margin &&
+    return std::isfinite(rates_.amplification[i]) &&
+           rates_.amplification[i] >= base_.amplification + base_.margin &&
            rates_.attempt_rate[i] >= base_.attempt_rate + base_.rate_margin;
   }
 

@@ -43,6 +43,7 @@ TEST_CASE("the interval decides the digits of the value") {
   CHECK(format_estimate(with_half_width(812.3456, 45.6), "1/s") == "812 ± 46 /s");
   CHECK(format_estimate(with_half_width(1.23456, 0.00123), "1") == "1.2346 ± 0.0012");
   CHECK(format_estimate(with_half_width(0, 0.5), "1") == "0.00 ± 0.50");
+  CHECK(format_estimate(with_half_width(10.0316, 0.00001), "s") == "10.0316 ± <0.0001 s");
   // The rounding of equal values is no interval.
   CHECK(format_estimate(with_half_width(1.5, 1e-14), "1") == "1.5");
 }
@@ -129,7 +130,8 @@ TEST_CASE("unfinished requests and missing recovery are said aloud") {
   const std::string text = table(set);
   CHECK(text.find("note: too short: up to 3 requests of a replication had not ended") !=
         std::string::npos);
-  CHECK(text.find("note: 2 of 2 replications did not recover within the run") != std::string::npos);
+  CHECK(text.find("note: web did not recover within the run in 2 of 2 replications") !=
+        std::string::npos);
 }
 
 TEST_CASE("storms are counted by verdict") {

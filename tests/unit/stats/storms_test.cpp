@@ -78,6 +78,15 @@ TEST_CASE_METHOD(Run, "more requests with one attempt each are no storm") {
   CHECK(storms().empty());
 }
 
+TEST_CASE_METHOD(Run, "retries long after the last request have nothing to be compared with") {
+  scenario.faults.clear();
+  for (ClientBin& bin : run.all_bins) bin.flow = ClientFlow();
+  run.all_bins[0].flow.requests = 1000;  // a herd, then nothing but its retries
+  run.all_bins[0].flow.arrivals = 1000;
+  storm(1, 40, 100, 0);
+  CHECK(storms().empty());
+}
+
 TEST_CASE_METHOD(Run, "three bins in a row make an onset") {
   // One bin of 100 + x extra gives A = 1 + x / 1000 for 10 bins; 240 is below the margin.
   storm(400, 401, 340, 100);
