@@ -251,6 +251,17 @@ def check_heads_of_sources(checker):
             checker.error(path, 1, "no #pragma once")
 
 
+def check_names_of_test_cases(checker):
+    """CMake's lists hold the names of test cases: a bracket or semicolon would join or split them,
+    and the tests that follow would not be run."""
+    test_case = re.compile(r'\bTEST_CASE\(\s*((?:"(?:\\.|[^"\\])*"\s*)+)')
+    for path, text in checker.sources():
+        for found in test_case.finditer(text):
+            if re.search(r"[\[\];\\]", found.group(1)):
+                checker.error(path, text[:found.start()].count("\n") + 1,
+                              "the name of a test case must not contain [, ], ; or a backslash")
+
+
 def check_names(checker):
     for path in checker.paths:
         for name in path.split("/"):
@@ -292,6 +303,7 @@ RULES = [
     check_fast_math,
     check_includes,
     check_heads_of_sources,
+    check_names_of_test_cases,
     check_names,
     check_public_headers_are_listed,
     check_scenarios_are_described,

@@ -191,6 +191,12 @@ class Rules(unittest.TestCase):
         self.write("sim/kernel/utils.hpp", HEADER)
         self.assert_only_error("sim/kernel/utils.hpp:1", "says nothing")
 
+    def test_names_of_test_cases(self):
+        path = "tests/unit/kernel/a_test.cpp"
+        self.assert_allowed('TEST_CASE("draws are below 1, always", "[slow]") { a[0] = 1; }', path)
+        for name in ('"draws are in [0, 1)"', '"one; two"', '"one "\n"[two"', '"say \\"no\\""'):
+            self.assert_fires(f"TEST_CASE({name}) {{}}", "must not contain", path)
+
     def test_names_of_source_files(self):
         self.write("sim/kernel/EventQueue.hpp", HEADER)
         self.assert_only_error("sim/kernel/EventQueue.hpp:1", "snake_case")
