@@ -1,0 +1,75 @@
+// Does the simulator agree with theory? The rule for one number, and the search for the length of
+// run that lets it be decided.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/summary.hpp>
+
+#include "theory_cases.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::validation {
+
+enum class Verdict : std::uint8_t {
+  kAgrees,
+  kDisagrees,
+  kInconclusive,  ///< the interval is too wide to tell
+};
+std::string_view to_string(Verdict verdict);
+
+/// With h the half-width of the 95 % interval across replications:
+///
+/// - a difference beyond 3 h disagrees. At 20 replications 3 h are 6.28 standard errors, which a
+///   correct simulator exceeds once in 200,000 times;
+/// - otherwise the number agrees if h is at most `precision` of the exact value;
+/// - an exact value below 1/1000 belongs to something rare, of which no run sees enough for a
+///   relative width: it agrees within 3 h, or a millionth if that is more.
+Verdict judge(double exact, double precision, const Estimate& simulated);
+
+struct RowResult {
+  TheoryRow row;
+  Estimate simulated;
+  Verdict verdict = Verdict::kInconclusive;
+
+  double half_width() const { return simulated.half_width().value_or(0); }
+  /// Difference in standard errors; follows Student's t distribution if all is well.
+  double z() const;
+  /// Whether an exact value wrong by this share, either way, would have been noticed.
+  bool would_notice(double share) const;
+};
+
+struct CaseResult {
+  TheoryCase theory;
+  double requests = 0;  ///< expected number that is measured, all replications together
+  std::vector<RowResult> rows;
+};
+
+struct RunLimits {
+  int jobs = 1;
+  int replications = 20;
+  double first_requests = 4e5;  ///< requests measured in the first try, all replications together
+  double most_requests = 1e9;   ///< no try is longer than that
+  double aim = 0.5;  ///< tries go on until h is below this share of what the rule asks for
+};
+
+/// A seed of its own for each case, so that cases are independent of each other.
+std::uint64_t seed_of_case(std::string_view id);
+
+/// The scenario file of a case, for `requests` measured requests. The warm-up is twenty times the
+/// system's memory, at least a tenth of the run; time-series bins are one memory long.
+std::string scenario_text(const TheoryCase& theory, int replications, double requests);
+
+/// Simulates, longer and longer until every row is precise enough or the limit is reached. Throws
+/// std::runtime_error if there is no such model or quantity, or if the scenario does not load.
+CaseResult validate(const TheoryCase& theory, const RunLimits& limits);
+
+/// Root mean square of z with one row a case, because rows of a case depend on each other: the
+/// first row of the first case, the second of the second, and so on in turns.
+double rms_z(const std::vector<CaseResult>& results);
+
+}  // namespace retrysim::validation

@@ -1,0 +1,52 @@
+// The exact values that simulations are held against: theory_cases.csv, one quantity of one system
+// a row. Rows of the same case come from the same simulation.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::validation {
+
+/// The parameters of a case: "lam=0.8;mu=1". Time is in units of the mean service time.
+class Parameters {
+ public:
+  Parameters() = default;
+  /// `separator` stands between the parameters. Throws std::runtime_error on anything else.
+  explicit Parameters(std::string_view text, char separator = ';');
+
+  /// Both throw std::runtime_error with the parameter's name if it is missing or no number.
+  const std::string& text(std::string_view name) const;
+  double number(std::string_view name) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+struct TheoryRow {
+  std::string quantity;
+  double exact = 0;
+  double precision = 0;  ///< the widest half-width that decides, relative to the exact value
+  bool slow = false;     ///< needs more events than every build should spend
+};
+
+struct TheoryCase {
+  std::string id;
+  std::string model;
+  std::string parameters_text;
+  Parameters parameters;
+  std::vector<TheoryRow> rows;  ///< at least one
+};
+
+/// All cases in the order of the file, which is at `path`. Throws std::runtime_error if a cell is
+/// wrong or the rows of a case disagree about what it is.
+std::vector<TheoryCase> read_theory_cases(const std::string& path);
+
+/// The cases with only their quick rows; without those that have none.
+std::vector<TheoryCase> quick_rows(std::vector<TheoryCase> cases);
+
+}  // namespace retrysim::validation
