@@ -89,8 +89,12 @@ std::vector<KeyInfo> preset_keys() {
 std::vector<KeyInfo> backoff_keys() {
   return {
       {"retry.backoff.base", delay(), "s", "", false, kFormula,
-       "Backoff before the first retry, before jitter.",
-       [](const Slots& s, const Value& v) { rules(s).backoff.base = v.duration; },
+       "Backoff before the first retry, before jitter; in mode custom also after throttling errors.",
+       [](const Slots& s, const Value& v) {
+         rules(s).backoff.base = v.duration;
+         // Without a preset to keep, one base is all that a user of mode custom expects to give.
+         if (rules(s).mode == RetryMode::kCustom) rules(s).backoff.throttle_base = v.duration;
+       },
        [](const RetryRules& r) { return duration_text(r.backoff.base); }},
       {"retry.backoff.throttle_base", delay(), "s", "", false, kFormula,
        "The same after a throttling error.",

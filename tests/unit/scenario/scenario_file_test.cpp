@@ -243,6 +243,18 @@ TEST_CASE("jitter also applies after throttling errors, unless that has its own"
   CHECK(backoff("throttle_jitter='none'").jitter == Jitter::kFull);
 }
 
+TEST_CASE("in mode custom one base serves all errors, in the others each key is its own") {
+  const auto throttle_base = [](const std::string& retry) {
+    return load(kSmall, {"client.web.retry={" + retry + "}"})
+        .scenario.clients[0]
+        .retry.backoff.throttle_base;
+  };
+  CHECK(throttle_base("mode='custom', backoff={base='30ms'}") == Duration::milliseconds(30));
+  CHECK(throttle_base("mode='custom', backoff={throttle_base='2s', base='30ms'}") ==
+        Duration::seconds(2));
+  CHECK(throttle_base("mode='standard', backoff={base='30ms'}") == Duration::seconds(1));
+}
+
 TEST_CASE("the initial quota follows the capacity") {
   const auto quota = [](const std::string& retry) {
     return load(kSmall, {"client.web.retry={" + retry + "}"}).scenario.clients[0].retry.quota;
