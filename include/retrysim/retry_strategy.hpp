@@ -72,9 +72,9 @@ struct RetryDecision {
 /// Decides what follows a failed attempt: retryable? attempts left? the chance of `probability`?
 /// quota? then the delay. The quota is paid before the delay starts; what is refused costs nothing.
 /// `token.attempts` already counts the failed attempt; on kRetry `token` holds the cost paid.
-/// `quota` may be null only if the rules have none. `draws` supplies the chance, where it is
-/// below 1, and the jitter. `fixed_draw` in [0, 1] replaces every uniform draw (tests, `--draw`),
-/// but not the draws of `BackoffRules::delays`.
+/// `quota` is left alone, and may be null, if the rules have none (`rules.quota.enabled`).
+/// `draws` supplies the chance, where it is below 1, and the jitter. `fixed_draw` in [0, 1]
+/// replaces every uniform draw (tests, `--draw`), but not the draws of `BackoffRules::delays`.
 RetryDecision refresh_retry_token(const RetryRules& rules, RetryQuota* quota, RetryToken& token,
                                   const Failure& failure, Draws& draws,
                                   std::optional<double> fixed_draw = std::nullopt);

@@ -60,8 +60,8 @@ RetryDecision refresh_retry_token(const RetryRules& rules, RetryQuota* quota, Re
     const double uniform = fixed_draw ? *fixed_draw : draws.uniform();
     if (!(uniform < rules.probability)) return {Outcome::kMaxAttemptsExceeded, Duration::zero()};
   }
-  const int cost = quota != nullptr ? cost_of(rules.quota, failure.response_class) : 0;
-  const bool paid = quota == nullptr || quota->acquire(cost);
+  const int cost = rules.quota.enabled ? cost_of(rules.quota, failure.response_class) : 0;
+  const bool paid = !rules.quota.enabled || quota->acquire(cost);
   if (!paid && !(failure.long_poll && rules.long_poll_wait)) {
     return {Outcome::kQuotaExceeded, Duration::zero()};
   }
@@ -76,8 +76,9 @@ RetryDecision refresh_retry_token(const RetryRules& rules, RetryQuota* quota, Re
 }
 
 void record_success(const RetryRules& rules, RetryQuota* quota, const RetryToken& token) {
-  if (quota == nullptr) return;
   const QuotaRules& q = rules.quota;
+  if (!q.enabled) return;
+  assert(quota != nullptr);
   int amount = q.credit;
   if (token.attempts > 1) {
     switch (q.refund) {
@@ -127,8 +128,8 @@ StrategyToken RetryStrategy::refresh_retry_token(const StrategyToken& token, con
                      .group = group_,
                      .purpose = Purpose::kBackoff});
   StrategyToken next = token;
-  const RetryDecision decision = retrysim::refresh_retry_token(
-      rules_, rules_.quota.enabled ? &quota_ : nullptr, next.state, failure, draws, fixed_draw_);
+  const RetryDecision decision =
+      retrysim::refresh_retry_token(rules_, &quota_, next.state, failure, draws, fixed_draw_);
   next.outcome = decision.outcome;
   next.delay = decision.delay;
   next.send_wait = Duration::zero();
@@ -141,7 +142,7 @@ StrategyToken RetryStrategy::refresh_retry_token(const StrategyToken& token, con
 
 void RetryStrategy::record_success(const StrategyToken& token, Time now) {
   if (limiter_) limiter_->on_response(now, false);
-  retrysim::record_success(rules_, rules_.quota.enabled ? &quota_ : nullptr, token.state);
+  retrysim::record_success(rules_, &quota_, token.state);
 }
 
 std::optional<std::int32_t> RetryStrategy::quota() const {

@@ -93,6 +93,20 @@ TEST_CASE("an empty quota does not stop free retries") {
   CHECK(outcome(preset("legacy", "", "botocore"), {0}, 1, kTransient) == Outcome::kRetry);
 }
 
+TEST_CASE("rules whose quota is switched off charge nothing, whatever their prices") {
+  RetryRules rules = preset("standard");
+  rules.quota.enabled = false;
+  RetryQuota quota{3};
+  RetryToken token{.attempts = 1};
+  Draws draws(RandomKey(1, 0), {});
+  CHECK(refresh_retry_token(rules, &quota, token, {}, draws).outcome == Outcome::kRetry);
+  CHECK(refresh_retry_token(rules, nullptr, token, {}, draws).outcome == Outcome::kRetry);
+  CHECK(token.held_cost == 0);
+  record_success(rules, &quota, {.attempts = 1});
+  record_success(rules, nullptr, {.attempts = 2});
+  CHECK(quota.available == 3);
+}
+
 TEST_CASE("success gives back what the rules say, up to the capacity") {
   RetryRules rules;
   rules.quota = {.enabled = true, .capacity = 100, .initial = 100, .cost = 5, .credit = 1};
@@ -111,7 +125,6 @@ TEST_CASE("success gives back what the rules say, up to the capacity") {
   CHECK(returned(Refund::kCredit, 2, 50) == 1);
   CHECK(returned(Refund::kNone, 2, 50) == 0);
   CHECK(returned(Refund::kLast, 3, 95) == 5);
-  record_success(rules, nullptr, {.attempts = 2});  // rules without a quota book nothing
 }
 
 TEST_CASE("only the last retry is refunded") {
