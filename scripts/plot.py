@@ -76,7 +76,8 @@ class Results:
             raise ResultError(f"{folder}: no variant {self.variant}; there are {', '.join(names)}")
         self.details = self.info["variants"][names.index(self.variant)]
         self.interval = float(self.details["interval_s"])
-        self.series = self._read("timeseries.csv", ["replication", "client", "time_s", "attempts"])
+        self.series = self._read("timeseries.csv", ["replication", "client", "time_s", "requests",
+                                                    "attempts", "in_flight"])
         self.service = self._read("service.csv", ["replication", "service", "time_s", "queue_mean"])
         self.storms = self._read("storms.csv", ["storm", "onset_s", "end_s"])
         self.latency = self._read("latency.csv", ["client", "kind", "quantile", "latency_s"])
@@ -122,6 +123,16 @@ class Results:
     def replications(self):
         return self.series["replication"].nunique()
 
+    def last_activity(self):
+        """End of the time worth drawing: a herd may be over long before the run is."""
+        rows = self.series
+        end = float(rows["time_s"].max()) + self.interval
+        busy = rows[(rows["requests"] > 0) | (rows["attempts"] > 0) | (rows["in_flight"] > 0)]
+        if busy.empty:
+            return end
+        active = float(busy["time_s"].max()) + self.interval
+        return end if active > 0.6 * end else active * 1.1
+
     def pivot(self, client, column):
         """One column a replication, time as index. A count after a replication's end is zero."""
         rows = self.series[self.series["client"] == client]
@@ -158,18 +169,29 @@ def ratio(numerator, denominator):
     return numerator / denominator.where(denominator > 0)
 
 
+def disturbances(results):
+    """Windows of faults and surges as (start, end, label); those of equal times are one."""
+    windows = {}
+    for window in results.details["disturbances"]:
+        key = (window["start_s"], window["end_s"], window["kind"])
+        windows.setdefault(key, []).append(window["name"])
+    for (start, end, kind), names in sorted(windows.items()):
+        text = f"{kind} {names[0]}" if len(names) == 1 else f"{len(names)} {kind}s at once"
+        yield start, end, text
+
+
 def shade(axis, results, labels):
     """Faults and surges in grey, storms in yellow, the time outside the window hatched."""
     start, end = results.details["window_start_s"], results.details["window_end_s"]
-    last = float(results.series["time_s"].max()) + results.interval
+    last = results.last_activity()
     for low, high, text in ((0, start, "warm-up, not in the summary"),
                             (end, last, "no new requests (drain)")):
         if high - low > 1e-9:
             axis.axvspan(low, high, facecolor="none", edgecolor="#BBBBBB", hatch="//", linewidth=0,
                          label=text if labels else None)
-    for window in results.details["disturbances"]:
-        axis.axvspan(window["start_s"], min(window["end_s"], last), color="#999999", alpha=0.35,
-                     linewidth=0, label=f"{window['kind']} {window['name']}" if labels else None)
+    for low, high, text in disturbances(results):
+        axis.axvspan(low, min(high, last), color="#999999", alpha=0.35, linewidth=0,
+                     label=text if labels else None)
     runs = results.replications()
     for number, rows in results.storms.groupby(results.storms["storm"].astype(int)):
         onset = rows["onset_s"].median()
@@ -186,25 +208,52 @@ def group_styles(results):
         yield name, colour, GROUP_STYLES[i % len(GROUP_STYLES)]
 
 
+def capacity_of(results, service):
+    """Attempts per second that a service can finish over time; None without a limit."""
+    if not service["capacity_per_s"]:
+        return None
+    servers = results.service_pivot(service["name"], "servers").mean(axis=1)
+    capacity = servers / service["mean_service_time_s"]
+    for window in results.details["disturbances"]:
+        if window.get("service") == service["name"]:
+            inside = (capacity.index >= window["start_s"]) & (capacity.index < window["end_s"])
+            capacity = capacity.where(~inside, capacity * window.get("speed", 1))
+    return capacity
+
+
+def draw_capacities(axis, results):
+    """One line for each service, or one for all where they are equal; returns the highest value."""
+    services = results.details["services"]
+    lines = [(s["name"], capacity_of(results, s)) for s in services]
+    lines = [(name, line) for name, line in lines if line is not None]
+    if not lines:
+        return 0
+    first = lines[0][1]
+    if len(lines) == len(services) and all(np.allclose(line, first) for _, line in lines):
+        lines = [("each service", first)] if len(services) > 1 else [("", first)]
+    for (name, line), style in zip(lines, [(0, (4, 2)), (0, (1, 1)), (0, (6, 1, 1, 1))] * 10):
+        axis.step(line.index, line, color="black", linestyle=style, where="post", linewidth=1.5,
+                  label=f"capacity of {name}" if name else "capacity")
+    return max(line.max() for _, line in lines)
+
+
 def draw_load(axis, results):
     width = results.interval
-    for column, label, colour in (("attempts", "attempts sent", RED),
-                                  ("requests", "requests submitted", BLUE),
-                                  ("successes", "goodput (requests that succeed)", GREEN)):
-        draw(axis, results.pivot("all", column) / width, label, colour, step=width)
+    if len(results.details["services"]) > 1:
+        # The sum over services says nothing about the load of any of them.
+        for name, colour, style in group_styles(results):
+            draw(axis, results.pivot(name, "attempts") / width, f"attempts of {name}", colour,
+                 style, step=width)
+        axis.set_title("Attempts sent by each client group, against capacity")
+    else:
+        for column, label, colour in (("attempts", "attempts sent", RED),
+                                      ("requests", "requests submitted", BLUE),
+                                      ("successes", "goodput (requests that succeed)", GREEN)):
+            draw(axis, results.pivot("all", column) / width, label, colour, step=width)
+        axis.set_title("Load against capacity")
     top = axis.get_ylim()[1]
-    for service in results.details["services"]:
-        if not service["capacity_per_s"]:
-            continue
-        servers = results.service_pivot(service["name"], "servers").mean(axis=1)
-        capacity = servers / service["mean_service_time_s"]
-        label = "capacity" if len(results.details["services"]) == 1 else (
-            f"capacity of {service['name']}")
-        axis.step(capacity.index, capacity, color="black", linestyle=(0, (4, 2)), where="post",
-                  linewidth=1.5, label=label)
-        top = max(top, min(capacity.max() * 1.1, top * 3))
-    axis.set_ylim(0, top)
-    axis.set_title("Load against capacity")
+    highest = draw_capacities(axis, results)
+    axis.set_ylim(0, max(top, min(highest * 1.1, top * 3)))
     axis.set_ylabel("rate [1/s]")
 
 
@@ -261,18 +310,25 @@ def seconds_label(value, _position=None):
 
 
 def draw_latency(axis, results):
-    for name, colour, style in group_styles(results):
+    groups = list(group_styles(results))
+    title = "Latency of the requests that end, failures included (log scale)"
+    for name, colour, style in groups:
+        p99, step = results.pivot(name, "latency_p99_s"), results.interval
+        if len(groups) > 2:  # ten lines would be a tangle
+            draw(axis, p99, name, colour, style, step=step)
+            title = "99 % quantile of the latency of the requests that end (log scale)"
+            continue
         lead = "" if name == "all" else f"{name} "
-        draw(axis, results.pivot(name, "latency_p50_s"), f"{lead}median", colour, style,
-             step=results.interval)
-        p99_colour = ORANGE if name == "all" else colour
-        draw(axis, results.pivot(name, "latency_p99_s"), f"{lead}p99", p99_colour,
-             "-" if name == "all" else (0, (1, 1)), step=results.interval)
-    low, high = axis.get_ylim()
-    if axis.lines and low < high:
-        axis.set_yscale("log")
+        draw(axis, results.pivot(name, "latency_p50_s"), f"{lead}median", colour, "-", step=step)
+        draw(axis, p99, f"{lead}p99", ORANGE if name == "all" else colour,
+             "-" if name == "all" else "--", step=step)
+    values = results.series[["latency_p50_s", "latency_p99_s"]].to_numpy()
+    positive = values[values > 0]  # an immediate rejection takes no time at all
+    if positive.size:
+        axis.set_yscale("log", nonpositive="clip")
+        axis.set_ylim(np.quantile(positive, 0.001) / 1.5, positive.max() * 1.5)
         axis.yaxis.set_major_formatter(FuncFormatter(seconds_label))
-    axis.set_title("Latency of the requests that end, failures included (log scale)")
+    axis.set_title(title)
     axis.set_ylabel("latency")
 
 
@@ -304,13 +360,18 @@ def overview(results):
         drawer(axis, results)
         lines = len(axis.get_legend_handles_labels()[0])
         shade(axis, results, labels=axis is first)
-        if axis is not first and (lines > 1 or results.groups() != ["all"]):
-            axis.legend(loc="best", ncol=1 if lines < 4 else 2)
+        # More than two groups are named once, in the same colours and styles.
+        named = drawer in (draw_amplification, draw_latency) and len(results.groups()) > 2
+        if axis is not first and not named and (lines > 1 or results.groups() != ["all"]):
+            axis.legend(loc="best" if drawer is draw_latency else "upper right",
+                        ncol=1 if lines < 4 else 3, fontsize=9)
         if axis is not axes[-1]:
             axis.tick_params(labelbottom=False)
     legend = figure.add_subplot(rows[1])
     legend.axis("off")
-    legend.legend(*first.get_legend_handles_labels(), loc="center", ncol=3, borderaxespad=0)
+    handles, names = first.get_legend_handles_labels()
+    legend.legend(handles, names, loc="center", borderaxespad=0, ncol=3 if len(names) <= 12 else 4,
+                  fontsize=10 if len(names) <= 9 else 9)
     axes[-1].set_xlabel("simulated time [s]")
     top = put_headline(figure, results, "lines: mean, bands: 10 % to 90 % of the replications")
     figure.tight_layout(rect=(0, 0, 1, top), h_pad=0.6)
