@@ -31,7 +31,7 @@ Scenario load(const std::string& text) {
 
 CaseResult simulate_case(const TheoryCase& theory, const RunLimits& limits, double requests) {
   const Family& family = find_family(theory.model);
-  const Scenario scenario = load(scenario_text(theory, limits.replications, requests));
+  const Scenario scenario = load(scenario_text(theory, limits, requests));
   ReplicationOptions options;
   options.jobs = limits.jobs;
   const std::vector<RunResult> runs = run_replications(scenario, options);
@@ -56,12 +56,13 @@ double shortest_run(const TheoryCase& theory, const RunLimits& limits) {
   return kMemories * system.memory_units * system.requests_per_unit * limits.replications;
 }
 
-/// Largest half-width of all rows but the rare, in terms of what the rule asks for.
-double worst_width(const CaseResult& result) {
+/// Largest half-width of all rows but the rare, in terms of what is aimed at.
+double worst_width(const CaseResult& result, const RunLimits& limits) {
   double worst = 0;
   for (const RowResult& r : result.rows) {
     if (std::abs(r.row.exact) < kRare) continue;
-    worst = std::max(worst, r.half_width() / (r.row.precision * std::abs(r.row.exact)));
+    const double aim = r.row.slow ? limits.aim_slow : limits.aim_quick;
+    worst = std::max(worst, r.half_width() / (aim * r.row.precision * std::abs(r.row.exact)));
   }
   return worst;
 }
@@ -105,21 +106,21 @@ bool RowResult::would_notice(double share) const {
          judge(row.exact * (1 - share), row.precision, simulated) == Verdict::kDisagrees;
 }
 
-std::uint64_t seed_of_case(std::string_view id) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+std::uint64_t seed_of_case(std::string_view id, std::uint64_t seed) {
+  std::uint64_t hash = 0xcbf29ce484222325 ^ seed;  // FNV-1a
   for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash >> 16;  // what TOML's signed integers hold, and short enough to be typed
 }
 
-std::string scenario_text(const TheoryCase& theory, int replications, double requests) {
+std::string scenario_text(const TheoryCase& theory, const RunLimits& limits, double requests) {
   const System system = find_family(theory.model).system(theory.parameters);
-  const double window = requests / replications / system.requests_per_unit;
+  const double window = requests / limits.replications / system.requests_per_unit;
   const double warmup = std::max(window / 9, 20 * system.memory_units);
   return fmt::format(
       "name = \"theory\"\nduration = {}\nwarmup = {}\nseed = {}\nreplications = {}\n"
       "interval = {}\n{}",
-      (warmup + window) * kUnitSeconds, warmup * kUnitSeconds, seed_of_case(theory.id),
-      replications, system.memory_units * kUnitSeconds, system.tables);
+      (warmup + window) * kUnitSeconds, warmup * kUnitSeconds, seed_of_case(theory.id, limits.seed),
+      limits.replications, system.memory_units * kUnitSeconds, system.tables);
 }
 
 CaseResult validate(const TheoryCase& theory, const RunLimits& limits) {
@@ -127,7 +128,7 @@ CaseResult validate(const TheoryCase& theory, const RunLimits& limits) {
   double requests = std::max(limits.first_requests, shortest_run(theory, limits));
   while (true) {
     CaseResult result = simulate_case(theory, limits, requests);
-    const double excess = worst_width(result) / limits.aim;
+    const double excess = worst_width(result, limits);
     if (excess <= 1 || requests >= limits.most_requests) return result;
     // Widths shrink with the square root of the length.
     const double growth = std::clamp(kReserve * excess * excess, kLeastGrowth, kMostGrowth);

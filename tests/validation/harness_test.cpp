@@ -132,7 +132,7 @@ TEST_CASE("Runs grow until they are precise enough, or to the limit", "[harness]
   const CaseResult enough = validate(mm1_with(0), limits);
   CHECK(enough.requests > limits.first_requests);
   for (const RowResult& r : enough.rows) {
-    CHECK(r.half_width() <= limits.aim * r.row.precision * r.row.exact);
+    CHECK(r.half_width() <= limits.aim_quick * r.row.precision * r.row.exact);
   }
   limits.most_requests = 60'000;
   const CaseResult cut = validate(mm1_with(0), limits);
@@ -146,9 +146,11 @@ TEST_CASE("A case is a scenario file of its own seed", "[harness]") {
                      "lam=1.2;mu=1;c=1;K=10",
                      Parameters("lam=1.2;mu=1;c=1;K=10"),
                      {{"P_block", 0.19, 0.02, false}}};
-  CHECK(seed_of_case("P013") != seed_of_case("P014"));
-  const std::string text = scenario_text(c, 20, 1e6);
-  CHECK(text.find("\nseed = " + std::to_string(seed_of_case("P013")) + "\n") != std::string::npos);
+  CHECK(seed_of_case("P013", 0) != seed_of_case("P014", 0));
+  CHECK(seed_of_case("P013", 0) != seed_of_case("P013", 1));
+  const std::string text = scenario_text(c, RunLimits(), 1e6);
+  CHECK(text.find("\nseed = " + std::to_string(seed_of_case("P013", 0)) + "\n") !=
+        std::string::npos);
   // 120 requests a second; 10 places, of which one is the server.
   CHECK(text.find("total_rate = 120 ") != std::string::npos);
   CHECK(text.find("queue.capacity = 9\n") != std::string::npos);

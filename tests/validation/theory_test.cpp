@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -36,6 +37,11 @@ int jobs() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
+/// RETRYSIM_VALIDATION_SEED; without it, 0.
+std::uint64_t seed() {
+  return std::strtoull(environment("RETRYSIM_VALIDATION_SEED").c_str(), nullptr, 10);
+}
+
 /// The cases, or those of the model or with the name in RETRYSIM_VALIDATION_ONLY.
 std::vector<TheoryCase> chosen_cases() {
   std::vector<TheoryCase> cases = read_theory_cases(RETRYSIM_TEST_DATA "/theory_cases.csv");
@@ -55,6 +61,7 @@ std::vector<CaseResult> validate_all(const std::vector<TheoryCase>& cases, doubl
   REQUIRE_FALSE(cases.empty());
   RunLimits limits;
   limits.jobs = jobs();
+  limits.seed = seed();
   limits.most_requests = most_requests;
   std::vector<CaseResult> results;
   print_now(table_head());
