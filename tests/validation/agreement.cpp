@@ -123,16 +123,31 @@ std::string scenario_text(const TheoryCase& theory, const RunLimits& limits, dou
       limits.replications, system.memory_units * kUnitSeconds, system.tables);
 }
 
-CaseResult validate(const TheoryCase& theory, const RunLimits& limits) {
-  constexpr double kLeastGrowth = 1.5, kMostGrowth = 20, kReserve = 1.2;
+double length_of_run(const TheoryCase& theory, const RunLimits& limits) {
+  constexpr double kMostGrowth = 10, kReserve = 1.5;
+  TheoryCase pilot = theory;
+  pilot.id += "/pilot";
   double requests = std::max(limits.first_requests, shortest_run(theory, limits));
   while (true) {
-    CaseResult result = simulate_case(theory, limits, requests);
-    const double excess = worst_width(result, limits);
-    if (excess <= 1 || requests >= limits.most_requests) return result;
+    const double excess = worst_width(simulate_case(pilot, limits, requests), limits);
     // Widths shrink with the square root of the length.
-    const double growth = std::clamp(kReserve * excess * excess, kLeastGrowth, kMostGrowth);
-    requests = std::min(requests * growth, std::max(requests, limits.most_requests));
+    const double growth = std::max(1.0, kReserve * excess * excess);
+    if (growth <= kMostGrowth || requests * kMostGrowth >= limits.most_requests) {
+      return std::max(requests, std::min(requests * growth, limits.most_requests));
+    }
+    requests *= kMostGrowth;
+  }
+}
+
+CaseResult validate(const TheoryCase& theory, const RunLimits& limits) {
+  double requests = length_of_run(theory, limits);
+  while (true) {
+    CaseResult result = simulate_case(theory, limits, requests);
+    const bool decided =
+        std::none_of(result.rows.begin(), result.rows.end(),
+                     [](const RowResult& r) { return r.verdict == Verdict::kInconclusive; });
+    if (decided || requests >= limits.most_requests) return result;
+    requests = std::min(2 * requests, limits.most_requests);
   }
 }
 

@@ -52,10 +52,10 @@ struct CaseResult {
 struct RunLimits {
   int jobs = 1;
   int replications = 20;
-  double first_requests = 4e5;  ///< requests measured in the first try, all replications together
-  double most_requests = 1e9;   ///< no try is longer than that
-  /// Tries go on until h is below this share of what the rule asks for. Quick rows are worth more:
-  /// half of 2 % is enough for an exact value that is wrong by 5 % to be noticed.
+  double first_requests = 4e5;  ///< measured in the first pilot run, all replications together
+  double most_requests = 1e9;   ///< in the longest run
+  /// The run is long enough for h to be this share of what the rule asks for. Quick rows are worth
+  /// more: half of 2 % is enough for an exact value that is wrong by 5 % to be noticed.
   double aim_quick = 0.5, aim_slow = 0.9;
   std::uint64_t seed = 0;  ///< another one gives other random numbers for every case
 };
@@ -68,7 +68,13 @@ std::uint64_t seed_of_case(std::string_view id, std::uint64_t seed);
 /// one memory long.
 std::string scenario_text(const TheoryCase& theory, const RunLimits& limits, double requests);
 
-/// Simulates, longer and longer until every row is precise enough or the limit is reached. Throws
+/// Number of requests after which the half-widths are probably what is aimed at, judged by pilot
+/// runs of growing length; at most `limits.most_requests`, unless that is very short. The pilots
+/// have random numbers of their own: a run that is stopped because its own interval is narrow has
+/// a bias, as short queues come with narrow intervals.
+double length_of_run(const TheoryCase& theory, const RunLimits& limits);
+
+/// Simulates that long; twice as long, and so on, only if a row is still inconclusive. Throws
 /// std::runtime_error if there is no such model or quantity, or if the scenario does not load.
 CaseResult validate(const TheoryCase& theory, const RunLimits& limits);
 

@@ -126,14 +126,20 @@ TEST_CASE("Exact values that are wrong by 5 % are noticed, right ones accepted",
   }
 }
 
-TEST_CASE("Runs grow until they are precise enough, or to the limit", "[harness]") {
+TEST_CASE("Runs are as long as it takes to be precise, up to the limit", "[harness]") {
   RunLimits limits;
   limits.first_requests = 40'000;
   const CaseResult enough = validate(mm1_with(0), limits);
+  CHECK(enough.requests == length_of_run(mm1_with(0), limits));
   CHECK(enough.requests > limits.first_requests);
-  for (const RowResult& r : enough.rows) {
-    CHECK(r.half_width() <= limits.aim_quick * r.row.precision * r.row.exact);
-  }
+  for (const RowResult& r : enough.rows) CHECK(r.half_width() <= 0.013 * r.row.exact);
+
+  TheoryCase coarse = mm1_with(0);
+  for (TheoryRow& r : coarse.rows) r.precision = 0.05;
+  CHECK(length_of_run(coarse, limits) < enough.requests / 3);
+  for (TheoryRow& r : coarse.rows) r.slow = true;  // aims at 4.5 % instead of 2.5 %
+  CHECK(length_of_run(coarse, limits) < enough.requests / 9);
+
   limits.most_requests = 60'000;
   const CaseResult cut = validate(mm1_with(0), limits);
   CHECK(cut.requests == 60'000);

@@ -83,7 +83,7 @@ std::vector<CaseResult> validate_all(const std::vector<TheoryCase>& cases, doubl
   return results;
 }
 
-TEST_CASE("The simulator agrees with theory: quick rows") {
+TEST_CASE("The simulator agrees with theory: quick rows", "[quick]") {
   constexpr double kMostRequests = 4e7;
   for (const CaseResult& c : validate_all(quick_rows(chosen_cases()), kMostRequests)) {
     for (const RowResult& r : c.rows) {
