@@ -5,6 +5,7 @@
 #include <retrysim/random.hpp>
 #include <retrysim/summary.hpp>
 
+#include <unistd.h>
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -59,7 +60,8 @@ TheoryCase mm1_with(double wrong_by) {
 class CsvFile {
  public:
   explicit CsvFile(const std::string& rows)
-      : path_(std::filesystem::temp_directory_path() / "retrysim_theory_cases_test.csv") {
+      : path_(std::filesystem::temp_directory_path() /
+              ("retrysim_cases_" + std::to_string(getpid()) + ".csv")) {
     std::ofstream(path_) << "case,model,params,quantity,value,precision,run\n" << rows;
   }
   ~CsvFile() { std::filesystem::remove(path_); }

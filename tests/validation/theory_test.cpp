@@ -1,9 +1,10 @@
 // The simulator against exact results of queueing theory; README.md explains the rule.
 //
 // False alarms. Seeds are fixed, so the outcome is too. With other seeds a row would disagree by
-// chance with probability 5e-6 (|t| > 6.28 at 19 degrees of freedom), one of 135 with probability
-// 7e-4. The root mean square of z leaves [0.7, 1.3] by chance with probability 0.04 (33 cases) and
-// 0.06 (27 cases): when results change on purpose and only this bound breaks, look at another seed.
+// chance with probability 5e-6 (|t| > 6.28 at 19 degrees of freedom), any of the 135 with
+// probability 7e-4. The root mean square of z leaves [0.7, 1.3] by chance with probability 0.06
+// (28 quick cases) or 0.05 (all 33): when results change on purpose and this bound alone breaks,
+// look at other seeds before looking for a defect.
 //
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
