@@ -3,14 +3,16 @@
 // request meets the same arrival time, service demand and network delay whatever the retry policy
 // does (common random numbers), and results do not depend on threads.
 //
-// Generator: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
-// from the Random123 library.
+// Generator: Philox2x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
+// from the Random123 library. Its block is as large as that of Philox4x32-10, at half the
+// instructions on a 64-bit processor.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <Random123/philox.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace retrysim {
@@ -32,10 +34,10 @@ enum class Purpose : std::uint8_t {
 class RandomKey {
  public:
   RandomKey(std::uint64_t seed, std::uint64_t replication);
-  r123::Philox4x32::key_type philox_key() const { return key_; }
+  r123::Philox2x64::key_type philox_key() const { return key_; }
 
  private:
-  r123::Philox4x32::key_type key_;
+  r123::Philox2x64::key_type key_;
 };
 
 /// Who draws: `entity` identifies a request (or a client) inside client group `group`; `attempt`
@@ -53,20 +55,18 @@ class Draws {
  public:
   Draws(const RandomKey& key, DrawId id)
       : key_(key.philox_key()),
-        counter_{{static_cast<std::uint32_t>(id.entity),
-                  static_cast<std::uint32_t>(id.entity >> 32), id.attempt,
-                  static_cast<std::uint32_t>(id.group) << 16 |
-                      static_cast<std::uint32_t>(id.purpose) << 10}} {
+        counter_{{id.entity, std::uint64_t{id.attempt} << 32 | std::uint64_t{id.group} << 16 |
+                                 static_cast<std::uint64_t>(id.purpose) << 10}} {
     refill();
   }
 
   /// The next 64 random bits.
   std::uint64_t next() {
     if (used_ == 2) {
-      ++counter_[3];  // the low 10 bits count blocks; 2048 words are more than any draw needs
+      ++counter_[1];  // the low 10 bits count blocks; 2048 words are more than any draw needs
       refill();
     }
-    return word_[used_++];
+    return block_[used_++];
   }
 
   /// Uniform on [0, 1), a multiple of 2^-53.
@@ -80,16 +80,14 @@ class Draws {
 
  private:
   void refill() {
-    const auto block = r123::Philox4x32{}(counter_, key_);
-    word_[0] = static_cast<std::uint64_t>(block[1]) << 32 | block[0];
-    word_[1] = static_cast<std::uint64_t>(block[3]) << 32 | block[2];
+    block_ = r123::Philox2x64{}(counter_, key_);
     used_ = 0;
   }
 
-  r123::Philox4x32::key_type key_;
-  r123::Philox4x32::ctr_type counter_;
-  std::uint64_t word_[2];
-  int used_;
+  r123::Philox2x64::key_type key_;
+  r123::Philox2x64::ctr_type counter_;
+  r123::Philox2x64::ctr_type block_;
+  std::size_t used_;
 };
 
 }  // namespace retrysim

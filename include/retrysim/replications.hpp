@@ -15,7 +15,7 @@
 namespace retrysim {
 
 struct ReplicationOptions {
-  int jobs = 1;                          ///< threads, at least 1
+  int jobs = 1;  ///< threads, at least 1
   bool fingerprint = false;
   /// Events of all replications together; `LimitExceeded` beyond.
   std::uint64_t max_events = ~std::uint64_t{0};

@@ -10,10 +10,10 @@
 namespace retrysim::cli {
 
 enum ExitStatus : int {
-  kDone = 0,               ///< done, all expectations hold
+  kDone = 0,  ///< done, all expectations hold
   kExpectationFailed = 1,
   kBadCommandLine = 2,
-  kBadInput = 3,           ///< a scenario or input file is missing, unreadable or wrong
+  kBadInput = 3,  ///< a scenario or input file is missing, unreadable or wrong
   kOutputFailed = 4,
   kLimitHit = 5,
   kInternalError = 70,

@@ -24,9 +24,7 @@ constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
 }  // namespace
 
 RandomKey::RandomKey(std::uint64_t seed, std::uint64_t replication) {
-  const std::uint64_t key = mix(mix(seed + kGolden) ^ (replication * kGolden));
-  key_[0] = static_cast<std::uint32_t>(key);
-  key_[1] = static_cast<std::uint32_t>(key >> 32);
+  key_[0] = mix(mix(seed + kGolden) ^ (replication * kGolden));
 }
 
 }  // namespace retrysim

@@ -16,7 +16,9 @@ namespace retrysim::model {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-struct Request {
+// Both fill two cache lines exactly, which also makes finding one in its pool a shift.
+
+struct alignas(64) Request {
   enum class Phase : std::uint8_t { kWaitingToSend, kInFlight, kInBackoff };
 
   std::uint64_t entity = 0;  ///< names its random draws
@@ -34,7 +36,7 @@ struct Request {
   std::uint32_t next_waiter = kNone, previous_waiter = kNone;  ///< waiting for a send token
 };
 
-struct Attempt {
+struct alignas(64) Attempt {
   enum class Stage : std::uint8_t {
     kOnTheWire,  ///< travelling to the service or back
     kQueued,
@@ -60,5 +62,7 @@ struct Attempt {
 
   bool given_up() const { return gave_up != Time::max(); }
 };
+
+static_assert(sizeof(Request) == 128 && sizeof(Attempt) == 128);
 
 }  // namespace retrysim::model

@@ -80,7 +80,7 @@ void World::arm_timeout(ClientGroup& g, std::uint32_t request) {
   Draws draws(key_, {r.entity, r.token.attempts, g.index, Purpose::kTimeout});
   const EventKey key = key_in(g.spec->attempt_timeout.sample(draws));
   varying_timeouts_.push(request, key, timeout_position());
-  offer(kVaryingTimeoutSource, key);
+  offer(varying_timeout_source_, key);
 }
 
 void World::disarm_timeout(ClientGroup& g, std::uint32_t request) {
@@ -102,7 +102,8 @@ Duration World::network_delay(const Attempt& a, Purpose purpose) const {
 
 void World::travel_to_service(std::uint32_t attempt) {
   Attempt& a = attempts_[attempt];
-  const Duration delay = network_delay(a, Purpose::kNetwork);
+  const Duration delay =
+      network_takes_time_ ? network_delay(a, Purpose::kNetwork) : Duration::zero();
   if (services_[a.service].impairment().unreachable) {
     a.answer = refused_answer_;
     schedule_response(attempt, delay + network_delay(a, Purpose::kResponse));
@@ -119,10 +120,10 @@ void World::travel_to_service(std::uint32_t attempt) {
   const kernel::TimerEntry entry{key_in(delay), attempt,
                                  static_cast<std::uint32_t>(EventKind::kAttemptArrives)};
   if (scenario_.network.latency.is_constant() && requests_on_the_way_.push_back(entry)) {
-    offer(kRequestLaneSource, requests_on_the_way_.head());
+    offer(request_lane_source_, requests_on_the_way_.head());
   } else {
     timers_.push(entry);
-    offer(kTimerSource, timers_.head());
+    offer(timer_source_, timers_.head());
   }
 }
 
@@ -171,6 +172,7 @@ void World::answer_with(std::uint32_t attempt, std::uint16_t answer) {
       return discard(attempt);
     }
   }
+  if (!network_takes_time_) return deliver(attempt);
   const Duration delay = network_delay(a, Purpose::kResponse);
   if (delay == Duration::zero()) return deliver(attempt);
   schedule_response(attempt, delay);

@@ -9,10 +9,9 @@ namespace retrysim::model {
 
 using kernel::EventKey;
 
-Service::Service(const ServiceSpec& spec, std::uint16_t index, const RandomKey& key,
-                 kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
+Service::Service(const ServiceSpec& spec, const RandomKey& key, kernel::Pool<Attempt>* attempts,
+                 std::uint64_t* sequence)
     : spec_(&spec),
-      index_(index),
       key_(key),
       attempts_(attempts),
       sequence_(sequence),
@@ -54,6 +53,7 @@ void Service::start(std::uint32_t attempt, Time now) {
   a.stage = Attempt::Stage::kInService;
   a.started = now;
   a.work_left_ns = static_cast<double>(spec_->service_time.sample(draws).count());
+  ++busy_;
   schedule(attempt, now);
 }
 
@@ -72,6 +72,7 @@ void Service::schedule(std::uint32_t attempt, Time now) {
 
 std::uint32_t Service::complete(Time now) {
   const std::uint32_t attempt = in_service_.pop();
+  --busy_;
   Attempt& a = (*attempts_)[attempt];
   a.finished = now;
   a.executed = true;
@@ -99,6 +100,7 @@ void Service::remove_from_queue(std::uint32_t attempt) {
 void Service::abort(std::uint32_t attempt) {
   assert((*attempts_)[attempt].stage == Attempt::Stage::kInService);
   in_service_.erase(attempt);
+  --busy_;
 }
 
 void Service::impair(Impairment impairment, Time now) {

@@ -51,12 +51,12 @@ class Service {
  public:
   enum class Admission : std::uint8_t { kStarted, kQueued, kFull };
 
-  Service(const ServiceSpec& spec, std::uint16_t index, const RandomKey& key,
-          kernel::Pool<Attempt>* attempts, std::uint64_t* sequence);
+  Service(const ServiceSpec& spec, const RandomKey& key, kernel::Pool<Attempt>* attempts,
+          std::uint64_t* sequence);
 
   const ServiceSpec& spec() const { return *spec_; }
   const Impairment& impairment() const { return impairment_; }
-  std::int64_t busy() const { return static_cast<std::int64_t>(in_service_.size()); }
+  std::int64_t busy() const { return busy_; }
   std::uint64_t queued() const { return queued_; }
   std::int64_t working_servers() const { return working_; }
   bool all_busy() const { return busy() >= working_; }
@@ -93,7 +93,6 @@ class Service {
   void schedule(std::uint32_t attempt, Time now);
 
   const ServiceSpec* spec_;
-  std::uint16_t index_;
   RandomKey key_;
   kernel::Pool<Attempt>* attempts_;
   std::uint64_t* sequence_;
@@ -102,6 +101,7 @@ class Service {
   std::uint64_t queued_ = 0;
   std::uint64_t queue_capacity_;
   std::int64_t working_;
+  std::int64_t busy_ = 0;  // attempts in service
   Impairment impairment_;
   TokenBucket throttle_;
   std::vector<std::vector<TokenBucket>> client_throttles_;  // scope "client": by group and client

@@ -41,7 +41,7 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
   sequence_ = 2 * scenario.faults.size();  // the faults are scheduled first
   for (std::size_t i = 0; i < scenario.services.size(); ++i) {
     const ServiceSpec& s = scenario.services[i];
-    services_.emplace_back(s, static_cast<std::uint16_t>(i), key_, &attempts_, &sequence_);
+    services_.emplace_back(s, key_, &attempts_, &sequence_);
     services_.back().impair(faults_->at(i, Time::zero()), Time::zero());
     ServiceAnswers a;
     const ErrorAnswer unavailable{503, "ServiceUnavailable"}, invalid{400, "ValidationException"},
@@ -100,26 +100,42 @@ void World::add_group(std::size_t index) {
   }
 }
 
+bool World::messages_take_time() const {
+  const Distribution& latency = scenario_.network.latency;
+  return !latency.is_constant() || latency.constant_value() > Duration::zero() ||
+         std::any_of(scenario_.faults.begin(), scenario_.faults.end(), [](const FaultSpec& f) {
+           return f.latency > Duration::zero() || f.unreachable;
+         });
+}
+
+// The fewer sources, the cheaper each event: only those that can have events.
 void World::add_sources() {
-  sources_ = {{EventKind::kFault, 0},           {EventKind::kBackoffEnd, 0},
-              {EventKind::kTimeout, kNone},     {EventKind::kAttemptArrives, 0},
-              {EventKind::kResponseArrives, 0}, {EventKind::kResponseArrives, 1}};
-  assert(sources_.size() == kSharedSources);
   auto add = [this](EventKind kind, std::size_t index) {
     sources_.push_back({kind, static_cast<std::uint32_t>(index)});
     return static_cast<std::uint32_t>(sources_.size() - 1);
   };
+  timer_source_ = add(EventKind::kBackoffEnd, 0);
   first_service_source_ = static_cast<std::uint32_t>(sources_.size());
   for (std::size_t i = 0; i < services_.size(); ++i) add(EventKind::kCompletion, i);
+  if (!scenario_.faults.empty()) fault_source_ = add(EventKind::kFault, 0);
+  network_takes_time_ = messages_take_time();
+  if (network_takes_time_) {
+    request_lane_source_ = add(EventKind::kAttemptArrives, 0);
+    response_lane_source_ = add(EventKind::kResponseArrives, 0);
+    response_heap_source_ = add(EventKind::kResponseArrives, 0);
+  }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     ClientGroup& g = groups_[i];
     if (g.arrivals) g.arrival_source = add(EventKind::kArrival, i);
     if (g.constant_timeout) g.timeout_source = add(EventKind::kTimeout, i);
     if (g.spec->deadline != Duration::max()) g.deadline_source = add(EventKind::kDeadline, i);
     if (!g.limiters.empty()) g.wake_source = add(EventKind::kSendTokenDue, i);
+    if (g.spec->has_attempt_timeout && !g.constant_timeout && varying_timeout_source_ == kNone) {
+      varying_timeout_source_ = add(EventKind::kTimeout, i);
+    }
   }
   tournament_.emplace(static_cast<std::uint32_t>(sources_.size()));
-  offer(kFaultSource, {faults_->next(), faults_begun_});
+  if (fault_source_ != kNone) offer(fault_source_, {faults_->next(), faults_begun_});
   for (const ClientGroup& g : groups_) {
     if (g.arrivals && g.arrivals->head().time < end_of_submissions_) {
       offer(g.arrival_source, g.arrivals->head());
@@ -158,10 +174,12 @@ bool World::next_event() {
   if (t != now_) {
     assert(t > now_);
     now_ = t;
-    events_this_instant_ = 0;
+    instant_events_ = events_;
+    instant_submitted_ = submitted_;
   }
   recorder_.advance(t);
-  guard_limits(sources_[source].kind);
+  if (++events_ >= next_look_) [[unlikely]]
+    look_around();
   dispatch(source);
   return true;
 }
@@ -188,7 +206,7 @@ std::uint32_t World::next_source() {
 }
 
 EventKey World::true_head(std::uint32_t source) const {
-  if (source == kVaryingTimeoutSource) return varying_timeouts_.head();
+  if (source == varying_timeout_source_) return varying_timeouts_.head();
   const ClientGroup& g = groups_[sources_[source].index];
   if (source == g.wake_source) return g.wakes.head();
   if (source == g.timeout_source) {
@@ -209,8 +227,10 @@ std::uint32_t World::completion_at(Time now) const {
       first_key = key;
     }
   };
-  look(kResponseLaneSource);
-  look(kResponseHeapSource);
+  if (response_lane_source_ != kNone) {
+    look(response_lane_source_);
+    look(response_heap_source_);
+  }
   for (std::size_t i = 0; i < services_.size(); ++i) {
     look(first_service_source_ + static_cast<std::uint32_t>(i));
   }
@@ -227,7 +247,7 @@ void World::dispatch(std::uint32_t source) {
     case EventKind::kCompletion:
       return complete(s.index);
     case EventKind::kTimeout: {
-      const std::uint32_t request = source == kVaryingTimeoutSource
+      const std::uint32_t request = source == varying_timeout_source_
                                         ? varying_timeouts_.front()
                                         : groups_[s.index].timeouts.front();
       note_event(EventKind::kTimeout, request);
@@ -248,7 +268,7 @@ void World::dispatch(std::uint32_t source) {
       return arrive(attempt);
     }
     case EventKind::kResponseArrives: {
-      const bool lane = source == kResponseLaneSource;
+      const bool lane = source == response_lane_source_;
       const std::uint32_t attempt =
           lane ? responses_on_the_way_.pop_front().entity : late_responses_.pop().entity;
       tournament_->update(source, lane ? responses_on_the_way_.head() : late_responses_.head());
@@ -266,7 +286,7 @@ void World::change_faults() {
   services_[service].impair(faults_->at(service, now_), now_);
   serve_queue(service);
   service_changed(service);
-  tournament_->update(kFaultSource, {faults_->next(), ++faults_begun_});
+  tournament_->update(fault_source_, {faults_->next(), ++faults_begun_});
 }
 
 void World::next_arrival(ClientGroup& g) {
@@ -279,7 +299,7 @@ void World::next_arrival(ClientGroup& g) {
 
 void World::timer_due() {
   const kernel::TimerEntry timer = timers_.pop();
-  tournament_->update(kTimerSource, timers_.head());
+  tournament_->update(timer_source_, timers_.head());
   const auto kind = static_cast<EventKind>(timer.kind & 0xff);
   ClientGroup& g = groups_[timer.kind >> 8];
   note_event(kind, timer.entity);
@@ -296,16 +316,16 @@ void World::schedule_timer(EventKind kind, std::uint16_t group, std::uint32_t en
                            Duration delay) {
   timers_.push({key_in(delay), entity,
                 static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(group) << 8});
-  offer(kTimerSource, timers_.head());
+  offer(timer_source_, timers_.head());
 }
 
 void World::schedule_response(std::uint32_t attempt, Duration delay) {
   const kernel::TimerEntry entry{key_in(delay), attempt, 0};
   if (scenario_.network.latency.is_constant() && responses_on_the_way_.push_back(entry)) {
-    offer(kResponseLaneSource, responses_on_the_way_.head());
+    offer(response_lane_source_, responses_on_the_way_.head());
   } else {
     late_responses_.push(entry);
-    offer(kResponseHeapSource, late_responses_.head());
+    offer(response_heap_source_, late_responses_.head());
   }
 }
 
@@ -316,27 +336,29 @@ void World::service_changed(std::size_t service) {
   recorder_.service_levels(service, s.busy(), s.queued(), s.working_servers(), now_);
 }
 
-void World::guard_limits(EventKind kind) {
-  if (++events_ % kEventsBetweenLooks == 0) [[unlikely]] {
-    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
-      throw Interrupted();
-    }
-    if (options_.progress != nullptr) {
-      options_.progress->store(now_.count(), std::memory_order_relaxed);
-    }
-  }
+// Now and then: has a limit been passed, does somebody want to know how far we are, or to stop?
+void World::look_around() {
   if (events_ > options_.max_events) {
     throw LimitExceeded(fmt::format("more than {} events: replication {} stopped at {} s",
                                     options_.max_events, replication_, now_.in_seconds()));
   }
   // A herd of clients may be as large as it likes; it is what they do next that must not go on.
-  if (kind != EventKind::kArrival && ++events_this_instant_ > kMaxEventsPerInstant) {
+  const std::uint64_t here = events_ - instant_events_, arrived = submitted_ - instant_submitted_;
+  if (here - std::min(here, arrived) > kMaxEventsPerInstant) {
     throw LimitExceeded(fmt::format(
         "ten million events at {} s of simulated time (replication {}): requests and answers go "
         "round in a loop that takes no time; give the service, the network, the backoff or the "
         "think time a positive duration",
         now_.in_seconds(), replication_));
   }
+  if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
+    throw Interrupted();
+  }
+  if (options_.progress != nullptr) {
+    options_.progress->store(now_.count(), std::memory_order_relaxed);
+  }
+  next_look_ = std::min(events_ + kEventsBetweenLooks,
+                        options_.max_events + (options_.max_events < ~std::uint64_t{0}));
 }
 
 void World::note_event(EventKind kind, std::uint64_t entity) {

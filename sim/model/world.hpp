@@ -89,19 +89,10 @@ class World {
     EventKind kind = EventKind::kFault;
     std::uint32_t index = 0;  // of the group or service it belongs to
   };
-  enum SharedSource : std::uint32_t {
-    kFaultSource,
-    kTimerSource,
-    kVaryingTimeoutSource,
-    kRequestLaneSource,
-    kResponseLaneSource,
-    kResponseHeapSource,
-    kSharedSources,
-  };
-
   // Building.
   void add_group(std::size_t index);
   void add_sources();
+  bool messages_take_time() const;
   std::uint16_t answer(const ErrorAnswer& error, Duration retry_after = Duration::zero());
   void start_closed_loops();
 
@@ -112,9 +103,10 @@ class World {
   std::uint32_t completion_at(Time now) const;
   void dispatch(std::uint32_t source);
   void change_faults();
-  void next_arrival(ClientGroup& g);
+  // Nearly every event is one of these two; what they call is compiled into them.
+  [[gnu::flatten]] void next_arrival(ClientGroup& g);
   void timer_due();
-  void guard_limits(EventKind kind);
+  void look_around();
   void note_event(EventKind kind, std::uint64_t entity);
 
   // The life of a request.
@@ -127,7 +119,7 @@ class World {
   void arrive(std::uint32_t attempt);
   void answer_with(std::uint32_t attempt, std::uint16_t answer);
   void serve_queue(std::size_t service);
-  void complete(std::size_t service);
+  [[gnu::flatten]] void complete(std::size_t service);
   void deliver(std::uint32_t attempt);
   void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);
   void time_out(std::uint32_t request);
@@ -192,13 +184,19 @@ class World {
 
   kernel::RadixHeap timers_;          // backoffs, think times, requests on the way
   kernel::RadixHeap late_responses_;  // responses of varying delay
+  bool network_takes_time_ = false;   // messages are events, not steps
   kernel::MessageLane requests_on_the_way_, responses_on_the_way_;
   kernel::IndexedHeap varying_timeouts_;
   std::vector<Source> sources_;
   std::optional<kernel::Tournament> tournament_;
-  std::uint32_t first_service_source_ = 0;
+  // Kinds of events that the scenario cannot have get no source: kNone.
+  std::uint32_t fault_source_ = kNone, timer_source_ = kNone, varying_timeout_source_ = kNone,
+                request_lane_source_ = kNone, response_lane_source_ = kNone,
+                response_heap_source_ = kNone, first_service_source_ = kNone;
 
-  std::uint64_t events_ = 0, events_this_instant_ = 0, fingerprint_ = 0;
+  std::uint64_t events_ = 0, fingerprint_ = 0;
+  std::uint64_t next_look_ = 0;  // event count at which limits are checked and progress is told
+  std::uint64_t instant_events_ = 0, instant_submitted_ = 0;  // counts when this instant began
   std::uint64_t submitted_ = 0, ended_ = 0;
   std::uint64_t faults_begun_ = 0;
   std::vector<std::uint64_t> open_attempts_;  // at the end of the run: cohort attempts, by group

@@ -89,7 +89,7 @@ std::vector<KeyInfo> preset_keys() {
 std::vector<KeyInfo> backoff_keys() {
   return {
       {"retry.backoff.base", delay(), "s", "", false, kFormula,
-       "Backoff before the first retry, before jitter; in mode custom also after throttling errors.",
+       "Backoff before the first retry, before jitter; in mode custom after any error.",
        [](const Slots& s, const Value& v) {
          rules(s).backoff.base = v.duration;
          // Without a preset to keep, one base is all that a user of mode custom expects to give.

@@ -23,6 +23,7 @@ void describe_latency(const BinHistogram& latency, ClientBin& row) {
 Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
     : groups_(scenario.clients.size()),
       services_(scenario.services.size()),
+      levels_(scenario.services.size()),
       window_start_(Time::zero() + scenario.warmup),
       window_end_(Time::zero() + scenario.duration),
       bin_end_(Time::zero() + scenario.interval),
@@ -38,37 +39,11 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
     ServiceResult& r = services_[i].result;
     r.unlimited = spec.servers == ServiceSpec::kUnlimited;
     r.nominal_servers = r.unlimited ? 0 : spec.servers;
-    services_[i].working = static_cast<double>(spec.servers);
+    levels_[i].working = spec.servers;
+    levels_[i].all_busy_from = static_cast<double>(spec.servers);
   }
   in_window_ = window_start_ == Time::zero();
   choose_boundary();
-}
-
-void Recorder::ended(std::size_t group, std::uint32_t client, bool in_cohort, Outcome outcome,
-                     std::uint32_t attempts, Time submitted, Time now) {
-  Group& g = groups_[group];
-  const bool ok = outcome == Outcome::kSuccess;
-  const Duration latency = now - submitted;
-  if (outcome != Outcome::kUnfinished) {
-    g.flow.successes += ok;
-    g.flow.failures += !ok;
-    g.latency.add(static_cast<std::uint64_t>(latency.count()));
-    last_request_end_ = now;
-    if (ok && in_window_ && !g.result.successes_per_client.empty()) {
-      g.result.successes_per_client[client] += 1;
-    }
-  }
-  if (!in_cohort) return;
-  ClientResult& r = g.result;
-  ++r.outcomes[static_cast<std::size_t>(outcome)];
-  r.attempts_squared += std::uint64_t{attempts} * attempts;
-  if (outcome == Outcome::kUnfinished) return;
-  r.latency.add(static_cast<std::uint64_t>(latency.count()));
-  r.latency_m.add(latency);
-  if (ok) {
-    r.latency_ok.add(static_cast<std::uint64_t>(latency.count()));
-    r.latency_ok_m.add(latency);
-  }
 }
 
 void Recorder::backoff_ends(std::size_t group, bool in_cohort, std::uint32_t number, Time since,
@@ -136,14 +111,21 @@ void Recorder::fold_segment(Time end) {
     if (in_window_) g.result.window.merge(g.flow);
     g.flow = ClientFlow{};
   }
-  for (ServiceTotals& s : services_) {
-    integrate(s, end);
-    integrate_servers(s, end);
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    ServiceTotals& s = services_[i];
+    ServiceLevels& levels = levels_[i];
+    integrate(levels, end);
+    integrate_servers(levels, end);
+    s.flow.busy_ns = std::exchange(levels.busy_ns, 0);
+    s.flow.in_system_ns = std::exchange(levels.in_system_ns, 0);
+    s.flow.in_system_squared_ns = std::exchange(levels.in_system_squared_ns, 0);
+    s.flow.all_busy_ns = std::exchange(levels.all_busy_ns, 0);
+    s.flow.servers_ns = std::exchange(levels.servers_ns, 0);
     s.flow.queue_ns = s.flow.in_system_ns - s.flow.busy_ns;
+    s.flow.queue_max = std::exchange(levels.queue_max, levels.queued);
     s.row.merge(s.flow);
     if (in_window_) s.result.window.merge(s.flow);
     s.flow = ServiceFlow{};
-    s.flow.queue_max = s.queued;
   }
   segment_start_ = end;
 }

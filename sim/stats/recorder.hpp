@@ -56,7 +56,32 @@ class Recorder {
     return in_window_;
   }
   void ended(std::size_t group, std::uint32_t client, bool in_cohort, Outcome outcome,
-             std::uint32_t attempts, Time submitted, Time now);
+             std::uint32_t attempts, Time submitted, Time now) {
+    Group& g = groups_[group];
+    const bool ok = outcome == Outcome::kSuccess;
+    const Duration latency = now - submitted;
+    const auto latency_ns = static_cast<std::uint64_t>(latency.count());
+    if (outcome != Outcome::kUnfinished) {
+      g.flow.successes += ok;
+      g.flow.failures += !ok;
+      g.latency.add(latency_ns);
+      last_request_end_ = now;
+      if (ok && in_window_ && client < g.result.successes_per_client.size()) {
+        g.result.successes_per_client[client] += 1;
+      }
+    }
+    if (!in_cohort) return;
+    ClientResult& r = g.result;
+    ++r.outcomes[static_cast<std::size_t>(outcome)];
+    r.attempts_squared += std::uint64_t{attempts} * attempts;
+    if (outcome == Outcome::kUnfinished) return;
+    r.latency.add(latency_ns);
+    r.latency_m.add(latency);
+    if (ok) {
+      r.latency_ok.add(latency_ns);
+      r.latency_ok_m.add(latency);
+    }
+  }
 
   // Waiting for a send token, and in backoff.
   void send_wait_begins(std::size_t group, Time now) {
@@ -156,16 +181,16 @@ class Recorder {
   /// The numbers of busy servers, queued attempts and working servers from `now` on.
   void service_levels(std::size_t service, std::int64_t busy, std::uint64_t queued,
                       std::int64_t working, Time now) {
-    ServiceTotals& s = services_[service];
+    ServiceLevels& s = levels_[service];
     integrate(s, now);
     s.busy = static_cast<double>(busy);
     s.in_system = static_cast<double>(busy + static_cast<std::int64_t>(queued));
     s.queued = queued;
-    s.flow.queue_max = std::max(s.flow.queue_max, queued);
-    const auto now_working = static_cast<double>(working);
-    if (now_working != s.working) [[unlikely]] {
+    s.queue_max = std::max(s.queue_max, queued);
+    if (working != s.working) [[unlikely]] {
       integrate_servers(s, now);
-      s.working = now_working;
+      s.working = working;
+      s.all_busy_from = static_cast<double>(working);
     }
   }
 
@@ -193,9 +218,16 @@ class Recorder {
   struct ServiceTotals {
     ServiceResult result;
     ServiceFlow flow, row;
+  };
+  // Levels from `since` on, and their integrals over the segment. They are doubles because they
+  // change with every arrival and completion; queue and working servers are integrated where a
+  // segment ends or their number changes.
+  struct ServiceLevels {
     Time since, servers_since;
-    double busy = 0, in_system = 0, working = 0;  // levels from `since` on
-    std::uint64_t queued = 0;
+    double busy = 0, in_system = 0, all_busy_from = 0;
+    double busy_ns = 0, in_system_ns = 0, in_system_squared_ns = 0, all_busy_ns = 0, servers_ns = 0;
+    std::uint64_t queued = 0, queue_max = 0;
+    std::int64_t working = 0;
   };
 
   // Clients that never give up make any number of attempts; their counts need not grow without end.
@@ -216,19 +248,18 @@ class Recorder {
     }
     by.peak_sends_100ms = std::max(by.peak_sends_100ms, ++peak.count);
   }
-  // The levels are kept as doubles: this runs at every arrival and completion. Queue and working
-  // servers are integrated where a segment ends or their number changes.
-  static void integrate(ServiceTotals& s, Time now) {
+  static void integrate(ServiceLevels& s, Time now) {
     const auto dt = static_cast<double>((now - s.since).count());
     s.since = now;
     const double area = s.in_system * dt;
-    s.flow.busy_ns += s.busy * dt;
-    s.flow.in_system_ns += area;
-    s.flow.in_system_squared_ns += s.in_system * area;
-    if (s.busy >= s.working) s.flow.all_busy_ns += dt;
+    s.busy_ns += s.busy * dt;
+    s.in_system_ns += area;
+    s.in_system_squared_ns += s.in_system * area;
+    s.all_busy_ns += s.busy >= s.all_busy_from ? dt : 0;
   }
-  static void integrate_servers(ServiceTotals& s, Time now) {
-    s.flow.servers_ns += s.working * static_cast<double>((now - s.servers_since).count());
+  static void integrate_servers(ServiceLevels& s, Time now) {
+    s.servers_ns +=
+        static_cast<double>(s.working) * static_cast<double>((now - s.servers_since).count());
     s.servers_since = now;
   }
   /// The part of [from, to) that lies inside the window, in nanoseconds.
@@ -240,6 +271,7 @@ class Recorder {
 
   std::vector<Group> groups_;
   std::vector<ServiceTotals> services_;
+  std::vector<ServiceLevels> levels_;
   std::vector<ClientBin> all_bins_;
   Time window_start_, window_end_, segment_start_, bin_end_, next_boundary_, last_request_end_;
   Duration interval_;

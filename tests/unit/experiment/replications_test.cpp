@@ -77,7 +77,7 @@ TEST_CASE("A failure is reported for the first replication that fails, whatever 
   REQUIRE_THROWS_WITH(run_replications(s, options), Catch::Contains("replication 0"));
 }
 
-TEST_CASE("A stop from outside interrupts all replications; progress reaches the end otherwise") {
+TEST_CASE("A stop from outside interrupts all replications, progress reaches the end otherwise") {
   const Scenario s = busy_world();
   ReplicationOptions options;
   double last = 0;

@@ -20,7 +20,7 @@ FaultSpec fault(std::int64_t start_ms, std::int64_t duration_ms) {
   return f;
 }
 
-TEST_CASE("Capacity: services in progress finish, then the server stops; queued work stays") {
+TEST_CASE("Capacity: services in progress finish, then the server stops, queued work stays") {
   Scenario s = test::small_world();
   s.services[0].servers = 2;
   s.clients[0].count = 4;  // two in service until 100 ms, two queued

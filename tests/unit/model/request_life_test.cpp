@@ -119,7 +119,7 @@ TEST_CASE("The throttle is a bucket that starts full and refills continuously") 
   }
 }
 
-TEST_CASE("Lost messages end in a timeout; a lost answer has cost its work") {
+TEST_CASE("Lost messages end in a timeout, a lost answer has cost its work") {
   Scenario s = test::small_world();
   s.clients[0].retry.max_attempts = 1;
   test::set_timeout(s.clients[0], ms(500));

@@ -131,7 +131,7 @@ TEST_CASE(
   for (const double c : clients) CHECK(c == Approx(n / 10).margin(6 * 95));
 }
 
-TEST_CASE("A trace with rates: evenly spaced, or Poisson; nothing after its end") {
+TEST_CASE("A trace with rates: evenly spaced, or Poisson, nothing after its end") {
   ClientSpec s = spec(ArrivalProcess::kTrace, 4, 0);
   RateProfile p;
   p.times = {Time::zero(), Time::zero() + Duration::seconds(1),
