@@ -6,8 +6,6 @@
 
 #include "kernel/event_order.hpp"
 #include "kernel/indexed_heap.hpp"
-#include "kernel/pool.hpp"
-#include "model/request.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,13 +15,16 @@ namespace retrysim::model {
 
 class CompletionSet {
   auto position() {
-    return [this](std::uint32_t a) -> std::uint32_t& { return (*attempts_)[a].position; };
+    return [this](std::uint32_t attempt) -> std::uint32_t& {
+      if (attempt >= positions_.size()) [[unlikely]]
+        positions_.resize(2 * std::size_t{attempt} + 64);
+      return positions_[attempt];
+    };
   }
 
  public:
   /// `servers`: how many may be in progress at once.
-  CompletionSet(std::int64_t servers, kernel::Pool<Attempt>* attempts)
-      : attempts_(attempts), sorted_(servers <= kMaxSorted) {}
+  explicit CompletionSet(std::int64_t servers) : sorted_(servers <= kMaxSorted) {}
 
   std::size_t size() const { return sorted_ ? array_.size() : heap_.size(); }
   kernel::EventKey head() const {
@@ -77,10 +78,11 @@ class CompletionSet {
     std::uint32_t attempt = 0;
   };
 
-  kernel::Pool<Attempt>* attempts_;
   bool sorted_;
   std::vector<Entry> array_;  // earliest last
   kernel::IndexedHeap heap_;
+  // By attempt; apart from the attempts, so that moving one in the heap touches four bytes of it.
+  std::vector<std::uint32_t> positions_;
 };
 
 }  // namespace retrysim::model

@@ -53,7 +53,6 @@ struct alignas(64) Attempt {
   std::uint32_t client = 0;
   std::uint32_t number = 1;  ///< 1 for the first attempt of a request
   std::uint32_t next_in_queue = kNone, previous_in_queue = kNone;
-  std::uint32_t position = kNone;  ///< among the services in progress
   std::uint16_t group = 0, service = 0;
   std::uint16_t answer = 0;  ///< index into the world's answers
   Stage stage = Stage::kOnTheWire;

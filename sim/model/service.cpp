@@ -15,7 +15,7 @@ Service::Service(const ServiceSpec& spec, const RandomKey& key, kernel::Pool<Att
       key_(key),
       attempts_(attempts),
       sequence_(sequence),
-      in_service_(spec.servers, attempts),
+      in_service_(spec.servers),
       queue_capacity_(static_cast<std::uint64_t>(spec.queue_capacity)),
       working_(spec.servers),
       throttle_(spec.throttle.rate, spec.throttle.burst) {}
