@@ -4,13 +4,13 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/scenario_file.hpp>
 
+#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 
 #include <fmt/format.h>
 
 #include <boost/program_options.hpp>
 #include <cstdio>
-#include <sstream>
 
 namespace retrysim::cli {
 namespace {
@@ -35,29 +35,6 @@ po::options_description describe_options() {
   return options;
 }
 
-po::variables_map parse(const Arguments& arguments, const po::options_description& shown) {
-  po::options_description all;
-  all.add(shown).add_options()("scenario", po::value<std::vector<std::string>>());
-  po::positional_options_description positional;
-  positional.add("scenario", -1);
-  using Style = po::command_line_style::style_t;
-  const int style = po::command_line_style::default_style & ~Style::allow_guessing;
-  po::variables_map values;
-  try {
-    po::store(
-        po::command_line_parser(arguments).options(all).positional(positional).style(style).run(),
-        values);
-  } catch (const po::error& e) {
-    throw UsageError(e.what());
-  }
-  return values;
-}
-
-std::vector<std::string> texts(const po::variables_map& values, const char* name) {
-  return values.count(name) ? values[name].as<std::vector<std::string>>()
-                            : std::vector<std::string>();
-}
-
 // Whether the scenario is valid.
 bool check_one(const std::string& path, const std::vector<std::string>& edits) {
   const LoadResult result = load_scenario_file(path, edits);
@@ -74,11 +51,9 @@ bool check_one(const std::string& path, const std::vector<std::string>& edits) {
 
 int check(const Arguments& arguments) {
   const po::options_description options = describe_options();
-  const po::variables_map values = parse(arguments, options);
+  const po::variables_map values = parse_command_line(arguments, options, "scenario");
   if (values.count("help")) {
-    std::ostringstream text;
-    text << options;
-    fmt::print("{}\n{}", kUsage, text.str());
+    fmt::print("{}\n{}", kUsage, help_text(options));
     return kDone;
   }
   const auto paths = texts(values, "scenario");

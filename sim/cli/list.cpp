@@ -4,6 +4,7 @@
 #include <retrysim/metrics.hpp>
 #include <retrysim/presets.hpp>
 
+#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "scenario/keys.hpp"
 #include "scenario/suggestions.hpp"
@@ -15,7 +16,6 @@
 #include <cstdio>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string_view>
 
 namespace retrysim::cli {
@@ -199,24 +199,6 @@ std::string to_json(const Table& table) {
   return rows.dump(2) + "\n";
 }
 
-po::variables_map parse(const Arguments& arguments, const po::options_description& shown) {
-  po::options_description all;
-  all.add(shown).add_options()("what", po::value<std::vector<std::string>>());
-  po::positional_options_description positional;
-  positional.add("what", -1);
-  using Style = po::command_line_style::style_t;
-  const int style = po::command_line_style::default_style & ~Style::allow_guessing;
-  po::variables_map values;
-  try {
-    po::store(
-        po::command_line_parser(arguments).options(all).positional(positional).style(style).run(),
-        values);
-  } catch (const po::error& e) {
-    throw UsageError(e.what());
-  }
-  return values;
-}
-
 const Topic& find_topic(const po::variables_map& values) {
   std::vector<std::string_view> known;
   for (const Topic& topic : kTopics) known.push_back(topic.name);
@@ -242,11 +224,9 @@ int list(const Arguments& arguments) {
       ("format", po::value<std::string>()->default_value("table")->value_name("FORMAT"),
        "how to print: table, csv or json")  //
       ("help", "print this text");
-  const po::variables_map values = parse(arguments, options);
+  const po::variables_map values = parse_command_line(arguments, options, "what");
   if (values.count("help")) {
-    std::ostringstream text;
-    text << options;
-    fmt::print("{}\n{}", kUsage, text.str());
+    fmt::print("{}\n{}", kUsage, help_text(options));
     return kDone;
   }
   const Topic& topic = find_topic(values);

@@ -4,6 +4,7 @@
 #include <retrysim/replications.hpp>
 #include <retrysim/scenario_file.hpp>
 
+#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/interruption.hpp"
 #include "report/evaluation.hpp"
@@ -23,7 +24,6 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 #include <thread>
 
 namespace retrysim::cli {
@@ -87,35 +87,15 @@ std::uint64_t whole_number(const std::string& option, const std::string& text, s
   return value;
 }
 
-po::variables_map parse(const Arguments& arguments, const po::options_description& visible) {
-  namespace style = po::command_line_style;
-  po::options_description all;
-  all.add(visible).add_options()("scenario", po::value<std::vector<std::string>>());
-  po::positional_options_description positional;
-  positional.add("scenario", -1);
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(arguments)
-                  .options(all)
-                  .positional(positional)
-                  .style(style::default_style & ~style::allow_guessing)
-                  .run(),
-              values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
-  }
-  return values;
-}
-
 RunOptions read_options(const po::variables_map& values) {
   RunOptions o;
   const auto text = [&](const char* name) -> std::optional<std::string> {
     if (values.count(name) == 0) return std::nullopt;
     return values[name].as<std::string>();
   };
-  if (values.count("scenario") == 0) throw UsageError("name a scenario file to run");
-  o.scenarios = values["scenario"].as<std::vector<std::string>>();
-  if (values.count("set") != 0) o.edits = values["set"].as<std::vector<std::string>>();
+  o.scenarios = texts(values, "scenario");
+  if (o.scenarios.empty()) throw UsageError("name a scenario file to run");
+  o.edits = texts(values, "set");
   if (const auto seed = text("seed")) {
     o.edits.push_back(fmt::format("seed={}", whole_number("seed", *seed, 0)));
   }
@@ -243,16 +223,14 @@ bool run_one(const RunOptions& options, const Planned& planned, Interruption& in
 
 int run(const Arguments& arguments) {
   const po::options_description visible = describe_options();
-  const po::variables_map values = parse(arguments, visible);
+  const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
-    std::ostringstream text;
-    text << visible;
     fmt::print(
         "Usage: retrysim run SCENARIO... [options]\n\n"
         "Simulates each scenario, prints a summary and writes the result files. Example:\n"
         "  retrysim run scenarios/capacity-dip.toml --replications 50 --set "
         "fault.dip.duration=60s\n\n{}",
-        text.str());
+        help_text(visible));
     return kDone;
   }
   const RunOptions options = read_options(values);

@@ -7,6 +7,7 @@
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/scenario_file.hpp>
 
+#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/strategy_responses.hpp"
 
@@ -20,7 +21,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -120,24 +120,6 @@ po::options_description describe_options() {
       ("format", text()->value_name("F"), "table (default), csv or json")                   //
       ("help", "print this text");
   return options;
-}
-
-po::variables_map parse_arguments(const Arguments& arguments,
-                                  const po::options_description& options) {
-  namespace style = po::command_line_style;
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(arguments)
-                  .options(options)
-                  .positional({})
-                  .style(style::default_style & ~style::allow_guessing)
-                  .run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
-  }
-  return values;
 }
 
 StrategyOptions options_of(const po::variables_map& values) {
@@ -479,15 +461,13 @@ std::string to_text(const std::vector<Row>& rows, Format format) {
 
 int strategy(const Arguments& arguments) {
   const po::options_description description = describe_options();
-  const po::variables_map values = parse_arguments(arguments, description);
+  const po::variables_map values = parse_command_line(arguments, description);
   std::string text;
   if (values.count("help") != 0) {
     text =
         "Usage: retrysim strategy --mode M --responses LIST [options]\n\n"
         "Plays one client's retry strategy against responses and prints every decision.\n\n";
-    std::ostringstream help;
-    help << description;
-    text += help.str();
+    text += help_text(description);
     text +=
         "\nExample: retrysim strategy --mode standard --revision 2.1 --draw 1 "
         "--responses '500,500,200;503:SlowDown,timeout,200'\n";

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "cli/command_line.hpp"
+
+#include <sstream>
+
+namespace retrysim::cli {
+
+namespace po = boost::program_options;
+
+po::variables_map parse_command_line(const Arguments& arguments,
+                                     const po::options_description& options,
+                                     const std::string& positional) {
+  namespace style = po::command_line_style;
+  po::options_description all;
+  all.add(options);
+  po::positional_options_description words;
+  if (!positional.empty()) {
+    all.add_options()(positional.c_str(), po::value<std::vector<std::string>>());
+    words.add(positional.c_str(), -1);
+  }
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(arguments)
+                  .options(all)
+                  .positional(words)
+                  .style(style::default_style & ~style::allow_guessing)
+                  .run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  return values;
+}
+
+std::vector<std::string> texts(const po::variables_map& values, const std::string& name) {
+  if (values.count(name) == 0) return {};
+  return values[name].as<std::vector<std::string>>();
+}
+
+std::string help_text(const po::options_description& options) {
+  std::ostringstream text;
+  text << options;
+  return text.str();
+}
+
+}  // namespace retrysim::cli

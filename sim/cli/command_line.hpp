@@ -1,0 +1,28 @@
+// Reading a subcommand's options with Boost.Program_options: no guessing at abbreviations, every
+// mistake a UsageError.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli/commands.hpp"
+
+#include <boost/program_options.hpp>
+#include <string>
+#include <vector>
+
+namespace retrysim::cli {
+
+/// Parses `arguments`. Words that are no option are collected under the name `positional` (see
+/// `texts`); with an empty name they are mistakes.
+boost::program_options::variables_map parse_command_line(
+    const Arguments& arguments, const boost::program_options::options_description& options,
+    const std::string& positional = "");
+
+/// The values of an option that may be given several times; empty if it was not.
+std::vector<std::string> texts(const boost::program_options::variables_map& values,
+                               const std::string& name);
+
+/// The list of options for --help.
+std::string help_text(const boost::program_options::options_description& options);
+
+}  // namespace retrysim::cli
