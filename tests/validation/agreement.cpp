@@ -127,13 +127,16 @@ double length_of_run(const TheoryCase& theory, const RunLimits& limits) {
   constexpr double kMostGrowth = 10, kReserve = 1.5;
   TheoryCase pilot = theory;
   pilot.id += "/pilot";
+  double least = 0;
+  for (const TheoryRow& r : theory.rows) least = std::max(least, r.least_requests);
   double requests = std::max(limits.first_requests, shortest_run(theory, limits));
   while (true) {
     const double excess = worst_width(simulate_case(pilot, limits, requests), limits);
     // Widths shrink with the square root of the length.
     const double growth = std::max(1.0, kReserve * excess * excess);
     if (growth <= kMostGrowth || requests * kMostGrowth >= limits.most_requests) {
-      return std::max(requests, std::min(requests * growth, limits.most_requests));
+      const double wanted = std::max(requests * growth, least);
+      return std::max(requests, std::min(wanted, limits.most_requests));
     }
     requests *= kMostGrowth;
   }

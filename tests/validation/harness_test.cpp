@@ -51,10 +51,10 @@ TheoryCase mm1_with(double wrong_by) {
           "mm1",
           "lam=0.5;mu=1",
           Parameters("lam=0.5;mu=1"),
-          {{"util", 0.5 * factor, 0.02, false},
-           {"L", 1 * factor, 0.02, false},
-           {"Wq", 1 * factor, 0.02, false},
-           {"T_p99", 9.21034037198 * factor, 0.02, false}}};
+          {{"util", 0.5 * factor, 0.02, false, 0},
+           {"L", 1 * factor, 0.02, false, 0},
+           {"Wq", 1 * factor, 0.02, false, 0},
+           {"T_p99", 9.21034037198 * factor, 0.02, false, 0}}};
 }
 
 class CsvFile {
@@ -62,7 +62,8 @@ class CsvFile {
   explicit CsvFile(const std::string& rows)
       : path_(std::filesystem::temp_directory_path() /
               ("retrysim_cases_" + std::to_string(getpid()) + ".csv")) {
-    std::ofstream(path_) << "case,model,params,quantity,value,precision,run\n" << rows;
+    std::ofstream(path_) << "case,model,params,quantity,value,precision,run,least_requests\n"
+                         << rows;
   }
   ~CsvFile() { std::filesystem::remove(path_); }
   CsvFile(const CsvFile&) = delete;
@@ -142,7 +143,12 @@ TEST_CASE("Runs are as long as it takes to be precise, up to the limit", "[harne
   for (TheoryRow& r : coarse.rows) r.slow = true;  // aims at 4.5 % instead of 2.5 %
   CHECK(length_of_run(coarse, limits) < enough.requests / 9);
 
+  // A heavy tail asks for more than its interval shows.
+  coarse.rows[1].least_requests = 2e6;
+  CHECK(length_of_run(coarse, limits) == 2e6);
+
   limits.most_requests = 60'000;
+  CHECK(length_of_run(coarse, limits) == 60'000);
   const CaseResult cut = validate(mm1_with(0), limits);
   CHECK(cut.requests == 60'000);
   CHECK(cut.rows[3].verdict == Verdict::kInconclusive);
@@ -153,7 +159,7 @@ TEST_CASE("A case is a scenario file of its own seed", "[harness]") {
                      "mmck",
                      "lam=1.2;mu=1;c=1;K=10",
                      Parameters("lam=1.2;mu=1;c=1;K=10"),
-                     {{"P_block", 0.19, 0.02, false}}};
+                     {{"P_block", 0.19, 0.02, false, 0}}};
   CHECK(seed_of_case("P013", 0) != seed_of_case("P014", 0));
   CHECK(seed_of_case("P013", 0) != seed_of_case("P013", 1));
   const std::string text = scenario_text(c, RunLimits(), 1e6);
@@ -195,18 +201,21 @@ TEST_CASE("Mistakes in the file of cases are reported", "[harness]") {
     return "";
   };
   using Catch::Matchers::EndsWith;
-  CHECK(message_of("A,mm1,lam=1,L,2,0.02,quick\n").empty());
-  CHECK_THAT(message_of("A,mm1,lam=1,L,,0.02,quick\n"),
+  CHECK(message_of("A,mm1,lam=1,L,2,0.02,quick,0\n").empty());
+  CHECK_THAT(message_of("A,mm1,lam=1,L,,0.02,quick,0\n"),
              EndsWith("case A, L: column value is no number: ''"));
-  CHECK_THAT(message_of("A,mm1,lam=1,L,2,0.02,often\n"),
+  CHECK_THAT(message_of("A,mm1,lam=1,L,2,0.02,often,0\n"),
              EndsWith("column run is neither quick nor slow: 'often'"));
-  CHECK_THAT(message_of("A,mm1,lam,L,2,0.02,quick\n"), EndsWith("no name=value: 'lam'"));
-  CHECK_THAT(message_of("A,mm1,lam=1;lam=2,L,2,0.02,quick\n"),
+  CHECK_THAT(message_of("A,mm1,lam=1,L,2,0.02,quick,\n"),
+             EndsWith("column least_requests is no number: ''"));
+  CHECK_THAT(message_of("A,mm1,lam,L,2,0.02,quick,0\n"), EndsWith("no name=value: 'lam'"));
+  CHECK_THAT(message_of("A,mm1,lam=1;lam=2,L,2,0.02,quick,0\n"),
              EndsWith("parameter lam is given twice"));
-  CHECK_THAT(message_of("A,mm1,lam=1,L,2,0.02,quick\nA,mm1,lam=2,W,2,0.02,quick\n"),
+  CHECK_THAT(message_of("A,mm1,lam=1,L,2,0.02,quick,0\nA,mm1,lam=2,W,2,0.02,quick,0\n"),
              EndsWith("rows of a case differ in model or params"));
-  CHECK_THAT(message_of("A,mm1,x=1,L,2,1,quick\nB,mm1,x=1,L,2,1,quick\nA,mm1,x=1,W,2,1,quick\n"),
-             EndsWith("the rows of a case stand together"));
+  CHECK_THAT(
+      message_of("A,mm1,x=1,L,2,1,quick,0\nB,mm1,x=1,L,2,1,quick,0\nA,mm1,x=1,W,2,1,quick,0\n"),
+      EndsWith("the rows of a case stand together"));
 }
 
 TEST_CASE("Unknown models, quantities and distributions are refused", "[harness]") {

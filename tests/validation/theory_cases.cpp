@@ -66,12 +66,12 @@ double Parameters::number(std::string_view name) const {
 }
 
 std::vector<TheoryCase> read_theory_cases(const std::string& path) {
-  io::CSVReader<7, io::trim_chars<' '>, io::double_quote_escape<',', '"'>> reader(path);
+  io::CSVReader<8, io::trim_chars<' '>, io::double_quote_escape<',', '"'>> reader(path);
   reader.read_header(io::ignore_no_column, "case", "model", "params", "quantity", "value",
-                     "precision", "run");
+                     "precision", "run", "least_requests");
   std::vector<TheoryCase> cases;
-  std::string id, model, params, quantity, value, precision, run;
-  while (reader.read_row(id, model, params, quantity, value, precision, run)) {
+  std::string id, model, params, quantity, value, precision, run, least;
+  while (reader.read_row(id, model, params, quantity, value, precision, run, least)) {
     try {
       if (cases.empty() || cases.back().id != id) {
         if (std::any_of(cases.begin(), cases.end(),
@@ -85,7 +85,8 @@ std::vector<TheoryCase> read_theory_cases(const std::string& path) {
         throw std::runtime_error("rows of a case differ in model or params");
       }
       owner.rows.push_back({quantity, to_number(value, "column value"),
-                            to_number(precision, "column precision"), is_slow(run)});
+                            to_number(precision, "column precision"), is_slow(run),
+                            to_number(least, "column least_requests")});
     } catch (const std::runtime_error& e) {
       throw std::runtime_error(path + ": case " + id + ", " + quantity + ": " + e.what());
     }
