@@ -3,10 +3,11 @@
 
     plot.py RESULTS_DIR [--format png|svg|pdf] [--out DIR] [--variant NAME]
 
-overview: load against capacity, success rate, amplification, backlog and latency over time, with
-faults, surges and retry storms shaded. latency: quantiles of the whole window and what became of
-each attempt. Lines are means over replications; bands reach from the 10 % to the 90 % quantile of
-the replications, because a storm in some of them is no normal distribution.
+overview: load against capacity for each service, then goodput, success rate, amplification, latency
+and who waits where, over the time in which anything happens; faults, surges and retry storms are
+shaded. latency: quantiles of the whole window and what became of the attempts. A client group has
+one colour everywhere. Lines are means over replications; bands reach from the 10 % to the 90 %
+quantile of the replications, because a storm in some of them is no normal distribution.
 
 Reads only the files of the result folder; the same files give the same picture, byte for byte.
 Exit status: 0 done, 2 bad command line, 3 a result file is missing or wrong, 4 cannot write.
@@ -27,13 +28,18 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
-from matplotlib.ticker import FuncFormatter, PercentFormatter  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
+from matplotlib.patches import Patch  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, PercentFormatter  # noqa: E402
 
 # Okabe and Ito's colours: told apart by people with any of the common colour blindnesses.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, YELLOW, GREY = "#CC79A7", "#56B4E9", "#F0E442", "#666666"
 GROUP_COLOURS = [BLUE, RED, GREEN, PURPLE, ORANGE, SKY]
-GROUP_STYLES = ["-", "--", "-.", ":"]
+LIMIT_STYLE = (0, (4, 2))
+FAULT = {"color": "#999999", "alpha": 0.35, "linewidth": 0}
+STORM = {"color": YELLOW, "alpha": 0.30, "linewidth": 0}
+OUTSIDE = {"facecolor": "none", "edgecolor": "#BBBBBB", "hatch": "//", "linewidth": 0}
 TEXT_COLUMNS = ["scenario", "variant", "client", "service", "kind", "verdict"]
 RATES = ["requests", "attempts", "successes", "failures"]
 
@@ -77,7 +83,8 @@ class Results:
         self.details = self.info["variants"][names.index(self.variant)]
         self.interval = float(self.details["interval_s"])
         self.series = self._read("timeseries.csv", ["replication", "client", "time_s", "requests",
-                                                    "attempts", "in_flight"])
+                                                    "attempts", "successes", "failures",
+                                                    "in_flight", "in_backoff"])
         self.service = self._read("service.csv", ["replication", "service", "time_s", "queue_mean"])
         self.storms = self._read("storms.csv", ["storm", "onset_s", "end_s"])
         self.latency = self._read("latency.csv", ["client", "kind", "quantile", "latency_s"])
@@ -116,9 +123,22 @@ class Results:
         return table[table["variant"] == self.variant]
 
     def groups(self):
-        """The client groups in file order, without "all"; ["all"] if there is only one."""
-        names = [c for c in self.series["client"].unique() if c != "all"]
-        return names if len(names) > 1 else ["all"]
+        """The client groups in file order, without "all"; ["all"] if there is none else."""
+        return [c for c in self.series["client"].unique() if c != "all"] or ["all"]
+
+    def key(self, path, default):
+        """The value of a scenario key, which result.json keeps as TOML; plain values only."""
+        text = self.details.get("keys", {}).get(path)
+        try:
+            return default if text is None else json.loads(text)
+        except ValueError:
+            return default
+
+    def callers(self, service):
+        """The client groups that call a service."""
+        if len(self.details["services"]) == 1:
+            return self.groups()
+        return [g for g in self.groups() if self.key(f"client.{g}.calls", None) == service]
 
     def replications(self):
         return self.series["replication"].nunique()
@@ -127,11 +147,11 @@ class Results:
         """End of the time worth drawing: a herd may be over long before the run is."""
         rows = self.series
         end = float(rows["time_s"].max()) + self.interval
-        busy = rows[(rows["requests"] > 0) | (rows["attempts"] > 0) | (rows["in_flight"] > 0)]
+        signs = ["requests", "attempts", "successes", "failures", "in_flight", "in_backoff"]
+        busy = rows[(rows[signs] > 0).any(axis=1)]
         if busy.empty:
             return end
-        active = float(busy["time_s"].max()) + self.interval
-        return end if active > 0.6 * end else active * 1.1
+        return min(end, (float(busy["time_s"].max()) + self.interval) * 1.05)
 
     def pivot(self, client, column):
         """One column a replication, time as index. A count after a replication's end is zero."""
@@ -150,7 +170,7 @@ class Results:
         return None
 
 
-def draw(axis, table, label, colour, style="-", band=True, step=0.0):
+def draw(axis, table, label, colour, style="-", band=True, width=1.7, step=0.0):
     """Mean over replications with the band between their 10 % and 90 % quantiles."""
     values = table.to_numpy(dtype=float)
     known = ~np.all(np.isnan(values), axis=1)
@@ -158,7 +178,8 @@ def draw(axis, table, label, colour, style="-", band=True, step=0.0):
         return
     values = values[known]
     time = table.index.to_numpy(dtype=float)[known] + step / 2  # a bin is drawn at its middle
-    axis.plot(time, np.nanmean(values, axis=1), linestyle=style, color=colour, label=label)
+    axis.plot(time, np.nanmean(values, axis=1), linestyle=style, color=colour, label=label,
+              linewidth=width)
     if band and values.shape[1] > 1:
         low, high = np.nanquantile(values, [0.1, 0.9], axis=1)
         axis.fill_between(time, low, high, color=colour, alpha=0.18, linewidth=0)
@@ -169,137 +190,263 @@ def ratio(numerator, denominator):
     return numerator / denominator.where(denominator > 0)
 
 
-def disturbances(results):
+def group_styles(results):
+    """(name, keyword arguments of draw) of each group, the same in all panels.
+
+    Groups that behave alike lie on top of each other: each line is thinner than the one before, so
+    that all can be seen. Bands of more than three groups would hide each other.
+    """
+    names = results.groups()
+    for i, name in enumerate(names):
+        width = 1.7 if len(names) == 1 else max(1.0, 2.6 - i * min(0.8, 1.6 / (len(names) - 1)))
+        yield name, {"colour": GROUP_COLOURS[i % len(GROUP_COLOURS)], "width": width,
+                     "style": "-" if i < len(GROUP_COLOURS) else (0, (5, 1.5)),
+                     "band": len(names) <= 3, "step": results.interval}
+
+
+def draw_groups(axis, results, table_of):
+    for name, style in group_styles(results):
+        draw(axis, table_of(name), name, **style)
+
+
+def verdict(results, name):
+    """When the goodput of a group was back, in words; nothing if nothing disturbed the run."""
+    kinds = {w["kind"] for w in results.details["disturbances"]}
+    if not kinds:
+        return ""
+    row = results.summary("recovery_s", name)
+    if row is None:
+        return "not recovered"
+    mean, kind = row["mean"], kinds.pop() if len(kinds) == 1 else "last trigger"
+    after = f"{mean:.1f} s" if mean >= 1 else f"{mean:.2g} s"
+    text = f"recovered {after} after the {kind}" if mean > 0 else "recovered at once"
+    runs = results.replications()
+    part = row["replications"]
+    return text if part == runs else f"{text}, in {part} of {runs} runs"
+
+
+def concerns(results, window, service):
+    if window["kind"] == "fault":
+        return window.get("service", service) == service
+    return window.get("client") in results.callers(service)
+
+
+def window_label(results, kind, rows):
+    """Name of faults, or of surges, at the same time."""
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    if len(rows) == 1:
+        return f"{kind} {names[0]}"
+    what = f"{kind} {names[0]}" if len(names) == 1 else f"{len(names)} {kind}s"
+    field, all_names = ("client", results.groups())
+    if kind == "fault":
+        field, all_names = "service", [s["name"] for s in results.details["services"]]
+    if len(all_names) > 1 and {row.get(field) for row in rows} == set(all_names):
+        everybody = "all services" if kind == "fault" else "all groups"
+        return f"{what if len(names) == 1 else kind} ({everybody})"
+    return what
+
+
+def disturbances(results, service=None):
     """Windows of faults and surges as (start, end, label); those of equal times are one."""
     windows = {}
     for window in results.details["disturbances"]:
-        key = (window["start_s"], window["end_s"], window["kind"])
-        windows.setdefault(key, []).append(window["name"])
-    for (start, end, kind), names in sorted(windows.items()):
-        text = f"{kind} {names[0]}" if len(names) == 1 else f"{len(names)} {kind}s at once"
-        yield start, end, text
+        if service is None or concerns(results, window, service):
+            key = (window["start_s"], window["end_s"], window["kind"])
+            windows.setdefault(key, []).append(window)
+    for (start, end, kind), rows in sorted(windows.items()):
+        yield start, end, f"{window_label(results, kind, rows)}, {start:g} to {end:g} s"
 
 
-def shade(axis, results, labels):
-    """Faults and surges in grey, storms in yellow, the time outside the window hatched."""
+def storms(results):
+    """Median windows of the storms that at least half of the replications have, with a label.
+
+    A storm is one of all services together; where there are several, it says nothing about any one.
+    """
+    runs, end = results.replications(), results.details["window_end_s"]
+    for _, rows in results.storms.groupby(results.storms["storm"].astype(int)):
+        if 2 * len(rows) >= runs:
+            until = rows["end_s"].fillna(end).median()
+            text = f"retry storm in {len(rows)} of {runs} runs" if runs > 1 else "retry storm"
+            lasting = int(rows["end_s"].isna().sum())
+            if lasting:
+                text += ", end not seen" + (f" in {lasting}" if lasting < len(rows) else "")
+            yield rows["onset_s"].median(), until, text
+
+
+def outside(results):
+    """The parts of the picture that the summary leaves out."""
     start, end = results.details["window_start_s"], results.details["window_end_s"]
-    last = results.last_activity()
     for low, high, text in ((0, start, "warm-up, not in the summary"),
-                            (end, last, "no new requests (drain)")):
-        if high - low > 1e-9:
-            axis.axvspan(low, high, facecolor="none", edgecolor="#BBBBBB", hatch="//", linewidth=0,
-                         label=text if labels else None)
-    for low, high, text in disturbances(results):
-        axis.axvspan(low, min(high, last), color="#999999", alpha=0.35, linewidth=0,
-                     label=text if labels else None)
-    runs = results.replications()
-    for number, rows in results.storms.groupby(results.storms["storm"].astype(int)):
-        onset = rows["onset_s"].median()
-        until = rows["end_s"].fillna(end).median()
-        text = f"retry storm {number} (median; in {len(rows)} of {runs})"
-        axis.axvspan(onset, max(until, onset), color=YELLOW, alpha=0.30, linewidth=0,
-                     label=text if labels else None, zorder=0.5)
+                            (end, results.last_activity(), "no new requests (drain)")):
+        if high - low > 0.01 * results.last_activity():  # a thinner strip cannot be seen
+            yield low, high, text
+
+
+def shade(axis, results, service=None):
+    """Faults and surges in grey, storms in yellow, the time outside the window hatched."""
+    last = results.last_activity()
+    for low, high, _ in outside(results):
+        axis.axvspan(low, high, **OUTSIDE)
+    for low, high, _ in disturbances(results, service):
+        axis.axvspan(low, min(high, last), **FAULT)
+    if len(results.details["services"]) == 1:
+        for low, high, _ in storms(results):
+            axis.axvspan(low, max(low, high), zorder=0.5, **STORM)
     axis.set_xlim(0, last)
+    axis.set_xlabel("simulated time [s]")
 
 
-def group_styles(results):
-    for i, name in enumerate(results.groups()):
-        colour = GROUP_COLOURS[i % len(GROUP_COLOURS)]
-        yield name, colour, GROUP_STYLES[i % len(GROUP_STYLES)]
-
-
-def capacity_of(results, service):
-    """Attempts per second that a service can finish over time; None without a limit."""
-    if not service["capacity_per_s"]:
-        return None
+def limit_of(results, service):
+    """What bounds a service, and the attempts per second that it allows over time, if limited."""
+    rate = results.key(f"service.{service['name']}.throttle.rate", "unlimited")
+    if results.key(f"service.{service['name']}.throttle.scope", "service") != "service":
+        rate = "unlimited"
     servers = results.service_pivot(service["name"], "servers").mean(axis=1)
+    if not service["capacity_per_s"]:
+        return ("throttle rate", servers.fillna(0) * 0 + rate) if rate != "unlimited" else None
     capacity = servers / service["mean_service_time_s"]
     for window in results.details["disturbances"]:
-        if window.get("service") == service["name"]:
-            inside = (capacity.index >= window["start_s"]) & (capacity.index < window["end_s"])
+        if window["kind"] == "fault" and concerns(results, window, service["name"]):
+            middle = capacity.index + results.interval / 2
+            inside = (middle >= window["start_s"]) & (middle < window["end_s"])
             capacity = capacity.where(~inside, capacity * window.get("speed", 1))
-    return capacity
+    if rate != "unlimited" and rate < service["capacity_per_s"]:
+        return "capacity, at most the throttle rate", capacity.clip(upper=rate)
+    return "capacity", capacity
 
 
-def draw_capacities(axis, results):
-    """One line for each service, or one for all where they are equal; returns the highest value."""
-    services = results.details["services"]
-    lines = [(s["name"], capacity_of(results, s)) for s in services]
-    lines = [(name, line) for name, line in lines if line is not None]
-    if not lines:
-        return 0
-    first = lines[0][1]
-    if len(lines) == len(services) and all(np.allclose(line, first) for _, line in lines):
-        lines = [("each service", first)] if len(services) > 1 else [("", first)]
-    for (name, line), style in zip(lines, [(0, (4, 2)), (0, (1, 1)), (0, (6, 1, 1, 1))] * 10):
-        axis.step(line.index, line, color="black", linestyle=style, where="post", linewidth=1.5,
-                  label=f"capacity of {name}" if name else "capacity")
-    return max(line.max() for _, line in lines)
+def draw_load(axis, results, service):
+    """Attempts and requests of the groups that call one service, against what it can serve."""
+    names, styles = results.callers(service["name"]), dict(group_styles(results))
 
+    def rate(column, name):
+        return results.pivot(name, column) / results.interval
 
-def draw_load(axis, results):
-    width = results.interval
-    if len(results.details["services"]) > 1:
-        # The sum over services says nothing about the load of any of them.
-        for name, colour, style in group_styles(results):
-            draw(axis, results.pivot(name, "attempts") / width, f"attempts of {name}", colour,
-                 style, step=width)
-        axis.set_title("Attempts sent by each client group, against capacity")
+    if names and (len(names) == 1 or len(results.details["services"]) > 1):
+        draw(axis, sum(rate("requests", n) for n in names), "requests", GREY, width=1.2, band=False,
+             step=results.interval)
+    if results.groups() == names and len(names) == 1:
+        draw(axis, rate("attempts", names[0]), "attempts", RED, step=results.interval)
+        draw(axis, rate("successes", names[0]), "goodput", GREEN, step=results.interval)
     else:
-        for column, label, colour in (("attempts", "attempts sent", RED),
-                                      ("requests", "requests submitted", BLUE),
-                                      ("successes", "goodput (requests that succeed)", GREEN)):
-            draw(axis, results.pivot("all", column) / width, label, colour, step=width)
-        axis.set_title("Load against capacity")
-    top = axis.get_ylim()[1]
-    highest = draw_capacities(axis, results)
-    axis.set_ylim(0, max(top, min(highest * 1.1, top * 3)))
+        if len(names) > 1:
+            draw(axis, sum(rate("attempts", n) for n in names), "all groups", "black", width=1.2,
+                 step=results.interval)
+        for name in names:
+            draw(axis, rate("attempts", name), name, **{**styles[name], "width": 1.7})
+    limit = limit_of(results, service)
+    if limit:
+        axis.step(limit[1].index, limit[1], color="black", linestyle=LIMIT_STYLE, where="post",
+                  linewidth=1.5)
+    shade(axis, results, service["name"])
+    return 0 if limit is None else float(limit[1].max())
+
+
+def scale_loads(axes, limits):
+    """One scale for all; logarithmic above the limit where a herd would flatten all the rest."""
+    top = max([line.get_ydata().max() for a in axes for line in a.lines if len(line.get_ydata())]
+              + limits)
+    limit = max(limits)
+    for axis in axes:
+        if limit > 0 and top > 12 * limit:
+            axis.set_yscale("symlog", linthresh=limit)
+            axis.set_yticks([0, limit] + [10.0 ** n for n in range(1, 10) if
+                                          2 * limit < 10.0 ** n <= top * 1.5])
+            axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+            axis.set_ylabel("rate [1/s] (log)")
+        else:
+            axis.set_ylabel("rate [1/s]")
+        axis.set_ylim(0, max(top, 1e-9) * (1.5 if top > 12 * limit > 0 else 1.08))
+
+
+def draw_goodput(axis, results):
+    draw_groups(axis, results, lambda name: results.pivot(name, "successes") / results.interval)
+    axis.set_ylim(bottom=0)
+    axis.set_title("Goodput: requests that succeed")
     axis.set_ylabel("rate [1/s]")
 
 
 def draw_success(axis, results):
-    for name, colour, style in group_styles(results):
+    def table(name):
         ok, failed = results.pivot(name, "successes"), results.pivot(name, "failures")
-        draw(axis, ratio(ok, ok + failed), name, colour, style, step=results.interval)
-    axis.set_ylim(-0.03, 1.03)
+        return ratio(ok, ok + failed)
+
+    draw_groups(axis, results, table)
+    axis.set_ylim(-0.03, 1.05)
     axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
     axis.set_title("Success rate of the requests that end")
     axis.set_ylabel("successes [%]")
 
 
 def draw_amplification(axis, results):
-    highest = 1.0
-    for name, colour, style in group_styles(results):
-        attempts, requests = results.pivot(name, "attempts"), results.pivot(name, "requests")
-        # Retries follow their request: sums over 10 bins compare like with like, and where hardly
-        # any request was new, as in the drain, the quotient says nothing.
-        attempts = attempts.rolling(10, min_periods=1).sum()
-        requests = requests.rolling(10, min_periods=1).sum()
-        inside = requests.index < results.details["window_end_s"] - 1e-9
-        table = ratio(attempts[inside], requests[inside])
-        draw(axis, table, name, colour, style, step=results.interval)
-        if table.notna().any(axis=None):
-            highest = max(highest, float(table.mean(axis=1).max()))
+    everyone = results.pivot("all", "requests").mean(axis=1)
+    everyone = everyone[everyone.index < results.last_activity()]
+    # Retries follow their request: sums over 10 bins compare like with like, and where hardly any
+    # request was new, as in the drain, the quotient says nothing. After a herd that is everywhere.
+    herd = (everyone > 0).mean() < 0.5
+    end = np.inf if herd else results.details["window_end_s"] - 1e-9
+
+    def table(name):
+        both = [results.pivot(name, column) for column in ("attempts", "requests")]
+        both = [t.cumsum() if herd else t.rolling(10, min_periods=1).sum() for t in both]
+        return ratio(*[t[t.index < end] for t in both])
+
+    draw_groups(axis, results, table)
     axis.axhline(1, color="black", linewidth=0.9, linestyle=":")
-    axis.set_ylim(0, highest * 1.25)
-    axis.set_title("Amplification (sums over 10 bins)")
+    top = max((np.nanmax(line.get_ydata()) for line in axis.lines), default=1)
+    axis.set_ylim(0, max(top * 1.15, 1.6))
+    axis.set_title("Amplification (since the start)" if herd else "Amplification (over 10 bins)")
     axis.set_ylabel("attempts / request")
 
 
-def draw_backlog(axis, results):
-    names = [s["name"] for s in results.details["services"]]
-    for i, name in enumerate(names):
-        draw(axis, results.service_pivot(name, "queue_mean"),
-             "waiting at the service" if len(names) == 1 else f"waiting at {name}",
-             GROUP_COLOURS[i % len(GROUP_COLOURS)], step=results.interval)
-    draw(axis, results.pivot("all", "in_backoff"), "in backoff at the clients", ORANGE, "--",
-         step=results.interval)
-    waiting = results.pivot("all", "limiter_waiting")
-    if waiting.to_numpy().max(initial=0) > 0:
-        draw(axis, waiting, "waiting for a send token", PURPLE, ":", step=results.interval)
-    axis.set_ylim(bottom=0)
-    axis.set_title("Who waits where")
+def draw_queues(axis, results):
+    styles = dict(group_styles(results))
+    for service in results.details["services"]:
+        names = results.callers(service["name"])
+        style = styles[names[0]] if len(names) == 1 else {
+            "colour": "black", "width": 1.4, "step": results.interval}
+        draw(axis, results.service_pivot(service["name"], "queue_mean"), service["name"], **style)
+    axis.set_ylim(0, max(1, axis.get_ylim()[1]))
+    axis.set_title("In the queue of each service")
+    axis.set_ylabel("attempts")
+
+
+def draw_clients(axis, results):
+    """Backoff, and waiting for send tokens where there is any."""
+    draw_groups(axis, results, lambda name: results.pivot(name, "in_backoff"))
+    title = "In backoff at the clients"
+    if results.series["limiter_waiting"].max() > 0:
+        for name, style in group_styles(results):
+            waiting = results.pivot(name, "limiter_waiting")
+            if waiting.to_numpy().max(initial=0) > 0:
+                draw(axis, waiting, None, **{**style, "style": (0, (2, 1)), "band": False})
+        title = "In backoff; dashed: waiting for a send token"
+    axis.set_ylim(0, max(1, axis.get_ylim()[1]))
+    axis.set_title(title)
+    axis.set_ylabel("requests")
+
+
+def draw_waiting(axis, results):
+    """The view of a single group and service: who waits where."""
+    step = results.interval
+    draw(axis, results.service_pivot(results.details["services"][0]["name"], "queue_mean"),
+         "in the queue", BLUE, step=step)
+    draw(axis, results.pivot("all", "in_backoff"), "in backoff", ORANGE, step=step)
+    if results.series["limiter_waiting"].max() > 0:
+        draw(axis, results.pivot("all", "limiter_waiting"), "for a send token", PURPLE, step=step)
+    axis.set_ylim(0, max(1, axis.get_ylim()[1]))
+    axis.set_title("Waiting")
     axis.set_ylabel("number waiting")
+    entries_above(axis)
+
+
+def entries_above(axis):
+    """The legend beside the title, where no data can be."""
+    count = len(axis.get_legend_handles_labels()[0])
+    if count == 0:
+        return
+    axis.legend(loc="lower right", bbox_to_anchor=(1.01, 1.0), ncol=count, borderaxespad=0.1,
+                frameon=False, fontsize=9, handlelength=1.4, columnspacing=1.0)
 
 
 def seconds_label(value, _position=None):
@@ -309,27 +456,34 @@ def seconds_label(value, _position=None):
     return ""
 
 
+def scale_latencies(axis):
+    """Logarithmic over the lines drawn; an immediate rejection takes no time at all."""
+    values = np.concatenate([line.get_ydata() for line in axis.lines] or [[]])
+    positive = values[values > 0]
+    if not positive.size:
+        return
+    low, high = np.quantile(positive, 0.002) / 1.4, positive.max() * 1.4
+    axis.set_yscale("log", nonpositive="clip")
+    if high < 200 * low:
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_ylim(low, high)
+    axis.yaxis.set_major_formatter(FuncFormatter(seconds_label))
+    axis.yaxis.set_minor_formatter(FuncFormatter(lambda _value, _position: ""))
+
+
 def draw_latency(axis, results):
-    groups = list(group_styles(results))
-    title = "Latency of the requests that end, failures included (log scale)"
-    for name, colour, style in groups:
-        p99, step = results.pivot(name, "latency_p99_s"), results.interval
-        if len(groups) > 2:  # ten lines would be a tangle
-            draw(axis, p99, name, colour, style, step=step)
-            title = "99 % quantile of the latency of the requests that end (log scale)"
-            continue
-        lead = "" if name == "all" else f"{name} "
-        draw(axis, results.pivot(name, "latency_p50_s"), f"{lead}median", colour, "-", step=step)
-        draw(axis, p99, f"{lead}p99", ORANGE if name == "all" else colour,
-             "-" if name == "all" else "--", step=step)
-    values = results.series[["latency_p50_s", "latency_p99_s"]].to_numpy()
-    positive = values[values > 0]  # an immediate rejection takes no time at all
-    if positive.size:
-        axis.set_yscale("log", nonpositive="clip")
-        axis.set_ylim(np.quantile(positive, 0.001) / 1.5, positive.max() * 1.5)
-        axis.yaxis.set_major_formatter(FuncFormatter(seconds_label))
-    axis.set_title(title)
-    axis.set_ylabel("latency")
+    """p99 of each group; of a single one the median as well."""
+    if len(results.groups()) > 1:
+        draw_groups(axis, results, lambda name: results.pivot(name, "latency_p99_s"))
+        axis.set_title("p99 latency of the requests that end")
+    else:
+        for column, label, colour in (("latency_p50_s", "median", BLUE),
+                                      ("latency_p99_s", "p99", ORANGE)):
+            draw(axis, results.pivot("all", column), label, colour, step=results.interval)
+        axis.set_title("Latency of requests that end")
+        entries_above(axis)
+    scale_latencies(axis)
+    axis.set_ylabel("latency (log scale)")
 
 
 def put_headline(figure, results, note):
@@ -341,6 +495,9 @@ def put_headline(figure, results, note):
     text = f"{runs} replication{'s' if runs != 1 else ''}, seed {results.details['seed']}"
     if note and runs > 1:
         text += f"; {note}"
+    if len(results.details["services"]) > 1:
+        for onset, until, storm in storms(results) if note else ():
+            text += f"\nall services together: {storm}, {onset:g} to {until:g} s (medians)"
     if results.info.get("description"):
         text = f"{results.info['description']}\n{text}"
     inch = 1 / figure.get_figheight()
@@ -349,33 +506,112 @@ def put_headline(figure, results, note):
     return 1 - (0.80 + 0.18 * text.count("\n")) * inch
 
 
+def line_entries(results):
+    """What the colours of lines mean: the groups with their fate, or what a lone group does."""
+    groups = list(group_styles(results))
+    if len(groups) == 1:
+        return [(Line2D([], [], color=RED), "attempts sent"),
+                (Line2D([], [], color=GREY, linewidth=1.2), "requests submitted"),
+                (Line2D([], [], color=GREEN), "goodput: requests that succeed")]
+    return [(Line2D([], [], color=style["colour"], linestyle=style["style"], linewidth=3),
+             f"{name}: {verdict(results, name)}" if verdict(results, name) else name)
+            for name, style in groups]
+
+
+def common_entries(results):
+    """Lines that belong to no group, and shades, each once."""
+    services = results.details["services"]
+    if len(services) > 1:
+        yield Line2D([], [], color=GREY, linewidth=1.2), "requests submitted"
+    if any(len(results.callers(s["name"])) > 1 for s in services):
+        yield Line2D([], [], color="black", linewidth=1.2), "attempts of all groups together"
+    kinds = dict.fromkeys(limit[0] for limit in (limit_of(results, s) for s in services) if limit)
+    if kinds:
+        text = " or ".join(kinds) + (" of each service" if len(services) > 1 else "")
+        yield Line2D([], [], color="black", linestyle=LIMIT_STYLE, linewidth=1.5), text
+    windows = list(disturbances(results))
+    if len(windows) > 4:
+        windows = [(0, 0, f"{len(windows)} faults and surges")]
+    for _, _, text in windows:
+        yield Patch(**FAULT), text
+    storm = list(storms(results)) if len(services) == 1 else []
+    if storm:
+        yield Patch(**STORM), storm[0][2] if len(storm) == 1 else f"{len(storm)} retry storms"
+    for _, _, text in outside(results):
+        yield Patch(**OUTSIDE), text
+
+
+def put_legends(figure, results):
+    """Two blocks side by side, or stacked where long names leave no room, outside all panels.
+
+    Returns them as (legend, left edge as a share of the width, inches below the top), to be placed
+    once the height of the figure is known, and the inches that they need.
+    """
+    blocks = [line_entries(results), list(common_entries(results))]
+    renderer, placed, left, below, height = figure.canvas.get_renderer(), [], 0.02, 0.0, 0.0
+    for entries in filter(None, blocks):
+        for columns in (3, 2, 1) if placed or len(entries) > 8 else (1,):
+            legend = figure.legend(*zip(*entries), loc="upper left", fontsize=10, ncol=columns,
+                                   borderaxespad=0, borderpad=0, columnspacing=1.5)
+            size = legend.get_window_extent(renderer)
+            wide, high = size.width / figure.bbox.width, size.height / figure.dpi
+            if left + wide < 0.99 or (columns == 1 and not placed):
+                break
+            if columns == 1:
+                left, below = 0.02, height + 0.05
+                break
+            legend.remove()
+        placed.append((legend, left, below))
+        left, height = left + wide + 0.04, max(height, below + high)
+    return placed, height + 0.15
+
+
+def draw_loads(figure, grid, results, abreast):
+    """One panel for each service; all have the same scale."""
+    services, axes, limits = results.details["services"], [], []
+    for i, service in enumerate(services):
+        row, column = divmod(i, abreast)
+        span = 6 // abreast
+        axis = figure.add_subplot(grid[row, column * span:(column + 1) * span])
+        limits.append(draw_load(axis, results, service))
+        axes.append(axis)
+        callers = results.callers(service["name"])
+        if len(services) == 1:
+            fate = verdict(results, callers[0]) if len(callers) == 1 else ""
+            axis.set_title("Load against capacity" + (f": {fate}" if fate else ""))
+        elif callers == [service["name"]]:
+            axis.set_title(f"Load of {service['name']}")
+        else:
+            axis.set_title(f"Load of {service['name']} by {', '.join(callers) or 'nobody'}")
+    scale_loads(axes, limits)
+
+
 def overview(results):
-    figure = plt.figure(figsize=(16 / 1.5, 20 / 1.5))
-    # The second row holds the legend of the first: up to a dozen entries would hide its lines.
-    rows = figure.add_gridspec(6, 1, height_ratios=[1.6, 0.32, 0.9, 1, 1, 1.1])
-    first = figure.add_subplot(rows[0])
-    axes = [first] + [figure.add_subplot(rows[i], sharex=first) for i in range(2, 6)]
-    drawers = (draw_load, draw_success, draw_amplification, draw_backlog, draw_latency)
-    for axis, drawer in zip(axes, drawers):
+    drawers = [draw_goodput, draw_success, draw_amplification, draw_latency, draw_queues,
+               draw_clients]
+    if len(results.groups()) == 1 and len(results.details["services"]) == 1:
+        drawers = [draw_success, draw_amplification, draw_waiting, draw_latency]
+    services = len(results.details["services"])
+    abreast = {1: 1, 2: 2, 4: 2}.get(services, 3)
+    loads = -(-services // abreast)
+    heights = [3.2 if services == 1 else 2.4] * loads + [2.4] * (len(drawers) // 2)
+    figure = plt.figure(figsize=(16 / 1.5, 10))
+    legends, legend_inches = put_legends(figure, results)
+    figure.set_figheight(round(sum(heights) + 1.0 + legend_inches, 2))
+    grid = figure.add_gridspec(len(heights), 6, height_ratios=heights)
+    draw_loads(figure, grid, results, abreast)
+    for i, drawer in enumerate(drawers):
+        row, column = divmod(i, 2)
+        axis = figure.add_subplot(grid[loads + row, column * 3:column * 3 + 3])
         drawer(axis, results)
-        lines = len(axis.get_legend_handles_labels()[0])
-        shade(axis, results, labels=axis is first)
-        # More than two groups are named once, in the same colours and styles.
-        named = drawer in (draw_amplification, draw_latency) and len(results.groups()) > 2
-        if axis is not first and not named and (lines > 1 or results.groups() != ["all"]):
-            axis.legend(loc="best" if drawer is draw_latency else "upper right",
-                        ncol=1 if lines < 4 else 3, fontsize=9)
-        if axis is not axes[-1]:
-            axis.tick_params(labelbottom=False)
-    legend = figure.add_subplot(rows[1])
-    legend.axis("off")
-    handles, names = first.get_legend_handles_labels()
-    legend.legend(handles, names, loc="center", borderaxespad=0, ncol=3 if len(names) <= 12 else 4,
-                  fontsize=10 if len(names) <= 9 else 9)
-    axes[-1].set_xlabel("simulated time [s]")
-    top = put_headline(figure, results, "lines: mean, bands: 10 % to 90 % of the replications")
-    figure.tight_layout(rect=(0, 0, 1, top), h_pad=0.6)
-    figure.align_ylabels(axes)
+        shade(axis, results)
+    note = "lines: means" + ("" if len(results.groups()) > 3 else
+                             ", bands: 10 % to 90 % of the replications")
+    top = put_headline(figure, results, note)
+    inch = 1 / figure.get_figheight()
+    for legend, left, below in legends:
+        legend.set_bbox_to_anchor((left, top - below * inch), transform=figure.transFigure)
+    figure.tight_layout(rect=(0, 0, 1, top - legend_inches * inch), h_pad=1.0)
     return figure
 
 
@@ -384,61 +620,92 @@ KINDS = (("request", "whole request"), ("request_ok", "successful requests"),
 
 
 def draw_quantiles(axis, results):
-    rows = results.latency[results.latency["client"] == "all"]
-    for (kind, label), colour, style in zip(KINDS, (BLUE, GREEN, ORANGE, PURPLE),
-                                            ("-", "--", "-.", ":")):
-        part = rows[rows["kind"] == kind].sort_values("quantile")
+    """Of a lone group what its latency is made of; of several the whole requests of each."""
+    groups = list(group_styles(results))
+    lines = [("all", *kind, colour, style, 1.7) for kind, colour, style in
+             zip(KINDS, (BLUE, GREEN, ORANGE, PURPLE), ("-", "--", "-.", ":"))]
+    if len(groups) > 1:
+        lines = [(name, "request", name, s["colour"], s["style"], s["width"]) for name, s in groups]
+    for client, kind, label, colour, style, width in lines:
+        part = results.latency[(results.latency["client"] == client) &
+                               (results.latency["kind"] == kind)].sort_values("quantile")
         part = part[part["latency_s"] > 0]
         if part.empty:
             continue
         x = -np.log10(1 - part["quantile"])
-        axis.plot(x, part["latency_s"], style, marker="o", markersize=3.5, color=colour,
-                  label=label)
+        axis.plot(x, part["latency_s"], linestyle=style, linewidth=width, marker="o",
+                  markersize=2 * width, color=colour, label=label)
         axis.fill_between(x, part["ci_low_s"].clip(lower=part["latency_s"].min() / 10),
                           part["ci_high_s"], color=colour, alpha=0.18, linewidth=0)
     ticks = [0.5, 0.9, 0.99, 0.999]
     axis.set_xticks([-np.log10(1 - q) for q in ticks], [f"{q * 100:g} %" for q in ticks])
     if axis.lines:
-        axis.set_yscale("log")
-        axis.yaxis.set_major_formatter(FuncFormatter(seconds_label))
-        axis.legend(loc="best")
-    axis.set_title("Latency quantiles (bands: 95 % intervals)")
-    axis.set_xlabel("share of values at or below [%]")
-    axis.set_ylabel("latency")
+        scale_latencies(axis)
+        entries_below(axis)
+    axis.set_title("Latency of whole requests" if len(groups) > 1 else "Latency quantiles")
+    axis.set_xlabel("share of values at or below [%]; bands: 95 % intervals")
+    axis.set_ylabel("latency (log scale)")
+
+
+OUTCOMES = (("successes", GREEN, ""), ("throttled", ORANGE, "//"), ("errors", RED, "\\\\"),
+            ("timeouts", PURPLE, ".."))
+
+
+def stack_outcomes(axis, places, rows, scale):
+    """Bars of what became of attempts, and of those that nothing became of."""
+    bottom = np.zeros(len(rows))
+    rest = rows["sent"] - sum(rows[column] for column, _, _ in OUTCOMES)
+    parts = [(column, rows[column], colour, hatch) for column, colour, hatch in OUTCOMES]
+    parts.append(("given up at the deadline, or unfinished", rest, "#BBBBBB", ""))
+    for label, heights, colour, hatch in parts:
+        heights = heights.to_numpy() / scale
+        if heights.sum() > 1e-4 * (rows["sent"] / scale).sum():
+            axis.bar(places, heights, bottom=bottom, color=colour, hatch=hatch, edgecolor="white",
+                     linewidth=0.5, label=label)
+        bottom = bottom + heights
+    axis.grid(axis="x", visible=False)
+    if axis.containers:
+        entries_below(axis)
 
 
 def draw_attempts(axis, results):
-    rows = results.attempts[results.attempts["client"] == "all"].sort_values("attempt")
+    """Attempts by number; of several groups all attempts of each, for one request."""
+    rows, groups = results.attempts, results.groups()
+    if len(groups) > 1:
+        rows = rows[rows["client"].isin(groups)]
+        sums = rows.groupby("client").sum(numeric_only=True).reindex(groups).fillna(0)
+        first = rows[rows["attempt"] == 1].set_index("client")["sent"].reindex(groups)
+        stack_outcomes(axis, range(len(groups)), sums, first.fillna(1).clip(lower=1).to_numpy())
+        crowded = len(groups) * max(map(len, groups)) > 45
+        axis.set_xticks(range(len(groups)), groups, rotation=20 if crowded else 0,
+                        ha="right" if crowded else "center")
+        axis.axhline(1, color="black", linewidth=0.9, linestyle=":")
+        axis.set_title("What became of the attempts")
+        axis.set_xlabel("client group")
+        axis.set_ylabel("attempts / request with an attempt")
+        return
+    rows = rows[rows["client"] == "all"].sort_values("attempt")
     rows = rows.head(12)  # unlimited retries have a long tail of little interest
-    bottom = np.zeros(len(rows))
-    parts = (("successes", GREEN, ""), ("throttled", ORANGE, "//"), ("errors", RED, "\\\\"),
-             ("timeouts", PURPLE, ".."))
-    rest = rows["sent"] - sum(rows[c] for c, _, _ in parts)
-    for column, colour, hatch in parts:
-        if rows[column].sum() > 0:
-            axis.bar(rows["attempt"], rows[column], bottom=bottom, color=colour, hatch=hatch,
-                     edgecolor="white", linewidth=0.5, label=column)
-        bottom = bottom + rows[column].to_numpy()
-    if rest.sum() > 0.5:
-        axis.bar(rows["attempt"], rest, bottom=bottom, color="#BBBBBB", edgecolor="white",
-                 linewidth=0.5, label="given up at the deadline, or unfinished")
+    stack_outcomes(axis, rows["attempt"], rows, 1)
     axis.set_xticks(rows["attempt"])
     if len(rows) and rows["sent"].max() > 100 * max(rows["sent"].min(), 1):
         axis.set_yscale("symlog", linthresh=max(rows["sent"].min(), 1))
-    if axis.containers:
-        axis.margins(y=0.4)  # room for the legend above the bars
-        axis.legend(loc="upper right")
-    axis.grid(axis="x", visible=False)
     axis.set_title("What became of each attempt")
     axis.set_xlabel("attempt number (1 is the first)")
     axis.set_ylabel("attempts per replication")
 
 
+def entries_below(axis):
+    """The legend below the axis, where no data can be."""
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3 if len(
+        axis.get_legend_handles_labels()[0]) > 4 else 2, frameon=False)
+
+
 def latency(results):
-    figure, axes = plt.subplots(1, 2, figsize=(16 / 1.5, 7 / 1.2))
+    figure, axes = plt.subplots(1, 2, figsize=(16 / 1.5, 7.6 / 1.2))
     draw_quantiles(axes[0], results)
     draw_attempts(axes[1], results)
-    figure.tight_layout(rect=(0, 0, 1, put_headline(figure, results, "")))
+    figure.tight_layout(rect=(0, 0, 1, put_headline(figure, results, "")), w_pad=2)
     return figure
 
 

@@ -21,6 +21,9 @@ import types
 import unittest
 from pathlib import Path
 
+import matplotlib.collections
+import matplotlib.pyplot
+
 ROOT = Path(__file__).resolve().parents[3]
 PLOT = ROOT / "scripts" / "plot.py"
 SPEC = importlib.util.spec_from_file_location("plot", PLOT)
@@ -99,7 +102,9 @@ def make_results(folder, groups=2, replications=4, length=150):
                 "interval_s": 1, "services": [{"name": "api", "servers": 10,
                                                "mean_service_time_s": 0.02,
                                                "capacity_per_s": 500}],
-                "disturbances": [{"kind": "fault", "name": "dip", "start_s": 60, "end_s": 90}]}]}
+                "disturbances": [{"kind": "fault", "name": "dip", "start_s": 60, "end_s": 90,
+                                  "service": "api", "speed": 1.0}],
+                "keys": {f"client.g{g}.calls": '"api"' for g in range(groups)}}]}
     (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
     return folder
 
@@ -120,6 +125,67 @@ def plot_in_new_process(*arguments):
                           text=True, check=False)
 
 
+def make_several(folder, groups, **changes):
+    """Results in which each group gN calls a service sN of its own; all lose capacity at once."""
+    make_results(folder, groups=groups, **changes)
+    with open(folder / "service.csv", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    write(folder / "service.csv", header,
+          [[*row[:3], f"s{g}", *row[4:]] for g in range(groups) for row in rows])
+
+    def change(variant):
+        service, fault = variant["services"][0], variant["disturbances"][0]
+        variant["services"] = [{**service, "name": f"s{g}"} for g in range(groups)]
+        variant["disturbances"] = [{**fault, "name": f"f{g}", "service": f"s{g}"}
+                                   for g in range(groups)]
+        variant["keys"] = {f"client.g{g}.calls": f'"s{g}"' for g in range(groups)}
+
+    return edit(folder, change)
+
+
+def make_wide(folder):
+    """A single service whose groups and faults have names that fill the width of the picture."""
+    make_results(folder, groups=2, replications=2)
+    for name in ("timeseries.csv", "attempts.csv", "latency.csv"):
+        text = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text.replace(",g1,", f",{'g1' * 40},"), encoding="utf-8")
+    return edit(folder, lambda variant: variant["disturbances"][0].update(name="dip" * 25))
+
+
+def edit(folder, change, summary=()):
+    info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    change(info["variants"][0])
+    info["summary"] += summary
+    (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
+    return folder
+
+
+def recovery(client, mean, replications):
+    return {"variant": "base", "client": client, "metric": "recovery_s", "mean": mean,
+            "replications": replications}
+
+
+def draw_overview(test, folder):
+    """The results and the figure itself, for what cannot be seen from outside."""
+    results = SCRIPT.Results(folder, None)
+    with SCRIPT.plt.rc_context(SCRIPT.STYLE):
+        figure = SCRIPT.overview(results)
+    test.addCleanup(matplotlib.pyplot.close, figure)
+    return results, figure
+
+
+def panel(figure, title):
+    return next(a for a in figure.axes if a.get_title(loc="left").startswith(title))
+
+
+def bands(axis):
+    return [c for c in axis.collections if isinstance(c, matplotlib.collections.PolyCollection)]
+
+
+def legend_texts(figure):
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
 def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -137,7 +203,9 @@ class PlotTest(unittest.TestCase):
         self.assertEqual(done.stdout.split(), [str(folder / "overview.png"),
                                                str(folder / "latency.png")])
         header = (folder / "overview.png").read_bytes()[:24]
-        self.assertEqual(struct.unpack(">II", header[16:24]), (1600, 2000))
+        height = struct.unpack(">I", header[20:24])[0]
+        self.assertTrue(1200 <= height <= 2200, height)
+        self.assertEqual(struct.unpack(">II", header[16:24]), (1600, height))
 
     def test_same_results_same_bytes(self):
         folder = make_results(self.root / "r")
@@ -155,27 +223,168 @@ class PlotTest(unittest.TestCase):
         # Matplotlib draws text as outlines and keeps the words in comments.
         svg = (folder / "overview.svg").read_text(encoding="utf-8")
         for words in ("simulated time [s]", "rate [1/s]", "successes [%]", "attempts / request",
-                      "fault dip", "retry storm 1 (median; in 4 of 4)", "capacity",
+                      "fault dip", "retry storm in 4 of 4 runs, end not seen in 1", "capacity",
                       "warm-up, not in the summary", "no new requests (drain)", "g0", "g1",
                       "capacity-dip", "4 replications, seed 1"):
             self.assertIn(words, svg)
 
-    def test_several_services_are_drawn_by_group(self):
-        folder = make_results(self.root / "r")
-        info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        variant = info["variants"][0]
-        variant["services"].append({**variant["services"][0], "name": "b"})
-        variant["disturbances"] += [{**variant["disturbances"][0], "name": "b", "speed": 0.5}]
-        (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
-        with open(folder / "service.csv", "a", encoding="utf-8") as file:
-            file.writelines(
-                ",".join(map(str, [*row[:3], "b", *row[4:]])) + "\n"
-                for r in range(4) for row in service_rows(r, 150))
-        done = plot(folder, "--format", "svg")
+    def test_the_load_of_each_service_is_that_of_its_callers(self):
+        results, figure = draw_overview(self, make_several(self.root / "r", 3))
+        for g in range(3):
+            axis = panel(figure, f"Load of s{g} by g{g}")
+            drawn = next(line for line in axis.lines if line.get_label() == f"g{g}")
+            expected = results.pivot(f"g{g}", "attempts").mean(axis=1)
+            self.assertEqual(list(drawn.get_ydata()), list(expected))
+            self.assertFalse({f"g{k}" for k in range(3) if k != g} &
+                             {line.get_label() for line in axis.lines})
+            self.assertEqual(axis.get_ylim(), figure.axes[0].get_ylim())
+        # Of one service the sum over groups may be compared with the capacity.
+        results, figure = draw_overview(self, make_results(self.root / "one", groups=3))
+        total = next(line for line in panel(figure, "Load against capacity").lines
+                     if line.get_label() == "all groups")
+        self.assertEqual(list(total.get_ydata()),
+                         list(results.pivot("all", "attempts").mean(axis=1)))
+
+    def test_a_group_has_one_colour_everywhere(self):
+        _, figure = draw_overview(self, make_several(self.root / "r", 5))
+        colours = {}
+        for axis in figure.axes:
+            for line in axis.lines:
+                if line.get_label()[0] == "g":
+                    colours.setdefault(line.get_label(), []).append(line.get_color())
+        self.assertEqual(sorted(colours), [f"g{g}" for g in range(5)])
+        for seen in colours.values():
+            # The load of the service and five panels; the queue is named after the service.
+            self.assertEqual((len(set(seen)), len(seen)), (1, 6))
+        self.assertEqual(len({seen[0] for seen in colours.values()}), 5)
+        queue = {line.get_label(): line.get_color() for line in panel(figure, "In the queue").lines}
+        self.assertEqual(queue, {f"s{g}": colours[f"g{g}"][0] for g in range(5)})
+
+    def test_the_legend_names_everything_once(self):
+        _, figure = draw_overview(self, make_several(self.root / "r", 5))
+        texts = legend_texts(figure)
+        self.assertEqual(len(texts), len(set(texts)), texts)
+        self.assertIn("capacity of each service", texts)
+        self.assertIn("fault (all services), 60 to 90 s", texts)
+
+    def test_windows_at_the_same_time_are_shaded_once(self):
+        folder = make_several(self.root / "r", 3)
+
+        def windows(service=None):
+            return list(SCRIPT.disturbances(SCRIPT.Results(folder, None), service))
+
+        self.assertEqual(windows(), [(60, 90, "fault (all services), 60 to 90 s")])
+        self.assertEqual(windows("s1"), [(60, 90, "fault f1, 60 to 90 s")])
+        edit(folder, lambda variant: variant["disturbances"].pop())
+        self.assertEqual(windows(), [(60, 90, "2 faults, 60 to 90 s")])
+        self.assertEqual(windows("s2"), [])
+        edit(folder, lambda variant: variant.update(disturbances=[
+            {"kind": "surge", "name": "peak", "start_s": 10, "end_s": 20, "client": f"g{g}"}
+            for g in range(3)]))
+        self.assertEqual(windows(), [(10, 20, "surge peak (all groups), 10 to 20 s")])
+        self.assertEqual(windows("s1"), [(10, 20, "surge peak, 10 to 20 s")])
+        _, figure = draw_overview(self, folder)
+        for axis in figure.axes:
+            grey = [p for p in axis.patches if p.get_alpha() == SCRIPT.FAULT["alpha"]]
+            self.assertEqual(len(grey), 1, axis.get_title(loc="left"))
+
+    def test_legends_lie_outside_the_data(self):
+        many = edit(make_several(self.root / "many", 12, replications=2, length=80),
+                    lambda variant: None, [recovery(f"g{g}", 1.5, 1) for g in range(12)])
+        for name, folder in (("several", make_several(self.root / "several", 5)),
+                             ("many", many), ("wide", make_wide(self.root / "wide")),
+                             ("one", make_results(self.root / "one", groups=1))):
+            _, figure = draw_overview(self, folder)
+            figure.canvas.draw()
+            boxes = [legend.get_window_extent() for legend in figure.legends]
+            boxes += [a.get_legend().get_window_extent() for a in figure.axes if a.get_legend()]
+            self.assertTrue(boxes)
+            for i, box in enumerate(boxes):
+                self.assertTrue(box.x0 >= 0 and box.x1 <= figure.bbox.x1 + 1, (name, i, box))
+                for axis in figure.axes:
+                    self.assertFalse(box.overlaps(axis.bbox.padded(-2)), (name, i, axis))
+                self.assertFalse([b for b in boxes[:i] if box.overlaps(b)], (name, i))
+
+    def test_bands_only_where_they_can_be_told_apart(self):
+        _, figure = draw_overview(self, make_several(self.root / "three", 3))
+        self.assertEqual(len(bands(panel(figure, "Goodput"))), 3)
+        self.assertIn("bands", "".join(text.get_text() for text in figure.texts))
+        _, figure = draw_overview(self, make_several(self.root / "four", 4))
+        self.assertEqual([len(bands(axis)) for axis in figure.axes], [0] * len(figure.axes))
+        self.assertNotIn("bands", "".join(text.get_text() for text in figure.texts))
+
+    def test_of_several_groups_only_the_p99_is_drawn(self):
+        results, figure = draw_overview(self, make_results(self.root / "two"))
+        axis = panel(figure, "p99 latency")
+        self.assertEqual([line.get_label() for line in axis.lines], ["g0", "g1"])
+        self.assertAlmostEqual(max(axis.lines[0].get_ydata()),
+                               results.pivot("g0", "latency_p99_s").mean(axis=1).max())
+        _, figure = draw_overview(self, make_results(self.root / "one", groups=1))
+        self.assertEqual([line.get_label() for line in panel(figure, "Latency").lines],
+                         ["median", "p99"])
+
+    def test_the_time_axis_ends_where_nothing_happens_any_more(self):
+        folder = make_results(self.root / "r", groups=1, replications=2)
+        write(folder / "timeseries.csv", SERIES,
+              [["dip", "base", r, c, t, *([10.0 * (t == 1), 20.0 if 1 <= t <= 7 else 0] + [0] * 10),
+                "", ""] for r in (0, 1) for c in ("g0", "all") for t in range(30)])
+        _, figure = draw_overview(self, folder)
+        for axis in figure.axes:
+            self.assertAlmostEqual(axis.get_xlim()[1], 8 * 1.05)
+        # All requests came at once: sums over a few bins would have nothing to divide by.
+        line = panel(figure, "Amplification (since the start)").lines[0]
+        self.assertAlmostEqual(line.get_ydata()[-1], 14)
+
+    def test_the_legend_tells_when_each_group_recovered(self):
+        folder = edit(make_several(self.root / "r", 4), lambda variant: None,
+                      [recovery("g0", 5.75, 4), recovery("g1", 0, 4), recovery("g2", 0.25, 3)])
+        _, figure = draw_overview(self, folder)
+        for text in ("g0: recovered 5.8 s after the fault", "g1: recovered at once",
+                     "g2: recovered 0.25 s after the fault, in 3 of 4 runs", "g3: not recovered"):
+            self.assertIn(text, legend_texts(figure))
+        edit(folder, lambda variant: variant.update(disturbances=[]))
+        _, figure = draw_overview(self, folder)
+        self.assertIn("g0", legend_texts(figure))
+
+    def test_a_lone_group_shows_its_fate_its_goodput_and_the_storm(self):
+        folder = edit(make_results(self.root / "r", groups=1), lambda variant: None,
+                      [recovery("g0", 12, 4)])
+        _, figure = draw_overview(self, folder)
+        axis = panel(figure, "Load against capacity: recovered 12.0 s after the fault")
+        self.assertEqual([line.get_label() for line in axis.lines][:3],
+                         ["requests", "attempts", "goodput"])
+        storms = [p for p in axis.patches if p.get_alpha() == SCRIPT.STORM["alpha"]]
+        self.assertEqual(len(storms), 1)
+        left, right = storms[0].get_xy()[:, 0].min(), storms[0].get_xy()[:, 0].max()
+        self.assertEqual((left, right), (64.5, 141.5))  # the one without end counts until 150
+        self.assertIn("retry storm in 4 of 4 runs, end not seen in 1", legend_texts(figure))
+
+    def test_the_limit_follows_faults_and_the_throttle(self):
+        folder = make_results(self.root / "r", groups=1)
+
+        def limit():
+            results = SCRIPT.Results(folder, None)
+            return SCRIPT.limit_of(results, results.details["services"][0])
+
+        self.assertEqual([limit()[1][t] for t in (59, 60, 89, 90)], [500, 150, 150, 500])
+        edit(folder, lambda variant: variant["disturbances"][0].update(speed=0.5))
+        self.assertEqual([limit()[1][t] for t in (59, 60, 89, 90)], [500, 75, 75, 500])
+        edit(folder, lambda variant: variant["keys"].update({"service.api.throttle.rate": "300"}))
+        name, rate = limit()
+        self.assertEqual(name, "capacity, at most the throttle rate")
+        self.assertEqual((rate[59], rate[60]), (300, 75))
+        edit(folder, lambda variant: variant["services"][0].update(capacity_per_s=None))
+        name, rate = limit()
+        self.assertEqual((name, rate[59], rate[60]), ("throttle rate", 300, 300))
+        edit(folder, lambda variant: variant["keys"].update(
+            {"service.api.throttle.scope": '"client"'}))
+        self.assertIsNone(limit())
+
+    def test_several_services_in_a_new_process(self):
+        done = plot_in_new_process(make_several(self.root / "r", 5), "--format", "svg")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        svg = (folder / "overview.svg").read_text(encoding="utf-8")
-        for words in ("attempts of g0", "attempts of g1", "capacity of each service",
-                      "2 faults at once", "waiting at api", "waiting at b"):
+        svg = (self.root / "r" / "overview.svg").read_text(encoding="utf-8")
+        for words in ("all services together: retry storm in 4 of 4 runs", "Load of s4 by g4"):
             self.assertIn(words, svg)
 
     def test_one_group_and_one_replication(self):
