@@ -497,7 +497,9 @@ def put_headline(figure, results, note):
         text += f"; {note}"
     if len(results.details["services"]) > 1:
         for onset, until, storm in storms(results) if note else ():
-            text += f"\nall services together: {storm}, {onset:g} to {until:g} s (medians)"
+            ended = until < results.details["window_end_s"]
+            window = f"{onset:g} to {until:g} s" if ended else f"from {onset:g} s on"
+            text += f"\nall services together: {storm}, {window} (median)"
     if results.info.get("description"):
         text = f"{results.info['description']}\n{text}"
     inch = 1 / figure.get_figheight()
@@ -641,70 +643,79 @@ def draw_quantiles(axis, results):
     axis.set_xticks([-np.log10(1 - q) for q in ticks], [f"{q * 100:g} %" for q in ticks])
     if axis.lines:
         scale_latencies(axis)
-        entries_below(axis)
+        entries_below(axis, list(zip(*axis.get_legend_handles_labels())))
     axis.set_title("Latency of whole requests" if len(groups) > 1 else "Latency quantiles")
     axis.set_xlabel("share of values at or below [%]; bands: 95 % intervals")
     axis.set_ylabel("latency (log scale)")
 
 
-OUTCOMES = (("successes", GREEN, ""), ("throttled", ORANGE, "//"), ("errors", RED, "\\\\"),
-            ("timeouts", PURPLE, ".."))
+# Of a lone group outcomes are told apart by colour, of several by hatch and shade of their colours.
+OUTCOMES = (("successes", GREEN, "", 1.0), ("throttled", ORANGE, "//", 0.6),
+            ("errors", RED, "\\\\", 0.45), ("timeouts", PURPLE, "..", 0.3))
 
 
-def stack_outcomes(axis, places, rows, scale):
-    """Bars of what became of attempts, and of those that nothing became of."""
-    bottom = np.zeros(len(rows))
-    rest = rows["sent"] - sum(rows[column] for column, _, _ in OUTCOMES)
-    parts = [(column, rows[column], colour, hatch) for column, colour, hatch in OUTCOMES]
-    parts.append(("given up at the deadline, or unfinished", rest, "#BBBBBB", ""))
-    for label, heights, colour, hatch in parts:
-        heights = heights.to_numpy() / scale
-        if heights.sum() > 1e-4 * (rows["sent"] / scale).sum():
-            axis.bar(places, heights, bottom=bottom, color=colour, hatch=hatch, edgecolor="white",
-                     linewidth=0.5, label=label)
-        bottom = bottom + heights
-    axis.grid(axis="x", visible=False)
-    if axis.containers:
-        entries_below(axis)
+def outcome_parts(rows):
+    """(label, numbers, colour, hatch, shade) of what became of attempts; where there is any."""
+    parts = [(column, rows[column], *look) for column, *look in OUTCOMES]
+    rest = rows["sent"] - sum(numbers for _, numbers, *_ in parts)
+    parts.append(("given up at the deadline, or unfinished", rest, "#BBBBBB", "", 0.15))
+    return [part for part in parts if part[1].sum() > 1e-4 * rows["sent"].sum()]
+
+
+def draw_attempts_by_group(axis, results):
+    """All attempts of each group, for one request."""
+    groups, rows = results.groups(), results.attempts
+    colours = [style["colour"] for _, style in group_styles(results)]
+    sums = rows.groupby("client").sum(numeric_only=True).reindex(groups).fillna(0)
+    first = rows[rows["attempt"] == 1].set_index("client")["sent"].reindex(groups)
+    first, left, entries = first.fillna(1).clip(lower=1), np.zeros(len(groups)), []
+    for label, numbers, _, hatch, shade in outcome_parts(sums):
+        widths = (numbers / first).to_numpy()
+        axis.barh(range(len(groups)), widths, left=left, color=colours, hatch=hatch, alpha=shade,
+                  edgecolor="white", linewidth=0.5)
+        left = left + widths
+        entries.append((Patch(facecolor="black", alpha=shade, hatch=hatch, edgecolor="white"),
+                        label))
+    axis.set_yticks(range(len(groups)), groups)
+    axis.invert_yaxis()
+    axis.axvline(1, color="black", linewidth=0.9, linestyle=":")
+    axis.grid(axis="y", visible=False)
+    entries_below(axis, entries)
+    axis.set_title("What became of the attempts")
+    axis.set_ylabel("client group")
+    axis.set_xlabel("attempts / request that was sent")
 
 
 def draw_attempts(axis, results):
-    """Attempts by number; of several groups all attempts of each, for one request."""
-    rows, groups = results.attempts, results.groups()
-    if len(groups) > 1:
-        rows = rows[rows["client"].isin(groups)]
-        sums = rows.groupby("client").sum(numeric_only=True).reindex(groups).fillna(0)
-        first = rows[rows["attempt"] == 1].set_index("client")["sent"].reindex(groups)
-        stack_outcomes(axis, range(len(groups)), sums, first.fillna(1).clip(lower=1).to_numpy())
-        crowded = len(groups) * max(map(len, groups)) > 45
-        axis.set_xticks(range(len(groups)), groups, rotation=20 if crowded else 0,
-                        ha="right" if crowded else "center")
-        axis.axhline(1, color="black", linewidth=0.9, linestyle=":")
-        axis.set_title("What became of the attempts")
-        axis.set_xlabel("client group")
-        axis.set_ylabel("attempts / request with an attempt")
-        return
-    rows = rows[rows["client"] == "all"].sort_values("attempt")
+    """Attempts of a lone group by their number."""
+    rows = results.attempts[results.attempts["client"] == "all"].sort_values("attempt")
     rows = rows.head(12)  # unlimited retries have a long tail of little interest
-    stack_outcomes(axis, rows["attempt"], rows, 1)
+    bottom = np.zeros(len(rows))
+    for label, numbers, colour, hatch, _ in outcome_parts(rows):
+        axis.bar(rows["attempt"], numbers, bottom=bottom, color=colour, hatch=hatch,
+                 edgecolor="white", linewidth=0.5, label=label)
+        bottom = bottom + numbers.to_numpy()
     axis.set_xticks(rows["attempt"])
     if len(rows) and rows["sent"].max() > 100 * max(rows["sent"].min(), 1):
         axis.set_yscale("symlog", linthresh=max(rows["sent"].min(), 1))
+    axis.grid(axis="x", visible=False)
+    entries_below(axis, list(zip(*axis.get_legend_handles_labels())))
     axis.set_title("What became of each attempt")
     axis.set_xlabel("attempt number (1 is the first)")
     axis.set_ylabel("attempts per replication")
 
 
-def entries_below(axis):
+def entries_below(axis, entries):
     """The legend below the axis, where no data can be."""
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=3 if len(
-        axis.get_legend_handles_labels()[0]) > 4 else 2, frameon=False)
+    if entries:
+        axis.legend(*zip(*entries), loc="upper center", bbox_to_anchor=(0.5, -0.14), frameon=False,
+                    ncol=3 if len(entries) > 4 else 2)
 
 
 def latency(results):
     figure, axes = plt.subplots(1, 2, figsize=(16 / 1.5, 7.6 / 1.2))
     draw_quantiles(axes[0], results)
-    draw_attempts(axes[1], results)
+    (draw_attempts if len(results.groups()) == 1 else draw_attempts_by_group)(axes[1], results)
     figure.tight_layout(rect=(0, 0, 1, put_headline(figure, results, "")), w_pad=2)
     return figure
 

@@ -88,14 +88,16 @@ def make_results(folder, groups=2, replications=4, length=150):
     quantiles = (0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
     write(folder / "latency.csv", "scenario,variant,client,kind,quantile,latency_s,ci_low_s,"
           "ci_high_s".split(","),
-          [["dip", "base", "all", kind, q, size / (1.0005 - q), *(
+          [["dip", "base", client, kind, q, size / (1.0005 - q), *(
               ("", "") if q == 0.999 else (0.9 * size / (1.0005 - q), 1.1 * size / (1.0005 - q)))]
            for kind, size in (("request", 0.02), ("request_ok", 0.018), ("attempt", 0.01),
-                              ("service", 0.008)) for q in quantiles])
+                              ("service", 0.008)) for q in quantiles
+           for client in [f"g{g}" for g in range(groups)] + ["all"]])
     write(folder / "attempts.csv", "scenario,variant,client,attempt,sent,successes,throttled,"
           "errors,timeouts,peak_sends_100ms,in_backoff_mean".split(","),
-          [["dip", "base", "all", n, 100000 / 3 ** n, 60000 / 3 ** n, 1e4 / 3 ** n, 1e4 / 3 ** n,
-            15000 / 3 ** n, "", 3.5] for n in (1, 2, 3)])
+          [["dip", "base", client, n, 100000 / 3 ** n, 60000 / 3 ** n, 1e4 / 3 ** n, 1e4 / 3 ** n,
+            15000 / 3 ** n, "", 3.5] for client in [f"g{g}" for g in range(groups)] + ["all"]
+           for n in (1, 2, 3)])
     info = {"program": "retrysim", "scenario": "capacity-dip", "description":
             "A 30 s capacity dip at 80 % load", "summary": [], "variants": [{
                 "variant": "base", "seed": 1, "window_start_s": 30, "window_end_s": length,
@@ -379,6 +381,27 @@ class PlotTest(unittest.TestCase):
         edit(folder, lambda variant: variant["keys"].update(
             {"service.api.throttle.scope": '"client"'}))
         self.assertIsNone(limit())
+
+    def test_attempts_by_group_and_outcome(self):
+        folder = make_results(self.root / "r")
+        results = SCRIPT.Results(folder, None)
+        with SCRIPT.plt.rc_context(SCRIPT.STYLE):
+            figure = SCRIPT.latency(results)
+            self.addCleanup(matplotlib.pyplot.close, figure)
+        bars = panel(figure, "What became of the attempts").patches
+        # Three attempts, each a third as often as the one before, of which 60 % succeed.
+        whole = 1 + 1 / 3 + 1 / 9
+        shares = (0.6, 0.1, 0.1, 0.15, 0.05)
+        self.assertEqual(len(bars), 2 * len(shares))
+        for i, share in enumerate(shares):
+            for bar in bars[2 * i:2 * i + 2]:
+                self.assertAlmostEqual(bar.get_width(), share * whole)
+                self.assertAlmostEqual(bar.get_x(), sum(shares[:i]) * whole)
+        figure.canvas.draw()
+        for axis in figure.axes:
+            box = axis.get_legend().get_window_extent()
+            self.assertFalse(box.overlaps(axis.bbox))
+            self.assertFalse(box.overlaps(axis.xaxis.label.get_window_extent()))
 
     def test_several_services_in_a_new_process(self):
         done = plot_in_new_process(make_several(self.root / "r", 5), "--format", "svg")
