@@ -15,6 +15,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace retrysim::cli {
@@ -102,6 +103,8 @@ int main(int argc, char** argv) {
     return failed(kLimitHit, e.what());
   } catch (const Interrupted&) {
     return failed(kInterrupted, "interrupted; nothing was written for the running scenario");
+  } catch (const std::system_error& e) {  // what fmt throws if standard output takes no more
+    return failed(kOutputFailed, e.what());
   } catch (const std::bad_alloc&) {
     return failed(kLimitHit, "out of memory; simulate fewer clients, bins or replications");
   } catch (const std::exception& e) {

@@ -63,6 +63,7 @@ class RadixHeap {
     std::uint32_t next = kNone;
   };
   struct Bucket {
+    EventKey least;                             // of its entries; bucket 0 is in order instead
     std::uint32_t first = kNone, last = kNone;  // blocks
     std::uint32_t begin = 0, end = 0;  // first entry in `first`, one past the last in `last`
   };
@@ -79,6 +80,7 @@ class RadixHeap {
     if (b.first == kNone) {
       b.first = b.last = allocate();
       b.begin = b.end = 0;
+      b.least = EventKey::never();
       occupied_ |= std::uint64_t{1} << index;
     } else if (b.end == kBlockSize) {
       const std::uint32_t block = allocate();
@@ -87,6 +89,7 @@ class RadixHeap {
       b.end = 0;
     }
     blocks_[b.last].entries[b.end++] = entry;
+    if (entry.key < b.least) b.least = entry.key;
   }
 
   TimerEntry take_front(Bucket& b) {
@@ -101,24 +104,12 @@ class RadixHeap {
     return entry;
   }
 
-  template <class Visit>
-  void for_each(const Bucket& b, Visit visit) const {
-    for (std::uint32_t block = b.first; block != kNone; block = blocks_[block].next) {
-      const std::uint32_t begin = block == b.first ? b.begin : 0;
-      const std::uint32_t end = block == b.last ? b.end : kBlockSize;
-      for (std::uint32_t i = begin; i < end; ++i) visit(blocks_[block].entries[i]);
-    }
-  }
-
+  // Looking at a bucket's entries for the least would be slow where a few short timers alternate
+  // with many long ones.
   EventKey find_head() const {
     if (size_ == 0) return EventKey::never();
     const Bucket& b = buckets_[static_cast<std::size_t>(std::countr_zero(occupied_))];
-    if (&b == &buckets_[0]) return blocks_[b.first].entries[b.begin].key;
-    EventKey head;
-    for_each(b, [&](const TimerEntry& e) {
-      if (e.key < head) head = e.key;
-    });
-    return head;
+    return &b == &buckets_[0] ? blocks_[b.first].entries[b.begin].key : b.least;
   }
 
   // The head is in bucket `index`: its time becomes `last_`, its bucket is spread over lower ones.

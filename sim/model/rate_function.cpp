@@ -69,7 +69,9 @@ Time RateFunction::Cursor::advance(double area) {
     if (area < area_left) {
       // Solve rate x + slope x^2 / 2 = area; this form of the root also holds for slope = 0.
       const double x =
-          2 * area / (rate + std::sqrt(std::max(0.0, rate * rate + 2 * p.slope * area)));
+          area == 0
+              ? 0
+              : 2 * area / (rate + std::sqrt(std::max(0.0, rate * rate + 2 * p.slope * area)));
       offset_s_ += x;
       const double t = p.start_s + offset_s_;
       return t >= 9.2e9 ? Time::max() : Time::zero() + Duration::from_seconds(t);

@@ -132,6 +132,10 @@ void World::arrive(std::uint32_t attempt) {
   Service& s = services_[a.service];
   a.arrived = now_;
   recorder_.arrived(a.group, a.service, a.in_cohort);
+  if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
+    recorder_.dropped(a.group, a.in_cohort);  // its client gave up while it was on its way
+    return release_attempt(attempt);
+  }
   if (!s.impairment().errors.empty()) {
     Draws draws(key_, {a.entity, a.number, a.group, Purpose::kServiceError});
     const double u = draws.uniform();
@@ -148,8 +152,10 @@ void World::arrive(std::uint32_t attempt) {
   const Service::Admission admission = s.admit(attempt, now_);
   if (admission == Service::Admission::kFull) {
     const ServiceAnswers& answers = service_answers_[a.service];
-    recorder_.rejected(a.group, a.service, a.in_cohort, answers.overflow_is_throttling);
-    if (s.spec().overflow != Overflow::kDrop) return answer_with(attempt, answers.overflow);
+    const bool no_answer = s.spec().overflow == Overflow::kDrop;
+    recorder_.rejected(a.group, a.service, a.in_cohort,
+                       no_answer || answers.overflow_is_throttling);
+    if (!no_answer) return answer_with(attempt, answers.overflow);
     recorder_.dropped(a.group, a.in_cohort);
     return discard(attempt);
   }

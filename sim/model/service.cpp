@@ -62,8 +62,8 @@ void Service::schedule(std::uint32_t attempt, Time now) {
   a.work_since = now;
   const double speed = impairment_.speed;
   Duration left = Duration::max();  // a server that stands still never finishes
-  if (speed == 1) {
-    left = Duration::nanoseconds(static_cast<std::int64_t>(a.work_left_ns));
+  if (a.work_left_ns == 0) {
+    left = Duration::zero();
   } else if (speed > 0) {
     left = Duration::from_nanoseconds(a.work_left_ns / speed);
   }
@@ -109,7 +109,9 @@ void Service::impair(Impairment impairment, Time now) {
   if (spec_->servers == ServiceSpec::kUnlimited) {
     working_ = impairment_.capacity > 0 ? ServiceSpec::kUnlimited : 0;
   } else {
-    working_ = std::llround(static_cast<double>(spec_->servers) * impairment_.capacity);
+    constexpr double kMost = 1e18;  // still counts as an integer
+    working_ =
+        std::llround(std::min(kMost, static_cast<double>(spec_->servers) * impairment_.capacity));
   }
   if (impairment_.speed == old_speed) return;
   for (const std::uint32_t attempt : in_service_.take_all()) {

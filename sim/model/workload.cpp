@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace retrysim::model {
 
@@ -18,6 +19,7 @@ ArrivalStream::ArrivalStream(const ClientSpec& spec, std::uint16_t group, const 
     case ArrivalProcess::kPoisson: {
       RateFunction rate(a.rate * count_, a.profile, a.surges);
       if (rate.is_constant()) {
+        if (rate.constant_rate() == 0) return;  // nobody ever comes
         mean_gap_ns_ = 1e9 / rate.constant_rate();
       } else {
         kind_ = Kind::kVaryingPoisson;
@@ -54,6 +56,7 @@ void ArrivalStream::prepare_phases(const ClientSpec& spec) {
   kind_ = Kind::kPhases;
   RateFunction rate(a.rate, a.profile, a.surges);
   if (rate.is_constant()) {
+    if (rate.constant_rate() == 0) return;  // nobody ever comes
     interval_ns_ = 1e9 / rate.constant_rate();
   } else {
     rate_ = std::move(rate);
@@ -66,7 +69,8 @@ void ArrivalStream::prepare_phases(const ClientSpec& spec) {
   }
   std::stable_sort(phases_.begin(), phases_.end(),
                    [](const Client& x, const Client& y) { return x.phase < y.phase; });
-  head_ = {time_of_phase(phases_[0]), phases_[0].sequence};
+  const Time time = time_of_phase(phases_[0]);
+  if (time != Time::max()) head_ = {time, phases_[0].sequence};
 }
 
 // Requests whose times are known from the start: all are scheduled at once.
@@ -107,8 +111,12 @@ void ArrivalStream::schedule_next() {
   Draws d = draws(ordinal_);
   Time time;
   if (kind_ == Kind::kPoisson) {
+    // The fraction of a nanosecond is carried on: rounding every gap would bias high rates.
     const Time previous = ordinal_ == 0 ? Time::zero() : head_.time;
-    time = previous + Duration::from_nanoseconds(unit_exponential(d) * mean_gap_ns_);
+    const double gap_ns = unit_exponential(d) * mean_gap_ns_ + carried_ns_;
+    const double whole_ns = std::floor(gap_ns);
+    carried_ns_ = gap_ns - whole_ns;
+    time = previous + Duration::from_nanoseconds(whole_ns);
   } else if (kind_ == Kind::kVaryingPoisson) {
     time = cursor_->advance(unit_exponential(d));
   } else {

@@ -70,6 +70,7 @@ class ArrivalStream {
   Arrival next_;
   std::uint64_t ordinal_ = 0;         // requests scheduled so far
   double mean_gap_ns_ = 0;            // constant rates: between requests of the whole stream
+  double carried_ns_ = 0;             // kPoisson: fraction of a nanosecond before the next gap
   double interval_ns_ = 0;            // kPhases at constant rate: between requests of a client
   std::optional<RateFunction> rate_;  // of the group; kPhases: of one client
   std::optional<RateFunction::Cursor> cursor_;

@@ -15,6 +15,7 @@ using kernel::EventKey;
 namespace {
 
 constexpr std::uint64_t kMaxEventsPerInstant = 10'000'000;
+constexpr std::uint64_t kEventsPerOpenRequest = 4;
 constexpr std::uint64_t kEventsBetweenLooks = 1 << 16;  // at the stop flag and the progress
 
 std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
@@ -175,7 +176,7 @@ bool World::next_event() {
     assert(t > now_);
     now_ = t;
     instant_events_ = events_;
-    instant_submitted_ = submitted_;
+    arrivals_this_instant_ = 0;
   }
   recorder_.advance(t);
   if (++events_ >= next_look_) [[unlikely]]
@@ -294,6 +295,7 @@ void World::next_arrival(ClientGroup& g) {
   const EventKey next = g.arrivals->head();
   tournament_->update(g.arrival_source, next.time < end_of_submissions_ ? next : EventKey::never());
   note_event(EventKind::kArrival, arrival.entity);
+  ++arrivals_this_instant_;
   submit(g, arrival.client, arrival.entity);
 }
 
@@ -342,9 +344,10 @@ void World::look_around() {
     throw LimitExceeded(fmt::format("more than {} events: replication {} stopped at {} s",
                                     options_.max_events, replication_, now_.in_seconds()));
   }
-  // A herd of clients may be as large as it likes; it is what they do next that must not go on.
-  const std::uint64_t here = events_ - instant_events_, arrived = submitted_ - instant_submitted_;
-  if (here - std::min(here, arrived) > kMaxEventsPerInstant) {
+  // A herd may be as large as it likes, and all of it may be served at one instant; what must not
+  // go on is the same few requests going round and round.
+  const std::uint64_t herd = arrivals_this_instant_ + kEventsPerOpenRequest * requests_.slots();
+  if (events_ - instant_events_ > kMaxEventsPerInstant + herd) {
     throw LimitExceeded(fmt::format(
         "ten million events at {} s of simulated time (replication {}): requests and answers go "
         "round in a loop that takes no time; give the service, the network, the backoff or the "
@@ -374,7 +377,7 @@ void World::close_books() {
     const Request& r = requests_[id];
     if (!r.open) continue;
     if (r.phase == Request::Phase::kInBackoff) {
-      recorder_.backoff_ends(r.group, false, r.token.attempts + 1, r.phase_since, now_);
+      recorder_.backoff_goes_on(r.group, r.token.attempts + 1, r.phase_since);
     }
     if (r.attempt != kNone && r.in_cohort) ++open_attempts_[r.group];
     recorder_.ended(r.group, r.client, r.in_cohort, Outcome::kUnfinished, r.token.attempts,
@@ -407,7 +410,7 @@ void World::check_conservation(const RunResult& result) const {
     if (results + open_attempts_[i] != c.attempts) {
       fail_check("an attempt was lost or counted twice");
     }
-    const std::int64_t parts = c.send_wait_ns + c.backoff_total_ns + c.attempt_total_ns;
+    const WideNanoseconds parts = c.send_wait_ns + c.backoff_total_ns + c.attempt_total_ns;
     const bool all_ended = c.outcomes[static_cast<std::size_t>(Outcome::kUnfinished)] == 0;
     if (all_ended ? parts != c.latency_m.sum_ns : parts < c.latency_m.sum_ns) {
       fail_check("the parts of the latencies do not add up");

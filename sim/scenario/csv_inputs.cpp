@@ -273,6 +273,14 @@ std::optional<std::string> read_whole_file(const std::filesystem::path& path,
 const CsvFile* CsvFiles::open(const std::string& name, Place place) {
   const std::filesystem::path path = (directory_ / name).lexically_normal();
   if (const auto known = files_.find(path); known != files_.end()) return &known->second;
+  // The resolved scenario and its inputs lie beside the result files in one folder.
+  for (const std::string_view taken :
+       {"summary.csv", "replications.csv", "timeseries.csv", "service.csv", "latency.csv",
+        "attempts.csv", "storms.csv", "result.json", "scenario.toml"}) {
+    if (path.filename() != taken) continue;
+    problems_->add(place, in_quotes(name) + " has the name of a result file; rename it");
+    return nullptr;
+  }
   for (const auto& other : paths_) {
     if (other.filename() != path.filename()) continue;
     // The resolved scenario names its inputs by file name only, beside it in one folder.

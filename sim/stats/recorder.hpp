@@ -98,6 +98,11 @@ class Recorder {
   /// `number`: of the attempt that follows.
   void backoff_ends(std::size_t group, bool in_cohort, std::uint32_t number, Time since, Time now);
 
+  /// The same for a backoff that has not ended when the run is over: its level stays.
+  void backoff_goes_on(std::size_t group, std::uint32_t number, Time since) {
+    by_attempt(groups_[group], number).in_backoff_ns += inside_window_ns(since, window_end_);
+  }
+
   // An attempt, as its client sees it.
   void sent(std::size_t group, bool in_cohort, std::uint32_t number, Time now) {
     Group& g = groups_[group];
@@ -146,10 +151,11 @@ class Recorder {
     g.result.admitted += in_cohort;
     g.result.waited += in_cohort && must_wait;
   }
-  /// Turned away by a full queue; `counts_as_throttled` if it answers with a throttling error.
-  void rejected(std::size_t group, std::size_t service, bool in_cohort, bool counts_as_throttled) {
+  /// Turned away by a full queue; `counts_elsewhere` if it answers with a throttling error, or not
+  /// at all.
+  void rejected(std::size_t group, std::size_t service, bool in_cohort, bool counts_elsewhere) {
     ++services_[service].flow.rejected;
-    groups_[group].result.rejected += in_cohort && !counts_as_throttled;
+    groups_[group].result.rejected += in_cohort && !counts_elsewhere;
   }
   void throttled(std::size_t service) { ++services_[service].flow.throttled; }
   void error_answered(std::size_t service) { ++services_[service].flow.errors; }

@@ -84,6 +84,14 @@ TEST_CASE("A large herd on one instant takes no more events than its requests ne
   CHECK(r.clients[0].by_attempt[0].peak_sends_100ms == 100'000);
 }
 
+TEST_CASE("A closed loop without think time that is always refused ends the run too") {
+  Scenario s = test::small_world();
+  s.services[0].errors = {{{500, "InternalError"}, 1.0}};
+  s.clients[0].retry.max_attempts = 1;
+  s.clients[0].arrivals.process = ArrivalProcess::kClosed;
+  REQUIRE_THROWS_WITH(simulate(s, 0), Catch::Contains("ten million events at 0 s"));
+}
+
 TEST_CASE("A loop that takes no time ends the run with its name") {
   Scenario s = test::small_world();
   s.services[0].queue_capacity = 0;

@@ -59,6 +59,7 @@ TEST_CASE("What a full queue answers decides how the client takes it") {
     s.services[0].overflow = Overflow::kDrop;
     const ClientResult c = simulate(s, 0).clients[0];
     CHECK(c.dropped == 1);
+    CHECK(c.rejected == 0);
     CHECK(count(c, AttemptResult::kTimeout) == 1);
     CHECK(count(c, Outcome::kSuccess) == 2);
   }
@@ -267,6 +268,44 @@ TEST_CASE("Attempts beyond the last number that is kept are counted with it") {
   REQUIRE(c.by_attempt.size() == kMaxAttemptNumber);
   CHECK(c.by_attempt.front().sent == 1);
   CHECK(c.by_attempt.back().sent == 21);
+}
+
+TEST_CASE("Work whose client gave up on the way is discarded on arrival, unless it is served") {
+  Scenario s = test::small_world();
+  s.network.latency = Distribution::constant(ms(1000));
+  s.clients[0].retry.max_attempts = 1;
+  test::set_timeout(s.clients[0], ms(500));
+  CHECK(simulate(s, 0).clients[0].late == 1);
+  for (const Abandoned policy :
+       {Abandoned::kDropAtDequeue, Abandoned::kRemove, Abandoned::kAbort}) {
+    s.services[0].abandoned = policy;
+    const ClientResult c = simulate(s, 0).clients[0];
+    CHECK(c.executed == 0);
+    CHECK(c.dropped == 1);
+  }
+}
+
+TEST_CASE("A backoff that outlasts the run counts to the end of the window") {
+  Scenario s = test::small_world();
+  s.services[0].errors = {{{500, "InternalError"}, 1.0}};
+  s.clients[0].arrivals.start = Time::zero() + ms(1000);
+  s.clients[0].retry.backoff.base = Duration::seconds(5000);
+  s.drain = GENERATE(false, true);
+  const ClientResult c = simulate(s, 0).clients[0];
+  CHECK(c.window.in_backoff_ns == 99e9);
+  CHECK(c.by_attempt.at(1).in_backoff_ns == 99e9);
+}
+
+TEST_CASE("Very long service times and sums do not overflow") {
+  Scenario s = test::small_world();
+  s.duration = Duration::seconds(8'000'000'000);
+  s.interval = Duration::seconds(8'000'000'000);
+  s.clients[0].count = 20;
+  s.services[0].servers = ServiceSpec::kUnlimited;
+  s.services[0].service_time = Distribution::constant(Duration::seconds(1'000'000'000));
+  CHECK(simulate(s, 0).clients[0].latency_m.sum_ns / 1'000'000'000 == 20'000'000'000);
+  s.services[0].service_time = Distribution::constant(Duration::max());
+  CHECK(count(simulate(s, 0).clients[0], Outcome::kUnfinished) == 20);
 }
 
 TEST_CASE("Limits and interruption end a run") {

@@ -158,6 +158,28 @@ TEST_CASE("Constant clients follow a profile too") {
   CHECK(times[2 * 11] == Time::zero() + ms(10'200));
 }
 
+TEST_CASE("A rate that starts at nothing, or is nothing for ever, is no trouble") {
+  ClientSpec s = spec(ArrivalProcess::kConstant, 3, 1);
+  s.arrivals.aligned = true;
+  RateProfile p;
+  p.linear = true;
+  p.times = {Time::zero(), Time::zero() + Duration::seconds(10)};
+  p.rates = {0, 5};
+  s.arrivals.profile = p;
+  // The integral of the rate is 25 after 10 s: requests 0 to 24 of each client.
+  CHECK(arrivals(s, 10).size() == 3 * 25);
+  p.rates = {0, 0};
+  s.arrivals.profile = p;
+  CHECK(arrivals(s, 10).empty());
+  s.arrivals.process = ArrivalProcess::kPoisson;
+  CHECK(arrivals(s, 10).empty());
+}
+
+TEST_CASE("Rounding to nanoseconds does not bias high rates") {
+  // Six standard deviations of a Poisson count of 10^6: false alarm 2e-9.
+  CHECK(arrivals(spec(ArrivalProcess::kPoisson, 1, 2e9), 5e-4).size() == Approx(1e6).margin(6e3));
+}
+
 TEST_CASE("Arrivals do not depend on the retry policy") {
   Scenario a = test::small_world();
   a.clients[0].arrivals.process = ArrivalProcess::kPoisson;
