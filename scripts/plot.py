@@ -16,7 +16,6 @@ SPDX-License-Identifier: MIT
 """
 
 import argparse
-import json
 import os
 import sys
 from pathlib import Path
@@ -27,10 +26,13 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
 import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, PercentFormatter  # noqa: E402
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # also when loaded from elsewhere
+from plot_results import (ResultError, Results, concerns, disturbances, outside,  # noqa: E402
+                          storms, verdict)
 
 # Okabe and Ito's colours: told apart by people with any of the common colour blindnesses.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -40,8 +42,6 @@ LIMIT_STYLE = (0, (4, 2))
 FAULT = {"color": "#999999", "alpha": 0.35, "linewidth": 0}
 STORM = {"color": YELLOW, "alpha": 0.30, "linewidth": 0}
 OUTSIDE = {"facecolor": "none", "edgecolor": "#BBBBBB", "hatch": "//", "linewidth": 0}
-TEXT_COLUMNS = ["scenario", "variant", "client", "service", "kind", "verdict"]
-RATES = ["requests", "attempts", "successes", "failures"]
 
 STYLE = {
     "svg.hashsalt": "retrysim",
@@ -62,112 +62,6 @@ STYLE = {
     "legend.edgecolor": "none",
     "legend.fontsize": 10,
 }
-
-
-class ResultError(Exception):
-    """A result file is missing or does not hold what it should."""
-
-
-class Results:
-    """The files of one result folder, cut down to one variant."""
-
-    def __init__(self, folder, variant):
-        self.folder = Path(folder)
-        if not self.folder.is_dir():
-            raise ResultError(f"{folder}: no such folder; name one that `retrysim run` wrote")
-        self.info = self._read_info()
-        names = [v["variant"] for v in self.info["variants"]]
-        self.variant = variant or names[0]
-        if self.variant not in names:
-            raise ResultError(f"{folder}: no variant {self.variant}; there are {', '.join(names)}")
-        self.details = self.info["variants"][names.index(self.variant)]
-        self.interval = float(self.details["interval_s"])
-        self.series = self._read("timeseries.csv", ["replication", "client", "time_s", "requests",
-                                                    "attempts", "successes", "failures",
-                                                    "in_flight", "in_backoff"])
-        self.service = self._read("service.csv", ["replication", "service", "time_s", "queue_mean"])
-        self.storms = self._read("storms.csv", ["storm", "onset_s", "end_s"])
-        self.latency = self._read("latency.csv", ["client", "kind", "quantile", "latency_s"])
-        self.attempts = self._read("attempts.csv", ["client", "attempt", "sent"])
-        if self.series.empty:
-            raise ResultError(f"{self.folder / 'timeseries.csv'}: holds no rows to draw")
-
-    def _read_info(self):
-        path = self.folder / "result.json"
-        try:
-            info = json.loads(path.read_text(encoding="utf-8"))
-            if not info["variants"]:
-                raise KeyError("variants")
-            info["scenario"], info["summary"]  # noqa: B018  (they must exist)
-            return info
-        except FileNotFoundError:
-            raise ResultError(f"{path}: is missing; is this a result folder?") from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ResultError(f"{path}: cannot be used: {error!r}") from None
-
-    def _read(self, name, needed):
-        path = self.folder / name
-        try:
-            # Names are text even where they look like numbers or like "NA"; an empty cell of a
-            # number means that the value does not exist.
-            table = pd.read_csv(path, dtype=str, keep_default_na=False)
-            for column in table.columns.difference(TEXT_COLUMNS):
-                table[column] = pd.to_numeric(table[column]).astype(float)
-        except FileNotFoundError:
-            raise ResultError(f"{path}: is missing; run the scenario again") from None
-        except (OSError, ValueError) as error:
-            raise ResultError(f"{path}: cannot be read: {error}") from None
-        missing = [c for c in ["variant"] + needed if c not in table.columns]
-        if missing:
-            raise ResultError(f"{path}: lacks the column {', '.join(missing)}")
-        return table[table["variant"] == self.variant]
-
-    def groups(self):
-        """The client groups in file order, without "all"; ["all"] if there is none else."""
-        return [c for c in self.series["client"].unique() if c != "all"] or ["all"]
-
-    def key(self, path, default):
-        """The value of a scenario key, which result.json keeps as TOML; plain values only."""
-        text = self.details.get("keys", {}).get(path)
-        try:
-            return default if text is None else json.loads(text)
-        except ValueError:
-            return default
-
-    def callers(self, service):
-        """The client groups that call a service."""
-        if len(self.details["services"]) == 1:
-            return self.groups()
-        return [g for g in self.groups() if self.key(f"client.{g}.calls", None) == service]
-
-    def replications(self):
-        return self.series["replication"].nunique()
-
-    def last_activity(self):
-        """End of the time worth drawing: a herd may be over long before the run is."""
-        rows = self.series
-        end = float(rows["time_s"].max()) + self.interval
-        signs = ["requests", "attempts", "successes", "failures", "in_flight", "in_backoff"]
-        busy = rows[(rows[signs] > 0).any(axis=1)]
-        if busy.empty:
-            return end
-        return min(end, (float(busy["time_s"].max()) + self.interval) * 1.05)
-
-    def pivot(self, client, column):
-        """One column a replication, time as index. A count after a replication's end is zero."""
-        rows = self.series[self.series["client"] == client]
-        table = rows.pivot(index="time_s", columns="replication", values=column)
-        return table.fillna(0) if column in RATES else table
-
-    def service_pivot(self, service, column):
-        rows = self.service[self.service["service"] == service]
-        return rows.pivot(index="time_s", columns="replication", values=column)
-
-    def summary(self, metric, client="all"):
-        for row in self.info["summary"]:
-            if (row["variant"], row["client"], row["metric"]) == (self.variant, client, metric):
-                return row
-        return None
 
 
 def draw(axis, table, label, colour, style="-", band=True, width=1.7, step=0.0):
@@ -207,79 +101,6 @@ def group_styles(results):
 def draw_groups(axis, results, table_of):
     for name, style in group_styles(results):
         draw(axis, table_of(name), name, **style)
-
-
-def verdict(results, name):
-    """When the goodput of a group was back, in words; nothing if nothing disturbed the run."""
-    kinds = {w["kind"] for w in results.details["disturbances"]}
-    if not kinds:
-        return ""
-    row = results.summary("recovery_s", name)
-    if row is None:
-        return "not recovered"
-    mean, kind = row["mean"], kinds.pop() if len(kinds) == 1 else "last trigger"
-    after = f"{mean:.1f} s" if mean >= 1 else f"{mean:.2g} s"
-    text = f"recovered {after} after the {kind}" if mean > 0 else "recovered at once"
-    runs = results.replications()
-    part = row["replications"]
-    return text if part == runs else f"{text}, in {part} of {runs} runs"
-
-
-def concerns(results, window, service):
-    if window["kind"] == "fault":
-        return window.get("service", service) == service
-    return window.get("client") in results.callers(service)
-
-
-def window_label(results, kind, rows):
-    """Name of faults, or of surges, at the same time."""
-    names = list(dict.fromkeys(row["name"] for row in rows))
-    if len(rows) == 1:
-        return f"{kind} {names[0]}"
-    what = f"{kind} {names[0]}" if len(names) == 1 else f"{len(names)} {kind}s"
-    field, all_names = ("client", results.groups())
-    if kind == "fault":
-        field, all_names = "service", [s["name"] for s in results.details["services"]]
-    if len(all_names) > 1 and {row.get(field) for row in rows} == set(all_names):
-        everybody = "all services" if kind == "fault" else "all groups"
-        return f"{what if len(names) == 1 else kind} ({everybody})"
-    return what
-
-
-def disturbances(results, service=None):
-    """Windows of faults and surges as (start, end, label); those of equal times are one."""
-    windows = {}
-    for window in results.details["disturbances"]:
-        if service is None or concerns(results, window, service):
-            key = (window["start_s"], window["end_s"], window["kind"])
-            windows.setdefault(key, []).append(window)
-    for (start, end, kind), rows in sorted(windows.items()):
-        yield start, end, f"{window_label(results, kind, rows)}, {start:g} to {end:g} s"
-
-
-def storms(results):
-    """Median windows of the storms that at least half of the replications have, with a label.
-
-    A storm is one of all services together; where there are several, it says nothing about any one.
-    """
-    runs, end = results.replications(), results.details["window_end_s"]
-    for _, rows in results.storms.groupby(results.storms["storm"].astype(int)):
-        if 2 * len(rows) >= runs:
-            until = rows["end_s"].fillna(end).median()
-            text = f"retry storm in {len(rows)} of {runs} runs" if runs > 1 else "retry storm"
-            lasting = int(rows["end_s"].isna().sum())
-            if lasting:
-                text += ", end not seen" + (f" in {lasting}" if lasting < len(rows) else "")
-            yield rows["onset_s"].median(), until, text
-
-
-def outside(results):
-    """The parts of the picture that the summary leaves out."""
-    start, end = results.details["window_start_s"], results.details["window_end_s"]
-    for low, high, text in ((0, start, "warm-up, not in the summary"),
-                            (end, results.last_activity(), "no new requests (drain)")):
-        if high - low > 0.01 * results.last_activity():  # a thinner strip cannot be seen
-            yield low, high, text
 
 
 def shade(axis, results, service=None):
