@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
+#include <cstdint>
 
 namespace retrysim::model {
 
@@ -114,9 +114,10 @@ void ArrivalStream::schedule_next() {
     // The fraction of a nanosecond is carried on: rounding every gap would bias high rates.
     const Time previous = ordinal_ == 0 ? Time::zero() : head_.time;
     const double gap_ns = unit_exponential(d) * mean_gap_ns_ + carried_ns_;
-    const double whole_ns = std::floor(gap_ns);
-    carried_ns_ = gap_ns - whole_ns;
-    time = previous + Duration::from_nanoseconds(whole_ns);
+    constexpr double kNever = 9e18;
+    const auto whole_ns = static_cast<std::int64_t>(std::min(gap_ns, kNever));
+    carried_ns_ = gap_ns - static_cast<double>(whole_ns);
+    time = gap_ns < kNever ? previous + Duration::nanoseconds(whole_ns) : Time::max();
   } else if (kind_ == Kind::kVaryingPoisson) {
     time = cursor_->advance(unit_exponential(d));
   } else {
