@@ -23,6 +23,7 @@ Interruption::Interruption(std::optional<Duration> timeout) {
   stop_requested = false;
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
+  std::signal(SIGHUP, request_stop);
   if (timeout) timer_ = std::jthread([this, timeout] { wait(*timeout); });
 }
 
@@ -34,6 +35,7 @@ Interruption::~Interruption() {
   done_changed_.notify_all();
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGHUP, SIG_DFL);
 }
 
 const std::atomic<bool>* Interruption::flag() const { return &stop_requested; }

@@ -14,7 +14,7 @@
 
 namespace retrysim::cli {
 
-/// One at a time. While it lives, SIGINT and SIGTERM set the flag; a second signal ends the
+/// One at a time. While it lives, SIGINT, SIGTERM and SIGHUP set it; a second signal ends the
 /// program.
 class Interruption {
  public:

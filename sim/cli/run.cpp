@@ -229,7 +229,7 @@ int run(const Arguments& arguments) {
         "Usage: retrysim run SCENARIO... [options]\n\n"
         "Simulates each scenario, prints a summary and writes the result files. Example:\n"
         "  retrysim run scenarios/capacity-dip.toml --replications 50 --set "
-        "fault.dip.duration=60s\n\n{}",
+        "fault.*.duration=60s\n\n{}",
         help_text(visible));
     return kDone;
   }

@@ -15,7 +15,7 @@ using kernel::EventKey;
 namespace {
 
 constexpr std::uint64_t kMaxEventsPerInstant = 10'000'000;
-constexpr std::uint64_t kEventsPerOpenRequest = 4;
+constexpr std::uint64_t kEventsPerClient = 5;
 constexpr std::uint64_t kEventsBetweenLooks = 1 << 16;  // at the stop flag and the progress
 
 std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
@@ -82,6 +82,8 @@ void World::add_group(std::size_t index) {
   g.spec = &spec;
   g.index = static_cast<std::uint16_t>(index);
   g.service = static_cast<std::uint16_t>(spec.service);
+  most_at_once_ +=
+      std::uint64_t{spec.count} * spec.arrivals.concurrency + spec.arrivals.rows.size();
   for (const Response& a : answers_) g.classes.push_back(classify(rules.classifier, rules.api, a));
   g.constant_timeout = spec.has_attempt_timeout && spec.attempt_timeout.is_constant();
   if (rules.quota.enabled) {
@@ -176,7 +178,6 @@ bool World::next_event() {
     assert(t > now_);
     now_ = t;
     instant_events_ = events_;
-    arrivals_this_instant_ = 0;
   }
   recorder_.advance(t);
   if (++events_ >= next_look_) [[unlikely]]
@@ -295,7 +296,6 @@ void World::next_arrival(ClientGroup& g) {
   const EventKey next = g.arrivals->head();
   tournament_->update(g.arrival_source, next.time < end_of_submissions_ ? next : EventKey::never());
   note_event(EventKind::kArrival, arrival.entity);
-  ++arrivals_this_instant_;
   submit(g, arrival.client, arrival.entity);
 }
 
@@ -346,12 +346,12 @@ void World::look_around() {
   }
   // A herd may be as large as it likes, and all of it may be served at one instant; what must not
   // go on is the same few requests going round and round.
-  const std::uint64_t herd = arrivals_this_instant_ + kEventsPerOpenRequest * requests_.slots();
-  if (events_ - instant_events_ > kMaxEventsPerInstant + herd) {
+  if (events_ - instant_events_ > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
     throw LimitExceeded(fmt::format(
         "ten million events at {} s of simulated time (replication {}): requests and answers go "
-        "round in a loop that takes no time; give the service, the network, the backoff or the "
-        "think time a positive duration",
+        "round in a loop that takes no time, or arrive at an impossible rate; give the service, "
+        "the "
+        "network, the backoff or the think time a positive duration",
         now_.in_seconds(), replication_));
   }
   if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {

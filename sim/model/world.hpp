@@ -196,8 +196,8 @@ class World {
 
   std::uint64_t events_ = 0, fingerprint_ = 0;
   std::uint64_t next_look_ = 0;  // event count at which limits are checked and progress is told
-  std::uint64_t instant_events_ = 0;         // event count when this instant began
-  std::uint64_t arrivals_this_instant_ = 0;  // from open arrival processes
+  std::uint64_t instant_events_ = 0;  // event count when this instant began
+  std::uint64_t most_at_once_ = 0;    // requests that may rightly be submitted at one instant
   std::uint64_t submitted_ = 0, ended_ = 0;
   std::uint64_t faults_begun_ = 0;
   std::vector<std::uint64_t> open_attempts_;  // at the end of the run: cohort attempts, by group
