@@ -138,6 +138,9 @@ struct Expectation {
   std::optional<double> at_least;  ///< must hold for the lower end
 };
 
+/// Limit on `duration`, `drain_limit` and `interval` of a scenario: about thirty years.
+inline constexpr Duration kLongestDuration = Duration::seconds(1'000'000'000);
+
 struct Scenario {
   std::string name;
   std::string description;

@@ -42,7 +42,8 @@ class InvariantViolated : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// Simulates replication `replication` (from 0) of a valid scenario.
+/// Simulates replication `replication` (from 0) of a valid scenario. Throws std::invalid_argument
+/// if it lasts longer than `kLongestDuration`.
 RunResult simulate(const Scenario& scenario, std::uint32_t replication,
                    const SimulationOptions& options = {});
 

@@ -435,6 +435,9 @@ namespace retrysim {
 
 RunResult simulate(const Scenario& scenario, std::uint32_t replication,
                    const SimulationOptions& options) {
+  if (std::max({scenario.duration, scenario.drain_limit, scenario.interval}) > kLongestDuration) {
+    throw std::invalid_argument("duration, drain_limit and interval may be 1e9 s at most");
+  }
   return model::World(scenario, replication, options).run();
 }
 

@@ -14,6 +14,10 @@ namespace {
 constexpr Range kNotNegative{.min = 0};
 constexpr Range kPositive{.min = 0, .above_min = true};
 constexpr Range kShare{.min = 0, .max = 1};
+// Thirty years: all sums of such times fit into 64 bits of nanoseconds.
+constexpr double kLongest = kLongestDuration.in_seconds();
+constexpr Range kRunLength{.min = 0, .max = kLongest};
+constexpr Range kPositiveRunLength{.min = 0, .max = kLongest, .above_min = true};
 constexpr Range kAtLeastOne{.min = 1};
 // Enough for any study, and few enough that the memory for the clients can be had.
 constexpr Range kClientCount{.min = 1, .max = 1e9};
@@ -37,16 +41,16 @@ const KeyInfo kTopKeys[] = {
      [](const Slots& s, const Value& v) { s.scenario->name = v.text; }},
     {"description", text(), "", R"("")", false, "", "What the scenario shows.",
      [](const Slots& s, const Value& v) { s.scenario->description = v.text; }},
-    {"duration", duration(kPositive), "s", "", true, "",
+    {"duration", duration(kPositiveRunLength), "s", "", true, "",
      "Simulated time in which requests are submitted.",
      [](const Slots& s, const Value& v) { s.scenario->duration = v.duration; }},
-    {"warmup", duration(kNotNegative), "s", R"("0s")", false, "",
+    {"warmup", duration(kRunLength), "s", R"("0s")", false, "",
      "Start of the run that the summary leaves out; the time series keep it.",
      [](const Slots& s, const Value& v) { s.scenario->warmup = v.duration; }},
     {"drain", boolean(), "", "true", false, "",
      "After the duration no new requests start, but those in flight may finish.",
      [](const Slots& s, const Value& v) { s.scenario->drain = v.boolean; }},
-    {"drain_limit", duration(kNotNegative), "s", R"("300s")", false, "",
+    {"drain_limit", duration(kRunLength), "s", R"("300s")", false, "",
      "Longest drain; requests not finished then count as unfinished.",
      [](const Slots& s, const Value& v) { s.scenario->drain_limit = v.duration; }},
     {"seed", count(kNotNegative), "", "1", false, "",
@@ -57,7 +61,7 @@ const KeyInfo kTopKeys[] = {
     {"replications", count({.min = 1, .max = 1e6}), "", "20", false, "",
      "Number of independent runs that the summary is made of.",
      [](const Slots& s, const Value& v) { s.scenario->replications = static_cast<int>(v.count); }},
-    {"interval", duration(kPositive), "s", R"("1s")", false, "", "Width of a time-series bin.",
+    {"interval", duration(kPositiveRunLength), "s", R"("1s")", false, "", "Width of a time-series bin.",
      [](const Slots& s, const Value& v) { s.scenario->interval = v.duration; }},
     {"recovery.share", number({.min = 0, .max = 1, .above_min = true}), "", "0.95", false, "",
      "Goodput, as a share of the offered load, from which the system counts as recovered.",

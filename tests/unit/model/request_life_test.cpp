@@ -298,14 +298,15 @@ TEST_CASE("A backoff that outlasts the run counts to the end of the window") {
 
 TEST_CASE("Very long service times and sums do not overflow") {
   Scenario s = test::small_world();
-  s.duration = Duration::seconds(8'000'000'000);
-  s.interval = Duration::seconds(8'000'000'000);
+  s.duration = s.interval = kLongestDuration;
   s.clients[0].count = 20;
   s.services[0].servers = ServiceSpec::kUnlimited;
-  s.services[0].service_time = Distribution::constant(Duration::seconds(1'000'000'000));
-  CHECK(simulate(s, 0).clients[0].latency_m.sum_ns / 1'000'000'000 == 20'000'000'000);
+  s.services[0].service_time = Distribution::constant(Duration::seconds(900'000'000));
+  CHECK(simulate(s, 0).clients[0].latency_m.sum_ns / 1'000'000'000 == 18'000'000'000);
   s.services[0].service_time = Distribution::constant(Duration::max());
   CHECK(count(simulate(s, 0).clients[0], Outcome::kUnfinished) == 20);
+  s.duration += Duration::nanoseconds(1);
+  CHECK_THROWS_AS(simulate(s, 0), std::invalid_argument);
 }
 
 TEST_CASE("Limits and interruption end a run") {
