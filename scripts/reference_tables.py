@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Reference tables of scenarios/README.md, made from the program's own tables.
+"""Reference tables of scenarios/README.md and sim/retry/README.md, from the program's own tables.
 
 A block between `<!-- table: WHAT -->` and `<!-- end -->` holds what `retrysim list WHAT` prints.
 
@@ -17,9 +17,10 @@ import re
 import subprocess
 import sys
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "scenarios" / "README.md"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "scenarios" / "README.md", ROOT / "sim" / "retry" / "README.md"]
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-CODE_COLUMNS = {"key", "default", "metric", "distribution", "parameters"}
+CODE_COLUMNS = {"key", "default", "metric", "distribution", "parameters", "defect"}
 
 
 def markdown(program, what):
@@ -42,14 +43,14 @@ def main():
     parser.add_argument("--program", required=True, help="the program whose tables are shown")
     parser.add_argument("--check", action="store_true", help="compare only")
     options = parser.parse_args()
-    old = PAGE.read_text()
-    new = BLOCK.sub(lambda m: m[1] + markdown(options.program, m[2]) + m[3], old)
-    if options.check:
-        if new != old:
-            sys.exit(f"{PAGE.name}: error: reference tables are out of date; run "
+    for page in PAGES:
+        old = page.read_text()
+        new = BLOCK.sub(lambda m: m[1] + markdown(options.program, m[2]) + m[3], old)
+        if options.check and new != old:
+            sys.exit(f"{page.relative_to(ROOT)}: error: reference tables are out of date; run "
                      "scripts/reference_tables.py --program build/release/retrysim")
-        return
-    PAGE.write_text(new)
+        if not options.check:
+            page.write_text(new)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-// Presets: the retry rules that a (mode, revision, SDK, API) stands for, with their sources.
+// Presets: the retry rules that a (mode, revision, SDK, API) stands for, with their sources, and
+// the known defects of SDKs that can be switched on.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -15,7 +16,7 @@ namespace retrysim {
 /// One row of the table of presets.
 struct Preset {
   std::string_view mode;      ///< "none", "legacy", "standard", "adaptive", "custom"
-  std::string_view revision;  ///< "2.0", "2.1"; empty: the mode has none
+  std::string_view revision;  ///< "2.0", "2.1", "smithy"; empty: the mode has none
   std::string_view sdk;       ///< "botocore", "java-v1"; empty: the mode does not depend on it
   std::string_view api;       ///< "default", or a service with numbers of its own
   RetryRules rules;
@@ -27,10 +28,29 @@ std::span<const Preset> presets();
 
 /// The preset for a combination; an API without numbers of its own uses those of "default" (then
 /// the caller sets `rules.api` itself, which picks the additions to the error classes).
-/// Empty words mean the defaults: revision "2.0", SDK "botocore", API "default". A mode that has no
-/// revisions, or does not depend on the SDK, takes any known one, so that a comparison may vary the
-/// mode alone. Null if the combination does not exist.
+/// Empty words mean the defaults: revision "2.0", SDK "botocore" (mode custom: none), API
+/// "default". A mode that has no revisions, or does not depend on the SDK, takes any known one, so
+/// that a comparison may vary the mode alone. Null if the combination does not exist.
 const Preset* find_preset(std::string_view mode, std::string_view revision, std::string_view sdk,
                           std::string_view api);
+
+/// Every word that names a service with numbers or error codes of its own, "default" first.
+std::span<const std::string_view> known_apis();
+
+/// A defect that an SDK has, or had, as a change to its rules.
+struct Defect {
+  std::string_view name;     ///< "quota-never-refilled"
+  std::string_view meaning;  ///< one sentence
+  std::string_view source;   ///< where it was reported
+  bool (*applies)(const RetryRules& rules);
+  void (*apply)(RetryRules& rules);
+};
+std::span<const Defect> defects();
+/// Null if there is none of that name.
+const Defect* find_defect(std::string_view name);
+
+/// The mode an SDK starts in when nobody says otherwise, before or after the change of 2026.
+/// Nothing for names that are no SDK.
+std::optional<std::string_view> default_mode(std::string_view sdk, bool after_2026);
 
 }  // namespace retrysim

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <retrysim/time.hpp>
+#include <retrysim/words.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -21,9 +22,35 @@ enum class ResponseClass : std::uint8_t {
   kTimeout,       ///< no answer in time: transient, but its retry may cost more quota
   kNotRetryable,  ///< retrying cannot help
 };
+template <>
+inline constexpr std::string_view kWords<ResponseClass> =
+    "success|throttling|transient|timeout|not_retryable";
+static_assert(words_end_with(ResponseClass::kNotRetryable));
 
 /// How the exchange itself ended; anything but `kNone` means that there is no HTTP response.
-enum class TransportError : std::uint8_t { kNone, kTimeout, kConnection };
+enum class TransportError : std::uint8_t {
+  kNone,
+  kTimeout,     ///< no connection, or no whole response, in time
+  kConnection,  ///< connection refused or broken
+};
+
+/// Whether an error may be retried, as the Smithy reference's retry interface has it.
+enum class RetrySafety : std::uint8_t {
+  kYes,
+  kNo,
+  kMaybe,  ///< the side at fault decides: the server's errors may pass, the client's do not
+};
+
+/// Whose fault an error is.
+enum class Fault : std::uint8_t { kNone, kClient, kServer };
+
+/// What the model of a service says about one of its errors (Smithy traits `retryable`, with
+/// `throttling`, and `error`). It goes before every rule about codes and statuses.
+struct ErrorTraits {
+  std::optional<RetrySafety> retry_safety = {};
+  bool throttling = false;
+  bool timeout = false;
+};
 
 /// The answer to one attempt: HTTP status with an optional error code, or a transport error.
 struct Response {
@@ -33,21 +60,73 @@ struct Response {
   TransportError transport = TransportError::kNone;
   /// Server-suggested delay (header x-amz-retry-after, milliseconds), if valid.
   std::optional<Duration> retry_after = {};
+  ErrorTraits traits = {};
 };
 
-/// Whose table of retryable errors applies.
-enum class Classifier : std::uint8_t { kStandard, kBotocoreLegacy, kJavaV1 };
+/// Whose table of retryable errors applies. See sim/retry/README.md for the tables.
+enum class Classifier : std::uint8_t {
+  kStandard,        ///< the SDK reference page; botocore's standard and adaptive modes
+  kBotocoreLegacy,  ///< wants a code together with its status
+  kJavaV1,
+  kJavaV2,
+  kJsV2,
+  kJsV3,
+  kDotnetLegacy,
+  kRuby,
+  kSmithy,  ///< the reference design: retry safety, then the side at fault
+};
+template <>
+inline constexpr std::string_view kWords<Classifier> =
+    "standard|botocore-legacy|java-v1|java-v2|js-v2|js-v3|dotnet-legacy|ruby|smithy";
+static_assert(words_end_with(Classifier::kSmithy));
 
-/// Classifies by error code first, then HTTP status, then transport error. `api` selects the
-/// additions of one service ("default" for none). Only a missing answer is `kTimeout`; a refused or
-/// broken connection is `kTransient`. A status of 2xx without an error code is a success. The table
-/// kBotocoreLegacy wants a code together with its status and ignores codes it does not list.
-ResponseClass classify(Classifier classifier, std::string_view api, const Response& response);
+/// Which errors pay the quota's timeout price.
+enum class TimeoutClass : std::uint8_t {
+  kNone,
+  kNoAnswer,        ///< no connection or no answer in time
+  kConnections,     ///< every transport error: the above, refused and broken connections
+  kNetworking,      ///< every transport error, RequestTimeout(Exception), InternalError
+  kRequestTimeout,  ///< codes RequestTimeout(Exception), status 408
+  kTransient,       ///< every transient error, 5xx among them
+};
+template <>
+inline constexpr std::string_view kWords<TimeoutClass> =
+    "none|no-answer|connections|networking|request-timeout|transient";
+static_assert(words_end_with(TimeoutClass::kTransient));
+
+/// What a status 429 without a code of the table means.
+enum class Status429 : std::uint8_t { kThrottling, kNotRetryable };
+template <>
+inline constexpr std::string_view kWords<Status429> = "throttling|not-retryable";
+static_assert(words_end_with(Status429::kNotRetryable));
+
+/// How the errors of one group of clients are classified.
+struct ErrorRules {
+  Classifier classifier = Classifier::kStandard;
+  TimeoutClass timeout_class = TimeoutClass::kNoAnswer;
+  Status429 status_429 = Status429::kNotRetryable;
+};
+
+/// What a client finds out about one answer.
+struct ErrorInfo {
+  ResponseClass response_class = ResponseClass::kSuccess;
+  bool timeout = false;  ///< its retry pays the timeout price
+  Fault fault = Fault::kNone;
+
+  bool retryable() const {
+    return response_class != ResponseClass::kSuccess &&
+           response_class != ResponseClass::kNotRetryable;
+  }
+};
+
+/// Classifies by the error's modelled traits first, then its code, then HTTP status; a transport
+/// error has none of these. `api` selects the additions of one service ("default" for none). Only a
+/// missing answer, or an error that is modelled so, is `kTimeout`; a refused or broken connection
+/// is `kTransient`. A status of 2xx without an error code is a success.
+ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response& response);
 
 /// The delay that an x-amz-retry-after header suggests: a whole number of milliseconds, not
 /// negative. Anything else, as clients do, counts as no suggestion.
 std::optional<Duration> parse_retry_after(std::string_view header);
-
-std::string_view name(ResponseClass c);  ///< "success", "throttling", "transient", ...
 
 }  // namespace retrysim

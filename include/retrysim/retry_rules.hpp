@@ -7,6 +7,7 @@
 #include <retrysim/distribution.hpp>
 #include <retrysim/response.hpp>
 #include <retrysim/time.hpp>
+#include <retrysim/words.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -17,15 +18,45 @@
 namespace retrysim {
 
 enum class RetryMode : std::uint8_t { kNone, kLegacy, kStandard, kAdaptive, kCustom };
+template <>
+inline constexpr std::string_view kWords<RetryMode> = "none|legacy|standard|adaptive|custom";
+static_assert(words_end_with(RetryMode::kCustom));
 
-enum class Jitter : std::uint8_t { kNone, kFull, kEqual, kDecorrelated };
+// --- Backoff -------------------------------------------------------------------------------------
+
+enum class Jitter : std::uint8_t { kNone, kFull, kEqual, kDecorrelated, kAdditive };
+template <>
+inline constexpr std::string_view kWords<Jitter> = "none|full|equal|decorrelated|additive";
+static_assert(words_end_with(Jitter::kAdditive));
+
+/// What becomes of a backoff above the cap.
+enum class OverCap : std::uint8_t {
+  kLimit,   ///< limited to the cap, and spread by the jitter
+  kFlat,    ///< exactly the cap, without jitter (aws-sdk-go-v2)
+  kRedraw,  ///< uniform on [cap/2, cap) instead (aws-sdk-go v1)
+};
+template <>
+inline constexpr std::string_view kWords<OverCap> = "limit|flat|redraw";
+static_assert(words_end_with(OverCap::kRedraw));
+
+/// How a backoff becomes a whole number of quanta.
+enum class Rounding : std::uint8_t {
+  kDown,               ///< the delay is rounded down (JavaScript)
+  kIntegers,           ///< v is rounded down, then random whole quanta below it are drawn (Java)
+  kIntegersInclusive,  ///< the same, v itself included (PHP)
+  kMantissa,           ///< the draw on the base is rounded down, then grows (C++)
+};
+template <>
+inline constexpr std::string_view kWords<Rounding> = "down|integers|integers-inclusive|mantissa";
+static_assert(words_end_with(Rounding::kMantissa));
 
 /// Backoff before retry i (i = 0 for the first): v = base * factor^(first_exponent + i), limited by
 /// `cap`, then spread by the jitter. The class of the latest error picks the base; i counts all
 /// retries of the request, whatever their class.
 ///
-/// Jitter, with R uniform on [0, 1): none v; full R v; equal v/2 + R v/2. Decorrelated replaces the
-/// formula: min(cap, base + R (3 s - base)) with s the previous delay, `base` before the first.
+/// Jitter, with R uniform on [0, 1): none v; full R v; equal v/2 + R v/2; additive v + R v.
+/// Decorrelated replaces the formula: min(cap, base + R (3 s - base)) with s the previous delay,
+/// `base` before the first.
 struct BackoffRules {
   Duration base;           ///< non-throttling errors
   Duration throttle_base;  ///< throttling errors
@@ -36,14 +67,20 @@ struct BackoffRules {
   int first_exponent = 0;
   int max_exponent = std::numeric_limits<int>::max();  ///< limit on first_exponent + i
   bool jitter_before_cap = false;  ///< min(cap, jittered v) instead of jittered min(cap, v)
-  /// Delays are whole multiples of this; zero: exact. Then v is rounded down to a multiple first,
-  /// and random integers are drawn as Java's nextInt does: full from {0, ..., v - 1}, equal
-  /// v/2 + {0, ..., v/2} with v/2 rounded down.
+  OverCap over_cap = OverCap::kLimit;
+  int immediate_retries = 0;  ///< so many first retries are made without delay
+  /// Delays are whole multiples of this; zero: exact.
   Duration quantum;
+  Rounding rounding = Rounding::kDown;
+  /// Decorrelated jitter as in aws-c-io: full jitter before the first retry, then uniform between
+  /// base and x = min(cap, 3 s), whichever is larger.
+  bool decorrelated_from_full = false;
   /// Mode "custom": the distribution of each retry's delay, the last one repeated; replaces the
   /// formula when not empty.
   std::vector<Distribution> delays;
 };
+
+// --- Quota ---------------------------------------------------------------------------------------
 
 /// What a success after at least one retry gives back to the retry quota.
 enum class Refund : std::uint8_t {
@@ -51,9 +88,46 @@ enum class Refund : std::uint8_t {
   kCost,    ///< `cost`, whatever the last retry cost
   kCredit,  ///< `credit`, as after a first-try success
   kNone,
+  kLastAndCredit,  ///< both: the credit is for every success
+  kLastOrCredit,   ///< the larger of the two
+  kSharedLast,     ///< the cost of the last retry of any request that shares the bucket
 };
+template <>
+inline constexpr std::string_view kWords<Refund> =
+    "last|cost|credit|none|last-and-credit|last-or-credit|shared-last";
+static_assert(words_end_with(Refund::kSharedLast));
 
 enum class QuotaScope : std::uint8_t { kClient, kGroup };
+template <>
+inline constexpr std::string_view kWords<QuotaScope> = "client|group";
+static_assert(words_end_with(QuotaScope::kGroup));
+
+/// When the quota is asked, next to the limit on attempts.
+enum class QuotaOrder : std::uint8_t {
+  kAfterAttempts,         ///< only for retries that will be made
+  kBeforeAttempts,        ///< the last failure pays too
+  kBeforeClassification,  ///< even errors that are not retryable pay
+  kRollback,              ///< before, but given back at once if no attempt is left
+};
+template <>
+inline constexpr std::string_view kWords<QuotaOrder> =
+    "after-attempts|before-attempts|before-classification|rollback";
+static_assert(words_end_with(QuotaOrder::kRollback));
+
+/// What a retry does that the quota cannot pay for.
+enum class QuotaOnEmpty : std::uint8_t {
+  kFail,
+  kWait,  ///< it waits, before its backoff, until `refill_rate` has brought the tokens
+};
+template <>
+inline constexpr std::string_view kWords<QuotaOnEmpty> = "fail|wait";
+static_assert(words_end_with(QuotaOnEmpty::kWait));
+
+/// When the credit is added.
+enum class CreditOn : std::uint8_t { kSuccess, kStart };
+template <>
+inline constexpr std::string_view kWords<CreditOn> = "success|start";
+static_assert(words_end_with(CreditOn::kStart));
 
 /// The retry quota: a bucket of tokens that every retry must pay from. Which price applies follows
 /// from the class of the error that is retried. All amounts are >= 0, initial <= capacity.
@@ -64,13 +138,130 @@ struct QuotaRules {
   int cost = 0;  ///< transient errors
   int throttle_cost = 0;
   int timeout_cost = 0;
-  int credit = 0;  ///< added by a success on the first attempt
+  double credit = 0;  ///< added by a success on the first attempt; may be a fraction of a token
+  CreditOn credit_on = CreditOn::kSuccess;
   Refund refund = Refund::kNone;
   QuotaScope scope = QuotaScope::kClient;
+  QuotaOrder order = QuotaOrder::kAfterAttempts;
+  bool partial = false;  ///< takes what there is, and refuses only at zero
+  QuotaOnEmpty on_empty = QuotaOnEmpty::kFail;
+  double refill_rate = 0;    ///< tokens per second of time
+  Duration refill_interval;  ///< the time is counted in whole ones of these; zero: exactly
+  int failure_cost = 0;      ///< a retryable failure takes this, as far as there is (gRPC)
+  int threshold = 0;         ///< retries need more than so many tokens (gRPC)
+
+  /// Whether a bucket needs more than its level: fractions of tokens, the time of the last refill,
+  /// the last cost.
+  bool accrues() const {
+    return refill_rate > 0 || credit != static_cast<int>(credit) || refund == Refund::kSharedLast;
+  }
 };
+
+// --- Send-rate limiter ---------------------------------------------------------------------------
 
 /// What the adaptive send-rate limiter does when it has no token.
 enum class OnEmpty : std::uint8_t { kBlock, kFail };
+template <>
+inline constexpr std::string_view kWords<OnEmpty> = "block|fail";
+static_assert(words_end_with(OnEmpty::kFail));
+
+/// When an attempt takes its send token.
+enum class SendTokenTiming : std::uint8_t {
+  kBeforeSend,        ///< after the backoff
+  kBeforeBackoff,     ///< retries wait for it before their backoff
+  kWithBackoff,       ///< reserved when the retry is decided; the wait is added to the backoff
+  kInsteadOfBackoff,  ///< the wait, if any, replaces the backoff, limited by its cap
+  kFirstAttempt,      ///< retries take none
+};
+template <>
+inline constexpr std::string_view kWords<SendTokenTiming> =
+    "before-send|before-backoff|with-backoff|instead-of-backoff|first-attempt";
+static_assert(words_end_with(SendTokenTiming::kFirstAttempt));
+
+/// How an attempt waits for a token.
+enum class SendTokenWait : std::uint8_t {
+  kQueue,  ///< first come, first served, by the fill rate as it changes
+  kOnce,   ///< the time computed when the wait begins; then it goes, whatever is there
+};
+template <>
+inline constexpr std::string_view kWords<SendTokenWait> = "queue|once";
+static_assert(words_end_with(SendTokenWait::kOnce));
+
+/// Which responses change the fill rate. A success always does.
+enum class LimiterUpdate : std::uint8_t {
+  kAll,
+  kRetried,            ///< errors that will be retried
+  kRetriedThrottling,  ///< throttling errors that will be retried
+};
+template <>
+inline constexpr std::string_view kWords<LimiterUpdate> = "all|retried|retried-throttling";
+static_assert(words_end_with(LimiterUpdate::kRetriedThrottling));
+
+/// Adaptive mode's client-side limit on the send rate.
+struct SendRateRules {
+  bool enabled = false;
+  OnEmpty on_empty = OnEmpty::kBlock;
+  SendTokenTiming acquire = SendTokenTiming::kBeforeSend;
+  SendTokenWait wait = SendTokenWait::kQueue;
+  LimiterUpdate update = LimiterUpdate::kAll;
+  int retry_cost = 1;         ///< send tokens of a retry after a transient error
+  int costly_retry_cost = 1;  ///< after a throttling error or a timeout
+  double min_rate = 0.5;      ///< lower bound of the fill rate, tokens per second
+  double initial_measured_rate = 0;
+  bool round_rates = false;  ///< measured and fill rate to eight decimals (JavaScript)
+};
+
+// --- Beyond the SDKs -----------------------------------------------------------------------------
+
+enum class BudgetKind : std::uint8_t {
+  kNone,
+  kWindow,  ///< retries in the last `window` <= share * requests in it + minimum (Finagle)
+  kActive,  ///< retries under way <= max(minimum, share * requests under way) (Envoy)
+};
+template <>
+inline constexpr std::string_view kWords<BudgetKind> = "none|window|active";
+static_assert(words_end_with(BudgetKind::kActive));
+
+/// A budget for retries as a share of requests. Refusals count as `quota_exceeded`.
+struct BudgetRules {
+  BudgetKind kind = BudgetKind::kNone;
+  double share = 0.2;
+  double minimum = 0;  ///< retries: per second (kWindow), or at once (kActive)
+  Duration window = Duration::seconds(10);
+};
+
+/// A circuit breaker on retries: while at least `failure_share` of the attempts of the last
+/// `window` failed, and there were `min_attempts` of them, nothing is retried; and for `open` after
+/// it tripped. First attempts go on, so it closes by itself. Refusals count as `quota_exceeded`.
+struct BreakerRules {
+  bool enabled = false;
+  double failure_share = 0.5;
+  int min_attempts = 10;
+  Duration window = Duration::seconds(10);
+  Duration open;
+};
+
+/// The client-side throttle of Google's SRE book ("Handling overload"): an attempt is refused
+/// locally, as `no_send_token`, with probability max(0, (requests - k accepts) / (requests + 1)),
+/// counted over the last `window`, or over the last `window_calls` calls if that is not zero.
+/// Requests are all attempts, refused ones included; accepts the answers other than throttling,
+/// transient errors and timeouts.
+struct ThrottleRules {
+  bool enabled = false;
+  double k = 2;
+  Duration window = Duration::seconds(120);
+  int window_calls = 0;
+};
+
+/// Hedging: while no answer has come `delay` after an attempt was sent, the next one is sent beside
+/// it, up to `max_attempts` and as the quota permits. The first success ends the request; a
+/// retryable failure lets the next attempt go at once; any other ends the request.
+struct HedgingRules {
+  bool enabled = false;
+  Duration delay;
+};
+
+// -------------------------------------------------------------------------------------------------
 
 /// What a server-suggested delay (ra) does to the backoff (t).
 enum class RetryAfter : std::uint8_t {
@@ -80,12 +271,26 @@ enum class RetryAfter : std::uint8_t {
   kAdd,      ///< t + ra
   kReplace,  ///< min(ra, cap)
 };
+template <>
+inline constexpr std::string_view kWords<RetryAfter> = "ignore|minimum|clamp|add|replace";
+static_assert(words_end_with(RetryAfter::kReplace));
+
+/// What a long-polling operation does whose retry the quota refuses, so that no tight polling loop
+/// goes round an empty quota.
+enum class LongPoll : std::uint8_t {
+  kReturn,    ///< it returns the error at once
+  kWait,      ///< it first waits the delay which that retry would have had
+  kWaitBase,  ///< the same with the base of non-throttling errors, whatever the error
+};
+template <>
+inline constexpr std::string_view kWords<LongPoll> = "return|wait|wait-base";
+static_assert(words_end_with(LongPoll::kWaitBase));
 
 struct RetryRules {
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 
   RetryMode mode = RetryMode::kNone;
-  Classifier classifier = Classifier::kStandard;
+  ErrorRules errors;
   std::string api = "default";
   std::uint32_t max_attempts = 1;  ///< counts the first attempt; `kUnlimited` allowed
   /// Mode "custom": chance that a retry which attempts permit is made. Drawn before the quota is
@@ -93,20 +298,13 @@ struct RetryRules {
   double probability = 1;
   BackoffRules backoff;
   QuotaRules quota;
-  bool limit_send_rate = false;  ///< adaptive mode's client-side rate limiter
-  OnEmpty on_empty = OnEmpty::kBlock;
+  SendRateRules rate_limit;
+  BudgetRules budget;
+  BreakerRules breaker;
+  ThrottleRules throttle;
+  HedgingRules hedging;
   RetryAfter retry_after = RetryAfter::kIgnore;
-  /// A long-polling operation whose retry the quota refuses first waits the delay which that retry
-  /// would have had, then returns the error: no tight polling loop around an empty quota.
-  bool long_poll_wait = false;
+  LongPoll long_poll = LongPoll::kReturn;
 };
-
-// The words that scenario files use for these values.
-std::string_view name(RetryMode mode);          ///< "none", "legacy", "standard", ...
-std::string_view name(Jitter jitter);           ///< "none", "full", "equal", "decorrelated"
-std::string_view name(Refund refund);           ///< "last", "cost", "credit", "none"
-std::string_view name(QuotaScope scope);        ///< "client", "group"
-std::string_view name(OnEmpty on_empty);        ///< "block", "fail"
-std::string_view name(RetryAfter retry_after);  ///< "ignore", "minimum", "clamp", ...
 
 }  // namespace retrysim

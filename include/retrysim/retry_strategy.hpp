@@ -1,6 +1,7 @@
-// The retry strategy of one client: what happens before every attempt after the first. These are
-// the functions that the simulation itself runs; `RetryStrategy` wraps them for use on their own.
-// Names follow the Smithy reference's retry interface. Pure: time and random draws are passed in.
+// The retry strategy of one client: what happens before every attempt, and after each. The
+// functions here are those that the simulation itself runs; `RetryStrategy` wraps them for use on
+// their own. Names follow the Smithy reference's retry interface. Pure: time and random draws are
+// passed in.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,11 +9,18 @@
 #include <retrysim/random.hpp>
 #include <retrysim/response.hpp>
 #include <retrysim/retry_rules.hpp>
+#include <retrysim/retry_state.hpp>
 #include <retrysim/send_rate_limiter.hpp>
 #include <retrysim/time.hpp>
+#include <retrysim/words.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 
 namespace retrysim {
@@ -29,27 +37,14 @@ enum class Outcome : std::uint8_t {
   kUnfinished,
 };
 inline constexpr int kOutcomeCount = 8;
-
-std::string_view name(Outcome outcome);  ///< "success", "retry", "max_attempts_exceeded", ...
-
-/// One client's retry quota, in tokens. Level always within [0, capacity].
-struct RetryQuota {
-  std::int32_t available = 0;
-
-  /// Takes `cost` if there is that much; takes nothing otherwise.
-  bool acquire(int cost) {
-    if (cost > available) return false;
-    available -= cost;
-    return true;
-  }
-  /// Gives back `amount`, up to `capacity`.
-  void release(int amount, int capacity) {
-    available = available > capacity - amount ? capacity : available + amount;
-  }
-};
+template <>
+inline constexpr std::string_view kWords<Outcome> =
+    "success|retry|max_attempts_exceeded|quota_exceeded|not_retryable|no_send_token|"
+    "deadline_exceeded|unfinished";
+static_assert(words_end_with(Outcome::kUnfinished));
 
 /// The retry state of one request.
-struct RetryToken {
+struct RetryProgress {
   std::uint32_t attempts = 0;    ///< attempts made so far
   std::int32_t held_cost = 0;    ///< quota held for the last retry
   Duration previous_delay = {};  ///< backoff of the last retry, header left out (decorrelated)
@@ -57,99 +52,192 @@ struct RetryToken {
 
 /// Why an attempt failed, as far as the strategy needs to know. Never a success.
 struct Failure {
-  ResponseClass response_class = ResponseClass::kTransient;
+  ErrorInfo error = {ResponseClass::kTransient};
   std::optional<Duration> retry_after = {};
-  bool long_poll = false;  ///< long-polling operation: wait even when the quota refuses (2.1)
+  bool long_poll = false;  ///< long-polling operation: may wait even when the quota refuses
 };
 
+/// What follows a failed attempt.
 struct RetryDecision {
   Outcome outcome = Outcome::kRetry;
-  /// kRetry: the backoff before the next attempt. kQuotaExceeded: time to wait before the error is
-  /// returned (long polling), else zero.
+  /// kRetry: the time before the next attempt may be sent, or before it may ask for its send
+  /// tokens. kQuotaExceeded: time to wait before the error is returned (long polling), else zero.
   Duration delay;
+  /// kRetry: send tokens that the next attempt must still get, before its backoff or after it as
+  /// rules.rate_limit.acquire says; zero: none.
+  int send_tokens = 0;
 };
 
+/// Books that a request begins.
+void begin_request(const RetryRules& rules, const RetryState& state, Time now);
+
+/// Whether the client-side throttle lets an attempt go; asked once for each attempt, before its
+/// send token. Always true without one. `draws`: Purpose::kClientThrottle.
+bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, Draws& draws,
+                    std::optional<double> fixed_draw = std::nullopt);
+
 /// Decides what follows a failed attempt: retryable? attempts left? the chance of `probability`?
-/// quota? then the delay. The quota is paid before the delay starts; what is refused costs nothing.
-/// `token.attempts` already counts the failed attempt; on kRetry `token` holds the cost paid.
-/// `quota` is left alone, and may be null, if the rules have none (`rules.quota.enabled`).
-/// `draws` supplies the chance, where it is below 1, and the jitter. `fixed_draw` in [0, 1]
-/// replaces every uniform draw (tests, `--draw`), but not the draws of `BackoffRules::delays`.
-RetryDecision refresh_retry_token(const RetryRules& rules, RetryQuota* quota, RetryToken& token,
-                                  const Failure& failure, Draws& draws,
-                                  std::optional<double> fixed_draw = std::nullopt);
+/// circuit breaker, budget, quota? then the delay. The quota is paid before the delay starts; what
+/// is refused costs nothing, unless the rules say otherwise (QuotaOrder). `progress.attempts`
+/// already counts the failed attempt; on kRetry `progress` holds the cost paid. The limiter takes
+/// note of the response. `draws` supplies the chance, where it is below 1, and the jitter.
+/// `fixed_draw` in [0, 1] replaces every uniform draw (tests, `--draw`), but not the draws of
+/// `BackoffRules::delays`.
+RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& state,
+                                  RetryProgress& progress, const Failure& failure, Time now,
+                                  Draws& draws, std::optional<double> fixed_draw = std::nullopt);
 
-/// Books the success of a request: returns quota as the rules say. Call it once, and never for a
-/// request that failed: nothing is given back then.
-void record_success(const RetryRules& rules, RetryQuota* quota, const RetryToken& token);
+/// Whether a hedge may be sent beside the attempts under way: attempts left? circuit breaker,
+/// budget, quota (at `cost`)? If so it is paid for.
+bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgress& progress,
+                   Time now);
 
-/// The delay before the retry after attempt `token.attempts`, without header or quota.
+/// Books the success of a request: returns quota as the rules say, and lets the limiter take note.
+/// Call it once, and never for a request that failed: nothing is given back then.
+void record_success(const RetryRules& rules, const RetryState& state, const RetryProgress& progress,
+                    Time now);
+
+/// Books that a request has ended, however it did. `retried`: a retry had been granted to it.
+inline void end_request(const RetryState& state, bool retried) {
+  if (state.budget != nullptr) state.budget->request_ends(retried);
+}
+
+/// The delay before the retry after attempt `progress.attempts`, without header or quota.
 Duration backoff_delay(const BackoffRules& rules, ResponseClass response_class,
-                       const RetryToken& token, Draws& draws,
+                       const RetryProgress& progress, Draws& draws,
                        std::optional<double> fixed_draw = std::nullopt);
 
-/// The token of one request as `RetryStrategy` hands it out.
-struct StrategyToken {
-  RetryToken state;
-  std::uint64_t request = 0;          ///< number of the request at this client, from 0
-  Outcome outcome = Outcome::kRetry;  ///< kRetry: one more attempt may be made; else why not
+/// A strategy of the user's own, for `ClientSpec::strategy`: one object for each virtual client,
+/// called from one thread. Requests are numbered by the client from 0.
+class CustomStrategy {
+ public:
+  virtual ~CustomStrategy() = default;
+  /// Before the first attempt: how long it is held back. Never refuses.
+  virtual Duration acquire_initial_token(std::uint64_t /*request*/, Time /*now*/) { return {}; }
+  /// After attempt number `attempts` (from 1) of a request failed: kRetry with a delay, or why not
+  /// (kMaxAttemptsExceeded, kQuotaExceeded, kNotRetryable, kNoSendToken).
+  virtual RetryDecision refresh_retry_token(std::uint64_t request, std::uint32_t attempts,
+                                            const Failure& failure, Time now, Draws& draws) = 0;
+  /// The request succeeded with attempt number `attempts`.
+  virtual void record_success(std::uint64_t /*request*/, std::uint32_t /*attempts*/, Time /*now*/) {
+  }
+};
+
+/// Makes the strategy of client `client` (from 0). Called from several threads at once, because
+/// replications run in parallel; what it makes must depend on `client` alone.
+using StrategyFactory = std::function<std::unique_ptr<CustomStrategy>(std::uint32_t client)>;
+
+/// A token was used against the rules of the interface: twice, after its request had ended, or with
+/// another strategy than its own.
+class TokenMisuse : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+class RetryStrategy;
+
+/// What a request holds while it is under way. It can be moved but not copied, and each use hands
+/// it back to the strategy: a token that has been used is spent, and using it again is reported.
+class RetryToken {
+ public:
+  RetryToken() = default;  ///< of no request
+  RetryToken(RetryToken&& other) noexcept { *this = std::move(other); }
+  RetryToken& operator=(RetryToken&& other) noexcept;
+
+  std::uint64_t request() const { return request_; }  ///< its number at this client, from 0
+  /// Number of the attempt that the token is for, from 1.
+  std::uint32_t attempt() const { return attempt_; }
+  /// kRetry: one more attempt may be made; otherwise why not.
+  Outcome outcome() const { return outcome_; }
+  bool may_send() const { return strategy_ != nullptr && outcome_ == Outcome::kRetry; }
   /// Backoff to sleep before the next attempt; after kQuotaExceeded, before the error is returned.
-  Duration delay;
+  Duration delay() const { return delay_; }
   /// How long the send-rate limiter will then make the next attempt wait, as things stand.
-  Duration send_wait;
+  Duration send_wait() const { return send_wait_; }
+  /// Quota held for the retry, in tokens.
+  std::int32_t held_cost() const { return progress_.held_cost; }
+
+ private:
+  friend class RetryStrategy;
+
+  RetryStrategy* strategy_ = nullptr;  // null: spent, or of no request
+  void* scope_ = nullptr;
+  RetryProgress progress_;
+  std::uint64_t request_ = 0;
+  std::uint32_t attempt_ = 0;
+  int send_tokens_ = 0;
+  Outcome outcome_ = Outcome::kRetry;
+  Duration delay_, send_wait_;
 };
 
 /// One client with its retry quota, its send-rate limiter (adaptive mode) and its random numbers,
 /// for use outside the simulation. A request goes through it like this:
 ///
-///     token = acquire_initial_token(now)
-///     repeat:
-///       sleep token.delay; while ((wait = acquire_send_token(now)) > 0) sleep wait
-///       send the attempt
-///       success: record_success(token, now); done
-///       failure: token = refresh_retry_token(token, failure, now)
-///                token.outcome != kRetry: sleep token.delay; return the original error
+///     RetryToken token = strategy.acquire_initial_token(now);
+///     for (;;) {
+///       sleep(token.delay());
+///       while ((wait = strategy.acquire_send_token(token, now)) > Duration::zero()) sleep(wait);
+///       ... send the attempt ...
+///       if (succeeded) return strategy.record_success(std::move(token), now);
+///       token = strategy.refresh_retry_token(std::move(token), failure, now);
+///       if (!token.may_send()) { sleep(token.delay()); return the original error; }
+///     }
 ///
-/// Any number of requests may be in progress. Not thread-safe. Times never go back.
+/// Any number of requests may be in progress. Not thread-safe, not to be moved while tokens are
+/// out. Times never go back. Misuse of tokens throws `TokenMisuse` and books nothing.
 class RetryStrategy {
  public:
   /// A client made at `start`. Its quota begins at `rules.quota.initial`. `client` and `group` tell
   /// clients with the same key apart: no two of them draw the same jitter.
   RetryStrategy(RetryRules rules, const RandomKey& key, Time start = Time::zero(),
                 std::uint32_t client = 0, std::uint16_t group = 0);
+  RetryStrategy(const RetryStrategy&) = delete;
+  RetryStrategy& operator=(const RetryStrategy&) = delete;
 
-  /// Starts a request. Never refused: the first attempt needs no quota.
-  StrategyToken acquire_initial_token(Time now);
+  /// Starts a request. Never refused: the first attempt needs no quota. Requests with the same
+  /// `scope` share a quota and a limiter (Java's scope, Rust's partition).
+  RetryToken acquire_initial_token(Time now, std::string_view scope = {});
 
-  /// Takes a send token for an attempt at `now`: zero if it has it, else how long to wait before
-  /// asking again (rules.on_empty == kFail: the request ends with kNoSendToken instead). Always
-  /// zero without a limiter.
-  Duration acquire_send_token(Time now);
+  /// Takes the send tokens for the attempt of `token` at `now`: zero if it has them, or needs none,
+  /// else how long to wait before asking again (rules.rate_limit.on_empty == kFail: the request
+  /// ends with kNoSendToken instead). Nothing: the client-side throttle refuses the attempt, and
+  /// the request ends with kNoSendToken.
+  std::optional<Duration> acquire_send_token(RetryToken& token, Time now);
 
-  /// Books that an attempt failed at `now` and decides what follows. The returned token replaces
-  /// `token`.
-  StrategyToken refresh_retry_token(const StrategyToken& token, const Failure& failure, Time now);
+  /// Books that the attempt failed at `now` and decides what follows.
+  RetryToken refresh_retry_token(RetryToken token, const Failure& failure, Time now);
 
   /// Books that the request succeeded at `now`.
-  void record_success(const StrategyToken& token, Time now);
+  void record_success(RetryToken token, Time now);
+
+  /// Ends a request that the caller gives up: nothing is given back.
+  void abandon(RetryToken token);
+
+  /// What this client makes of an answer.
+  Failure failure_of(const Response& response) const;
 
   /// Replaces every uniform draw by `draw` in [0, 1]; nothing gives the random numbers back.
   void fix_draws(std::optional<double> draw) { fixed_draw_ = draw; }
 
   const RetryRules& rules() const { return rules_; }
   /// Tokens in the retry quota; nothing if the rules have none.
-  std::optional<std::int32_t> quota() const;
+  std::optional<std::int32_t> quota(std::string_view scope = {});
   /// The send-rate limiter; null if the rules have none.
-  const SendRateLimiter* limiter() const { return limiter_ ? &*limiter_ : nullptr; }
+  const SendRateLimiter* limiter(std::string_view scope = {});
 
  private:
+  RetryStates& states(std::string_view scope);
+  RetryState state_of(const RetryToken& token) const;
+  void use(const RetryToken& token, const char* what) const;
+  Draws draws_for(const RetryToken& token, Purpose purpose) const;
+
   RetryRules rules_;
   RandomKey key_;
+  Time start_;
   std::uint64_t client_ = 0;  // in the upper half of a draw's entity, the request in the lower
   std::uint16_t group_ = 0;
   std::uint64_t requests_ = 0;
-  RetryQuota quota_;
-  std::optional<SendRateLimiter> limiter_;
+  std::map<std::string, RetryStates, std::less<>> scopes_;
   std::optional<double> fixed_draw_;
 };
 

@@ -95,11 +95,12 @@ struct ClientResult {
   std::uint64_t admitted = 0;  ///< attempts that got a server or a place in the queue
   Histogram latency, latency_ok, attempt_latency, service_latency, queueing_time;
   DurationMoments latency_m, latency_ok_m, attempt_latency_m, service_latency_m, queueing_time_m;
-  DurationMoments backoff_time_m;        ///< each backoff that was waited for
-  WideNanoseconds send_wait_ns = 0;      ///< total waiting for send tokens
-  WideNanoseconds backoff_total_ns = 0;  ///< parts of the latencies: backoff,
-  WideNanoseconds attempt_total_ns = 0;  ///< attempts under way,
-  // latency_m.sum_ns == send_wait_ns + backoff_total_ns + attempt_total_ns for ended requests
+  DurationMoments backoff_time_m;          ///< each backoff that was waited for
+  WideNanoseconds send_wait_ns = 0;        ///< total waiting for send tokens
+  WideNanoseconds connection_wait_ns = 0;  ///< total waiting for pooled connections
+  WideNanoseconds backoff_total_ns = 0;    ///< parts of the latencies: backoff,
+  WideNanoseconds attempt_total_ns = 0;    ///< attempts under way,
+  // latency_m.sum_ns is the sum of these four for ended requests, if no attempts overlap (hedging)
   std::vector<AttemptNumberCounts> by_attempt;  ///< [0] is attempt 1
   double quota_mean = 0;  ///< time average over the window, mean over the buckets
   bool has_quota = false;

@@ -8,6 +8,7 @@
 #include <retrysim/distribution.hpp>
 #include <retrysim/response.hpp>
 #include <retrysim/retry_rules.hpp>
+#include <retrysim/retry_strategy.hpp>
 #include <retrysim/time.hpp>
 
 #include <cstdint>
@@ -20,6 +21,7 @@ namespace retrysim {
 
 struct NetworkSpec {
   Distribution latency;      ///< one way
+  Distribution connect;      ///< extra, when an attempt cannot reuse a connection
   double request_loss = 0;   ///< probability that an attempt never reaches the service
   double response_loss = 0;  ///< probability that the work is done but the answer is lost
 };
@@ -126,7 +128,17 @@ struct ClientSpec {
   Distribution attempt_timeout;
   bool has_attempt_timeout = false;
   Duration deadline = Duration::max();  ///< of the whole request; `max()`: none
+  /// Connections of one client, each carrying one attempt at a time; further attempts wait in
+  /// order. A connection is kept after an answer that is no transient error.
+  std::uint32_t max_connections = kUnlimited;
+  Duration connect_timeout = Duration::max();  ///< for `NetworkSpec::connect`; `max()`: none
+  bool long_poll = false;  ///< requests are long-polling operations (RetryRules::long_poll)
   RetryRules retry;
+  /// A strategy of the user's own, instead of `retry`, whose error classes still apply; may be
+  /// empty. Only from C++.
+  StrategyFactory strategy;
+
+  static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 };
 
 /// Bound on a metric of summary.csv that makes a scenario a test.

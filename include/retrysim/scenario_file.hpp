@@ -29,14 +29,14 @@ struct Diagnostic {
 std::string to_string(const Diagnostic& diagnostic);
 
 /// Where the value of a key comes from.
-enum class Origin : std::uint8_t { kDefault, kPreset, kScenario, kSet };
+enum class Origin : std::uint8_t { kDefault, kPreset, kEnvironment, kScenario, kSet };
 
 /// One key of a resolved scenario.
 struct ResolvedKey {
   std::string path;  ///< "client.web.retry.max_attempts"
   std::string toml;  ///< its value as TOML
   Origin origin = Origin::kDefault;
-  std::string origin_detail;  ///< "capacity-dip.toml:12", "standard 2.0 botocore", "--set", ""
+  std::string origin_detail;  ///< "dip.toml:12", "standard 2.0 botocore", "AWS_MAX_ATTEMPTS", ""
 };
 
 struct LoadedScenario {

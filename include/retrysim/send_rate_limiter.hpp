@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/time.hpp>
 
 #include <cstdint>
@@ -14,19 +15,26 @@ namespace retrysim {
 /// Every call passes the present time, which never goes back. Rates are per second. After a
 /// throttling error at rate W_max the fill rate is 0.7 W_max; it is back at W_max after K seconds,
 /// K^3 = 0.3 W_max / 0.4, and grows beyond it as 0.4 (t - K)^3 + W_max, never above twice the
-/// measured send rate, never below 0.5. The bucket holds one second's worth, at least one token.
+/// measured send rate, never below the lowest rate, 0.5 by default. The bucket holds one second's
+/// worth, at least one token.
 class SendRateLimiter {
  public:
   /// A limiter as a client has it that was made at `start`.
-  explicit SendRateLimiter(Time start = Time::zero());
+  explicit SendRateLimiter(Time start = Time::zero(), const SendRateRules& rules = {});
 
-  /// Takes one send token if there is one now, or if the limiter is not active. A shortfall that
-  /// would fill within one nanosecond, the resolution of time, counts as none.
-  bool try_acquire(Time now);
+  /// Takes `tokens` (>= 1) if there are as many now, or if the limiter is not active. A shortfall
+  /// that would fill within one nanosecond, the resolution of time, counts as none. More tokens
+  /// than the bucket holds are never granted.
+  bool try_acquire(Time now, int tokens = 1);
 
-  /// How long until `try_acquire` can succeed at the present fill rate: zero or, rounded up, whole
-  /// nanoseconds. Exact as long as no response arrives and nobody else acquires.
-  Duration wait(Time now) const;
+  /// How long until `try_acquire` could succeed at the present fill rate, were the bucket large
+  /// enough: zero or, rounded up, whole nanoseconds. Exact as long as no response arrives and
+  /// nobody else acquires.
+  Duration wait(Time now, int tokens = 1) const;
+
+  /// Takes the tokens at once, even if the level falls below zero, and says how long whoever took
+  /// them has to wait for them at the present fill rate.
+  Duration reserve(Time now, int tokens = 1);
 
   /// Takes note of a response: measures the send rate and sets the new fill rate.
   void on_response(Time now, bool throttling);
@@ -55,9 +63,11 @@ class SendRateLimiter {
   double current_capacity_ = 0;
   double measured_rate_ = 0;
   double last_max_rate_ = 0;
+  double min_rate_ = 0.5;
   double time_window_ = 0;  // K: seconds until the curve is back at last_max_rate_
   std::uint32_t request_count_ = 0;
   bool enabled_ = false;
+  bool round_rates_ = false;
 };
 
 }  // namespace retrysim

@@ -6,6 +6,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/describe_rules.hpp"
 #include "scenario/keys.hpp"
 #include "scenario/suggestions.hpp"
 
@@ -28,7 +29,8 @@ constexpr const char* kUsage =
     "\n"
     "Prints what exists. WHAT is one of\n"
     "  modes          retry modes with their revisions, SDKs and services of their own numbers\n"
-    "  sdks           SDKs and the modes in which they can be simulated\n"
+    "  sdks           SDKs with the constants of each mode in which they can be simulated\n"
+    "  defects        known defects of SDKs that retry.defect switches on\n"
     "  distributions  distributions and their parameters\n"
     "  metrics        metrics of summary.csv with unit and meaning\n"
     "  keys           keys of scenario files with type, unit, default and meaning\n";
@@ -48,18 +50,33 @@ Table list_modes() {
 }
 
 Table list_sdks() {
-  Table table{{"sdk", "modes"}, {}};
+  Table table{{"sdk", "mode", "revision", "api", "attempts", "backoff", "quota", "errors",
+               "retry_after", "long_poll", "send_rate", "source"},
+              {}};
+  std::vector<std::string_view> sdks;
   for (const Preset& p : presets()) {
-    if (p.sdk.empty() || p.api != "default") continue;
-    const auto known = std::find_if(table.rows.begin(), table.rows.end(),
-                                    [&](const auto& row) { return row[0] == p.sdk; });
-    std::string mode(p.mode);
-    if (!p.revision.empty()) mode.append(" ").append(p.revision);
-    if (known == table.rows.end()) {
-      table.rows.push_back({std::string(p.sdk), mode});
-    } else {
-      (*known)[1] += ", " + mode;
+    if (std::find(sdks.begin(), sdks.end(), p.sdk) == sdks.end()) sdks.push_back(p.sdk);
+  }
+  for (const std::string_view sdk : sdks) {
+    for (const Preset& p : presets()) {
+      if (p.sdk != sdk) continue;
+      const RetryRules& r = p.rules;
+      const bool retries = r.max_attempts > 1;
+      table.rows.push_back({std::string(p.sdk.empty() ? "-" : p.sdk), std::string(p.mode),
+                            std::string(p.revision.empty() ? "-" : p.revision), std::string(p.api),
+                            std::to_string(r.max_attempts), retries ? describe_backoff(r) : "-",
+                            retries ? describe_budget(r) : "-", retries ? describe_errors(r) : "-",
+                            std::string(name(r.retry_after)), std::string(name(r.long_poll)),
+                            describe_send_rate(r), std::string(p.source)});
     }
+  }
+  return table;
+}
+
+Table list_defects() {
+  Table table{{"defect", "meaning", "source"}, {}};
+  for (const Defect& d : defects()) {
+    table.rows.push_back({std::string(d.name), std::string(d.meaning), std::string(d.source)});
   }
   return table;
 }
@@ -143,11 +160,9 @@ struct Topic {
   std::string_view name;
   Table (*make)();
 };
-constexpr Topic kTopics[] = {{"modes", list_modes},
-                             {"sdks", list_sdks},
-                             {"distributions", list_distributions},
-                             {"metrics", list_metrics},
-                             {"keys", list_keys}};
+constexpr Topic kTopics[] = {{"modes", list_modes},     {"sdks", list_sdks},
+                             {"defects", list_defects}, {"distributions", list_distributions},
+                             {"metrics", list_metrics}, {"keys", list_keys}};
 
 std::string to_aligned_text(const Table& table) {
   std::vector<std::size_t> widths;

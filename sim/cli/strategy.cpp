@@ -61,6 +61,8 @@ struct Row {
 constexpr std::array<std::string_view, 11> kColumns = {
     "call",  "attempt", "time_s",        "response",  "class",      "decision",
     "quota", "delay_s", "measured_rate", "fill_rate", "send_wait_s"};
+/// An attempt that waits longer for send tokens waits forever.
+constexpr Duration kLongestWait = Duration::seconds(3600);
 constexpr std::size_t kMeasuredRate = 8;  // its place; the fill rate follows
 
 // --- The command line ----------------------------------------------------------------------------
@@ -103,8 +105,9 @@ po::options_description describe_options() {
       ("responses", text()->value_name("LIST"),
        "what the attempts are answered, required: responses separated by ',', calls by ';'. A "
        "response is an HTTP status with an optional error code and header (500, "
-       "400:ThrottlingException, 500+retry-after=1500ms), or timeout, or connect")                //
-      ("revision", text()->value_name("R"), "2.0 (default) or 2.1, of the standard rules")        //
+       "400:ThrottlingException, 500+retry-after=1500ms), or timeout, or connect")  //
+      ("revision", text()->value_name("R"),
+       "2.0 (default), 2.1 or smithy, of the standard rules")                                     //
       ("sdk", text()->value_name("NAME"), "whose rules; botocore by default")                     //
       ("api", text()->value_name("NAME"), "a service with numbers of its own, such as dynamodb")  //
       ("draw", text()->value_name("R"),
@@ -163,16 +166,17 @@ StrategyOptions options_of(const po::variables_map& values) {
 
 // --- The rules -----------------------------------------------------------------------------------
 
-/// "legacy botocore, legacy java-v1, standard 2.0 botocore, ...".
+/// "legacy: botocore, java-v1; standard 2.0: botocore, rust; custom".
 std::string existing_combinations() {
-  std::string list;
+  std::string list, last;
   for (const Preset& preset : presets()) {
     if (preset.api != "default") continue;
-    if (!list.empty()) list += ", ";
-    list += preset.mode;
-    for (const std::string_view word : {preset.revision, preset.sdk}) {
-      if (!word.empty()) list.append(" ").append(word);
-    }
+    std::string kind(preset.mode);
+    if (!preset.revision.empty()) kind.append(" ").append(preset.revision);
+    const bool same = kind == last;
+    if (!same) list += (list.empty() ? "" : "; ") + kind;
+    if (!preset.sdk.empty()) list.append(same ? ", " : ": ").append(preset.sdk);
+    last = kind;
   }
   return list;
 }
@@ -268,63 +272,75 @@ class Player {
 
  private:
   void play_call(const Call& call) {
-    StrategyToken token = strategy_.acquire_initial_token(clock_);
+    RetryToken token = strategy_.acquire_initial_token(clock_);
     for (std::size_t i = 0; i < call.size(); ++i, ++response_) {
       Row& row = rows_.emplace_back();
       row.call = call_;
-      row.attempt = token.state.attempts;
+      row.attempt = token.attempt();
       if (!send(token, row)) {
         describe_state(row);
         return note_unused(call, i, row.decision);
       }
       row.response = call[i].text;
-      token = answer(call[i].response, token, row);
+      answer(call[i].response, token, row);
       describe_state(row);
       if (row.decision != Outcome::kRetry) return note_unused(call, i + 1, row.decision);
     }
+    strategy_.abandon(std::move(token));  // the list of responses ends here
   }
 
   /// Sleeps the delay, waits for a send token, and sets the clock to when the answer comes. False
-  /// if the limiter does not let the attempt go.
-  bool send(const StrategyToken& token, Row& row) {
+  /// if the strategy does not let the attempt go.
+  bool send(RetryToken& token, Row& row) {
     const bool timed = !options_.at.empty();
     const Time at = timed ? options_.at[response_] : Time::max();
-    Time sent = std::min(clock_ + token.delay, at);
+    Time sent = std::min(clock_ + token.delay(), at);
     Duration waited;
-    for (Duration wait; (wait = strategy_.acquire_send_token(sent)) > Duration::zero();) {
-      waited += wait;
-      if (strategy_.rules().on_empty == OnEmpty::kFail) {
+    for (;;) {
+      const std::optional<Duration> wait = strategy_.acquire_send_token(token, sent);
+      if (!token.may_send()) {
         clock_ = row.time = sent;
         row.decision = Outcome::kNoSendToken;
         return false;
       }
+      if (*wait == Duration::zero()) break;
+      waited += *wait;
+      if (waited > kLongestWait) {
+        fmt::print(stderr,
+                   "retrysim strategy: note: attempt {} of call {} waits forever: it needs more "
+                   "send tokens than the bucket holds\n",
+                   token.attempt(), call_);
+        row.send_wait = waited;
+        row.decision = Outcome::kNoSendToken;
+        clock_ = row.time = sent;
+        strategy_.abandon(std::move(token));
+        return false;
+      }
       // The answer comes at the time that was given, even if the attempt would have had to wait.
-      if (sent + wait > at) break;
-      sent = sent + wait;
+      if (sent + *wait > at) break;
+      sent = sent + *wait;
     }
     if (strategy_.limiter() != nullptr) row.send_wait = waited;
     clock_ = row.time = timed ? at : sent;
     return true;
   }
 
-  StrategyToken answer(const Response& response, const StrategyToken& token, Row& row) {
-    const RetryRules& rules = strategy_.rules();
-    const ResponseClass response_class = classify(rules.classifier, rules.api, response);
-    row.response_class = name(response_class);
-    if (response_class == ResponseClass::kSuccess) {
-      strategy_.record_success(token, clock_);
+  void answer(const Response& response, RetryToken& token, Row& row) {
+    Failure failure = strategy_.failure_of(response);
+    failure.long_poll = options_.long_poll;
+    row.response_class = name(failure.error.response_class);
+    if (failure.error.response_class == ResponseClass::kSuccess) {
+      strategy_.record_success(std::move(token), clock_);
       row.decision = Outcome::kSuccess;
-      return token;
+      return;
     }
-    const StrategyToken next = strategy_.refresh_retry_token(
-        token, {response_class, response.retry_after, options_.long_poll}, clock_);
-    row.decision = next.outcome;
-    if (next.outcome == Outcome::kRetry || next.delay > Duration::zero()) row.delay = next.delay;
-    if (next.outcome != Outcome::kRetry) clock_ = clock_ + next.delay;
-    return next;
+    token = strategy_.refresh_retry_token(std::move(token), failure, clock_);
+    row.decision = token.outcome();
+    if (token.may_send() || token.delay() > Duration::zero()) row.delay = token.delay();
+    if (!token.may_send()) clock_ = clock_ + token.delay();
   }
 
-  void describe_state(Row& row) const {
+  void describe_state(Row& row) {
     row.quota = strategy_.quota();
     if (const SendRateLimiter* limiter = strategy_.limiter()) {
       row.measured_rate = limiter->measured_rate();

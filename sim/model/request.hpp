@@ -19,21 +19,31 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 // Both fill two cache lines exactly, which also makes finding one in its pool a shift.
 
 struct alignas(64) Request {
-  enum class Phase : std::uint8_t { kWaitingToSend, kInFlight, kInBackoff };
+  enum class Phase : std::uint8_t {
+    kWaitingToSend,  ///< for a send token
+    kWaitingForConnection,
+    kInFlight,
+    kInBackoff
+  };
 
   std::uint64_t entity = 0;  ///< names its random draws
   Time submitted;
   Time phase_since;
-  RetryToken token;
+  RetryProgress progress;
+  Duration pending_delay;         ///< backoff that follows the wait for a send token
   std::uint32_t client = 0;       ///< within its group
-  std::uint32_t attempt = kNone;  ///< the attempt under way
+  std::uint32_t attempt = kNone;  ///< the attempt under way; the first of them when hedging
   std::uint16_t group = 0;
   Phase phase = Phase::kInFlight;
   bool in_cohort = false;
-  bool open = false;  ///< begun and not ended: the slot is in use
+  bool open = false;                 ///< begun and not ended: the slot is in use
+  bool retrying : 1 = false;         ///< a retry has been granted
+  bool backoff_follows : 1 = false;  ///< after the wait for a send token
+  bool connecting : 1 = false;       ///< the attempt to be sent opens a new connection
+  std::uint8_t send_tokens = 0;      ///< that the next attempt still needs
   kernel::LaneLink timeout, deadline;
   std::uint32_t timeout_position = kNone;                      ///< in the heap of varying timeouts
-  std::uint32_t next_waiter = kNone, previous_waiter = kNone;  ///< waiting for a send token
+  std::uint32_t next_waiter = kNone, previous_waiter = kNone;  ///< in a client's queue
 };
 
 struct alignas(64) Attempt {
@@ -51,13 +61,15 @@ struct alignas(64) Attempt {
   Time work_since;
   std::uint32_t request = kNone;  ///< only while its client waits
   std::uint32_t client = 0;
-  std::uint32_t number = 1;  ///< 1 for the first attempt of a request
+  std::uint32_t number = 1;       ///< 1 for the first attempt of a request
+  std::uint32_t sibling = kNone;  ///< hedging: the next attempt of its request under way
   std::uint32_t next_in_queue = kNone, previous_in_queue = kNone;
   std::uint16_t group = 0, service = 0;
   std::uint16_t answer = 0;  ///< index into the world's answers
   Stage stage = Stage::kOnTheWire;
   bool in_cohort = false;
-  bool executed = false;  ///< served to the end
+  bool executed = false;    ///< served to the end
+  bool connecting = false;  ///< on a new connection
 
   bool given_up() const { return gave_up != Time::max(); }
 };

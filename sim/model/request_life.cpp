@@ -11,16 +11,35 @@ namespace retrysim::model {
 
 using kernel::EventKey;
 
+namespace {
+
+AttemptResult result_of(ResponseClass response_class) {
+  switch (response_class) {
+    case ResponseClass::kSuccess:
+      return AttemptResult::kSuccess;
+    case ResponseClass::kThrottling:
+      return AttemptResult::kThrottled;
+    case ResponseClass::kTimeout:
+      return AttemptResult::kTimeout;
+    default:
+      return AttemptResult::kError;
+  }
+}
+
+}  // namespace
+
 void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
   const std::uint32_t id = requests_.allocate();
   Request& r = requests_[id];
   r.entity = entity;
   r.submitted = now_;
-  r.token = RetryToken{};
+  r.progress = RetryProgress{};
   r.client = client;
   r.attempt = kNone;
   r.group = g.index;
   r.open = true;
+  r.retrying = r.backoff_follows = false;
+  r.send_tokens = g.states.limit_send_rate() ? 1 : 0;
   r.in_cohort = recorder_.submitted(g.index);
   ++submitted_;
   if (g.deadline_source != kNone) {
@@ -28,20 +47,18 @@ void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
     g.deadlines.push_back(id, key, deadline_link());
     offer(g.deadline_source, key);
   }
+  if (g.counts_requests) begin_request(g.spec->retry, g.states.of(client), now_);
+  if (!g.strategies.empty()) {
+    if (request_numbers_.size() < requests_.slots()) request_numbers_.resize(requests_.slots());
+    request_numbers_[id] = g.strategy_requests[client]++;
+    const Duration delay = g.strategies[client]->acquire_initial_token(request_numbers_[id], now_);
+    if (delay > Duration::zero()) return wait_once(g, id, delay);
+  }
   begin_attempt(g, id);
 }
 
 void World::begin_attempt(ClientGroup& g, std::uint32_t request) {
-  if (!g.limiters.empty()) {
-    const std::uint32_t client = requests_[request].client;
-    const bool first_in_line = g.waiters[client].first == kNone;
-    if (!first_in_line || !g.limiters[client].try_acquire(now_)) {
-      if (g.spec->retry.on_empty == OnEmpty::kFail)
-        return finish(g, request, Outcome::kNoSendToken);
-      return wait_for_token(g, request);
-    }
-  }
-  send(g, request);
+  if (!g.gated || pass_gates(g, request)) send(g, request);
 }
 
 void World::send(ClientGroup& g, std::uint32_t request) {
@@ -50,22 +67,27 @@ void World::send(ClientGroup& g, std::uint32_t request) {
   Attempt& a = attempts_[id];
   r.phase = Request::Phase::kInFlight;
   r.phase_since = now_;
+  a.sibling = r.attempt;  // kNone, but for hedging
   r.attempt = id;
-  ++r.token.attempts;
+  ++r.progress.attempts;
   a.entity = r.entity;
   a.sent = now_;
   a.gave_up = Time::max();
   a.request = request;
   a.client = r.client;
-  a.number = r.token.attempts;
+  a.number = r.progress.attempts;
   a.group = r.group;
   a.service = g.service;
   a.answer = 0;
   a.stage = Attempt::Stage::kOnTheWire;
   a.in_cohort = r.in_cohort;
   a.executed = false;
+  a.connecting = r.connecting;
   recorder_.sent(g.index, r.in_cohort, a.number, now_);
+  if (a.sibling != kNone) disarm_timeout(g, request);  // it runs from the latest attempt
   if (g.spec->has_attempt_timeout) arm_timeout(g, request);
+  if (g.spec->retry.hedging.enabled) [[unlikely]]
+    schedule_hedge(g, request);
   travel_to_service(id);
 }
 
@@ -77,7 +99,7 @@ void World::arm_timeout(ClientGroup& g, std::uint32_t request) {
     return;
   }
   const Request& r = requests_[request];
-  Draws draws(key_, {r.entity, r.token.attempts, g.index, Purpose::kTimeout});
+  Draws draws(key_, {r.entity, r.progress.attempts, g.index, Purpose::kTimeout});
   const EventKey key = key_in(g.spec->attempt_timeout.sample(draws));
   varying_timeouts_.push(request, key, timeout_position());
   offer(varying_timeout_source_, key);
@@ -102,8 +124,16 @@ Duration World::network_delay(const Attempt& a, Purpose purpose) const {
 
 void World::travel_to_service(std::uint32_t attempt) {
   Attempt& a = attempts_[attempt];
-  const Duration delay =
-      network_takes_time_ ? network_delay(a, Purpose::kNetwork) : Duration::zero();
+  Duration delay = network_takes_time_ ? network_delay(a, Purpose::kNetwork) : Duration::zero();
+  if (a.connecting) {
+    const Duration setup = connection_setup(a);
+    const Duration limit = groups_[a.group].spec->connect_timeout;
+    if (setup > limit) {
+      a.answer = no_answer_;
+      return schedule_response(attempt, limit);
+    }
+    delay += setup;
+  }
   if (services_[a.service].impairment().unreachable) {
     a.answer = refused_answer_;
     schedule_response(attempt, delay + network_delay(a, Purpose::kResponse));
@@ -224,35 +254,44 @@ void World::deliver(std::uint32_t attempt) {
   ClientGroup& g = groups_[a.group];
   const std::uint32_t request = a.request;
   Request& r = requests_[request];
-  const ResponseClass response_class = g.classes[a.answer];
+  const ErrorInfo error = g.errors[a.answer];
   const std::optional<Duration> retry_after = answers_[a.answer].retry_after;
-  disarm_timeout(g, request);
-  r.attempt = kNone;
-  recorder_.attempt_ended(g.index, r.in_cohort, a.number,
-                          response_class == ResponseClass::kSuccess      ? AttemptResult::kSuccess
-                          : response_class == ResponseClass::kThrottling ? AttemptResult::kThrottled
-                                                                         : AttemptResult::kError,
-                          a.sent, now_);
+  forget_attempt(r, attempt);
+  if (r.attempt == kNone) disarm_timeout(g, request);
+  recorder_.attempt_ended(g.index, r.in_cohort, a.number, result_of(error.response_class), a.sent,
+                          now_);
   release_attempt(attempt);
-  limiter_sees(g, r.client, response_class == ResponseClass::kThrottling);
-  if (response_class != ResponseClass::kSuccess)
-    return fail(g, request, response_class, retry_after);
-  if (RetryQuota* quota = g.quota(r.client)) {
-    const std::int32_t before = quota->available;
-    record_success(g.spec->retry, quota, r.token);
-    if (quota->available != before)
-      recorder_.quota_changed(g.index, quota->available - before, now_);
+  if (!g.connections.empty()) {
+    return_connection(g, r.client,
+                      error.response_class == ResponseClass::kSuccess ||
+                          error.response_class == ResponseClass::kThrottling ||
+                          error.response_class == ResponseClass::kNotRetryable);
+  }
+  if (error.response_class != ResponseClass::kSuccess) return fail(g, request, error, retry_after);
+  book_success(g, request);
+  if (r.attempt != kNone) {  // hedges that come too late
+    disarm_timeout(g, request);
+    give_up(g, request, AttemptResult::kAbandoned);
   }
   finish(g, request, Outcome::kSuccess);
 }
 
-// The client stops waiting for the attempt under way; the service may go on with it.
+// The client stops waiting for what is under way; the service may go on with it.
 void World::give_up(ClientGroup& g, std::uint32_t request, AttemptResult result) {
   Request& r = requests_[request];
-  const std::uint32_t id = r.attempt;
+  const bool connections = !g.connections.empty();
+  while (r.attempt != kNone) {
+    const std::uint32_t id = r.attempt;
+    r.attempt = attempts_[id].sibling;
+    give_up_attempt(g, r, id, result);
+    if (connections) return_connection(g, r.client, false);
+  }
+}
+
+void World::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t id,
+                            AttemptResult result) {
   Attempt& a = attempts_[id];
   recorder_.attempt_ended(g.index, r.in_cohort, a.number, result, a.sent, now_);
-  r.attempt = kNone;
   a.request = kNone;
   a.gave_up = now_;
   Service& s = services_[a.service];
@@ -279,56 +318,114 @@ void World::time_out(std::uint32_t request) {
   ClientGroup& g = groups_[r.group];
   disarm_timeout(g, request);
   give_up(g, request, AttemptResult::kTimeout);
-  limiter_sees(g, r.client, false);
-  fail(g, request, ResponseClass::kTimeout, std::nullopt);
+  fail(g, request, g.errors[no_answer_], std::nullopt);
 }
 
 void World::pass_deadline(std::uint32_t request) {
   Request& r = requests_[request];
   ClientGroup& g = groups_[r.group];
-  if (r.phase == Request::Phase::kWaitingToSend) {
-    stop_waiting(g, request);
-  } else {
-    assert(r.phase == Request::Phase::kInFlight);
-    disarm_timeout(g, request);
-    give_up(g, request, AttemptResult::kAbandoned);
+  switch (r.phase) {
+    case Request::Phase::kWaitingToSend:
+      leave_send_queue(g, request);
+      break;
+    case Request::Phase::kWaitingForConnection:
+      leave_connection_queue(g, request);
+      break;
+    case Request::Phase::kInFlight:
+      disarm_timeout(g, request);
+      give_up(g, request, AttemptResult::kAbandoned);
+      break;
+    case Request::Phase::kInBackoff:
+      assert(false);  // a backoff that would end past the deadline does not begin
+      break;
   }
   finish(g, request, Outcome::kDeadlineExceeded);
 }
 
+// What the client's strategy says about a failed attempt, with its books kept.
+RetryDecision World::decide(ClientGroup& g, std::uint32_t request, const Failure& failure) {
+  Request& r = requests_[request];
+  Draws draws(key_, {r.entity, r.progress.attempts, g.index, Purpose::kBackoff});
+  if (!g.strategies.empty()) {
+    return g.strategies[r.client]->refresh_retry_token(request_numbers_[request],
+                                                       r.progress.attempts, failure, now_, draws);
+  }
+  const RetryState state = g.states.of(r.client);
+  const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
+  const RetryDecision decision =
+      refresh_retry_token(g.spec->retry, state, r.progress, failure, now_, draws);
+  if (state.quota != nullptr && state.quota->available != before) {
+    recorder_.quota_changed(g.index, state.quota->available - before, now_);
+  }
+  limiter_changed(g, r.client);
+  return decision;
+}
+
+void World::book_success(ClientGroup& g, std::uint32_t request) {
+  Request& r = requests_[request];
+  if (!g.strategies.empty()) {
+    g.strategies[r.client]->record_success(request_numbers_[request], r.progress.attempts, now_);
+    return;
+  }
+  const RetryState state = g.states.of(r.client);
+  const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
+  record_success(g.spec->retry, state, r.progress, now_);
+  if (state.quota != nullptr && state.quota->available != before) {
+    recorder_.quota_changed(g.index, state.quota->available - before, now_);
+  }
+  limiter_changed(g, r.client);
+}
+
 // An attempt has failed: what now?
-void World::fail(ClientGroup& g, std::uint32_t request, ResponseClass response_class,
+void World::fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
                  std::optional<Duration> retry_after) {
   Request& r = requests_[request];
-  const RetryRules& rules = g.spec->retry;
-  RetryQuota* quota = g.quota(r.client);
-  const std::int32_t before = quota != nullptr ? quota->available : 0;
-  Draws draws(key_, {r.entity, r.token.attempts, g.index, Purpose::kBackoff});
-  const RetryDecision decision = refresh_retry_token(
-      rules, quota, r.token, {response_class, retry_after, /*long_poll=*/false}, draws);
-  if (quota != nullptr && quota->available != before) {
-    recorder_.quota_changed(g.index, quota->available - before, now_);
-  }
+  const RetryDecision decision = decide(g, request, {error, retry_after, g.spec->long_poll});
   if (decision.outcome != Outcome::kRetry) {
     if (decision.outcome == Outcome::kQuotaExceeded) recorder_.quota_denied(g.index);
+    if (r.attempt != kNone) {
+      if (error.retryable()) return;  // hedging: another attempt may still succeed
+      disarm_timeout(g, request);
+      give_up(g, request, AttemptResult::kAbandoned);
+    }
+    if (decision.outcome == Outcome::kQuotaExceeded && decision.delay > Duration::zero()) {
+      return back_off(g, request, decision.delay, EventKind::kErrorReturned);
+    }
     return finish(g, request, decision.outcome);
   }
+  r.retrying = true;
+  if (g.spec->retry.hedging.enabled) return begin_attempt(g, request);  // at once
+  r.send_tokens = static_cast<std::uint8_t>(decision.send_tokens);
+  if (decision.send_tokens > 0 &&
+      g.spec->retry.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
+    r.backoff_follows = true;
+    r.pending_delay = decision.delay;
+    if (!take_send_tokens(g, request)) return;
+    r.backoff_follows = false;
+  }
+  back_off(g, request, decision.delay);
+}
+
+void World::back_off(ClientGroup& g, std::uint32_t request, Duration delay, EventKind then) {
+  Request& r = requests_[request];
   // A backoff that leaves no time for the next attempt is not waited for.
-  if (g.deadline_source != kNone && now_ + decision.delay >= r.deadline.key.time) {
+  if (g.deadline_source != kNone && now_ + delay >= r.deadline.key.time) {
     return finish(g, request, Outcome::kDeadlineExceeded);
   }
   r.phase = Request::Phase::kInBackoff;
   r.phase_since = now_;
   recorder_.backoff_begins(g.index, now_);
-  schedule_timer(EventKind::kBackoffEnd, g.index, request, decision.delay);
+  schedule_timer(then, g.index, request, delay);
 }
 
 void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
   Request& r = requests_[request];
   const std::uint32_t client = r.client;
   if (g.deadline_source != kNone) g.deadlines.erase(request, deadline_link());
-  recorder_.ended(g.index, client, r.in_cohort, outcome, r.token.attempts, r.submitted, now_);
+  recorder_.ended(g.index, client, r.in_cohort, outcome, r.progress.attempts, r.submitted, now_);
   ++ended_;
+  if (g.counts_requests) end_request(g.states.of(client), r.retrying);
+  if (!hedge_sequences_.empty()) cancel_hedge(request);
   r.open = false;
   requests_.release(request);
   if (!g.arrivals) think(g, client);
@@ -350,55 +447,5 @@ void World::discard(std::uint32_t attempt) {
 }
 
 void World::release_attempt(std::uint32_t attempt) { attempts_.release(attempt); }
-
-void World::wait_for_token(ClientGroup& g, std::uint32_t request) {
-  Request& r = requests_[request];
-  ClientGroup::Waiters& w = g.waiters[r.client];
-  r.phase = Request::Phase::kWaitingToSend;
-  r.phase_since = now_;
-  r.previous_waiter = w.last;
-  r.next_waiter = kNone;
-  (w.last == kNone ? w.first : requests_[w.last].next_waiter) = request;
-  w.last = request;
-  recorder_.send_wait_begins(g.index, now_);
-  if (w.first == request) schedule_wake(g, r.client);
-}
-
-void World::stop_waiting(ClientGroup& g, std::uint32_t request) {
-  const Request& r = requests_[request];
-  ClientGroup::Waiters& w = g.waiters[r.client];
-  const bool was_first = w.first == request;
-  (r.previous_waiter == kNone ? w.first : requests_[r.previous_waiter].next_waiter) = r.next_waiter;
-  (r.next_waiter == kNone ? w.last : requests_[r.next_waiter].previous_waiter) = r.previous_waiter;
-  recorder_.send_wait_ends(g.index, r.in_cohort, now_ - r.phase_since, now_);
-  if (was_first) schedule_wake(g, r.client);
-}
-
-// When the first waiter of a client can have its token, at the present fill rate.
-void World::schedule_wake(ClientGroup& g, std::uint32_t client) {
-  ClientGroup::Waiters& w = g.waiters[client];
-  auto position = [&g](std::uint32_t c) -> std::uint32_t& { return g.waiters[c].wake_position; };
-  if (w.wake_position != kNone) g.wakes.erase(client, position);
-  if (w.first == kNone) return;
-  const EventKey key = key_in(g.limiters[client].wait(now_));
-  g.wakes.push(client, key, position);
-  offer(g.wake_source, key);
-}
-
-void World::wake(ClientGroup& g) {
-  const std::uint32_t client = g.wakes.front();
-  note_event(EventKind::kSendTokenDue, client);
-  const std::uint32_t request = g.waiters[client].first;
-  assert(request != kNone);
-  if (!g.limiters[client].try_acquire(now_)) return schedule_wake(g, client);
-  stop_waiting(g, request);
-  send(g, request);
-}
-
-void World::limiter_sees(ClientGroup& g, std::uint32_t client, bool throttling) {
-  if (g.limiters.empty()) return;
-  g.limiters[client].on_response(now_, throttling);
-  if (g.waiters[client].first != kNone) schedule_wake(g, client);
-}
 
 }  // namespace retrysim::model

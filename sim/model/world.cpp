@@ -38,6 +38,10 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
   refused.transport = TransportError::kConnection;
   refused_answer_ = static_cast<std::uint16_t>(answers_.size());
   answers_.push_back(refused);
+  Response no_answer = refused;
+  no_answer.transport = TransportError::kTimeout;
+  no_answer_ = static_cast<std::uint16_t>(answers_.size());
+  answers_.push_back(no_answer);
   faults_.emplace(scenario, [this](const ErrorAnswer& e) { return answer(e); });
   sequence_ = 2 * scenario.faults.size();  // the faults are scheduled first
   for (std::size_t i = 0; i < scenario.services.size(); ++i) {
@@ -84,17 +88,29 @@ void World::add_group(std::size_t index) {
   g.service = static_cast<std::uint16_t>(spec.service);
   most_at_once_ +=
       std::uint64_t{spec.count} * spec.arrivals.concurrency + spec.arrivals.rows.size();
-  for (const Response& a : answers_) g.classes.push_back(classify(rules.classifier, rules.api, a));
+  for (const Response& a : answers_) g.errors.push_back(classify(rules.errors, rules.api, a));
   g.constant_timeout = spec.has_attempt_timeout && spec.attempt_timeout.is_constant();
-  if (rules.quota.enabled) {
-    const std::size_t buckets = rules.quota.scope == QuotaScope::kGroup ? 1 : spec.count;
-    g.quotas.assign(buckets, RetryQuota{rules.quota.initial});
-    recorder_.quota_starts(index, buckets, rules.quota.initial);
+  if (spec.strategy) {
+    for (std::uint32_t i = 0; i < spec.count; ++i) g.strategies.push_back(spec.strategy(i));
+    g.strategy_requests.resize(spec.count);
+  } else {
+    g.states = RetryStates(rules, spec.count, Time::zero());
   }
-  if (rules.limit_send_rate) {
-    g.limiters.assign(spec.count, SendRateLimiter(Time::zero()));
-    g.waiters.resize(spec.count);
+  if (!g.states.quotas().empty()) {
+    recorder_.quota_starts(index, g.states.quotas().size(), rules.quota.initial);
   }
+  if (g.states.limit_send_rate()) g.send_queues.resize(spec.count);
+  const Distribution& connect = scenario_.network.connect;
+  const bool connect_takes_time =
+      !connect.is_constant() || connect.constant_value() > Duration::zero();
+  if (connect_takes_time || spec.max_connections != ClientSpec::kUnlimited) {
+    g.connections.resize(spec.count);
+  }
+  connections_take_time_ = connect_takes_time;
+  const bool hedging = !spec.strategy && rules.hedging.enabled;
+  g.gated = g.states.limit_send_rate() || g.states.throttle() || !g.connections.empty() || hedging;
+  g.counts_requests = !spec.strategy && (rules.budget.kind != BudgetKind::kNone ||
+                                         rules.quota.credit_on == CreditOn::kStart);
   if (spec.arrivals.process == ArrivalProcess::kClosed) {
     g.thinks.resize(spec.count);
     g.ordinals.resize(spec.count);
@@ -105,7 +121,8 @@ void World::add_group(std::size_t index) {
 
 bool World::messages_take_time() const {
   const Distribution& latency = scenario_.network.latency;
-  return !latency.is_constant() || latency.constant_value() > Duration::zero() ||
+  return connections_take_time_ || !latency.is_constant() ||
+         latency.constant_value() > Duration::zero() ||
          std::any_of(scenario_.faults.begin(), scenario_.faults.end(), [](const FaultSpec& f) {
            return f.latency > Duration::zero() || f.unreachable;
          });
@@ -132,7 +149,7 @@ void World::add_sources() {
     if (g.arrivals) g.arrival_source = add(EventKind::kArrival, i);
     if (g.constant_timeout) g.timeout_source = add(EventKind::kTimeout, i);
     if (g.spec->deadline != Duration::max()) g.deadline_source = add(EventKind::kDeadline, i);
-    if (!g.limiters.empty()) g.wake_source = add(EventKind::kSendTokenDue, i);
+    if (g.states.limit_send_rate()) g.wake_source = add(EventKind::kSendTokenDue, i);
     if (g.spec->has_attempt_timeout && !g.constant_timeout && varying_timeout_source_ == kNone) {
       varying_timeout_source_ = add(EventKind::kTimeout, i);
     }
@@ -183,6 +200,8 @@ bool World::next_event() {
   if (++events_ >= next_look_) [[unlikely]]
     look_around();
   dispatch(source);
+  if (!connected_.empty()) [[unlikely]]
+    send_connected();
   return true;
 }
 
@@ -262,6 +281,9 @@ void World::dispatch(std::uint32_t source) {
     }
     case EventKind::kBackoffEnd:
     case EventKind::kThinkEnd:
+    case EventKind::kSendWaitEnd:
+    case EventKind::kHedgeDue:
+    case EventKind::kErrorReturned:
       return timer_due();
     case EventKind::kAttemptArrives: {
       const std::uint32_t attempt = requests_on_the_way_.pop_front().entity;
@@ -309,8 +331,11 @@ void World::timer_due() {
   if (kind == EventKind::kThinkEnd) {
     return submit(g, timer.entity, client_entity(timer.entity, g.ordinals[timer.entity]++));
   }
+  if (kind == EventKind::kHedgeDue) return hedge_due(g, timer.entity, timer.key.sequence);
+  if (kind == EventKind::kSendWaitEnd) return send_wait_over(g, timer.entity);
   Request& r = requests_[timer.entity];
-  recorder_.backoff_ends(g.index, r.in_cohort, r.token.attempts + 1, r.phase_since, now_);
+  recorder_.backoff_ends(g.index, r.in_cohort, r.progress.attempts + 1, r.phase_since, now_);
+  if (kind == EventKind::kErrorReturned) return finish(g, timer.entity, Outcome::kQuotaExceeded);
   begin_attempt(g, timer.entity);
 }
 
@@ -377,10 +402,12 @@ void World::close_books() {
     const Request& r = requests_[id];
     if (!r.open) continue;
     if (r.phase == Request::Phase::kInBackoff) {
-      recorder_.backoff_goes_on(r.group, r.token.attempts + 1, r.phase_since);
+      recorder_.backoff_goes_on(r.group, r.progress.attempts + 1, r.phase_since);
     }
-    if (r.attempt != kNone && r.in_cohort) ++open_attempts_[r.group];
-    recorder_.ended(r.group, r.client, r.in_cohort, Outcome::kUnfinished, r.token.attempts,
+    for (std::uint32_t a = r.attempt; a != kNone; a = attempts_[a].sibling) {
+      if (r.in_cohort) ++open_attempts_[r.group];
+    }
+    recorder_.ended(r.group, r.client, r.in_cohort, Outcome::kUnfinished, r.progress.attempts,
                     r.submitted, now_);
     ++ended_;
   }
@@ -410,13 +437,15 @@ void World::check_conservation(const RunResult& result) const {
     if (results + open_attempts_[i] != c.attempts) {
       fail_check("an attempt was lost or counted twice");
     }
-    const WideNanoseconds parts = c.send_wait_ns + c.backoff_total_ns + c.attempt_total_ns;
+    const WideNanoseconds parts =
+        c.send_wait_ns + c.connection_wait_ns + c.backoff_total_ns + c.attempt_total_ns;
     const bool all_ended = c.outcomes[static_cast<std::size_t>(Outcome::kUnfinished)] == 0;
-    if (all_ended ? parts != c.latency_m.sum_ns : parts < c.latency_m.sum_ns) {
+    const bool overlap = scenario_.clients[i].retry.hedging.enabled;  // attempts of one request
+    if (all_ended && !overlap ? parts != c.latency_m.sum_ns : parts < c.latency_m.sum_ns) {
       fail_check("the parts of the latencies do not add up");
     }
     const QuotaRules& q = scenario_.clients[i].retry.quota;
-    for (const RetryQuota& quota : groups_[i].quotas) {
+    for (const RetryQuota& quota : groups_[i].states.quotas()) {
       if (quota.available < 0 || quota.available > q.capacity)
         fail_check("retry quota out of range");
     }

@@ -1,9 +1,11 @@
 // The simulated world of one replication, and the life of a request in it:
 //
-//   workload -> submit -> [send token] -> send -> network -> service -> network -> deliver ->
-//   finish
-//                             ^                                   |  (or: timeout)
-//                             +---------- backoff <---- retry? <--+
+//   workload -> submit -> [send token, connection] -> send -> network -> service -> network
+//                             ^                                                       |
+//                             |                                                       v
+//                             +------------- backoff <---- retry? <---- deliver (or: timeout)
+//                                                            |
+//                                                            +----> finish
 //
 // Every arrow that takes time is an event; arrows that take none are steps within one event.
 //
@@ -29,6 +31,7 @@
 #include "stats/recorder.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -40,28 +43,34 @@ struct ClientGroup {
   const ClientSpec* spec = nullptr;
   std::uint16_t index = 0;
   std::uint16_t service = 0;
-  std::vector<ResponseClass> classes;     ///< of each of the world's answers
+  std::vector<ErrorInfo> errors;          ///< what its clients make of each of the world's answers
   std::optional<ArrivalStream> arrivals;  ///< open processes
   std::vector<std::uint32_t> thinks;      ///< closed loop: think times begun, by client
   std::vector<std::uint32_t> ordinals;    ///< closed loop: requests submitted, by client
-  std::vector<RetryQuota> quotas;         ///< one a client, or one for all
-  std::vector<SendRateLimiter> limiters;  ///< adaptive mode: one a client
-  struct Waiters {                        ///< requests waiting for a send token, first come first
+  RetryStates states;
+  std::vector<std::unique_ptr<CustomStrategy>> strategies;  ///< the user's own, one a client
+  std::vector<std::uint64_t> strategy_requests;             ///< their requests so far, by client
+
+  struct Waiters {  ///< requests in a queue of their client, first come first
     std::uint32_t first = kNone, last = kNone;
+  };
+  struct SendQueue : Waiters {  ///< for a send token
     std::uint32_t wake_position = kNone;
   };
-  std::vector<Waiters> waiters;
-  kernel::IndexedHeap wakes;  ///< by client: when its first waiter can have a token
+  struct Connections : Waiters {
+    std::uint32_t open = 0, idle = 0;
+  };
+  std::vector<SendQueue> send_queues;    ///< adaptive mode: one a client
+  std::vector<Connections> connections;  ///< one a client, if connections are simulated
+  kernel::IndexedHeap wakes;             ///< by client: when its first waiter can have a token
   kernel::TimerLane timeouts, deadlines;
   bool constant_timeout = false;
+  /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
+  bool gated = false;
+  bool counts_requests = false;  ///< the strategy is told when requests begin and end
   // Event sources; kNone where the group has no such events.
   std::uint32_t arrival_source = kNone, timeout_source = kNone, deadline_source = kNone,
                 wake_source = kNone;
-
-  RetryQuota* quota(std::uint32_t client) {
-    if (quotas.empty()) return nullptr;
-    return &quotas[quotas.size() == 1 ? 0 : client];
-  }
 };
 
 class World {
@@ -84,6 +93,9 @@ class World {
     kAttemptArrives,
     kResponseArrives,
     kSendTokenDue,
+    kSendWaitEnd,
+    kHedgeDue,
+    kErrorReturned,  ///< long polling: after the delay of a retry that the quota refused
   };
   struct Source {
     EventKind kind = EventKind::kFault;
@@ -121,22 +133,45 @@ class World {
   void serve_queue(std::size_t service);
   [[gnu::flatten]] void complete(std::size_t service);
   void deliver(std::uint32_t attempt);
-  void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);
+  [[gnu::noinline]] void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);
+  void give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t attempt,
+                       AttemptResult result);
   void time_out(std::uint32_t request);
   void pass_deadline(std::uint32_t request);
-  void fail(ClientGroup& g, std::uint32_t request, ResponseClass response_class,
-            std::optional<Duration> retry_after);
+  [[gnu::noinline]] void fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
+                              std::optional<Duration> retry_after);
+  RetryDecision decide(ClientGroup& g, std::uint32_t request, const Failure& failure);
+  void book_success(ClientGroup& g, std::uint32_t request);
+  void back_off(ClientGroup& g, std::uint32_t request, Duration delay,
+                EventKind then = EventKind::kBackoffEnd);
   void finish(ClientGroup& g, std::uint32_t request, Outcome outcome);
   void think(ClientGroup& g, std::uint32_t client);
   void discard(std::uint32_t attempt);
   void release_attempt(std::uint32_t attempt);
 
-  // Send tokens (adaptive mode).
-  void wait_for_token(ClientGroup& g, std::uint32_t request);
-  void stop_waiting(ClientGroup& g, std::uint32_t request);
+  // Before an attempt is sent: before_send.cpp. Off the path of most events, and kept out of the
+  // functions that are compiled into one.
+  [[gnu::noinline]] bool pass_gates(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] bool take_send_tokens(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] void wait_once(ClientGroup& g, std::uint32_t request, Duration time);
+  [[gnu::noinline]] void send_wait_over(ClientGroup& g, std::uint32_t request);
+  void go_on_after_send_wait(ClientGroup& g, std::uint32_t request);
+  void join_send_queue(ClientGroup& g, std::uint32_t request);
+  void leave_send_queue(ClientGroup& g, std::uint32_t request);
   void schedule_wake(ClientGroup& g, std::uint32_t client);
-  void wake(ClientGroup& g);
-  void limiter_sees(ClientGroup& g, std::uint32_t client, bool throttling);
+  [[gnu::noinline]] void wake(ClientGroup& g);
+  void limiter_changed(ClientGroup& g, std::uint32_t client);
+  void join(ClientGroup::Waiters& w, std::uint32_t request);
+  void leave(ClientGroup::Waiters& w, std::uint32_t request);
+  bool take_connection(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] void return_connection(ClientGroup& g, std::uint32_t client, bool reusable);
+  [[gnu::noinline]] void send_connected();
+  void leave_connection_queue(ClientGroup& g, std::uint32_t request);
+  Duration connection_setup(const Attempt& a) const;
+  [[gnu::noinline]] void schedule_hedge(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] void cancel_hedge(std::uint32_t request);
+  [[gnu::noinline]] void hedge_due(ClientGroup& g, std::uint32_t request, std::uint64_t sequence);
+  void forget_attempt(Request& r, std::uint32_t attempt);
 
   // Scheduling.
   kernel::EventKey key_in(Duration delay) { return {now_ + delay, sequence_++}; }
@@ -170,7 +205,7 @@ class World {
   Time end_of_submissions_;
 
   std::vector<Response> answers_;
-  std::uint16_t refused_answer_ = 0;
+  std::uint16_t refused_answer_ = 0, no_answer_ = 0;
   struct ServiceAnswers {
     std::uint16_t overflow = 0, throttled = 0;
     bool overflow_is_throttling = false;
@@ -200,6 +235,12 @@ class World {
   std::uint64_t most_at_once_ = 0;    // requests that may rightly be submitted at one instant
   std::uint64_t submitted_ = 0, ended_ = 0;
   std::uint64_t faults_begun_ = 0;
+  // By request: the sequence number of the timer that its next hedge waits for.
+  std::vector<std::uint64_t> hedge_sequences_;
+  // By request of a group with the user's own strategies: its number at its client.
+  std::vector<std::uint64_t> request_numbers_;
+  std::vector<std::uint32_t> connected_;  // requests that got a connection in this event
+  bool connections_take_time_ = false;
   std::vector<std::uint64_t> open_attempts_;  // at the end of the run: cohort attempts, by group
 };
 

@@ -74,6 +74,7 @@ constexpr Line kRetries[] = {
     {"requests in backoff", "in_backoff_mean", kHideZero},
     {"retry quota, mean", "quota_mean"},
     {"wait for send token", "send_wait_mean", kHideZero},
+    {"wait for connection", "connection_wait_mean", kHideZero},
     {"recovery", "recovery_s"},
 };
 constexpr Section kSections[] = {

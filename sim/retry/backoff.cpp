@@ -1,7 +1,10 @@
 // The delay before a retry: exponential growth, cap and jitter. Computed with + - * / alone, which
 // IEEE 754 rounds the same way everywhere; for a factor of 2 every value before the jitter is
-// exact. Sources: botocore retries/standard.py, PredefinedBackoffStrategies.java of the AWS SDK for
-// Java 1.x (whole milliseconds), and the AWS Architecture Blog on jitter (the families).
+// exact. Sources: botocore retries/standard.py; PredefinedBackoffStrategies.java of the AWS SDK for
+// Java 1.x, RetryMiddleware.php, RetryStrategy.cpp and lib/util.js for whole milliseconds;
+// aws-sdk-go client/default_retryer.go and aws-sdk-go-v2 aws/retry/jitter_backoff.go for what
+// happens above the cap; aws-c-io exponential_backoff_retry_strategy.c; the AWS Architecture Blog
+// on jitter.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/retry_strategy.hpp>
@@ -24,13 +27,12 @@ double power(double factor, std::int64_t exponent) {
   return exponent < 0 ? 1 / result : result;
 }
 
-/// base * factor^exponent in nanoseconds for the retry after attempt `attempts`.
-double exponential(const BackoffRules& rules, Duration base, std::uint32_t attempts) {
-  if (base == Duration::zero()) return 0;  // also where the power is infinite
+/// factor^(first_exponent + i) for the retry after attempt `attempts`.
+double growth(const BackoffRules& rules, std::uint32_t attempts) {
   const std::int64_t retry_index = static_cast<std::int64_t>(attempts) - 1;
   const std::int64_t exponent =
       std::min<std::int64_t>(rules.first_exponent + retry_index, rules.max_exponent);
-  return static_cast<double>(base.count()) * power(rules.factor, exponent);
+  return power(rules.factor, exponent);
 }
 
 double nanoseconds(Duration d) {
@@ -45,6 +47,8 @@ double spread(Jitter jitter, double v, double uniform) {
       return uniform == 0 ? 0 : uniform * v;  // v may be infinite
     case Jitter::kEqual:
       return uniform == 0 ? v / 2 : v / 2 + uniform * (v / 2);
+    case Jitter::kAdditive:
+      return uniform == 0 ? v : v + uniform * v;
     case Jitter::kNone:
     case Jitter::kDecorrelated:
       break;
@@ -52,17 +56,20 @@ double spread(Jitter jitter, double v, double uniform) {
   return v;
 }
 
-/// The same where delays are whole quanta, by random integers as Java's nextInt draws them. A fixed
-/// draw of 1 gives the upper bound, which `full` itself never reaches.
-std::int64_t spread_quanta(Jitter jitter, std::int64_t v, double uniform) {
-  const auto scaled = [uniform](std::int64_t n) {
-    return static_cast<std::int64_t>(uniform * static_cast<double>(n));
+/// The same by random integers, as Java's nextInt (`inclusive` false) and PHP's mt_rand (true) draw
+/// them. A fixed draw of 1 gives the upper bound, which Java's full jitter itself never reaches.
+std::int64_t spread_integers(Jitter jitter, std::int64_t v, double uniform, bool inclusive) {
+  const auto random_to = [uniform](std::int64_t n, bool with_n) {
+    const auto drawn = static_cast<std::int64_t>(uniform * static_cast<double>(n + with_n));
+    return std::min(drawn, n);
   };
   switch (jitter) {
     case Jitter::kFull:
-      return scaled(v);
+      return random_to(v, inclusive);
     case Jitter::kEqual:
-      return v / 2 + std::min(scaled(v / 2 + 1), v / 2);
+      return v / 2 + random_to(v / 2, true);
+    case Jitter::kAdditive:
+      return v + random_to(v, inclusive);
     case Jitter::kNone:
     case Jitter::kDecorrelated:
       break;
@@ -70,11 +77,19 @@ std::int64_t spread_quanta(Jitter jitter, std::int64_t v, double uniform) {
   return v;
 }
 
-Duration decorrelated(const BackoffRules& rules, Duration base, Duration previous, double uniform) {
-  const double low = nanoseconds(base);
-  const double last = previous == Duration::zero() ? low : nanoseconds(previous);
-  const double high = std::max(low, 3 * last);  // a throttling base may exceed 3 x the last delay
-  return std::min(rules.cap, Duration::from_nanoseconds(low + uniform * (high - low)));
+Duration decorrelated(const BackoffRules& rules, Duration base, const RetryProgress& progress,
+                      double uniform) {
+  const double cap = nanoseconds(rules.cap), start = nanoseconds(base);
+  const Duration previous = progress.previous_delay;
+  if (rules.decorrelated_from_full) {
+    if (progress.attempts <= 1) return Duration::from_nanoseconds(uniform * std::min(start, cap));
+    const double x = std::min(cap, 3 * nanoseconds(previous));
+    const double low = std::min(start, x), high = std::max(start, x);
+    return std::min(rules.cap, Duration::from_nanoseconds(low + uniform * (high - low)));
+  }
+  const double last = previous == Duration::zero() ? start : nanoseconds(previous);
+  const double high = std::max(start, 3 * last);  // a throttling base may exceed 3 x the last delay
+  return std::min(rules.cap, Duration::from_nanoseconds(start + uniform * (high - start)));
 }
 
 /// Rounds down to whole quanta.
@@ -83,38 +98,64 @@ Duration floor_to_quantum(Duration d, Duration quantum) {
   return Duration::nanoseconds(d.count() / quantum.count() * quantum.count());
 }
 
-Duration from_distribution(const BackoffRules& rules, const RetryToken& token, Draws& draws) {
+Duration from_distribution(const BackoffRules& rules, const RetryProgress& progress, Draws& draws) {
   const std::size_t last = rules.delays.size() - 1;
-  return rules.delays[std::min<std::size_t>(token.attempts - 1, last)].sample(draws);
+  return rules.delays[std::min<std::size_t>(progress.attempts - 1, last)].sample(draws);
+}
+
+/// Full jitter whose draw on the base has the resolution of the quantum and then grows.
+double mantissa(const BackoffRules& rules, Duration base, std::uint32_t attempts, double uniform) {
+  const auto quantum = static_cast<double>(rules.quantum.count());
+  const double quanta = static_cast<double>(base.count()) / quantum;
+  const auto drawn = static_cast<double>(static_cast<std::int64_t>(uniform * quanta));
+  return drawn == 0 ? 0 : drawn * quantum * growth(rules, attempts);
 }
 
 }  // namespace
 
 Duration backoff_delay(const BackoffRules& rules, ResponseClass response_class,
-                       const RetryToken& token, Draws& draws, std::optional<double> fixed_draw) {
-  assert(token.attempts >= 1);
+                       const RetryProgress& progress, Draws& draws,
+                       std::optional<double> fixed_draw) {
+  assert(progress.attempts >= 1);
   if (!rules.delays.empty()) [[unlikely]]
-    return from_distribution(rules, token, draws);
+    return from_distribution(rules, progress, draws);
 
   const bool throttling = response_class == ResponseClass::kThrottling;
   const Duration base = throttling ? rules.throttle_base : rules.base;
   const Jitter jitter = throttling ? rules.throttle_jitter : rules.jitter;
   const double uniform = jitter == Jitter::kNone ? 0 : fixed_draw ? *fixed_draw : draws.uniform();
+  if (static_cast<std::int64_t>(progress.attempts) <= rules.immediate_retries) [[unlikely]] {
+    return Duration::zero();
+  }
   if (jitter == Jitter::kDecorrelated) {
-    return floor_to_quantum(decorrelated(rules, base, token.previous_delay, uniform),
-                            rules.quantum);
+    return floor_to_quantum(decorrelated(rules, base, progress, uniform), rules.quantum);
   }
 
-  double v = exponential(rules, base, token.attempts);
-  if (!rules.jitter_before_cap) v = std::min(v, nanoseconds(rules.cap));
+  const double cap = nanoseconds(rules.cap);
+  // A base of zero stays zero, also where the power is infinite.
+  double v = base == Duration::zero()
+                 ? 0
+                 : static_cast<double>(base.count()) * growth(rules, progress.attempts);
+  if (v > cap && rules.over_cap == OverCap::kFlat) return rules.cap;
+  if (!rules.jitter_before_cap && rules.over_cap != OverCap::kRedraw) v = std::min(v, cap);
+  const bool quantized = rules.quantum > Duration::zero();
+  const bool integers = quantized && (rules.rounding == Rounding::kIntegers ||
+                                      rules.rounding == Rounding::kIntegersInclusive);
   Duration delay;
-  if (rules.quantum == Duration::zero()) {
-    delay = Duration::from_nanoseconds(spread(jitter, v, uniform));
-  } else {
+  if (integers) {
     const Duration whole = Duration::from_nanoseconds(v);
-    if (whole == Duration::max()) return std::min(whole, rules.cap);
+    if (whole == Duration::max()) return rules.cap;
     const std::int64_t quanta = whole.count() / rules.quantum.count();
-    delay = rules.quantum * spread_quanta(jitter, quanta, uniform);
+    delay = rules.quantum * spread_integers(jitter, quanta, uniform,
+                                            rules.rounding == Rounding::kIntegersInclusive);
+  } else if (quantized && rules.rounding == Rounding::kMantissa && jitter == Jitter::kFull) {
+    delay = Duration::from_nanoseconds(mantissa(rules, base, progress.attempts, uniform));
+  } else {
+    delay = floor_to_quantum(Duration::from_nanoseconds(spread(jitter, v, uniform)), rules.quantum);
+  }
+  if (delay > rules.cap && rules.over_cap == OverCap::kRedraw) {
+    const double again = fixed_draw ? *fixed_draw : draws.uniform();
+    return Duration::from_nanoseconds(cap / 2 + again * (cap / 2));
   }
   return std::min(delay, rules.cap);
 }

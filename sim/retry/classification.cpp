@@ -1,15 +1,19 @@
 // Which answers may be retried, and what they are: tables of error codes and HTTP statuses per
 // family of SDKs. Sources: botocore retries/standard.py (standard and adaptive modes, together with
-// the AWS SDK reference page), botocore data/_retry.json (its legacy mode), and RetryUtils.java of
-// the AWS SDK for Java 1.x. Rules that look at a body's checksum or at a model's traits have no
-// counterpart in a simulated answer and are left out.
+// the AWS SDK reference page); botocore data/_retry.json (its legacy mode); RetryUtils.java of the
+// AWS SDK for Java 1.x; DefaultRetryPolicy.cs of the AWS SDK for .NET; lib/event_listeners.js of
+// the AWS SDK for JavaScript v2; service-error-classification of smithy-typescript;
+// error_inspector.rb of the AWS SDK for Ruby; the Smithy reference's retry interface. Rules that
+// look at a body's checksum have no counterpart in a simulated answer and are left out.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/response.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <iterator>
+#include <span>
 
 namespace retrysim {
 namespace {
@@ -44,11 +48,55 @@ constexpr std::string_view kStandardTransientCodes[] = {
     "InternalError",  // the reference page and Ruby; botocore knows it by its status 500 only
 };
 
+constexpr std::string_view kJsV3TransientCodes[] = {"TimeoutError", "RequestTimeout",
+                                                    "RequestTimeoutException"};
+
+// Ruby also fetches new credentials for expired ones, corrects a skewed clock and discovers a new
+// endpoint, and then tries again.
+constexpr std::string_view kRubyTransientCodes[] = {
+    "RequestTimeout",
+    "RequestTimeoutException",
+    "InternalError",
+    "InvalidClientTokenId",
+    "UnrecognizedClientException",
+    "InvalidAccessKeyId",
+    "AuthFailure",
+    "InvalidIdentityToken",
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "RequestTimeTooSkewed",
+    "RequestExpired",
+    "InvalidSignatureException",
+    "SignatureDoesNotMatch",
+    "RequestInTheFuture",
+};
+
 constexpr ServiceCode kStandardServiceCodes[] = {
     {"sts", 0, "IDPCommunicationError", ResponseClass::kTransient},
 };
 
+// Before 2026, the AWS SDK for Java 2.x did not list LimitExceededException.
+constexpr std::string_view kJavaV2ThrottlingCodes[] = {
+    "Throttling",
+    "ThrottlingException",
+    "ThrottledException",
+    "RequestThrottledException",
+    "TooManyRequestsException",
+    "ProvisionedThroughputExceededException",
+    "TransactionInProgressException",
+    "RequestLimitExceeded",
+    "BandwidthLimitExceeded",
+    "RequestThrottled",
+    "SlowDown",
+    "PriorRequestNotComplete",
+    "EC2ThrottledException",
+};
+
+constexpr std::string_view kExpiredCredentialCodes[] = {"ExpiredToken", "ExpiredTokenException",
+                                                        "RequestExpired"};
+
 constexpr int kTransientStatuses[] = {500, 502, 503, 504};
+constexpr int kEvery5xx = 500;  // and above
 
 constexpr int kLegacyStatuses[] = {500, 502, 503, 504, 509};
 
@@ -72,6 +120,17 @@ constexpr ServiceCode kLegacyCodes[] = {
     {"glacier", 408, "RequestTimeoutException", ResponseClass::kTransient},
     {"route53", 400, "PriorRequestNotComplete", ResponseClass::kThrottling},
     {"sts", 400, "IDPCommunicationError", ResponseClass::kTransient},
+};
+
+// The .NET SDK's legacy rules want one of these at 400 or 503.
+constexpr ServiceCode kDotnetLegacyCodes[] = {
+    {"", 400, "Throttling", ResponseClass::kThrottling},
+    {"", 400, "ThrottlingException", ResponseClass::kThrottling},
+    {"", 400, "ProvisionedThroughputExceededException", ResponseClass::kThrottling},
+    {"", 400, "RequestTimeout", ResponseClass::kTransient},
+    {"", 503, "Throttling", ResponseClass::kThrottling},
+    {"", 503, "ThrottlingException", ResponseClass::kThrottling},
+    {"", 503, "ProvisionedThroughputExceededException", ResponseClass::kThrottling},
 };
 
 constexpr std::string_view kJavaV1ThrottlingCodes[] = {
@@ -99,14 +158,62 @@ constexpr std::string_view kJavaV1TransientCodes[] = {
     "RequestInTheFuture",
 };
 
+/// What one family of SDKs looks at, in this order: codes, statuses.
+struct Table {
+  std::span<const std::string_view> throttling_codes;
+  std::span<const std::string_view> transient_codes;
+  std::span<const ServiceCode> codes_with_status;  ///< these go before all others
+  std::span<const int> transient_statuses;
+  int transient_from_status = 600;  ///< this status and all above are transient
+  bool any_name_with_throttl = false;
+};
+
+const Table& table_of(Classifier classifier) {
+  static constexpr Table kStandard{kStandardThrottlingCodes, kStandardTransientCodes,
+                                   kStandardServiceCodes, kTransientStatuses};
+  static constexpr Table kBotocoreLegacy{{}, {}, kLegacyCodes, kLegacyStatuses};
+  static constexpr Table kJavaV1{
+      kJavaV1ThrottlingCodes, kJavaV1TransientCodes, {}, kTransientStatuses};
+  static constexpr Table kJavaV2{kJavaV2ThrottlingCodes, kStandardTransientCodes,
+                                 kStandardServiceCodes, kTransientStatuses};
+  static constexpr Table kJsV2{
+      kStandardThrottlingCodes, kExpiredCredentialCodes, {}, {}, kEvery5xx};
+  static constexpr Table kJsV3{kStandardThrottlingCodes, kJsV3TransientCodes, kStandardServiceCodes,
+                               kTransientStatuses};
+  static constexpr Table kDotnetLegacy{{}, {}, kDotnetLegacyCodes, kTransientStatuses};
+  static constexpr Table kRuby{
+      kStandardThrottlingCodes, kRubyTransientCodes, kStandardServiceCodes, {}, kEvery5xx, true};
+  static constexpr Table kSmithy{kStandardThrottlingCodes, {}, {}, {}, kEvery5xx};
+  switch (classifier) {
+    case Classifier::kStandard:
+      return kStandard;
+    case Classifier::kBotocoreLegacy:
+      return kBotocoreLegacy;
+    case Classifier::kJavaV1:
+      return kJavaV1;
+    case Classifier::kJavaV2:
+      return kJavaV2;
+    case Classifier::kJsV2:
+      return kJsV2;
+    case Classifier::kJsV3:
+      return kJsV3;
+    case Classifier::kDotnetLegacy:
+      return kDotnetLegacy;
+    case Classifier::kRuby:
+      return kRuby;
+    case Classifier::kSmithy:
+      return kSmithy;
+  }
+  return kStandard;
+}
+
 template <class Range, class Value>
 bool contains(const Range& range, const Value& value) {
   return std::find(std::begin(range), std::end(range), value) != std::end(range);
 }
 
 /// The class of a listed code, or kNotRetryable.
-template <std::size_t kCount>
-ResponseClass find_code(const ServiceCode (&codes)[kCount], std::string_view api,
+ResponseClass find_code(std::span<const ServiceCode> codes, std::string_view api,
                         const Response& response) {
   for (const ServiceCode& c : codes) {
     if (c.code == response.code && (c.api.empty() || c.api == api) &&
@@ -117,49 +224,93 @@ ResponseClass find_code(const ServiceCode (&codes)[kCount], std::string_view api
   return ResponseClass::kNotRetryable;
 }
 
-ResponseClass classify_standard(std::string_view api, const Response& response) {
-  if (contains(kStandardThrottlingCodes, response.code)) return ResponseClass::kThrottling;
-  if (contains(kStandardTransientCodes, response.code)) return ResponseClass::kTransient;
-  if (contains(kTransientStatuses, response.status)) return ResponseClass::kTransient;
-  return find_code(kStandardServiceCodes, api, response);
+bool has_throttl(std::string_view code) {
+  constexpr std::string_view kPart = "throttl";
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  return std::search(code.begin(), code.end(), kPart.begin(), kPart.end(), same) != code.end();
 }
 
-ResponseClass classify_botocore_legacy(std::string_view api, const Response& response) {
-  const ResponseClass listed = find_code(kLegacyCodes, api, response);
+ResponseClass class_by_table(const ErrorRules& rules, std::string_view api,
+                             const Response& response) {
+  const Table& table = table_of(rules.classifier);
+  const ResponseClass listed = find_code(table.codes_with_status, api, response);
   if (listed != ResponseClass::kNotRetryable) return listed;
-  if (response.status == 429) return ResponseClass::kThrottling;
-  if (!contains(kLegacyStatuses, response.status)) return ResponseClass::kNotRetryable;
-  // These rules treat all retryable answers alike; the class only tells the reader of a result that
-  // a 503 SlowDown is a service asking for less.
-  return contains(kStandardThrottlingCodes, response.code) ? ResponseClass::kThrottling
-                                                           : ResponseClass::kTransient;
+  if (contains(table.throttling_codes, response.code)) return ResponseClass::kThrottling;
+  if (table.any_name_with_throttl && has_throttl(response.code)) return ResponseClass::kThrottling;
+  if (contains(table.transient_codes, response.code)) return ResponseClass::kTransient;
+  if (response.status == 429) {
+    return rules.status_429 == Status429::kThrottling ? ResponseClass::kThrottling
+                                                      : ResponseClass::kNotRetryable;
+  }
+  if (response.status < table.transient_from_status &&
+      !contains(table.transient_statuses, response.status)) {
+    return ResponseClass::kNotRetryable;
+  }
+  // botocore's legacy rules treat all retryable answers alike; the class only tells the reader of a
+  // result that a 503 SlowDown is a service asking for less.
+  const bool says_slow_down = rules.classifier == Classifier::kBotocoreLegacy &&
+                              contains(kStandardThrottlingCodes, response.code);
+  return says_slow_down ? ResponseClass::kThrottling : ResponseClass::kTransient;
 }
 
-ResponseClass classify_java_v1(const Response& response) {
-  if (contains(kJavaV1ThrottlingCodes, response.code)) return ResponseClass::kThrottling;
-  if (response.status == 429) return ResponseClass::kThrottling;
-  if (contains(kJavaV1TransientCodes, response.code)) return ResponseClass::kTransient;
-  if (contains(kTransientStatuses, response.status)) return ResponseClass::kTransient;
-  return ResponseClass::kNotRetryable;
+/// What the model of the service says, or the side at fault where it says "maybe".
+std::optional<ResponseClass> class_by_traits(const ErrorTraits& traits, Fault fault) {
+  if (!traits.retry_safety) {
+    if (traits.throttling) return ResponseClass::kThrottling;
+    if (traits.timeout) return ResponseClass::kTimeout;
+    return std::nullopt;
+  }
+  const bool retry = *traits.retry_safety == RetrySafety::kYes ||
+                     (*traits.retry_safety == RetrySafety::kMaybe && fault == Fault::kServer);
+  if (!retry) return ResponseClass::kNotRetryable;
+  if (traits.throttling) return ResponseClass::kThrottling;
+  return traits.timeout ? ResponseClass::kTimeout : ResponseClass::kTransient;
+}
+
+bool is_request_timeout(const Response& response) {
+  return response.code == "RequestTimeout" || response.code == "RequestTimeoutException";
+}
+
+bool pays_timeout_price(TimeoutClass timeout_class, const Response& response,
+                        ResponseClass response_class) {
+  const bool transport = response.transport != TransportError::kNone;
+  switch (timeout_class) {
+    case TimeoutClass::kNone:
+      return false;
+    case TimeoutClass::kNoAnswer:
+      return response_class == ResponseClass::kTimeout;
+    case TimeoutClass::kConnections:
+      return transport;
+    case TimeoutClass::kNetworking:
+      return transport || is_request_timeout(response) || response.code == "InternalError";
+    case TimeoutClass::kRequestTimeout:
+      return !transport && (is_request_timeout(response) || response.status == 408);
+    case TimeoutClass::kTransient:
+      return response_class == ResponseClass::kTransient ||
+             response_class == ResponseClass::kTimeout;
+  }
+  return false;
 }
 
 }  // namespace
 
-ResponseClass classify(Classifier classifier, std::string_view api, const Response& response) {
-  if (response.transport == TransportError::kTimeout) return ResponseClass::kTimeout;
-  if (response.transport == TransportError::kConnection) return ResponseClass::kTransient;
-  if (response.status >= 200 && response.status < 300 && response.code.empty()) {
-    return ResponseClass::kSuccess;
+ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response& response) {
+  ErrorInfo info;
+  if (response.transport != TransportError::kNone) {
+    info.response_class = response.transport == TransportError::kTimeout
+                              ? ResponseClass::kTimeout
+                              : ResponseClass::kTransient;
+    info.fault = Fault::kServer;
+  } else if (response.status >= 200 && response.status < 300 && response.code.empty()) {
+    return info;
+  } else {
+    info.fault = response.status >= 500 ? Fault::kServer : Fault::kClient;
+    const auto modelled = class_by_traits(response.traits, info.fault);
+    info.response_class = modelled ? *modelled : class_by_table(rules, api, response);
   }
-  switch (classifier) {
-    case Classifier::kStandard:
-      return classify_standard(api, response);
-    case Classifier::kBotocoreLegacy:
-      return classify_botocore_legacy(api, response);
-    case Classifier::kJavaV1:
-      return classify_java_v1(response);
-  }
-  return ResponseClass::kNotRetryable;
+  info.timeout =
+      info.retryable() && pays_timeout_price(rules.timeout_class, response, info.response_class);
+  return info;
 }
 
 std::optional<Duration> parse_retry_after(std::string_view header) {

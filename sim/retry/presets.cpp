@@ -1,204 +1,286 @@
-// The table of presets: what a (mode, revision, SDK, API) stands for. One row each, written out as
-// data; sim/retry/README.md shows the same numbers with their sources, and a test compares the two.
+// The table of presets: what a (mode, revision, SDK, API) stands for. It puts the tables of
+// preset_concerns.hpp together, and names the sources. README.md shows the result, and a test
+// compares the two.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/presets.hpp>
 
+#include "retry/comparison_presets.hpp"
+#include "retry/preset_concerns.hpp"
+
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <vector>
 
 namespace retrysim {
 namespace {
 
-constexpr int kNoLimit = std::numeric_limits<int>::max();
-constexpr int kUncapped = 0;
+using namespace preset;
 
-/// One row; lengths of time in milliseconds. What a row leaves out has the value given here.
+// --- Putting them together -----------------------------------------------------------------------
+
 struct Row {
   std::string_view mode, revision, sdk, api;
-  RetryMode rules_mode;
-  Classifier classifier = Classifier::kStandard;
-  std::uint32_t max_attempts = 3;
-  struct {
-    int base = 0;
-    int throttle_base = 0;
-    double factor = 2;
-    int cap = kUncapped;
-    Jitter jitter = Jitter::kNone;
-    Jitter throttle_jitter = Jitter::kNone;
-    int max_exponent = kNoLimit;
-    int quantum = 0;
-  } backoff = {};
-  struct {
-    int capacity = 0;  // also the level at the start; zero: no quota
-    int cost = 0;
-    int throttle_cost = 0;
-    int timeout_cost = 0;
-    int credit = 0;
-    Refund refund = Refund::kNone;
-  } quota = {};
-  bool limit_send_rate = false;
+  std::uint32_t max_attempts;
+  const BackoffRules& backoff;
+  const QuotaRules& quota;
+  const ErrorRules& errors;
   RetryAfter retry_after = RetryAfter::kIgnore;
-  bool long_poll_wait = false;
+  LongPoll long_poll = LongPoll::kReturn;
   std::string_view source;
 };
 
-constexpr auto kFull = Jitter::kFull;
-constexpr auto kEqual = Jitter::kEqual;
+constexpr auto kIgnore = RetryAfter::kIgnore;
+constexpr auto kMinimum = RetryAfter::kMinimum;
+constexpr auto kClamp = RetryAfter::kClamp;
+constexpr auto kAdd = RetryAfter::kAdd;
+constexpr auto kReplace = RetryAfter::kReplace;
+constexpr auto kReturn = LongPoll::kReturn;
+constexpr auto kWait = LongPoll::kWait;
+constexpr auto kWaitBase = LongPoll::kWaitBase;
+
+constexpr std::string_view kLegacy = "legacy", kStandard = "standard", kCustom = "custom";
+constexpr std::string_view kDynamodb = "dynamodb", kStreams = "dynamodb-streams";
+
+constexpr std::string_view kBotocoreFiles = "botocore retryhandler.py, data/_retry.json";
+constexpr std::string_view kJavaV1Files =
+    "aws-sdk-java PredefinedRetryPolicies, PredefinedBackoffStrategies, AmazonHttpClient";
+constexpr std::string_view kJavaV2Files =
+    "aws-sdk-java-v2 DefaultLegacyRetryStrategy, SdkDefaultRetryStrategy, DynamoDbRetryPolicy";
+constexpr std::string_view kReference = "AWS SDK reference, retry behavior of 2026";
 
 // clang-format off
-constexpr Row kRows[] = {
-    {.mode = "none", .revision = "", .sdk = "", .api = "default", .rules_mode = RetryMode::kNone,
-     .max_attempts = 1,
-     .source = "no retries"},
+const Row kRows[] = {
+  {"none", "", "", "default", 1, kNoBackoff, kNoQuota, kErrors, kIgnore, kReturn, "no retries"},
 
-    {.mode = "legacy", .revision = "", .sdk = "botocore", .api = "default",
-     .rules_mode = RetryMode::kLegacy, .classifier = Classifier::kBotocoreLegacy, .max_attempts = 5,
-     .backoff = {.base = 1000, .throttle_base = 1000, .jitter = kFull, .throttle_jitter = kFull},
-     .source = "botocore: retryhandler.py, data/_retry.json"},
-    {.mode = "legacy", .revision = "", .sdk = "botocore", .api = "dynamodb",
-     .rules_mode = RetryMode::kLegacy, .classifier = Classifier::kBotocoreLegacy,
-     .max_attempts = 10,
-     .backoff = {.base = 50, .throttle_base = 50},
-     .source = "botocore: retryhandler.py, data/_retry.json"},
+  {kLegacy, "", "botocore", "default", 5, kBotocoreLegacy, kNoQuota, kBotocoreLegacyErrors,
+   kIgnore, kReturn, kBotocoreFiles},
+  {kLegacy, "", "botocore", kDynamodb, 10, kBotocoreLegacyDynamodb, kNoQuota,
+   kBotocoreLegacyErrors, kIgnore, kReturn, kBotocoreFiles},
+  {kLegacy, "", "java-v1", "default", 4, kJava, kJavaV1Legacy, kJavaV1Errors, kIgnore, kReturn,
+   kJavaV1Files},
+  {kLegacy, "", "java-v1", kDynamodb, 11, kJavaDynamodb, kJavaV1Legacy, kJavaV1Errors, kIgnore,
+   kReturn, kJavaV1Files},
+  {kLegacy, "", "java-v2", "default", 4, kJava, kJavaV2Legacy, kJavaV2Errors, kMinimum, kReturn,
+   kJavaV2Files},
+  {kLegacy, "", "java-v2", kDynamodb, 9, kJavaDynamodb, kJavaV2Legacy, kJavaV2Errors, kMinimum,
+   kReturn, kJavaV2Files},
+  {kLegacy, "", "js-v2", "default", 4, kJsV2, kNoQuota, kJsV2Errors, kIgnore, kReturn,
+   "aws-sdk-js lib/util.js, lib/service.js"},
+  {kLegacy, "", "js-v2", kDynamodb, 11, kJsV2Dynamodb, kNoQuota, kJsV2Errors, kIgnore, kReturn,
+   "aws-sdk-js lib/services/dynamodb.js"},
+  {kLegacy, "", "cpp", "default", 11, kCppLegacy, kNoQuota, kErrors, kIgnore, kReturn,
+   "aws-sdk-cpp DefaultRetryStrategy.cpp"},
+  {kLegacy, "", "dotnet", "default", 5, kDotnetLegacy, kDotnetLegacyQuota, kDotnetLegacyErrors,
+   kIgnore, kReturn, "aws-sdk-net DefaultRetryPolicy.cs, RetryPolicy.cs, ClientConfig.cs"},
+  {kLegacy, "", "dotnet", kDynamodb, 11, kDotnetLegacy, kDotnetLegacyQuota, kDotnetLegacyErrors,
+   kIgnore, kReturn, "aws-sdk-net AmazonDynamoDBConfig.cs, DefaultRetryPolicy.cs"},
+  {kLegacy, "", "ruby", "default", 4, kRubyLegacy, kNoQuota, kRubyErrors, kIgnore, kReturn,
+   "aws-sdk-ruby plugins/retry_errors.rb"},
+  {kLegacy, "", "ruby", kDynamodb, 11, kRubyLegacyDynamodb, kNoQuota, kRubyErrors, kIgnore,
+   kReturn, "aws-sdk-ruby plugins/extended_retries.rb"},
+  {kLegacy, "", "php", "default", 4, kPhpLegacy, kNoQuota, kErrors, kIgnore, kReturn,
+   "aws-sdk-php RetryMiddleware.php, ClientResolver.php"},
+  {kLegacy, "", "php", kDynamodb, 11, kPhpLegacyDynamodb, kNoQuota, kErrors, kIgnore, kReturn,
+   "aws-sdk-php DynamoDbClient.php"},
+  {kLegacy, "", "go-v1", "default", 4, kGoV1, kNoQuota, kErrors429, kAdd, kReturn,
+   "aws-sdk-go aws/client/default_retryer.go"},
+  {kLegacy, "", "go-v1", kDynamodb, 11, kGoV1Dynamodb, kNoQuota, kErrors429, kAdd, kReturn,
+   "aws-sdk-go service/dynamodb/customizations.go"},
+  {kLegacy, "", "kotlin", "default", 3, kKotlin, kKotlinQuota, kErrors, kIgnore, kReturn,
+   "smithy-kotlin ExponentialBackoffWithJitter, StandardRetryTokenBucket"},
+  {kLegacy, "", "c-io", "default", 6, kCrt, kNoQuota, kErrors, kIgnore, kReturn,
+   "aws-c-io exponential_backoff_retry_strategy.c"},
+  {kLegacy, "", "guidance", "default", 4, kGuidance, kNoQuota, kErrors, kIgnore, kReturn,
+   "AWS General Reference, error retries and exponential backoff"},
 
-    {.mode = "legacy", .revision = "", .sdk = "java-v1", .api = "default",
-     .rules_mode = RetryMode::kLegacy, .classifier = Classifier::kJavaV1, .max_attempts = 4,
-     .backoff = {.base = 100, .throttle_base = 500, .cap = 20'000, .jitter = kFull,
-                 .throttle_jitter = kEqual, .max_exponent = 30, .quantum = 1},
-     .quota = {.capacity = 500, .cost = 5, .throttle_cost = 0, .timeout_cost = 5, .credit = 1,
-               .refund = Refund::kCost},
-     .source = "aws-sdk-java: PredefinedRetryPolicies.java, PredefinedBackoffStrategies.java, "
-               "AmazonHttpClient.java"},
-    {.mode = "legacy", .revision = "", .sdk = "java-v1", .api = "dynamodb",
-     .rules_mode = RetryMode::kLegacy, .classifier = Classifier::kJavaV1, .max_attempts = 11,
-     .backoff = {.base = 25, .throttle_base = 500, .cap = 20'000, .jitter = kFull,
-                 .throttle_jitter = kEqual, .max_exponent = 30, .quantum = 1},
-     .quota = {.capacity = 500, .cost = 5, .throttle_cost = 0, .timeout_cost = 5, .credit = 1,
-               .refund = Refund::kCost},
-     .source = "aws-sdk-java: PredefinedRetryPolicies.java, PredefinedBackoffStrategies.java, "
-               "AmazonHttpClient.java"},
+  {kStandard, "2.0", "botocore", "default", 3, kStandard20, kQuota20, kErrors, kIgnore, kReturn,
+   "botocore retries/standard.py, retries/quota.py"},
+  {kStandard, "2.0", "java-v1", "default", 3, kJava, kJavaV1Standard, kJavaV1Errors, kIgnore,
+   kReturn, "aws-sdk-java RetryMode STANDARD; backoff as in legacy"},
+  {kStandard, "2.0", "java-v2", "default", 3, kJavaV2Standard20, kJavaV2Standard, kJavaV2Errors,
+   kMinimum, kReturn, "aws-sdk-java-v2 DefaultRetryStrategy, BaseRetryStrategy"},
+  {kStandard, "2.0", "js-v3", "default", 3, kJsV3Standard20, kQuota20, kJsV3Errors, kMinimum,
+   kReturn, "smithy-typescript packages/core, submodule retry"},
+  {kStandard, "2.0", "cpp", "default", 3, kCppStandard20, kQuota20, kCppErrors, kIgnore, kReturn,
+   "aws-sdk-cpp RetryStrategy.cpp"},
+  {kStandard, "2.0", "dotnet", "default", 3, kJitterBeforeCap20, kQuota20, kErrors, kIgnore,
+   kReturn, "aws-sdk-net StandardRetryPolicy.cs"},
+  {kStandard, "2.0", "dotnet", kDynamodb, 11, kJitterBeforeCap20, kQuota20, kErrors, kIgnore,
+   kReturn, "aws-sdk-net StandardRetryPolicy.cs, AmazonDynamoDBConfig.cs"},
+  {kStandard, "2.0", "ruby", "default", 3, kJitterBeforeCap20, kQuota20, kRubyErrors, kIgnore,
+   kReturn, "aws-sdk-ruby plugins/retry_errors.rb, retries/retry_quota.rb"},
+  {kStandard, "2.0", "php", "default", 3, kPhpStandard20, kPhpQuota20, kConnectionErrors, kIgnore,
+   kReturn, "aws-sdk-php RetryMiddlewareV2.php, QuotaManager.php"},
+  {kStandard, "2.0", "go-v2", "default", 3, kGoV2Standard20, kGoV2Quota20, kGoV2Errors, kIgnore,
+   kReturn, "aws-sdk-go-v2 aws/retry/standard.go, middleware.go, jitter_backoff.go"},
+  {kStandard, "2.0", "rust", "default", 3, kStandard20, kQuota20, kRustErrors, kReplace, kReturn,
+   "smithy-rs retries/strategy/standard.rs, token_bucket.rs"},
+  {kStandard, "2.0", "kotlin", "default", 3, kKotlin, kKotlinQuota, kErrors, kIgnore, kReturn,
+   "smithy-kotlin StandardRetryStrategy, StandardRetryTokenBucket"},
+  {kStandard, "2.0", "c-io", "default", 4, kCrt, kCrtQuota, kConnectionErrors, kIgnore, kReturn,
+   "aws-c-io standard_retry_strategy.c"},
 
-    {.mode = "standard", .revision = "2.0", .sdk = "botocore", .api = "default",
-     .rules_mode = RetryMode::kStandard, .max_attempts = 3,
-     .backoff = {.base = 1000, .throttle_base = 1000, .cap = 20'000, .jitter = kFull,
-                 .throttle_jitter = kFull},
-     .quota = {.capacity = 500, .cost = 5, .throttle_cost = 5, .timeout_cost = 10, .credit = 1,
-               .refund = Refund::kLast},
-     .source = "botocore: retries/standard.py, retries/quota.py"},
+  {kStandard, "2.1", "botocore", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
+   "botocore retries/standard.py (2.1)"},
+  {kStandard, "2.1", "java-v2", "default", 3, kJavaV2Standard21, kQuota21, kErrors429, kClamp,
+   kWait, kReference},
+  {kStandard, "2.1", "js-v3", "default", 3, kJsV3Standard21, kQuota21, kJsV3Errors, kClamp, kWait,
+   "smithy-typescript packages/core, submodule retry (2026)"},
+  {kStandard, "2.1", "cpp", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
+   kReference},
+  {kStandard, "2.1", "dotnet", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
+   kReference},
+  {kStandard, "2.1", "ruby", "default", 3, kStandard21, kQuota21, kRubyErrors, kClamp, kWait,
+   "aws-sdk-ruby plugins/retry_errors.rb (2026)"},
+  {kStandard, "2.1", "php", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
+   "aws-sdk-php tests/Retry/Standard (2026)"},
+  {kStandard, "2.1", "go-v2", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWaitBase,
+   "aws-sdk-go-v2 aws/retry/retry2026_test.go"},
+  {kStandard, "2.1", "rust", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
+   "smithy-rs retries/strategy/standard.rs (2026)"},
+  {kStandard, "2.1", "kotlin", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
+   kReference},
 
-    {.mode = "standard", .revision = "2.1", .sdk = "botocore", .api = "default",
-     .rules_mode = RetryMode::kStandard, .max_attempts = 3,
-     .backoff = {.base = 50, .throttle_base = 1000, .cap = 20'000, .jitter = kFull,
-                 .throttle_jitter = kFull},
-     .quota = {.capacity = 500, .cost = 14, .throttle_cost = 5, .timeout_cost = 14, .credit = 1,
-               .refund = Refund::kLast},
-     .retry_after = RetryAfter::kClamp, .long_poll_wait = true,
-     .source = "botocore: retries/standard.py (2.1); AWS SDK reference: retry behavior"},
-    {.mode = "standard", .revision = "2.1", .sdk = "botocore", .api = "dynamodb",
-     .rules_mode = RetryMode::kStandard, .max_attempts = 4,
-     .backoff = {.base = 25, .throttle_base = 1000, .cap = 20'000, .jitter = kFull,
-                 .throttle_jitter = kFull},
-     .quota = {.capacity = 500, .cost = 14, .throttle_cost = 5, .timeout_cost = 14, .credit = 1,
-               .refund = Refund::kLast},
-     .retry_after = RetryAfter::kClamp, .long_poll_wait = true,
-     .source = "botocore: retries/standard.py (2.1); AWS SDK reference: retry behavior"},
-    {.mode = "standard", .revision = "2.1", .sdk = "botocore", .api = "dynamodb-streams",
-     .rules_mode = RetryMode::kStandard, .max_attempts = 4,
-     .backoff = {.base = 25, .throttle_base = 1000, .cap = 20'000, .jitter = kFull,
-                 .throttle_jitter = kFull},
-     .quota = {.capacity = 500, .cost = 14, .throttle_cost = 5, .timeout_cost = 14, .credit = 1,
-               .refund = Refund::kLast},
-     .retry_after = RetryAfter::kClamp, .long_poll_wait = true,
-     .source = "botocore: retries/standard.py (2.1); AWS SDK reference: retry behavior"},
+  {kStandard, "smithy", "", "default", 5, kStandard20, kSmithyQuota, kSmithyErrors, kMinimum,
+   kReturn, "Smithy reference, retry interface: example strategy"},
 
-    {.mode = "adaptive", .revision = "2.0", .sdk = "botocore", .api = "default",
-     .rules_mode = RetryMode::kAdaptive, .max_attempts = 3,
-     .backoff = {.base = 1000, .throttle_base = 1000, .cap = 20'000, .jitter = kFull,
-                 .throttle_jitter = kFull},
-     .quota = {.capacity = 500, .cost = 5, .throttle_cost = 5, .timeout_cost = 10, .credit = 1,
-               .refund = Refund::kLast},
-     .limit_send_rate = true,
-     .source = "botocore: retries/standard.py, retries/quota.py, retries/adaptive.py"},
+  {kCustom, "", "", "default", 3, kNoBackoff, kNoQuota, kErrors, kIgnore, kReturn,
+   "a plain starting point for studies of principle"},
+};
 
-    {.mode = "adaptive", .revision = "2.1", .sdk = "botocore", .api = "default",
-     .rules_mode = RetryMode::kAdaptive, .max_attempts = 3,
-     .backoff = {.base = 50, .throttle_base = 1000, .cap = 20'000, .jitter = kFull,
-                 .throttle_jitter = kFull},
-     .quota = {.capacity = 500, .cost = 14, .throttle_cost = 5, .timeout_cost = 14, .credit = 1,
-               .refund = Refund::kLast},
-     .limit_send_rate = true, .retry_after = RetryAfter::kClamp, .long_poll_wait = true,
-     .source = "botocore: retries/standard.py (2.1), retries/adaptive.py"},
-    {.mode = "adaptive", .revision = "2.1", .sdk = "botocore", .api = "dynamodb",
-     .rules_mode = RetryMode::kAdaptive, .max_attempts = 4,
-     .backoff = {.base = 25, .throttle_base = 1000, .cap = 20'000, .jitter = kFull,
-                 .throttle_jitter = kFull},
-     .quota = {.capacity = 500, .cost = 14, .throttle_cost = 5, .timeout_cost = 14, .credit = 1,
-               .refund = Refund::kLast},
-     .limit_send_rate = true, .retry_after = RetryAfter::kClamp, .long_poll_wait = true,
-     .source = "botocore: retries/standard.py (2.1), retries/adaptive.py"},
-    {.mode = "adaptive", .revision = "2.1", .sdk = "botocore", .api = "dynamodb-streams",
-     .rules_mode = RetryMode::kAdaptive, .max_attempts = 4,
-     .backoff = {.base = 25, .throttle_base = 1000, .cap = 20'000, .jitter = kFull,
-                 .throttle_jitter = kFull},
-     .quota = {.capacity = 500, .cost = 14, .throttle_cost = 5, .timeout_cost = 14, .credit = 1,
-               .refund = Refund::kLast},
-     .limit_send_rate = true, .retry_after = RetryAfter::kClamp, .long_poll_wait = true,
-     .source = "botocore: retries/standard.py (2.1), retries/adaptive.py"},
+// Revision 2.1: these have numbers of their own in every SDK.
+constexpr std::string_view kApisOf21[] = {kDynamodb, kStreams};
+constexpr std::uint32_t kAttemptsOf21Apis = 4;
+constexpr Duration kBaseOf21Apis = ms(25);
 
-    {.mode = "custom", .revision = "", .sdk = "", .api = "default",
-     .rules_mode = RetryMode::kCustom, .max_attempts = 3,
-     .backoff = {.base = 1000, .throttle_base = 1000},
-     .source = "a plain starting point for studies of principle"},
+// --- Adaptive mode: the standard rules and a send-rate limiter -----------------------------------
+
+SendRateRules limiter(void (*change)(SendRateRules&)) {
+  SendRateRules rules;
+  rules.enabled = true;
+  change(rules);
+  return rules;
+}
+
+struct AdaptiveRow {
+  std::string_view revision, sdk;  // revision empty: every one in which the SDK has standard mode
+  SendRateRules rate_limit;
+  std::string_view source;
+};
+
+const AdaptiveRow kAdaptiveRows[] = {
+  {"", "botocore", limiter([](SendRateRules&) {}),
+   "botocore retries/adaptive.py, bucket.py, throttling.py"},
+  {"", "java-v2", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kWithBackoff;
+   r.update = LimiterUpdate::kRetriedThrottling; }), "aws-sdk-java-v2 RateLimiterTokenBucket"},
+  {"", "js-v3", limiter([](SendRateRules& r) { r.round_rates = true; }),
+   "smithy-typescript DefaultRateLimiter.ts"},
+  {"", "cpp", limiter([](SendRateRules& r) { r.wait = SendTokenWait::kOnce; }),
+   "aws-sdk-cpp AdaptiveRetryStrategy.cpp"},
+  {"", "dotnet", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kBeforeBackoff;
+   r.update = LimiterUpdate::kRetried; }), "aws-sdk-net AdaptiveRetryPolicy.cs, TokenBucket.cs"},
+  {"", "ruby", limiter([](SendRateRules&) {}),
+   "aws-sdk-ruby plugins/retries/client_rate_limiter.rb"},
+  {"", "php", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kBeforeBackoff; }),
+   "aws-sdk-php RateLimiter.php"},
+  {"", "go-v2", limiter([](SendRateRules&) {}),
+   "aws-sdk-go-v2 aws/retry/adaptive_ratelimit.go, adaptive_token_bucket.go"},
+  {"2.0", "rust", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kInsteadOfBackoff;
+   r.retry_cost = 5; r.costly_retry_cost = 10; r.initial_measured_rate = 0.5; }),
+   "smithy-rs retries/client_rate_limiter.rs"},
+  {"2.1", "rust", limiter([](SendRateRules& r) { r.initial_measured_rate = 0.5; }),
+   "smithy-rs retries/client_rate_limiter.rs (2026)"},
+  {"", "kotlin", limiter([](SendRateRules&) {}), "smithy-kotlin AdaptiveRateLimiter"},
 };
 // clang-format on
 
+// -------------------------------------------------------------------------------------------------
+
+RetryMode mode_of(std::string_view word) {
+  for (const RetryMode mode : {RetryMode::kNone, RetryMode::kLegacy, RetryMode::kStandard,
+                               RetryMode::kAdaptive, RetryMode::kCustom}) {
+    if (name(mode) == word) return mode;
+  }
+  return RetryMode::kNone;
+}
+
 Preset preset_of(const Row& row) {
   RetryRules rules;
-  rules.mode = row.rules_mode;
-  rules.classifier = row.classifier;
+  rules.mode = mode_of(row.mode);
+  rules.errors = row.errors;
   rules.api = row.api;
   rules.max_attempts = row.max_attempts;
-  rules.backoff.base = Duration::milliseconds(row.backoff.base);
-  rules.backoff.throttle_base = Duration::milliseconds(row.backoff.throttle_base);
-  rules.backoff.factor = row.backoff.factor;
-  if (row.backoff.cap != kUncapped) rules.backoff.cap = Duration::milliseconds(row.backoff.cap);
-  rules.backoff.jitter = row.backoff.jitter;
-  rules.backoff.throttle_jitter = row.backoff.throttle_jitter;
-  rules.backoff.max_exponent = row.backoff.max_exponent;
-  rules.backoff.quantum = Duration::milliseconds(row.backoff.quantum);
-  rules.quota = {.enabled = row.quota.capacity > 0,
-                 .capacity = row.quota.capacity,
-                 .initial = row.quota.capacity,
-                 .cost = row.quota.cost,
-                 .throttle_cost = row.quota.throttle_cost,
-                 .timeout_cost = row.quota.timeout_cost,
-                 .credit = row.quota.credit,
-                 .refund = row.quota.refund};
-  rules.limit_send_rate = row.limit_send_rate;
+  rules.backoff = row.backoff;
+  rules.quota = row.quota;
   rules.retry_after = row.retry_after;
-  rules.long_poll_wait = row.long_poll_wait;
+  rules.long_poll = row.long_poll;
   return {row.mode, row.revision, row.sdk, row.api, std::move(rules), row.source};
 }
 
+std::vector<Preset> make_presets() {
+  std::vector<Preset> made, standard;
+  for (const Row& row : kRows) {
+    made.push_back(preset_of(row));
+    if (row.revision == "2.1") {
+      for (const std::string_view api : kApisOf21) {
+        Preset preset = made[made.size() - 1];
+        preset.api = api;
+        preset.rules.api = api;
+        preset.rules.max_attempts = kAttemptsOf21Apis;
+        preset.rules.backoff.base = kBaseOf21Apis;
+        standard.push_back(preset);
+      }
+      made.insert(made.end(), standard.begin(), standard.end());
+      standard.clear();
+    }
+  }
+  const auto custom = std::prev(made.end());
+  for (const Preset& preset : made) {
+    if (preset.mode != kStandard || preset.sdk.empty()) continue;
+    for (const AdaptiveRow& row : kAdaptiveRows) {
+      if (row.sdk != preset.sdk || (!row.revision.empty() && row.revision != preset.revision)) {
+        continue;
+      }
+      Preset adaptive = preset;
+      adaptive.mode = "adaptive";
+      adaptive.rules.mode = RetryMode::kAdaptive;
+      adaptive.rules.rate_limit = row.rate_limit;
+      adaptive.source = row.source;
+      standard.push_back(std::move(adaptive));
+    }
+  }
+  for (const Comparison& row : comparisons()) {
+    Preset preset = *custom;
+    preset.sdk = row.sdk;
+    preset.source = row.source;
+    row.fill(preset.rules);
+    standard.push_back(std::move(preset));
+  }
+  made.insert(custom, standard.begin(), standard.end());
+  std::stable_partition(made.begin(), made.end(),
+                        [](const Preset& p) { return p.mode != kCustom; });
+  return made;
+}
+
 const std::vector<Preset>& table() {
-  static const std::vector<Preset> presets = [] {
-    std::vector<Preset> made;
-    for (const Row& row : kRows) made.push_back(preset_of(row));
-    return made;
-  }();
+  static const std::vector<Preset> presets = make_presets();
   return presets;
 }
 
-/// Whether a word asked for means the word of a row. A row without one takes any that some other
-/// row has.
-bool matches(std::string_view asked, std::string_view row, std::string_view Row::*column) {
-  if (!row.empty()) return asked == row;
-  return std::any_of(std::begin(kRows), std::end(kRows),
-                     [&](const Row& other) { return other.*column == asked; });
+/// Whether a word asked for means the word of a row. A row without one takes any that some row of
+/// an SDK has.
+bool matches(std::string_view asked, std::string_view row, std::string_view Preset::*column) {
+  if (asked == row) return true;
+  if (!row.empty()) return false;
+  return std::any_of(table().begin(), table().end(), [&](const Preset& other) {
+    return other.mode != kCustom && other.*column == asked;
+  });
 }
+
+constexpr std::string_view kApis[] = {"default", "cloudsearch", "dynamodb", "dynamodb-streams",
+                                      "ec2",     "glacier",     "kinesis",  "organizations",
+                                      "route53", "s3",          "sqs",      "sts"};
 
 }  // namespace
 
@@ -207,17 +289,17 @@ std::span<const Preset> presets() { return table(); }
 const Preset* find_preset(std::string_view mode, std::string_view revision, std::string_view sdk,
                           std::string_view api) {
   if (revision.empty()) revision = "2.0";
-  if (sdk.empty()) sdk = "botocore";
+  if (sdk.empty() && mode != kCustom) sdk = "botocore";
   const Preset* fallback = nullptr;
   for (const Preset& preset : table()) {
-    if (preset.mode != mode || !matches(revision, preset.revision, &Row::revision) ||
-        !matches(sdk, preset.sdk, &Row::sdk)) {
-      continue;
-    }
+    if (preset.mode != mode || !matches(revision, preset.revision, &Preset::revision)) continue;
+    if (!matches(sdk, preset.sdk, &Preset::sdk)) continue;
     if (preset.api == api) return &preset;
-    if (preset.api == "default") fallback = &preset;
+    if (preset.api == "default" && fallback == nullptr) fallback = &preset;
   }
   return fallback;
 }
+
+std::span<const std::string_view> known_apis() { return kApis; }
 
 }  // namespace retrysim

@@ -1,7 +1,7 @@
 // The order in which a client decides about a retry, and the bookkeeping of its quota. Source of
 // the order: botocore retries/standard.py and the pseudo-code of the AWS SDK reference (retryable?
-// attempts left? quota? then the delay). Runs once per failed attempt of a simulation: it allocates
-// nothing and compares no text.
+// attempts left? quota? then the delay); where SDKs differ, see README.md. Runs once per failed
+// attempt of a simulation: it allocates nothing and compares no text.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/retry_strategy.hpp>
@@ -16,15 +16,15 @@ namespace {
 /// How far above the backoff the rule `clamp` lets a suggested delay go.
 constexpr Duration kClampRange = Duration::seconds(5);
 
-int cost_of(const QuotaRules& quota, ResponseClass response_class) {
-  switch (response_class) {
-    case ResponseClass::kThrottling:
-      return quota.throttle_cost;
-    case ResponseClass::kTimeout:
-      return quota.timeout_cost;
-    default:
-      return quota.cost;
-  }
+int cost_of(const QuotaRules& quota, const ErrorInfo& error) {
+  if (error.response_class == ResponseClass::kThrottling) return quota.throttle_cost;
+  return error.timeout ? quota.timeout_cost : quota.cost;
+}
+
+int send_cost_of(const SendRateRules& rules, ResponseClass response_class) {
+  const bool costly =
+      response_class == ResponseClass::kThrottling || response_class == ResponseClass::kTimeout;
+  return costly ? rules.costly_retry_cost : rules.retry_cost;
 }
 
 Duration apply_retry_after(const RetryRules& rules, Duration backoff, Duration suggested) {
@@ -43,47 +43,189 @@ Duration apply_retry_after(const RetryRules& rules, Duration backoff, Duration s
   return backoff;
 }
 
-}  // namespace
+/// What came of asking the quota.
+struct Payment {
+  bool made = false;
+  int amount = 0;
+  Duration wait;  ///< until the tokens are there (QuotaOnEmpty::kWait)
+};
 
-RetryDecision refresh_retry_token(const RetryRules& rules, RetryQuota* quota, RetryToken& token,
-                                  const Failure& failure, Draws& draws,
-                                  std::optional<double> fixed_draw) {
-  assert(failure.response_class != ResponseClass::kSuccess);
-  assert(quota != nullptr || !rules.quota.enabled);
-  if (failure.response_class == ResponseClass::kNotRetryable) {
-    return {Outcome::kNotRetryable, Duration::zero()};
+Payment pay(const QuotaRules& rules, const RetryState& state, const ErrorInfo& error, Time now) {
+  RetryQuota& quota = *state.quota;
+  if (state.accrual != nullptr) state.accrual->refill(rules, quota, now);
+  if (rules.threshold > 0 && quota.available <= rules.threshold) return {};
+  Payment payment{.made = true, .amount = cost_of(rules, error), .wait = {}};
+  if (rules.partial && quota.available > 0) {
+    payment.amount = std::min(payment.amount, quota.available);
   }
-  if (token.attempts >= rules.max_attempts && rules.max_attempts != RetryRules::kUnlimited) {
-    return {Outcome::kMaxAttemptsExceeded, Duration::zero()};
+  if (!quota.acquire(payment.amount)) {
+    if (rules.on_empty == QuotaOnEmpty::kFail || state.accrual == nullptr ||
+        !(rules.refill_rate > 0)) {
+      return {};
+    }
+    // The missing tokens are those of the time to come: whoever asks next waits behind it.
+    QuotaAccrual& accrual = *state.accrual;
+    const double missing =
+        payment.amount - quota.available - static_cast<double>(accrual.billionths) * 1e-9;
+    accrual.refilled_at = std::max(accrual.refilled_at, now) +
+                          Duration::from_nanoseconds(missing / rules.refill_rate * 1e9);
+    quota.available = 0;
+    accrual.billionths = 0;
+    payment.wait = accrual.refilled_at - now;
   }
-  if (rules.probability < 1) [[unlikely]] {
-    const double uniform = fixed_draw ? *fixed_draw : draws.uniform();
-    if (!(uniform < rules.probability)) return {Outcome::kMaxAttemptsExceeded, Duration::zero()};
-  }
-  const int cost = rules.quota.enabled ? cost_of(rules.quota, failure.response_class) : 0;
-  const bool paid = !rules.quota.enabled || quota->acquire(cost);
-  if (!paid && !(failure.long_poll && rules.long_poll_wait)) {
-    return {Outcome::kQuotaExceeded, Duration::zero()};
-  }
-  const Duration backoff =
-      backoff_delay(rules.backoff, failure.response_class, token, draws, fixed_draw);
-  const Duration delay =
-      failure.retry_after ? apply_retry_after(rules, backoff, *failure.retry_after) : backoff;
-  if (!paid) return {Outcome::kQuotaExceeded, delay};
-  token.held_cost = cost;
-  token.previous_delay = backoff;
-  return {Outcome::kRetry, delay};
+  if (state.accrual != nullptr) state.accrual->last_cost = payment.amount;
+  return payment;
 }
 
-void record_success(const RetryRules& rules, RetryQuota* quota, const RetryToken& token) {
+/// What every failed attempt tells the client, whatever follows.
+void take_note_of_failure(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
+                          Time now) {
+  if (state.limiter != nullptr && rules.rate_limit.update == LimiterUpdate::kAll) {
+    state.limiter->on_response(now, error.response_class == ResponseClass::kThrottling);
+  }
+  if (state.quota != nullptr && rules.quota.failure_cost > 0 && error.retryable()) {
+    state.quota->acquire(std::min(rules.quota.failure_cost, state.quota->available));
+  }
+  if (state.breaker != nullptr) {
+    state.breaker->attempt_ended(rules.breaker, error.retryable(), now);
+  }
+  if (state.throttle != nullptr && !error.retryable()) state.throttle->accepted(now);
+}
+
+/// Adaptive mode: the limiter takes note of an error that will be retried, and the retry's tokens
+/// are taken as far as they are now. May change the delay.
+int take_send_tokens(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
+                     Time now, Duration& delay) {
+  const SendRateRules& r = rules.rate_limit;
+  SendRateLimiter& limiter = *state.limiter;
+  const bool throttling = error.response_class == ResponseClass::kThrottling;
+  if (r.update == LimiterUpdate::kRetried ||
+      (r.update == LimiterUpdate::kRetriedThrottling && throttling)) {
+    limiter.on_response(now, throttling);
+  }
+  const int tokens = send_cost_of(r, error.response_class);
+  switch (r.acquire) {
+    case SendTokenTiming::kBeforeSend:
+    case SendTokenTiming::kBeforeBackoff:
+      return tokens;
+    case SendTokenTiming::kWithBackoff:
+      delay += limiter.reserve(now, tokens);
+      return 0;
+    case SendTokenTiming::kInsteadOfBackoff:
+      if (!limiter.try_acquire(now, tokens)) {
+        delay = std::min(limiter.wait(now, tokens), rules.backoff.cap);
+      }
+      return 0;
+    case SendTokenTiming::kFirstAttempt:
+      return 0;
+  }
+  return 0;
+}
+
+/// Whether anything but the quota stands against a retry that attempts permit.
+bool strategies_beyond_permit(const RetryRules& rules, const RetryState& state,
+                              const RetryProgress& progress, Time now) {
+  if (state.breaker != nullptr && state.breaker->open(now)) return false;
+  return state.budget == nullptr || state.budget->acquire(rules.budget, progress.attempts > 1, now);
+}
+
+}  // namespace
+
+void begin_request(const RetryRules& rules, const RetryState& state, Time now) {
+  if (state.budget != nullptr) state.budget->request_begins(now);
+  if (state.quota != nullptr && rules.quota.credit_on == CreditOn::kStart) {
+    if (state.accrual != nullptr) {
+      state.accrual->add(rules.quota.credit, *state.quota, rules.quota.capacity);
+    } else {
+      state.quota->release(static_cast<int>(rules.quota.credit), rules.quota.capacity);
+    }
+  }
+}
+
+bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, Draws& draws,
+                    std::optional<double> fixed_draw) {
+  if (state.throttle == nullptr) return true;
+  return state.throttle->permit(rules.throttle, now, fixed_draw ? *fixed_draw : draws.uniform());
+}
+
+RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& state,
+                                  RetryProgress& progress, const Failure& failure, Time now,
+                                  Draws& draws, std::optional<double> fixed_draw) {
+  const ErrorInfo& error = failure.error;
+  assert(error.response_class != ResponseClass::kSuccess);
+  assert(state.quota != nullptr || !rules.quota.enabled);
+  take_note_of_failure(rules, state, error, now);
+  const auto end = [](Outcome outcome) { return RetryDecision{outcome, Duration::zero(), 0}; };
+
+  const bool has_quota = rules.quota.enabled;
+  const QuotaOrder order = rules.quota.order;
+  std::optional<Payment> payment;
+  if (has_quota && order == QuotaOrder::kBeforeClassification) [[unlikely]] {
+    payment = pay(rules.quota, state, error, now);
+    if (!payment->made && error.retryable()) return end(Outcome::kQuotaExceeded);
+  }
+  if (!error.retryable()) return end(Outcome::kNotRetryable);
+  const bool attempts_left =
+      progress.attempts < rules.max_attempts || rules.max_attempts == RetryRules::kUnlimited;
+  if (has_quota && !payment && order != QuotaOrder::kAfterAttempts) [[unlikely]] {
+    payment = pay(rules.quota, state, error, now);
+    if (!attempts_left && payment->made && order == QuotaOrder::kRollback) {
+      state.quota->release(payment->amount, rules.quota.capacity);
+    }
+    if (!attempts_left && !payment->made) return end(Outcome::kQuotaExceeded);
+  }
+  if (!attempts_left) return end(Outcome::kMaxAttemptsExceeded);
+  if (rules.probability < 1) [[unlikely]] {
+    const double uniform = fixed_draw ? *fixed_draw : draws.uniform();
+    if (!(uniform < rules.probability)) return end(Outcome::kMaxAttemptsExceeded);
+  }
+  if (!strategies_beyond_permit(rules, state, progress, now)) return end(Outcome::kQuotaExceeded);
+  if (!payment) {
+    payment = has_quota ? pay(rules.quota, state, error, now) : Payment{.made = true, .wait = {}};
+  }
+  const bool wait_though_refused = failure.long_poll && rules.long_poll != LongPoll::kReturn;
+  if (!payment->made && !wait_though_refused) return end(Outcome::kQuotaExceeded);
+
+  const ResponseClass backoff_class = !payment->made && rules.long_poll == LongPoll::kWaitBase
+                                          ? ResponseClass::kTransient
+                                          : error.response_class;
+  const Duration backoff = backoff_delay(rules.backoff, backoff_class, progress, draws, fixed_draw);
+  Duration delay =
+      failure.retry_after ? apply_retry_after(rules, backoff, *failure.retry_after) : backoff;
+  if (!payment->made) return {Outcome::kQuotaExceeded, delay, 0};
+  progress.held_cost = payment->amount;
+  progress.previous_delay = backoff;
+  delay += payment->wait;
+  int send_tokens = 0;
+  if (state.limiter != nullptr) send_tokens = take_send_tokens(rules, state, error, now, delay);
+  return {Outcome::kRetry, delay, send_tokens};
+}
+
+bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgress& progress,
+                   Time now) {
+  if (progress.attempts >= rules.max_attempts && rules.max_attempts != RetryRules::kUnlimited) {
+    return false;
+  }
+  if (!strategies_beyond_permit(rules, state, progress, now)) return false;
+  if (state.quota == nullptr) return true;
+  const Payment payment = pay(rules.quota, state, {ResponseClass::kTransient}, now);
+  if (payment.made) progress.held_cost = payment.amount;
+  return payment.made;
+}
+
+void record_success(const RetryRules& rules, const RetryState& state, const RetryProgress& progress,
+                    Time now) {
+  if (state.limiter != nullptr) state.limiter->on_response(now, false);
+  if (state.breaker != nullptr) state.breaker->attempt_ended(rules.breaker, false, now);
+  if (state.throttle != nullptr) state.throttle->accepted(now);
+  if (!rules.quota.enabled) return;
+  assert(state.quota != nullptr);
   const QuotaRules& q = rules.quota;
-  if (!q.enabled) return;
-  assert(quota != nullptr);
-  int amount = q.credit;
-  if (token.attempts > 1) {
+  double amount = q.credit_on == CreditOn::kSuccess ? q.credit : 0;
+  if (progress.attempts > 1) {
     switch (q.refund) {
       case Refund::kLast:
-        amount = token.held_cost;
+        amount = progress.held_cost;
         break;
       case Refund::kCost:
         amount = q.cost;
@@ -93,61 +235,163 @@ void record_success(const RetryRules& rules, RetryQuota* quota, const RetryToken
       case Refund::kNone:
         amount = 0;
         break;
+      case Refund::kLastAndCredit:
+        amount += progress.held_cost;
+        break;
+      case Refund::kLastOrCredit:
+        amount = std::max(amount, static_cast<double>(progress.held_cost));
+        break;
+      case Refund::kSharedLast:
+        amount = state.accrual->last_cost;
+        break;
     }
   }
-  quota->release(amount, q.capacity);
+  if (state.accrual != nullptr) {
+    state.accrual->refill(q, *state.quota, now);
+    state.accrual->add(amount, *state.quota, q.capacity);
+  } else {
+    state.quota->release(static_cast<int>(amount), q.capacity);
+  }
+}
+
+// --- RetryStrategy -------------------------------------------------------------------------------
+
+RetryToken& RetryToken::operator=(RetryToken&& other) noexcept {
+  strategy_ = std::exchange(other.strategy_, nullptr);
+  scope_ = other.scope_;
+  progress_ = other.progress_;
+  request_ = other.request_;
+  attempt_ = other.attempt_;
+  send_tokens_ = other.send_tokens_;
+  outcome_ = other.outcome_;
+  delay_ = other.delay_;
+  send_wait_ = other.send_wait_;
+  return *this;
 }
 
 RetryStrategy::RetryStrategy(RetryRules rules, const RandomKey& key, Time start,
                              std::uint32_t client, std::uint16_t group)
-    : rules_(std::move(rules)), key_(key), client_(client), group_(group) {
-  quota_.available = std::clamp(rules_.quota.initial, 0, std::max(rules_.quota.capacity, 0));
-  if (rules_.limit_send_rate) limiter_.emplace(start);
+    : rules_(std::move(rules)), key_(key), start_(start), client_(client), group_(group) {}
+
+RetryStates& RetryStrategy::states(std::string_view scope) {
+  const auto known = scopes_.find(scope);
+  if (known != scopes_.end()) return known->second;
+  return scopes_.emplace(std::string(scope), RetryStates(rules_, 1, start_)).first->second;
 }
 
-StrategyToken RetryStrategy::acquire_initial_token(Time now) {
-  StrategyToken token;
-  token.request = requests_++;
-  token.state.attempts = 1;
-  if (limiter_) token.send_wait = limiter_->wait(now);
+RetryState RetryStrategy::state_of(const RetryToken& token) const {
+  return static_cast<RetryStates*>(token.scope_)->of(0);
+}
+
+void RetryStrategy::use(const RetryToken& token, const char* what) const {
+  if (token.strategy_ == nullptr) {
+    throw TokenMisuse(std::string(what) + ": the token has been used before; each is good once");
+  }
+  if (token.strategy_ != this) {
+    throw TokenMisuse(std::string(what) + ": the token belongs to another strategy");
+  }
+  if (token.outcome_ != Outcome::kRetry) {
+    throw TokenMisuse(std::string(what) + ": the request has ended with " +
+                      std::string(name(token.outcome_)));
+  }
+}
+
+Draws RetryStrategy::draws_for(const RetryToken& token, Purpose purpose) const {
+  return Draws(key_, {.entity = client_ << 32 | (token.request_ & 0xffff'ffff),
+                      .attempt = token.attempt_,
+                      .group = group_,
+                      .purpose = purpose});
+}
+
+RetryToken RetryStrategy::acquire_initial_token(Time now, std::string_view scope) {
+  RetryStates& shared = states(scope);
+  const RetryState state = shared.of(0);
+  begin_request(rules_, state, now);
+  RetryToken token;
+  token.strategy_ = this;
+  token.scope_ = &shared;
+  token.request_ = requests_++;
+  token.attempt_ = 1;
+  token.send_tokens_ = state.limiter != nullptr ? 1 : 0;
+  if (state.limiter != nullptr) token.send_wait_ = state.limiter->wait(now);
   return token;
 }
 
-Duration RetryStrategy::acquire_send_token(Time now) {
-  if (!limiter_ || limiter_->try_acquire(now)) return Duration::zero();
-  return limiter_->wait(now);
-}
-
-StrategyToken RetryStrategy::refresh_retry_token(const StrategyToken& token, const Failure& failure,
-                                                 Time now) {
-  if (limiter_) {
-    limiter_->on_response(now, failure.response_class == ResponseClass::kThrottling);
+std::optional<Duration> RetryStrategy::acquire_send_token(RetryToken& token, Time now) {
+  use(token, "acquire_send_token");
+  const RetryState state = state_of(token);
+  if (state.throttle != nullptr && token.progress_.attempts < token.attempt_) {
+    Draws draws = draws_for(token, Purpose::kClientThrottle);
+    if (!permit_attempt(rules_, state, now, draws, fixed_draw_)) {
+      token.outcome_ = Outcome::kNoSendToken;
+      end_request(state, token.attempt_ > 1);
+      return std::nullopt;
+    }
   }
-  Draws draws(key_, {.entity = client_ << 32 | (token.request & 0xffff'ffff),
-                     .attempt = token.state.attempts,
-                     .group = group_,
-                     .purpose = Purpose::kBackoff});
-  StrategyToken next = token;
-  const RetryDecision decision =
-      retrysim::refresh_retry_token(rules_, &quota_, next.state, failure, draws, fixed_draw_);
-  next.outcome = decision.outcome;
-  next.delay = decision.delay;
-  next.send_wait = Duration::zero();
-  if (decision.outcome == Outcome::kRetry) {
-    ++next.state.attempts;
-    if (limiter_) next.send_wait = limiter_->wait(now + decision.delay);
+  token.progress_.attempts = token.attempt_;
+  if (token.send_tokens_ == 0 || state.limiter->try_acquire(now, token.send_tokens_)) {
+    token.send_tokens_ = 0;
+    return Duration::zero();
   }
-  return next;
+  if (rules_.rate_limit.on_empty == OnEmpty::kFail) {
+    token.outcome_ = Outcome::kNoSendToken;
+    end_request(state, token.attempt_ > 1);
+  }
+  return state.limiter->wait(now, token.send_tokens_);
 }
 
-void RetryStrategy::record_success(const StrategyToken& token, Time now) {
-  if (limiter_) limiter_->on_response(now, false);
-  retrysim::record_success(rules_, &quota_, token.state);
+RetryToken RetryStrategy::refresh_retry_token(RetryToken token, const Failure& failure, Time now) {
+  use(token, "refresh_retry_token");
+  const RetryState state = state_of(token);
+  token.progress_.attempts = token.attempt_;
+  Draws draws = draws_for(token, Purpose::kBackoff);
+  const RetryDecision decision = retrysim::refresh_retry_token(rules_, state, token.progress_,
+                                                               failure, now, draws, fixed_draw_);
+  token.outcome_ = decision.outcome;
+  token.delay_ = decision.delay;
+  token.send_tokens_ = decision.send_tokens;
+  token.send_wait_ = Duration::zero();
+  if (decision.outcome != Outcome::kRetry) {
+    end_request(state, token.attempt_ > 1);
+    return token;
+  }
+  ++token.attempt_;
+  if (decision.send_tokens == 0) return token;
+  if (rules_.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
+    token.delay_ += state.limiter->reserve(now, decision.send_tokens);
+    token.send_tokens_ = 0;
+  } else {
+    token.send_wait_ = state.limiter->wait(now + decision.delay, decision.send_tokens);
+  }
+  return token;
 }
 
-std::optional<std::int32_t> RetryStrategy::quota() const {
-  if (!rules_.quota.enabled) return std::nullopt;
-  return quota_.available;
+void RetryStrategy::record_success(RetryToken token, Time now) {
+  use(token, "record_success");
+  const RetryState state = state_of(token);
+  token.progress_.attempts = token.attempt_;
+  retrysim::record_success(rules_, state, token.progress_, now);
+  end_request(state, token.attempt_ > 1);
+}
+
+void RetryStrategy::abandon(RetryToken token) {
+  use(token, "abandon");
+  end_request(state_of(token), token.attempt_ > 1);
+}
+
+Failure RetryStrategy::failure_of(const Response& response) const {
+  return {.error = classify(rules_.errors, rules_.api, response),
+          .retry_after = response.retry_after};
+}
+
+std::optional<std::int32_t> RetryStrategy::quota(std::string_view scope) {
+  const RetryState state = states(scope).of(0);
+  if (state.quota == nullptr) return std::nullopt;
+  return state.quota->available;
+}
+
+const SendRateLimiter* RetryStrategy::limiter(std::string_view scope) {
+  return states(scope).of(0).limiter;
 }
 
 }  // namespace retrysim

@@ -14,49 +14,66 @@
 namespace retrysim {
 namespace {
 
-constexpr double kMinFillRate = 0.5;  // tokens per second
-constexpr double kMinCapacity = 1;    // tokens
-constexpr double kBeta = 0.7;         // factor on the rate at a throttling error
-constexpr double kScale = 0.4;        // of the CUBIC curve, in tokens / s^4
-constexpr double kSmooth = 0.8;       // weight of the newest measurement
+constexpr double kMinCapacity = 1;  // tokens
+constexpr double kBeta = 0.7;       // factor on the rate at a throttling error
+constexpr double kScale = 0.4;      // of the CUBIC curve, in tokens / s^4
+constexpr double kSmooth = 0.8;     // weight of the newest measurement
 constexpr double kBucketSeconds = 0.5;
 constexpr std::int64_t kBucketNanoseconds = 500'000'000;
 constexpr double kNanosecondsPerSecond = 1e9;
 
 double seconds(Duration d) { return static_cast<double>(d.count()) / kNanosecondsPerSecond; }
 
-/// Time until a bucket with `capacity` tokens holds one; negative if it does already.
-double nanoseconds_to_token(double capacity, double fill_rate) {
-  return (1 - capacity) / fill_rate * kNanosecondsPerSecond;
+/// Time until a bucket with `capacity` tokens holds `tokens`; negative if it does already.
+double nanoseconds_to_tokens(double capacity, int tokens, double fill_rate) {
+  return (tokens - capacity) / fill_rate * kNanosecondsPerSecond;
+}
+
+/// Nearest multiple of 1e-8. Rates are far below 2^53 of these.
+double rounded(double rate) {
+  constexpr double kSteps = 1e8;
+  return static_cast<double>(static_cast<std::int64_t>(rate * kSteps + 0.5)) / kSteps;
 }
 
 }  // namespace
 
-SendRateLimiter::SendRateLimiter(Time start)
+SendRateLimiter::SendRateLimiter(Time start, const SendRateRules& rules)
     : last_throttle_(start),
       // The first interval begins at a whole second, as botocore's does.
-      last_bucket_(start.count() / (2 * kBucketNanoseconds) * 2) {}
+      last_bucket_(start.count() / (2 * kBucketNanoseconds) * 2),
+      measured_rate_(rules.initial_measured_rate),
+      min_rate_(rules.min_rate),
+      round_rates_(rules.round_rates) {}
 
 double SendRateLimiter::capacity(Time now) const {
   if (last_refill_ == Time::max()) return current_capacity_;
   return std::min(max_capacity_, current_capacity_ + seconds(now - last_refill_) * fill_rate_);
 }
 
-Duration SendRateLimiter::wait(Time now) const {
+Duration SendRateLimiter::wait(Time now, int tokens) const {
   if (!enabled_) return Duration::zero();
-  const double missing = nanoseconds_to_token(capacity(now), fill_rate_);
+  const double missing = nanoseconds_to_tokens(capacity(now), tokens, fill_rate_);
   if (missing < 1) return Duration::zero();
-  const auto whole = static_cast<std::int64_t>(missing);  // < 2.1e9: the rate is at least 0.5
+  if (missing >= 9e18) return Duration::max();
+  const auto whole = static_cast<std::int64_t>(missing);
   return Duration::nanoseconds(static_cast<double>(whole) < missing ? whole + 1 : whole);
 }
 
-bool SendRateLimiter::try_acquire(Time now) {
+bool SendRateLimiter::try_acquire(Time now, int tokens) {
   if (!enabled_) return true;
   refill(now);
   // The same expression as in wait(), so that whoever has waited is granted the token.
-  if (nanoseconds_to_token(current_capacity_, fill_rate_) >= 1) return false;
-  current_capacity_ = std::max(0.0, current_capacity_ - 1);
+  if (nanoseconds_to_tokens(current_capacity_, tokens, fill_rate_) >= 1) return false;
+  current_capacity_ = std::max(0.0, current_capacity_ - tokens);
   return true;
+}
+
+Duration SendRateLimiter::reserve(Time now, int tokens) {
+  if (!enabled_) return Duration::zero();
+  const Duration time = wait(now, tokens);
+  refill(now);
+  current_capacity_ -= tokens;
+  return time;
 }
 
 void SendRateLimiter::on_response(Time now, bool throttling) {
@@ -89,13 +106,14 @@ void SendRateLimiter::measure(Time now) {
   const double rate =
       request_count_ / (static_cast<double>(bucket - last_bucket_) * kBucketSeconds);
   measured_rate_ = rate * kSmooth + measured_rate_ * (1 - kSmooth);
+  if (round_rates_) measured_rate_ = rounded(measured_rate_);
   request_count_ = 0;
   last_bucket_ = bucket;
 }
 
 void SendRateLimiter::set_rate(Time now, double rate) {
   refill(now);  // what has passed since the last refill was earned at the old rate
-  fill_rate_ = std::max(rate, kMinFillRate);
+  fill_rate_ = std::max(round_rates_ ? rounded(rate) : rate, min_rate_);
   max_capacity_ = std::max(rate, kMinCapacity);  // capacity() holds the level below it
 }
 

@@ -57,6 +57,9 @@ void KeyResolution::resolve() {
   for (const KeyInfo& key : scope_.keys) {
     if (key.from_rules != nullptr && preset_name_.empty()) choose_preset();
     resolve_key(key);
+    if (slots_.preset != nullptr && slots_.preset->from_environment && !environment_) {
+      environment_ = read_retry_environment();
+    }
   }
 }
 
@@ -90,7 +93,10 @@ void KeyResolution::resolve_given(const KeyInfo& key, const Node& node, Applies 
 }
 
 void KeyResolution::resolve_absent(const KeyInfo& key) {
-  if (const auto own = defaults_.find(key.name); own != defaults_.end()) {
+  if (environment_ && resolve_from_environment(key)) return;
+  if (key.name == "retry.sdk") {  // mode custom stands for none of them
+    if (slots_.preset->mode != "custom") resolve_default(key, R"("botocore")");
+  } else if (const auto own = defaults_.find(key.name); own != defaults_.end()) {
     resolve_default(key, own->second);
   } else if (!key.fallback.empty()) {
     resolve_default(key, std::string(key.fallback));
@@ -101,14 +107,64 @@ void KeyResolution::resolve_absent(const KeyInfo& key) {
     }
     const std::string toml = key.from_rules(slots_.client->retry);
     texts_[key.name] = plain_text(parsed_default(toml));
-    // A value that is not the preset's comes with another key that was given.
-    const bool of_preset = toml == key.from_rules(preset_->rules);
-    record(full_path(key.name), toml, of_preset ? Origin::kPreset : Origin::kDefault,
-           of_preset ? preset_name_ : "");
+    // A value that is not the preset's comes with another key that was given, or with a defect.
+    if (toml == key.from_rules(preset_->rules)) {
+      record(full_path(key.name), toml, Origin::kPreset, preset_name_);
+    } else {
+      record(full_path(key.name), toml, Origin::kDefault, defect_behind(key, toml));
+    }
   } else if (key.required) {
     texts_[key.name] = kUnknown;
     report_missing(key);
   }
+}
+
+// "defect NAME" if that is what makes a key's value differ from the preset's; empty otherwise.
+std::string KeyResolution::defect_behind(const KeyInfo& key, const std::string& toml) const {
+  const Defect* defect = find_defect(slots_.preset->defect);
+  if (defect == nullptr) return "";
+  RetryRules rules = preset_->rules;
+  defect->apply(rules);
+  return toml == key.from_rules(rules) ? "defect " + std::string(defect->name) : "";
+}
+
+// Whether the environment, or the SDK's own default mode, gives the key a value.
+bool KeyResolution::resolve_from_environment(const KeyInfo& key) {
+  if (key.name == kMode) {
+    if (environment_->mode) {
+      resolve_setting(key, render_text(environment_->mode->text), environment_->mode->origin);
+      return true;
+    }
+    const Node* sdk = find("retry.sdk");
+    const std::string name = sdk != nullptr && sdk->is_text() ? sdk->text : "botocore";
+    const auto mode = default_mode(name, environment_->new_retries_2026);
+    if (mode) resolve_default(key, render_text(*mode));
+    return mode.has_value();
+  }
+  if (key.name == "retry.revision" && environment_->new_retries_2026) {
+    resolve_setting(key, R"("2.1")", "AWS_NEW_RETRIES_2026");
+    return true;
+  }
+  if (key.name == "retry.max_attempts" && environment_->max_attempts) {
+    resolve_setting(key, environment_->max_attempts->text, environment_->max_attempts->origin);
+    return true;
+  }
+  return false;
+}
+
+void KeyResolution::resolve_setting(const KeyInfo& key, std::string toml,
+                                    const std::string& origin) {
+  const Place place = place_of("retry.from_environment");
+  std::optional<Node> node = parse_value(toml, place);
+  const bool number = node && node->kind == Node::Kind::kInteger;
+  if (!node || (key.rules.kind == ValueKind::kCount && !number)) {
+    node = parse_value(render_text(toml), place);
+  }
+  const auto value = read_value(key.rules, origin, *node, files_);
+  texts_[key.name] = value ? plain_text(*node) : kUnknown;
+  if (!value) return;
+  key.store(slots_, *value);
+  record(full_path(key.name), std::move(toml), Origin::kEnvironment, origin);
 }
 
 void KeyResolution::resolve_default(const KeyInfo& key, const std::string& toml) {
@@ -176,17 +232,49 @@ void KeyResolution::choose_preset() {
   slots_.client->retry = preset_->rules;
   // Also a service without numbers of its own may have error codes of its own.
   slots_.client->retry.api = choice.api;
+  check_api();
+  if (choice.defect == "none") return;
+  const Defect& defect = *find_defect(choice.defect);
+  if (defect.applies(slots_.client->retry)) {
+    defect.apply(slots_.client->retry);
+  } else {
+    files_.problems().add(place_of("retry.defect"),
+                          full_path("retry.defect") + " = " + in_quotes(defect.name) +
+                              " does not apply to " + preset_name_ + ": " +
+                              "it has no such part; `retrysim list defects` tells what each is");
+  }
+}
+
+// An API without numbers or error codes of its own is fine, but not a misspelt one.
+void KeyResolution::check_api() {
+  const std::string& api = slots_.preset->api;
+  const auto known = known_apis();
+  if (std::find(known.begin(), known.end(), api) != known.end()) return;
+  const std::vector<std::string_view> words(known.begin(), known.end());
+  const std::string path = full_path("retry.api");
+  if (!nearest(api, words).empty()) {
+    files_.problems().add(place_of("retry.api"), path + " = " + in_quotes(api) + " is unknown; " +
+                                                     suggestion(api, words, "there are"));
+  } else {
+    loaded_.notes.push_back(path + " = " + in_quotes(api) +
+                            " has no numbers or error codes of its own, so it is as \"default\"; " +
+                            "there are: " + joined(words));
+  }
 }
 
 void KeyResolution::report_no_preset() {
   const PresetChoice& choice = *slots_.preset;
   std::string known;
+  std::string_view last_revision;
   for (const Preset& preset : presets()) {
     if (preset.mode != choice.mode || preset.api != "default") continue;
-    if (!known.empty()) known += ", ";
-    known += preset.revision;
-    if (!preset.revision.empty() && !preset.sdk.empty()) known += ' ';
+    if (preset.revision.empty() && preset.sdk.empty()) continue;
+    const bool same_revision = !known.empty() && preset.revision == last_revision;
+    if (!known.empty()) known += same_revision ? ", " : "; ";
+    if (!same_revision) known += preset.revision;
+    if (!same_revision && !preset.revision.empty() && !preset.sdk.empty()) known += ' ';
     known += preset.sdk;
+    last_revision = preset.revision;
   }
   std::string_view at = kMode;
   for (const std::string_view key : {"retry.revision", "retry.sdk"}) {

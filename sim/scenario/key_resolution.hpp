@@ -7,9 +7,11 @@
 #include <retrysim/presets.hpp>
 #include <retrysim/scenario_file.hpp>
 
+#include "scenario/environment.hpp"
 #include "scenario/keys.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +55,10 @@ class KeyResolution {
   void resolve_given(const KeyInfo& key, const Node& node, Applies applies);
   void resolve_absent(const KeyInfo& key);
   void resolve_default(const KeyInfo& key, const std::string& toml);
+  bool resolve_from_environment(const KeyInfo& key);
+  void resolve_setting(const KeyInfo& key, std::string toml, const std::string& origin);
+  void check_api();
+  std::string defect_behind(const KeyInfo& key, const std::string& toml) const;
   void resolve_named_errors(const KeyInfo& key);
   void read_named_error(const KeyInfo& key, const Member& member);
   void choose_preset();
@@ -75,6 +81,7 @@ class KeyResolution {
   std::map<std::string_view, std::string> defaults_;
   std::map<std::string_view, std::string> missing_messages_;
   bool report_missing_ = true;
+  std::optional<RetryEnvironment> environment_;  // if retry.from_environment
   const Preset* preset_ = nullptr;
   std::string preset_name_;
   // The value of each key as text, by name; the mark of the unknown if it could not be read.

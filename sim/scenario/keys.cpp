@@ -61,7 +61,8 @@ const KeyInfo kTopKeys[] = {
     {"replications", count({.min = 1, .max = 1e6}), "", "20", false, "",
      "Number of independent runs that the summary is made of.",
      [](const Slots& s, const Value& v) { s.scenario->replications = static_cast<int>(v.count); }},
-    {"interval", duration(kPositiveRunLength), "s", R"("1s")", false, "", "Width of a time-series bin.",
+    {"interval", duration(kPositiveRunLength), "s", R"("1s")", false, "",
+     "Width of a time-series bin.",
      [](const Slots& s, const Value& v) { s.scenario->interval = v.duration; }},
     {"recovery.share", number({.min = 0, .max = 1, .above_min = true}), "", "0.95", false, "",
      "Goodput, as a share of the offered load, from which the system counts as recovered.",
@@ -75,6 +76,9 @@ const KeyInfo kTopKeys[] = {
     {"network.latency", distribution(), "s", R"("0s")", false, "",
      "One-way delay between clients and services.",
      [](const Slots& s, const Value& v) { s.scenario->network.latency = v.distribution; }},
+    {"network.connect", distribution(), "s", R"("0s")", false, "",
+     "Extra time of an attempt that cannot reuse a connection of its client.",
+     [](const Slots& s, const Value& v) { s.scenario->network.connect = v.distribution; }},
     {"network.request_loss", number(kShare), "", "0.0", false, "",
      "Probability that an attempt never reaches the service.",
      [](const Slots& s, const Value& v) { s.scenario->network.request_loss = v.number; }},
@@ -242,6 +246,20 @@ const KeyInfo kClientKeys[] = {
      [](const Slots& s, const Value& v) {
        s.client->deadline = v.is_else_word ? Duration::max() : v.duration;
      }},
+    {"connect_timeout", ValueRules{ValueKind::kDuration, kPositive, {}, "none"}, "s", R"("none")",
+     false, "", "How long an attempt waits for a new connection.",
+     [](const Slots& s, const Value& v) {
+       s.client->connect_timeout = v.is_else_word ? Duration::max() : v.duration;
+     }},
+    {"max_connections", count({.min = 1, .max = 1e9}, "unlimited"), "", R"("unlimited")", false, "",
+     "Connections of each client, one attempt at a time on each; further attempts wait in order.",
+     [](const Slots& s, const Value& v) {
+       s.client->max_connections =
+           v.is_else_word ? ClientSpec::kUnlimited : static_cast<std::uint32_t>(v.count);
+     }},
+    {"long_poll", boolean(), "", "false", false, "",
+     "Whether the requests are long-polling operations, such as SQS ReceiveMessage.",
+     [](const Slots& s, const Value& v) { s.client->long_poll = v.boolean; }},
     {"like", text(), "", "", false, "", "Another client group that this one starts from.",
      [](const Slots&, const Value&) {}},
 };

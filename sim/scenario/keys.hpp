@@ -26,7 +26,8 @@ struct ArrivalInputs {
 
 /// What a client group says about its retry preset.
 struct PresetChoice {
-  std::string mode, revision, sdk, api = "default";
+  std::string mode, revision, sdk, api = "default", defect = "none";
+  bool from_environment = false;
 };
 
 /// Where the keys of one scope put their values: those of the scopes concerned are not null.

@@ -32,6 +32,9 @@ std::string origin_text(const ResolvedKey& key) {
     case Origin::kDefault:
       return key.origin_detail.empty() ? "default" : key.origin_detail;
     case Origin::kPreset:
+      return "preset " + key.origin_detail;
+    case Origin::kEnvironment:
+      return "environment " + key.origin_detail;
     case Origin::kScenario:
     case Origin::kSet:
       break;
@@ -81,6 +84,8 @@ std::string to_toml(const LoadedScenario& loaded, bool with_origins) {
   std::string result;
   std::string_view section;
   for (const ResolvedKey& key : loaded.keys) {
+    // Its effect is written out, so that the file means the same everywhere.
+    if (!with_origins && key.path.ends_with(".retry.from_environment")) continue;
     const std::string_view own = section_of(key.path);
     if (own != section) {
       section = own;

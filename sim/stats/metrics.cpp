@@ -317,6 +317,9 @@ constexpr MetricInfo kTable[] = {
     {"send_wait_mean", "s", "Waiting for send tokens of a request: mean", kGroups,
      [](In in) { return ratio(static_cast<double>(in.client.send_wait_ns) / 1e9,
                               static_cast<double>(in.client.requests)); }},
+    {"connection_wait_mean", "s", "Waiting for a pooled connection of a request: mean", kGroups,
+     [](In in) { return ratio(static_cast<double>(in.client.connection_wait_ns) / 1e9,
+                              static_cast<double>(in.client.requests)); }},
 
     {"executed", "attempts", "Attempts served to the end", kGroups,
      [](In in) { return count(in.client.executed); }},

@@ -30,6 +30,7 @@ void merge_counts(ClientResult& into, const ClientResult& from) {
   into.waited += from.waited;
   into.admitted += from.admitted;
   into.send_wait_ns += from.send_wait_ns;
+  into.connection_wait_ns += from.connection_wait_ns;
   into.backoff_total_ns += from.backoff_total_ns;
   into.attempt_total_ns += from.attempt_total_ns;
   into.window.merge(from.window);

@@ -92,6 +92,9 @@ class Recorder {
     g.limiter_waiting.fall(now - segment_start_);
     if (in_cohort) g.result.send_wait_ns += waited.count();
   }
+  void connection_wait_ends(std::size_t group, bool in_cohort, Duration waited) {
+    if (in_cohort) groups_[group].result.connection_wait_ns += waited.count();
+  }
   void backoff_begins(std::size_t group, Time now) {
     groups_[group].in_backoff.rise(now - segment_start_);
   }

@@ -24,7 +24,7 @@ add_test(NAME determinism/comparison_notices
 set_tests_properties(determinism/result_files determinism/comparison_notices PROPERTIES
   LABELS determinism TIMEOUT 600)
 
-# The reference tables of scenarios/README.md are the program's own.
+# The reference tables of scenarios/README.md and sim/retry/README.md are the program's own.
 add_test(NAME cli/reference_tables
          COMMAND ${python} ${PROJECT_SOURCE_DIR}/scripts/reference_tables.py
                  --program $<TARGET_FILE:retrysim-cli> --check)

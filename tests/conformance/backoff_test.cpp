@@ -25,7 +25,7 @@ constexpr double kStandardErrors = 6;
 /// The delay before retry `retry` with every uniform draw equal to `draw`.
 Duration delay_with_draw(const BackoffRules& rules, ResponseClass response_class, int retry,
                          double draw) {
-  RetryToken token{.attempts = static_cast<std::uint32_t>(retry)};
+  RetryProgress token{.attempts = static_cast<std::uint32_t>(retry)};
   Draws draws(RandomKey(1, 0), {});
   return backoff_delay(rules, response_class, token, draws, draw);
 }
@@ -74,13 +74,18 @@ TEST_CASE("standard mode's delays have the published upper bounds") {
 }
 
 TEST_CASE("legacy delays have the published ranges") {
-  const auto rows =
-      read_csv("legacy_delays.csv", "sdk", "api", "class", "retry", "min_ms", "max_ms", "origin");
-  CHECK(rows.size() == 53);
+  const auto rows = read_csv("legacy_delays.csv", "sdk", "api", "class", "base_ms", "cap_ms",
+                             "jitter", "retry", "min_ms", "max_ms", "origin");
+  CHECK(rows.size() == 104);
   for (const CsvRow& row : rows) {
     INFO(row.text("sdk") << ' ' << row.text("api") << ' ' << row.text("class") << " retry "
                          << row.text("retry"));
-    const BackoffRules& rules = backoff_of("legacy", "", row.text("sdk"), row.text("api"));
+    BackoffRules rules = backoff_of("legacy", "", row.text("sdk"), row.text("api"));
+    if (!row.empty("base_ms")) {
+      rules.base = rules.throttle_base = Duration::milliseconds(row.integer("base_ms"));
+    }
+    if (!row.empty("cap_ms")) rules.cap = Duration::milliseconds(row.integer("cap_ms"));
+    if (row.text("jitter") == "none") rules.jitter = rules.throttle_jitter = Jitter::kNone;
     const int retry = row.integer("retry");
     const auto min_ns = std::llround(row.number("min_ms") * 1e6);
     const auto max_ns = std::llround(row.number("max_ms") * 1e6);
@@ -89,13 +94,33 @@ TEST_CASE("legacy delays have the published ranges") {
       CHECK(delay_with_draw(rules, c, retry, 1).count() == max_ns);
       for (std::uint64_t entity = 0; entity < 200; ++entity) {
         Draws draws = draws_of(entity, retry);
-        const RetryToken token{.attempts = static_cast<std::uint32_t>(retry)};
+        const RetryProgress token{.attempts = static_cast<std::uint32_t>(retry)};
         const std::int64_t delay = backoff_delay(rules, c, token, draws).count();
         CHECK(delay >= min_ns);
         CHECK(delay <= max_ns);
         if (row.text("sdk") == "java-v1") CHECK(delay % 1'000'000 == 0);
       }
     }
+  }
+}
+
+TEST_CASE("standard 2.0 delays of SDKs that deviate have the published upper bounds") {
+  const auto rows =
+      read_csv("sdk_backoff_delays.csv", "sdk", "base_s", "retry", "delay_s", "origin");
+  CHECK(rows.size() == 22);
+  for (const CsvRow& row : rows) {
+    INFO(row.text("sdk") << " retry " << row.text("retry"));
+    BackoffRules rules = backoff_of("standard", "2.0", row.text("sdk"), "default");
+    if (!row.empty("base_s")) {
+      rules.base = rules.throttle_base = Duration::from_seconds(row.number("base_s"));
+    }
+    const auto delay = [&](double draw) {
+      return delay_with_draw(rules, ResponseClass::kTransient, row.integer("retry"), draw).count();
+    };
+    CHECK(delay(1) == std::llround(row.number("delay_s") * 1e9));
+    // aws-sdk-go-v2 waits exactly the cap, without jitter, from the fifth exponent on.
+    const bool flat = row.text("sdk") == "go-v2" && row.integer("retry") >= 5;
+    CHECK(delay(0) == (flat ? 20'000'000'000 : 0));
   }
 }
 
@@ -133,7 +158,7 @@ TEST_CASE("jitter has the support, mean and variance of its family") {
       if (name(jitter) == row.text("jitter")) rules.jitter = jitter;
     }
     REQUIRE(name(rules.jitter) == row.text("jitter"));
-    const RetryToken token{.attempts = static_cast<std::uint32_t>(row.integer("retry"))};
+    const RetryProgress token{.attempts = static_cast<std::uint32_t>(row.integer("retry"))};
     double sum = 0, squares = 0, smallest = 1e9, largest = 0;
     const double mean = row.number("mean_s");
     for (std::uint64_t i = 0; i < kDraws; ++i) {
@@ -175,7 +200,7 @@ TEST_CASE("decorrelated jitter has the computed moments") {
     double sum = 0, squares = 0;
     int at_cap = 0;
     for (std::uint64_t i = 0; i < kRequests; ++i) {
-      RetryToken token;
+      RetryProgress token;
       for (int retry = 1; retry <= retries; ++retry) {
         token.attempts = static_cast<std::uint32_t>(retry);
         Draws draws = draws_of(i, retry);

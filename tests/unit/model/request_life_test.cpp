@@ -204,7 +204,7 @@ TEST_CASE("Adaptive clients wait for send tokens in order, or fail fast") {
   c.arrivals.rate = 4;
   c.arrivals.aligned = true;
   c.retry.max_attempts = 1;
-  c.retry.limit_send_rate = true;
+  c.retry.rate_limit.enabled = true;
   s.duration = Duration::seconds(4);
   SECTION("block") {
     // The second request (0.25 s) is throttled: from then on 0.5 tokens/s, of which the bucket,
@@ -218,7 +218,7 @@ TEST_CASE("Adaptive clients wait for send tokens in order, or fail fast") {
     CHECK(count(r.clients[0], Outcome::kUnfinished) == 0);
   }
   SECTION("fail") {
-    c.retry.on_empty = OnEmpty::kFail;
+    c.retry.rate_limit.on_empty = OnEmpty::kFail;
     const ClientResult result = simulate(s, 0).clients[0];
     CHECK(count(result, Outcome::kNoSendToken) == 13);
     CHECK(result.attempts == 3);  // at 0, 0.25 and 2.25 s

@@ -104,6 +104,7 @@ TEST_CASE("jitter before the cap piles up at the cap") {
 TEST_CASE("whole milliseconds are drawn as Java draws integers") {
   BackoffRules rules = doubling(ms(5));
   rules.quantum = ms(1);
+  rules.rounding = Rounding::kIntegers;
   const auto values = [&rules](std::uint32_t retry) {
     std::set<std::int64_t> seen;
     for (std::uint64_t i = 0; i < 2000; ++i) {

@@ -2,6 +2,7 @@
 // codes, additions of single services, transport errors, and the retry-after header.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/presets.hpp>
 #include <retrysim/response.hpp>
 
 #include <catch2/catch.hpp>
@@ -16,25 +17,32 @@ constexpr auto kTransient = ResponseClass::kTransient;
 constexpr auto kNotRetryable = ResponseClass::kNotRetryable;
 
 ResponseClass standard(int status, const char* code = "", std::string_view api = "default") {
-  return classify(Classifier::kStandard, api, {.status = status, .code = code});
+  return classify({}, api, {.status = status, .code = code}).response_class;
 }
 ResponseClass legacy(int status, const char* code = "", std::string_view api = "default") {
-  return classify(Classifier::kBotocoreLegacy, api, {.status = status, .code = code});
+  return classify(find_preset("legacy", "", "botocore", "")->rules.errors, api,
+                  {.status = status, .code = code})
+      .response_class;
+}
+ResponseClass by_sdk(const char* mode, const char* sdk, int status, const char* code = "") {
+  const Preset* preset = find_preset(mode, "2.0", sdk, "default");
+  REQUIRE(preset != nullptr);
+  return classify(preset->rules.errors, "default", {.status = status, .code = code}).response_class;
 }
 ResponseClass java(int status, const char* code = "") {
-  return classify(Classifier::kJavaV1, "default", {.status = status, .code = code});
+  return by_sdk("legacy", "java-v1", status, code);
 }
 
 }  // namespace
 
 TEST_CASE("a missing answer is a timeout or a transient error in every table") {
-  for (const Classifier table :
-       {Classifier::kStandard, Classifier::kBotocoreLegacy, Classifier::kJavaV1}) {
+  for (const Preset& preset : presets()) {
+    const ErrorRules& table = preset.rules.errors;
     Response response;
     response.transport = TransportError::kTimeout;
-    CHECK(classify(table, "default", response) == ResponseClass::kTimeout);
+    CHECK(classify(table, "default", response).response_class == ResponseClass::kTimeout);
     response.transport = TransportError::kConnection;
-    CHECK(classify(table, "default", response) == kTransient);
+    CHECK(classify(table, "default", response).response_class == kTransient);
   }
 }
 
@@ -123,6 +131,104 @@ TEST_CASE("the AWS SDK for Java 1.x has lists of its own") {
     CHECK(standard(403, code) == kNotRetryable);
   }
   for (const int status : {500, 502, 503, 504}) CHECK(java(status) == kTransient);
+}
+
+TEST_CASE("SDKs differ in what they retry") {
+  struct Row {
+    const char *mode, *sdk;
+    int status;
+    const char* code;
+    ResponseClass expected;
+  };
+  const Row rows[] = {
+      // Statuses above the four that everybody knows.
+      {"legacy", "js-v2", 501, "", kTransient},
+      {"standard", "js-v3", 501, "", kNotRetryable},
+      {"legacy", "ruby", 599, "", kTransient},
+      {"standard", "botocore", 501, "", kNotRetryable},
+      {"legacy", "dotnet", 501, "", kNotRetryable},
+      // 429 without a code.
+      {"standard", "ruby", 429, "", kThrottling},
+      {"standard", "js-v3", 429, "", kThrottling},
+      {"legacy", "js-v2", 429, "", kThrottling},
+      {"standard", "java-v2", 429, "", kThrottling},
+      {"standard", "rust", 429, "", kNotRetryable},
+      {"standard", "go-v2", 429, "", kNotRetryable},
+      {"legacy", "go-v1", 429, "", kThrottling},
+      // Names.
+      {"standard", "ruby", 400, "MyThrottlingThing", kThrottling},
+      {"standard", "botocore", 400, "MyThrottlingThing", kNotRetryable},
+      {"standard", "java-v2", 400, "LimitExceededException", kNotRetryable},
+      {"standard", "rust", 400, "LimitExceededException", kThrottling},
+      // The .NET SDK's legacy rules want 400 or 503.
+      {"legacy", "dotnet", 400, "ThrottlingException", kThrottling},
+      {"legacy", "dotnet", 503, "ThrottlingException", kThrottling},
+      {"legacy", "dotnet", 403, "ThrottlingException", kNotRetryable},
+      {"legacy", "dotnet", 400, "SlowDown", kNotRetryable},
+      // Ruby fetches new credentials and corrects its clock.
+      {"standard", "ruby", 403, "ExpiredTokenException", kTransient},
+      {"standard", "ruby", 403, "RequestTimeTooSkewed", kTransient},
+      {"standard", "botocore", 403, "ExpiredTokenException", kNotRetryable},
+  };
+  for (const Row& r : rows) {
+    INFO(r.mode << ' ' << r.sdk << ' ' << r.status << ' ' << r.code);
+    CHECK(by_sdk(r.mode, r.sdk, r.status, r.code) == r.expected);
+  }
+  const ErrorRules in_2026 = find_preset("standard", "2.1", "java-v2", "")->rules.errors;
+  const Response limit{.status = 400, .code = "LimitExceededException"};
+  CHECK(classify(in_2026, "default", limit).response_class == kThrottling);
+}
+
+TEST_CASE("which errors pay the timeout price depends on the SDK") {
+  Response timeout, refused;
+  timeout.transport = TransportError::kTimeout;
+  refused.transport = TransportError::kConnection;
+  const Response internal{.status = 500, .code = "InternalError"}, unavailable{.status = 503},
+      request_timeout{.status = 400, .code = "RequestTimeout"},
+      slow{.status = 503, .code = "SlowDown"};
+  struct Row {
+    TimeoutClass timeout_class;
+    bool timeout, refused, internal, unavailable, request_timeout;
+  };
+  const Row rows[] = {
+      {TimeoutClass::kNone, false, false, false, false, false},
+      {TimeoutClass::kNoAnswer, true, false, false, false, false},
+      {TimeoutClass::kConnections, true, true, false, false, false},
+      {TimeoutClass::kNetworking, true, true, true, false, true},
+      {TimeoutClass::kRequestTimeout, false, false, false, false, true},
+      {TimeoutClass::kTransient, true, true, true, true, true},
+  };
+  for (const Row& r : rows) {
+    INFO(name(r.timeout_class));
+    const ErrorRules rules{.timeout_class = r.timeout_class};
+    CHECK(classify(rules, "default", timeout).timeout == r.timeout);
+    CHECK(classify(rules, "default", refused).timeout == r.refused);
+    CHECK(classify(rules, "default", internal).timeout == r.internal);
+    CHECK(classify(rules, "default", unavailable).timeout == r.unavailable);
+    CHECK(classify(rules, "default", request_timeout).timeout == r.request_timeout);
+    CHECK_FALSE(classify(rules, "default", slow).timeout);  // throttling has its own price
+    CHECK_FALSE(classify(rules, "default", {.status = 404}).timeout);
+  }
+}
+
+TEST_CASE("what a model says of an error goes before its code and status") {
+  const auto classified = [](int status, ErrorTraits traits, const char* code = "") {
+    return classify({}, "default", {.status = status, .code = code, .traits = traits})
+        .response_class;
+  };
+  CHECK(classified(500, {.retry_safety = RetrySafety::kNo}) == kNotRetryable);
+  CHECK(classified(400, {.retry_safety = RetrySafety::kYes}) == kTransient);
+  CHECK(classified(400, {.retry_safety = RetrySafety::kYes, .throttling = true}) == kThrottling);
+  CHECK(classified(400, {.retry_safety = RetrySafety::kYes, .timeout = true}) ==
+        ResponseClass::kTimeout);
+  CHECK(classified(400, {.throttling = true}) == kThrottling);
+  CHECK(classified(400, {.retry_safety = RetrySafety::kNo}, "SlowDown") == kNotRetryable);
+  // Maybe: the side at fault decides.
+  CHECK(classified(500, {.retry_safety = RetrySafety::kMaybe}) == kTransient);
+  CHECK(classified(400, {.retry_safety = RetrySafety::kMaybe}) == kNotRetryable);
+  CHECK(classify({}, "default", {.status = 404}).fault == Fault::kClient);
+  CHECK(classify({}, "default", {.status = 503}).fault == Fault::kServer);
+  CHECK(classify({}, "default", {}).fault == Fault::kNone);
 }
 
 TEST_CASE("a retry-after header is a whole number of milliseconds") {

@@ -1,5 +1,5 @@
-// The table of presets: how it is searched, and that sim/retry/README.md shows the numbers that the
-// program uses.
+// The table of presets and how it is searched; known defects. That sim/retry/README.md shows the
+// program's numbers is checked by cli/reference_tables.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/presets.hpp>
@@ -8,67 +8,11 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
-#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
 
 using namespace retrysim;
-
-namespace {
-
-std::string or_dash(std::string_view text) { return std::string(text.empty() ? "-" : text); }
-
-std::string length(Duration d) {
-  if (d == Duration::max()) return "none";
-  if (d.count() % 1'000'000'000 == 0) return fmt::format("{} s", d.count() / 1'000'000'000);
-  return fmt::format("{} ms", d.count() / 1'000'000);
-}
-
-/// The row of the README's table for a preset.
-std::string readme_row(const Preset& p) {
-  const RetryRules& r = p.rules;
-  const BackoffRules& b = r.backoff;
-  const bool retries = r.max_attempts > 1;
-  std::string backoff = "-", quota = "-";
-  if (retries) {
-    backoff = fmt::format("{} / {}, x {}, cap {}, {}", length(b.base), length(b.throttle_base),
-                          b.factor, length(b.cap), name(b.jitter));
-    if (b.throttle_jitter != b.jitter) backoff += fmt::format(" / {}", name(b.throttle_jitter));
-    if (b.quantum > Duration::zero()) backoff += fmt::format(", steps of {}", length(b.quantum));
-  }
-  if (r.quota.enabled) {
-    quota = fmt::format("{}: {} / {} / {}, +{}, {}", r.quota.capacity, r.quota.cost,
-                        r.quota.throttle_cost, r.quota.timeout_cost, r.quota.credit,
-                        name(r.quota.refund));
-  }
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |", p.mode,
-                     or_dash(p.revision), or_dash(p.sdk), p.api, r.max_attempts, backoff, quota,
-                     retries ? name(r.retry_after) : "-", r.limit_send_rate ? "yes" : "no",
-                     p.source);
-}
-
-std::vector<std::string> readme_lines() {
-  std::ifstream file(RETRYSIM_TEST_DATA "/../../../sim/retry/README.md");
-  REQUIRE(file.is_open());
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
-
-}  // namespace
-
-TEST_CASE("the README shows every preset with the program's numbers and no other") {
-  std::set<std::string> shown;
-  for (const std::string& line : readme_lines()) {
-    for (const char* mode : {"none", "legacy", "standard", "adaptive", "custom"}) {
-      if (line.starts_with(fmt::format("| {} |", mode))) shown.insert(line);
-    }
-  }
-  std::set<std::string> expected;
-  for (const Preset& preset : presets()) expected.insert(readme_row(preset));
-  CHECK(shown == expected);
-}
 
 TEST_CASE("every preset is found by its own words, and no two by the same") {
   std::set<std::string> seen;
@@ -106,7 +50,12 @@ TEST_CASE("combinations that do not exist are not found") {
   CHECK(find_preset("standrad", "2.0", "botocore", "default") == nullptr);
   CHECK(find_preset("", "", "", "") == nullptr);
   CHECK(find_preset("standard", "2.2", "botocore", "default") == nullptr);
-  CHECK(find_preset("standard", "2.0", "java-v1", "default") == nullptr);
+  CHECK(find_preset("standard", "2.1", "java-v1", "default") == nullptr);
+  CHECK(find_preset("standard", "2.0", "guidance", "default") == nullptr);
+  CHECK(find_preset("legacy", "", "rust", "default") == nullptr);
+  CHECK(find_preset("adaptive", "2.0", "c-io", "default") == nullptr);
+  CHECK(find_preset("adaptive", "smithy", "botocore", "default") == nullptr);
+  CHECK(find_preset("standard", "2.0", "grpc", "default") == nullptr);
   CHECK(find_preset("legacy", "3.0", "botocore", "default") == nullptr);
   CHECK(find_preset("none", "", "cobol", "default") == nullptr);
 }
@@ -114,21 +63,21 @@ TEST_CASE("combinations that do not exist are not found") {
 TEST_CASE("adaptive is standard plus the send-rate limiter") {
   for (const Preset& p : presets()) {
     if (p.mode != "adaptive") {
-      CHECK_FALSE(p.rules.limit_send_rate);
+      CHECK_FALSE(p.rules.rate_limit.enabled);
       continue;
     }
     const RetryRules& adaptive = p.rules;
     const RetryRules& standard = find_preset("standard", p.revision, p.sdk, p.api)->rules;
-    CHECK(adaptive.limit_send_rate);
+    CHECK(adaptive.rate_limit.enabled);
     CHECK(adaptive.max_attempts == standard.max_attempts);
-    CHECK(adaptive.classifier == standard.classifier);
+    CHECK(adaptive.errors.classifier == standard.errors.classifier);
     CHECK(adaptive.backoff.base == standard.backoff.base);
     CHECK(adaptive.backoff.throttle_base == standard.backoff.throttle_base);
     CHECK(adaptive.backoff.cap == standard.backoff.cap);
     CHECK(adaptive.quota.cost == standard.quota.cost);
     CHECK(adaptive.quota.timeout_cost == standard.quota.timeout_cost);
     CHECK(adaptive.retry_after == standard.retry_after);
-    CHECK(adaptive.long_poll_wait == standard.long_poll_wait);
+    CHECK(adaptive.long_poll == standard.long_poll);
   }
 }
 
@@ -144,5 +93,83 @@ TEST_CASE("outcomes and classes have the names that results use") {
                                                  "not_retryable"};
   for (std::size_t i = 0; i < classes.size(); ++i) {
     CHECK(name(static_cast<ResponseClass>(i)) == classes[i]);
+  }
+}
+
+TEST_CASE("every SDK of the field is there, in the modes it has") {
+  const auto exists = [](const char* mode, const char* revision, const char* sdk) {
+    return find_preset(mode, revision, sdk, "default") != nullptr;
+  };
+  for (const char* sdk : {"botocore", "java-v1", "java-v2", "js-v2", "cpp", "dotnet", "ruby", "php",
+                          "go-v1", "kotlin", "c-io", "guidance"}) {
+    INFO(sdk);
+    CHECK(exists("legacy", "", sdk));
+  }
+  for (const char* sdk : {"botocore", "java-v2", "js-v3", "cpp", "dotnet", "ruby", "php", "go-v2",
+                          "rust", "kotlin"}) {
+    INFO(sdk);
+    for (const char* revision : {"2.0", "2.1"}) {
+      CHECK(exists("standard", revision, sdk));
+      CHECK(exists("adaptive", revision, sdk));
+    }
+  }
+  CHECK(exists("standard", "smithy", ""));
+  for (const char* sdk :
+       {"fixed-delay", "circuit-breaker", "grpc", "finagle", "envoy", "sre", "hedging"}) {
+    CHECK(exists("custom", "", sdk));
+  }
+}
+
+TEST_CASE("revision 2.1 has numbers of its own for DynamoDB in every SDK") {
+  for (const Preset& p : presets()) {
+    if (p.revision != "2.1" || p.api != "default") continue;
+    for (const char* api : {"dynamodb", "dynamodb-streams"}) {
+      const RetryRules& rules = find_preset(p.mode, p.revision, p.sdk, api)->rules;
+      CHECK(rules.api == api);
+      CHECK(rules.max_attempts == 4);
+      CHECK(rules.backoff.base == Duration::milliseconds(25));
+      CHECK(rules.backoff.throttle_base == Duration::seconds(1));
+    }
+  }
+}
+
+TEST_CASE("the Smithy reference design differs from standard 2.0 where it says so") {
+  const RetryRules& smithy = find_preset("standard", "smithy", "", "")->rules;
+  CHECK(smithy.max_attempts == 5);
+  CHECK(smithy.quota.cost == 5);
+  CHECK(smithy.quota.timeout_cost == 10);
+  CHECK(smithy.quota.refund == Refund::kCredit);
+  CHECK(smithy.quota.credit == 1);
+  CHECK(smithy.retry_after == RetryAfter::kMinimum);
+  CHECK(smithy.errors.classifier == Classifier::kSmithy);
+}
+
+TEST_CASE("a defect changes what it names and nothing else") {
+  CHECK(find_defect("nonsense") == nullptr);
+  RetryRules rules = find_preset("adaptive", "2.0", "go-v2", "")->rules;
+  const Defect* never_refilled = find_defect("quota-never-refilled");
+  REQUIRE(never_refilled != nullptr);
+  REQUIRE(never_refilled->applies(rules));
+  never_refilled->apply(rules);
+  CHECK(rules.quota.refund == Refund::kNone);
+  CHECK(rules.quota.credit == 0);
+  CHECK(rules.quota.capacity == 500);
+  CHECK_FALSE(
+      find_defect("send-token-deadlock")->applies(find_preset("standard", "", "", "")->rules));
+  CHECK_FALSE(find_defect("no-quota")->applies(find_preset("legacy", "", "", "")->rules));
+}
+
+TEST_CASE("SDKs start in the mode they are known for") {
+  CHECK(default_mode("botocore", false) == "legacy");
+  CHECK(default_mode("botocore", true) == "standard");
+  CHECK(default_mode("rust", false) == "standard");
+  CHECK(default_mode("go-v1", true) == "legacy");
+  CHECK(default_mode("guidance", false) == std::nullopt);
+  for (const Preset& p : presets()) {
+    if (p.mode == "custom" || p.sdk.empty() || p.sdk == "guidance") continue;
+    for (const bool after : {false, true}) {
+      REQUIRE(default_mode(p.sdk, after).has_value());
+      CHECK(find_preset(*default_mode(p.sdk, after), "", p.sdk, "") != nullptr);
+    }
   }
 }

@@ -23,7 +23,11 @@ Range delay_range(const BackoffRules& rules, ResponseClass response_class, std::
   const bool throttling = response_class == ResponseClass::kThrottling;
   double v = static_cast<double>((throttling ? rules.throttle_base : rules.base).count());
   for (std::uint32_t i = 1; i < attempts; ++i) v *= rules.factor;
-  v = std::min(v, static_cast<double>(rules.cap.count()));
+  for (int i = 0; i < rules.first_exponent; ++i) v *= rules.factor;
+  const bool additive = rules.jitter == Jitter::kAdditive;
+  if (!additive) v = std::min(v, static_cast<double>(rules.cap.count()));
+  if (static_cast<int>(attempts) <= rules.immediate_retries) return {0, 0};
+  if (!rules.delays.empty()) return {0, 0};
   switch (throttling ? rules.throttle_jitter : rules.jitter) {
     case Jitter::kNone:
       return {v, v};
@@ -31,6 +35,8 @@ Range delay_range(const BackoffRules& rules, ResponseClass response_class, std::
       return {0, v};
     case Jitter::kEqual:
       return {v / 2, v};
+    case Jitter::kAdditive:
+      return {std::min(v, static_cast<double>(rules.cap.count()) / 2), 2 * v};
     case Jitter::kDecorrelated:
       break;
   }
@@ -59,78 +65,134 @@ void must(bool holds, const char* otherwise) {
   if (!holds) FAIL(otherwise);
 }
 
+/// The tokens that a limiter may have granted since it was turned on: what was in the bucket then,
+/// and what has flowed in.
+class Inflow {
+ public:
+  /// The fill rate changes only with responses, so it was the same since the last call.
+  void pass(const SendRateLimiter* limiter, Time now) {
+    if (limiter == nullptr || !limiter->enabled()) return;
+    if (since_ == Time::max()) {
+      bound_ = limiter->capacity(now);
+    } else {
+      bound_ += (now - since_).in_seconds() * rate_;
+    }
+    since_ = now;
+    rate_ = limiter->fill_rate();
+  }
+  bool on() const { return since_ != Time::max(); }
+  /// Shortfalls below a nanosecond's worth may be forgiven.
+  bool permits(double granted) const { return granted <= bound_ + 1 + granted * 1e-6; }
+
+ private:
+  Time since_ = Time::max();
+  double bound_ = 0, rate_ = 0;
+};
+
 void check_invariants(const Preset& preset, std::uint64_t responses) {
   const RetryRules& rules = preset.rules;
+  const QuotaRules& q = rules.quota;
   RetryStrategy strategy(rules, RandomKey(1, 0));
   RandomService service;
   Time now;
   std::uint64_t refused = 0, retried = 0;
-  std::int64_t acquired = 0, returned = 0;
-  const int capacity = rules.quota.capacity;
-  StrategyToken token = strategy.acquire_initial_token(now);
+  Inflow inflow;
+  double granted = 0;
+  const bool limiter_adds_nothing =
+      !rules.rate_limit.enabled || rules.rate_limit.acquire == SendTokenTiming::kBeforeSend;
+  const bool counts_grants = rules.rate_limit.enabled && limiter_adds_nothing;
+  const auto level = [&strategy] { return strategy.quota().value_or(0); };
+  RetryToken token = strategy.acquire_initial_token(now);
   int paid_by_request = 0;
   for (std::uint64_t i = 0; i < responses; ++i) {
     Draws draws(RandomKey(9, 0), {.entity = i, .purpose = Purpose::kServiceError});
     now = now + Duration::microseconds(draws.below(20'000));
-    while (strategy.acquire_send_token(now) > Duration::zero()) {
-      now = now + strategy.acquire_send_token(now);
+    for (;;) {
+      const auto wait = strategy.acquire_send_token(token, now);
+      if (!token.may_send())
+        token = strategy.acquire_initial_token(now);  // the throttle's refusal
+      else if (*wait == Duration::zero())
+        break;
+      else
+        now = now + *wait;
     }
-    must(token.state.attempts <= rules.max_attempts, "more attempts than allowed");
-    const int before = strategy.quota().value_or(0);
+    inflow.pass(strategy.limiter(), now);
+    if (counts_grants && inflow.on()) {
+      ++granted;
+      must(inflow.permits(granted), "the limiter granted more than flowed in");
+    }
+    must(token.attempt() <= rules.max_attempts, "more attempts than allowed");
+    const std::uint32_t attempt = token.attempt();
+    const int before = level();
     const auto failure = service.failure(draws);
     bool ended = true;
     if (!failure) {
-      strategy.record_success(token, now);
-      const int change = strategy.quota().value_or(0) - before;
-      returned += change;
+      strategy.record_success(std::move(token), now);
+      const int change = level() - before;
       must(change >= 0, "a success took quota");
-      if (token.state.attempts == 1)
-        must(change <= rules.quota.credit, "a first-try success gave more than the credit");
+      // A fraction of a token that was kept may complete a whole one; refills come with time.
+      const double extra = 1 + q.refill_rate * 30;
+      const double credit = q.credit + (q.accrues() ? extra : 0);
+      if (attempt == 1) must(change <= credit, "a first-try success gave more than the credit");
       // No more than the request paid; where the refund is a fixed amount, no more than that.
-      if (token.state.attempts > 1) {
-        must(change <= (rules.quota.refund == Refund::kCost ? rules.quota.cost : paid_by_request),
+      const double refund = q.refund == Refund::kCost ? q.cost : paid_by_request;
+      if (attempt > 1) {
+        must(change <= refund + (q.refund == Refund::kLast ? 0 : credit),
              "a refund beyond what was paid");
       }
     } else {
-      const auto attempts = token.state.attempts;
-      token = strategy.refresh_retry_token(token, {*failure}, now);
-      const int paid = before - strategy.quota().value_or(0);
-      must(paid >= 0, "a failure gave quota back");
-      ended = token.outcome != Outcome::kRetry;
+      const Failure failed{.error = {*failure, *failure == ResponseClass::kTimeout}};
+      token = strategy.refresh_retry_token(std::move(token), failed, now);
+      const int paid = before - level();
+      must(paid >= 0 || q.refill_rate > 0, "a failure gave quota back");
+      ended = !token.may_send();
       if (ended) {
-        must(paid == 0, "a refusal was charged");
-        must(token.delay == Duration::zero(), "a refusal made wait");
-        refused += token.outcome == Outcome::kQuotaExceeded ? 1 : 0;
+        const bool charged = q.failure_cost > 0 || q.order == QuotaOrder::kBeforeAttempts;
+        must(paid <= 0 || charged, "a refusal was charged");
+        must(token.delay() == Duration::zero(), "a refusal made wait");
+        refused += token.outcome() == Outcome::kQuotaExceeded ? 1 : 0;
+        // A bucket on its own can take from refusals as well; it is then part of no request.
       } else {
         ++retried;
-        acquired += paid;
-        paid_by_request += paid;
-        must(paid == token.state.held_cost, "the token holds another cost than was paid");
-        must(token.state.attempts == attempts + 1, "attempts not counted");
-        const Range range = delay_range(rules.backoff, *failure, attempts);
-        const auto delay = static_cast<double>(token.delay.count());
-        must(delay >= range.low, "delay too short");
-        must(delay <= range.high, "delay too long");
+        paid_by_request += token.held_cost();
+        const bool plain = q.refill_rate == 0 && q.failure_cost == 0;
+        must(!plain || paid == token.held_cost(), "the token holds another cost than was paid");
+        must(token.attempt() == attempt + 1, "attempts not counted");
+        const Range range = delay_range(rules.backoff, *failure, attempt);
+        const auto delay = static_cast<double>(token.delay().count());
+        const auto quantum = static_cast<double>(rules.backoff.quantum.count());
+        if (limiter_adds_nothing) must(delay >= range.low - quantum, "delay too short");
+        if (limiter_adds_nothing && q.on_empty == QuotaOnEmpty::kFail) {
+          must(delay <= range.high, "delay too long");
+        }
       }
     }
-    must(strategy.quota().value_or(0) >= 0, "quota below zero");
-    must(strategy.quota().value_or(0) <= capacity, "quota above capacity");
+    must(level() >= 0, "quota below zero");
+    must(level() <= q.capacity, "quota above capacity");
+    inflow.pass(strategy.limiter(), now);
     if (ended) {
       token = strategy.acquire_initial_token(now);
       paid_by_request = 0;
     }
   }
-  CHECK(strategy.quota().value_or(0) == rules.quota.initial - acquired + returned);
   // The run has been through what it is to check.
-  CHECK((retried > 1000) == (rules.max_attempts > 1));
-  CHECK((refused > 1000) == rules.quota.enabled);
+  CHECK((retried > responses / 100'000) == (rules.max_attempts > 1));
+  const bool can_refuse = (q.enabled && q.on_empty == QuotaOnEmpty::kFail) ||
+                          rules.budget.kind == BudgetKind::kWindow || rules.breaker.enabled;
+  CHECK((refused > responses / 1000) == can_refuse);
+  CHECK((granted > static_cast<double>(responses) / 10) == counts_grants);
 }
 
 }  // namespace
 
-TEST_CASE("quota, attempts, delays and refunds stay within their bounds in every preset") {
+TEST_CASE("quota, attempts, delays, refunds and grants stay within their bounds in every preset") {
+#ifdef NDEBUG
+  constexpr std::uint64_t kResponses = 1'000'000;
+#else
+  constexpr std::uint64_t kResponses = 30'000;  // slow builds look for other things
+#endif
   for (const Preset& preset : presets()) {
     INFO(preset.mode << ' ' << preset.revision << ' ' << preset.sdk << ' ' << preset.api);
-    check_invariants(preset, 1'000'000);
+    check_invariants(preset, kResponses);
   }
 }

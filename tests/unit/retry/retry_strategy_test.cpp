@@ -17,17 +17,22 @@ const RetryRules& preset(std::string_view mode, std::string_view revision = "",
   return find_preset(mode, revision, sdk, "default")->rules;
 }
 
-RetryDecision decide(const RetryRules& rules, RetryQuota& quota, RetryToken& token,
+/// A failure of one class. A timeout pays the price of timeouts, as in botocore.
+Failure failed(ResponseClass response_class) {
+  return {.error = {response_class, response_class == ResponseClass::kTimeout}};
+}
+
+RetryDecision decide(const RetryRules& rules, RetryQuota& quota, RetryProgress& token,
                      const Failure& failure, double draw = 1) {
   Draws draws(RandomKey(1, 0), {});
-  return refresh_retry_token(rules, rules.quota.enabled ? &quota : nullptr, token, failure, draws,
-                             draw);
+  return refresh_retry_token(rules, {.quota = rules.quota.enabled ? &quota : nullptr}, token,
+                             failure, Time::zero(), draws, draw);
 }
 
 Outcome outcome(const RetryRules& rules, RetryQuota quota, std::uint32_t attempts,
                 ResponseClass response_class) {
-  RetryToken token{.attempts = attempts};
-  return decide(rules, quota, token, {.response_class = response_class}).outcome;
+  RetryProgress token{.attempts = attempts};
+  return decide(rules, quota, token, failed(response_class)).outcome;
 }
 
 constexpr Time at_ms(std::int64_t n) { return Time::zero() + Duration::milliseconds(n); }
@@ -54,9 +59,9 @@ TEST_CASE("retryable comes before attempts, attempts before chance, chance befor
 TEST_CASE("a refusal leaves quota and token as they were") {
   const RetryRules& rules = preset("standard");
   RetryQuota quota{4};
-  RetryToken token{.attempts = 1, .held_cost = 7, .previous_delay = Duration::seconds(9)};
+  RetryProgress token{.attempts = 1, .held_cost = 7, .previous_delay = Duration::seconds(9)};
   CHECK(decide(rules, quota, token, {}).outcome == Outcome::kQuotaExceeded);
-  CHECK(decide(rules, quota, token, {ResponseClass::kNotRetryable}).outcome ==
+  CHECK(decide(rules, quota, token, failed(ResponseClass::kNotRetryable)).outcome ==
         Outcome::kNotRetryable);
   quota.available = 400;
   token.attempts = 3;
@@ -76,8 +81,8 @@ TEST_CASE("the price of a retry depends on the class") {
         Prices{preset("legacy", "", "java-v1"), 5, 0, 5}}) {
     const auto price = [&p](ResponseClass c) {
       RetryQuota quota{500};
-      RetryToken token{.attempts = 1};
-      CHECK(decide(p.rules, quota, token, {c}).outcome == Outcome::kRetry);
+      RetryProgress token{.attempts = 1};
+      CHECK(decide(p.rules, quota, token, failed(c)).outcome == Outcome::kRetry);
       CHECK(token.held_cost == 500 - quota.available);
       return token.held_cost;
     };
@@ -97,23 +102,27 @@ TEST_CASE("rules whose quota is switched off charge nothing, whatever their pric
   RetryRules rules = preset("standard");
   rules.quota.enabled = false;
   RetryQuota quota{3};
-  RetryToken token{.attempts = 1};
+  RetryProgress token{.attempts = 1};
   Draws draws(RandomKey(1, 0), {});
-  CHECK(refresh_retry_token(rules, &quota, token, {}, draws).outcome == Outcome::kRetry);
-  CHECK(refresh_retry_token(rules, nullptr, token, {}, draws).outcome == Outcome::kRetry);
+  CHECK(refresh_retry_token(rules, {.quota = &quota}, token, {}, Time::zero(), draws).outcome ==
+        Outcome::kRetry);
+  CHECK(refresh_retry_token(rules, {}, token, {}, Time::zero(), draws).outcome == Outcome::kRetry);
   CHECK(token.held_cost == 0);
-  record_success(rules, &quota, {.attempts = 1});
-  record_success(rules, nullptr, {.attempts = 2});
+  record_success(rules, {.quota = &quota}, {.attempts = 1}, Time::zero());
+  record_success(rules, {}, {.attempts = 2}, Time::zero());
   CHECK(quota.available == 3);
 }
 
 TEST_CASE("success gives back what the rules say, up to the capacity") {
   RetryRules rules;
-  rules.quota = {.enabled = true, .capacity = 100, .initial = 100, .cost = 5, .credit = 1};
+  rules.quota.enabled = true;
+  rules.quota.capacity = rules.quota.initial = 100;
+  rules.quota.cost = 5;
+  rules.quota.credit = 1;
   const auto returned = [&rules](Refund refund, std::uint32_t attempts, int available) {
     rules.quota.refund = refund;
     RetryQuota quota{available};
-    record_success(rules, &quota, {.attempts = attempts, .held_cost = 14});
+    record_success(rules, {.quota = &quota}, {.attempts = attempts, .held_cost = 14}, Time::zero());
     return quota.available - available;
   };
   for (const Refund refund : {Refund::kLast, Refund::kCost, Refund::kCredit, Refund::kNone}) {
@@ -129,18 +138,18 @@ TEST_CASE("success gives back what the rules say, up to the capacity") {
 
 TEST_CASE("only the last retry is refunded") {
   RetryStrategy strategy(preset("standard", "2.1"), RandomKey(1, 0));
-  StrategyToken token = strategy.acquire_initial_token(Time::zero());
-  token = strategy.refresh_retry_token(token, {kTransient}, Time::zero());   // 14
-  token = strategy.refresh_retry_token(token, {kThrottling}, Time::zero());  // 5
+  RetryToken token = strategy.acquire_initial_token(Time::zero());
+  token = strategy.refresh_retry_token(std::move(token), failed(kTransient), Time::zero());   // 14
+  token = strategy.refresh_retry_token(std::move(token), failed(kThrottling), Time::zero());  // 5
   CHECK(strategy.quota() == 481);
-  strategy.record_success(token, Time::zero());
+  strategy.record_success(std::move(token), Time::zero());
   CHECK(strategy.quota() == 486);
 }
 
 TEST_CASE("a long poll waits before it reports an empty quota, in revision 2.1 only") {
   const Failure failure{
-      .response_class = kThrottling, .retry_after = Duration::seconds(3), .long_poll = true};
-  RetryToken token{.attempts = 1};
+      .error = {kThrottling}, .retry_after = Duration::seconds(3), .long_poll = true};
+  RetryProgress token{.attempts = 1};
   RetryQuota quota{0};
   const RetryDecision waits = decide(preset("standard", "2.1"), quota, token, failure);
   CHECK(waits.outcome == Outcome::kQuotaExceeded);
@@ -159,7 +168,7 @@ TEST_CASE("decorrelated jitter grows from the last backoff, not from a suggested
   rules.backoff.jitter = rules.backoff.throttle_jitter = Jitter::kDecorrelated;
   rules.retry_after = RetryAfter::kMinimum;
   RetryQuota none;
-  RetryToken token{.attempts = 1};
+  RetryProgress token{.attempts = 1};
   const Failure suggested{.retry_after = Duration::seconds(60)};
   CHECK(decide(rules, none, token, suggested).delay == Duration::seconds(60));
   CHECK(token.previous_delay == Duration::milliseconds(300));
@@ -175,9 +184,9 @@ TEST_CASE("the chance of a retry is what it says") {
   constexpr int kRequests = 100'000;
   for (std::uint64_t i = 0; i < kRequests; ++i) {
     Draws draws(RandomKey(5, 0), {.entity = i, .attempt = 1, .purpose = Purpose::kBackoff});
-    RetryToken token{.attempts = 1};
-    retries +=
-        refresh_retry_token(rules, nullptr, token, {}, draws).outcome == Outcome::kRetry ? 1 : 0;
+    RetryProgress token{.attempts = 1};
+    const RetryDecision d = refresh_retry_token(rules, {}, token, {}, Time::zero(), draws);
+    retries += d.outcome == Outcome::kRetry ? 1 : 0;
   }
   // 6 standard deviations, sqrt(0.3 x 0.7 x 100 000) = 145: false alarm below 2e-9.
   CHECK(retries == Approx(30'000).margin(870));
@@ -197,12 +206,12 @@ TEST_CASE("the first attempt is never refused") {
     RetryRules rules = p.rules;
     rules.quota.initial = 0;
     RetryStrategy strategy(rules, RandomKey(1, 0));
-    const StrategyToken token = strategy.acquire_initial_token(Time::zero());
-    CHECK(token.outcome == Outcome::kRetry);
-    CHECK(token.delay == Duration::zero());
-    CHECK(token.send_wait == Duration::zero());
-    CHECK(token.state.attempts == 1);
-    CHECK(strategy.acquire_send_token(Time::zero()) == Duration::zero());
+    RetryToken token = strategy.acquire_initial_token(Time::zero());
+    CHECK(token.may_send());
+    CHECK(token.delay() == Duration::zero());
+    CHECK(token.send_wait() == Duration::zero());
+    CHECK(token.attempt() == 1);
+    CHECK(strategy.acquire_send_token(token, Time::zero()) == Duration::zero());
   }
 }
 
@@ -214,10 +223,10 @@ TEST_CASE("clients, requests and attempts draw different jitter, the same ones t
   const auto play = [&](std::uint64_t seed, std::uint32_t client, std::uint16_t group) {
     RetryStrategy strategy(rules, RandomKey(seed, 0), Time::zero(), client, group);
     for (int request = 0; request < 3; ++request) {
-      StrategyToken token = strategy.acquire_initial_token(Time::zero());
+      RetryToken token = strategy.acquire_initial_token(Time::zero());
       for (int i = 0; i < 4; ++i) {
-        token = strategy.refresh_retry_token(token, {}, Time::zero());
-        delays.insert(token.delay.count());
+        token = strategy.refresh_retry_token(std::move(token), {}, Time::zero());
+        delays.insert(token.delay().count());
       }
     }
   };
@@ -235,28 +244,30 @@ TEST_CASE("only throttling turns the limiter on, and it then makes attempts wait
   rules.max_attempts = 100;
   RetryStrategy strategy(rules, RandomKey(1, 0));
   strategy.fix_draws(0.5);
-  StrategyToken token = strategy.acquire_initial_token(Time::zero());
   for (const ResponseClass c : {kTransient, kTimeout, ResponseClass::kNotRetryable}) {
-    strategy.refresh_retry_token(token, {c}, at_ms(100));
+    strategy.refresh_retry_token(strategy.acquire_initial_token(Time::zero()), failed(c),
+                                 at_ms(100));
     CHECK_FALSE(strategy.limiter()->enabled());
   }
+  RetryToken token = strategy.acquire_initial_token(at_ms(100));
   // A request that the quota refuses has told the limiter all the same.
-  token = strategy.refresh_retry_token(token, {kThrottling}, at_ms(200));
+  token = strategy.refresh_retry_token(std::move(token), failed(kThrottling), at_ms(200));
   CHECK(strategy.limiter()->enabled());
-  CHECK(token.delay == Duration::milliseconds(500));
+  CHECK(token.delay() == Duration::milliseconds(500));
   // 0.5 tokens a second since the first response at 0.1 s: 0.3 after the delay, 1.4 s to go.
-  CHECK(token.send_wait.count() == 1'400'000'000);
-  CHECK(strategy.acquire_send_token(at_ms(700)) == token.send_wait);
-  CHECK(strategy.acquire_send_token(at_ms(2100)) == Duration::zero());
-  CHECK(strategy.acquire_send_token(at_ms(2100)) == Duration::seconds(2));
+  CHECK(token.send_wait().count() == 1'400'000'000);
+  CHECK(strategy.acquire_send_token(token, at_ms(700)) == token.send_wait());
+  CHECK(strategy.acquire_send_token(token, at_ms(2100)) == Duration::zero());
+  RetryToken next = strategy.acquire_initial_token(at_ms(2100));
+  CHECK(strategy.acquire_send_token(next, at_ms(2100)) == Duration::seconds(2));
 }
 
 TEST_CASE("the limiter measures successes and failures alike") {
   RetryStrategy strategy(preset("adaptive"), RandomKey(1, 0));
-  const StrategyToken token = strategy.acquire_initial_token(Time::zero());
-  strategy.record_success(token, at_ms(100));
-  strategy.refresh_retry_token(token, {kTransient}, at_ms(200));
-  strategy.record_success(token, at_ms(500));
+  const auto begin = [&strategy] { return strategy.acquire_initial_token(Time::zero()); };
+  strategy.record_success(begin(), at_ms(100));
+  strategy.refresh_retry_token(begin(), failed(kTransient), at_ms(200));
+  strategy.record_success(begin(), at_ms(500));
   CHECK(strategy.limiter()->measured_rate() == Approx(0.8 * 3 / 0.5));
   CHECK_FALSE(strategy.limiter()->enabled());
 }
@@ -267,4 +278,146 @@ TEST_CASE("rules without a limiter or a quota report none") {
   CHECK_FALSE(strategy.quota().has_value());
   strategy.record_success(strategy.acquire_initial_token(Time::zero()), Time::zero());
   CHECK_FALSE(strategy.quota().has_value());
+}
+
+TEST_CASE("a token is good once, and misuse is reported") {
+  RetryStrategy strategy(preset("standard"), RandomKey(1, 0)),
+      other(preset("standard"), RandomKey(1, 0));
+  const Time now = Time::zero();
+  RetryToken token = strategy.acquire_initial_token(now);
+  RetryToken spent = std::move(token);
+  CHECK_THROWS_AS(strategy.record_success(std::move(token), now), TokenMisuse);  // moved from
+  CHECK_THROWS_AS(strategy.refresh_retry_token(RetryToken(), {}, now), TokenMisuse);
+  CHECK_THROWS_AS(other.record_success(std::move(spent), now), TokenMisuse);
+  CHECK(other.quota() == 500);
+
+  token = strategy.acquire_initial_token(now);
+  strategy.record_success(std::move(token), now);
+  CHECK_THROWS_AS(strategy.record_success(std::move(token), now), TokenMisuse);  // twice
+  CHECK_THROWS_AS(strategy.refresh_retry_token(std::move(token), {}, now), TokenMisuse);
+
+  // A request that has failed for good can be neither retried nor recorded.
+  const Failure final = failed(ResponseClass::kNotRetryable);
+  token = strategy.refresh_retry_token(strategy.acquire_initial_token(now), final, now);
+  CHECK(token.outcome() == Outcome::kNotRetryable);
+  CHECK_FALSE(token.may_send());
+  CHECK_THROWS_AS(strategy.acquire_send_token(token, now), TokenMisuse);
+  CHECK_THROWS_AS(strategy.record_success(std::move(token), now), TokenMisuse);
+  CHECK(strategy.quota() == 500);
+}
+
+TEST_CASE("scopes have quotas and limiters of their own") {
+  RetryStrategy strategy(preset("adaptive"), RandomKey(1, 0));
+  RetryToken a = strategy.acquire_initial_token(Time::zero(), "us-east-1");
+  a = strategy.refresh_retry_token(std::move(a), failed(kThrottling), at_ms(100));
+  CHECK(strategy.quota("us-east-1") == 495);
+  CHECK(strategy.quota("eu-west-1") == 500);
+  CHECK(strategy.limiter("us-east-1")->enabled());
+  CHECK_FALSE(strategy.limiter("eu-west-1")->enabled());
+}
+
+TEST_CASE("the order of quota and attempts decides what the last failure costs") {
+  RetryRules rules = preset("standard");
+  const auto play = [&rules](QuotaOrder order, ResponseClass c, int available) {
+    rules.quota.order = order;
+    RetryQuota quota{available};
+    RetryProgress progress{.attempts = 3};  // no attempt left
+    const Outcome outcome = decide(rules, quota, progress, failed(c)).outcome;
+    return std::pair(outcome, available - quota.available);
+  };
+  using Result = std::pair<Outcome, int>;
+  const auto kNever = ResponseClass::kNotRetryable;
+  const Result exhausted{Outcome::kMaxAttemptsExceeded, 0}, never{Outcome::kNotRetryable, 0},
+      refused{Outcome::kQuotaExceeded, 0};
+  CHECK(play(QuotaOrder::kAfterAttempts, kTransient, 500) == exhausted);
+  CHECK(play(QuotaOrder::kAfterAttempts, kTransient, 0) == exhausted);
+  CHECK(play(QuotaOrder::kBeforeAttempts, kTransient, 500) ==
+        Result{Outcome::kMaxAttemptsExceeded, 5});
+  CHECK(play(QuotaOrder::kBeforeAttempts, kTransient, 0) == refused);
+  CHECK(play(QuotaOrder::kBeforeAttempts, kNever, 500) == never);
+  CHECK(play(QuotaOrder::kBeforeClassification, kNever, 500) == Result{Outcome::kNotRetryable, 5});
+  CHECK(play(QuotaOrder::kBeforeClassification, kNever, 0) == never);
+  CHECK(play(QuotaOrder::kRollback, kTransient, 500) == exhausted);
+  CHECK(play(QuotaOrder::kRollback, kTransient, 0) == refused);
+}
+
+TEST_CASE("further refunds") {
+  RetryRules rules = preset("standard");
+  const auto returned = [&rules](Refund refund, std::uint32_t attempts, int held) {
+    rules.quota.refund = refund;
+    RetryQuota quota{100};
+    QuotaAccrual accrual;
+    accrual.last_cost = 10;
+    record_success(rules, {.quota = &quota, .accrual = &accrual},
+                   {.attempts = attempts, .held_cost = held}, Time::zero());
+    return quota.available - 100;
+  };
+  CHECK(returned(Refund::kLastAndCredit, 1, 0) == 1);
+  CHECK(returned(Refund::kLastAndCredit, 2, 5) == 6);
+  CHECK(returned(Refund::kLastOrCredit, 2, 5) == 5);
+  CHECK(returned(Refund::kLastOrCredit, 2, 0) == 1);
+  CHECK(returned(Refund::kSharedLast, 2, 5) == 10);
+  CHECK(returned(Refund::kSharedLast, 1, 0) == 1);
+}
+
+TEST_CASE("PHP's quota gives back the last price that any request paid") {
+  RetryStrategy strategy(preset("standard", "2.0", "php"), RandomKey(1, 0));
+  const Time now = Time::zero();
+  RetryToken cheap = strategy.acquire_initial_token(now),
+             dear = strategy.acquire_initial_token(now);
+  cheap = strategy.refresh_retry_token(std::move(cheap), failed(kThrottling), now);  // 5
+  dear = strategy.refresh_retry_token(std::move(dear), failed(kTimeout), now);       // 10
+  CHECK(strategy.quota() == 485);
+  strategy.record_success(std::move(cheap), now);
+  CHECK(strategy.quota() == 495);
+}
+
+TEST_CASE("a quota may take what there is, and waits for a refill if it is told to") {
+  RetryStrategy crt(preset("standard", "2.0", "c-io"), RandomKey(1, 0));
+  const Time now = Time::zero();
+  for (int i = 0; i < 34; ++i) {  // 33 failures for good of 3 retries at 5, and one more retry
+    RetryToken token = crt.acquire_initial_token(now);
+    for (int retry = 0; retry < (i < 33 ? 3 : 1) && token.may_send(); ++retry) {
+      token = crt.refresh_retry_token(std::move(token), failed(kTransient), now);
+    }
+    if (token.may_send()) crt.abandon(std::move(token));
+  }
+  CHECK(crt.quota() == 0);
+  RetryToken token = crt.acquire_initial_token(now);
+  token = crt.refresh_retry_token(std::move(token), failed(kTransient), now);
+  CHECK(token.outcome() == Outcome::kQuotaExceeded);
+
+  // Kotlin: 10 tokens a second; whoever comes next waits behind who came before.
+  RetryRules rules = preset("standard", "2.0", "kotlin");
+  rules.quota.initial = 7;
+  RetryStrategy kotlin(rules, RandomKey(1, 0));
+  kotlin.fix_draws(0);
+  const auto wait = [&](Time at) {
+    RetryToken t = kotlin.acquire_initial_token(at);
+    return kotlin.refresh_retry_token(std::move(t), failed(kTransient), at).delay().count();
+  };
+  CHECK(wait(now) == 0);                   // 7 - 5 = 2 left
+  CHECK(wait(now) == 300'000'000);         // 3 more in 0.3 s
+  CHECK(wait(now) == 800'000'000);         // 5 more in another 0.5 s
+  CHECK(wait(at_ms(800)) == 500'000'000);  // nothing left from the past
+  CHECK(wait(at_ms(800 + 500 + 10'000)) == 0);
+}
+
+TEST_CASE("fractions of tokens add up") {
+  const RetryRules& grpc = find_preset("custom", "", "grpc", "")->rules;
+  RetryStrategy strategy(grpc, RandomKey(1, 0));
+  const Time now = Time::zero();
+  // Five failures take the ten tokens to the half, at which retries end.
+  for (int i = 0; i < 4; ++i) {
+    RetryToken token = strategy.acquire_initial_token(now);
+    CHECK(strategy.refresh_retry_token(std::move(token), failed(kTransient), now).may_send());
+  }
+  CHECK(strategy.quota() == 6);
+  RetryToken token = strategy.acquire_initial_token(now);
+  CHECK_FALSE(strategy.refresh_retry_token(std::move(token), failed(kTransient), now).may_send());
+  CHECK(strategy.quota() == 5);
+  for (int i = 0; i < 20; ++i) strategy.record_success(strategy.acquire_initial_token(now), now);
+  CHECK(strategy.quota() == 7);
+  token = strategy.acquire_initial_token(now);
+  CHECK(strategy.refresh_retry_token(std::move(token), failed(kTransient), now).may_send());
 }

@@ -28,7 +28,8 @@ TEST_CASE("a key in the wrong table is shown where it belongs") {
 
 TEST_CASE("a key that resembles nothing gets the list of those that exist") {
   CHECK(errors_of(kSmall + "[network]\nzzz = 1\n") ==
-        "demo.toml:9:1: error: unknown key \"network.zzz\"; known here: latency, request_loss, "
+        "demo.toml:9:1: error: unknown key \"network.zzz\"; known here: latency, connect, "
+        "request_loss, "
         "response_loss\n"
         "zzz = 1\n"
         "^\n");
@@ -44,7 +45,7 @@ servers = 0
 arrivals = { process = "poisson", rate = 5 }
 retry.mode = "sometimes"
 )") == "demo.toml:2:12: error: duration = \"10 seconds\" is wrong; expected a duration such as "
-       "\"250ms\" or a number of seconds > 0\n"
+       "\"250ms\" or a number of seconds above 0, at most 1000000000\n"
        "duration = \"10 seconds\"\n"
        "           ^\n"
        "demo.toml:5:11: error: service.api.servers = 0 is wrong; expected a whole number from 1 to "
@@ -80,7 +81,7 @@ TEST_CASE("an empty file misses its keys") {
   CHECK(errors_of("") ==
         "demo.toml: error: name is missing; expected text in quotes\n"
         "demo.toml: error: duration is missing; expected a duration such as \"250ms\" or a number "
-        "of seconds > 0\n"
+        "of seconds above 0, at most 1000000000\n"
         "demo.toml: error: there is no service; expected a [service.NAME] to call\n"
         "demo.toml: error: there is no client; expected a [client.NAME] that sends requests\n");
 }

@@ -107,6 +107,7 @@ TEST_CASE("the documented defaults") {
       {"recovery.hold", "\"30s\""},
       {"recovery.window", "\"1s\""},
       {"network.latency", "\"0s\""},
+      {"network.connect", "\"0s\""},
       {"network.request_loss", "0.0"},
       {"network.response_loss", "0.0"},
       {"service.*.model", "\"queue\""},
@@ -143,8 +144,12 @@ TEST_CASE("the documented defaults") {
       {"client.*.arrivals.interpolate", "\"linear\""},
       {"client.*.attempt_timeout", "\"none\""},
       {"client.*.deadline", "\"none\""},
+      {"client.*.connect_timeout", "\"none\""},
+      {"client.*.max_connections", "\"unlimited\""},
+      {"client.*.long_poll", "false"},
+      {"client.*.retry.from_environment", "false"},
+      {"client.*.retry.defect", "\"none\""},
       {"client.*.retry.revision", "\"2.0\""},
-      {"client.*.retry.sdk", "\"botocore\""},
       {"client.*.retry.api", "\"default\""},
       {"expect.*.client", "\"all\""}};
   std::map<std::string, std::string> table;

@@ -224,10 +224,10 @@ TEST_CASE("without other keys a mode gives exactly its preset") {
   CHECK(r.backoff.cap == preset.backoff.cap);
   CHECK(r.quota.capacity == preset.quota.capacity);
   CHECK(r.quota.timeout_cost == preset.quota.timeout_cost);
-  CHECK(r.limit_send_rate);
+  CHECK(r.rate_limit.enabled);
   const RetryRules java =
       load(kSmall, {"client.web.retry={mode='legacy', sdk='java-v1'}"}).scenario.clients[0].retry;
-  CHECK(java.classifier == Classifier::kJavaV1);
+  CHECK(java.errors.classifier == Classifier::kJavaV1);
   CHECK(java.backoff.quantum == Duration::milliseconds(1));  // no key: the preset's all the same
 }
 
@@ -444,10 +444,10 @@ TEST_CASE("the resolved scenario as text loads back to the same scenario") {
     const RetryRules& a = first.scenario.clients[0].retry;
     const RetryRules& b = second.scenario.clients[0].retry;
     CHECK(a.mode == b.mode);
-    CHECK(a.classifier == b.classifier);
+    CHECK(a.errors.classifier == b.errors.classifier);
     CHECK(a.api == b.api);
     CHECK(a.max_attempts == b.max_attempts);
-    CHECK(a.limit_send_rate == b.limit_send_rate);
+    CHECK(a.rate_limit.enabled == b.rate_limit.enabled);
     CHECK(a.backoff.quantum == b.backoff.quantum);
     CHECK(a.backoff.throttle_jitter == b.backoff.throttle_jitter);
     CHECK(a.backoff.cap == b.backoff.cap);

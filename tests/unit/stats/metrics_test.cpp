@@ -152,6 +152,7 @@ TEST_CASE("every documented metric name exists") {
                                     "backoff_time_mean",
                                     "backoff_time_sd",
                                     "send_wait_mean",
+                                    "connection_wait_mean",
                                     "wait_probability",
                                     "executed",
                                     "wasted_share",
@@ -264,8 +265,8 @@ TEST_CASE_METHOD(Fixture, "metrics of nothing do not exist") {
   for (const char* name :
        {"success_rate", "attempt_success_rate", "amplification", "throttled_share", "quota_mean",
         "wait_probability", "latency_mean", "latency_sd", "latency_p50", "backoff_time_mean",
-        "send_wait_mean", "attempts_variance", "completion_time_s", "jain_index", "recovery_s",
-        "peak_attempt_rate", "peak_amplification"}) {
+        "send_wait_mean", "connection_wait_mean", "attempts_variance", "completion_time_s",
+        "jain_index", "recovery_s", "peak_attempt_rate", "peak_amplification"}) {
     CAPTURE(name);
     CHECK(!value(name));
   }

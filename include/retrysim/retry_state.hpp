@@ -1,0 +1,165 @@
+// What one client remembers between requests: its retry quota, its send-rate limiter and, for the
+// strategies beyond the SDKs, budgets, circuit breakers and throttles. Only the state that a
+// group's rules need is stored.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/send_rate_limiter.hpp>
+#include <retrysim/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim {
+
+/// One client's retry quota, in tokens. Level always within [0, capacity].
+struct RetryQuota {
+  std::int32_t available = 0;
+
+  /// Takes `cost` if there is that much; takes nothing otherwise.
+  bool acquire(int cost) {
+    if (cost > available) return false;
+    available -= cost;
+    return true;
+  }
+  /// Gives back `amount`, up to `capacity`.
+  void release(int amount, int capacity) {
+    available = available > capacity - amount ? capacity : available + amount;
+  }
+};
+
+/// What a quota with credits below one token, a refill over time, or a shared last cost remembers
+/// besides its level (QuotaRules::accrues()).
+struct QuotaAccrual {
+  std::int64_t billionths = 0;  ///< of a token, in [0, 10^9): tenths then add up to a whole one
+  Time refilled_at;             ///< refill is accounted for up to here; in the future after a wait
+  std::int32_t last_cost = 0;   ///< of the last retry that any request paid for
+
+  /// Adds `tokens` >= 0 to a quota; what is less than a whole token is kept. Anything that is not
+  /// a finite number adds nothing.
+  void add(double tokens, RetryQuota& quota, int capacity);
+  /// Adds what time has brought since the last refill.
+  void refill(const QuotaRules& rules, RetryQuota& quota, Time now);
+};
+
+/// Two counts over a sliding window: the last N slices of time, or the last N calls.
+class SlidingCounts {
+ public:
+  /// Over the last `window` (> 0), in ten slices; counts leave slice by slice.
+  explicit SlidingCounts(Duration window);
+  /// Over the last `calls` (>= 1) calls of `add_first`.
+  explicit SlidingCounts(int calls);
+
+  void add_first(Time now, std::uint32_t n = 1);
+  void add_second(Time now, std::uint32_t n = 1);
+  std::uint64_t first(Time now) { return advance(now), first_; }
+  std::uint64_t second(Time now) { return advance(now), second_; }
+
+ private:
+  struct Slice {
+    std::uint32_t first = 0, second = 0;
+  };
+  void advance(Time now);
+  void step();
+
+  std::vector<Slice> slices_;
+  Duration slice_;           // zero: one call each
+  std::int64_t newest_ = 0;  // its number since time zero
+  std::size_t at_ = 0;       // its place
+  std::uint64_t first_ = 0, second_ = 0;
+};
+
+/// A budget for retries (BudgetRules).
+class RetryBudget {
+ public:
+  explicit RetryBudget(const BudgetRules& rules);
+
+  void request_begins(Time now);
+  /// Whether one more retry is allowed; then it counts as made. `already_retrying`: the request has
+  /// been granted one before.
+  bool acquire(const BudgetRules& rules, bool already_retrying, Time now);
+  void request_ends(bool retried);
+
+ private:
+  SlidingCounts counts_;  // requests, retries
+  std::uint64_t active_requests_ = 0, active_retries_ = 0;
+};
+
+/// A circuit breaker on retries (BreakerRules).
+class CircuitBreaker {
+ public:
+  explicit CircuitBreaker(const BreakerRules& rules) : counts_(rules.window) {}
+
+  void attempt_ended(const BreakerRules& rules, bool failed, Time now);
+  bool open(Time now) const { return now < open_until_; }
+
+ private:
+  SlidingCounts counts_;  // attempts, failures
+  Time open_until_;
+};
+
+/// The SRE book's client-side throttle (ThrottleRules).
+class ClientThrottle {
+ public:
+  explicit ClientThrottle(const ThrottleRules& rules);
+
+  /// Whether an attempt may be sent; `uniform` is a draw from [0, 1). Either way it counts.
+  bool permit(const ThrottleRules& rules, Time now, double uniform);
+  void accepted(Time now) { counts_.add_second(now); }
+
+ private:
+  SlidingCounts counts_;  // requests, accepts
+};
+
+/// The state of one client: null where the rules need none.
+struct RetryState {
+  RetryQuota* quota = nullptr;
+  QuotaAccrual* accrual = nullptr;
+  SendRateLimiter* limiter = nullptr;
+  RetryBudget* budget = nullptr;
+  CircuitBreaker* breaker = nullptr;
+  ClientThrottle* throttle = nullptr;
+};
+
+/// The states of all clients of a group.
+class RetryStates {
+ public:
+  RetryStates() = default;
+  /// `clients` clients that were made at `start`.
+  RetryStates(const RetryRules& rules, std::size_t clients, Time start);
+
+  RetryState of(std::size_t client) {
+    RetryState state;
+    if (!quotas_.empty()) {
+      const std::size_t bucket = quotas_.size() == 1 ? 0 : client;
+      state.quota = &quotas_[bucket];
+      if (!accruals_.empty()) state.accrual = &accruals_[bucket];
+    }
+    if (!limiters_.empty()) state.limiter = &limiters_[client];
+    if (beyond_) [[unlikely]] {
+      if (!budgets_.empty()) state.budget = &budgets_[client];
+      if (!breakers_.empty()) state.breaker = &breakers_[client];
+      if (!throttles_.empty()) state.throttle = &throttles_[client];
+    }
+    return state;
+  }
+
+  const std::vector<RetryQuota>& quotas() const { return quotas_; }
+  bool limit_send_rate() const { return !limiters_.empty(); }
+  bool throttle() const { return !throttles_.empty(); }
+  SendRateLimiter& limiter(std::size_t client) { return limiters_[client]; }
+
+ private:
+  std::vector<RetryQuota> quotas_;  // one a client, or one for all
+  std::vector<QuotaAccrual> accruals_;
+  std::vector<SendRateLimiter> limiters_;
+  std::vector<RetryBudget> budgets_;
+  std::vector<CircuitBreaker> breakers_;
+  std::vector<ClientThrottle> throttles_;
+  bool beyond_ = false;
+};
+
+}  // namespace retrysim

@@ -1,0 +1,101 @@
+// Retry rules in short.
+//
+// SPDX-License-Identifier: MIT
+#include "cli/describe_rules.hpp"
+
+#include <fmt/format.h>
+
+namespace retrysim::cli {
+namespace {
+
+std::string text(Duration d) {
+  if (d == Duration::max()) return "none";
+  if (d == Duration::zero()) return "0";
+  if (d.count() % 1'000'000'000 == 0) return fmt::format("{} s", d.count() / 1'000'000'000);
+  return fmt::format("{} ms", static_cast<double>(d.count()) / 1e6);
+}
+
+/// "a / b", or "a" if both are the same.
+std::string pair(const std::string& a, const std::string& b) { return a == b ? a : a + " / " + b; }
+
+}  // namespace
+
+std::string describe_backoff(const RetryRules& rules) {
+  const BackoffRules& b = rules.backoff;
+  std::string result = pair(text(b.base), text(b.throttle_base));
+  if (b.base > Duration::zero() || b.throttle_base > Duration::zero()) {
+    result += fmt::format(", x {}, cap {}, {}", b.factor, text(b.cap),
+                          pair(std::string(name(b.jitter)), std::string(name(b.throttle_jitter))));
+  }
+  if (b.first_exponent != 0) result += fmt::format(", exponent from {}", b.first_exponent);
+  if (b.jitter_before_cap) result += ", jitter before cap";
+  if (b.over_cap != OverCap::kLimit) result += fmt::format(", above the cap {}", name(b.over_cap));
+  if (b.immediate_retries > 0) result += fmt::format(", {} at once", b.immediate_retries);
+  if (b.quantum > Duration::zero()) {
+    result += fmt::format(", steps of {} ({})", text(b.quantum), name(b.rounding));
+  }
+  if (rules.hedging.enabled) result += fmt::format(", hedged after {}", text(rules.hedging.delay));
+  return result;
+}
+
+std::string describe_budget(const RetryRules& rules) {
+  const QuotaRules& q = rules.quota;
+  std::string result;
+  const auto add = [&result](const std::string& part) {
+    if (!result.empty()) result += "; ";
+    result += part;
+  };
+  if (q.enabled) {
+    add(fmt::format("{}: {} / {} / {}, +{}, {}", q.capacity, q.cost, q.throttle_cost,
+                    q.timeout_cost, q.credit, name(q.refund)));
+    if (q.credit_on != CreditOn::kSuccess)
+      result += fmt::format(", credit on {}", name(q.credit_on));
+    if (q.order != QuotaOrder::kAfterAttempts) result += fmt::format(", {}", name(q.order));
+    if (q.partial) result += ", partial";
+    if (q.refill_rate > 0) result += fmt::format(", refill {}/s", q.refill_rate);
+    if (q.on_empty == QuotaOnEmpty::kWait) result += ", waits";
+    if (q.failure_cost > 0) result += fmt::format(", failures take {}", q.failure_cost);
+    if (q.threshold > 0) result += fmt::format(", above {}", q.threshold);
+  }
+  if (rules.budget.kind == BudgetKind::kWindow) {
+    add(fmt::format("{} % of requests in {}, and {}/s", rules.budget.share * 100,
+                    text(rules.budget.window), rules.budget.minimum));
+  } else if (rules.budget.kind == BudgetKind::kActive) {
+    add(fmt::format("{} % of requests under way, at least {}", rules.budget.share * 100,
+                    rules.budget.minimum));
+  }
+  if (rules.breaker.enabled) {
+    add(fmt::format("open above {} % failures of {} in {}", rules.breaker.failure_share * 100,
+                    rules.breaker.min_attempts, text(rules.breaker.window)));
+  }
+  return result.empty() ? "-" : result;
+}
+
+std::string describe_errors(const RetryRules& rules) {
+  const ErrorRules& e = rules.errors;
+  std::string result(name(e.classifier));
+  if (e.status_429 == Status429::kThrottling) result += ", 429";
+  if (rules.quota.enabled && rules.quota.timeout_cost != rules.quota.cost) {
+    result += fmt::format(", timeouts: {}", name(e.timeout_class));
+  }
+  return result;
+}
+
+std::string describe_send_rate(const RetryRules& rules) {
+  const SendRateRules& r = rules.rate_limit;
+  if (rules.throttle.enabled) {
+    return fmt::format("K = {} over {}", rules.throttle.k, text(rules.throttle.window));
+  }
+  if (!r.enabled) return "-";
+  std::string result = fmt::format("cubic, {}", name(r.acquire));
+  if (r.wait != SendTokenWait::kQueue) result += fmt::format(", waits {}", name(r.wait));
+  if (r.update != LimiterUpdate::kAll) result += fmt::format(", sees {}", name(r.update));
+  if (r.retry_cost != 1 || r.costly_retry_cost != 1) {
+    result += fmt::format(", retries cost {} / {}", r.retry_cost, r.costly_retry_cost);
+  }
+  if (r.initial_measured_rate > 0) result += fmt::format(", from {}/s", r.initial_measured_rate);
+  if (r.round_rates) result += ", rounded";
+  return result;
+}
+
+}  // namespace retrysim::cli

@@ -1,0 +1,27 @@
+// The retry rules of a preset in short: what `list sdks` and sim/retry/README.md show.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/retry_rules.hpp>
+
+#include <string>
+
+namespace retrysim::cli {
+
+/// "50 ms / 1 s, x 2, cap 20 s, full": base (after throttling, where it differs), growth, cap,
+/// jitter, and what else is unusual.
+std::string describe_backoff(const RetryRules& rules);
+
+/// "500: 14 / 5 / 14, +1, last": capacity, prices (transient / throttling / timeout), credit,
+/// refund, and what else is unusual; budgets and breakers. "-": none.
+std::string describe_budget(const RetryRules& rules);
+
+/// "ruby, 429, timeouts: networking": table of codes and statuses, whether it has 429, and which
+/// errors pay the timeout price.
+std::string describe_errors(const RetryRules& rules);
+
+/// "cubic, before-send": the send-rate limiter or client-side throttle. "-": none.
+std::string describe_send_rate(const RetryRules& rules);
+
+}  // namespace retrysim::cli

@@ -1,0 +1,148 @@
+// The bookkeeping of what clients remember between requests. Sources: the quota's fractions and its
+// refill, smithy-rs token_bucket.rs and smithy-kotlin StandardRetryTokenBucket; budgets, Finagle's
+// RetryBudget and Envoy's retry_budget; the throttle, Google's SRE book, "Handling overload".
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/retry_state.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retrysim {
+namespace {
+
+constexpr int kSlices = 10;
+constexpr std::int64_t kBillion = 1'000'000'000;
+
+/// A finite window to be cut into slices of at least a nanosecond.
+Duration slice_of(Duration window) {
+  return Duration::nanoseconds(std::max<std::int64_t>(1, window.count() / kSlices));
+}
+
+SlidingCounts throttle_counts(const ThrottleRules& rules) {
+  return rules.window_calls > 0 ? SlidingCounts(rules.window_calls) : SlidingCounts(rules.window);
+}
+
+}  // namespace
+
+void QuotaAccrual::add(double tokens, RetryQuota& quota, int capacity) {
+  if (!std::isfinite(tokens) || tokens <= 0) return;
+  const double room = capacity - quota.available;
+  const std::int64_t sum =
+      billionths + static_cast<std::int64_t>(std::min(tokens, room) * kBillion + 0.5);
+  quota.available += static_cast<std::int32_t>(sum / kBillion);
+  billionths = sum % kBillion;
+  if (quota.available < capacity) return;
+  quota.available = capacity;  // full: a fraction on top would be above the capacity
+  billionths = 0;
+}
+
+void QuotaAccrual::refill(const QuotaRules& rules, RetryQuota& quota, Time now) {
+  if (!(rules.refill_rate > 0) || now <= refilled_at) return;
+  Duration passed = now - refilled_at;
+  if (rules.refill_interval > Duration::zero()) {
+    const std::int64_t intervals = passed.count() / rules.refill_interval.count();
+    if (intervals == 0) return;
+    passed = rules.refill_interval * intervals;
+  }
+  refilled_at = refilled_at + passed;
+  add(static_cast<double>(passed.count()) / 1e9 * rules.refill_rate, quota, rules.capacity);
+}
+
+SlidingCounts::SlidingCounts(Duration window) : slices_(kSlices), slice_(slice_of(window)) {}
+
+SlidingCounts::SlidingCounts(int calls) : slices_(static_cast<std::size_t>(std::max(calls, 1))) {}
+
+void SlidingCounts::step() {
+  at_ = at_ + 1 == slices_.size() ? 0 : at_ + 1;
+  first_ -= slices_[at_].first;
+  second_ -= slices_[at_].second;
+  slices_[at_] = Slice{};
+}
+
+void SlidingCounts::advance(Time now) {
+  if (slice_ == Duration::zero()) return;
+  const std::int64_t number = now.count() / slice_.count();
+  const auto slices = static_cast<std::int64_t>(slices_.size());
+  for (std::int64_t n = std::min(number - newest_, slices); n > 0; --n) step();
+  newest_ = std::max(newest_, number);
+}
+
+void SlidingCounts::add_first(Time now, std::uint32_t n) {
+  advance(now);
+  if (slice_ == Duration::zero()) step();
+  slices_[at_].first += n;
+  first_ += n;
+}
+
+void SlidingCounts::add_second(Time now, std::uint32_t n) {
+  advance(now);
+  slices_[at_].second += n;
+  second_ += n;
+}
+
+RetryBudget::RetryBudget(const BudgetRules& rules) : counts_(rules.window) {}
+
+void RetryBudget::request_begins(Time now) {
+  counts_.add_first(now);
+  ++active_requests_;
+}
+
+bool RetryBudget::acquire(const BudgetRules& rules, bool already_retrying, Time now) {
+  if (rules.kind == BudgetKind::kActive) {
+    if (already_retrying) return true;  // its retry under way becomes the next one
+    const double limit =
+        std::max(rules.minimum, rules.share * static_cast<double>(active_requests_));
+    if (static_cast<double>(active_retries_) + 1 > limit) return false;
+    ++active_retries_;
+    return true;
+  }
+  const double limit = rules.share * static_cast<double>(counts_.first(now)) +
+                       rules.minimum * rules.window.in_seconds();
+  if (static_cast<double>(counts_.second(now)) + 1 > limit) return false;
+  counts_.add_second(now);
+  return true;
+}
+
+void RetryBudget::request_ends(bool retried) {
+  --active_requests_;
+  if (retried && active_retries_ > 0) --active_retries_;
+}
+
+void CircuitBreaker::attempt_ended(const BreakerRules& rules, bool failed, Time now) {
+  counts_.add_first(now);
+  if (failed) counts_.add_second(now);
+  const auto attempts = static_cast<double>(counts_.first(now));
+  const auto failures = static_cast<double>(counts_.second(now));
+  if (attempts >= rules.min_attempts && failures > 0 &&
+      failures >= rules.failure_share * attempts) {
+    open_until_ = std::max(open_until_, now + rules.open + Duration::nanoseconds(1));
+  }
+}
+
+ClientThrottle::ClientThrottle(const ThrottleRules& rules) : counts_(throttle_counts(rules)) {}
+
+bool ClientThrottle::permit(const ThrottleRules& rules, Time now, double uniform) {
+  const auto requests = static_cast<double>(counts_.first(now));
+  const auto accepts = static_cast<double>(counts_.second(now));
+  counts_.add_first(now);
+  return !(uniform * (requests + 1) < requests - rules.k * accepts);
+}
+
+RetryStates::RetryStates(const RetryRules& rules, std::size_t clients, Time start) {
+  const QuotaRules& quota = rules.quota;
+  if (quota.enabled) {
+    const std::size_t buckets = quota.scope == QuotaScope::kGroup ? 1 : clients;
+    quotas_.assign(buckets, RetryQuota{std::clamp(quota.initial, 0, std::max(quota.capacity, 0))});
+    if (quota.accrues()) accruals_.assign(buckets, QuotaAccrual{.refilled_at = start});
+  }
+  if (rules.rate_limit.enabled) limiters_.assign(clients, SendRateLimiter(start, rules.rate_limit));
+  if (rules.budget.kind != BudgetKind::kNone) {
+    budgets_.assign(clients, RetryBudget(rules.budget));
+  }
+  if (rules.breaker.enabled) breakers_.assign(clients, CircuitBreaker(rules.breaker));
+  if (rules.throttle.enabled) throttles_.assign(clients, ClientThrottle(rules.throttle));
+  beyond_ = !budgets_.empty() || !breakers_.empty() || !throttles_.empty();
+}
+
+}  // namespace retrysim

@@ -1,0 +1,110 @@
+// Sliding counts, and what stands on them: budgets, circuit breakers and the client-side throttle.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/presets.hpp>
+#include <retrysim/retry_strategy.hpp>
+
+#include <catch2/catch.hpp>
+
+using namespace retrysim;
+
+namespace {
+
+constexpr Time at_ms(std::int64_t n) { return Time::zero() + Duration::milliseconds(n); }
+
+}  // namespace
+
+TEST_CASE("counts over time leave slice by slice") {
+  SlidingCounts counts(Duration::seconds(10));  // slices of 1 s
+  for (int second = 0; second < 10; ++second) counts.add_first(at_ms(second * 1000 + 500), 2);
+  counts.add_second(at_ms(9'900));
+  CHECK(counts.first(at_ms(9'999)) == 20);
+  CHECK(counts.first(at_ms(10'000)) == 18);
+  CHECK(counts.first(at_ms(15'000)) == 8);
+  CHECK(counts.second(at_ms(18'999)) == 1);
+  CHECK(counts.second(at_ms(19'000)) == 0);
+  CHECK(counts.first(at_ms(1'000'000)) == 0);
+  counts.add_first(at_ms(1'000'000));
+  CHECK(counts.first(at_ms(1'000'001)) == 1);
+}
+
+TEST_CASE("counts over calls leave call by call") {
+  SlidingCounts counts(3);
+  for (int i = 0; i < 5; ++i) {
+    counts.add_first(Time::zero());
+    if (i != 3) counts.add_second(Time::zero());
+    CHECK(counts.first(Time::zero()) == static_cast<std::uint64_t>(std::min(i + 1, 3)));
+  }
+  CHECK(counts.second(Time::zero()) == 2);  // of calls 2 to 4, all but 3
+}
+
+TEST_CASE("a budget of the window allows a share of its requests and a minimum per second") {
+  const BudgetRules rules{BudgetKind::kWindow, 0.2, 0.5, Duration::seconds(10)};
+  RetryBudget budget(rules);
+  int allowed = 0;
+  for (int i = 0; i < 100; ++i) budget.request_begins(at_ms(100));
+  while (budget.acquire(rules, false, at_ms(200))) ++allowed;
+  CHECK(allowed == 25);  // 0.2 x 100 + 0.5 x 10
+  CHECK_FALSE(budget.acquire(rules, false, at_ms(9'000)));
+  CHECK(budget.acquire(rules, false, at_ms(20'000)));  // all of it has left the window
+}
+
+TEST_CASE("a budget of what is under way counts retries until their requests end") {
+  const BudgetRules rules{BudgetKind::kActive, 0.2, 3, Duration::seconds(10)};
+  RetryBudget budget(rules);
+  const auto begin = [&budget](int n) {
+    for (int i = 0; i < n; ++i) budget.request_begins(Time::zero());
+  };
+  begin(10);
+  for (int i = 0; i < 3; ++i) CHECK(budget.acquire(rules, false, Time::zero()));
+  CHECK_FALSE(budget.acquire(rules, false, Time::zero()));
+  CHECK(budget.acquire(rules, true, Time::zero()));  // a further retry of the same request
+  begin(10);
+  CHECK(budget.acquire(rules, false, Time::zero()));  // 20 % of 20
+  CHECK_FALSE(budget.acquire(rules, false, Time::zero()));
+  budget.request_ends(true);
+  begin(1);
+  CHECK(budget.acquire(rules, false, Time::zero()));
+}
+
+TEST_CASE("a circuit breaker stops retries while too many attempts fail") {
+  RetryRules rules = find_preset("custom", "", "circuit-breaker", "")->rules;
+  rules.max_attempts = RetryRules::kUnlimited;
+  RetryStrategy strategy(rules, RandomKey(1, 0));
+  const auto fails_at = [&strategy](std::int64_t time_ms) {
+    RetryToken token = strategy.acquire_initial_token(at_ms(time_ms));
+    return strategy.refresh_retry_token(std::move(token), {}, at_ms(time_ms)).outcome();
+  };
+  for (int i = 0; i < 9; ++i) CHECK(fails_at(i) == Outcome::kRetry);  // too few to judge by
+  CHECK(fails_at(10) == Outcome::kQuotaExceeded);
+  for (int i = 0; i < 200; ++i) {
+    strategy.record_success(strategy.acquire_initial_token(at_ms(2000)), at_ms(2000));
+  }
+  CHECK(fails_at(2001) == Outcome::kRetry);  // 11 of 211 is below 10 %
+  CHECK(fails_at(60'000) == Outcome::kRetry);
+}
+
+TEST_CASE("a circuit breaker that tripped stays open as long as it is told") {
+  BreakerRules rules{true, 0.5, 1, Duration::seconds(10), Duration::seconds(5)};
+  CircuitBreaker breaker(rules);
+  breaker.attempt_ended(rules, true, at_ms(0));
+  CHECK(breaker.open(at_ms(0)));
+  for (int i = 0; i < 100; ++i) breaker.attempt_ended(rules, false, at_ms(1));
+  CHECK(breaker.open(at_ms(5'000)));
+  CHECK_FALSE(breaker.open(at_ms(5'002)));  // one of two still failed at 1 ms
+}
+
+TEST_CASE("the client-side throttle refuses with the probability of the SRE book") {
+  ThrottleRules rules;
+  rules.enabled = true;
+  rules.window_calls = 1000;
+  ClientThrottle throttle(rules);
+  for (int i = 0; i < 10; ++i) {  // 10 requests, of which 2 are accepted: (10 - 2 x 2) / 11
+    CHECK(throttle.permit(rules, Time::zero(), 1));
+    if (i < 2) throttle.accepted(Time::zero());
+    if (i == 4) break;
+  }
+  // After 5 requests and 2 accepts: (5 - 4) / 6.
+  CHECK_FALSE(ClientThrottle(throttle).permit(rules, Time::zero(), 0.16));
+  CHECK(ClientThrottle(throttle).permit(rules, Time::zero(), 0.17));
+}
