@@ -7,8 +7,6 @@
 namespace retrysim::stats {
 namespace {
 
-// Levels of up to 10^8 times a segment of this length fit into 63 bits.
-constexpr Duration kLongestSegment = Duration::seconds(10);
 constexpr std::uint32_t kMaxClientsForFairness = 1'000'000;
 
 void describe_latency(const BinHistogram& latency, ClientBin& row) {
@@ -85,7 +83,7 @@ void Recorder::result_unused(std::size_t service, Time started, Time finished) {
 }
 
 void Recorder::choose_boundary() {
-  next_boundary_ = std::min(bin_end_, segment_start_ + kLongestSegment);
+  next_boundary_ = bin_end_;
   if (window_start_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_start_);
   if (window_end_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_end_);
 }
