@@ -5,6 +5,7 @@
 #include "report/csv_writer.hpp"
 #include "report/result_tables.hpp"
 #include "stats/metrics_merge.hpp"
+#include "stats/pooled_quantile.hpp"
 
 #include <algorithm>
 #include <array>
@@ -48,31 +49,20 @@ std::vector<const ClientResult*> results_of(const Evaluation& e, std::size_t cli
   return results;
 }
 
-/// The interval of a quantile across replications, if every one of them supports it.
-std::optional<Estimate> quantile_estimate(const std::vector<const ClientResult*>& results,
-                                          const Kind& kind, double p) {
-  std::vector<double> values;
-  for (const ClientResult* result : results) {
-    const Histogram& histogram = result->*kind.histogram;
-    if (!quantile_is_well_supported(histogram, p)) return std::nullopt;
-    values.push_back(histogram.quantile(p) / 1e9);
-  }
-  return estimate(values);
-}
-
 void write_kind(CsvWriter& csv, const Evaluation& e, std::size_t client, const Kind& kind,
                 const std::vector<const ClientResult*>& results) {
   Histogram pooled;
-  for (const ClientResult* result : results) pooled.merge(result->*kind.histogram);
+  std::vector<const Histogram*> replications;
+  for (const ClientResult* result : results) {
+    replications.push_back(&(result->*kind.histogram));
+    pooled.merge(*replications.back());
+  }
   for (const double p : kQuantiles) {
-    const std::optional<double> value = quantile_seconds(pooled, p);
-    if (!value) continue;
+    const auto quantile = stats::pooled_quantile(replications, pooled, p);
+    if (!quantile) continue;
     begin_row(csv, e, client);
-    csv.text(kind.name).real(p).real(*value);
-    const std::optional<Estimate> interval = quantile_estimate(results, kind, p);
-    csv.real(interval ? interval->ci_low : std::nullopt);
-    csv.real(interval ? interval->ci_high : std::nullopt);
-    csv.end_row();
+    csv.text(kind.name).real(p).real(quantile->value_s);
+    csv.real(quantile->ci_low_s).real(quantile->ci_high_s).end_row();
   }
 }
 

@@ -33,17 +33,20 @@ void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
   if (other.counts_.size() > counts_.size()) counts_.resize(other.counts_.size());
   for (std::size_t i = 0; i < other.counts_.size(); ++i) counts_[i] += other.counts_[i];
   total_ += other.total_;
+  smallest_ = std::min(smallest_, other.smallest_);
+  largest_ = std::max(largest_, other.largest_);
 }
 
 template <int kBits>
 void LogLinearHistogram<kBits>::clear() {
   std::fill(counts_.begin(), counts_.end(), 0);
   total_ = 0;
+  smallest_ = ~std::uint64_t{0};
+  largest_ = 0;
 }
 
 template <int kBits>
-double LogLinearHistogram<kBits>::quantile(double p) const {
-  if (total_ == 0) return 0;
+typename LogLinearHistogram<kBits>::Rank LogLinearHistogram<kBits>::rank_of(double p) const {
   // 0.07 * 100 is a little more than 7 in doubles; the factor takes such an excess off again. It is
   // 2^-50, a few roundings wide and far below one in any count.
   const double wanted = std::ceil(p * static_cast<double>(total_) * (1 - 0x1p-50));
@@ -53,19 +56,41 @@ double LogLinearHistogram<kBits>::quantile(double p) const {
   }
   std::size_t i = 0;
   while (rank > counts_[i]) rank -= counts_[i++];
-  const auto lower = static_cast<double>(lower_bound(i));
-  if (width(i) == 1) return lower;
-  const double place = (static_cast<double>(rank) - 0.5) / static_cast<double>(counts_[i]);
-  return lower + static_cast<double>(width(i)) * place;
+  return {i, rank};
+}
+
+template <int kBits>
+double LogLinearHistogram<kBits>::inside(double value) const {
+  return std::clamp(value, static_cast<double>(smallest_), static_cast<double>(largest_));
+}
+
+template <int kBits>
+double LogLinearHistogram<kBits>::quantile(double p) const {
+  if (total_ == 0) return 0;
+  const Rank rank = rank_of(p);
+  const auto lower = static_cast<double>(lower_bound(rank.bucket));
+  if (width(rank.bucket) == 1) return lower;
+  const double place =
+      (static_cast<double>(rank.in_bucket) - 0.5) / static_cast<double>(counts_[rank.bucket]);
+  return inside(lower + static_cast<double>(width(rank.bucket)) * place);
+}
+
+template <int kBits>
+typename LogLinearHistogram<kBits>::Bounds LogLinearHistogram<kBits>::quantile_bounds(
+    double p) const {
+  if (total_ == 0) return {};
+  const std::size_t bucket = rank_of(p).bucket;
+  const std::uint64_t lower = lower_bound(bucket);
+  return {inside(static_cast<double>(lower)),
+          inside(static_cast<double>(lower + (width(bucket) - 1)))};
 }
 
 template <int kBits>
 double LogLinearHistogram<kBits>::share_at_or_below(double value) const {
-  if (total_ == 0 || !(value >= 0)) return 0;
-  if (value >= 0x1p64) return 1;
+  if (total_ == 0 || !(value >= static_cast<double>(smallest_))) return 0;
+  if (value >= static_cast<double>(largest_)) return 1;
   const auto whole = static_cast<std::uint64_t>(value);
   const std::size_t bucket = index(whole);
-  if (bucket >= counts_.size()) return 1;
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < bucket; ++i) below += counts_[i];
   const double part = static_cast<double>(whole - lower_bound(bucket) + 1) /
@@ -78,7 +103,8 @@ bool LogLinearHistogram<kBits>::operator==(const LogLinearHistogram& other) cons
   // With equal totals, equal counts in the buckets that both have leave nothing for the others.
   const std::size_t both = std::min(counts_.size(), other.counts_.size());
   const auto end = counts_.begin() + static_cast<std::ptrdiff_t>(both);
-  return total_ == other.total_ && std::equal(counts_.begin(), end, other.counts_.begin());
+  return total_ == other.total_ && smallest_ == other.smallest_ && largest_ == other.largest_ &&
+         std::equal(counts_.begin(), end, other.counts_.begin());
 }
 
 template class LogLinearHistogram<8>;

@@ -61,15 +61,11 @@ Value mean_s(In in) {
   return static_cast<double>(m.sum_ns) / 1e9 / static_cast<double>(m.count);
 }
 
-/// Standard deviation of the values themselves (of the population, not of an estimate).
 template <auto Moments>
 Value sd_s(In in) {
   const DurationMoments& m = in.client.*Moments;
   if (m.count == 0) return std::nullopt;
-  const double n = static_cast<double>(m.count);
-  const double sum = static_cast<double>(m.sum_ns);
-  const double variance = (m.sum_squares_ns2 - sum * (sum / n)) / n;
-  return variance > 0 ? std::sqrt(variance) / 1e9 : 0.0;
+  return m.standard_deviation_ns() / 1e9;
 }
 
 template <auto Quantiles, int kPermille>

@@ -12,8 +12,8 @@
 namespace retrysim {
 namespace {
 
-/// Two-pass moments: the mean first, then squared deviations with the rounding error of
-/// the mean taken out.
+/// Two-pass moments: the mean first, then squared deviations, with the rounding error of the mean
+/// taken out of both. Equal values are their own mean.
 struct Moments {
   double mean, stddev;
 };
@@ -31,7 +31,7 @@ Moments moments(std::span<const double> values) {
   }
   if (values.size() < 2) return {mean, 0};
   const double variance = (squares - deviations * deviations / n) / (n - 1);
-  return {mean, variance > 0 ? std::sqrt(variance) : 0.0};
+  return {mean + deviations / n, variance > 0 ? std::sqrt(variance) : 0.0};
 }
 
 std::string client_name(const Scenario& scenario, std::size_t client) {

@@ -51,6 +51,17 @@ TEST_CASE("Student's t has the values of the printed tables") {
   CHECK(student_t_95(120) == Approx(1.980).margin(0.0005));
 }
 
+TEST_CASE("equal numbers are their own mean, without spread") {
+  // Ten times 0.8 adds up to a little less than 8.
+  const std::vector<double> values(10, 0.8);
+  const auto e = estimate(values);
+  REQUIRE(e);
+  CHECK(e->mean == 0.8);
+  CHECK(e->stddev == 0.0);
+  CHECK(e->ci_low == 0.8);
+  CHECK(e->ci_high == 0.8);
+}
+
 TEST_CASE("mean, spread and interval of five numbers") {
   const std::array<double, 5> values = {2, 4, 4, 5, 10};
   const auto e = estimate(values);
