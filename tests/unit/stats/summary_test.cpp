@@ -162,7 +162,28 @@ TEST_CASE("a metric that is absent, even in one replication, fails") {
   const auto results = judge_expectations(s, summarize(s, MetricValues(s, runs)), 2);
   CHECK(!results.at(0).passed);
   CHECK(!results.at(0).estimate);
-  CHECK(results.at(0).reason == "recovery_s does not exist in this run");
+  CHECK(results.at(0).reason ==
+        "recovery_s does not exist in this run: the scenario has no fault or surge to recover "
+        "from");
   CHECK(!results.at(1).passed);
   CHECK(results.at(1).reason == "success_rate is absent in 1 of 2 replications");
+}
+
+TEST_CASE("an expectation on what does not exist says why") {
+  Scenario s = two_groups();
+  s.duration = Duration::seconds(10);
+  s.faults.resize(1);
+  s.faults[0].duration = Duration::seconds(5);
+  s.expectations = {expect("recovery_s", 30, {}), expect("utilization", 1, {}, "batch"),
+                    expect("completion_time_s", 1, {}, "web"), expect("quota_mean", 1, {}, "web")};
+  const std::vector<RunResult> runs = {replication(10, 0)};
+  const auto results = judge_expectations(s, summarize(s, MetricValues(s, runs)), 1);
+  CHECK(results.at(0).reason ==
+        "recovery_s does not exist in this run: no replication recovered within the run");
+  CHECK(results.at(1).reason ==
+        "utilization does not exist in this run: other client groups call the same service; "
+        "client \"all\" has it");
+  CHECK(results.at(2).reason ==
+        "completion_time_s does not exist in this run: it exists for client \"all\" only");
+  CHECK(results.at(3).reason == "quota_mean does not exist in this run");
 }
