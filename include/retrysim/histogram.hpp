@@ -23,10 +23,10 @@ class LogLinearHistogram {
 
   void add(std::uint64_t value) {
     const std::size_t i = index(value);
-    if (i >= counts_.size()) [[unlikely]] {
-      grow(i);
+    if (i - first_ >= counts_.size()) [[unlikely]] {
+      cover(i >> kBits);
     }
-    ++counts_[i];
+    ++counts_[i - first_];
     ++total_;
     if (value < smallest_) smallest_ = value;
     if (value > largest_) largest_ = value;
@@ -71,12 +71,20 @@ class LogLinearHistogram {
   struct Rank {
     std::size_t bucket = 0;
     std::uint64_t in_bucket = 0;  // from 1
+    std::uint64_t bucket_count = 0;
   };
-  void grow(std::size_t index);
+  static constexpr std::size_t kBlocks = kBucketCount >> kBits;  // of kSubBuckets buckets
+
+  void cover(std::size_t block);
+  /// The counts of a block; null if it has no memory, and so no values.
+  const std::uint64_t* counts_of(std::size_t block) const;
   Rank rank_of(double p) const;  // not for an empty histogram
   double inside(double value) const;
 
-  std::vector<std::uint64_t> counts_;  // up to the largest bucket used, in whole powers of two
+  // From the smallest to the largest block in use: latencies of some milliseconds need not pay for
+  // the nanoseconds below them.
+  std::vector<std::uint64_t> counts_;
+  std::size_t first_ = 0;  // bucket of counts_[0]
   std::uint64_t total_ = 0;
   std::uint64_t smallest_ = ~std::uint64_t{0}, largest_ = 0;
 };

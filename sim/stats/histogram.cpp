@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <utility>
 
 namespace retrysim {
 
@@ -24,14 +27,37 @@ std::uint64_t LogLinearHistogram<kBits>::width(std::size_t index) {
 }
 
 template <int kBits>
-void LogLinearHistogram<kBits>::grow(std::size_t index) {
-  counts_.resize(((index >> kBits) + 1) << kBits);
+void LogLinearHistogram<kBits>::cover(std::size_t block) {
+  const std::size_t begin = block << kBits;
+  const std::size_t end = begin + kSubBuckets;
+  if (counts_.empty()) first_ = begin;
+  const std::size_t first = std::min(first_, begin);
+  std::vector<std::uint64_t> counts(std::max(first_ + counts_.size(), end) - first);
+  std::copy(counts_.begin(), counts_.end(),
+            counts.begin() + static_cast<std::ptrdiff_t>(first_ - first));
+  counts_ = std::move(counts);
+  first_ = first;
+}
+
+template <int kBits>
+const std::uint64_t* LogLinearHistogram<kBits>::counts_of(std::size_t block) const {
+  const std::size_t begin = block << kBits;
+  if (begin - first_ >= counts_.size()) return nullptr;  // below first_ the difference wraps round
+  return counts_.data() + (begin - first_);
 }
 
 template <int kBits>
 void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
-  if (other.counts_.size() > counts_.size()) counts_.resize(other.counts_.size());
-  for (std::size_t i = 0; i < other.counts_.size(); ++i) counts_[i] += other.counts_[i];
+  if (!other.counts_.empty()) {
+    const std::size_t last = other.first_ + other.counts_.size() - 1;
+    for (const std::size_t block : {other.first_ >> kBits, last >> kBits}) {
+      if (counts_of(block) == nullptr) cover(block);
+    }
+    std::transform(other.counts_.begin(), other.counts_.end(),
+                   counts_.begin() + static_cast<std::ptrdiff_t>(other.first_ - first_),
+                   counts_.begin() + static_cast<std::ptrdiff_t>(other.first_ - first_),
+                   std::plus<>());
+  }
   total_ += other.total_;
   smallest_ = std::min(smallest_, other.smallest_);
   largest_ = std::max(largest_, other.largest_);
@@ -54,9 +80,14 @@ typename LogLinearHistogram<kBits>::Rank LogLinearHistogram<kBits>::rank_of(doub
   if (wanted < static_cast<double>(total_)) {
     rank = wanted >= 1 ? static_cast<std::uint64_t>(wanted) : 1;
   }
-  std::size_t i = 0;
-  while (rank > counts_[i]) rank -= counts_[i++];
-  return {i, rank};
+  for (std::size_t block = 0;; ++block) {
+    const std::uint64_t* counts = counts_of(block);
+    if (counts == nullptr) continue;
+    for (std::size_t i = 0; i < kSubBuckets; ++i) {
+      if (rank <= counts[i]) return {(block << kBits) + i, rank, counts[i]};
+      rank -= counts[i];
+    }
+  }
 }
 
 template <int kBits>
@@ -71,7 +102,7 @@ double LogLinearHistogram<kBits>::quantile(double p) const {
   const auto lower = static_cast<double>(lower_bound(rank.bucket));
   if (width(rank.bucket) == 1) return lower;
   const double place =
-      (static_cast<double>(rank.in_bucket) - 0.5) / static_cast<double>(counts_[rank.bucket]);
+      (static_cast<double>(rank.in_bucket) - 0.5) / static_cast<double>(rank.bucket_count);
   return inside(lower + static_cast<double>(width(rank.bucket)) * place);
 }
 
@@ -92,19 +123,33 @@ double LogLinearHistogram<kBits>::share_at_or_below(double value) const {
   const auto whole = static_cast<std::uint64_t>(value);
   const std::size_t bucket = index(whole);
   std::uint64_t below = 0;
-  for (std::size_t i = 0; i < bucket; ++i) below += counts_[i];
-  const double part = static_cast<double>(whole - lower_bound(bucket) + 1) /
-                      static_cast<double>(width(bucket)) * static_cast<double>(counts_[bucket]);
+  for (std::size_t block = 0; block < bucket >> kBits; ++block) {
+    if (const std::uint64_t* counts = counts_of(block)) {
+      below = std::accumulate(counts, counts + kSubBuckets, below);
+    }
+  }
+  double part = 0;
+  if (const std::uint64_t* counts = counts_of(bucket >> kBits)) {
+    const std::size_t i = bucket & (kSubBuckets - 1);
+    below = std::accumulate(counts, counts + i, below);
+    part = static_cast<double>(whole - lower_bound(bucket) + 1) /
+           static_cast<double>(width(bucket)) * static_cast<double>(counts[i]);
+  }
   return (static_cast<double>(below) + part) / static_cast<double>(total_);
 }
 
 template <int kBits>
 bool LogLinearHistogram<kBits>::operator==(const LogLinearHistogram& other) const {
-  // With equal totals, equal counts in the buckets that both have leave nothing for the others.
-  const std::size_t both = std::min(counts_.size(), other.counts_.size());
-  const auto end = counts_.begin() + static_cast<std::ptrdiff_t>(both);
-  return total_ == other.total_ && smallest_ == other.smallest_ && largest_ == other.largest_ &&
-         std::equal(counts_.begin(), end, other.counts_.begin());
+  if (total_ != other.total_ || smallest_ != other.smallest_ || largest_ != other.largest_) {
+    return false;
+  }
+  // With equal totals, equal counts in the blocks that both have leave nothing for the others.
+  for (std::size_t block = 0; block < kBlocks; ++block) {
+    const std::uint64_t* a = counts_of(block);
+    const std::uint64_t* b = other.counts_of(block);
+    if (a != nullptr && b != nullptr && !std::equal(a, a + kSubBuckets, b)) return false;
+  }
+  return true;
 }
 
 template class LogLinearHistogram<8>;

@@ -28,13 +28,19 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
       interval_(scenario.interval),
       seed_(scenario.seed),
       replication_(replication) {
+  // There will be no fewer bins; the drain may add some.
+  const auto window_bins =
+      static_cast<std::size_t>(window_end_.count() / std::max<std::int64_t>(interval_.count(), 1));
+  all_bins_.reserve(window_bins);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const std::uint32_t count = scenario.clients[i].count;
     if (count <= kMaxClientsForFairness) groups_[i].result.successes_per_client.resize(count);
+    groups_[i].result.bins.reserve(window_bins);
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
     const ServiceSpec& spec = scenario.services[i];
     ServiceResult& r = services_[i].result;
+    r.bins.reserve(window_bins);
     r.unlimited = spec.servers == ServiceSpec::kUnlimited;
     r.nominal_servers = r.unlimited ? 0 : spec.servers;
     levels_[i].working = spec.servers;
@@ -171,7 +177,13 @@ RunResult Recorder::finish(Time end) {
     }
     result.clients.push_back(std::move(g.result));
   }
-  for (ServiceTotals& s : services_) result.services.push_back(std::move(s.result));
+  // Results of many replications are kept: without the room that vectors take to grow.
+  for (ClientResult& client : result.clients) client.bins.shrink_to_fit();
+  all_bins_.shrink_to_fit();
+  for (ServiceTotals& s : services_) {
+    s.result.bins.shrink_to_fit();
+    result.services.push_back(std::move(s.result));
+  }
   result.all_bins = std::move(all_bins_);
   return result;
 }

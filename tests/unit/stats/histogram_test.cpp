@@ -235,6 +235,35 @@ TEMPLATE_TEST_CASE("merging equals adding the values together, in any order", ""
   CHECK(empty == together);
 }
 
+TEMPLATE_TEST_CASE("the order of values and merges does not matter, however far they lie apart", "",
+                   Histogram, BinHistogram) {
+  // Memory reaches from the smallest to the largest block in use; it grows at either end.
+  const std::vector<std::uint64_t> values = {1'000'000, 3, kLargest, 1'000'001, 0};
+  std::vector<std::uint64_t> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  const auto up = histogram_of<TestType>(sorted);
+  const auto down = histogram_of<TestType>({sorted.rbegin(), sorted.rend()});
+  const auto mixed = histogram_of<TestType>(values);
+  CHECK(up == down);
+  CHECK(up == mixed);
+  const TestType low = histogram_of<TestType>({0, 3});
+  const TestType high = histogram_of<TestType>({kLargest, 1'000'000, 1'000'001});
+  TestType low_first = low, high_first = high;
+  low_first.merge(high);
+  high_first.merge(low);
+  CHECK(low_first == up);
+  CHECK(high_first == up);
+  for (const double p : kShares) {
+    CHECK(up.quantile(p) == down.quantile(p));
+    CHECK(up.quantile(p) == high_first.quantile(p));
+  }
+  for (const std::uint64_t v : values) {
+    const auto value = static_cast<double>(v);
+    CHECK(up.share_at_or_below(value) == down.share_at_or_below(value));
+  }
+  CHECK(high.share_at_or_below(5) == 0);
+}
+
 TEST_CASE("equality looks at counts, not at memory") {
   Histogram a, b;
   CHECK(a == b);
