@@ -75,7 +75,7 @@ void StagingFolder::make(const fs::path& parent) {
 /// False if somebody who cleans up took the folder for an abandoned one before it was locked.
 bool StagingFolder::lock() {
   lock_ = open_folder(path_);
-  if (lock_ < 0) return false;
+  if (lock_ < 0) return errno != ENOENT;  // without a lock, if there is no other way
   while (::flock(lock_, LOCK_EX) != 0 && errno == EINTR) {
   }
   if (is_still(path_, lock_)) return true;
