@@ -23,11 +23,13 @@ class LogLinearHistogram {
 
   void add(std::uint64_t value) {
     const std::size_t i = index(value);
-    if (i >= counts_.size()) [[unlikely]] {
-      grow(i);
+    if (i - first_ >= counts_.size()) [[unlikely]] {
+      cover(i >> kBits);
     }
-    ++counts_[i];
+    ++counts_[i - first_];
     ++total_;
+    if (value < smallest_) smallest_ = value;
+    if (value > largest_) largest_ = value;
   }
 
   std::uint64_t count() const { return total_; }
@@ -36,15 +38,23 @@ class LogLinearHistogram {
 
   /// The smallest value below or at which a share `p` of the values lies: the ceil(p n)-th smallest
   /// one, where a product that exceeds a whole number by rounding only counts as that number. A
-  /// bucket's values are taken as spread evenly over its width. Zero if empty; `p` is clamped to
-  /// (0, 1], so that 0 gives the smallest value.
+  /// bucket's values are taken as spread evenly over its width, but never outside the smallest and
+  /// the largest value. Zero if empty; `p` is clamped to (0, 1], so that 0 gives the first one.
   double quantile(double p) const;
 
+  /// The values between which that value is known to lie, both included: the edges of its bucket,
+  /// or the smallest and the largest value where they are nearer. Zeros if empty.
+  struct Bounds {
+    double low = 0, high = 0;
+  };
+  Bounds quantile_bounds(double p) const;
+
   /// Share of values <= `value`, a bucket's values taken as spread evenly over its integers. Zero
-  /// if empty.
+  /// if empty or below the smallest value, one from the largest value on.
   double share_at_or_below(double value) const;
 
-  /// Same counts in the same buckets, however much memory either has set aside.
+  /// Same counts in the same buckets and the same extremes, however much memory either has set
+  /// aside.
   bool operator==(const LogLinearHistogram& other) const;
 
   /// The bucket of a value.
@@ -58,9 +68,25 @@ class LogLinearHistogram {
   static std::uint64_t width(std::size_t index);
 
  private:
-  void grow(std::size_t index);
-  std::vector<std::uint64_t> counts_;  // up to the largest bucket used, in whole powers of two
+  struct Rank {
+    std::size_t bucket = 0;
+    std::uint64_t in_bucket = 0;  // from 1
+    std::uint64_t bucket_count = 0;
+  };
+  static constexpr std::size_t kBlocks = kBucketCount >> kBits;  // of kSubBuckets buckets
+
+  void cover(std::size_t block);
+  /// The counts of a block; null if it has no memory, and so no values.
+  const std::uint64_t* counts_of(std::size_t block) const;
+  Rank rank_of(double p) const;  // not for an empty histogram
+  double inside(double value) const;
+
+  // From the smallest to the largest block in use: latencies of some milliseconds need not pay for
+  // the nanoseconds below them.
+  std::vector<std::uint64_t> counts_;
+  std::size_t first_ = 0;  // bucket of counts_[0]
   std::uint64_t total_ = 0;
+  std::uint64_t smallest_ = ~std::uint64_t{0}, largest_ = 0;
 };
 
 using Histogram = LogLinearHistogram<8>;     ///< whole-run latencies: 0.4 % buckets

@@ -9,6 +9,7 @@
 #include <retrysim/scenario.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,6 +23,8 @@ struct MetricInput {
   const RunResult& run;
   const ClientResult& client;        ///< the group, or the merged groups (then without bins)
   std::optional<std::size_t> group;  ///< index of the group; empty: all together
+  /// All services; for a group the one that it alone calls, if there is one.
+  std::span<const ServiceResult> services;
 
   /// Bins of the group, or of all together.
   std::span<const ClientBin> bins() const {
@@ -30,11 +33,18 @@ struct MetricInput {
   double window_s() const { return (run.window_end - run.window_start).in_seconds(); }
 };
 
+/// What a metric exists for.
+enum class MetricScope : std::uint8_t {
+  kGroups,    ///< each client group, and all together
+  kServices,  ///< the services: those of all together, and that of a group which alone calls it
+  kAllOnly,   ///< all client groups together
+};
+
 struct MetricInfo {
   std::string_view name;
   std::string_view unit;     ///< "s", "1/s", "1" for shares and ratios, or what is counted
   std::string_view meaning;  ///< one sentence
-  bool for_groups;           ///< false: exists only for all client groups together
+  MetricScope scope;
   /// Empty if the metric does not exist in this run (utilization of unlimited servers, say).
   std::optional<double> (*formula)(const MetricInput&);
 };
@@ -55,6 +65,10 @@ std::optional<double> metric_value(const MetricInfo& metric, const Scenario& sce
 /// All metrics at once, in table order; faster than one by one.
 std::vector<std::optional<double>> metric_values(const Scenario& scenario, const RunResult& run,
                                                  std::optional<std::size_t> client);
+
+/// The service (index into Scenario::services) of client group `client` if no other group calls it:
+/// what happens there then is the group's doing alone.
+std::optional<std::size_t> own_service(const Scenario& scenario, std::size_t client);
 
 /// The quantile `p` in (0, 1) of a histogram of nanoseconds, in seconds. Exists only if at least
 /// one value is to be expected beyond it on either side: count * min(p, 1 - p) >= 1. So the median

@@ -19,21 +19,37 @@ namespace retrysim {
 /// clients that wait a quarter of an hour each come near.
 __extension__ using WideNanoseconds = __int128;
 
-/// Count, sum and sum of squares of durations; sums in nanoseconds, exact for the first moment.
+/// Square nanoseconds: 128 bits hold the squares of 340 durations of thirty years.
+__extension__ using SquareNanoseconds = unsigned __int128;
+
+/// Count, sum and sum of squares of durations that are not negative. The sums are exact, so that
+/// equal durations have a standard deviation of zero and the order of adding does not matter.
 struct DurationMoments {
   std::uint64_t count = 0;
+  std::uint64_t sum_squares_carry = 0;  ///< what of the sum of squares goes beyond 128 bits
   WideNanoseconds sum_ns = 0;
-  double sum_squares_ns2 = 0;
+  SquareNanoseconds sum_squares_ns2 = 0;
 
   void add(Duration d) {
     ++count;
     sum_ns += d.count();
-    sum_squares_ns2 += static_cast<double>(d.count()) * static_cast<double>(d.count());
+    add_squares(static_cast<SquareNanoseconds>(d.count()) *
+                static_cast<SquareNanoseconds>(d.count()));
   }
   void merge(const DurationMoments& o) {
     count += o.count;
     sum_ns += o.sum_ns;
-    sum_squares_ns2 += o.sum_squares_ns2;
+    add_squares(o.sum_squares_ns2);
+    sum_squares_carry += o.sum_squares_carry;
+  }
+  /// Standard deviation of the durations themselves (of the population, not of an estimate), in
+  /// nanoseconds; zero if there are none. Computed without cancellation.
+  double standard_deviation_ns() const;
+
+ private:
+  void add_squares(SquareNanoseconds squares) {
+    sum_squares_ns2 += squares;
+    sum_squares_carry += sum_squares_ns2 < squares;
   }
 };
 

@@ -90,10 +90,23 @@ Table list_distributions() {
   return table;
 }
 
+std::string_view bearer(MetricScope scope) {
+  switch (scope) {
+    case MetricScope::kGroups:
+      return "client groups";
+    case MetricScope::kServices:
+      return "services";
+    case MetricScope::kAllOnly:
+      return "the run";
+  }
+  return "";
+}
+
 Table list_metrics() {
-  Table table{{"metric", "unit", "meaning"}, {}};
+  Table table{{"metric", "unit", "of", "meaning"}, {}};
   for (const MetricInfo& m : metric_table()) {
-    table.rows.push_back({std::string(m.name), std::string(m.unit), std::string(m.meaning)});
+    table.rows.push_back({std::string(m.name), std::string(m.unit), std::string(bearer(m.scope)),
+                          std::string(m.meaning)});
   }
   return table;
 }

@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -65,12 +66,14 @@ po::options_description describe_options() {
        "earlier result of the same scenario is replaced")                          //
       ("force", po::bool_switch(), "also replace the result of another scenario")  //
       ("format", text()->value_name("F"),
-       "of the summary on standard output: table (default), csv or json")  //
+       "of the summary on standard output: table (default), csv or json (with several scenarios "
+       "an array)")  //
       ("fingerprint", po::bool_switch(),
        "print a 64-bit hash of the sequence of events (on standard error with csv and json)")  //
       ("max-events", text()->value_name("N"), "give up after so many events (exit status 5)")  //
       ("timeout", text()->value_name("D"),
-       "give up after this time by the clock, such as 10min (exit status 5)")        //
+       "give up after this time by the clock, such as 10min or a number of seconds (exit status "
+       "5)")                                                                         //
       ("quiet", po::bool_switch(), "no summary on standard output")                  //
       ("no-progress", po::bool_switch(), "no progress bar, not even on a terminal")  //
       ("help", "print this text");
@@ -118,9 +121,14 @@ RunOptions read_options(const po::variables_map& values) {
   }
   if (const auto n = text("max-events")) o.max_events = whole_number("max-events", *n, 1);
   if (const auto d = text("timeout")) {
-    const auto parsed = scenario::parse_duration(*d);
+    // As in scenarios a bare number is seconds.
+    const bool bare = !d->empty() && (d->back() == '.' || (d->back() >= '0' && d->back() <= '9'));
+    const auto parsed = scenario::parse_duration(bare ? *d + "s" : *d);
     if (!parsed || parsed->duration == Duration::zero()) {
-      throw UsageError(fmt::format("--timeout: '{}' is not a duration such as 90s or 10min", *d));
+      throw UsageError(
+          fmt::format("--timeout: '{}' is not a duration such as 90s or 10min, or a number of "
+                      "seconds above 0",
+                      *d));
     }
     o.timeout = parsed->duration;
   }
@@ -167,14 +175,34 @@ std::uint64_t combined_fingerprint(const std::vector<RunResult>& runs) {
   return h;
 }
 
+/// The JSON documents of several scenarios as one array; that of a single one as it is. What has
+/// been printed is a whole document whenever the object goes away, be it by an exception.
+class JsonOutput {
+ public:
+  explicit JsonOutput(std::size_t scenarios) : array_(scenarios > 1) {}
+  ~JsonOutput() {
+    if (array_ && printed_ > 0) std::fputs("]\n", stdout);
+  }
+  JsonOutput(const JsonOutput&) = delete;
+  JsonOutput& operator=(const JsonOutput&) = delete;
+
+  /// Called before each document.
+  std::string_view separator() { return printed_++ > 0 ? ",\n" : array_ ? "[\n" : ""; }
+
+ private:
+  bool array_;
+  std::size_t printed_ = 0;
+};
+
 void print_summary(const RunOptions& options, const report::Evaluation& evaluation,
-                   const report::ResultFolder& folder) {
+                   const report::ResultFolder& folder, JsonOutput& json) {
   report::DescriptorSink out(STDOUT_FILENO, "standard output");
   if (!options.quiet) {
     const report::Evaluations one(&evaluation, 1);
     if (options.format == "csv") {
       report::write_summary_csv(out, one);
     } else if (options.format == "json") {
+      out.write(json.separator());
       report::write_result_json(out, one, folder.files());
     } else {
       report::write_text_table(out, evaluation);
@@ -193,7 +221,8 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
   out.flush();
 }
 
-bool run_one(const RunOptions& options, const Planned& planned, Interruption& interruption) {
+bool run_one(const RunOptions& options, const Planned& planned, Interruption& interruption,
+             JsonOutput& json) {
   const Scenario& scenario = planned.loaded.scenario;
   // Made before the simulation: a folder that must not be written is said at once.
   report::ResultFolder folder(planned.folder, scenario.name, options.force);
@@ -215,7 +244,7 @@ bool run_one(const RunOptions& options, const Planned& planned, Interruption& in
   bar.clear();
   const report::Evaluation evaluation(results);
   report::write_result_files(folder, report::Evaluations(&evaluation, 1));
-  print_summary(options, evaluation, folder);
+  print_summary(options, evaluation, folder, json);
   return evaluation.all_expectations_hold();
 }
 
@@ -237,8 +266,9 @@ int run(const Arguments& arguments) {
   const auto planned = plan(options);
   if (!planned) return kBadInput;
   Interruption interruption(options.timeout);
+  JsonOutput json(planned->size());
   bool all_hold = true;
-  for (const Planned& p : *planned) all_hold &= run_one(options, p, interruption);
+  for (const Planned& p : *planned) all_hold &= run_one(options, p, interruption, json);
   return all_hold ? kDone : kExpectationFailed;
 }
 

@@ -34,8 +34,13 @@ void parse_header(std::string_view header, Response& response) {
   }
   std::string_view value = trimmed(header.substr(equals + 1));
   if (value.ends_with("ms")) value.remove_suffix(2);
-  // What a client cannot read it ignores, and so does the strategy: that can be tried out here.
   response.retry_after = parse_retry_after(value);
+  if (response.retry_after) return;
+  // What a client cannot read it ignores, and so does the strategy: that can be tried out here.
+  fmt::print(stderr,
+             "note: '{}' is ignored, as clients do with a value that is not a whole number of "
+             "milliseconds of at least 0\n",
+             header);
 }
 
 Response parse_response(std::string_view text) {

@@ -5,6 +5,7 @@
 #include "report/csv_writer.hpp"
 #include "report/result_tables.hpp"
 #include "stats/metrics_merge.hpp"
+#include "stats/pooled_quantile.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,50 +30,37 @@ void begin_row(CsvWriter& csv, const Evaluation& e, std::size_t client) {
   csv.text(e.scenario().name).text(e.set.variant).text(e.client_name(client));
 }
 
-/// The results of one client group, or of all merged, in each replication.
-std::vector<ClientResult> merged_runs(const Evaluation& e) {
-  std::vector<ClientResult> merged;
-  for (const RunResult& run : e.set.runs) {
-    merged.push_back(stats::merge_groups(e.scenario(), run));
-  }
-  return merged;
+bool is_all(const Evaluation& e, std::size_t client) {
+  return client >= e.scenario().clients.size();
 }
 
-std::vector<const ClientResult*> results_of(const Evaluation& e, std::size_t client,
-                                            const std::vector<ClientResult>& merged) {
-  std::vector<const ClientResult*> results;
+/// The histograms of one client group, or (`merged`) of all groups, by replication.
+std::vector<const Histogram*> histograms_of(const Evaluation& e, std::size_t client,
+                                            const Kind& kind, std::vector<Histogram>& merged) {
+  std::vector<const Histogram*> histograms;
+  merged.clear();
+  if (is_all(e, client)) merged.resize(e.set.runs.size());
   for (std::size_t r = 0; r < e.set.runs.size(); ++r) {
-    const bool group = client < e.scenario().clients.size();
-    results.push_back(group ? &e.set.runs[r].clients[client] : &merged[r]);
+    const std::vector<ClientResult>& clients = e.set.runs[r].clients;
+    if (is_all(e, client)) {
+      for (const ClientResult& group : clients) merged[r].merge(group.*kind.histogram);
+    }
+    histograms.push_back(is_all(e, client) ? &merged[r] : &(clients[client].*kind.histogram));
   }
-  return results;
+  return histograms;
 }
 
-/// The interval of a quantile across replications, if every one of them supports it.
-std::optional<Estimate> quantile_estimate(const std::vector<const ClientResult*>& results,
-                                          const Kind& kind, double p) {
-  std::vector<double> values;
-  for (const ClientResult* result : results) {
-    const Histogram& histogram = result->*kind.histogram;
-    if (!quantile_is_well_supported(histogram, p)) return std::nullopt;
-    values.push_back(histogram.quantile(p) / 1e9);
-  }
-  return estimate(values);
-}
-
-void write_kind(CsvWriter& csv, const Evaluation& e, std::size_t client, const Kind& kind,
-                const std::vector<const ClientResult*>& results) {
+void write_kind(CsvWriter& csv, const Evaluation& e, std::size_t client, const Kind& kind) {
+  std::vector<Histogram> merged;
+  const std::vector<const Histogram*> replications = histograms_of(e, client, kind, merged);
   Histogram pooled;
-  for (const ClientResult* result : results) pooled.merge(result->*kind.histogram);
+  for (const Histogram* histogram : replications) pooled.merge(*histogram);
   for (const double p : kQuantiles) {
-    const std::optional<double> value = quantile_seconds(pooled, p);
-    if (!value) continue;
+    const auto quantile = stats::pooled_quantile(replications, pooled, p);
+    if (!quantile) continue;
     begin_row(csv, e, client);
-    csv.text(kind.name).real(p).real(*value);
-    const std::optional<Estimate> interval = quantile_estimate(results, kind, p);
-    csv.real(interval ? interval->ci_low : std::nullopt);
-    csv.real(interval ? interval->ci_high : std::nullopt);
-    csv.end_row();
+    csv.text(kind.name).real(p).real(quantile->value_s);
+    csv.real(quantile->ci_low_s).real(quantile->ci_high_s).end_row();
   }
 }
 
@@ -83,12 +71,23 @@ struct AttemptSums {
   double in_backoff = 0;  ///< mean number of requests, summed
 };
 
-AttemptSums sum_attempt(const Evaluation& e, const std::vector<const ClientResult*>& results,
-                        std::size_t attempt) {
+/// By replication and attempt number.
+using AttemptCounts = std::vector<std::vector<AttemptNumberCounts>>;
+
+AttemptCounts attempts_of(const Evaluation& e, std::size_t client) {
+  AttemptCounts counts;
+  for (const RunResult& run : e.set.runs) {
+    counts.push_back(is_all(e, client) ? stats::merge_by_attempt(run)
+                                       : run.clients[client].by_attempt);
+  }
+  return counts;
+}
+
+AttemptSums sum_attempt(const Evaluation& e, const AttemptCounts& by_run, std::size_t attempt) {
   AttemptSums sums;
-  for (std::size_t r = 0; r < results.size(); ++r) {
-    if (attempt >= results[r]->by_attempt.size()) continue;
-    const AttemptNumberCounts& counts = results[r]->by_attempt[attempt];
+  for (std::size_t r = 0; r < by_run.size(); ++r) {
+    if (attempt >= by_run[r].size()) continue;
+    const AttemptNumberCounts& counts = by_run[r][attempt];
     sums.counts.sent += counts.sent;
     for (std::size_t i = 0; i < counts.results.size(); ++i) {
       sums.counts.results[i] += counts.results[i];
@@ -101,16 +100,14 @@ AttemptSums sum_attempt(const Evaluation& e, const std::vector<const ClientResul
   return sums;
 }
 
-void write_attempts(CsvWriter& csv, const Evaluation& e, std::size_t client,
-                    const std::vector<const ClientResult*>& results) {
+void write_attempts(CsvWriter& csv, const Evaluation& e, std::size_t client) {
+  const AttemptCounts by_run = attempts_of(e, client);
   std::size_t attempts = 0;
-  for (const ClientResult* result : results) {
-    attempts = std::max(attempts, result->by_attempt.size());
-  }
-  const double n = static_cast<double>(results.size());
-  const bool peak_known = client < e.scenario().clients.size() || e.scenario().clients.size() == 1;
+  for (const auto& counts : by_run) attempts = std::max(attempts, counts.size());
+  const double n = static_cast<double>(by_run.size());
+  const bool peak_known = !is_all(e, client) || e.scenario().clients.size() == 1;
   for (std::size_t a = 0; a < attempts; ++a) {
-    const AttemptSums sums = sum_attempt(e, results, a);
+    const AttemptSums sums = sum_attempt(e, by_run, a);
     begin_row(csv, e, client);
     csv.integer(a + 1).real(static_cast<double>(sums.counts.sent) / n);
     for (const AttemptResult result : {AttemptResult::kSuccess, AttemptResult::kThrottled,
@@ -129,10 +126,8 @@ void write_latency_csv(Sink& sink, Evaluations evaluations) {
   csv.header(
       {"scenario", "variant", "client", "kind", "quantile", "latency_s", "ci_low_s", "ci_high_s"});
   for (const Evaluation& e : evaluations) {
-    const std::vector<ClientResult> merged = merged_runs(e);
     for (std::size_t c = 0; c < e.clients(); ++c) {
-      const auto results = results_of(e, c, merged);
-      for (const Kind& kind : kKinds) write_kind(csv, e, c, kind, results);
+      for (const Kind& kind : kKinds) write_kind(csv, e, c, kind);
     }
   }
 }
@@ -142,10 +137,7 @@ void write_attempts_csv(Sink& sink, Evaluations evaluations) {
   csv.header({"scenario", "variant", "client", "attempt", "sent", "successes", "throttled",
               "errors", "timeouts", "peak_sends_100ms", "in_backoff_mean"});
   for (const Evaluation& e : evaluations) {
-    const std::vector<ClientResult> merged = merged_runs(e);
-    for (std::size_t c = 0; c < e.clients(); ++c) {
-      write_attempts(csv, e, c, results_of(e, c, merged));
-    }
+    for (std::size_t c = 0; c < e.clients(); ++c) write_attempts(csv, e, c);
   }
 }
 

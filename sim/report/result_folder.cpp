@@ -23,9 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kStagingMark = ".retrysim-new-";
-constexpr std::string_view kOldFiles = "earlier";
-
 /// Pictures that scripts/plot.py puts beside the data; they are out of date with it.
 constexpr std::array<std::string_view, 6> kPictures = {
     "overview.png", "overview.svg", "overview.pdf", "latency.png", "latency.svg", "latency.pdf"};
@@ -93,7 +90,7 @@ std::optional<EarlierResult> read_earlier_result(const fs::path& folder) {
 bool holds_something(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (!it->path().filename().string().starts_with(kStagingMark)) return true;
+    if (!it->path().filename().string().starts_with(StagingFolder::kMark)) return true;
   }
   if (error) throw OutputError(folder, error.message());
   return false;
@@ -104,6 +101,9 @@ bool holds_something(const fs::path& folder) {
 ResultFolder::ResultFolder(const fs::path& target, std::string scenario_name, bool force)
     : target_(target.lexically_normal()), scenario_name_(std::move(scenario_name)) {
   if (!target_.has_filename()) target_ = target_.parent_path();
+  // A result that is half replaced gets its own files back before it is looked at.
+  clean_up_after_killed_runs(target_);
+  clean_up_after_killed_runs(fs::absolute(target_).parent_path());
   check_target(force);
   try {
     make_staging();
@@ -117,7 +117,7 @@ ResultFolder::ResultFolder(const fs::path& target, std::string scenario_name, bo
 ResultFolder::~ResultFolder() {
   if (committed_) return;
   std::error_code ignored;  // a destructor has nobody to tell
-  fs::remove_all(staging_, ignored);
+  fs::remove_all(staging_.path(), ignored);
   for (const fs::path& parent : created_parents_) ::rmdir(parent.c_str());
 }
 
@@ -152,23 +152,23 @@ void ResultFolder::make_staging() {
       created_parents_.insert(created_parents_.begin(), *it);  // innermost first
     }
   }
-  const std::string stem = std::string(kStagingMark) + std::to_string(::getpid()) + "-";
-  for (int i = 0;; ++i) {
-    staging_ = parent / (stem + std::to_string(i));
-    if (::mkdir(staging_.c_str(), 0777) == 0) return;
-    if (errno != EEXIST) fail(target_, errno);
+  try {
+    staging_.make(parent);
+  } catch (const std::system_error& error) {
+    fail(target_, error.code().value());
   }
 }
 
 void ResultFolder::write(const std::string& name, const std::function<void(Sink&)>& content) {
-  if (!is_plain_name(name) || name == kOldFiles) {
+  if (!is_plain_name(name) || name == StagingFolder::kEarlierFiles) {
     throw OutputError(target_ / name, "not a usable file name");
   }
   if (std::find(files_.begin(), files_.end(), name) != files_.end()) {
     throw OutputError(target_ / name, "the result has another file of that name");
   }
   const fs::path final_path = target_ / name;
-  Descriptor file(::open((staging_ / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  Descriptor file(
+      ::open((staging_.path() / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) fail(final_path, errno);
   DescriptorSink sink(file.get(), final_path);
   content(sink);
@@ -194,11 +194,11 @@ void ResultFolder::copy(const fs::path& source) {
 }
 
 void ResultFolder::commit() {
-  sync_folder(staging_);
+  sync_folder(staging_.path());
   if (existed_) {
     replace_files();
   } else {
-    rename_or_throw(staging_, target_);
+    rename_or_throw(staging_.path(), target_);
     sync_folder(fs::absolute(target_).parent_path());
   }
   committed_ = true;
@@ -214,7 +214,7 @@ std::vector<std::string> ResultFolder::outdated_files() const {
 }
 
 void ResultFolder::replace_files() {
-  const fs::path old = staging_ / kOldFiles;
+  const fs::path old = staging_.path() / StagingFolder::kEarlierFiles;
   if (::mkdir(old.c_str(), 0777) != 0) fail(target_, errno);
   std::vector<std::pair<fs::path, fs::path>> done;  // renames made, to be undone on failure
   const auto move = [&](const fs::path& from, const fs::path& to) {
@@ -229,7 +229,7 @@ void ResultFolder::replace_files() {
       if (type == fs::file_type::directory) throw OutputError(target_ / name, "is a folder");
       move(target_ / name, old / name);
     }
-    for (const std::string& name : files_) move(staging_ / name, target_ / name);
+    for (const std::string& name : files_) move(staging_.path() / name, target_ / name);
   } catch (...) {
     for (auto it = done.rbegin(); it != done.rend(); ++it) {
       ::rename(it->second.c_str(), it->first.c_str());
@@ -238,7 +238,7 @@ void ResultFolder::replace_files() {
   }
   sync_folder(target_);
   std::error_code ignored;  // the result is in place; leftovers do no harm
-  fs::remove_all(staging_, ignored);
+  fs::remove_all(staging_.path(), ignored);
 }
 
 }  // namespace retrysim::report

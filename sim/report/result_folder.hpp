@@ -4,6 +4,7 @@
 #pragma once
 
 #include "report/sink.hpp"
+#include "report/staging_folder.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -14,7 +15,8 @@
 namespace retrysim::report {
 
 /// Collects the files of one result in a staging folder and moves them into place at `commit`.
-/// Without a commit nothing is left behind and an earlier result stays as it was.
+/// Without a commit nothing is left behind and an earlier result stays as it was. What a program
+/// that was killed leaves behind goes with the next result there.
 ///
 /// A folder that is new or empty is taken; one that holds a result of the same scenario is
 /// replaced: its result files go, other files in it stay. A result of another scenario, or a
@@ -48,7 +50,7 @@ class ResultFolder {
   std::filesystem::path target_;
   std::string scenario_name_;
   bool existed_ = false;
-  std::filesystem::path staging_;
+  StagingFolder staging_;
   std::vector<std::filesystem::path> created_parents_;
   std::vector<std::string> files_;          // of the new result, as written
   std::vector<std::string> earlier_files_;  // that an earlier result says it has

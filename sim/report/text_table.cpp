@@ -299,7 +299,10 @@ void append_notes(std::string& out, const Evaluation& e) {
                     row->estimate.max));
   }
   const SummaryRow* requests = find_row(e.summary, "all", "requests");
-  if (requests != nullptr && requests->estimate.min < 10000) {
+  if (requests != nullptr && requests->estimate.max == 0) {
+    notes.emplace_back(
+        "no request was submitted between warmup and duration; there is nothing to see");
+  } else if (requests != nullptr && requests->estimate.min < 10000) {
     notes.push_back(fmt::format("short: {} requests a replication leave fewer than 100 beyond p99",
                                 requests->estimate.min));
   }

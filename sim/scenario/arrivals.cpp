@@ -57,7 +57,7 @@ class Arrivals {
     } else if (inputs_.profile) {
       // The factor of the profile then is the rate of the group.
       spec_.rate = 1.0 / client_.count;
-    } else {
+    } else if (!inputs_.rate_is_wrong) {
       problems_.add(place_, path_ +
                                 ".arrivals.rate is missing; expected rate (of each client), "
                                 "total_rate (of the group) or a profile");

@@ -385,6 +385,11 @@ bool KeyResolution::has(std::string_view key) const {
   return text != texts_.end() && text->second != kUnknown;
 }
 
+bool KeyResolution::is_wrong(std::string_view key) const {
+  const auto text = texts_.find(key);
+  return text != texts_.end() && text->second == kUnknown;
+}
+
 std::string_view KeyResolution::text_of(std::string_view key) const {
   const auto text = texts_.find(key);
   return has(key) ? std::string_view(text->second) : std::string_view();

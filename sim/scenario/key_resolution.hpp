@@ -44,6 +44,8 @@ class KeyResolution {
   Place place_of(std::string_view key) const;
   /// Whether the key has a value, given or default, that could be read.
   bool has(std::string_view key) const;
+  /// Whether the key is given, or required, but has no value that could be read.
+  bool is_wrong(std::string_view key) const;
   /// The key's value as text; empty if it has none.
   std::string_view text_of(std::string_view key) const;
   const std::string& path() const { return path_; }

@@ -21,7 +21,8 @@ namespace retrysim::scenario {
 struct ArrivalInputs {
   std::optional<Value> rate, total_rate, file, profile, bucket;
   Value speed_up, scale;
-  bool step = false;  ///< interpolate = "step"
+  bool step = false;           ///< interpolate = "step"
+  bool rate_is_wrong = false;  ///< a rate or profile is given, but could not be read
 };
 
 /// What a client group says about its retry preset.

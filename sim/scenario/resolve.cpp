@@ -74,12 +74,41 @@ class Resolver {
                   "there is no " + std::string(kind) + "; expected " + what);
   }
 
+  // `siblings` is the table that `member` is in.
   KeyResolution keys_of(std::string_view pattern, const std::string& path, const Member& member,
-                        const Slots& slots) {
+                        const Node& siblings, const Slots& slots) {
     KeyResolution keys(key_scope(pattern), path, member.value, member.place, slots, files_,
                        loaded_);
     if (incomplete_.count(path) > 0) keys.expect_missing_keys();
+    explain_new_entity(keys, key_scope(pattern), member, siblings);
     return keys;
+  }
+
+  bool is_made_by_edit(const Member& member) const {
+    return files_.sources().file(member.place.source) == kEditFile;
+  }
+
+  // What an edit made by accident, through a misspelt name, misses its keys.
+  void explain_new_entity(KeyResolution& keys, const KeyScope& scope, const Member& member,
+                          const Node& siblings) const {
+    if (!is_made_by_edit(member)) return;
+    std::vector<std::string_view> others;
+    for (const Member& other : siblings.members) {
+      if (!is_made_by_edit(other)) others.push_back(other.name);
+    }
+    if (others.empty()) return;
+    std::string_view kind = scope.pattern;  // "client.*.surge.*"
+    kind.remove_suffix(2);
+    kind.remove_prefix(kind.rfind('.') + 1);
+    const bool near = !nearest(member.name, others).empty();
+    const std::string hint = "this edit makes a new " +
+                             std::string(kind == "expect" ? "expectation" : kind) + "; " +
+                             suggestion(member.name, others, "there are");
+    for (const KeyInfo& key : scope.keys) {
+      if (!key.required) continue;
+      keys.set_missing_message(key.name,
+                               near ? hint : "expected " + expected(key.rules) + "; " + hint);
+    }
   }
 
   void resolve_top() {
@@ -124,7 +153,8 @@ class Resolver {
     Slots slots;
     slots.service = &spec;
     slots.errors = &spec.errors;
-    KeyResolution keys = keys_of("service.*", "service." + member.name, member, slots);
+    KeyResolution keys =
+        keys_of("service.*", "service." + member.name, member, *tables("service"), slots);
     keys.resolve();
     check_probabilities(keys, spec.errors);
     loaded_.scenario.services.push_back(std::move(spec));
@@ -178,9 +208,11 @@ class Resolver {
     slots.fault = &spec;
     slots.service_name = &service;
     slots.errors = &spec.errors;
-    KeyResolution keys = keys_of("fault.*", "fault." + member.name, member, slots);
+    KeyResolution keys =
+        keys_of("fault.*", "fault." + member.name, member, *tables("fault"), slots);
     default_service(keys, "service");
     keys.resolve();
+    note_if_late(keys.path(), spec.start, "no new request meets it");
     check_probabilities(keys, spec.errors);
     if (const auto index = find_service(keys, "service", service)) {
       spec.service = *index;
@@ -205,15 +237,19 @@ class Resolver {
     slots.service_name = &service;
     slots.arrivals = &arrivals;
     slots.preset = &preset;
-    KeyResolution keys = keys_of("client.*", "client." + member.name, member, slots);
+    KeyResolution keys =
+        keys_of("client.*", "client." + member.name, member, *tables("client"), slots);
     default_service(keys, "calls");
-    explain_new_client(keys, member);
     keys.resolve();
     if (member.name == "all") {
       problems_.add(member.place,
                     "a client group cannot be called \"all\", which means all groups together");
     }
     resolve_surges(member, spec);
+    arrivals.rate_is_wrong = keys.is_wrong("arrivals.rate") ||
+                             keys.is_wrong("arrivals.total_rate") ||
+                             keys.is_wrong("arrivals.profile");
+    note_late_herd(keys.path(), spec.arrivals);
     if (keys.has("arrivals.process") && incomplete_.count(keys.path()) == 0) {
       Place place = keys.place_of("arrivals");
       if (place == Place{}) place = member.place;
@@ -230,21 +266,6 @@ class Resolver {
     loaded_.scenario.clients.push_back(std::move(spec));
   }
 
-  // A group that an edit made by accident, through a misspelt name, misses its keys.
-  void explain_new_client(KeyResolution& keys, const Member& member) {
-    if (files_.sources().file(member.place.source) != kEditFile) return;
-    std::vector<std::string_view> others;
-    for (const Member& other : tables("client")->members) {
-      if (files_.sources().file(other.place.source) != kEditFile) others.push_back(other.name);
-    }
-    if (nearest(member.name, others).empty()) return;
-    const std::string hint =
-        "this edit makes a new client; " + suggestion(member.name, others, "there are");
-    for (const std::string_view key : {"arrivals.process", "retry.mode"}) {
-      keys.set_missing_message(key, hint);
-    }
-  }
-
   void resolve_surges(const Member& client, ClientSpec& spec) {
     const Member* surges = client.value.find("surge");
     if (surges == nullptr || !surges->value.is_table()) return;
@@ -255,8 +276,31 @@ class Resolver {
       Slots slots;
       slots.surge = &surge;
       const std::string path = "client." + client.name + ".surge." + member.name;
-      keys_of("client.*.surge.*", path, member, slots).resolve();
+      keys_of("client.*.surge.*", path, member, surges->value, slots).resolve();
+      note_if_late(path, surge.start, "it changes no rate");
       spec.arrivals.surges.push_back(std::move(surge));
+    }
+  }
+
+  // What starts after the last request does nothing; mostly it is a mistake.
+  void note_if_late(const std::string& path, Time start, std::string_view effect) {
+    const Duration duration = loaded_.scenario.duration;
+    if (start < Time::zero() + duration) return;
+    loaded_.notes.push_back(path + " starts at " + to_text(start - Time::zero()) +
+                            ", but no request is submitted after the duration of " +
+                            to_text(duration) + "; " + std::string(effect));
+  }
+
+  void note_late_herd(const std::string& path, const ArrivalSpec& arrivals) {
+    if (arrivals.process != ArrivalProcess::kOnce) return;
+    const Time run_end = Time::zero() + loaded_.scenario.duration;
+    if (arrivals.start >= run_end) {
+      note_if_late(path + ".arrivals", arrivals.start, "this group sends nothing");
+    } else if (arrivals.start + arrivals.spread > run_end) {
+      loaded_.notes.push_back(path + ".arrivals: the spread ends at " +
+                              to_text(arrivals.start + arrivals.spread - Time::zero()) +
+                              "; requests after the duration of " +
+                              to_text(loaded_.scenario.duration) + " are not submitted");
     }
   }
 
@@ -303,7 +347,8 @@ class Resolver {
     spec.name = member.name;
     Slots slots;
     slots.expectation = &spec;
-    KeyResolution keys = keys_of("expect.*", "expect." + member.name, member, slots);
+    KeyResolution keys =
+        keys_of("expect.*", "expect." + member.name, member, *tables("expect"), slots);
     keys.resolve();
     const auto metrics = metric_names();
     if (keys.has("metric") &&

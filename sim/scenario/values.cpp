@@ -41,16 +41,47 @@ bool in_range(const Range& range, double value) {
   return !(range.above_min && value == range.min);
 }
 
+// About the longest duration that 64 bits of nanoseconds hold: 285 years.
+constexpr std::int64_t kLongestSeconds = 9'000'000'000;
+
 std::optional<WrittenDuration> from_seconds(double seconds) {
-  if (!std::isfinite(seconds) || seconds < 0 || seconds * 1e9 >= 9.2e18) return std::nullopt;
+  if (!(seconds >= 0 && seconds <= static_cast<double>(kLongestSeconds))) return std::nullopt;
   return WrittenDuration{Duration::from_seconds(seconds), seconds};
+}
+
+// A number with the unit of a duration, whatever its size and sign.
+struct NumberWithUnit {
+  std::string_view digits;
+  double value = 0;
+  std::int64_t unit_ns = 0;
+
+  double seconds() const {
+    // Dividing by a power of ten rounds once; multiplying by 1e-3 would round twice.
+    return unit_ns >= 1'000'000'000 ? value * static_cast<double>(unit_ns / 1'000'000'000)
+                                    : value / static_cast<double>(1'000'000'000 / unit_ns);
+  }
+};
+
+std::optional<NumberWithUnit> parse_number_with_unit(std::string_view text) {
+  const std::size_t end = text.find_last_of("0123456789.");
+  if (end == std::string_view::npos) return std::nullopt;
+  NumberWithUnit result{text.substr(0, end + 1), 0, 0};
+  const std::string_view name = text.substr(end + 1);
+  const auto unit =
+      std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) { return u.name == name; });
+  if (unit == kUnits.end()) return std::nullopt;
+  result.unit_ns = unit->nanoseconds;
+  const char* const last = result.digits.data() + result.digits.size();
+  const auto [rest, code] = std::from_chars(result.digits.data(), last, result.value);
+  if (code != std::errc() || rest != last) return std::nullopt;
+  return result;
 }
 
 // A duration in either way of writing; nothing if `node` is neither.
 std::optional<WrittenDuration> duration_of(const Node& node) {
   if (node.is_text()) return parse_duration(node.text);
   if (node.kind == Node::Kind::kInteger) {
-    if (node.integer < 0 || node.integer > 9'200'000'000) return std::nullopt;
+    if (node.integer < 0 || node.integer > kLongestSeconds) return std::nullopt;
     return WrittenDuration{Duration::seconds(node.integer), node.real};
   }
   if (node.kind == Node::Kind::kReal) return from_seconds(node.real);
@@ -113,11 +144,30 @@ class Reader {
     return false;
   }
 
+  // A length of time that is too short or too long is told so; anything else is no duration.
+  bool fail_duration() {
+    std::optional<double> seconds;
+    if (node_.is_text()) {
+      if (const auto written = parse_number_with_unit(node_.text)) seconds = written->seconds();
+    } else if (node_.kind == Node::Kind::kInteger || node_.kind == Node::Kind::kReal) {
+      seconds = node_.real;
+    }
+    if (!seconds) return fail();
+    const double most = std::min(rules_.range.max, static_cast<double>(kLongestSeconds));
+    const std::string least =
+        rules_.range.above_min ? "1ns" : plain(std::max(rules_.range.min, 0.0)) + "s";
+    std::string message = path_ + " = " + shown(node_) + " is out of range; expected a duration " +
+                          "from " + least + " to " + plain(most) + "s";
+    if (!rules_.else_word.empty()) message += ", or \"" + std::string(rules_.else_word) + "\"";
+    files_.problems().add(node_.place, std::move(message));
+    return false;
+  }
+
   bool read_duration() {
     const auto written = duration_of(node_);
-    if (!written || !in_range(rules_.range, written->seconds)) return fail();
+    if (!written || !in_range(rules_.range, written->seconds)) return fail_duration();
     // "0.1ns" is a positive number but no time that a clock of nanoseconds can tell.
-    if (rules_.range.above_min && written->duration == Duration::zero()) return fail();
+    if (rules_.range.above_min && written->duration == Duration::zero()) return fail_duration();
     value_.duration = written->duration;
     value_.number = written->seconds;
     return true;
@@ -169,7 +219,7 @@ class Reader {
   }
 
   bool read_one_distribution() {
-    if (!node_.is_table() && !duration_of(node_)) return fail();
+    if (!node_.is_table() && !duration_of(node_)) return fail_duration();
     auto distribution = read_distribution(path_, node_, files_);
     if (!distribution) return false;
     value_.distribution = *std::move(distribution);
@@ -304,32 +354,20 @@ std::string to_text(Duration duration) {
 }
 
 std::optional<WrittenDuration> parse_duration(std::string_view text) {
-  const std::size_t end = text.find_last_of("0123456789.");
-  if (end == std::string_view::npos) return std::nullopt;
-  const std::string_view number = text.substr(0, end + 1);
-  const std::string_view name = text.substr(end + 1);
-  const auto unit =
-      std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) { return u.name == name; });
-  if (unit == kUnits.end()) return std::nullopt;
-  double value = 0;
-  const auto [rest, code] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (code != std::errc() || rest != number.data() + number.size()) return std::nullopt;
-  // Dividing by a power of ten rounds once; multiplying by 1e-3 would round twice.
-  const double seconds = unit->nanoseconds >= 1'000'000'000
-                             ? value * static_cast<double>(unit->nanoseconds / 1'000'000'000)
-                             : value / static_cast<double>(1'000'000'000 / unit->nanoseconds);
-  const auto rounded = from_seconds(seconds);
+  const auto written = parse_number_with_unit(text);
+  if (!written) return std::nullopt;
+  const auto rounded = from_seconds(written->seconds());
   if (!rounded) return std::nullopt;
+  const std::string_view digits = written->digits;
   std::int64_t whole = 0;
-  const auto [whole_end, whole_code] =
-      std::from_chars(number.data(), number.data() + number.size(), whole);
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), whole);
   std::int64_t exact_ns = 0;
-  if (whole_code == std::errc() && whole_end == number.data() + number.size() &&
-      !__builtin_mul_overflow(whole, unit->nanoseconds, &exact_ns)) {
-    return WrittenDuration{Duration::nanoseconds(exact_ns), seconds};
+  if (code == std::errc() && end == digits.data() + digits.size() &&
+      !__builtin_mul_overflow(whole, written->unit_ns, &exact_ns)) {
+    return WrittenDuration{Duration::nanoseconds(exact_ns), rounded->seconds};
   }
-  const double ns = value * static_cast<double>(unit->nanoseconds);
-  return WrittenDuration{Duration::from_nanoseconds(ns), seconds};
+  const double ns = written->value * static_cast<double>(written->unit_ns);
+  return WrittenDuration{Duration::from_nanoseconds(ns), rounded->seconds};
 }
 
 }  // namespace retrysim::scenario

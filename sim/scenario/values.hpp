@@ -86,7 +86,8 @@ struct WrittenDuration {
   double seconds = 0;
 };
 
-/// "250ms", "1.5s", "2min" (ns us ms s min h); nothing if malformed, negative or above 292 years.
+/// "250ms", "1.5s", "2min" (ns us ms s min h); nothing if malformed, negative or above 285 years
+/// (9e9 s).
 std::optional<WrittenDuration> parse_duration(std::string_view text);
 
 /// One way of writing a distribution.

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <utility>
 
 namespace retrysim {
 
@@ -24,26 +27,52 @@ std::uint64_t LogLinearHistogram<kBits>::width(std::size_t index) {
 }
 
 template <int kBits>
-void LogLinearHistogram<kBits>::grow(std::size_t index) {
-  counts_.resize(((index >> kBits) + 1) << kBits);
+void LogLinearHistogram<kBits>::cover(std::size_t block) {
+  const std::size_t begin = block << kBits;
+  const std::size_t end = begin + kSubBuckets;
+  if (counts_.empty()) first_ = begin;
+  const std::size_t first = std::min(first_, begin);
+  std::vector<std::uint64_t> counts(std::max(first_ + counts_.size(), end) - first);
+  std::copy(counts_.begin(), counts_.end(),
+            counts.begin() + static_cast<std::ptrdiff_t>(first_ - first));
+  counts_ = std::move(counts);
+  first_ = first;
+}
+
+template <int kBits>
+const std::uint64_t* LogLinearHistogram<kBits>::counts_of(std::size_t block) const {
+  const std::size_t begin = block << kBits;
+  if (begin - first_ >= counts_.size()) return nullptr;  // below first_ the difference wraps round
+  return counts_.data() + (begin - first_);
 }
 
 template <int kBits>
 void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
-  if (other.counts_.size() > counts_.size()) counts_.resize(other.counts_.size());
-  for (std::size_t i = 0; i < other.counts_.size(); ++i) counts_[i] += other.counts_[i];
+  if (!other.counts_.empty()) {
+    const std::size_t last = other.first_ + other.counts_.size() - 1;
+    for (const std::size_t block : {other.first_ >> kBits, last >> kBits}) {
+      if (counts_of(block) == nullptr) cover(block);
+    }
+    std::transform(other.counts_.begin(), other.counts_.end(),
+                   counts_.begin() + static_cast<std::ptrdiff_t>(other.first_ - first_),
+                   counts_.begin() + static_cast<std::ptrdiff_t>(other.first_ - first_),
+                   std::plus<>());
+  }
   total_ += other.total_;
+  smallest_ = std::min(smallest_, other.smallest_);
+  largest_ = std::max(largest_, other.largest_);
 }
 
 template <int kBits>
 void LogLinearHistogram<kBits>::clear() {
   std::fill(counts_.begin(), counts_.end(), 0);
   total_ = 0;
+  smallest_ = ~std::uint64_t{0};
+  largest_ = 0;
 }
 
 template <int kBits>
-double LogLinearHistogram<kBits>::quantile(double p) const {
-  if (total_ == 0) return 0;
+typename LogLinearHistogram<kBits>::Rank LogLinearHistogram<kBits>::rank_of(double p) const {
   // 0.07 * 100 is a little more than 7 in doubles; the factor takes such an excess off again. It is
   // 2^-50, a few roundings wide and far below one in any count.
   const double wanted = std::ceil(p * static_cast<double>(total_) * (1 - 0x1p-50));
@@ -51,34 +80,76 @@ double LogLinearHistogram<kBits>::quantile(double p) const {
   if (wanted < static_cast<double>(total_)) {
     rank = wanted >= 1 ? static_cast<std::uint64_t>(wanted) : 1;
   }
-  std::size_t i = 0;
-  while (rank > counts_[i]) rank -= counts_[i++];
-  const auto lower = static_cast<double>(lower_bound(i));
-  if (width(i) == 1) return lower;
-  const double place = (static_cast<double>(rank) - 0.5) / static_cast<double>(counts_[i]);
-  return lower + static_cast<double>(width(i)) * place;
+  for (std::size_t block = 0;; ++block) {
+    const std::uint64_t* counts = counts_of(block);
+    if (counts == nullptr) continue;
+    for (std::size_t i = 0; i < kSubBuckets; ++i) {
+      if (rank <= counts[i]) return {(block << kBits) + i, rank, counts[i]};
+      rank -= counts[i];
+    }
+  }
+}
+
+template <int kBits>
+double LogLinearHistogram<kBits>::inside(double value) const {
+  return std::clamp(value, static_cast<double>(smallest_), static_cast<double>(largest_));
+}
+
+template <int kBits>
+double LogLinearHistogram<kBits>::quantile(double p) const {
+  if (total_ == 0) return 0;
+  const Rank rank = rank_of(p);
+  const auto lower = static_cast<double>(lower_bound(rank.bucket));
+  if (width(rank.bucket) == 1) return lower;
+  const double place =
+      (static_cast<double>(rank.in_bucket) - 0.5) / static_cast<double>(rank.bucket_count);
+  return inside(lower + static_cast<double>(width(rank.bucket)) * place);
+}
+
+template <int kBits>
+typename LogLinearHistogram<kBits>::Bounds LogLinearHistogram<kBits>::quantile_bounds(
+    double p) const {
+  if (total_ == 0) return {};
+  const std::size_t bucket = rank_of(p).bucket;
+  const std::uint64_t lower = lower_bound(bucket);
+  return {inside(static_cast<double>(lower)),
+          inside(static_cast<double>(lower + (width(bucket) - 1)))};
 }
 
 template <int kBits>
 double LogLinearHistogram<kBits>::share_at_or_below(double value) const {
-  if (total_ == 0 || !(value >= 0)) return 0;
-  if (value >= 0x1p64) return 1;
+  if (total_ == 0 || !(value >= static_cast<double>(smallest_))) return 0;
+  if (value >= static_cast<double>(largest_)) return 1;
   const auto whole = static_cast<std::uint64_t>(value);
   const std::size_t bucket = index(whole);
-  if (bucket >= counts_.size()) return 1;
   std::uint64_t below = 0;
-  for (std::size_t i = 0; i < bucket; ++i) below += counts_[i];
-  const double part = static_cast<double>(whole - lower_bound(bucket) + 1) /
-                      static_cast<double>(width(bucket)) * static_cast<double>(counts_[bucket]);
+  for (std::size_t block = 0; block < bucket >> kBits; ++block) {
+    if (const std::uint64_t* counts = counts_of(block)) {
+      below = std::accumulate(counts, counts + kSubBuckets, below);
+    }
+  }
+  double part = 0;
+  if (const std::uint64_t* counts = counts_of(bucket >> kBits)) {
+    const std::size_t i = bucket & (kSubBuckets - 1);
+    below = std::accumulate(counts, counts + i, below);
+    part = static_cast<double>(whole - lower_bound(bucket) + 1) /
+           static_cast<double>(width(bucket)) * static_cast<double>(counts[i]);
+  }
   return (static_cast<double>(below) + part) / static_cast<double>(total_);
 }
 
 template <int kBits>
 bool LogLinearHistogram<kBits>::operator==(const LogLinearHistogram& other) const {
-  // With equal totals, equal counts in the buckets that both have leave nothing for the others.
-  const std::size_t both = std::min(counts_.size(), other.counts_.size());
-  const auto end = counts_.begin() + static_cast<std::ptrdiff_t>(both);
-  return total_ == other.total_ && std::equal(counts_.begin(), end, other.counts_.begin());
+  if (total_ != other.total_ || smallest_ != other.smallest_ || largest_ != other.largest_) {
+    return false;
+  }
+  // With equal totals, equal counts in the blocks that both have leave nothing for the others.
+  for (std::size_t block = 0; block < kBlocks; ++block) {
+    const std::uint64_t* a = counts_of(block);
+    const std::uint64_t* b = other.counts_of(block);
+    if (a != nullptr && b != nullptr && !std::equal(a, a + kSubBuckets, b)) return false;
+  }
+  return true;
 }
 
 template class LogLinearHistogram<8>;

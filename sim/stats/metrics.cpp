@@ -61,15 +61,11 @@ Value mean_s(In in) {
   return static_cast<double>(m.sum_ns) / 1e9 / static_cast<double>(m.count);
 }
 
-/// Standard deviation of the values themselves (of the population, not of an estimate).
 template <auto Moments>
 Value sd_s(In in) {
   const DurationMoments& m = in.client.*Moments;
   if (m.count == 0) return std::nullopt;
-  const double n = static_cast<double>(m.count);
-  const double sum = static_cast<double>(m.sum_ns);
-  const double variance = (m.sum_squares_ns2 - sum * (sum / n)) / n;
-  return variance > 0 ? std::sqrt(variance) / 1e9 : 0.0;
+  return m.standard_deviation_ns() / 1e9;
 }
 
 template <auto Quantiles, int kPermille>
@@ -77,12 +73,13 @@ Value quantile_s(In in) {
   return quantile_seconds(in.client.*Quantiles, kPermille / 1000.0);
 }
 
-// Services. Levels add up over services; what does not add up exists for a single service only.
+// Services: all of them, or that of a group. Levels add up over services; what does not add up
+// exists for a single service only.
 
 template <auto Member>
 double sum_over_services(In in) {
   double sum = 0;
-  for (const ServiceResult& s : in.run.services) sum += static_cast<double>(s.window.*Member);
+  for (const ServiceResult& s : in.services) sum += static_cast<double>(s.window.*Member);
   return sum;
 }
 
@@ -94,7 +91,7 @@ Value level(In in) {
 /// Share of the nominal capacity of all services; does not exist if one of them is unlimited.
 Value share_of_capacity(In in, double busy_ns) {
   double servers = 0;
-  for (const ServiceResult& s : in.run.services) {
+  for (const ServiceResult& s : in.services) {
     if (s.unlimited) return std::nullopt;
     servers += static_cast<double>(s.nominal_servers);
   }
@@ -103,12 +100,12 @@ Value share_of_capacity(In in, double busy_ns) {
 
 Value queue_max(In in) {
   std::uint64_t most = 0;
-  for (const ServiceResult& s : in.run.services) most = std::max(most, s.window.queue_max);
-  return in.run.services.empty() ? Value() : count(most);
+  for (const ServiceResult& s : in.services) most = std::max(most, s.window.queue_max);
+  return in.services.empty() ? Value() : count(most);
 }
 
 Value in_system_variance(In in) {
-  if (in.run.services.size() != 1) return std::nullopt;
+  if (in.services.size() != 1) return std::nullopt;
   const Value mean = level<&ServiceFlow::in_system_ns>(in);
   const Value square = level<&ServiceFlow::in_system_squared_ns>(in);
   if (!mean || !square) return std::nullopt;
@@ -116,19 +113,19 @@ Value in_system_variance(In in) {
 }
 
 Value all_busy_share(In in) {
-  if (in.run.services.size() != 1 || in.run.services[0].unlimited) return std::nullopt;
+  if (in.services.size() != 1 || in.services[0].unlimited) return std::nullopt;
   return level<&ServiceFlow::all_busy_ns>(in);
 }
 
 Value wasted_ns(In in) {
   double sum = 0;
-  for (const ServiceResult& s : in.run.services) sum += s.wasted_full_ns;
+  for (const ServiceResult& s : in.services) sum += s.wasted_full_ns;
   return sum;
 }
 
 Value wasted_after_give_up_share(In in) {
   double sum = 0;
-  for (const ServiceResult& s : in.run.services) sum += s.wasted_after_give_up_ns;
+  for (const ServiceResult& s : in.services) sum += s.wasted_after_give_up_ns;
   return share_of_capacity(in, sum);
 }
 
@@ -175,8 +172,7 @@ Value recovery(In in) { return stats::recovery_seconds(in.scenario, in.run, in.b
 
 using C = ClientResult;
 using S = ServiceFlow;
-constexpr bool kGroups = true;
-constexpr bool kAllOnly = false;
+using enum MetricScope;
 
 // clang-format off
 // One row a metric; the order is that of the result files.
@@ -206,11 +202,11 @@ constexpr MetricInfo kTable[] = {
      [](In in) { return per_second(in, in.client.window.requests); }},
     {"attempt_rate", "1/s", "Attempts that arrive at the service per second", kGroups,
      [](In in) { return per_second(in, in.client.window.arrivals); }},
-    {"throughput", "1/s", "Executions that services finish per second, useful or not", kAllOnly,
+    {"throughput", "1/s", "Executions that services finish per second, useful or not", kServices,
      [](In in) { return ratio(sum_over_services<&S::completions>(in), in.window_s()); }},
     {"goodput", "1/s", "Requests that end with success per second", kGroups,
      [](In in) { return per_second(in, in.client.window.successes); }},
-    {"utilization", "1", "Busy share of the nominal servers", kAllOnly,
+    {"utilization", "1", "Busy share of the nominal servers", kServices,
      [](In in) { return share_of_capacity(in, sum_over_services<&S::busy_ns>(in)); }},
 
     {"rejected_share", "1", "Attempts turned away by a full queue with an error other than "
@@ -237,16 +233,16 @@ constexpr MetricInfo kTable[] = {
     {"quota_mean", "tokens", "Mean level of a retry quota over time and buckets", kGroups,
      [](In in) { return in.client.has_quota ? Value(in.client.quota_mean) : Value(); }},
 
-    {"queue_mean", "attempts", "Mean number of waiting attempts", kAllOnly, level<&S::queue_ns>},
-    {"queue_max", "attempts", "Largest number of waiting attempts (of any one service)", kAllOnly,
+    {"queue_mean", "attempts", "Mean number of waiting attempts", kServices, level<&S::queue_ns>},
+    {"queue_max", "attempts", "Largest number of waiting attempts (of any one service)", kServices,
      queue_max},
-    {"in_system_mean", "attempts", "Mean number of attempts waiting or in service", kAllOnly,
+    {"in_system_mean", "attempts", "Mean number of attempts waiting or in service", kServices,
      level<&S::in_system_ns>},
-    {"in_system_variance", "1", "Variance over time of that number (a single service)", kAllOnly,
+    {"in_system_variance", "1", "Variance over time of that number (a single service)", kServices,
      in_system_variance},
     {"in_backoff_mean", "requests", "Mean number of requests that wait out a backoff", kGroups,
      [](In in) { return ratio(in.client.window.in_backoff_ns, in.window_s() * 1e9); }},
-    {"all_busy_share", "1", "Share of time with no free server (a single service)", kAllOnly,
+    {"all_busy_share", "1", "Share of time with no free server (a single service)", kServices,
      all_busy_share},
     {"wait_probability", "1", "Admitted attempts that found no free server, per admitted attempt",
      kGroups, [](In in) { return ratio(in.client.waited, in.client.admitted); }},
@@ -324,10 +320,10 @@ constexpr MetricInfo kTable[] = {
     {"executed", "attempts", "Attempts served to the end", kGroups,
      [](In in) { return count(in.client.executed); }},
     {"wasted_share", "1", "Capacity spent on executions that nobody used: whole service times",
-     kAllOnly, [](In in) { return share_of_capacity(in, *wasted_ns(in)); }},
+     kServices, [](In in) { return share_of_capacity(in, *wasted_ns(in)); }},
     {"wasted_after_give_up_share", "1", "Capacity spent on attempts after their client had given "
-     "up", kAllOnly, wasted_after_give_up_share},
-    {"wasted_s", "s", "Service time of executions that nobody used", kAllOnly,
+     "up", kServices, wasted_after_give_up_share},
+    {"wasted_s", "s", "Service time of executions that nobody used", kServices,
      [](In in) { return Value(*wasted_ns(in) / 1e9); }},
 
     {"peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the window",
@@ -344,8 +340,19 @@ constexpr MetricInfo kTable[] = {
 // clang-format on
 
 Value apply(const MetricInfo& metric, In in) {
-  if (in.group && !metric.for_groups) return std::nullopt;
+  if (in.group && metric.scope == kAllOnly) return std::nullopt;
+  if (in.group && metric.scope == kServices && in.services.empty()) return std::nullopt;
   return metric.formula(in);
+}
+
+MetricInput input_of(const Scenario& scenario, const RunResult& run, const ClientResult& client,
+                     std::optional<std::size_t> group) {
+  std::span<const ServiceResult> services(run.services);
+  if (group) {
+    const auto own = own_service(scenario, *group);
+    services = own ? services.subspan(*own, 1) : std::span<const ServiceResult>();
+  }
+  return {scenario, run, client, group, services};
 }
 
 }  // namespace
@@ -366,18 +373,26 @@ const MetricInfo* find_metric(std::string_view name) {
 
 std::optional<double> metric_value(const MetricInfo& metric, const Scenario& scenario,
                                    const RunResult& run, std::optional<std::size_t> client) {
-  if (client) return apply(metric, {scenario, run, run.clients[*client], client});
+  if (client) return apply(metric, input_of(scenario, run, run.clients[*client], client));
   const ClientResult all = stats::merge_groups(scenario, run);
-  return apply(metric, {scenario, run, all, client});
+  return apply(metric, input_of(scenario, run, all, client));
 }
 
 std::vector<std::optional<double>> metric_values(const Scenario& scenario, const RunResult& run,
                                                  std::optional<std::size_t> client) {
   const ClientResult all = client ? ClientResult() : stats::merge_groups(scenario, run);
-  const MetricInput in{scenario, run, client ? run.clients[*client] : all, client};
+  const MetricInput in = input_of(scenario, run, client ? run.clients[*client] : all, client);
   std::vector<std::optional<double>> values;
   for (const MetricInfo& metric : kTable) values.push_back(apply(metric, in));
   return values;
+}
+
+std::optional<std::size_t> own_service(const Scenario& scenario, std::size_t client) {
+  const std::size_t service = scenario.clients[client].service;
+  for (std::size_t other = 0; other < scenario.clients.size(); ++other) {
+    if (other != client && scenario.clients[other].service == service) return std::nullopt;
+  }
+  return service;
 }
 
 std::optional<double> quantile_seconds(const Histogram& histogram, double p) {

@@ -50,24 +50,27 @@ void merge_latencies(ClientResult& into, const ClientResult& from) {
   into.backoff_time_m.merge(from.backoff_time_m);
 }
 
-void merge_by_attempt(ClientResult& into, const ClientResult& from, bool only_group) {
-  if (into.by_attempt.size() < from.by_attempt.size()) {
-    into.by_attempt.resize(from.by_attempt.size());
-  }
-  for (std::size_t i = 0; i < from.by_attempt.size(); ++i) {
-    into.by_attempt[i].sent += from.by_attempt[i].sent;
-    add_each(into.by_attempt[i].results, from.by_attempt[i].results);
-    into.by_attempt[i].in_backoff_ns += from.by_attempt[i].in_backoff_ns;
-    if (only_group) into.by_attempt[i].peak_sends_100ms = from.by_attempt[i].peak_sends_100ms;
-  }
-}
-
 /// A quota of the scope "client" is one bucket per client, else one for the group.
 double buckets(const ClientSpec& client) {
   return client.retry.quota.scope == QuotaScope::kGroup ? 1 : client.count;
 }
 
 }  // namespace
+
+std::vector<AttemptNumberCounts> merge_by_attempt(const RunResult& run) {
+  std::vector<AttemptNumberCounts> all;
+  const bool only_group = run.clients.size() == 1;
+  for (const ClientResult& group : run.clients) {
+    if (all.size() < group.by_attempt.size()) all.resize(group.by_attempt.size());
+    for (std::size_t i = 0; i < group.by_attempt.size(); ++i) {
+      all[i].sent += group.by_attempt[i].sent;
+      add_each(all[i].results, group.by_attempt[i].results);
+      all[i].in_backoff_ns += group.by_attempt[i].in_backoff_ns;
+      if (only_group) all[i].peak_sends_100ms = group.by_attempt[i].peak_sends_100ms;
+    }
+  }
+  return all;
+}
 
 ClientResult merge_groups(const Scenario& scenario, const RunResult& run) {
   ClientResult all;
@@ -77,13 +80,13 @@ ClientResult merge_groups(const Scenario& scenario, const RunResult& run) {
     const ClientResult& group = run.clients[g];
     merge_counts(all, group);
     merge_latencies(all, group);
-    merge_by_attempt(all, group, run.clients.size() == 1);
     if (group.has_quota) {
       const double n = buckets(scenario.clients[g]);
       quota_sum += n * group.quota_mean;
       bucket_count += n;
     }
   }
+  all.by_attempt = merge_by_attempt(run);
   all.has_quota = bucket_count > 0;
   if (all.has_quota) all.quota_mean = quota_sum / bucket_count;
   return all;

@@ -6,11 +6,16 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
+#include <vector>
+
 namespace retrysim::stats {
 
 /// Cohort and window measurements of all groups together. Bins and goodput per client are left
-/// empty: RunResult::all_bins has the bins. The largest number of sends in 100 ms is not known for
-/// several groups together; `peak_sends_100ms` is then zero.
+/// empty: RunResult::all_bins has the bins.
 ClientResult merge_groups(const Scenario& scenario, const RunResult& run);
+
+/// The counts by attempt number of all groups together. The largest number of sends in 100 ms is
+/// not known for several groups together; `peak_sends_100ms` is then zero.
+std::vector<AttemptNumberCounts> merge_by_attempt(const RunResult& run);
 
 }  // namespace retrysim::stats

@@ -7,8 +7,6 @@
 namespace retrysim::stats {
 namespace {
 
-// Levels of up to 10^8 times a segment of this length fit into 63 bits.
-constexpr Duration kLongestSegment = Duration::seconds(10);
 constexpr std::uint32_t kMaxClientsForFairness = 1'000'000;
 
 void describe_latency(const BinHistogram& latency, ClientBin& row) {
@@ -30,13 +28,19 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
       interval_(scenario.interval),
       seed_(scenario.seed),
       replication_(replication) {
+  // There will be no fewer bins; the drain may add some.
+  const auto window_bins =
+      static_cast<std::size_t>(window_end_.count() / std::max<std::int64_t>(interval_.count(), 1));
+  all_bins_.reserve(window_bins);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const std::uint32_t count = scenario.clients[i].count;
     if (count <= kMaxClientsForFairness) groups_[i].result.successes_per_client.resize(count);
+    groups_[i].result.bins.reserve(window_bins);
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
     const ServiceSpec& spec = scenario.services[i];
     ServiceResult& r = services_[i].result;
+    r.bins.reserve(window_bins);
     r.unlimited = spec.servers == ServiceSpec::kUnlimited;
     r.nominal_servers = r.unlimited ? 0 : spec.servers;
     levels_[i].working = spec.servers;
@@ -85,7 +89,7 @@ void Recorder::result_unused(std::size_t service, Time started, Time finished) {
 }
 
 void Recorder::choose_boundary() {
-  next_boundary_ = std::min(bin_end_, segment_start_ + kLongestSegment);
+  next_boundary_ = bin_end_;
   if (window_start_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_start_);
   if (window_end_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_end_);
 }
@@ -173,7 +177,13 @@ RunResult Recorder::finish(Time end) {
     }
     result.clients.push_back(std::move(g.result));
   }
-  for (ServiceTotals& s : services_) result.services.push_back(std::move(s.result));
+  // Results of many replications are kept: without the room that vectors take to grow.
+  for (ClientResult& client : result.clients) client.bins.shrink_to_fit();
+  all_bins_.shrink_to_fit();
+  for (ServiceTotals& s : services_) {
+    s.result.bins.shrink_to_fit();
+    result.services.push_back(std::move(s.result));
+  }
   result.all_bins = std::move(all_bins_);
   return result;
 }

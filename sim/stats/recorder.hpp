@@ -14,28 +14,28 @@
 
 namespace retrysim::stats {
 
-/// Time integral of an integer level over the running segment. Sums are modulo 2^64, so
-/// intermediate overflow is harmless; segments are short enough for the result to fit.
+/// Time integral of an integer level over the running segment. 128 bits hold that of any number of
+/// requests over thirty years, so that nothing needs to be done while nothing changes.
 class Level {
  public:
   void rise(Duration into_segment) {
     ++level_;
-    shift_ -= static_cast<std::uint64_t>(into_segment.count());
+    shift_ -= into_segment.count();
   }
   void fall(Duration into_segment) {
     --level_;
-    shift_ += static_cast<std::uint64_t>(into_segment.count());
+    shift_ += into_segment.count();
   }
-  std::uint64_t now() const { return level_; }
   /// The integral over the segment, in nanoseconds; the next one begins.
   double fold(Duration segment) {
-    const std::uint64_t area = level_ * static_cast<std::uint64_t>(segment.count()) + shift_;
+    const WideNanoseconds area = WideNanoseconds{level_} * segment.count() + shift_;
     shift_ = 0;
     return static_cast<double>(area);
   }
 
  private:
-  std::uint64_t level_ = 0, shift_ = 0;
+  std::int64_t level_ = 0;
+  WideNanoseconds shift_ = 0;
 };
 
 class Recorder {

@@ -12,6 +12,7 @@
 namespace retrysim::stats {
 namespace {
 
+constexpr std::size_t kOnsetBins = 3;  // that stand out in a row
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double seconds(Duration d) { return static_cast<double>(d.count()) / 1e9; }
@@ -153,15 +154,20 @@ class Detector {
     std::vector<Storm> storms;
     std::size_t from = base_.search_from;
     while (const std::optional<std::size_t> onset = find_onset(from)) {
-      const std::optional<std::size_t> end = find_end(*onset);
+      const End end = find_end(*onset);
       storms.push_back(describe(*onset, end));
-      if (!end) break;
-      from = *end;
+      if (!end.bin) break;
+      from = *end.bin;
     }
     return storms;
   }
 
  private:
+  struct End {
+    std::optional<std::size_t> bin;
+    bool confirmed = false;  // by as long a calm as the definition asks for
+  };
+
   /// Where no request was new in the whole window there is no amplification to compare.
   bool stands_out(std::size_t i) const {
     return std::isfinite(rates_.amplification[i]) &&
@@ -173,12 +179,12 @@ class Detector {
     std::size_t in_a_row = 0;
     for (std::size_t i = from; i < range_.last; ++i) {
       in_a_row = stands_out(i) ? in_a_row + 1 : 0;
-      if (in_a_row == 3) return i - 2;
+      if (in_a_row == kOnsetBins) return i + 1 - kOnsetBins;
     }
     return std::nullopt;
   }
 
-  std::optional<std::size_t> find_end(std::size_t onset) const {
+  End find_end(std::size_t onset) const {
     const double calm_s =
         std::max(10 * static_cast<double>(window_) * seconds(run_.interval), 30.0);
     const auto calm_bins = static_cast<std::size_t>(std::ceil(calm_s / seconds(run_.interval)));
@@ -186,16 +192,19 @@ class Detector {
     for (std::size_t i = onset + 1; i < range_.last; ++i) {
       const bool calm = rates_.amplification[i] < base_.amplification + base_.margin / 2;
       in_a_row = calm ? in_a_row + 1 : 0;
-      if (in_a_row == calm_bins) return i + 1 - calm_bins;
+      if (in_a_row == calm_bins) return {i + 1 - calm_bins, true};
     }
-    return std::nullopt;
+    // Calm at the end of the run has no other end than the run's. It counts from as many bins in a
+    // row on as an onset takes.
+    if (in_a_row >= kOnsetBins) return {range_.last - in_a_row, false};
+    return {};
   }
 
-  Storm describe(std::size_t onset, std::optional<std::size_t> end) const {
+  Storm describe(std::size_t onset, End end) const {
     Storm storm;
     storm.onset_s = start_of_bin(run_, onset);
-    if (end) storm.end_s = start_of_bin(run_, *end);
-    for (std::size_t i = onset; i < end.value_or(range_.last); ++i) {
+    if (end.bin) storm.end_s = start_of_bin(run_, *end.bin);
+    for (std::size_t i = onset; i < end.bin.value_or(range_.last); ++i) {
       storm.peak_attempt_rate =
           std::max(storm.peak_attempt_rate,
                    static_cast<double>(bins_[i].flow.arrivals) / seconds(run_.interval));
@@ -209,9 +218,10 @@ class Detector {
     return storm;
   }
 
-  void judge(Storm& storm, std::size_t onset, std::optional<std::size_t> end) const {
-    const Time storm_end =
-        end ? Time::zero() + run_.interval * static_cast<std::int64_t>(*end) : run_.window_end;
+  void judge(Storm& storm, std::size_t onset, End end) const {
+    const Time storm_end = end.bin
+                               ? Time::zero() + run_.interval * static_cast<std::int64_t>(*end.bin)
+                               : run_.window_end;
     std::optional<Trigger> trigger;  // from the first start to the last end of those that count
     Time horizon = run_.window_end;
     for (const Trigger& t : triggers_) {
@@ -241,9 +251,11 @@ class Detector {
     const Trigger* known = trigger ? &*trigger : nullptr;
     const double since = storm.trigger_end_s.value_or(storm.onset_s);
     const double time_left = in_seconds(horizon) - since;
-    if (trigger ? storm.recovery_s.has_value() : storm.end_s.has_value()) {
+    const bool calm_too_short = !trigger && end.bin && !end.confirmed;
+    if (trigger ? storm.recovery_s.has_value() : end.confirmed) {
       storm.verdict = StormVerdict::kTransient;
-    } else if (time_left > 0 && time_left >= patience(scenario_, run_, window_, known)) {
+    } else if (!calm_too_short && time_left > 0 &&
+               time_left >= patience(scenario_, run_, window_, known)) {
       storm.verdict = StormVerdict::kSustained;
     }
   }

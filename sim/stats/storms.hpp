@@ -7,7 +7,8 @@
 // attempt rate L(t) over the 20 w before the first trigger (without one: the first 20 w after
 // warm-up).
 //   onset:  first of 3 bins in a row with A >= A0 + max(0.25, 5 MAD_A) and L >= L0 + 5 MAD_L
-//   end:    first bin from which A < A0 + half that margin for max(10 w, 30 s)
+//   end:    first bin from which A < A0 + half that margin for max(10 w, 30 s), or to the end of
+//           the window, if that comes first, for at least 3 bins
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -25,16 +26,17 @@
 namespace retrysim::stats {
 
 enum class StormVerdict : std::uint8_t {
-  kTransient,  ///< goodput recovered (without a trigger: the storm ended)
+  kTransient,  ///< goodput recovered (without a trigger: the storm ended, calm for max(10 w, 30 s))
   kSustained,  ///< not recovered although there was time: see `patience` in storms.cpp
-  kCensored,   ///< not recovered, but the run, or the next trigger, left too little time to tell
+  kCensored,   ///< not recovered, or not calm for long, but the run, or the next trigger, left too
+               ///< little time to tell
 };
 
 std::string_view name(StormVerdict verdict);
 
 struct Storm {
   double onset_s = 0;
-  std::optional<double> end_s;    ///< empty: not confirmed before the end of the window
+  std::optional<double> end_s;    ///< empty: the storm goes on to the end of the window
   double peak_attempt_rate = 0;   ///< largest of a single bin, per second
   double peak_amplification = 0;  ///< largest A(t)
   double extra_attempts = 0;      ///< integral of (L - A0 * offered load) where positive

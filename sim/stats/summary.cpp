@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/summary.hpp>
 
+#include "stats/recovery.hpp"
+
 #include <fmt/format.h>
 #include <boost/math/distributions/students_t.hpp>
 
@@ -12,8 +14,8 @@
 namespace retrysim {
 namespace {
 
-/// Two-pass moments: the mean first, then squared deviations with the rounding error of
-/// the mean taken out.
+/// Two-pass moments: the mean first, then squared deviations, with the rounding error of the mean
+/// taken out of both. Equal values are their own mean.
 struct Moments {
   double mean, stddev;
 };
@@ -31,19 +33,38 @@ Moments moments(std::span<const double> values) {
   }
   if (values.size() < 2) return {mean, 0};
   const double variance = (squares - deviations * deviations / n) / (n - 1);
-  return {mean, variance > 0 ? std::sqrt(variance) : 0.0};
+  return {mean + deviations / n, variance > 0 ? std::sqrt(variance) : 0.0};
 }
 
 std::string client_name(const Scenario& scenario, std::size_t client) {
   return client < scenario.clients.size() ? scenario.clients[client].name : "all";
 }
 
-ExpectationResult judge(const Expectation& expectation, const SummaryRow* row,
-                        std::size_t replications) {
+/// Why an expected metric has no value in any replication, as far as the scenario tells.
+std::string why_absent(const Scenario& scenario, const Expectation& expectation) {
+  if (expectation.metric == "recovery_s") {
+    return stats::triggers(scenario).empty() ? "the scenario has no fault or surge to recover from"
+                                             : "no replication recovered within the run";
+  }
+  const MetricInfo* metric = find_metric(expectation.metric);
+  for (std::size_t c = 0; metric != nullptr && c < scenario.clients.size(); ++c) {
+    if (scenario.clients[c].name != expectation.client) continue;
+    if (metric->scope == MetricScope::kAllOnly) return "it exists for client \"all\" only";
+    if (metric->scope == MetricScope::kServices && !own_service(scenario, c)) {
+      return "other client groups call the same service; client \"all\" has it";
+    }
+  }
+  return "";
+}
+
+ExpectationResult judge(const Scenario& scenario, const Expectation& expectation,
+                        const SummaryRow* row, std::size_t replications) {
   ExpectationResult result;
   result.expectation = expectation;
   if (row == nullptr) {
-    result.reason = fmt::format("{} does not exist in this run", expectation.metric);
+    const std::string why = why_absent(scenario, expectation);
+    result.reason = fmt::format("{} does not exist in this run{}{}", expectation.metric,
+                                why.empty() ? "" : ": ", why);
     return result;
   }
   const Estimate& e = row->estimate;
@@ -138,7 +159,7 @@ std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
   std::vector<ExpectationResult> results;
   for (const Expectation& expectation : scenario.expectations) {
     const SummaryRow* row = find_row(rows, expectation.client, expectation.metric);
-    results.push_back(judge(expectation, row, replications));
+    results.push_back(judge(scenario, expectation, row, replications));
   }
   return results;
 }

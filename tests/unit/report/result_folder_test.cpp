@@ -10,6 +10,8 @@
 #include <catch2/catch.hpp>
 
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -240,4 +242,106 @@ TEST_CASE_METHOD(Temporary, "a complete result, and again over itself byte for b
   std::vector<std::string> second;
   for (const std::string& name : expected) second.push_back(get(out / name));
   CHECK(first == second);
+}
+
+namespace {
+
+/// Runs `body`, which ends with `die`, in a process of its own.
+template <class Body>
+void in_killed_process(Body body) {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    body();
+    std::_Exit(1);  // not reached
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+}
+
+/// No destructor, no clean-up.
+void die() { ::kill(::getpid(), SIGKILL); }
+
+std::size_t staging_folders_in(const fs::path& folder) {
+  std::size_t n = 0;
+  for (const std::string& name : Temporary::names_in(folder)) {
+    n += name.starts_with(".retrysim-new-") ? 1 : 0;
+  }
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Temporary, "what a killed run left behind goes with the next run") {
+  const fs::path out = dir / "out";
+  in_killed_process([&] {
+    ResultFolder folder(out, "s", false);
+    folder.write("a.csv", [](Sink& s) { s.write("half"); });
+    die();
+  });
+  CHECK(staging_folders_in(dir) == 1);
+  {
+    ResultFolder folder(out, "s", false);
+    CHECK(staging_folders_in(dir) == 1);  // its own
+    folder.write("a.csv", [](Sink& s) { s.write("whole"); });
+    folder.commit();
+  }
+  CHECK(names_in(dir) == Names{"out"});
+  // The same where the folder exists and its staging folder lies in it.
+  in_killed_process([&] {
+    ResultFolder folder(out, "s", true);
+    die();
+  });
+  CHECK(staging_folders_in(out) == 1);
+  { ResultFolder folder(out, "s", true); }
+  CHECK(names_in(out) == Names{"a.csv"});
+}
+
+TEST_CASE_METHOD(Temporary, "a run that lives keeps its staging folder") {
+  ResultFolder first(dir / "first", "s", false);
+  first.write("a.csv", [](Sink& s) { s.write("first"); });
+  {
+    ResultFolder second(dir / "second", "s", false);
+    second.write("a.csv", [](Sink& s) { s.write("second"); });
+    CHECK(staging_folders_in(dir) == 2);
+    second.commit();
+  }
+  CHECK(staging_folders_in(dir) == 1);
+  first.commit();
+  CHECK(get(dir / "first" / "a.csv") == "first");
+  CHECK(names_in(dir) == Names{"first", "second"});
+}
+
+TEST_CASE_METHOD(Temporary, "a result that was half replaced when its run was killed comes back") {
+  const fs::path out = earlier("s");
+  // As a killed run leaves it: a.csv replaced, input.csv put away, b.csv not yet in place.
+  const fs::path staging = out / ".retrysim-new-1-0";
+  fs::create_directories(staging / "earlier");
+  fs::rename(out / "a.csv", staging / "earlier" / "a.csv");
+  fs::rename(out / "input.csv", staging / "earlier" / "input.csv");
+  put(out / "a.csv", "new");
+  put(staging / "b.csv", "new");
+  { ResultFolder folder(out, "s", false); }
+  CHECK(names_in(out) == Names{"a.csv", "input.csv", "result.json"});
+  CHECK(get(out / "a.csv") == "old");
+  CHECK(get(out / "input.csv") == "old input");
+}
+
+TEST_CASE_METHOD(Temporary, "a result that was replaced when its run was killed stays") {
+  const fs::path out = earlier("s");
+  const fs::path staging = out / ".retrysim-new-1-0";
+  fs::create_directories(staging / "earlier");
+  put(staging / "earlier" / "a.csv", "older");
+  { ResultFolder folder(out, "s", false); }
+  CHECK(names_in(out) == Names{"a.csv", "input.csv", "result.json"});
+  CHECK(get(out / "a.csv") == "old");
+}
+
+TEST_CASE_METHOD(Temporary, "only folders are taken for staging folders") {
+  put(dir / ".retrysim-new-notes", "mine");
+  fs::create_directory(dir / "elsewhere");
+  fs::create_directory_symlink(dir / "elsewhere", dir / ".retrysim-new-link");
+  { ResultFolder folder(dir / "out", "s", false); }
+  CHECK(names_in(dir) == Names{".retrysim-new-notes", ".retrysim-new-link", "elsewhere"});
 }

@@ -150,7 +150,8 @@ TEST_CASE_METHOD(Sample, "latency.csv pools the replications") {
 
 TEST_CASE_METHOD(Sample, "latency.csv has intervals where each replication has 100 values beyond") {
   for (RunResult& run : set.runs) {
-    // Medians of 1000 ns and 2000 ns: mean 1500, half-width 12.7062 * 500 = 6353.1.
+    // Medians of 1000 ns and 2000 ns; that of all is 1000 ns. Distances from it 0 and 1000 ns, so
+    // S = 1000 ns and the half-width 12.7062 * 1000 ns / sqrt(2) = 8984.6 ns.
     for (int i = 0; i < 1000; ++i) run.clients[0].attempt_latency.add(1000 * (run.replication + 1));
   }
   const auto lines = lines_of(text(write_latency_csv));
@@ -167,8 +168,9 @@ TEST_CASE_METHOD(Sample, "latency.csv has intervals where each replication has 1
   std::getline(in, value, ',');
   std::getline(in, low, ',');
   std::getline(in, high, ',');
-  CHECK(std::stod(low) == Approx(1.5e-6 - 6.3531e-6).epsilon(0.01));
-  CHECK(std::stod(high) == Approx(1.5e-6 + 6.3531e-6).epsilon(0.01));
+  CHECK(std::stod(value) == Approx(1e-6).epsilon(0.01));
+  CHECK(std::stod(low) == Approx(1e-6 - 8.9846e-6).epsilon(0.01));
+  CHECK(std::stod(high) == Approx(1e-6 + 8.9846e-6).epsilon(0.01));
   CHECK(!row("sample,base,web,attempt,0.9,").ends_with(",,"));
   CHECK(row("sample,base,web,attempt,0.95,").ends_with(",,"));  // 50 beyond
 }

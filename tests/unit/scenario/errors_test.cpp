@@ -199,3 +199,68 @@ TEST_CASE("a byte order mark and Windows line ends are fine") {
   CHECK(load(text).scenario.name == "small");
   CHECK(errors_of(text + "zzz = 1\r\n").find('\r') == std::string::npos);
 }
+
+TEST_CASE("a duration that is too short or too long is told the accepted range") {
+  const auto error = [](const std::string& edit) { return errors_of(kSmall, {edit}); };
+  CHECK(error("duration=\"1e12s\"") ==
+        "--set: error: duration = \"1e12s\" is out of range; expected a duration from 1ns to "
+        "1000000000s\nduration=\"1e12s\"\n         ^\n");
+  CHECK_THAT(error("interval=0.1ns"),
+             Catch::Contains("\"0.1ns\" is out of range; expected a duration from 1ns to 1000000"));
+  CHECK_THAT(error("drain_limit=2e9s"), Catch::Contains("from 0s to 1000000000s"));
+  // A clock of 64-bit nanoseconds sets the limit where the key has none.
+  CHECK_THAT(error("client.web.deadline=20000000000"),
+             Catch::Contains("expected a duration from 1ns to 9000000000s, or \"none\""));
+  CHECK_THAT(error("client.web.attempt_timeout=-3"),
+             Catch::Contains("= -3 is out of range; expected a duration from 0s to 9000000000s, or "
+                             "\"none\""));
+  CHECK_THAT(error("network.latency={distribution=\"exponential\", mean=1e10}"),
+             Catch::Contains("network.latency.mean = 1e+10 is out of range; expected a duration "
+                             "from 0s to 9000000000s"));
+  CHECK(error("client.web.deadline=9000000000").empty());
+  CHECK(error("client.web.deadline=9e9s").empty());
+  // What is no duration at all still hears what one looks like.
+  CHECK_THAT(error("network.latency=10msec"),
+             Catch::Contains("is wrong; expected a duration such"));
+}
+
+TEST_CASE("a rate that is wrong is not missing as well") {
+  for (const std::string key : {"rate", "total_rate"}) {
+    const std::string text = R"(name = "small"
+duration = "10s"
+[service.api]
+service_time = "10ms"
+[client.web]
+arrivals = { process = "poisson", )" +
+                             key + R"( = -5 }
+retry.mode = "none"
+)";
+    const std::string errors = errors_of(text);
+    CHECK_THAT(errors, Catch::Contains("arrivals." + key + " = -5 is wrong"));
+    CHECK_THAT(errors, !Catch::Contains("is missing"));
+  }
+}
+
+TEST_CASE("an edit that makes a new table by a misspelt name hears of the near ones") {
+  const std::string text = kSmall +
+                           "surge.rush = { start = 1, duration = 1 }\n"
+                           "[fault.dip]\nstart = 1\nduration = 1\n"
+                           "[expect.fast]\nmetric = \"latency_mean\"\nat_most = 1\n";
+  const auto error = [&](const std::string& edit) { return errors_of(text, {edit}); };
+  CHECK_THAT(
+      error("fault.dpi.capacity=0.5"),
+      Catch::Contains("fault.dpi.start is missing; this edit makes a new fault; did you mean "
+                      "\"dip\"?"));
+  CHECK_THAT(error("service.apu.servers=3"),
+             Catch::Contains("this edit makes a new service; did you mean \"api\"?"));
+  CHECK_THAT(error("expect.fats.at_most=2"),
+             Catch::Contains("this edit makes a new expectation; did you mean \"fast\"?"));
+  CHECK_THAT(error("client.web.surge.rsuh.factor=2"),
+             Catch::Contains("this edit makes a new surge; did you mean \"rush\"?"));
+  // A name unlike any other may be meant: it hears what is missing, and what there is.
+  CHECK_THAT(error("fault.outage.capacity=0.5"),
+             Catch::Contains("fault.outage.start is missing; expected a duration such as \"250ms\" "
+                             "or a number of seconds >= 0; this edit makes a new fault; there are: "
+                             "dip"));
+  CHECK_THAT(errors_of(kSmall, {"fault.outage.capacity=0.5"}), !Catch::Contains("makes a new"));
+}

@@ -242,3 +242,25 @@ TEST_CASE("a revision is text in a file, but may be typed bare in an edit") {
   CHECK(errors_of(kSmall, {"client.web.retry.mode=standard", "client.web.retry.revision=2.1"}) ==
         "");
 }
+
+TEST_CASE("what starts after the last request is noted") {
+  const auto notes = [](const std::string& more) { return load(kSmall + more).notes; };
+  CHECK(notes("[fault.dip]\nstart = 9\nduration = 5\n").empty());
+  CHECK(notes("[fault.dip]\nstart = 10\nduration = 5\n") ==
+        std::vector<std::string>{"fault.dip starts at 10s, but no request is submitted after the "
+                                 "duration of 10s; no new request meets it"});
+  CHECK(notes("surge.rush = { start = 12, duration = 1, factor = 2 }\n") ==
+        std::vector<std::string>{"client.web.surge.rush starts at 12s, but no request is submitted "
+                                 "after the duration of 10s; it changes no rate"});
+  const auto herd = [&](const std::string& arrivals) {
+    return notes("[client.herd]\nretry.mode = \"none\"\narrivals = { process = \"once\", " +
+                 arrivals + " }\n");
+  };
+  CHECK(herd("start = 4, spread = 6").empty());
+  CHECK(herd("start = 4, spread = 7") ==
+        std::vector<std::string>{"client.herd.arrivals: the spread ends at 11s; requests after the "
+                                 "duration of 10s are not submitted"});
+  CHECK(herd("start = 15") ==
+        std::vector<std::string>{"client.herd.arrivals starts at 15s, but no request is submitted "
+                                 "after the duration of 10s; this group sends nothing"});
+}

@@ -92,6 +92,8 @@ TEMPLATE_TEST_CASE("quantiles are within the stated error of the exact order sta
           std::clamp(std::ceil(p * static_cast<double>(n)), 1.0, static_cast<double>(n));
       const auto exact = static_cast<double>(values[static_cast<std::size_t>(rank) - 1]);
       REQUIRE(std::abs(h.quantile(p) - exact) <= TestType::kRelativeError * exact);
+      REQUIRE(h.quantile_bounds(p).low <= exact);
+      REQUIRE(h.quantile_bounds(p).high >= exact);
     }
   }
 }
@@ -129,9 +131,32 @@ TEST_CASE("a quantile is interpolated by rank inside a wide bucket") {
   h.add(1027);
   CHECK(h.quantile(0.5) == 1024 + 4 * 0.25);
   CHECK(h.quantile(1) == 1024 + 4 * 0.75);
+  CHECK(h.quantile_bounds(0.5).low == 1024);
+  CHECK(h.quantile_bounds(0.5).high == 1027);
   h.add(3);
   CHECK(h.quantile(0.1) == 3);
+  CHECK(h.quantile_bounds(0.1).high == 3);
   CHECK(h.quantile(0.5) == 1024 + 4 * 0.25);
+}
+
+TEST_CASE("no quantile lies outside the smallest and the largest value") {
+  // A timeout of 800 ms ends many requests: its bucket reaches from 798 to 801 ms.
+  constexpr std::uint64_t kTimeout = 800'000'000;
+  Histogram h;
+  for (int i = 0; i < 1000; ++i) h.add(kTimeout);
+  for (const double p : kShares) CHECK(h.quantile(p) == kTimeout);
+  CHECK(h.quantile_bounds(0.5).low == kTimeout);
+  CHECK(h.quantile_bounds(0.5).high == kTimeout);
+  CHECK(h.share_at_or_below(kTimeout - 1) == 0);
+  CHECK(h.share_at_or_below(kTimeout) == 1);
+  Histogram other;
+  other.add(kTimeout + 5);
+  other.merge(h);  // the extremes of both
+  CHECK(other.quantile(0) == kTimeout);
+  CHECK(other.quantile(1) == kTimeout + 5);
+  other.clear();
+  other.add(kTimeout + 7);
+  CHECK(other.quantile(0) == kTimeout + 7);
 }
 
 TEST_CASE("the share at or below a value counts exactly where buckets are exact") {
@@ -208,6 +233,35 @@ TEMPLATE_TEST_CASE("merging equals adding the values together, in any order", ""
   CHECK(a == together);
   empty.merge(a);
   CHECK(empty == together);
+}
+
+TEMPLATE_TEST_CASE("the order of values and merges does not matter, however far they lie apart", "",
+                   Histogram, BinHistogram) {
+  // Memory reaches from the smallest to the largest block in use; it grows at either end.
+  const std::vector<std::uint64_t> values = {1'000'000, 3, kLargest, 1'000'001, 0};
+  std::vector<std::uint64_t> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  const auto up = histogram_of<TestType>(sorted);
+  const auto down = histogram_of<TestType>({sorted.rbegin(), sorted.rend()});
+  const auto mixed = histogram_of<TestType>(values);
+  CHECK(up == down);
+  CHECK(up == mixed);
+  const TestType low = histogram_of<TestType>({0, 3});
+  const TestType high = histogram_of<TestType>({kLargest, 1'000'000, 1'000'001});
+  TestType low_first = low, high_first = high;
+  low_first.merge(high);
+  high_first.merge(low);
+  CHECK(low_first == up);
+  CHECK(high_first == up);
+  for (const double p : kShares) {
+    CHECK(up.quantile(p) == down.quantile(p));
+    CHECK(up.quantile(p) == high_first.quantile(p));
+  }
+  for (const std::uint64_t v : values) {
+    const auto value = static_cast<double>(v);
+    CHECK(up.share_at_or_below(value) == down.share_at_or_below(value));
+  }
+  CHECK(high.share_at_or_below(5) == 0);
 }
 
 TEST_CASE("equality looks at counts, not at memory") {

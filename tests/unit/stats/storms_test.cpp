@@ -176,6 +176,37 @@ TEST_CASE_METHOD(Run, "two storms are told apart by 100 calm seconds") {
   CHECK(storms().at(0).end_s == 449.0);
 }
 
+TEST_CASE_METHOD(Run, "a storm over which the run ends calm has its end where the calm began") {
+  // As before the storm ends at bin 349, but the calm of 100 s that confirms it would last until
+  // 449. The goodput is back from 340 on and stays for the 30 s that recovery asks for.
+  storm(300, 340, 300, 50);
+  run.window_end = at(400);
+  run.all_bins.resize(400);
+  auto found = storms();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].end_s == 349.0);
+  CHECK(found[0].extra_attempts == Approx(8000 - 20));
+  CHECK(found[0].verdict == StormVerdict::kTransient);
+  // Three calm bins are enough, two are not.
+  run.window_end = at(352);
+  CHECK(storms().at(0).end_s == 349.0);
+  CHECK(storms().at(0).verdict == StormVerdict::kCensored);  // no 30 s of goodput yet
+  run.window_end = at(351);
+  CHECK(!storms().at(0).end_s);
+}
+
+TEST_CASE_METHOD(Run, "a short calm at the end does not make a storm of its own transient") {
+  scenario.faults.clear();
+  storm(500, 940, 300, 50);  // calm from 949 on: 51 s of the 100 s that an end takes
+  auto found = storms();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].end_s == 949.0);
+  CHECK(found[0].verdict == StormVerdict::kCensored);
+  storm(891, 940, 100, 100);  // from 900 on: 100 s
+  CHECK(storms().at(0).end_s == 900.0);
+  CHECK(storms().at(0).verdict == StormVerdict::kTransient);
+}
+
 TEST_CASE("the longest backoff of one retry") {
   RetryRules r;
   r.mode = RetryMode::kStandard;

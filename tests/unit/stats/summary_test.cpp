@@ -51,6 +51,17 @@ TEST_CASE("Student's t has the values of the printed tables") {
   CHECK(student_t_95(120) == Approx(1.980).margin(0.0005));
 }
 
+TEST_CASE("equal numbers are their own mean, without spread") {
+  // Ten times 0.8 adds up to a little less than 8.
+  const std::vector<double> values(10, 0.8);
+  const auto e = estimate(values);
+  REQUIRE(e);
+  CHECK(e->mean == 0.8);
+  CHECK(e->stddev == 0.0);
+  CHECK(e->ci_low == 0.8);
+  CHECK(e->ci_high == 0.8);
+}
+
 TEST_CASE("mean, spread and interval of five numbers") {
   const std::array<double, 5> values = {2, 4, 4, 5, 10};
   const auto e = estimate(values);
@@ -151,7 +162,28 @@ TEST_CASE("a metric that is absent, even in one replication, fails") {
   const auto results = judge_expectations(s, summarize(s, MetricValues(s, runs)), 2);
   CHECK(!results.at(0).passed);
   CHECK(!results.at(0).estimate);
-  CHECK(results.at(0).reason == "recovery_s does not exist in this run");
+  CHECK(results.at(0).reason ==
+        "recovery_s does not exist in this run: the scenario has no fault or surge to recover "
+        "from");
   CHECK(!results.at(1).passed);
   CHECK(results.at(1).reason == "success_rate is absent in 1 of 2 replications");
+}
+
+TEST_CASE("an expectation on what does not exist says why") {
+  Scenario s = two_groups();
+  s.duration = Duration::seconds(10);
+  s.faults.resize(1);
+  s.faults[0].duration = Duration::seconds(5);
+  s.expectations = {expect("recovery_s", 30, {}), expect("utilization", 1, {}, "batch"),
+                    expect("completion_time_s", 1, {}, "web"), expect("quota_mean", 1, {}, "web")};
+  const std::vector<RunResult> runs = {replication(10, 0)};
+  const auto results = judge_expectations(s, summarize(s, MetricValues(s, runs)), 1);
+  CHECK(results.at(0).reason ==
+        "recovery_s does not exist in this run: no replication recovered within the run");
+  CHECK(results.at(1).reason ==
+        "utilization does not exist in this run: other client groups call the same service; "
+        "client \"all\" has it");
+  CHECK(results.at(2).reason ==
+        "completion_time_s does not exist in this run: it exists for client \"all\" only");
+  CHECK(results.at(3).reason == "quota_mean does not exist in this run");
 }
