@@ -113,6 +113,7 @@ struct ErrorInfo {
   bool timeout = false;  ///< its retry pays the timeout price
   Fault fault = Fault::kNone;
 
+  bool success() const { return response_class == ResponseClass::kSuccess; }
   bool retryable() const {
     return response_class != ResponseClass::kSuccess &&
            response_class != ResponseClass::kNotRetryable;

@@ -3,6 +3,8 @@
 // together wrongly fails too.
 //
 // SPDX-License-Identifier: MIT
+#include "strategy.hpp"
+
 #include <retrysim/distribution.hpp>
 #include <retrysim/presets.hpp>
 #include <retrysim/random.hpp>
@@ -12,6 +14,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 namespace {
 
@@ -68,12 +71,21 @@ void files_and_presets_are_there() {
          "that standard mode makes three attempts");
 }
 
+void strategies_work_outside_and_inside() {
+  const std::vector<double> delays = consumer::delays_of_standard_mode();
+  expect(delays == std::vector<double>{50, 100}, "that standard mode 2.1 waits 50 and 100 ms");
+  // Some 10 000 requests, half of which fail: five standard deviations are 0.025.
+  expect(std::abs(consumer::success_share_of_own_strategy() - 0.5) < 0.03,
+         "that a strategy which gives up succeeds as often as single attempts");
+}
+
 }  // namespace
 
 int main() {
   draws_follow_their_key();
   simulation_follows_theory();
   files_and_presets_are_there();
+  strategies_work_outside_and_inside();
   if (failures == 0) std::puts("consumer: the installed library works");
   return failures == 0 ? 0 : 1;
 }
