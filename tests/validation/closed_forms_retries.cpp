@@ -317,6 +317,29 @@ Values fluid_cheap_reject(const Parameters& p) {
           {"success_rate", 1 / rho}};
 }
 
+// A FIFO queue whose clients give up after T and come back at once, as a fluid; in units of T.
+
+Values fifo_zombie(const Parameters& p) {
+  const double rho = p.number("rho"), n = p.number("n");
+  return {{"lower_bound", 1 + (1 - rho) * (1 - rho) / rho},
+          {"rho_safe_below", 1 / n},
+          {"amplification_collapsed", n}};
+}
+
+Values fifo_zombie_drain(const Parameters& p) {
+  const double slope = p.number("n") * p.number("rho") - 1;
+  return {{"slope_above_T", slope},
+          {"time_to_T_if_stationary_retries", (p.number("W0") - p.number("T")) / -slope}};
+}
+
+/// Work balance: what came during the outage and what the quota let be repeated, down to T.
+Values fifo_zombie_quota_recovery(const Parameters& p) {
+  const double rho = p.number("rho");
+  const double retries = p.number("N") * p.number("quota") / p.number("timeout_cost");
+  return {{"recovery_time_after_outage",
+           (rho * p.number("outage") + retries / p.number("mu") - p.number("T")) / (1 - rho)}};
+}
+
 }  // namespace
 
 Values retry_values(const TheoryCase& theory) {
@@ -337,6 +360,12 @@ Values retry_values(const TheoryCase& theory) {
   if (model == "loss_fixed_point") return loss_fixed_point(p);
   if (model == "fluid_cheap_reject") return fluid_cheap_reject(p);
   if (model == "duplicates") return duplicates(p);
+  if (model == "fifo_zombie_outage") return fifo_zombie(p);
+  if (model == "fifo_zombie_spike") {
+    return {{"first_timeouts_at", p.number("T") / (p.number("f") * p.number("rho") - 1)}};
+  }
+  if (model == "fifo_zombie_drain") return fifo_zombie_drain(p);
+  if (model == "fifo_zombie_quota_recovery") return fifo_zombie_quota_recovery(p);
   return {};
 }
 

@@ -20,6 +20,7 @@ TEST_CASE("The exact values in the file are those of the formulas", "[harness]")
       "finite_source_retry",   //   and with a finite number of states
       "decorrelated_jitter",   // distributions on a grid
       "adaptive_limiter_ref",  // other programs' results
+      "D50_over_T",            // a delay equation
   };
   for (const TheoryCase& c : read_theory_cases(RETRYSIM_TEST_DATA "/theory_cases.csv")) {
     const Values values = closed_forms(c);
