@@ -24,6 +24,7 @@ std::string table_head() {
 std::string table_rows(const CaseResult& result) {
   std::string lines;
   for (const RowResult& r : result.rows) {
+    const bool has_z = r.row.closeness == Closeness::kInterval && r.half_width() > 0;
     if (!lines.empty()) lines += '\n';
     lines += fmt::format(
         fmt::runtime(kColumns), result.theory.id, result.theory.model, r.row.quantity,
@@ -31,8 +32,8 @@ std::string table_rows(const CaseResult& result) {
         fmt::format("{:.2g}", r.half_width()),
         r.row.exact == 0 ? "-"
                          : fmt::format("{:.2f}", 100 * r.half_width() / std::abs(r.row.exact)),
-        r.row.closeness == Closeness::kInterval ? fmt::format("{:.2f}", r.z()) : "-",
-        fmt::format("{:.2g}", result.requests), to_string(r.verdict));
+        has_z ? fmt::format("{:.2f}", r.z()) : "-", fmt::format("{:.2g}", result.requests),
+        to_string(r.verdict));
   }
   return lines;
 }
