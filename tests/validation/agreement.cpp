@@ -2,57 +2,80 @@
 #include "agreement.hpp"
 
 #include <retrysim/replications.hpp>
-#include <retrysim/scenario_file.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <future>
 #include <limits>
-#include <stdexcept>
 
 #include "model_families.hpp"
+#include "scenario_pieces.hpp"
 
 namespace retrysim::validation {
 namespace {
 
-constexpr double kRare = 1e-3;  // smaller exact values are judged absolutely
-
-Scenario load(const std::string& text) {
-  LoadResult result = load_scenario_text(text, "case.toml", ".");
-  if (!result.loaded) {
-    std::string message;
-    for (const Diagnostic& d : result.errors) message += to_string(d) + "\n";
-    throw std::runtime_error(message);
+/// Calls `work` for 0 .. count - 1 in `jobs` threads.
+template <class Work>
+void for_each_index(std::size_t count, int jobs, Work work) {
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::future<void>> threads;
+  for (int i = 0; i < jobs; ++i) {
+    threads.push_back(std::async(std::launch::async, [&] {
+      for (std::size_t index = next++; index < count; index = next++) work(index);
+    }));
   }
-  return std::move(result.loaded->scenario);
+  for (std::future<void>& thread : threads) thread.get();
 }
 
 CaseResult simulate_case(const TheoryCase& theory, const RunLimits& limits, double requests) {
   const Family& family = find_family(theory.model);
-  const Scenario scenario = load(scenario_text(theory, limits, requests));
-  ReplicationOptions options;
-  options.jobs = limits.jobs;
-  const std::vector<RunResult> runs = run_replications(scenario, options);
+  const bool wants_runs = std::any_of(
+      theory.rows.begin(), theory.rows.end(),
+      [&](const TheoryRow& row) { return find_quantity(family, row.quantity).direct == nullptr; });
+  Scenario scenario;
+  std::vector<RunResult> runs;
+  if (wants_runs) {
+    scenario = load_text(scenario_text(theory, limits, requests));
+    ReplicationOptions options;
+    options.jobs = limits.jobs;
+    runs = run_replications(scenario, options);
+  }
   CaseResult result{theory, requests, {}};
   for (const TheoryRow& row : theory.rows) {
     const Quantity& quantity = find_quantity(family, row.quantity);
-    std::vector<double> values;
-    for (const RunResult& run : runs) {
-      values.push_back(measure(quantity, {theory.parameters, scenario, run}));
+    std::vector<double> values(static_cast<std::size_t>(limits.replications));
+    if (quantity.direct == nullptr) {
+      std::transform(runs.begin(), runs.end(), values.begin(), [&](const RunResult& run) {
+        return measure(quantity, {theory.parameters, scenario, run});
+      });
+    } else {
+      for_each_index(values.size(), limits.jobs, [&](std::size_t i) {
+        values[i] =
+            quantity.direct({theory.parameters, quantity.name, seed_of_case(theory.id, limits.seed),
+                             static_cast<std::uint32_t>(i), requests / limits.replications});
+      });
     }
     RowResult r{row, *estimate(values), Verdict::kInconclusive};
-    r.verdict = judge(row.exact, row.precision, r.simulated);
+    r.verdict = judge(row, r.simulated);
     result.rows.push_back(std::move(r));
   }
   return result;
 }
 
+/// What the system of a case needs; nothing in particular if it has none.
+System system_of(const TheoryCase& theory) {
+  const Family& family = find_family(theory.model);
+  return family.system == nullptr ? System{} : family.system(theory.parameters);
+}
+
 /// Half-widths mean little before the system has forgotten its past often enough.
 double shortest_run(const TheoryCase& theory, const RunLimits& limits) {
   constexpr double kMemories = 100;
-  const System system = find_family(theory.model).system(theory.parameters);
+  const System system = system_of(theory);
   return kMemories * system.memory_units * system.requests_per_unit * limits.replications;
 }
 
@@ -60,7 +83,7 @@ double shortest_run(const TheoryCase& theory, const RunLimits& limits) {
 double worst_width(const CaseResult& result, const RunLimits& limits) {
   double worst = 0;
   for (const RowResult& r : result.rows) {
-    if (std::abs(r.row.exact) < kRare) continue;
+    if (!r.row.is_relative()) continue;
     const double aim = r.row.slow ? limits.aim_slow : limits.aim_quick;
     worst = std::max(worst, r.half_width() / (aim * r.row.precision * std::abs(r.row.exact)));
   }
@@ -81,16 +104,29 @@ std::string_view to_string(Verdict verdict) {
   return "";
 }
 
-Verdict judge(double exact, double precision, const Estimate& simulated) {
-  constexpr double kRareTolerance = 1e-6;
+Verdict judge(const TheoryRow& row, const Estimate& simulated) {
+  constexpr double kRareTolerance = 1e-6, kRounding = 1e-12, kAnalyticTolerance = 1e-9;
   if (!simulated.half_width()) return Verdict::kInconclusive;
   const double h = *simulated.half_width();
-  const double difference = std::abs(simulated.mean - exact);
-  if (std::abs(exact) < kRare) {
-    return difference <= std::max(3 * h, kRareTolerance) ? Verdict::kAgrees : Verdict::kDisagrees;
+  const double size = std::abs(row.exact);
+  const double difference = std::abs(simulated.mean - row.exact);
+  const auto agrees_if = [](bool close) { return close ? Verdict::kAgrees : Verdict::kDisagrees; };
+  switch (row.closeness) {
+    case Closeness::kExact:
+      return agrees_if(std::max(difference, h) <= kRounding * std::max(size, 1.0));
+    case Closeness::kAnalytic:
+      return agrees_if(std::max(difference, h) <= kAnalyticTolerance * size);
+    case Closeness::kAtLeast:
+      return agrees_if(simulated.mean >= row.exact - 3 * h);
+    case Closeness::kWithin:
+      if (h > row.precision * size) return Verdict::kInconclusive;
+      return agrees_if(difference <= row.share * size);
+    case Closeness::kInterval:
+      break;
   }
+  if (!row.is_relative()) return agrees_if(difference <= std::max(3 * h, kRareTolerance));
   if (difference > 3 * h) return Verdict::kDisagrees;
-  return h <= precision * std::abs(exact) ? Verdict::kAgrees : Verdict::kInconclusive;
+  return h <= row.precision * size ? Verdict::kAgrees : Verdict::kInconclusive;
 }
 
 double RowResult::z() const {
@@ -102,8 +138,12 @@ double RowResult::z() const {
 }
 
 bool RowResult::would_notice(double share) const {
-  return judge(row.exact * (1 + share), row.precision, simulated) == Verdict::kDisagrees &&
-         judge(row.exact * (1 - share), row.precision, simulated) == Verdict::kDisagrees;
+  TheoryRow wrong = row;
+  const auto is_noticed = [&](double factor) {
+    wrong.exact = row.exact * factor;
+    return judge(wrong, simulated) == Verdict::kDisagrees;
+  };
+  return is_noticed(1 + share) && is_noticed(1 - share);
 }
 
 std::uint64_t seed_of_case(std::string_view id, std::uint64_t seed) {
@@ -113,9 +153,13 @@ std::uint64_t seed_of_case(std::string_view id, std::uint64_t seed) {
 }
 
 std::string scenario_text(const TheoryCase& theory, const RunLimits& limits, double requests) {
-  const System system = find_family(theory.model).system(theory.parameters);
-  const double window = requests / limits.replications / system.requests_per_unit;
-  const double warmup = std::max(window / 9, 20 * system.memory_units);
+  const System system = system_of(theory);
+  double window = requests / limits.replications / system.requests_per_unit;
+  double warmup = std::max(window / 9, 20 * system.memory_units);
+  if (system.window_units > 0) {
+    window = system.window_units;
+    warmup = system.warmup_units;
+  }
   return fmt::format(
       "name = \"theory\"\nduration = {}\nwarmup = {}\nseed = {}\nreplications = {}\n"
       "interval = {}\n{}",
@@ -125,6 +169,10 @@ std::string scenario_text(const TheoryCase& theory, const RunLimits& limits, dou
 
 double length_of_run(const TheoryCase& theory, const RunLimits& limits) {
   constexpr double kMostGrowth = 10, kReserve = 1.5;
+  const System system = system_of(theory);
+  if (system.window_units > 0) {
+    return system.window_units * system.requests_per_unit * limits.replications;
+  }
   TheoryCase pilot = theory;
   pilot.id += "/pilot";
   double least = 0;
@@ -149,18 +197,25 @@ CaseResult validate(const TheoryCase& theory, const RunLimits& limits) {
     const bool decided =
         std::none_of(result.rows.begin(), result.rows.end(),
                      [](const RowResult& r) { return r.verdict == Verdict::kInconclusive; });
-    if (decided || requests >= limits.most_requests) return result;
+    const bool may_be_longer = system_of(theory).window_units == 0;
+    if (decided || !may_be_longer || requests >= limits.most_requests) return result;
     requests = std::min(2 * requests, limits.most_requests);
   }
 }
 
 double rms_z(const std::vector<CaseResult>& results) {
   double squares = 0;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const double z = results[i].rows[i % results[i].rows.size()].z();
-    squares += z * z;
+  std::size_t cases = 0;
+  for (const CaseResult& c : results) {
+    std::vector<double> z;
+    for (const RowResult& r : c.rows) {
+      if (r.row.closeness == Closeness::kInterval && r.row.is_relative()) z.push_back(r.z());
+    }
+    if (z.empty()) continue;
+    const double chosen = z[cases++ % z.size()];
+    squares += chosen * chosen;
   }
-  return std::sqrt(squares / static_cast<double>(results.size()));
+  return cases == 0 ? 1 : std::sqrt(squares / static_cast<double>(cases));
 }
 
 }  // namespace retrysim::validation

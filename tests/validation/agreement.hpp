@@ -22,14 +22,19 @@ enum class Verdict : std::uint8_t {
 };
 std::string_view to_string(Verdict verdict);
 
-/// With h the half-width of the 95 % interval across replications:
+/// With h the half-width of the 95 % interval across replications, by the row's closeness:
 ///
-/// - a difference beyond 3 h disagrees. At 20 replications 3 h are 6.28 standard errors, which a
-///   correct simulator exceeds once in 200,000 times;
-/// - otherwise the number agrees if h is at most `precision` of the exact value;
-/// - an exact value below 1/1000 belongs to something rare, of which no run sees enough for a
-///   relative width: it agrees within 3 h, or a millionth if that is more.
-Verdict judge(double exact, double precision, const Estimate& simulated);
+/// - interval: a difference beyond 3 h disagrees. At 20 replications 3 h are 6.28 standard errors,
+///   which a correct simulator exceeds once in 200,000 times. Otherwise the number agrees if h is
+///   at most `precision` of the exact value. An exact value below 1/1000 belongs to something rare,
+///   of which no run sees enough for a relative width: it agrees within 3 h, or a millionth if that
+///   is more;
+/// - exact: the mean is the exact value, and replications do not differ (to 1e-12, so that a sum
+///   may be rounded);
+/// - analytic: the same to 1e-9;
+/// - within: h is at most `precision`, and the difference at most `share`, of the exact value;
+/// - at least: disagrees if the mean is more than 3 h below the bound.
+Verdict judge(const TheoryRow& row, const Estimate& simulated);
 
 struct RowResult {
   TheoryRow row;
@@ -39,7 +44,8 @@ struct RowResult {
   double half_width() const { return simulated.half_width().value_or(0); }
   /// Difference in standard errors; follows Student's t distribution if all is well.
   double z() const;
-  /// Whether an exact value wrong by this share, either way, would have been noticed.
+  /// Whether an exact value wrong by this share, either way, would have been noticed. Bounds and
+  /// rare things are not meant to.
   bool would_notice(double share) const;
 };
 
@@ -79,7 +85,8 @@ double length_of_run(const TheoryCase& theory, const RunLimits& limits);
 CaseResult validate(const TheoryCase& theory, const RunLimits& limits);
 
 /// Root mean square of z with one row a case, because rows of a case depend on each other: the
-/// first row of the first case, the second of the second, and so on in turns.
+/// first row of the first case, the second of the second, and so on in turns. Only rows of
+/// closeness interval that are not rare count; elsewhere z means nothing. 1 without any.
 double rms_z(const std::vector<CaseResult>& results);
 
 }  // namespace retrysim::validation

@@ -4,22 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
 namespace retrysim::validation {
 namespace {
-
-using Values = std::map<std::string, double, std::less<>>;
-
-/// Erlang's B formula: probability that all of `servers` are busy at an offered load of `load`.
-double erlang_b(int servers, double load) {
-  double b = 1;
-  for (int k = 1; k <= servers; ++k) b = load * b / (k + load * b);
-  return b;
-}
 
 /// FIFO, Poisson arrivals, exponential service; the queue has no limit. Waiting times beyond 0 are
 /// exponential with rate c mu - lambda.
@@ -158,7 +147,128 @@ Values retry_iid(double p, int n) {
           {"retry_fraction", 1 - 1 / mean}};
 }
 
-Values all_values(const TheoryCase& theory) {
+/// Erlang's A model: waiting customers leave at rate `theta` each. A birth-death chain, cut off
+/// where its terms vanish.
+Values erlang_a(double rate, double mu, int servers, double theta) {
+  double term = 1, sum = 1, waits = 0, queue = 0, busy = 0;
+  for (int n = 1; n < 10'000; ++n) {
+    const int waiting = std::max(0, n - servers);
+    term *= rate / (mu * std::min(n, servers) + theta * waiting);
+    sum += term;
+    busy += term * std::min(n, servers);
+    queue += term * waiting;
+    if (n >= servers) waits += term;
+  }
+  queue /= sum;
+  return {{"P_abandon", theta * queue / rate},
+          {"P_wait", waits / sum},
+          {"Lq", queue},
+          {"Wq_all", queue / rate},
+          {"X", mu * busy / sum},
+          {"util", busy / sum / servers}};
+}
+
+/// Customers who are served if their wait is at most `patience`. With the work in system as the
+/// state, its density is exponential between no wait and the limit, and beyond it decays at c mu.
+Values mmc_d(double rate, double mu, int servers, double patience) {
+  const double load = rate / mu, capacity = servers * mu, drift = rate - capacity;
+  double no_wait = 0, term = 1;  // states with a free server, relative to the last of them
+  for (int j = servers - 1; j >= 0; --j) {
+    no_wait += term;
+    term *= j / load;
+  }
+  const double growth = std::exp(drift * patience);
+  const double below = (growth - 1) / drift;  // integral of exp(drift x) up to the limit
+  const double beyond = growth / capacity;
+  const double sum = no_wait + rate * (below + beyond);
+  const double dropped = rate * beyond / sum;
+  const double waited = (patience * growth - below) / drift;  // integral of x exp(drift x)
+  return {{"P_drop", dropped},
+          {"P_wait", rate * (below + beyond) / sum},
+          {"EW_all", rate * waited / sum + dropped * patience},
+          {"X", rate * (1 - dropped)},
+          {"util", rate * (1 - dropped) / capacity}};
+}
+
+/// Mean service time, counted only if the stay is longer than `limit`, of those with one server who
+/// wait for no longer than that; per customer and probability of an idle server.
+double late_service(double rate, double mu, double limit) {
+  const double growth = std::exp(rate * limit), all = limit + 1 / mu;
+  const double integral = all * (growth - 1) / rate - limit * growth / rate +
+                          (growth - 1) / (rate * rate);  // of (limit - x + 1 / mu) exp(rate x)
+  return std::exp(-mu * limit) * (all + rate * integral);
+}
+
+Values mm1_d_late(double rate, double mu, double limit) {
+  Values values = mmc_d(rate, mu, 1, limit);
+  const double idle = 1 - values["util"];
+  const double late = idle * std::exp((rate - mu) * limit);
+  values["P_late"] = late;
+  values["goodput"] = rate * (1 - values["P_drop"] - late);
+  values["wasted_full_util"] = rate * idle * late_service(rate, mu, limit);
+  return values;
+}
+
+/// M/M/1 whose clients give up after a time, which the server does not notice.
+Values mm1_timeout_zombie(double rate, double mu, double limit) {
+  const double rho = rate / mu, beyond = std::exp(-(mu - rate) * limit);
+  const double after_a_longer_wait = rho * rho * beyond;
+  return {
+      {"P_timeout", beyond},
+      {"goodput", rate * (1 - beyond)},
+      {"wasted_full_util", rate * (1 - rho) * late_service(rate, mu, limit) + after_a_longer_wait},
+      {"wasted_after_giveup_util", rho * beyond}};
+}
+
+/// A closed loop of clients: a birth-death chain on 0 .. places.
+std::vector<double> finite_source(int clients, double think, double service, int servers,
+                                  int places) {
+  std::vector<double> p{1};
+  for (int n = 1; n <= places; ++n) {
+    p.push_back(p.back() * (clients - n + 1) / think * service / std::min(n, servers));
+  }
+  double sum = 0;
+  for (const double x : p) sum += x;
+  for (double& x : p) x /= sum;
+  return p;
+}
+
+Values machine_repair(int clients, double think, double service, int servers) {
+  const std::vector<double> p = finite_source(clients, think, service, servers, clients);
+  double number = 0, busy = 0;
+  for (int n = 0; n <= clients; ++n) {
+    number += n * p[static_cast<std::size_t>(n)];
+    busy += std::min(n, servers) * p[static_cast<std::size_t>(n)];
+  }
+  const double throughput = busy / service;
+  return {{"X", throughput},
+          {"R", clients / throughput - think},
+          {"L", number},
+          {"util", busy / servers}};
+}
+
+Values engset(int clients, double think, double service, int servers) {
+  const std::vector<double> p = finite_source(clients, think, service, servers, servers);
+  double idle = 0, busy = 0;
+  for (int n = 0; n <= servers; ++n) {
+    idle += (clients - n) * p[static_cast<std::size_t>(n)];
+    busy += n * p[static_cast<std::size_t>(n)];
+  }
+  return {{"time_congestion", p.back()},
+          {"call_congestion", (clients - servers) * p.back() / idle},
+          {"offered", idle / think},
+          {"X", busy / service}};
+}
+
+}  // namespace
+
+double erlang_b(int servers, double load) {
+  double b = 1;
+  for (int k = 1; k <= servers; ++k) b = load * b / (k + load * b);
+  return b;
+}
+
+Values closed_forms(const TheoryCase& theory) {
   const Parameters& p = theory.parameters;
   const std::string& model = theory.model;
   const auto whole = [&](std::string_view name) { return static_cast<int>(p.number(name)); };
@@ -175,16 +285,21 @@ Values all_values(const TheoryCase& theory) {
     return token_bucket(p.number("lam"), p.number("rate"), whole("burst"));
   }
   if (model == "retry_iid") return retry_iid(p.number("p"), whole("n"));
-  return {};
-}
-
-}  // namespace
-
-std::optional<double> closed_form(const TheoryCase& theory, std::string_view quantity) {
-  const Values values = all_values(theory);
-  const auto found = values.find(quantity);
-  if (found == values.end()) return std::nullopt;
-  return found->second;
+  if (model == "mmc_M_erlangA") {
+    return erlang_a(p.number("lam"), p.number("mu"), whole("c"), p.number("theta"));
+  }
+  if (model == "mmc_D") {
+    return mmc_d(p.number("lam"), p.number("mu"), whole("c"), p.number("D"));
+  }
+  if (model == "mm1_D_late") return mm1_d_late(p.number("lam"), p.number("mu"), p.number("T"));
+  if (model == "mm1_timeout_zombie_noretry") {
+    return mm1_timeout_zombie(p.number("lam"), p.number("mu"), p.number("T"));
+  }
+  if (model == "closed_machine_repair") {
+    return machine_repair(whole("N"), p.number("Z"), p.number("S"), whole("c"));
+  }
+  if (model == "engset") return engset(whole("N"), p.number("Z"), p.number("S"), whole("c"));
+  return retry_values(theory);
 }
 
 }  // namespace retrysim::validation

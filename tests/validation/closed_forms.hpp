@@ -4,15 +4,24 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <optional>
-#include <string_view>
+#include <functional>
+#include <map>
+#include <string>
 
 #include "theory_cases.hpp"
 
 namespace retrysim::validation {
 
-/// The exact value of a quantity in units of the mean service time; empty if there is no formula
-/// for it here (some systems only have numerical solutions).
-std::optional<double> closed_form(const TheoryCase& theory, std::string_view quantity);
+/// Exact values by quantity, in units of the mean service time.
+using Values = std::map<std::string, double, std::less<>>;
+
+/// All that there is a formula for here (some systems only have numerical solutions).
+Values closed_forms(const TheoryCase& theory);
+
+/// The part of them that is about retries.
+Values retry_values(const TheoryCase& theory);
+
+/// Erlang's B formula: probability that all of `servers` are busy at an offered load of `load`.
+double erlang_b(int servers, double load);
 
 }  // namespace retrysim::validation

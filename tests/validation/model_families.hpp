@@ -9,9 +9,11 @@
 
 #include "theory_cases.hpp"
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retrysim::validation {
 
@@ -23,8 +25,11 @@ inline constexpr double kUnitSeconds = 0.01;
 /// same for all: see scenario_text.
 struct System {
   std::string tables;            ///< the [service.*] and [client.*] tables, as TOML
-  double requests_per_unit = 0;  ///< arrivals of requests in one unit of time
-  double memory_units = 0;       ///< how long a disturbance lasts (the relaxation time, or more)
+  double requests_per_unit = 1;  ///< arrivals of requests in one unit of time
+  double memory_units = 1;       ///< how long a disturbance lasts (the relaxation time, or more)
+  /// Where the run's length is part of what is asked: warm-up and window. Zero: as long as it takes
+  /// to be precise.
+  double warmup_units = 0, window_units = 0;
 };
 
 /// One replication, from which a quantity is taken.
@@ -34,27 +39,47 @@ struct Observation {
   const RunResult& run;
 };
 
+/// One replication of what no scenario can express: a start in a given state, the time until
+/// something happens, a function of the client's own.
+struct DirectRun {
+  const Parameters& parameters;
+  std::string_view quantity;
+  std::uint64_t seed;
+  std::uint32_t replication;
+  double requests;  ///< about how many are to be spent
+};
+
 /// How a quantity is measured: by a metric of summary.csv, whose unit says how it is converted to
-/// theory's units, or where there is no such metric by a formula that gives theory's units.
+/// theory's units; where there is no such metric by a formula that gives theory's units; or without
+/// a scenario, on the functions that the simulation runs.
 struct Quantity {
   std::string_view name;
-  std::string_view metric;
+  std::string_view metric = "";
   double (*formula)(const Observation&) = nullptr;
+  double (*direct)(const DirectRun&) = nullptr;
 };
 
 struct Family {
   std::string_view model;
-  System (*system)(const Parameters&);
+  System (*system)(const Parameters&);  ///< null: every quantity is direct
   std::span<const Quantity> quantities;
 };
 
-std::span<const Family> families();
+/// All families; by the file that has them below.
+const std::vector<Family>& families();
+
+std::span<const Family> queue_families();
+std::span<const Family> feedback_families();
+std::span<const Family> strategy_families();
+std::span<const Family> limiter_families();
+std::span<const Family> overload_families();
 
 /// These throw std::runtime_error if there is none.
 const Family& find_family(std::string_view model);
 const Quantity& find_quantity(const Family& family, std::string_view name);
 
-/// The quantity in theory's units. Throws std::runtime_error if the run does not have it.
+/// The quantity of one run in theory's units. Throws std::runtime_error if the run does not have
+/// it.
 double measure(const Quantity& quantity, const Observation& observation);
 
 }  // namespace retrysim::validation

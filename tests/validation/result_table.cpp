@@ -10,7 +10,7 @@
 namespace retrysim::validation {
 namespace {
 
-constexpr const char* kColumns = "{:<18} {:<22} {:<21} {:>12} {:>12} {:>10} {:>7} {:>6} {:>9}  {}";
+constexpr const char* kColumns = "{:<18} {:<26} {:<34} {:>12} {:>12} {:>10} {:>7} {:>6} {:>9}  {}";
 
 }  // namespace
 
@@ -24,13 +24,16 @@ std::string table_head() {
 std::string table_rows(const CaseResult& result) {
   std::string lines;
   for (const RowResult& r : result.rows) {
+    const bool has_z = r.row.closeness == Closeness::kInterval && r.half_width() > 0;
     if (!lines.empty()) lines += '\n';
     lines += fmt::format(
         fmt::runtime(kColumns), result.theory.id, result.theory.model, r.row.quantity,
         fmt::format("{:.7g}", r.row.exact), fmt::format("{:.7g}", r.simulated.mean),
         fmt::format("{:.2g}", r.half_width()),
-        fmt::format("{:.2f}", 100 * r.half_width() / std::abs(r.row.exact)),
-        fmt::format("{:.2f}", r.z()), fmt::format("{:.2g}", result.requests), to_string(r.verdict));
+        r.row.exact == 0 ? "-"
+                         : fmt::format("{:.2f}", 100 * r.half_width() / std::abs(r.row.exact)),
+        has_z ? fmt::format("{:.2f}", r.z()) : "-", fmt::format("{:.2g}", result.requests),
+        to_string(r.verdict));
   }
   return lines;
 }

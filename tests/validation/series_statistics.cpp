@@ -34,6 +34,18 @@ double asymptotic_variance(std::span<const double> values) {
   return (variance / n + 2 * covariance / (n - 1)) / (1 - 3 / n);
 }
 
+double autocorrelation(std::span<const double> values, std::size_t lag) {
+  if (values.size() <= lag) throw std::runtime_error("too few values for an autocorrelation");
+  const double mean = mean_of(values);
+  double variance = 0, covariance = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double d = values[i] - mean;
+    variance += d * d;
+    if (i >= lag) covariance += d * (values[i - lag] - mean);
+  }
+  return covariance / variance;
+}
+
 double index_of_dispersion(std::span<const double> counts) {
   if (counts.size() < 2) throw std::runtime_error("too few bins for an index of dispersion");
   const double mean = mean_of(counts);

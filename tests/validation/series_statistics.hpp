@@ -20,6 +20,9 @@ std::vector<double> batch_means(std::span<const double> values, std::size_t size
 /// which costs three times 1/n of the result; that is made up for.
 double asymptotic_variance(std::span<const double> values);
 
+/// Correlation of values that are `lag` apart; fewer than all values.
+double autocorrelation(std::span<const double> values, std::size_t lag);
+
 /// Variance over mean of counts; 1 for a Poisson process.
 double index_of_dispersion(std::span<const double> counts);
 

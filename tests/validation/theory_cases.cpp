@@ -13,8 +13,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <stdexcept>
+#include <utility>
 
 namespace retrysim::validation {
 namespace {
@@ -36,7 +38,32 @@ bool is_slow(const std::string& run) {
   return run == "slow";
 }
 
+/// "interval", "exact", "analytic", "at least" or "within SHARE".
+void set_closeness(TheoryRow& row, std::string_view rule) {
+  constexpr std::string_view kWithin = "within ";
+  if (rule == "interval") {
+    row.closeness = Closeness::kInterval;
+  } else if (rule == "exact") {
+    row.closeness = Closeness::kExact;
+  } else if (rule == "analytic") {
+    row.closeness = Closeness::kAnalytic;
+  } else if (rule == "at least") {
+    row.closeness = Closeness::kAtLeast;
+  } else if (rule.starts_with(kWithin)) {
+    row.closeness = Closeness::kWithin;
+    row.share = to_number(rule.substr(kWithin.size()), "column rule");
+  } else {
+    throw std::runtime_error("column rule is unknown: '" + std::string(rule) + "'");
+  }
+}
+
 }  // namespace
+
+bool TheoryRow::is_relative() const {
+  constexpr double kRare = 1e-3;
+  const bool statistical = closeness == Closeness::kInterval || closeness == Closeness::kWithin;
+  return statistical && std::abs(exact) >= kRare;
+}
 
 Parameters::Parameters(std::string_view text, char separator) {
   while (!text.empty()) {
@@ -66,12 +93,12 @@ double Parameters::number(std::string_view name) const {
 }
 
 std::vector<TheoryCase> read_theory_cases(const std::string& path) {
-  io::CSVReader<8, io::trim_chars<' '>, io::double_quote_escape<',', '"'>> reader(path);
+  io::CSVReader<9, io::trim_chars<' '>, io::double_quote_escape<',', '"'>> reader(path);
   reader.read_header(io::ignore_no_column, "case", "model", "params", "quantity", "value",
-                     "precision", "run", "least_requests");
+                     "precision", "run", "least_requests", "rule");
   std::vector<TheoryCase> cases;
-  std::string id, model, params, quantity, value, precision, run, least;
-  while (reader.read_row(id, model, params, quantity, value, precision, run, least)) {
+  std::string id, model, params, quantity, value, precision, run, least, rule;
+  while (reader.read_row(id, model, params, quantity, value, precision, run, least, rule)) {
     try {
       if (cases.empty() || cases.back().id != id) {
         if (std::any_of(cases.begin(), cases.end(),
@@ -84,9 +111,18 @@ std::vector<TheoryCase> read_theory_cases(const std::string& path) {
       if (owner.model != model || owner.parameters_text != params) {
         throw std::runtime_error("rows of a case differ in model or params");
       }
-      owner.rows.push_back({quantity, to_number(value, "column value"),
-                            to_number(precision, "column precision"), is_slow(run),
-                            to_number(least, "column least_requests")});
+      if (std::any_of(owner.rows.begin(), owner.rows.end(),
+                      [&](const TheoryRow& r) { return r.quantity == quantity; })) {
+        throw std::runtime_error("the case has this quantity already");
+      }
+      TheoryRow row;
+      row.quantity = quantity;
+      row.exact = to_number(value, "column value");
+      row.precision = to_number(precision, "column precision");
+      row.slow = is_slow(run);
+      row.least_requests = to_number(least, "column least_requests");
+      set_closeness(row, rule);
+      owner.rows.push_back(std::move(row));
     } catch (const std::runtime_error& e) {
       throw std::runtime_error(path + ": case " + id + ", " + quantity + ": " + e.what());
     }

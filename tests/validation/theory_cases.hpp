@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -27,6 +28,15 @@ class Parameters {
   std::map<std::string, std::string, std::less<>> values_;
 };
 
+/// How close a simulated value has to come; `judge` in agreement.hpp is the rule itself.
+enum class Closeness : std::uint8_t {
+  kInterval,  ///< within the interval across replications: the theory is exact
+  kExact,     ///< equal in every replication: nothing is left to chance
+  kAnalytic,  ///< the value of a function, to 1e-9
+  kWithin,    ///< a limit or a fluid: within a stated share of it
+  kAtLeast,   ///< a lower bound
+};
+
 struct TheoryRow {
   std::string quantity;
   double exact = 0;
@@ -35,6 +45,12 @@ struct TheoryRow {
   /// Shorter runs do not count, however narrow their interval: under heavy tails it is too narrow
   /// as long as the rare large values are missing.
   double least_requests = 0;
+  Closeness closeness = Closeness::kInterval;
+  double share = 0;  ///< kWithin: of the exact value
+
+  /// Whether the interval's width relative to the exact value matters. Not for what is rare, of
+  /// which no run sees enough.
+  bool is_relative() const;
 };
 
 struct TheoryCase {

@@ -1,10 +1,10 @@
 // The simulator against exact results of queueing theory; README.md explains the rule.
 //
-// False alarms. Seeds are fixed, so the outcome is too. With other seeds a row would disagree by
-// chance with probability 5e-6 (|t| > 6.28 at 19 degrees of freedom), any of the 135 with
-// probability 7e-4. The root mean square of z leaves [0.7, 1.3] by chance with probability 0.06
-// (28 quick cases) or 0.05 (all 33): when results change on purpose and this bound alone breaks,
-// look at other seeds before looking for a defect.
+// False alarms. Seeds are fixed, so the outcome is too. With other seeds a row of rule "interval"
+// would disagree by chance with probability 5e-6 (|t| > 6.28 at 19 degrees of freedom), any of the
+// 399 with probability 2e-3. The root mean square of z leaves [0.7, 1.3] by chance with probability
+// 0.01 (66 quick cases) or 0.004 (all 86): when results change on purpose and this bound alone
+// breaks, look at other seeds before looking for a defect.
 //
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
@@ -89,7 +89,8 @@ TEST_CASE("The simulator agrees with theory: quick rows", "[quick]") {
   for (const CaseResult& c : validate_all(quick_rows(chosen_cases()), kMostRequests)) {
     for (const RowResult& r : c.rows) {
       INFO(table_rows({c.theory, c.requests, {r}}));
-      CHECK(r.would_notice(0.05));
+      const bool is_exact = r.row.closeness != Closeness::kWithin;
+      if (r.row.is_relative() && is_exact) CHECK(r.would_notice(0.05));
     }
   }
 }

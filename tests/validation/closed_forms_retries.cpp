@@ -1,0 +1,372 @@
+// The formulas of clients that retry: backoffs, the retry quota, the send-rate limiter, and
+// services under the load of retries.
+//
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "closed_forms.hpp"
+
+namespace retrysim::validation {
+namespace {
+
+int whole(const Parameters& p, std::string_view name) { return static_cast<int>(p.number(name)); }
+
+// Backoff.
+
+struct Moments {
+  double mean = 0, square = 0;
+  double variance() const { return std::max(0.0, square - mean * mean); }
+};
+
+/// The delay before a retry whose backoff is v before cap and jitter.
+Moments delay_moments(const std::string& kind, double v, double cap) {
+  const double limited = std::min(v, cap);
+  if (kind == "full") return {limited / 2, limited * limited / 3};
+  if (kind == "equal") return {limited * 3 / 4, limited * limited * 7 / 12};
+  if (kind == "full_inner" && v > cap) {  // the smaller of cap and a uniform draw up to v
+    return {cap - cap * cap / (2 * v), cap * cap - 2 * cap * cap * cap / (3 * v)};
+  }
+  if (kind == "full_inner") return {v / 2, v * v / 3};
+  return {limited, limited * limited};
+}
+
+Moments delay_before_retry(const Parameters& p, const std::string& kind, int retry) {
+  const double exponent = p.number("first_exponent") + retry - 1;
+  return delay_moments(kind, p.number("base") * std::pow(2, exponent), p.number("cap"));
+}
+
+Values backoff_single(const Parameters& p) {
+  Values values;
+  for (const std::string kind : {"expo", "full", "equal", "full_inner"}) {
+    const Moments m = delay_before_retry(p, kind, whole(p, "retry"));
+    values["mean_" + kind] = m.mean;
+    values["sd_" + kind] = kind == "expo" ? 0 : std::sqrt(m.variance());
+  }
+  return values;
+}
+
+Values backoff_total(const Parameters& p) {
+  const double failure = p.number("p");
+  const int most = whole(p, "n") - 1;
+  Moments total;
+  double means = 0, variances = 0;  // of the retries so far
+  for (int retries = 1; retries <= most; ++retries) {
+    const Moments m = delay_before_retry(p, p.text("kind"), retries);
+    means += m.mean;
+    variances += m.variance();
+    const double probability = std::pow(failure, retries) * (retries < most ? 1 - failure : 1);
+    total.mean += probability * means;
+    total.square += probability * (variances + means * means);
+  }
+  return {{"E_total", total.mean},
+          {"sd_total", std::sqrt(total.variance())},
+          {"E_total_given_all_retries", means}};
+}
+
+// The retry quota of a client with one request at a time.
+
+double quota_drift(double p, int attempts, double cost) {
+  double drift = 1 - p;
+  for (int k = 2; k <= attempts; ++k) drift -= cost * std::pow(p, k);
+  return drift;
+}
+
+double critical_probability(int attempts, double cost) {
+  double low = 0, high = 1;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (quota_drift(middle, attempts, cost) > 0 ? low : high) = middle;
+  }
+  return low;
+}
+
+Values quota_total_outage(const Parameters& p) {
+  const int cost = whole(p, "cost"), capacity = whole(p, "capacity");
+  const int retries = capacity / cost, left = capacity % cost;
+  return {{"total_retries", retries},
+          {"request_index_of_first_denial", 1.0 + retries / (whole(p, "n") - 1)},
+          {"tokens_left", left},
+          {"successes_to_next_retry", cost - left}};
+}
+
+using Matrix = std::vector<std::vector<double>>;
+
+/// What a request that finds `level` tokens does. The level is that of the last request's end.
+struct QuotaStep {
+  std::vector<double> next;  ///< probability of each level, denied requests left out
+  double denied = 0;         ///< probability of a denial ...
+  int level_denied = 0;      ///< ... and the level then
+  double retries = 0;
+};
+
+QuotaStep quota_step(const Parameters& parameters, int level) {
+  const double p = parameters.number("p");
+  const int cost = whole(parameters, "cost"), capacity = whole(parameters, "capacity");
+  QuotaStep step;
+  step.next.resize(static_cast<std::size_t>(capacity) + 1);
+  const auto goes_to = [&](int to) -> double& { return step.next[static_cast<std::size_t>(to)]; };
+  goes_to(std::min(capacity, level + 1)) += 1 - p;
+  double failing = p;
+  for (int attempt = 2; attempt <= whole(parameters, "n"); ++attempt) {
+    if (level < cost) {
+      step.denied = failing;
+      step.level_denied = level;
+      return step;
+    }
+    step.retries += failing;
+    goes_to(level) += failing * (1 - p);  // pays, succeeds and is given back what it paid
+    level -= cost;
+    failing *= p;
+  }
+  goes_to(level) += failing;
+  return step;
+}
+
+/// Stationary distribution by elimination without subtraction (Grassmann, Taksar, Heyman 1985), so
+/// that small probabilities are as exact as large ones.
+std::vector<double> stationary(Matrix a) {
+  const std::size_t n = a.size();
+  for (std::size_t k = n - 1; k > 0; --k) {
+    double out = 0;
+    for (std::size_t j = 0; j < k; ++j) out += a[k][j];
+    for (std::size_t i = 0; i < k; ++i) {
+      if (a[i][k] == 0) continue;
+      a[i][k] /= out;
+      for (std::size_t j = 0; j < k; ++j) a[i][j] += a[i][k] * a[k][j];
+    }
+  }
+  std::vector<double> pi(n);
+  pi[0] = 1;
+  double sum = 1;
+  for (std::size_t k = 1; k < n; ++k) {
+    for (std::size_t i = 0; i < k; ++i) pi[k] += pi[i] * a[i][k];
+    sum += pi[k];
+  }
+  for (double& x : pi) x /= sum;
+  return pi;
+}
+
+/// Mean number of steps until a chain ends that stays with probabilities `a`, from its last state.
+double steps_to_end(Matrix a) {
+  const std::size_t n = a.size();
+  std::vector<double> steps(n, 1);
+  for (std::size_t k = 0; k < n; ++k) {  // removes state k from those after it
+    const double leaves = 1 - a[k][k];
+    for (std::size_t i = k + 1; i < n; ++i) {
+      const double share = a[i][k] / leaves;
+      if (share == 0) continue;
+      for (std::size_t j = k + 1; j < n; ++j) a[i][j] += share * a[k][j];
+      steps[i] += share * steps[k];
+    }
+  }
+  return steps[n - 1] / (1 - a[n - 1][n - 1]);
+}
+
+Values quota_chain(const Parameters& parameters) {
+  const double p = parameters.number("p"), cost = parameters.number("cost");
+  const int attempts = whole(parameters, "n"), capacity = whole(parameters, "capacity");
+  std::vector<QuotaStep> steps;
+  Matrix undenied;
+  for (int level = 0; level <= capacity; ++level) {
+    steps.push_back(quota_step(parameters, level));
+    undenied.push_back(steps.back().next);
+  }
+  Matrix all = undenied;
+  for (std::size_t level = 0; level < all.size(); ++level) {
+    all[level][static_cast<std::size_t>(steps[level].level_denied)] += steps[level].denied;
+  }
+  const std::vector<double> pi = stationary(all);
+  double retries = 0, denials = 0, mean = 0, exhausted = 0;
+  for (std::size_t level = 0; level < pi.size(); ++level) {
+    retries += pi[level] * steps[level].retries;
+    denials += pi[level] * steps[level].denied;
+    mean += pi[level] * static_cast<double>(level);
+    // Every attempt is made if the quota grants it, and the last fails too.
+    const bool granted = static_cast<double>(level) >= cost * (attempts - 1);
+    if (granted) exhausted += pi[level] * std::pow(p, attempts);
+  }
+  return {{"retries_per_request", retries},
+          {"amplification", 1 + retries},
+          {"success_rate", 1 - denials - exhausted},
+          {"denials_per_request", denials},
+          {"mean_quota", mean},
+          {"drift_full", quota_drift(p, attempts, cost)},
+          {"requests_to_first_denial_from_full", steps_to_end(undenied)},
+          {"retry_law_(1-p)/(cost*p)", (1 - p) / (cost * p)}};
+}
+
+// The send-rate limiter.
+
+constexpr double kBeta = 0.7, kScale = 0.4;
+
+double cubic_window(double peak) { return std::cbrt(peak * (1 - kBeta) / kScale); }
+
+Values cubic(const Parameters& p) {
+  const double peak = p.number("w_max"), k = cubic_window(peak);
+  Values values{{"K", k},
+                {"rate_after_throttle", kBeta * peak},
+                {"avg_fraction_of_peak", 1 - (1 - kBeta) / 4},
+                {"time_to_1.1w", k + std::cbrt(0.1 * peak / kScale)}};
+  for (const std::string time : {"0", "0.5", "1", "3", "4.21716", "6"}) {
+    const double t = Parameters("t=" + time).number("t");
+    values["rate_at_" + time] = kScale * std::pow(t - k, 3) + peak;
+  }
+  return values;
+}
+
+/// If all clients were throttled together; and no client sends less than once in two seconds.
+Values cubic_shared(const Parameters& p) {
+  constexpr double kLeastRate = 0.5;
+  const double clients = p.number("N"), limit = p.number("X"), floor = kLeastRate * clients;
+  return {{"sync_total_avg", limit * (1 - (1 - kBeta) / 4)},
+          {"sync_period", cubic_window(limit / clients)},
+          {"floor_attempt_rate", floor},
+          {"floor_throttle_fraction", std::max(0.0, 1 - limit / floor)}};
+}
+
+// Bursts of attempts: every request brings its retries along. The index of dispersion is 1 plus
+// what pairs of attempts of the same request add: the probability that both exist and the share of
+// windows that hold both, over the mean number of attempts.
+
+Values retry_burst(const Parameters& parameters) {
+  const double p = parameters.number("p");
+  const int n = whole(parameters, "n");
+  constexpr double kWindow = 20;  // delays
+  double attempts = 0, pairs = 0, pairs_in_window = 0, neighbours = 0, second_neighbours = 0;
+  for (int j = 1; j <= n; ++j) {
+    const double exists = std::pow(p, j - 1);
+    attempts += exists;
+    for (int i = 1; i < j; ++i) {
+      pairs += exists;
+      pairs_in_window += exists * (1 - (j - i) / kWindow);
+    }
+    if (j >= 2) neighbours += exists;
+    if (j >= 3) second_neighbours += exists;
+  }
+  return {{"IDC_infinite_window", 1 + 2 * pairs / attempts},
+          {"IDC_window_20d", 1 + 2 * pairs_in_window / attempts},
+          {"IDC_window_lt_d", 1},
+          {"acf_at_lag_d", neighbours / attempts},
+          {"acf_at_lag_2d", second_neighbours / attempts}};
+}
+
+/// Three attempts, whose delays are uniform up to u1 and u2.
+Values retry_burst_fulljitter(const Parameters& parameters) {
+  const double p = parameters.number("p"), w = parameters.number("window");
+  const double u1 = parameters.number("u1"), u2 = parameters.number("u2");
+  const auto square = [](double x) { return x > 0 ? x * x / 2 : 0; };
+  const auto cube = [](double x) { return x > 0 ? x * x * x / 6 : 0; };
+  const auto one_delay = [&](double u) { return (square(w) - square(w - u)) / (u * w); };
+  const double two_delays =
+      (cube(w) - cube(w - u1) - cube(w - u2) + cube(w - u1 - u2)) / (u1 * u2 * w);
+  const double pairs = p * one_delay(u1) + p * p * (one_delay(u2) + two_delays);
+  return {{"IDC", 1 + 2 * pairs / (1 + p + p * p)}};
+}
+
+// Services under the load of retries.
+
+Values retrial_mm11(const Parameters& p) {
+  const double rate = p.number("lam"), pause_rate = p.number("nu"), rho = rate / p.number("mu");
+  const double orbit = rho * (rate + rho * pause_rate) / ((1 - rho) * pause_rate);
+  return {{"P_block_primary", rho},
+          {"orbit_mean", orbit},
+          {"attempt_rate", rate + pause_rate * orbit},
+          {"amplification", 1 + pause_rate * orbit / rate}};
+}
+
+double attempts_per_request(double failure, int n) {
+  return failure == 1 ? n : (1 - std::pow(failure, n)) / (1 - failure);
+}
+
+/// Requests and answers that get lost. What was executed is tried again if its answer was lost.
+Values duplicates(const Parameters& p) {
+  const double arrives = 1 - p.number("q_request_lost");
+  const double failure = 1 - arrives * (1 - p.number("l_response_lost"));
+  const int n = whole(p, "n");
+  return {{"executions_per_request", arrives * attempts_per_request(failure, n)},
+          {"P_client_success", 1 - std::pow(failure, n)}};
+}
+
+/// Retries so late that they are as random as requests.
+Values loss_fixed_point(const Parameters& p) {
+  const double rate = p.number("lam") / p.number("mu");
+  const int n = whole(p, "n");
+  double low = 0, high = 1;
+  for (int i = 0; i < 60; ++i) {
+    const double failure = (low + high) / 2;
+    const double blocked = erlang_b(whole(p, "c"), rate * attempts_per_request(failure, n));
+    (blocked > failure ? low : high) = failure;
+  }
+  return {{"attempt_failure", low},
+          {"amplification", attempts_per_request(low, n)},
+          {"success_rate", 1 - std::pow(low, n)}};
+}
+
+Values fluid_cheap_reject(const Parameters& p) {
+  const double rho = p.number("rho");
+  const int n = whole(p, "n");
+  const double failure = std::pow(1 - 1 / rho, 1.0 / n);
+  const double amplification = attempts_per_request(failure, n);
+  return {{"attempt_failure", failure},
+          {"attempts_over_mu", rho * amplification},
+          {"amplification", amplification},
+          {"success_rate", 1 / rho}};
+}
+
+// A FIFO queue whose clients give up after T and come back at once, as a fluid; in units of T.
+
+Values fifo_zombie(const Parameters& p) {
+  const double rho = p.number("rho"), n = p.number("n");
+  return {{"lower_bound", 1 + (1 - rho) * (1 - rho) / rho},
+          {"rho_safe_below", 1 / n},
+          {"amplification_collapsed", n}};
+}
+
+Values fifo_zombie_drain(const Parameters& p) {
+  const double slope = p.number("n") * p.number("rho") - 1;
+  return {{"slope_above_T", slope},
+          {"time_to_T_if_stationary_retries", (p.number("W0") - p.number("T")) / -slope}};
+}
+
+/// Work balance: what came during the outage and what the quota let be repeated, down to T.
+Values fifo_zombie_quota_recovery(const Parameters& p) {
+  const double rho = p.number("rho");
+  const double retries = p.number("N") * p.number("quota") / p.number("timeout_cost");
+  return {{"recovery_time_after_outage",
+           (rho * p.number("outage") + retries / p.number("mu") - p.number("T")) / (1 - rho)}};
+}
+
+}  // namespace
+
+Values retry_values(const TheoryCase& theory) {
+  const Parameters& p = theory.parameters;
+  const std::string& model = theory.model;
+  if (model == "backoff_single") return backoff_single(p);
+  if (model == "backoff_total") return backoff_total(p);
+  if (model == "quota_critical") {
+    return {{"p_crit", critical_probability(whole(p, "n"), p.number("cost"))}};
+  }
+  if (model == "quota_total_outage") return quota_total_outage(p);
+  if (model == "quota_chain") return quota_chain(p);
+  if (model == "cubic") return cubic(p);
+  if (model == "cubic_shared") return cubic_shared(p);
+  if (model == "retry_burst") return retry_burst(p);
+  if (model == "retry_burst_fulljitter") return retry_burst_fulljitter(p);
+  if (model == "retrial_mm11") return retrial_mm11(p);
+  if (model == "loss_fixed_point") return loss_fixed_point(p);
+  if (model == "fluid_cheap_reject") return fluid_cheap_reject(p);
+  if (model == "duplicates") return duplicates(p);
+  if (model == "fifo_zombie_outage") return fifo_zombie(p);
+  if (model == "fifo_zombie_spike") {
+    return {{"first_timeouts_at", p.number("T") / (p.number("f") * p.number("rho") - 1)}};
+  }
+  if (model == "fifo_zombie_drain") return fifo_zombie_drain(p);
+  if (model == "fifo_zombie_quota_recovery") return fifo_zombie_quota_recovery(p);
+  return {};
+}
+
+}  // namespace retrysim::validation
