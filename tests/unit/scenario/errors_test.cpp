@@ -44,7 +44,7 @@ servers = 0
 arrivals = { process = "poisson", rate = 5 }
 retry.mode = "sometimes"
 )") == "demo.toml:2:12: error: duration = \"10 seconds\" is wrong; expected a duration such as "
-       "\"250ms\" or a number of seconds > 0\n"
+       "\"250ms\" or a number of seconds above 0, at most 1000000000\n"
        "duration = \"10 seconds\"\n"
        "           ^\n"
        "demo.toml:5:11: error: service.api.servers = 0 is wrong; expected a whole number from 1 to "
@@ -80,7 +80,7 @@ TEST_CASE("an empty file misses its keys") {
   CHECK(errors_of("") ==
         "demo.toml: error: name is missing; expected text in quotes\n"
         "demo.toml: error: duration is missing; expected a duration such as \"250ms\" or a number "
-        "of seconds > 0\n"
+        "of seconds above 0, at most 1000000000\n"
         "demo.toml: error: there is no service; expected a [service.NAME] to call\n"
         "demo.toml: error: there is no client; expected a [client.NAME] that sends requests\n");
 }
