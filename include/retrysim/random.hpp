@@ -28,6 +28,7 @@ enum class Purpose : std::uint8_t {
   kBackoff = 6,       ///< jitter of the delay before the next attempt
   kTimeout = 7,       ///< attempt timeout, where it is a distribution
   kThinkTime = 8,     ///< closed-loop think time
+  kQueuePick = 9,     ///< which attempt a queue of discipline "random" serves next
 };
 
 /// The random numbers of one replication: key = (seed, replication).

@@ -36,6 +36,22 @@ struct RandomError {
   double probability = 0;
 };
 
+/// Which waiting attempt is served next. None of them interrupts a service that has begun.
+enum class Discipline : std::uint8_t {
+  kFifo,
+  kLifo,
+  kRandom,
+  kPriority,          ///< the highest ClientSpec::priority; first come first among equals
+  kProcessorSharing,  ///< none waits: all are served together and share the servers equally
+  kCodel,             ///< fifo that sheds load when attempts wait too long (RFC 8289)
+};
+
+/// When controlled delay sheds load.
+struct CodelSpec {
+  Duration target = Duration::milliseconds(5);      ///< an acceptable time to wait
+  Duration interval = Duration::milliseconds(100);  ///< for how long it may be exceeded
+};
+
 /// What a full queue answers.
 enum class Overflow : std::uint8_t { kUnavailable, kThrottled, kInvalid, kDrop };
 
@@ -63,11 +79,22 @@ struct ServiceSpec {
   std::string name;
   std::int64_t servers = 1;  ///< `kUnlimited` allowed
   Distribution service_time;
-  std::int64_t queue_capacity = kUnlimited;  ///< waiting attempts, those in service not counted
+  /// Factor on a service time is 1 + slowdown x attempts already in service when it begins.
+  double slowdown = 0;
+  Discipline discipline = Discipline::kFifo;
+  CodelSpec codel;
+  /// Waiting attempts, those in service not counted; processor sharing: attempts in service.
+  std::int64_t queue_capacity = kUnlimited;
+  /// Drop an attempt when its turn comes if its answer could not be there in time.
+  bool drop_expired = false;
   Overflow overflow = Overflow::kUnavailable;
+  Duration reject_cost;  ///< server time that turning an attempt away takes, before its answer
   Abandoned abandoned = Abandoned::kServe;
   ThrottleSpec throttle;
   std::vector<RandomError> errors;  ///< probabilities add up to at most 1
+  /// The service's own limit on queue and service of an attempt; `max()`: none. What is not ready
+  /// by then is given up and answered with 504 GatewayTimeout.
+  Duration timeout = Duration::max();
 };
 
 /// A window in which a service, or the way to it, is impaired: [start, start + duration).
@@ -118,10 +145,14 @@ struct ArrivalSpec {
   std::vector<SurgeSpec> surges;
 };
 
+/// Priorities of client groups go from 0 to this.
+inline constexpr std::uint8_t kMostPriority = 63;
+
 struct ClientSpec {
   std::string name;
-  std::size_t service = 0;  ///< index into Scenario::services
-  std::uint32_t count = 1;  ///< virtual clients, each with its own retry state
+  std::size_t service = 0;    ///< index into Scenario::services
+  std::uint8_t priority = 0;  ///< the higher is served first (Discipline::kPriority)
+  std::uint32_t count = 1;    ///< virtual clients, each with its own retry state
   ArrivalSpec arrivals;
   Distribution attempt_timeout;
   bool has_attempt_timeout = false;

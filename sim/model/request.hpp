@@ -49,6 +49,7 @@ struct alignas(64) Attempt {
   Time gave_up = Time::max();  ///< when its client stopped waiting
   double work_left_ns = 0;     ///< service demand left at `work_since`, at speed 1
   Time work_since;
+  kernel::LaneLink limit;         ///< the service's own timeout
   std::uint32_t request = kNone;  ///< only while its client waits
   std::uint32_t client = 0;
   std::uint32_t number = 1;  ///< 1 for the first attempt of a request
@@ -57,7 +58,10 @@ struct alignas(64) Attempt {
   std::uint16_t answer = 0;  ///< index into the world's answers
   Stage stage = Stage::kOnTheWire;
   bool in_cohort = false;
-  bool executed = false;  ///< served to the end
+  bool executed = false;   ///< served to the end
+  bool rejection = false;  ///< what it waits for, or a server does, is turning it away
+  bool limited = false;    ///< `limit` is running
+  std::uint8_t priority = 0;
 
   bool given_up() const { return gave_up != Time::max(); }
 };

@@ -63,7 +63,8 @@ void World::send(ClientGroup& g, std::uint32_t request) {
   a.answer = 0;
   a.stage = Attempt::Stage::kOnTheWire;
   a.in_cohort = r.in_cohort;
-  a.executed = false;
+  a.executed = a.rejection = a.limited = false;
+  a.priority = g.spec->priority;
   recorder_.sent(g.index, r.in_cohort, a.number, now_);
   if (g.spec->has_attempt_timeout) arm_timeout(g, request);
   travel_to_service(id);
@@ -147,21 +148,14 @@ void World::arrive(std::uint32_t attempt) {
   }
   if (!s.pass_throttle(a.group, a.client, now_)) {
     recorder_.throttled(a.service);
-    return answer_with(attempt, service_answers_[a.service].throttled);
+    return turn_away(attempt, service_answers_[a.service].throttled);
   }
   const Service::Admission admission = s.admit(attempt, now_);
-  if (admission == Service::Admission::kFull) {
-    const ServiceAnswers& answers = service_answers_[a.service];
-    const bool no_answer = s.spec().overflow == Overflow::kDrop;
-    recorder_.rejected(a.group, a.service, a.in_cohort,
-                       no_answer || answers.overflow_is_throttling);
-    if (!no_answer) return answer_with(attempt, answers.overflow);
-    recorder_.dropped(a.group, a.in_cohort);
-    return discard(attempt);
-  }
+  if (admission == Service::Admission::kFull) return overflow(attempt);
   const bool must_wait = admission == Service::Admission::kQueued;
   recorder_.admitted(a.group, a.service, a.in_cohort, must_wait);
   if (!must_wait) recorder_.started(a.group, a.in_cohort, Duration::zero());
+  if (s.spec().timeout != Duration::max()) start_limit(attempt);
   service_changed(a.service);
 }
 
@@ -174,7 +168,7 @@ void World::answer_with(std::uint32_t attempt, std::uint16_t answer) {
     draws.next();  // decided the request's own loss
     if (draws.uniform() < scenario_.network.response_loss) {
       recorder_.lost(a.group, a.in_cohort);
-      if (a.executed) recorder_.result_unused(a.service, a.started, a.finished);
+      if (a.executed) recorder_.result_unused(a.service, server_time_ns(a), a.finished);
       return discard(attempt);
     }
   }
@@ -190,35 +184,49 @@ void World::serve_queue(std::size_t service) {
   for (std::uint32_t id = s.take_from_queue(); id != kNone; id = s.take_from_queue()) {
     const Attempt& a = attempts_[id];
     if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
+      stop_limit(id);
       recorder_.dropped(a.group, a.in_cohort);
       release_attempt(id);
-      continue;
+    } else if (a.rejection) {
+      s.start(id, now_);
+    } else if (s.spec().drop_expired && would_be_late(id)) {
+      stop_limit(id);
+      recorder_.dropped(a.group, a.in_cohort);
+      discard(id);
+    } else if (s.sheds(a, now_)) {
+      stop_limit(id);
+      overflow(id);
+    } else {
+      s.start(id, now_);
+      recorder_.started(a.group, a.in_cohort, now_ - a.arrived);
     }
-    s.start(id, now_);
-    recorder_.started(a.group, a.in_cohort, now_ - a.arrived);
   }
 }
 
 void World::complete(std::size_t service) {
-  const std::uint32_t id = services_[service].complete(now_);
+  Service& s = services_[service];
+  const std::uint32_t id = s.complete(now_);
   note_event(EventKind::kCompletion, id);
   Attempt& a = attempts_[id];
-  recorder_.executed(a.group, service, a.in_cohort, a.given_up(), a.arrived, now_);
+  stop_limit(id);
+  if (a.executed) {
+    recorder_.executed(a.group, service, a.in_cohort, a.given_up(), a.arrived, now_);
+  }
   serve_queue(service);
   service_changed(service);
   if (a.given_up()) {
-    recorder_.worked_in_vain(service, std::max(a.started, a.gave_up), now_);
-    recorder_.result_unused(service, a.started, a.finished);
+    worked_in_vain(a);
+    if (a.executed) recorder_.result_unused(service, server_time_ns(a), a.finished);
     return release_attempt(id);
   }
-  answer_with(id, 0);
+  answer_with(id, a.rejection ? a.answer : std::uint16_t{0});
 }
 
 // The client has its answer, unless it has stopped waiting.
 void World::deliver(std::uint32_t attempt) {
   const Attempt& a = attempts_[attempt];
   if (a.given_up()) {
-    if (a.executed) recorder_.result_unused(a.service, a.started, a.finished);
+    if (a.executed) recorder_.result_unused(a.service, server_time_ns(a), a.finished);
     return release_attempt(attempt);
   }
   ClientGroup& g = groups_[a.group];
@@ -261,16 +269,23 @@ void World::give_up(ClientGroup& g, std::uint32_t request, AttemptResult result)
     release_attempt(id);
   } else if (a.stage == Attempt::Stage::kQueued &&
              (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
+    stop_limit(id);
     s.remove_from_queue(id);
     recorder_.dropped(a.group, a.in_cohort);
     service_changed(a.service);
     release_attempt(id);
-  } else if (a.stage == Attempt::Stage::kInService && policy == Abandoned::kAbort) {
-    s.abort(id);
-    recorder_.dropped(a.group, a.in_cohort);
-    serve_queue(a.service);
+  } else if (a.stage == Attempt::Stage::kInService) {
+    s.given_up(now_);
+    if (policy == Abandoned::kAbort) {
+      stop_limit(id);
+      s.abort(id, now_);
+      recorder_.dropped(a.group, a.in_cohort);
+      serve_queue(a.service);
+      release_attempt(id);
+    } else if (!s.shares_processor()) {
+      return;
+    }
     service_changed(a.service);
-    release_attempt(id);
   }
 }
 

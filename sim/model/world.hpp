@@ -84,6 +84,7 @@ class World {
     kAttemptArrives,
     kResponseArrives,
     kSendTokenDue,
+    kServiceTimeout,
   };
   struct Source {
     EventKind kind = EventKind::kFault;
@@ -117,9 +118,21 @@ class World {
   void disarm_timeout(ClientGroup& g, std::uint32_t request);
   void travel_to_service(std::uint32_t attempt);
   void arrive(std::uint32_t attempt);
+  [[gnu::noinline]] void overflow(std::uint32_t attempt);
+  [[gnu::noinline]] void turn_away(std::uint32_t attempt, std::uint16_t answer);
   void answer_with(std::uint32_t attempt, std::uint16_t answer);
   void serve_queue(std::size_t service);
+  [[gnu::noinline]] bool would_be_late(std::uint32_t attempt) const;
   [[gnu::flatten]] void complete(std::size_t service);
+  void worked_in_vain(const Attempt& a);
+  double server_time_ns(const Attempt& a) const;
+  [[gnu::noinline]] void start_limit(std::uint32_t attempt);
+  void stop_limit(std::uint32_t attempt) {
+    if (attempts_[attempt].limited) [[unlikely]]
+      end_limit(attempt);
+  }
+  [[gnu::noinline]] void end_limit(std::uint32_t attempt);
+  void pass_limit(std::size_t service);
   void deliver(std::uint32_t attempt);
   void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);
   void time_out(std::uint32_t request);
@@ -157,6 +170,9 @@ class World {
   auto timeout_position() {
     return [this](std::uint32_t r) -> std::uint32_t& { return requests_[r].timeout_position; };
   }
+  auto limit_link() {
+    return [this](std::uint32_t a) -> kernel::LaneLink& { return attempts_[a].limit; };
+  }
   void close_books();
   void check_conservation(const RunResult& result) const;
 
@@ -172,13 +188,18 @@ class World {
   std::vector<Response> answers_;
   std::uint16_t refused_answer_ = 0;
   struct ServiceAnswers {
-    std::uint16_t overflow = 0, throttled = 0;
+    std::uint16_t overflow = 0, throttled = 0, timeout = 0;
     bool overflow_is_throttling = false;
   };
   std::vector<ServiceAnswers> service_answers_;
   kernel::Pool<Request> requests_;
   kernel::Pool<Attempt> attempts_;
   std::vector<Service> services_;
+  struct ServiceLimits {  // the service's own timeouts
+    kernel::TimerLane lane;
+    std::uint32_t source = kNone;
+  };
+  std::vector<ServiceLimits> service_limits_;
   std::vector<ClientGroup> groups_;
   std::optional<FaultTimeline> faults_;
 

@@ -121,21 +121,50 @@ const KeyInfo kServiceKeys[] = {
      }},
     {"service_time", distribution(), "s", "", true, "", "Time a server works on one attempt.",
      [](const Slots& s, const Value& v) { s.service->service_time = v.distribution; }},
-    {"queue.discipline", words("fifo"), "", R"("fifo")", false, "",
-     "Which waiting attempt is served next: the one that came first.",
-     [](const Slots&, const Value&) {}},
+    {"slowdown", number(kNotNegative), "", "0.0", false, "",
+     "Extra service time per attempt already in service, as a fraction of the attempt's own.",
+     [](const Slots& s, const Value& v) { s.service->slowdown = v.number; }},
+    {"queue.discipline", words("fifo|lifo|random|priority|processor-sharing|codel"), "",
+     R"("fifo")", false, "",
+     "Which waiting attempt is served next; priority goes by that of the client group, "
+     "processor-sharing serves all at once, codel is fifo that sheds what waits too long.",
+     [](const Slots& s, const Value& v) {
+       s.service->discipline = static_cast<Discipline>(v.word);
+     }},
     {"queue.capacity", count(kNotNegative, "unlimited"), "", R"("unlimited")", false, "",
-     "Attempts that may wait; those in service are not counted.",
+     "Attempts that may wait, those in service not counted; with processor-sharing those in "
+     "service.",
      [](const Slots& s, const Value& v) {
        s.service->queue_capacity = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
      }},
+    {"queue.target", duration(kNotNegative), "s", R"("5ms")", false, "queue.discipline = codel",
+     "Acceptable waiting time (RFC 8289).",
+     [](const Slots& s, const Value& v) { s.service->codel.target = v.duration; }},
+    {"queue.interval", duration(kPositive), "s", R"("100ms")", false, "queue.discipline = codel",
+     "How long the target may be exceeded before attempts are shed; they get the overflow answer.",
+     [](const Slots& s, const Value& v) { s.service->codel.interval = v.duration; }},
+    {"queue.drop_expired", boolean(), "", "false", false, "queue.discipline != processor-sharing",
+     "Drop an attempt, when its turn comes, whose answer could not be there before its client's "
+     "timeout or deadline; its service time counts as known.",
+     [](const Slots& s, const Value& v) { s.service->drop_expired = v.boolean; }},
     {"overflow", words("unavailable|throttled|invalid|drop"), "", R"("unavailable")", false, "",
      "What a full queue answers; drop is no answer at all.",
      [](const Slots& s, const Value& v) { s.service->overflow = static_cast<Overflow>(v.word); }},
+    {"reject_cost", duration(kRunLength), "s", R"("0s")", false, "",
+     "Server time that it takes to turn an attempt away (throttle or overflow), before any other "
+     "work; its answer comes then. A drop costs nothing.",
+     [](const Slots& s, const Value& v) { s.service->reject_cost = v.duration; }},
     {"abandoned", words("serve|drop-at-dequeue|remove|abort"), "", R"("serve")", false, "",
      "What happens to work whose client gave up; remove takes it from the queue, abort also out of "
      "service.",
      [](const Slots& s, const Value& v) { s.service->abandoned = static_cast<Abandoned>(v.word); }},
+    {"timeout", ValueRules{ValueKind::kDuration, kPositive, {}, "none"}, "s", R"("none")", false,
+     "",
+     "The service's own limit on an attempt, queue and service together; it answers 504 "
+     "GatewayTimeout then, and the work is given up.",
+     [](const Slots& s, const Value& v) {
+       s.service->timeout = v.is_else_word ? Duration::max() : v.duration;
+     }},
     {"throttle.rate", ValueRules{ValueKind::kNumber, kPositive, {}, "unlimited"}, "1/s",
      R"("unlimited")", false, "", "Attempts per second that a token bucket lets through.",
      [](const Slots& s, const Value& v) { s.service->throttle.rate = v.number; }},
@@ -180,6 +209,11 @@ const KeyInfo kClientKeys[] = {
     {"count", count(kClientCount), "", "1", false, "",
      "Virtual clients in the group, each with retry state of its own.",
      [](const Slots& s, const Value& v) { s.client->count = static_cast<std::uint32_t>(v.count); }},
+    {"priority", count({.min = 0, .max = kMostPriority}), "", "0", false, "",
+     "Attempts of higher priority are served first where queue.discipline is priority.",
+     [](const Slots& s, const Value& v) {
+       s.client->priority = static_cast<std::uint8_t>(v.count);
+     }},
     {"arrivals.process", words("poisson|constant|once|closed|trace"), "", "", true, "",
      "How requests arrive.",
      [](const Slots& s, const Value& v) {

@@ -127,6 +127,13 @@ class Resolver {
     KeyResolution keys = keys_of("service.*", "service." + member.name, member, slots);
     keys.resolve();
     check_probabilities(keys, spec.errors);
+    if (spec.discipline == Discipline::kProcessorSharing &&
+        spec.servers == ServiceSpec::kUnlimited) {
+      problems_.add(keys.place_of("queue.discipline"),
+                    keys.path() +
+                        ".queue.discipline = \"processor-sharing\" has no meaning for "
+                        "unlimited servers; expected a number of servers");
+    }
     loaded_.scenario.services.push_back(std::move(spec));
   }
 
@@ -226,6 +233,7 @@ class Resolver {
     if (const auto index = find_service(keys, "calls", service)) {
       spec.service = *index;
       check_end_of_lost_requests(keys, member, spec);
+      note_idle_priority(keys, spec);
     }
     loaded_.scenario.clients.push_back(std::move(spec));
   }
@@ -283,7 +291,8 @@ class Resolver {
     } else if (s.network.response_loss > 0) {
       loss = "network.response_loss = " + share_text(s.network.response_loss);
     } else if (service.overflow == Overflow::kDrop && service.servers != ServiceSpec::kUnlimited &&
-               service.queue_capacity != ServiceSpec::kUnlimited) {
+               (service.queue_capacity != ServiceSpec::kUnlimited ||
+                service.discipline == Discipline::kCodel)) {
       loss = "service." + service.name + ".overflow = \"drop\"";
     } else {
       if (service.abandoned != Abandoned::kServe) {
@@ -296,6 +305,13 @@ class Resolver {
     }
     problems_.add(member.place, keys.path() + ": a request that is lost (" + loss +
                                     ") would never end; expected an attempt_timeout or a deadline");
+  }
+
+  void note_idle_priority(const KeyResolution& keys, const ClientSpec& spec) {
+    const ServiceSpec& service = loaded_.scenario.services[spec.service];
+    if (spec.priority == 0 || service.discipline == Discipline::kPriority) return;
+    loaded_.notes.push_back(keys.path() + ".priority has no effect: service." + service.name +
+                            ".queue.discipline is not \"priority\"");
   }
 
   void resolve_expectation(const Member& member) {

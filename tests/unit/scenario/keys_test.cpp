@@ -78,6 +78,15 @@ TEST_CASE("the words of service and arrival keys choose their enumerators") {
   CHECK(overflow("throttled") == Overflow::kThrottled);
   CHECK(overflow("invalid") == Overflow::kInvalid);
   CHECK(overflow("drop") == Overflow::kDrop);
+  const auto discipline = [](const std::string& word) {
+    return load(kSmall, {"service.api.queue.discipline=" + word}).scenario.services[0].discipline;
+  };
+  CHECK(discipline("fifo") == Discipline::kFifo);
+  CHECK(discipline("lifo") == Discipline::kLifo);
+  CHECK(discipline("random") == Discipline::kRandom);
+  CHECK(discipline("priority") == Discipline::kPriority);
+  CHECK(discipline("processor-sharing") == Discipline::kProcessorSharing);
+  CHECK(discipline("codel") == Discipline::kCodel);
   const auto abandoned = [](const std::string& word) {
     return load(kSmall, {"service.api.abandoned=" + word}).scenario.services[0].abandoned;
   };
@@ -111,9 +120,15 @@ TEST_CASE("the documented defaults") {
       {"network.response_loss", "0.0"},
       {"service.*.model", "\"queue\""},
       {"service.*.servers", "1"},
+      {"service.*.slowdown", "0.0"},
       {"service.*.queue.discipline", "\"fifo\""},
+      {"service.*.queue.target", "\"5ms\""},
+      {"service.*.queue.interval", "\"100ms\""},
+      {"service.*.queue.drop_expired", "false"},
       {"service.*.queue.capacity", "\"unlimited\""},
       {"service.*.overflow", "\"unavailable\""},
+      {"service.*.reject_cost", "\"0s\""},
+      {"service.*.timeout", "\"none\""},
       {"service.*.abandoned", "\"serve\""},
       {"service.*.throttle.rate", "\"unlimited\""},
       {"service.*.throttle.burst", "1"},
@@ -132,6 +147,7 @@ TEST_CASE("the documented defaults") {
       {"fault.*.errors.throttled", "0.0"},
       {"fault.*.errors.invalid", "0.0"},
       {"client.*.count", "1"},
+      {"client.*.priority", "0"},
       {"client.*.arrivals.phase", "\"random\""},
       {"client.*.arrivals.start", "\"0s\""},
       {"client.*.arrivals.spread", "\"0s\""},
@@ -172,8 +188,14 @@ TEST_CASE("defaults in C++ are those of the table") {
   CHECK(s.services[0].queue_capacity == ServiceSpec().queue_capacity);
   CHECK(s.services[0].overflow == ServiceSpec().overflow);
   CHECK(s.services[0].abandoned == ServiceSpec().abandoned);
+  CHECK(s.services[0].discipline == ServiceSpec().discipline);
+  CHECK(s.services[0].drop_expired == ServiceSpec().drop_expired);
+  CHECK(s.services[0].slowdown == ServiceSpec().slowdown);
+  CHECK(s.services[0].reject_cost == ServiceSpec().reject_cost);
+  CHECK(s.services[0].timeout == ServiceSpec().timeout);
   CHECK(s.services[0].throttle.rate == ThrottleSpec().rate);
   CHECK(s.clients[0].count == ClientSpec().count);
+  CHECK(s.clients[0].priority == ClientSpec().priority);
   CHECK(s.clients[0].has_attempt_timeout == ClientSpec().has_attempt_timeout);
   CHECK(s.clients[0].deadline == ClientSpec().deadline);
 }

@@ -193,6 +193,22 @@ TEST_CASE("throttle keys need a throttle") {
                              "service.api.throttle.rate other than unlimited"));
 }
 
+TEST_CASE("keys of a queue must fit its discipline") {
+  CHECK_THAT(after("service.api.queue.target=5"),
+             Catch::Contains("it needs service.api.queue.discipline = codel, not fifo"));
+  CHECK_THAT(after("service.api={servers='unlimited', queue.discipline='processor-sharing'}"),
+             Catch::Contains("processor-sharing\" has no meaning for unlimited servers"));
+  CHECK_THAT(after("service.api.queue={discipline='processor-sharing', drop_expired=true}"),
+             Catch::Contains("queue.drop_expired does not apply here"));
+  CHECK_THAT(after("service.api.queue.discipline=lifu"), Catch::Contains("did you mean \"lifo\"?"));
+  CHECK_THAT(after("service.api={overflow='drop', queue.discipline='codel'}"),
+             Catch::Contains("would never end"));
+  CHECK_THAT(after("client.web.priority=64"), Catch::Contains("from 0 to 63"));
+  CHECK(load(kSmall, {"client.web.priority=3"}).notes.size() == 1);
+  CHECK(load(kSmall, {"client.web.priority=3", "service.api.queue.discipline=priority"})
+            .notes.empty());
+}
+
 TEST_CASE("expectations need a metric that exists and a bound") {
   CHECK_THAT(after("expect.e={metric='recovry_s', at_most=1}"),
              Catch::Contains("expect.e.metric = \"recovry_s\" is unknown; did you mean "
