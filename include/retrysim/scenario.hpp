@@ -52,7 +52,7 @@ struct CodelSpec {
   Duration interval = Duration::milliseconds(100);  ///< for how long it may be exceeded
 };
 
-/// What a full queue answers.
+/// What an attempt is answered that a full queue or the concurrency limit turns away.
 enum class Overflow : std::uint8_t { kUnavailable, kThrottled, kInvalid, kDrop };
 
 /// What happens to work whose client gave up.
@@ -73,6 +73,26 @@ struct ThrottleSpec {
   Duration retry_after;  ///< suggested to throttled clients; zero: no suggestion
 };
 
+/// How the limit on attempts at a service is found. The adaptive ways are those of Netflix's
+/// concurrency-limits library, with its names in brackets where ours differ.
+enum class ConcurrencyControl : std::uint8_t {
+  kFixed,
+  kGradient2,  ///< from the ratio of long-term and present time at the service (Gradient2Limit)
+  kAimd,       ///< adds one, takes a share when something goes wrong (AIMDLimit)
+};
+
+struct ConcurrencySpec {
+  ConcurrencyControl control = ConcurrencyControl::kFixed;
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< fixed; that is: none
+  std::int64_t initial = 20, min = 20, max = 200;                 ///< of the adaptive limits
+  double smoothing = 0.2;      ///< gradient2: weight of a new limit
+  double headroom = 4;         ///< gradient2: growth while all is well [queueSize]
+  double tolerance = 1.5;      ///< gradient2: acceptable ratio of present to long-term time
+  double long_window = 600;    ///< gradient2: samples in the long-term average
+  double backoff_ratio = 0.9;  ///< aimd: what is left of the limit
+  Duration slow = Duration::seconds(5);  ///< aimd: an attempt that took longer went wrong [timeout]
+};
+
 struct ServiceSpec {
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
@@ -87,6 +107,7 @@ struct ServiceSpec {
   std::int64_t queue_capacity = kUnlimited;
   /// Drop an attempt when its turn comes if its answer could not be there in time.
   bool drop_expired = false;
+  ConcurrencySpec concurrency;  ///< limit on attempts waiting and in service together
   Overflow overflow = Overflow::kUnavailable;
   Duration reject_cost;  ///< server time that turning an attempt away takes, before its answer
   Abandoned abandoned = Abandoned::kServe;

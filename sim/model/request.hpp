@@ -60,7 +60,7 @@ struct alignas(64) Attempt {
   bool in_cohort = false;
   bool executed = false;   ///< served to the end
   bool rejection = false;  ///< what it waits for, or a server does, is turning it away
-  bool limited = false;    ///< `limit` is running
+  bool watched = false;    ///< the service wants to know when it leaves
   std::uint8_t priority = 0;
 
   bool given_up() const { return gave_up != Time::max(); }

@@ -63,7 +63,7 @@ void World::send(ClientGroup& g, std::uint32_t request) {
   a.answer = 0;
   a.stage = Attempt::Stage::kOnTheWire;
   a.in_cohort = r.in_cohort;
-  a.executed = a.rejection = a.limited = false;
+  a.executed = a.rejection = a.watched = false;
   a.priority = g.spec->priority;
   recorder_.sent(g.index, r.in_cohort, a.number, now_);
   if (g.spec->has_attempt_timeout) arm_timeout(g, request);
@@ -155,7 +155,8 @@ void World::arrive(std::uint32_t attempt) {
   const bool must_wait = admission == Service::Admission::kQueued;
   recorder_.admitted(a.group, a.service, a.in_cohort, must_wait);
   if (!must_wait) recorder_.started(a.group, a.in_cohort, Duration::zero());
-  if (s.spec().timeout != Duration::max()) start_limit(attempt);
+  if (s.watches_attempts()) [[unlikely]]
+    enter_service(attempt);
   service_changed(a.service);
 }
 
@@ -184,17 +185,17 @@ void World::serve_queue(std::size_t service) {
   for (std::uint32_t id = s.take_from_queue(); id != kNone; id = s.take_from_queue()) {
     const Attempt& a = attempts_[id];
     if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
-      stop_limit(id);
+      leave_service(id);
       recorder_.dropped(a.group, a.in_cohort);
       release_attempt(id);
     } else if (a.rejection) {
       s.start(id, now_);
     } else if (s.spec().drop_expired && would_be_late(id)) {
-      stop_limit(id);
+      leave_service(id);
       recorder_.dropped(a.group, a.in_cohort);
       discard(id);
     } else if (s.sheds(a, now_)) {
-      stop_limit(id);
+      leave_service(id);
       overflow(id);
     } else {
       s.start(id, now_);
@@ -208,7 +209,7 @@ void World::complete(std::size_t service) {
   const std::uint32_t id = s.complete(now_);
   note_event(EventKind::kCompletion, id);
   Attempt& a = attempts_[id];
-  stop_limit(id);
+  leave_service(id);
   if (a.executed) {
     recorder_.executed(a.group, service, a.in_cohort, a.given_up(), a.arrived, now_);
   }
@@ -269,7 +270,7 @@ void World::give_up(ClientGroup& g, std::uint32_t request, AttemptResult result)
     release_attempt(id);
   } else if (a.stage == Attempt::Stage::kQueued &&
              (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
-    stop_limit(id);
+    leave_service(id);
     s.remove_from_queue(id);
     recorder_.dropped(a.group, a.in_cohort);
     service_changed(a.service);
@@ -277,7 +278,7 @@ void World::give_up(ClientGroup& g, std::uint32_t request, AttemptResult result)
   } else if (a.stage == Attempt::Stage::kInService) {
     s.given_up(now_);
     if (policy == Abandoned::kAbort) {
-      stop_limit(id);
+      leave_service(id);
       s.abort(id, now_);
       recorder_.dropped(a.group, a.in_cohort);
       serve_queue(a.service);

@@ -20,9 +20,11 @@ Service::Service(const ServiceSpec& spec, std::size_t index, const RandomKey& ke
       working_(spec.servers),
       shares_processor_(spec.discipline == Discipline::kProcessorSharing),
       controls_delay_(spec.discipline == Discipline::kCodel),
+      limits_concurrency_(!ConcurrencyLimit(spec.concurrency).is_unlimited()),
       line_(spec.discipline, attempts, key, static_cast<std::uint16_t>(index)),
       rejections_(Discipline::kFifo, attempts, key, static_cast<std::uint16_t>(index)),
       codel_(spec.codel),
+      concurrency_(spec.concurrency),
       throttle_(spec.throttle.rate, spec.throttle.burst) {}
 
 bool Service::pass_throttle(std::uint16_t group, std::uint32_t client, Time now) {
@@ -37,6 +39,14 @@ bool Service::pass_throttle(std::uint16_t group, std::uint32_t client, Time now)
 }
 
 Service::Admission Service::admit(std::uint32_t attempt, Time now) {
+  if (!limits_concurrency_) return admit_if_queue_has_room(attempt, now);
+  if (!concurrency_.has_room()) return Admission::kFull;
+  const Admission admission = admit_if_queue_has_room(attempt, now);
+  if (admission != Admission::kFull) concurrency_.enter(attempt);
+  return admission;
+}
+
+Service::Admission Service::admit_if_queue_has_room(std::uint32_t attempt, Time now) {
   if (shares_processor()) {
     if (static_cast<std::uint64_t>(sharing_.size()) >= queue_capacity_) return Admission::kFull;
     start(attempt, now);

@@ -11,6 +11,7 @@
 #include "kernel/pool.hpp"
 #include "model/codel.hpp"
 #include "model/completion_set.hpp"
+#include "model/concurrency_limit.hpp"
 #include "model/processor_sharing.hpp"
 #include "model/request.hpp"
 #include "model/waiting_line.hpp"
@@ -88,8 +89,17 @@ class Service {
   /// True if the throttle lets an attempt of this client of client group `group` pass.
   bool pass_throttle(std::uint16_t group, std::uint32_t client, Time now);
 
-  /// Starts serving the attempt, queues it, or neither if the queue is full.
+  /// Starts serving the attempt, queues it, or neither if the queue is full or the concurrency
+  /// limit is reached.
   Admission admit(std::uint32_t attempt, Time now);
+
+  /// Whether the service wants to be told, by `leave`, when an attempt is gone that it had
+  /// admitted.
+  bool watches_attempts() const { return limits_concurrency_ || spec_->timeout != Duration::max(); }
+  void leave(std::uint32_t attempt, Time now) {
+    const Attempt& a = (*attempts_)[attempt];
+    if (limits_concurrency_) concurrency_.leave(attempt, now - a.arrived, a.executed);
+  }
 
   /// Turning this attempt away costs server time: a free server begins at once; else that waits,
   /// before any attempt that is to be served.
@@ -128,6 +138,7 @@ class Service {
   }
 
  private:
+  Admission admit_if_queue_has_room(std::uint32_t attempt, Time now);
   double demand_ns(const Attempt& attempt) const;
   void schedule(std::uint32_t attempt, Time now);
   // Not compiled into the path of the other disciplines.
@@ -144,9 +155,10 @@ class Service {
   std::uint64_t queue_capacity_;
   std::int64_t working_;
   std::int64_t busy_ = 0;  // attempts in service; processor sharing: sharing_.size() instead
-  bool shares_processor_, controls_delay_;
+  bool shares_processor_, controls_delay_, limits_concurrency_;
   WaitingLine line_, rejections_;
   Codel codel_;
+  ConcurrencyLimit concurrency_;
   ProcessorSharing sharing_;
   kernel::EventKey next_end_ = kernel::EventKey::never();
   std::int64_t given_up_ = 0;  // processor sharing: of those in service

@@ -9,6 +9,8 @@
 
 namespace retrysim::model {
 
+using kernel::EventKey;
+
 // The queue does not take the attempt, or sheds it.
 void World::overflow(std::uint32_t attempt) {
   const Attempt& a = attempts_[attempt];
@@ -64,26 +66,32 @@ double World::server_time_ns(const Attempt& a) const {
   return static_cast<double>((a.finished - a.started).count());
 }
 
-// The service's own timeout.
-void World::start_limit(std::uint32_t attempt) {
+// An admitted attempt of a service that watches over what it has admitted.
+void World::enter_service(std::uint32_t attempt) {
   Attempt& a = attempts_[attempt];
+  a.watched = true;
+  const Duration timeout = services_[a.service].spec().timeout;
+  if (timeout == Duration::max()) return;
   ServiceLimits& limits = service_limits_[a.service];
-  const EventKey key = key_in(services_[a.service].spec().timeout);
+  const EventKey key = key_in(timeout);
   limits.lane.push_back(attempt, key, limit_link());
-  a.limited = true;
   offer(limits.source, key);
 }
 
-void World::end_limit(std::uint32_t attempt) {
+// It is served, or it goes in another way.
+void World::end_watch(std::uint32_t attempt) {
   Attempt& a = attempts_[attempt];
-  service_limits_[a.service].lane.erase(attempt, limit_link());
-  a.limited = false;
+  a.watched = false;
+  ServiceLimits& limits = service_limits_[a.service];
+  if (limits.source != kNone) limits.lane.erase(attempt, limit_link());
+  services_[a.service].leave(attempt, now_);
 }
 
+// The service's own timeout.
 void World::pass_limit(std::size_t service) {
   const std::uint32_t id = service_limits_[service].lane.front();
   note_event(EventKind::kServiceTimeout, id);
-  stop_limit(id);
+  leave_service(id);
   Service& s = services_[service];
   const Attempt& a = attempts_[id];
   if (a.stage == Attempt::Stage::kQueued) {

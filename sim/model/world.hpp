@@ -126,12 +126,12 @@ class World {
   [[gnu::flatten]] void complete(std::size_t service);
   void worked_in_vain(const Attempt& a);
   double server_time_ns(const Attempt& a) const;
-  [[gnu::noinline]] void start_limit(std::uint32_t attempt);
-  void stop_limit(std::uint32_t attempt) {
-    if (attempts_[attempt].limited) [[unlikely]]
-      end_limit(attempt);
+  [[gnu::noinline]] void enter_service(std::uint32_t attempt);
+  void leave_service(std::uint32_t attempt) {
+    if (attempts_[attempt].watched) [[unlikely]]
+      end_watch(attempt);
   }
-  [[gnu::noinline]] void end_limit(std::uint32_t attempt);
+  [[gnu::noinline]] void end_watch(std::uint32_t attempt);
   void pass_limit(std::size_t service);
   void deliver(std::uint32_t attempt);
   void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);

@@ -21,6 +21,7 @@ constexpr Range kPositiveRunLength{.min = 0, .max = kLongest, .above_min = true}
 constexpr Range kAtLeastOne{.min = 1};
 // Enough for any study, and few enough that the memory for the clients can be had.
 constexpr Range kClientCount{.min = 1, .max = 1e9};
+constexpr Range kLimit{.min = 1, .max = 1e9};
 constexpr Range kServerCount{.min = 1, .max = 1e9};
 
 constexpr ValueRules duration(Range range) { return {ValueKind::kDuration, range, {}, {}}; }
@@ -147,8 +148,48 @@ const KeyInfo kServiceKeys[] = {
      "Drop an attempt, when its turn comes, whose answer could not be there before its client's "
      "timeout or deadline; its service time counts as known.",
      [](const Slots& s, const Value& v) { s.service->drop_expired = v.boolean; }},
+    {"concurrency.control", words("fixed|gradient2|aimd"), "", R"("fixed")", false, "",
+     "How the limit on attempts waiting and in service together is found: gradient2 and aimd adapt "
+     "it to how long attempts take, as Netflix's concurrency-limits library does.",
+     [](const Slots& s, const Value& v) {
+       s.service->concurrency.control = static_cast<ConcurrencyControl>(v.word);
+     }},
+    {"concurrency.limit", count(kAtLeastOne, "unlimited"), "", R"("unlimited")", false,
+     "concurrency.control = fixed", "That limit; what comes beyond it gets the overflow answer.",
+     [](const Slots& s, const Value& v) {
+       s.service->concurrency.limit = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
+     }},
+    {"concurrency.initial", count(kLimit), "", "20", false, "concurrency.control = gradient2|aimd",
+     "The limit to begin with.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.initial = v.count; }},
+    {"concurrency.min", count(kLimit), "", "20", false, "concurrency.control = gradient2|aimd",
+     "The least that it may become.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.min = v.count; }},
+    {"concurrency.max", count(kLimit), "", "200", false, "concurrency.control = gradient2|aimd",
+     "The most that it may become.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.max = v.count; }},
+    {"concurrency.smoothing", number({.min = 0, .max = 1, .above_min = true}), "", "0.2", false,
+     "concurrency.control = gradient2", "Weight of a new limit against the one before.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.smoothing = v.number; }},
+    {"concurrency.headroom", number(kNotNegative), "attempts", "4.0", false,
+     "concurrency.control = gradient2", "Growth of the limit while attempts do not take longer.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.headroom = v.number; }},
+    {"concurrency.tolerance", number(kAtLeastOne), "", "1.5", false,
+     "concurrency.control = gradient2",
+     "How many times the long-term average an attempt may take before the limit shrinks.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.tolerance = v.number; }},
+    {"concurrency.long_window", number(kAtLeastOne), "attempts", "600.0", false,
+     "concurrency.control = gradient2", "Length of that average.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.long_window = v.number; }},
+    {"concurrency.backoff_ratio", number({.min = 0.5, .max = 1}), "", "0.9", false,
+     "concurrency.control = aimd",
+     "What is left of the limit after an attempt that was slow or not served to the end.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.backoff_ratio = v.number; }},
+    {"concurrency.slow", duration(kPositive), "s", R"("5s")", false, "concurrency.control = aimd",
+     "Time at the service from which an attempt counts as slow.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.slow = v.duration; }},
     {"overflow", words("unavailable|throttled|invalid|drop"), "", R"("unavailable")", false, "",
-     "What a full queue answers; drop is no answer at all.",
+     "What a full queue, or the concurrency limit, answers; drop is no answer at all.",
      [](const Slots& s, const Value& v) { s.service->overflow = static_cast<Overflow>(v.word); }},
     {"reject_cost", duration(kRunLength), "s", R"("0s")", false, "",
      "Server time that it takes to turn an attempt away (throttle or overflow), before any other "

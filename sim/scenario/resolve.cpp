@@ -134,7 +134,17 @@ class Resolver {
                         ".queue.discipline = \"processor-sharing\" has no meaning for "
                         "unlimited servers; expected a number of servers");
     }
+    check_concurrency(keys, spec.concurrency);
     loaded_.scenario.services.push_back(std::move(spec));
+  }
+
+  void check_concurrency(const KeyResolution& keys, const ConcurrencySpec& c) {
+    if (c.control == ConcurrencyControl::kFixed) return;
+    if (c.min <= c.initial && c.initial <= c.max) return;
+    problems_.add(keys.place_of("concurrency"),
+                  keys.path() + ".concurrency has min = " + std::to_string(c.min) +
+                      ", initial = " + std::to_string(c.initial) +
+                      ", max = " + std::to_string(c.max) + "; expected min <= initial <= max");
   }
 
   void check_probabilities(const KeyResolution& keys, const std::vector<RandomError>& errors) {
@@ -277,6 +287,16 @@ class Resolver {
                       "; expected at most that");
   }
 
+  static bool turns_attempts_away(const ServiceSpec& service) {
+    if (service.concurrency.control != ConcurrencyControl::kFixed ||
+        service.concurrency.limit != ServiceSpec::kUnlimited) {
+      return true;
+    }
+    return service.servers != ServiceSpec::kUnlimited &&
+           (service.queue_capacity != ServiceSpec::kUnlimited ||
+            service.discipline == Discipline::kCodel);
+  }
+
   // A request whose message is lost ends by a timeout or a deadline, or never.
   void check_end_of_lost_requests(const KeyResolution& keys, const Member& member,
                                   const ClientSpec& spec) {
@@ -290,9 +310,7 @@ class Resolver {
       loss = "network.request_loss = " + share_text(s.network.request_loss);
     } else if (s.network.response_loss > 0) {
       loss = "network.response_loss = " + share_text(s.network.response_loss);
-    } else if (service.overflow == Overflow::kDrop && service.servers != ServiceSpec::kUnlimited &&
-               (service.queue_capacity != ServiceSpec::kUnlimited ||
-                service.discipline == Discipline::kCodel)) {
+    } else if (service.overflow == Overflow::kDrop && turns_attempts_away(service)) {
       loss = "service." + service.name + ".overflow = \"drop\"";
     } else {
       if (service.abandoned != Abandoned::kServe) {

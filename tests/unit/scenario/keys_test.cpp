@@ -87,6 +87,24 @@ TEST_CASE("the words of service and arrival keys choose their enumerators") {
   CHECK(discipline("priority") == Discipline::kPriority);
   CHECK(discipline("processor-sharing") == Discipline::kProcessorSharing);
   CHECK(discipline("codel") == Discipline::kCodel);
+  const auto control = [](const std::string& word) {
+    return load(kSmall, {"service.api.concurrency.control=" + word})
+        .scenario.services[0]
+        .concurrency;
+  };
+  CHECK(control("fixed").control == ConcurrencyControl::kFixed);
+  CHECK(control("gradient2").control == ConcurrencyControl::kGradient2);
+  CHECK(control("aimd").control == ConcurrencyControl::kAimd);
+  const ConcurrencySpec by_hand, gradient = control("gradient2"), aimd = control("aimd");
+  CHECK(gradient.initial == by_hand.initial);
+  CHECK(gradient.min == by_hand.min);
+  CHECK(gradient.max == by_hand.max);
+  CHECK(gradient.smoothing == by_hand.smoothing);
+  CHECK(gradient.headroom == by_hand.headroom);
+  CHECK(gradient.tolerance == by_hand.tolerance);
+  CHECK(gradient.long_window == by_hand.long_window);
+  CHECK(aimd.backoff_ratio == by_hand.backoff_ratio);
+  CHECK(aimd.slow == by_hand.slow);
   const auto abandoned = [](const std::string& word) {
     return load(kSmall, {"service.api.abandoned=" + word}).scenario.services[0].abandoned;
   };
@@ -127,6 +145,17 @@ TEST_CASE("the documented defaults") {
       {"service.*.queue.drop_expired", "false"},
       {"service.*.queue.capacity", "\"unlimited\""},
       {"service.*.overflow", "\"unavailable\""},
+      {"service.*.concurrency.control", "\"fixed\""},
+      {"service.*.concurrency.limit", "\"unlimited\""},
+      {"service.*.concurrency.initial", "20"},
+      {"service.*.concurrency.min", "20"},
+      {"service.*.concurrency.max", "200"},
+      {"service.*.concurrency.smoothing", "0.2"},
+      {"service.*.concurrency.headroom", "4.0"},
+      {"service.*.concurrency.tolerance", "1.5"},
+      {"service.*.concurrency.long_window", "600.0"},
+      {"service.*.concurrency.backoff_ratio", "0.9"},
+      {"service.*.concurrency.slow", "\"5s\""},
       {"service.*.reject_cost", "\"0s\""},
       {"service.*.timeout", "\"none\""},
       {"service.*.abandoned", "\"serve\""},
@@ -190,6 +219,7 @@ TEST_CASE("defaults in C++ are those of the table") {
   CHECK(s.services[0].abandoned == ServiceSpec().abandoned);
   CHECK(s.services[0].discipline == ServiceSpec().discipline);
   CHECK(s.services[0].drop_expired == ServiceSpec().drop_expired);
+  CHECK(s.services[0].concurrency.limit == ServiceSpec().concurrency.limit);
   CHECK(s.services[0].slowdown == ServiceSpec().slowdown);
   CHECK(s.services[0].reject_cost == ServiceSpec().reject_cost);
   CHECK(s.services[0].timeout == ServiceSpec().timeout);

@@ -209,6 +209,18 @@ TEST_CASE("keys of a queue must fit its discipline") {
             .notes.empty());
 }
 
+TEST_CASE("a concurrency limit must fit its control") {
+  CHECK_THAT(after("service.api.concurrency={control='aimd', initial=10}"),
+             Catch::Contains("service.api.concurrency has min = 20, initial = 10, max = 200; "
+                             "expected min <= initial <= max"));
+  CHECK_THAT(after("service.api.concurrency={control='aimd', limit=10}"),
+             Catch::Contains("it needs service.api.concurrency.control = fixed, not aimd"));
+  CHECK_THAT(after("service.api.concurrency.smoothing=0.1"),
+             Catch::Contains("it needs service.api.concurrency.control = gradient2, not fixed"));
+  CHECK_THAT(after("service.api={overflow='drop', servers='unlimited', concurrency.limit=3}"),
+             Catch::Contains("would never end"));
+}
+
 TEST_CASE("expectations need a metric that exists and a bound") {
   CHECK_THAT(after("expect.e={metric='recovry_s', at_most=1}"),
              Catch::Contains("expect.e.metric = \"recovry_s\" is unknown; did you mean "
