@@ -55,6 +55,12 @@ struct CodelSpec {
 /// What an attempt is answered that a full queue or the concurrency limit turns away.
 enum class Overflow : std::uint8_t { kUnavailable, kThrottled, kInvalid, kDrop };
 
+/// A factor over time: `factors[i]` holds from `times[i]` on, the last one for ever.
+struct CapacityProfile {
+  std::vector<Time> times;      ///< not decreasing, first at zero
+  std::vector<double> factors;  ///< >= 0
+};
+
 /// What happens to work whose client gave up.
 enum class Abandoned : std::uint8_t {
   kServe,          ///< it is served all the same
@@ -98,6 +104,8 @@ struct ServiceSpec {
 
   std::string name;
   std::int64_t servers = 1;  ///< `kUnlimited` allowed
+  /// Factor on the number of servers; those that go finish what they are doing.
+  std::optional<CapacityProfile> profile;
   Distribution service_time;
   /// Factor on a service time is 1 + slowdown x attempts already in service when it begins.
   double slowdown = 0;
@@ -129,7 +137,12 @@ struct FaultSpec {
   double speed = 1;     ///< factor on the speed of each server
   std::vector<RandomError> errors;
   Duration latency;          ///< added to the network, each way
+  double request_loss = 0;   ///< probability that an attempt never reaches the service
+  double response_loss = 0;  ///< probability that the work is done but the answer is lost
   bool unreachable = false;  ///< connections refused after one round trip
+  /// At its start the service forgets everything: what waits and what is in service is lost, and
+  /// its connections break.
+  bool cold_restart = false;
 };
 
 enum class ArrivalProcess : std::uint8_t { kPoisson, kConstant, kOnce, kClosed, kTrace };

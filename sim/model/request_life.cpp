@@ -110,9 +110,10 @@ void World::travel_to_service(std::uint32_t attempt) {
     schedule_response(attempt, delay + network_delay(a, Purpose::kResponse));
     return;
   }
-  if (scenario_.network.request_loss > 0) {
+  const double request_loss = services_[a.service].impairment().request_loss;
+  if (request_loss > 0) {
     Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
-    if (draws.uniform() < scenario_.network.request_loss) {
+    if (draws.uniform() < request_loss) {
       recorder_.lost(a.group, a.in_cohort);
       return discard(attempt);
     }
@@ -164,10 +165,11 @@ void World::answer_with(std::uint32_t attempt, std::uint16_t answer) {
   Attempt& a = attempts_[attempt];
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
-  if (scenario_.network.response_loss > 0) {
+  const double response_loss = services_[a.service].impairment().response_loss;
+  if (response_loss > 0) {
     Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
     draws.next();  // decided the request's own loss
-    if (draws.uniform() < scenario_.network.response_loss) {
+    if (draws.uniform() < response_loss) {
       recorder_.lost(a.group, a.in_cohort);
       if (a.executed) recorder_.result_unused(a.service, server_time_ns(a), a.finished);
       return discard(attempt);

@@ -180,6 +180,22 @@ void Service::given_up(Time now) {
   ++given_up_;
 }
 
+std::vector<std::uint32_t> Service::take_all(Time now) {
+  std::vector<std::uint32_t> all = in_service_.take_all();
+  busy_ = 0;
+  while (sharing_.size() > 0) all.push_back(take_from_shares(now));
+  while (!rejections_.empty()) all.push_back(rejections_.pop());
+  while (!line_.empty()) all.push_back(line_.pop());
+  return all;
+}
+
+void Service::forget() {
+  codel_ = Codel(spec_->codel);
+  concurrency_.reset();
+  throttle_ = TokenBucket(spec_->throttle.rate, spec_->throttle.burst);
+  client_throttles_.clear();
+}
+
 void Service::impair(Impairment impairment, Time now) {
   const double old_speed = impairment_.speed;
   impairment_ = std::move(impairment);

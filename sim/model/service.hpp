@@ -47,6 +47,7 @@ class TokenBucket {
 struct Impairment {
   double capacity = 1, speed = 1;
   Duration latency;
+  double request_loss = 0, response_loss = 0;  ///< the network's own included
   bool unreachable = false;
   std::vector<std::pair<double, std::uint16_t>> errors;  ///< cumulative probability, answer
 };
@@ -127,6 +128,11 @@ class Service {
 
   /// The client of an attempt in service has given up.
   void given_up(Time now);
+
+  /// Takes out everything that waits or is in service, this first in order of completion.
+  std::vector<std::uint32_t> take_all(Time now);
+  /// As it was at the start of the run, with nobody there.
+  void forget();
 
   /// The faults have changed. Work in progress goes on at the new speed.
   void impair(Impairment impairment, Time now);

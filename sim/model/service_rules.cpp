@@ -87,6 +87,24 @@ void World::end_watch(std::uint32_t attempt) {
   services_[a.service].leave(attempt, now_);
 }
 
+// The process dies and comes back empty: the connections of those that waited for it break.
+void World::restart(std::size_t service) {
+  Service& s = services_[service];
+  for (const std::uint32_t id : s.take_all(now_)) {
+    const Attempt& a = attempts_[id];
+    leave_service(id);
+    if (a.given_up()) {
+      if (a.stage == Attempt::Stage::kInService) worked_in_vain(a);
+      recorder_.dropped(a.group, a.in_cohort);
+      release_attempt(id);
+    } else {
+      recorder_.error_answered(service);
+      answer_with(id, refused_answer_);
+    }
+  }
+  s.forget();
+}
+
 // The service's own timeout.
 void World::pass_limit(std::size_t service) {
   const std::uint32_t id = service_limits_[service].lane.front();

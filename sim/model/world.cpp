@@ -39,7 +39,7 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
   refused_answer_ = static_cast<std::uint16_t>(answers_.size());
   answers_.push_back(refused);
   faults_.emplace(scenario, [this](const ErrorAnswer& e) { return answer(e); });
-  sequence_ = 2 * scenario.faults.size();  // the faults are scheduled first
+  sequence_ = faults_->size();  // the faults are scheduled first
   for (std::size_t i = 0; i < scenario.services.size(); ++i) {
     const ServiceSpec& s = scenario.services[i];
     services_.emplace_back(s, i, key_, &attempts_, &sequence_);
@@ -126,7 +126,7 @@ void World::add_sources() {
     if (services_[i].spec().timeout == Duration::max()) continue;
     service_limits_[i].source = add(EventKind::kServiceTimeout, i);
   }
-  if (!scenario_.faults.empty()) fault_source_ = add(EventKind::kFault, 0);
+  if (faults_->size() > 0) fault_source_ = add(EventKind::kFault, 0);
   network_takes_time_ = messages_take_time();
   if (network_takes_time_) {
     request_lane_source_ = add(EventKind::kAttemptArrives, 0);
@@ -295,8 +295,10 @@ void World::dispatch(std::uint32_t source) {
 }
 
 void World::change_faults() {
-  const std::size_t service = faults_->pop();
+  const FaultTimeline::Change change = faults_->pop();
+  const std::size_t service = change.service;
   note_event(EventKind::kFault, service);
+  if (change.cold_restart) restart(service);
   services_[service].impair(faults_->at(service, now_), now_);
   serve_queue(service);
   service_changed(service);
@@ -438,7 +440,7 @@ void World::check_conservation(const RunResult& result) const {
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
     const ServiceResult& s = result.services[i];
-    if (s.window.busy_ns > s.window.servers_ns * (1 + 1e-9) && scenario_.faults.empty()) {
+    if (s.window.busy_ns > s.window.servers_ns * (1 + 1e-9) && faults_->size() == 0) {
       fail_check("more busy time than servers");
     }
   }

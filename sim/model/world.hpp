@@ -133,6 +133,7 @@ class World {
   }
   [[gnu::noinline]] void end_watch(std::uint32_t attempt);
   void pass_limit(std::size_t service);
+  void restart(std::size_t service);
   void deliver(std::uint32_t attempt);
   void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);
   void time_out(std::uint32_t request);

@@ -120,6 +120,9 @@ const KeyInfo kServiceKeys[] = {
      [](const Slots& s, const Value& v) {
        s.service->servers = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
      }},
+    {"profile", file(), "", "", false, "",
+     "CSV file with columns time_s,capacity: a factor on the number of servers from each time on.",
+     [](const Slots&, const Value&) {}},  // read by the resolver
     {"service_time", distribution(), "s", "", true, "", "Time a server works on one attempt.",
      [](const Slots& s, const Value& v) { s.service->service_time = v.distribution; }},
     {"slowdown", number(kNotNegative), "", "0.0", false, "",
@@ -239,6 +242,16 @@ const KeyInfo kFaultKeys[] = {
     {"latency", duration(kNotNegative), "s", R"("0s")", false, "",
      "Delay added to the network, each way.",
      [](const Slots& s, const Value& v) { s.fault->latency = v.duration; }},
+    {"request_loss", number(kShare), "", "0.0", false, "",
+     "Probability that an attempt never reaches the service, besides the network's.",
+     [](const Slots& s, const Value& v) { s.fault->request_loss = v.number; }},
+    {"response_loss", number(kShare), "", "0.0", false, "",
+     "Probability that the work is done but its answer is lost, besides the network's.",
+     [](const Slots& s, const Value& v) { s.fault->response_loss = v.number; }},
+    {"cold_restart", boolean(), "", "false", false, "",
+     "When it begins, the queue and the work in progress are lost, and their clients get a "
+     "connection error.",
+     [](const Slots& s, const Value& v) { s.fault->cold_restart = v.boolean; }},
     {"unreachable", boolean(), "", "false", false, "",
      "Connections are refused after one round trip.",
      [](const Slots& s, const Value& v) { s.fault->unreachable = v.boolean; }},

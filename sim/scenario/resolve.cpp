@@ -135,7 +135,28 @@ class Resolver {
                         "unlimited servers; expected a number of servers");
     }
     check_concurrency(keys, spec.concurrency);
+    read_profile(keys, spec);
     loaded_.scenario.services.push_back(std::move(spec));
+  }
+
+  void read_profile(const KeyResolution& keys, ServiceSpec& spec) {
+    if (!keys.has("profile")) return;
+    const Place place = keys.place_of("profile");
+    if (spec.servers == ServiceSpec::kUnlimited) {
+      problems_.add(place, keys.path() +
+                               ".profile has no meaning for unlimited servers; expected "
+                               "a number of servers");
+      return;
+    }
+    const CsvFile* file = files_.open(std::string(keys.text_of("profile")), place);
+    if (file == nullptr) return;
+    auto rows = read_capacity_profile(*file, files_);
+    if (!rows) return;
+    spec.profile.emplace();
+    for (const double t : rows->times_s) {
+      spec.profile->times.push_back(Time::zero() + Duration::from_seconds(t));
+    }
+    spec.profile->factors = std::move(rows->factors);
   }
 
   void check_concurrency(const KeyResolution& keys, const ConcurrencySpec& c) {
@@ -287,6 +308,13 @@ class Resolver {
                       "; expected at most that");
   }
 
+  const FaultSpec* losing_fault(std::size_t service) const {
+    for (const FaultSpec& f : loaded_.scenario.faults) {
+      if (f.service == service && (f.request_loss > 0 || f.response_loss > 0)) return &f;
+    }
+    return nullptr;
+  }
+
   static bool turns_attempts_away(const ServiceSpec& service) {
     if (service.concurrency.control != ConcurrencyControl::kFixed ||
         service.concurrency.limit != ServiceSpec::kUnlimited) {
@@ -310,6 +338,8 @@ class Resolver {
       loss = "network.request_loss = " + share_text(s.network.request_loss);
     } else if (s.network.response_loss > 0) {
       loss = "network.response_loss = " + share_text(s.network.response_loss);
+    } else if (const FaultSpec* fault = losing_fault(spec.service)) {
+      loss = "fault." + fault->name + " loses messages";
     } else if (service.overflow == Overflow::kDrop && turns_attempts_away(service)) {
       loss = "service." + service.name + ".overflow = \"drop\"";
     } else {

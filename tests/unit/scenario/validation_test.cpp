@@ -187,6 +187,13 @@ TEST_CASE("a capacity fault needs a number of servers") {
              Catch::Contains("fault.f.capacity has no meaning for the unlimited servers"));
 }
 
+TEST_CASE("a fault that loses messages needs clients that give up") {
+  const std::string fault = "fault.f={start=1, duration=1, response_loss=0.5}";
+  CHECK_THAT(after(fault), Catch::Contains("a request that is lost (fault.f loses messages) would "
+                                           "never end"));
+  CHECK(errors_of(kSmall, {fault, "client.web.deadline=1"}) == "");
+}
+
 TEST_CASE("throttle keys need a throttle") {
   CHECK_THAT(after("service.api.throttle.burst=5"),
              Catch::Contains("service.api.throttle.burst does not apply here; it needs "
