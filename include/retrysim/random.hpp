@@ -29,6 +29,10 @@ enum class Purpose : std::uint8_t {
   kTimeout = 7,       ///< attempt timeout, where it is a distribution
   kThinkTime = 8,     ///< closed-loop think time
   kQueuePick = 9,     ///< which attempt a queue of discipline "random" serves next
+  // The same of the second message of an attempt that consists of two calls.
+  kSecondNetwork = 10,
+  kSecondResponse = 11,
+  kSecondServiceTime = 12,
 };
 
 /// The random numbers of one replication: key = (seed, replication).

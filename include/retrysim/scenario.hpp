@@ -36,6 +36,17 @@ struct RandomError {
   double probability = 0;
 };
 
+/// How a service works.
+enum class ServiceModelKind : std::uint8_t {
+  kQueue,  ///< what its servers have worked on has succeeded
+  /// No queue: every attempt is served at once, and then fails with the probabilities of `errors`.
+  /// Needs unlimited servers.
+  kIndependent,
+  /// A row under optimistic concurrency control: an attempt reads it, then writes it on condition
+  /// that nobody else has meanwhile; a conflict is answered with 503 TransactionConflictException.
+  kOcc,
+};
+
 /// Which waiting attempt is served next. None of them interrupts a service that has begun.
 enum class Discipline : std::uint8_t {
   kFifo,
@@ -103,6 +114,7 @@ struct ServiceSpec {
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
   std::string name;
+  ServiceModelKind model = ServiceModelKind::kQueue;
   std::int64_t servers = 1;  ///< `kUnlimited` allowed
   /// Factor on the number of servers; those that go finish what they are doing.
   std::optional<CapacityProfile> profile;

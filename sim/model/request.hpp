@@ -62,6 +62,10 @@ struct alignas(64) Attempt {
   bool rejection = false;  ///< what it waits for, or a server does, is turning it away
   bool watched = false;    ///< the service wants to know when it leaves
   std::uint8_t priority = 0;
+  // Of an attempt that consists of several calls (model "occ").
+  bool goes_on = false;       ///< the answer under way asks for the next call
+  std::uint8_t round = 0;     ///< calls done
+  std::uint32_t version = 0;  ///< of the row, as read
 
   bool given_up() const { return gave_up != Time::max(); }
 };

@@ -64,6 +64,8 @@ void World::send(ClientGroup& g, std::uint32_t request) {
   a.stage = Attempt::Stage::kOnTheWire;
   a.in_cohort = r.in_cohort;
   a.executed = a.rejection = a.watched = false;
+  a.goes_on = false;
+  a.round = 0;
   a.priority = g.spec->priority;
   recorder_.sent(g.index, r.in_cohort, a.number, now_);
   if (g.spec->has_attempt_timeout) arm_timeout(g, request);
@@ -97,6 +99,9 @@ Duration World::network_delay(const Attempt& a, Purpose purpose) const {
   const Distribution& latency = scenario_.network.latency;
   const Duration added = services_[a.service].impairment().latency;
   if (latency.is_constant()) return latency.constant_value() + added;
+  if (a.round > 0) {
+    purpose = purpose == Purpose::kNetwork ? Purpose::kSecondNetwork : Purpose::kSecondResponse;
+  }
   Draws draws(key_, {a.entity, a.number, a.group, purpose});
   return latency.sample(draws) + added;
 }
@@ -113,6 +118,7 @@ void World::travel_to_service(std::uint32_t attempt) {
   const double request_loss = services_[a.service].impairment().request_loss;
   if (request_loss > 0) {
     Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
+    for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
     if (draws.uniform() < request_loss) {
       recorder_.lost(a.group, a.in_cohort);
       return discard(attempt);
@@ -133,12 +139,12 @@ void World::arrive(std::uint32_t attempt) {
   Attempt& a = attempts_[attempt];
   Service& s = services_[a.service];
   a.arrived = now_;
-  recorder_.arrived(a.group, a.service, a.in_cohort);
+  if (a.round == 0) recorder_.arrived(a.group, a.service, a.in_cohort);
   if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
     recorder_.dropped(a.group, a.in_cohort);  // its client gave up while it was on its way
     return release_attempt(attempt);
   }
-  if (!s.impairment().errors.empty()) {
+  if (!s.impairment().errors.empty() && s.spec().model != ServiceModelKind::kIndependent) {
     Draws draws(key_, {a.entity, a.number, a.group, Purpose::kServiceError});
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : s.impairment().errors) {
@@ -168,6 +174,7 @@ void World::answer_with(std::uint32_t attempt, std::uint16_t answer) {
   const double response_loss = services_[a.service].impairment().response_loss;
   if (response_loss > 0) {
     Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
+    for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
     draws.next();  // decided the request's own loss
     if (draws.uniform() < response_loss) {
       recorder_.lost(a.group, a.in_cohort);
@@ -212,7 +219,8 @@ void World::complete(std::size_t service) {
   note_event(EventKind::kCompletion, id);
   Attempt& a = attempts_[id];
   leave_service(id);
-  if (a.executed) {
+  const Reply reply = s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a);
+  if (a.executed && !reply.goes_on) {
     recorder_.executed(a.group, service, a.in_cohort, a.given_up(), a.arrived, now_);
   }
   serve_queue(service);
@@ -222,7 +230,9 @@ void World::complete(std::size_t service) {
     if (a.executed) recorder_.result_unused(service, server_time_ns(a), a.finished);
     return release_attempt(id);
   }
-  answer_with(id, a.rejection ? a.answer : std::uint16_t{0});
+  a.goes_on = reply.goes_on;
+  if (reply.goes_on) a.executed = false;
+  answer_with(id, reply.answer);
 }
 
 // The client has its answer, unless it has stopped waiting.
@@ -232,6 +242,8 @@ void World::deliver(std::uint32_t attempt) {
     if (a.executed) recorder_.result_unused(a.service, server_time_ns(a), a.finished);
     return release_attempt(attempt);
   }
+  if (a.goes_on) [[unlikely]]
+    return next_call(attempt);
   ClientGroup& g = groups_[a.group];
   const std::uint32_t request = a.request;
   Request& r = requests_[request];

@@ -9,8 +9,8 @@ namespace retrysim::model {
 
 using kernel::EventKey;
 
-Service::Service(const ServiceSpec& spec, std::size_t index, const RandomKey& key,
-                 kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
+Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t conflict,
+                 const RandomKey& key, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
     : spec_(&spec),
       key_(key),
       attempts_(attempts),
@@ -21,6 +21,8 @@ Service::Service(const ServiceSpec& spec, std::size_t index, const RandomKey& ke
       shares_processor_(spec.discipline == Discipline::kProcessorSharing),
       controls_delay_(spec.discipline == Discipline::kCodel),
       limits_concurrency_(!ConcurrencyLimit(spec.concurrency).is_unlimited()),
+      always_succeeds_(spec.model == ServiceModelKind::kQueue),
+      model_(make_service_model(spec, conflict)),
       line_(spec.discipline, attempts, key, static_cast<std::uint16_t>(index)),
       rejections_(Discipline::kFifo, attempts, key, static_cast<std::uint16_t>(index)),
       codel_(spec.codel),
@@ -83,7 +85,8 @@ void Service::start(std::uint32_t attempt, Time now) {
 // What the attempt takes of a server of speed 1.
 double Service::demand_ns(const Attempt& a) const {
   if (a.rejection) return static_cast<double>(spec_->reject_cost.count());
-  Draws draws(key_, {a.entity, a.number, a.group, Purpose::kServiceTime});
+  const Purpose purpose = a.round == 0 ? Purpose::kServiceTime : Purpose::kSecondServiceTime;
+  Draws draws(key_, {a.entity, a.number, a.group, purpose});
   const auto own = static_cast<double>(spec_->service_time.sample(draws).count());
   if (spec_->slowdown == 0) return own;
   const std::int64_t others = shares_processor() ? sharing_.size() : busy_;

@@ -14,6 +14,7 @@
 #include "model/concurrency_limit.hpp"
 #include "model/processor_sharing.hpp"
 #include "model/request.hpp"
+#include "model/service_model.hpp"
 #include "model/waiting_line.hpp"
 
 #include <cstdint>
@@ -56,8 +57,9 @@ class Service {
  public:
   enum class Admission : std::uint8_t { kStarted, kQueued, kFull };
 
-  /// `index` is that of the service in the scenario.
-  Service(const ServiceSpec& spec, std::size_t index, const RandomKey& key,
+  /// `index` is that of the service in the scenario, `conflict` the number of the answer to a
+  /// write that came too late.
+  Service(const ServiceSpec& spec, std::size_t index, std::uint16_t conflict, const RandomKey& key,
           kernel::Pool<Attempt>* attempts, std::uint64_t* sequence);
 
   const ServiceSpec& spec() const { return *spec_; }
@@ -119,6 +121,11 @@ class Service {
     return controls_delay_ && codel_.turns_away(now - attempt.arrived, line_.size(), now);
   }
 
+  /// Whether what has been served has succeeded, without more ado.
+  bool always_succeeds() const { return always_succeeds_; }
+  /// What comes of an attempt that has just been served.
+  Reply reply(Attempt& attempt) { return reply_of(model_, attempt, {key_, impairment_.errors}); }
+
   /// How long the attempt will be in service if it starts now and nothing changes.
   Duration service_time_of(std::uint32_t attempt) const;
 
@@ -161,7 +168,8 @@ class Service {
   std::uint64_t queue_capacity_;
   std::int64_t working_;
   std::int64_t busy_ = 0;  // attempts in service; processor sharing: sharing_.size() instead
-  bool shares_processor_, controls_delay_, limits_concurrency_;
+  bool shares_processor_, controls_delay_, limits_concurrency_, always_succeeds_;
+  ServiceModel model_;
   WaitingLine line_, rejections_;
   Codel codel_;
   ConcurrencyLimit concurrency_;

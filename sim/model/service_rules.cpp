@@ -87,6 +87,14 @@ void World::end_watch(std::uint32_t attempt) {
   services_[a.service].leave(attempt, now_);
 }
 
+// The client has the answer to one call of its attempt, and makes the next.
+void World::next_call(std::uint32_t attempt) {
+  Attempt& a = attempts_[attempt];
+  a.goes_on = false;
+  ++a.round;
+  travel_to_service(attempt);
+}
+
 // The process dies and comes back empty: the connections of those that waited for it break.
 void World::restart(std::size_t service) {
   Service& s = services_[service];

@@ -42,7 +42,10 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
   sequence_ = faults_->size();  // the faults are scheduled first
   for (std::size_t i = 0; i < scenario.services.size(); ++i) {
     const ServiceSpec& s = scenario.services[i];
-    services_.emplace_back(s, i, key_, &attempts_, &sequence_);
+    const bool conflicts = s.model == ServiceModelKind::kOcc;
+    services_.emplace_back(
+        s, i, conflicts ? answer({503, "TransactionConflictException"}) : std::uint16_t{0}, key_,
+        &attempts_, &sequence_);
     services_.back().impair(faults_->at(i, Time::zero()), Time::zero());
     ServiceAnswers a;
     const ErrorAnswer unavailable{503, "ServiceUnavailable"}, invalid{400, "ValidationException"},

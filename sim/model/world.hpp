@@ -135,6 +135,7 @@ class World {
   void pass_limit(std::size_t service);
   void restart(std::size_t service);
   void deliver(std::uint32_t attempt);
+  [[gnu::noinline]] void next_call(std::uint32_t attempt);
   void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);
   void time_out(std::uint32_t request);
   void pass_deadline(std::uint32_t request);

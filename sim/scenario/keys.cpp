@@ -113,29 +113,38 @@ const KeyInfo kErrorKeys[] = {
 };
 
 const KeyInfo kServiceKeys[] = {
-    {"model", words("queue"), "", R"("queue")", false, "",
-     "How the service works: a queue in front of servers.", [](const Slots&, const Value&) {}},
-    {"servers", count(kServerCount, "unlimited"), "", "1", false, "",
+    {"model", words("queue|independent|occ"), "", R"("queue")", false, "",
+     "How the service works: a queue in front of servers; independent serves all at once and fails "
+     "with the probabilities of errors; occ is such a queue in front of a row that each attempt "
+     "reads, then writes if nobody else has meanwhile.",
+     [](const Slots& s, const Value& v) {
+       s.service->model = static_cast<ServiceModelKind>(v.word);
+       if (s.service->model == ServiceModelKind::kIndependent) {
+         s.service->servers = ServiceSpec::kUnlimited;
+       }
+     }},
+    {"servers", count(kServerCount, "unlimited"), "", "1", false, "model != independent",
      "Attempts served at the same time.",
      [](const Slots& s, const Value& v) {
        s.service->servers = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
      }},
-    {"profile", file(), "", "", false, "",
+    {"profile", file(), "", "", false, "model != independent",
      "CSV file with columns time_s,capacity: a factor on the number of servers from each time on.",
      [](const Slots&, const Value&) {}},  // read by the resolver
     {"service_time", distribution(), "s", "", true, "", "Time a server works on one attempt.",
      [](const Slots& s, const Value& v) { s.service->service_time = v.distribution; }},
-    {"slowdown", number(kNotNegative), "", "0.0", false, "",
+    {"slowdown", number(kNotNegative), "", "0.0", false, "model != independent",
      "Extra service time per attempt already in service, as a fraction of the attempt's own.",
      [](const Slots& s, const Value& v) { s.service->slowdown = v.number; }},
     {"queue.discipline", words("fifo|lifo|random|priority|processor-sharing|codel"), "",
-     R"("fifo")", false, "",
+     R"("fifo")", false, "model != independent",
      "Which waiting attempt is served next; priority goes by that of the client group, "
      "processor-sharing serves all at once, codel is fifo that sheds what waits too long.",
      [](const Slots& s, const Value& v) {
        s.service->discipline = static_cast<Discipline>(v.word);
      }},
-    {"queue.capacity", count(kNotNegative, "unlimited"), "", R"("unlimited")", false, "",
+    {"queue.capacity", count(kNotNegative, "unlimited"), "", R"("unlimited")", false,
+     "model != independent",
      "Attempts that may wait, those in service not counted; with processor-sharing those in "
      "service.",
      [](const Slots& s, const Value& v) {
@@ -151,7 +160,8 @@ const KeyInfo kServiceKeys[] = {
      "Drop an attempt, when its turn comes, whose answer could not be there before its client's "
      "timeout or deadline; its service time counts as known.",
      [](const Slots& s, const Value& v) { s.service->drop_expired = v.boolean; }},
-    {"concurrency.control", words("fixed|gradient2|aimd"), "", R"("fixed")", false, "",
+    {"concurrency.control", words("fixed|gradient2|aimd"), "", R"("fixed")", false,
+     "model != independent",
      "How the limit on attempts waiting and in service together is found: gradient2 and aimd adapt "
      "it to how long attempts take, as Netflix's concurrency-limits library does.",
      [](const Slots& s, const Value& v) {
@@ -191,26 +201,29 @@ const KeyInfo kServiceKeys[] = {
     {"concurrency.slow", duration(kPositive), "s", R"("5s")", false, "concurrency.control = aimd",
      "Time at the service from which an attempt counts as slow.",
      [](const Slots& s, const Value& v) { s.service->concurrency.slow = v.duration; }},
-    {"overflow", words("unavailable|throttled|invalid|drop"), "", R"("unavailable")", false, "",
+    {"overflow", words("unavailable|throttled|invalid|drop"), "", R"("unavailable")", false,
+     "model != independent",
      "What a full queue, or the concurrency limit, answers; drop is no answer at all.",
      [](const Slots& s, const Value& v) { s.service->overflow = static_cast<Overflow>(v.word); }},
-    {"reject_cost", duration(kRunLength), "s", R"("0s")", false, "",
+    {"reject_cost", duration(kRunLength), "s", R"("0s")", false, "model != independent",
      "Server time that it takes to turn an attempt away (throttle or overflow), before any other "
      "work; its answer comes then. A drop costs nothing.",
      [](const Slots& s, const Value& v) { s.service->reject_cost = v.duration; }},
-    {"abandoned", words("serve|drop-at-dequeue|remove|abort"), "", R"("serve")", false, "",
+    {"abandoned", words("serve|drop-at-dequeue|remove|abort"), "", R"("serve")", false,
+     "model != independent",
      "What happens to work whose client gave up; remove takes it from the queue, abort also out of "
      "service.",
      [](const Slots& s, const Value& v) { s.service->abandoned = static_cast<Abandoned>(v.word); }},
     {"timeout", ValueRules{ValueKind::kDuration, kPositive, {}, "none"}, "s", R"("none")", false,
-     "",
+     "model != independent",
      "The service's own limit on an attempt, queue and service together; it answers 504 "
      "GatewayTimeout then, and the work is given up.",
      [](const Slots& s, const Value& v) {
        s.service->timeout = v.is_else_word ? Duration::max() : v.duration;
      }},
     {"throttle.rate", ValueRules{ValueKind::kNumber, kPositive, {}, "unlimited"}, "1/s",
-     R"("unlimited")", false, "", "Attempts per second that a token bucket lets through.",
+     R"("unlimited")", false, "model != independent",
+     "Attempts per second that a token bucket lets through.",
      [](const Slots& s, const Value& v) { s.service->throttle.rate = v.number; }},
     {"throttle.burst", number(kAtLeastOne), "tokens", "1", false, "throttle.rate != unlimited",
      "Capacity of that bucket, which starts full.",

@@ -216,6 +216,25 @@ TEST_CASE("keys of a queue must fit its discipline") {
             .notes.empty());
 }
 
+TEST_CASE("a service of independent attempts has no queue and no limits") {
+  const auto with = [](const std::string& more) {
+    return after("service.api={service_time=1, model='independent'" + more + "}");
+  };
+  CHECK(with("") == "");
+  for (const std::string key :
+       {"servers=3", "queue.capacity=3", "queue.target=3", "overflow='drop'", "abandoned='abort'",
+        "throttle.rate=3", "timeout=3", "concurrency.limit=3", "slowdown=1", "reject_cost=1"}) {
+    CHECK_THAT(with(", " + key), Catch::Contains(" does not apply here; it needs service.api."));
+  }
+  const Edits edits{"service.api.model=independent", "service.api.errors.internal=0.5"};
+  const ServiceSpec service = load(kSmall, edits).scenario.services[0];
+  CHECK(service.model == ServiceModelKind::kIndependent);
+  CHECK(service.servers == ServiceSpec::kUnlimited);
+  CHECK(load(kSmall, {"service.api.model=occ"}).scenario.services[0].model ==
+        ServiceModelKind::kOcc);
+  CHECK(load(kSmall).scenario.services[0].model == ServiceModelKind::kQueue);
+}
+
 TEST_CASE("a concurrency limit must fit its control") {
   CHECK_THAT(after("service.api.concurrency={control='aimd', initial=10}"),
              Catch::Contains("service.api.concurrency has min = 20, initial = 10, max = 200; "
