@@ -110,12 +110,23 @@ struct ConcurrencySpec {
   Duration slow = Duration::seconds(5);  ///< aimd: an attempt that took longer went wrong [timeout]
 };
 
+/// The number of servers follows their utilization (rule: sim/model/autoscaler.hpp).
+struct AutoscalingSpec {
+  double target = 0;       ///< utilization of the servers that is aimed at; 0: no autoscaling
+  double tolerance = 0.1;  ///< acceptable deviation, as a share of the target
+  Duration interval = Duration::seconds(60);   ///< between looks, and what each is about
+  Duration delay = Duration::seconds(120);     ///< until a new server works
+  Duration cooldown = Duration::seconds(300);  ///< from one change to the next
+  std::int64_t min = 1, max = 1;               ///< servers
+};
+
 struct ServiceSpec {
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
   std::string name;
   ServiceModelKind model = ServiceModelKind::kQueue;
   std::int64_t servers = 1;  ///< `kUnlimited` allowed
+  AutoscalingSpec autoscaling;
   /// Factor on the number of servers; those that go finish what they are doing.
   std::optional<CapacityProfile> profile;
   Distribution service_time;

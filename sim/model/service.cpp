@@ -15,7 +15,7 @@ Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t confl
       key_(key),
       attempts_(attempts),
       sequence_(sequence),
-      in_service_(spec.servers),
+      in_service_(std::max(spec.servers, spec.autoscaling.max)),
       queue_capacity_(static_cast<std::uint64_t>(spec.queue_capacity)),
       working_(spec.servers),
       shares_processor_(spec.discipline == Discipline::kProcessorSharing),
@@ -27,7 +27,9 @@ Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t confl
       rejections_(Discipline::kFifo, attempts, key, static_cast<std::uint16_t>(index)),
       codel_(spec.codel),
       concurrency_(spec.concurrency),
-      throttle_(spec.throttle.rate, spec.throttle.burst) {}
+      throttle_(spec.throttle.rate, spec.throttle.burst) {
+  if (spec.autoscaling.target > 0) autoscaler_.emplace(spec.autoscaling, spec.servers);
+}
 
 bool Service::pass_throttle(std::uint16_t group, std::uint32_t client, Time now) {
   const ThrottleSpec& t = spec_->throttle;
@@ -206,8 +208,8 @@ void Service::impair(Impairment impairment, Time now) {
     working_ = impairment_.capacity > 0 ? ServiceSpec::kUnlimited : 0;
   } else {
     constexpr double kMost = 1e18;  // still counts as an integer
-    working_ =
-        std::llround(std::min(kMost, static_cast<double>(spec_->servers) * impairment_.capacity));
+    const auto servers = static_cast<double>(autoscaler_ ? autoscaler_->servers() : spec_->servers);
+    working_ = std::llround(std::min(kMost, servers * impairment_.capacity));
   }
   if (shares_processor()) {
     sharing_.advance(now);

@@ -9,6 +9,7 @@
 
 #include "kernel/event_order.hpp"
 #include "kernel/pool.hpp"
+#include "model/autoscaler.hpp"
 #include "model/codel.hpp"
 #include "model/completion_set.hpp"
 #include "model/concurrency_limit.hpp"
@@ -141,6 +142,11 @@ class Service {
   /// As it was at the start of the run, with nobody there.
   void forget();
 
+  /// Null if the number of servers is fixed.
+  Autoscaler* autoscaler() { return autoscaler_ ? &*autoscaler_ : nullptr; }
+  /// The autoscaler has changed the number of servers.
+  void rescale(Time now) { impair(impairment_, now); }
+
   /// The faults have changed. Work in progress goes on at the new speed.
   void impair(Impairment impairment, Time now);
 
@@ -172,6 +178,7 @@ class Service {
   ServiceModel model_;
   WaitingLine line_, rejections_;
   Codel codel_;
+  std::optional<Autoscaler> autoscaler_;
   ConcurrencyLimit concurrency_;
   ProcessorSharing sharing_;
   kernel::EventKey next_end_ = kernel::EventKey::never();

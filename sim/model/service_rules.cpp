@@ -113,6 +113,18 @@ void World::restart(std::size_t service) {
   s.forget();
 }
 
+void World::scale(std::size_t service) {
+  Service& s = services_[service];
+  Autoscaler& scaler = *s.autoscaler();
+  note_event(EventKind::kScaling, service);
+  scaler.observe(s.busy(), s.working_servers(), now_);
+  scaler.step(now_);
+  s.rescale(now_);
+  serve_queue(service);
+  service_changed(service);
+  tournament_->update(scaling_sources_[service], {scaler.next(), sequence_++});
+}
+
 // The service's own timeout.
 void World::pass_limit(std::size_t service) {
   const std::uint32_t id = service_limits_[service].lane.front();

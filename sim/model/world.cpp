@@ -129,6 +129,12 @@ void World::add_sources() {
     if (services_[i].spec().timeout == Duration::max()) continue;
     service_limits_[i].source = add(EventKind::kServiceTimeout, i);
   }
+  scaling_sources_.assign(services_.size(), kNone);
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    if (services_[i].autoscaler() == nullptr) continue;
+    scaling_sources_[i] = add(EventKind::kScaling, i);
+    some_scale_ = true;
+  }
   if (faults_->size() > 0) fault_source_ = add(EventKind::kFault, 0);
   network_takes_time_ = messages_take_time();
   if (network_takes_time_) {
@@ -147,6 +153,11 @@ void World::add_sources() {
     }
   }
   tournament_.emplace(static_cast<std::uint32_t>(sources_.size()));
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    if (scaling_sources_[i] == kNone) continue;
+    service_changed(i);
+    offer(scaling_sources_[i], {services_[i].autoscaler()->next(), sequence_++});
+  }
   if (fault_source_ != kNone) offer(fault_source_, {faults_->next(), faults_begun_});
   for (const ClientGroup& g : groups_) {
     if (g.arrivals && g.arrivals->head().time < end_of_submissions_) {
@@ -294,6 +305,8 @@ void World::dispatch(std::uint32_t source) {
       return wake(groups_[s.index]);
     case EventKind::kServiceTimeout:
       return pass_limit(s.index);
+    case EventKind::kScaling:
+      return scale(s.index);
   }
 }
 
@@ -349,10 +362,13 @@ void World::schedule_response(std::uint32_t attempt, Duration delay) {
 }
 
 void World::service_changed(std::size_t service) {
-  const Service& s = services_[service];
+  Service& s = services_[service];
   tournament_->update(first_service_source_ + static_cast<std::uint32_t>(service),
                       s.next_completion());
   recorder_.service_levels(service, s.busy(), s.in_system(), s.queued(), s.working_servers(), now_);
+  if (some_scale_) [[unlikely]] {
+    if (Autoscaler* a = s.autoscaler()) a->observe(s.busy(), s.working_servers(), now_);
+  }
   if (s.shares_processor()) recorder_.busy_in_vain(service, s.busy_in_vain(), now_);
 }
 
@@ -443,7 +459,8 @@ void World::check_conservation(const RunResult& result) const {
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
     const ServiceResult& s = result.services[i];
-    if (s.window.busy_ns > s.window.servers_ns * (1 + 1e-9) && faults_->size() == 0) {
+    if (s.window.busy_ns > s.window.servers_ns * (1 + 1e-9) && faults_->size() == 0 &&
+        !some_scale_) {
       fail_check("more busy time than servers");
     }
   }

@@ -85,6 +85,7 @@ class World {
     kResponseArrives,
     kSendTokenDue,
     kServiceTimeout,
+    kScaling,
   };
   struct Source {
     EventKind kind = EventKind::kFault;
@@ -134,6 +135,7 @@ class World {
   [[gnu::noinline]] void end_watch(std::uint32_t attempt);
   void pass_limit(std::size_t service);
   void restart(std::size_t service);
+  void scale(std::size_t service);
   void deliver(std::uint32_t attempt);
   [[gnu::noinline]] void next_call(std::uint32_t attempt);
   void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);
@@ -202,6 +204,8 @@ class World {
     std::uint32_t source = kNone;
   };
   std::vector<ServiceLimits> service_limits_;
+  std::vector<std::uint32_t> scaling_sources_;  // by service
+  bool some_scale_ = false;
   std::vector<ClientGroup> groups_;
   std::optional<FaultTimeline> faults_;
 

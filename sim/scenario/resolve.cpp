@@ -135,8 +135,19 @@ class Resolver {
                         "unlimited servers; expected a number of servers");
     }
     check_concurrency(keys, spec.concurrency);
+    check_autoscaling(keys, spec);
     read_profile(keys, spec);
     loaded_.scenario.services.push_back(std::move(spec));
+  }
+
+  void check_autoscaling(const KeyResolution& keys, const ServiceSpec& spec) {
+    const AutoscalingSpec& a = spec.autoscaling;
+    if (a.target <= 0 || !keys.has("autoscaling.max")) return;
+    if (a.min <= spec.servers && spec.servers <= a.max) return;
+    problems_.add(keys.place_of("autoscaling"),
+                  keys.path() + " has servers = " + std::to_string(spec.servers) +
+                      " and autoscaling from " + std::to_string(a.min) + " to " +
+                      std::to_string(a.max) + "; expected min <= servers <= max");
   }
 
   void read_profile(const KeyResolution& keys, ServiceSpec& spec) {

@@ -235,6 +235,34 @@ TEST_CASE("a service of independent attempts has no queue and no limits") {
   CHECK(load(kSmall).scenario.services[0].model == ServiceModelKind::kQueue);
 }
 
+TEST_CASE("autoscaling needs limits that the servers are within") {
+  const auto with = [](const std::string& more, const std::string& servers = "3") {
+    return after("service.api={service_time=1, servers=" + servers + ", autoscaling={" + more +
+                 "}}");
+  };
+  CHECK(with("target=0.5, max=3") == "");
+  CHECK_THAT(with("target=0.5"), Catch::Contains("service.api.autoscaling.max is missing"));
+  CHECK_THAT(with("target=0.5, max=2"),
+             Catch::Contains("service.api has servers = 3 and autoscaling from 1 to 2; expected "
+                             "min <= servers <= max"));
+  CHECK_THAT(with("max=5"), Catch::Contains("it needs service.api.autoscaling.target other than "
+                                            "none"));
+  CHECK_THAT(with("target=1.5, max=5"), Catch::Contains("above 0, at most 1"));
+  CHECK_THAT(with("target=0.5, max=5", "'unlimited'"),
+             Catch::Contains("it needs service.api.servers other than unlimited"));
+  const AutoscalingSpec by_hand;
+  const AutoscalingSpec a = load(kSmall, {"service.api.autoscaling={target=0.5, max=7}"})
+                                .scenario.services[0]
+                                .autoscaling;
+  CHECK(a.target == 0.5);
+  CHECK(a.max == 7);
+  CHECK(a.min == by_hand.min);
+  CHECK(a.interval == by_hand.interval);
+  CHECK(a.delay == by_hand.delay);
+  CHECK(a.cooldown == by_hand.cooldown);
+  CHECK(a.tolerance == by_hand.tolerance);
+}
+
 TEST_CASE("a concurrency limit must fit its control") {
   CHECK_THAT(after("service.api.concurrency={control='aimd', initial=10}"),
              Catch::Contains("service.api.concurrency has min = 20, initial = 10, max = 200; "
