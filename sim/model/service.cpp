@@ -52,7 +52,8 @@ Service::Admission Service::admit(std::uint32_t attempt, Time now) {
 
 Service::Admission Service::admit_if_queue_has_room(std::uint32_t attempt, Time now) {
   if (shares_processor()) {
-    if (static_cast<std::uint64_t>(sharing_.size()) >= queue_capacity_) return Admission::kFull;
+    const std::int64_t served = sharing_.size() - shared_rejections_;
+    if (static_cast<std::uint64_t>(served) >= queue_capacity_) return Admission::kFull;
     start(attempt, now);
     return Admission::kStarted;
   }
@@ -121,6 +122,7 @@ void Service::share(std::uint32_t attempt, Time now) {
   sharing_.insert(attempt, a.work_left_ns);
   a.work_left_ns = sharing_.server_time_ns();  // what it will have been given is the difference
   given_up_ += a.given_up();
+  shared_rejections_ += a.rejection;
   schedule_next_end();
 }
 
@@ -129,6 +131,7 @@ void Service::leave_shares(std::uint32_t attempt) {
   Attempt& a = (*attempts_)[attempt];
   a.work_left_ns = sharing_.server_time_ns() - a.work_left_ns;
   given_up_ -= a.given_up();
+  shared_rejections_ -= a.rejection;
   schedule_next_end();
 }
 
@@ -155,10 +158,9 @@ std::uint32_t Service::complete(Time now) {
 }
 
 std::uint32_t Service::take_from_queue() {
-  if (queued() == 0 || busy_ >= working_) {
-    if (controls_delay_ && busy_ < working_) codel_.queue_is_empty();
-    return kNone;
-  }
+  if (busy_ >= working_) return kNone;
+  if (controls_delay_ && line_.empty()) codel_.queue_is_empty();
+  if (queued() == 0) return kNone;
   return rejections_.empty() ? line_.pop() : rejections_.pop();
 }
 

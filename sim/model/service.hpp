@@ -182,7 +182,7 @@ class Service {
   ConcurrencyLimit concurrency_;
   ProcessorSharing sharing_;
   kernel::EventKey next_end_ = kernel::EventKey::never();
-  std::int64_t given_up_ = 0;  // processor sharing: of those in service
+  std::int64_t given_up_ = 0, shared_rejections_ = 0;  // processor sharing: of those in service
   Impairment impairment_;
   TokenBucket throttle_;
   std::vector<std::vector<TokenBucket>> client_throttles_;  // scope "client": by group and client
