@@ -22,6 +22,7 @@ Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t confl
       controls_delay_(spec.discipline == Discipline::kCodel),
       limits_concurrency_(!ConcurrencyLimit(spec.concurrency).is_unlimited()),
       always_succeeds_(spec.model == ServiceModelKind::kQueue),
+      watches_attempts_(limits_concurrency_ || spec.timeout != Duration::max()),
       model_(make_service_model(spec, conflict)),
       line_(spec.discipline, attempts, key, static_cast<std::uint16_t>(index)),
       rejections_(Discipline::kFifo, attempts, key, static_cast<std::uint16_t>(index)),

@@ -99,7 +99,7 @@ class Service {
 
   /// Whether the service wants to be told, by `leave`, when an attempt is gone that it had
   /// admitted.
-  bool watches_attempts() const { return limits_concurrency_ || spec_->timeout != Duration::max(); }
+  bool watches_attempts() const { return watches_attempts_; }
   void leave(std::uint32_t attempt, Time now) {
     const Attempt& a = (*attempts_)[attempt];
     if (limits_concurrency_) concurrency_.leave(attempt, now - a.arrived, a.executed);
@@ -175,6 +175,7 @@ class Service {
   std::int64_t working_;
   std::int64_t busy_ = 0;  // attempts in service; processor sharing: sharing_.size() instead
   bool shares_processor_, controls_delay_, limits_concurrency_, always_succeeds_;
+  bool watches_attempts_;
   ServiceModel model_;
   WaitingLine line_, rejections_;
   Codel codel_;
