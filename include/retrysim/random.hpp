@@ -19,17 +19,22 @@ namespace retrysim {
 
 /// What a draw decides. Part of the generator's counter: never renumber, only append.
 enum class Purpose : std::uint8_t {
-  kArrival = 0,         ///< gap before a request, and which client submits it
-  kServiceTime = 1,     ///< service demand of an attempt
-  kNetwork = 2,         ///< delay to the service
-  kResponse = 3,        ///< delay back to the client
-  kLoss = 4,            ///< is the message lost
-  kServiceError = 5,    ///< random error answers
-  kBackoff = 6,         ///< jitter of the delay before the next attempt
-  kTimeout = 7,         ///< attempt timeout, where it is a distribution
-  kThinkTime = 8,       ///< closed-loop think time
-  kClientThrottle = 9,  ///< is an attempt refused by the client-side throttle
-  kConnect = 10,        ///< time to set up a connection
+  kArrival = 0,       ///< gap before a request, and which client submits it
+  kServiceTime = 1,   ///< service demand of an attempt
+  kNetwork = 2,       ///< delay to the service
+  kResponse = 3,      ///< delay back to the client
+  kLoss = 4,          ///< is the message lost
+  kServiceError = 5,  ///< random error answers
+  kBackoff = 6,       ///< jitter of the delay before the next attempt
+  kTimeout = 7,       ///< attempt timeout, where it is a distribution
+  kThinkTime = 8,     ///< closed-loop think time
+  kQueuePick = 9,     ///< which attempt a queue of discipline "random" serves next
+  // The same of the second message of an attempt that consists of two calls.
+  kSecondNetwork = 10,
+  kSecondResponse = 11,
+  kSecondServiceTime = 12,
+  kClientThrottle = 13,  ///< is an attempt refused by the client-side throttle
+  kConnect = 14,         ///< time to set up a connection
 };
 
 /// The random numbers of one replication: key = (seed, replication).

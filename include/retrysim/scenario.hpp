@@ -38,8 +38,41 @@ struct RandomError {
   double probability = 0;
 };
 
-/// What a full queue answers.
+/// How a service works.
+enum class ServiceModelKind : std::uint8_t {
+  kQueue,  ///< what its servers have worked on has succeeded
+  /// No queue: every attempt is served at once, and then fails with the probabilities of `errors`.
+  /// Needs unlimited servers.
+  kIndependent,
+  /// A row under optimistic concurrency control: an attempt reads it, then writes it on condition
+  /// that nobody else has meanwhile; a conflict is answered with 503 TransactionConflictException.
+  kOcc,
+};
+
+/// Which waiting attempt is served next. None of them interrupts a service that has begun.
+enum class Discipline : std::uint8_t {
+  kFifo,
+  kLifo,
+  kRandom,
+  kPriority,          ///< the highest ClientSpec::priority; first come first among equals
+  kProcessorSharing,  ///< none waits: all are served together and share the servers equally
+  kCodel,             ///< fifo that sheds load when attempts wait too long (RFC 8289)
+};
+
+/// When controlled delay sheds load.
+struct CodelSpec {
+  Duration target = Duration::milliseconds(5);      ///< an acceptable time to wait
+  Duration interval = Duration::milliseconds(100);  ///< for how long it may be exceeded
+};
+
+/// What an attempt is answered that a full queue or the concurrency limit turns away.
 enum class Overflow : std::uint8_t { kUnavailable, kThrottled, kInvalid, kDrop };
+
+/// A factor over time: `factors[i]` holds from `times[i]` on, the last one for ever.
+struct CapacityProfile {
+  std::vector<Time> times;      ///< not decreasing, first at zero
+  std::vector<double> factors;  ///< >= 0
+};
 
 /// What happens to work whose client gave up.
 enum class Abandoned : std::uint8_t {
@@ -59,17 +92,63 @@ struct ThrottleSpec {
   Duration retry_after;  ///< suggested to throttled clients; zero: no suggestion
 };
 
+/// How the limit on attempts at a service is found. The adaptive ways are those of Netflix's
+/// concurrency-limits library, with its names in brackets where ours differ.
+enum class ConcurrencyControl : std::uint8_t {
+  kFixed,
+  kGradient2,  ///< from the ratio of long-term and present time at the service (Gradient2Limit)
+  kAimd,       ///< adds one, takes a share when something goes wrong (AIMDLimit)
+};
+
+struct ConcurrencySpec {
+  ConcurrencyControl control = ConcurrencyControl::kFixed;
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< fixed; that is: none
+  std::int64_t initial = 20, min = 20, max = 200;                 ///< of the adaptive limits
+  double smoothing = 0.2;      ///< gradient2: weight of a new limit
+  double headroom = 4;         ///< gradient2: growth while all is well [queueSize]
+  double tolerance = 1.5;      ///< gradient2: acceptable ratio of present to long-term time
+  double long_window = 600;    ///< gradient2: samples in the long-term average
+  double backoff_ratio = 0.9;  ///< aimd: what is left of the limit
+  Duration slow = Duration::seconds(5);  ///< aimd: an attempt that took longer went wrong [timeout]
+};
+
+/// The number of servers follows their utilization (rule: sim/model/autoscaler.hpp).
+struct AutoscalingSpec {
+  double target = 0;       ///< utilization of the servers that is aimed at; 0: no autoscaling
+  double tolerance = 0.1;  ///< acceptable deviation, as a share of the target
+  Duration interval = Duration::seconds(60);   ///< between looks, and what each is about
+  Duration delay = Duration::seconds(120);     ///< until a new server works
+  Duration cooldown = Duration::seconds(300);  ///< from one change to the next
+  std::int64_t min = 1, max = 1;               ///< servers
+};
+
 struct ServiceSpec {
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
   std::string name;
+  ServiceModelKind model = ServiceModelKind::kQueue;
   std::int64_t servers = 1;  ///< `kUnlimited` allowed
+  AutoscalingSpec autoscaling;
+  /// Factor on the number of servers; those that go finish what they are doing.
+  std::optional<CapacityProfile> profile;
   Distribution service_time;
-  std::int64_t queue_capacity = kUnlimited;  ///< waiting attempts, those in service not counted
+  /// Factor on a service time is 1 + slowdown x attempts already in service when it begins.
+  double slowdown = 0;
+  Discipline discipline = Discipline::kFifo;
+  CodelSpec codel;
+  /// Waiting attempts, those in service not counted; processor sharing: attempts in service.
+  std::int64_t queue_capacity = kUnlimited;
+  /// Drop an attempt when its turn comes if its answer could not be there in time.
+  bool drop_expired = false;
+  ConcurrencySpec concurrency;  ///< limit on attempts waiting and in service together
   Overflow overflow = Overflow::kUnavailable;
+  Duration reject_cost;  ///< server time that turning an attempt away takes, before its answer
   Abandoned abandoned = Abandoned::kServe;
   ThrottleSpec throttle;
   std::vector<RandomError> errors;  ///< probabilities add up to at most 1
+  /// The service's own limit on queue and service of an attempt; `max()`: none. What is not ready
+  /// by then is given up and answered with 504 GatewayTimeout.
+  Duration timeout = Duration::max();
 };
 
 /// A window in which a service, or the way to it, is impaired: [start, start + duration).
@@ -83,7 +162,12 @@ struct FaultSpec {
   double speed = 1;     ///< factor on the speed of each server
   std::vector<RandomError> errors;
   Duration latency;          ///< added to the network, each way
+  double request_loss = 0;   ///< probability that an attempt never reaches the service
+  double response_loss = 0;  ///< probability that the work is done but the answer is lost
   bool unreachable = false;  ///< connections refused after one round trip
+  /// At its start the service forgets everything: what waits and what is in service is lost, and
+  /// its connections break.
+  bool cold_restart = false;
 };
 
 enum class ArrivalProcess : std::uint8_t { kPoisson, kConstant, kOnce, kClosed, kTrace };
@@ -120,10 +204,14 @@ struct ArrivalSpec {
   std::vector<SurgeSpec> surges;
 };
 
+/// Priorities of client groups go from 0 to this.
+inline constexpr std::uint8_t kMostPriority = 63;
+
 struct ClientSpec {
   std::string name;
-  std::size_t service = 0;  ///< index into Scenario::services
-  std::uint32_t count = 1;  ///< virtual clients, each with its own retry state
+  std::size_t service = 0;    ///< index into Scenario::services
+  std::uint8_t priority = 0;  ///< the higher is served first (Discipline::kPriority)
+  std::uint32_t count = 1;    ///< virtual clients, each with its own retry state
   ArrivalSpec arrivals;
   Distribution attempt_timeout;
   bool has_attempt_timeout = false;

@@ -10,9 +10,24 @@ void FaultTimeline::sort() {
                    [](const Change& a, const Change& b) { return a.time < b.time; });
 }
 
+namespace {
+
+double profile_factor(const std::optional<CapacityProfile>& profile, Time now) {
+  if (!profile) return 1;
+  const auto after = std::upper_bound(profile->times.begin(), profile->times.end(), now);
+  return profile->factors[static_cast<std::size_t>(after - profile->times.begin()) - 1];
+}
+
+double either(double a, double b) { return b == 0 ? a : 1 - (1 - a) * (1 - b); }
+
+}  // namespace
+
 // Sources of errors are independent: an attempt that escapes the first may meet the second.
 Impairment FaultTimeline::at(std::size_t service, Time now) const {
   Impairment all;
+  all.capacity = profile_factor(scenario_->services[service].profile, now);
+  all.request_loss = scenario_->network.request_loss;
+  all.response_loss = scenario_->network.response_loss;
   double escaped = 1;
   auto add = [&](const Errors& errors) {
     double hit = 0;
@@ -30,6 +45,8 @@ Impairment FaultTimeline::at(std::size_t service, Time now) const {
     all.speed *= f.speed;
     all.latency += f.latency;
     all.unreachable |= f.unreachable;
+    all.request_loss = either(all.request_loss, f.request_loss);
+    all.response_loss = either(all.response_loss, f.response_loss);
     add(fault_errors_[i]);
   }
   return all;

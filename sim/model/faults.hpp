@@ -1,4 +1,5 @@
-// The calendar of fault windows: when something changes, and what is wrong then with each service.
+// The calendar of fault windows and capacity profiles: when something changes, and what is wrong
+// then with each service.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -18,19 +19,31 @@ class FaultTimeline {
   template <class AnswerOf>
   FaultTimeline(const Scenario& scenario, AnswerOf answer_of) : scenario_(&scenario) {
     for (const FaultSpec& f : scenario.faults) {
-      changes_.push_back({f.start, f.service});
+      changes_.push_back({f.start, f.service, f.cold_restart});
       changes_.push_back({f.start + f.duration, f.service});
       fault_errors_.push_back(number(f.errors, answer_of));
     }
-    for (const ServiceSpec& s : scenario.services) {
+    for (std::size_t i = 0; i < scenario.services.size(); ++i) {
+      const ServiceSpec& s = scenario.services[i];
       service_errors_.push_back(number(s.errors, answer_of));
+      if (!s.profile) continue;
+      for (const Time t : s.profile->times) {
+        if (t > Time::zero()) changes_.push_back({t, i});
+      }
     }
     sort();
   }
 
+  struct Change {
+    Time time;
+    std::size_t service = 0;
+    bool cold_restart = false;  ///< the service loses everything
+  };
+
+  std::size_t size() const { return changes_.size(); }
   Time next() const { return at_ == changes_.size() ? Time::max() : changes_[at_].time; }
-  /// The service that changes next; moves on to the change after it.
-  std::size_t pop() { return changes_[at_++].service; }
+  /// The next change; moves on to the one after it.
+  Change pop() { return changes_[at_++]; }
 
   /// Everything that is wrong with `service` at `now`.
   Impairment at(std::size_t service, Time now) const;
@@ -41,10 +54,6 @@ class FaultTimeline {
     std::uint16_t answer;
   };
   using Errors = std::vector<NumberedError>;
-  struct Change {
-    Time time;
-    std::size_t service;
-  };
 
   template <class AnswerOf>
   static Errors number(const std::vector<RandomError>& errors, AnswerOf answer_of) {

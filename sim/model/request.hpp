@@ -59,6 +59,7 @@ struct alignas(64) Attempt {
   Time gave_up = Time::max();  ///< when its client stopped waiting
   double work_left_ns = 0;     ///< service demand left at `work_since`, at speed 1
   Time work_since;
+  kernel::LaneLink limit;         ///< the service's own timeout
   std::uint32_t request = kNone;  ///< only while its client waits
   std::uint32_t client = 0;
   std::uint32_t number = 1;       ///< 1 for the first attempt of a request
@@ -68,8 +69,15 @@ struct alignas(64) Attempt {
   std::uint16_t answer = 0;  ///< index into the world's answers
   Stage stage = Stage::kOnTheWire;
   bool in_cohort = false;
-  bool executed = false;    ///< served to the end
-  bool connecting = false;  ///< on a new connection
+  bool executed : 1 = false;    ///< served to the end
+  bool connecting : 1 = false;  ///< on a new connection
+  bool rejection : 1 = false;   ///< what it waits for, or a server does, is turning it away
+  bool watched : 1 = false;     ///< the service wants to know when it leaves
+  // Of an attempt that consists of several calls (model "occ").
+  bool goes_on : 1 = false;  ///< the answer under way asks for the next call
+  std::uint8_t round = 0;    ///< calls done
+  std::uint8_t priority = 0;
+  std::uint32_t version = 0;  ///< of the row, as read
 
   bool given_up() const { return gave_up != Time::max(); }
 };

@@ -81,8 +81,11 @@ void World::send(ClientGroup& g, std::uint32_t request) {
   a.answer = 0;
   a.stage = Attempt::Stage::kOnTheWire;
   a.in_cohort = r.in_cohort;
-  a.executed = false;
+  a.executed = a.rejection = a.watched = false;
   a.connecting = r.connecting;
+  a.goes_on = false;
+  a.round = 0;
+  a.priority = g.spec->priority;
   recorder_.sent(g.index, r.in_cohort, a.number, now_);
   if (a.sibling != kNone) disarm_timeout(g, request);  // it runs from the latest attempt
   if (g.spec->has_attempt_timeout) arm_timeout(g, request);
@@ -118,6 +121,9 @@ Duration World::network_delay(const Attempt& a, Purpose purpose) const {
   const Distribution& latency = scenario_.network.latency;
   const Duration added = services_[a.service].impairment().latency;
   if (latency.is_constant()) return latency.constant_value() + added;
+  if (a.round > 0) {
+    purpose = purpose == Purpose::kNetwork ? Purpose::kSecondNetwork : Purpose::kSecondResponse;
+  }
   Draws draws(key_, {a.entity, a.number, a.group, purpose});
   return latency.sample(draws) + added;
 }
@@ -126,6 +132,7 @@ void World::travel_to_service(std::uint32_t attempt) {
   Attempt& a = attempts_[attempt];
   Duration delay = network_takes_time_ ? network_delay(a, Purpose::kNetwork) : Duration::zero();
   if (a.connecting) {
+    a.connecting = false;
     const Duration setup = connection_setup(a);
     const Duration limit = groups_[a.group].spec->connect_timeout;
     if (setup > limit) {
@@ -139,9 +146,11 @@ void World::travel_to_service(std::uint32_t attempt) {
     schedule_response(attempt, delay + network_delay(a, Purpose::kResponse));
     return;
   }
-  if (scenario_.network.request_loss > 0) {
+  const double request_loss = services_[a.service].impairment().request_loss;
+  if (request_loss > 0) {
     Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
-    if (draws.uniform() < scenario_.network.request_loss) {
+    for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
+    if (draws.uniform() < request_loss) {
       recorder_.lost(a.group, a.in_cohort);
       return discard(attempt);
     }
@@ -161,12 +170,12 @@ void World::arrive(std::uint32_t attempt) {
   Attempt& a = attempts_[attempt];
   Service& s = services_[a.service];
   a.arrived = now_;
-  recorder_.arrived(a.group, a.service, a.in_cohort);
+  if (a.round == 0) recorder_.arrived(a.group, a.service, a.in_cohort);
   if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
     recorder_.dropped(a.group, a.in_cohort);  // its client gave up while it was on its way
     return release_attempt(attempt);
   }
-  if (!s.impairment().errors.empty()) {
+  if (!s.impairment().errors.empty() && s.spec().model != ServiceModelKind::kIndependent) {
     Draws draws(key_, {a.entity, a.number, a.group, Purpose::kServiceError});
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : s.impairment().errors) {
@@ -177,21 +186,15 @@ void World::arrive(std::uint32_t attempt) {
   }
   if (!s.pass_throttle(a.group, a.client, now_)) {
     recorder_.throttled(a.service);
-    return answer_with(attempt, service_answers_[a.service].throttled);
+    return turn_away(attempt, service_answers_[a.service].throttled);
   }
   const Service::Admission admission = s.admit(attempt, now_);
-  if (admission == Service::Admission::kFull) {
-    const ServiceAnswers& answers = service_answers_[a.service];
-    const bool no_answer = s.spec().overflow == Overflow::kDrop;
-    recorder_.rejected(a.group, a.service, a.in_cohort,
-                       no_answer || answers.overflow_is_throttling);
-    if (!no_answer) return answer_with(attempt, answers.overflow);
-    recorder_.dropped(a.group, a.in_cohort);
-    return discard(attempt);
-  }
+  if (admission == Service::Admission::kFull) return overflow(attempt);
   const bool must_wait = admission == Service::Admission::kQueued;
   recorder_.admitted(a.group, a.service, a.in_cohort, must_wait);
   if (!must_wait) recorder_.started(a.group, a.in_cohort, Duration::zero());
+  if (s.watches_attempts()) [[unlikely]]
+    enter_service(attempt);
   service_changed(a.service);
 }
 
@@ -199,12 +202,14 @@ void World::answer_with(std::uint32_t attempt, std::uint16_t answer) {
   Attempt& a = attempts_[attempt];
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
-  if (scenario_.network.response_loss > 0) {
+  const double response_loss = services_[a.service].impairment().response_loss;
+  if (response_loss > 0) {
     Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
+    for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
     draws.next();  // decided the request's own loss
-    if (draws.uniform() < scenario_.network.response_loss) {
+    if (draws.uniform() < response_loss) {
       recorder_.lost(a.group, a.in_cohort);
-      if (a.executed) recorder_.result_unused(a.service, a.started, a.finished);
+      if (a.executed) recorder_.result_unused(a.service, server_time_ns(a), a.finished);
       return discard(attempt);
     }
   }
@@ -220,37 +225,56 @@ void World::serve_queue(std::size_t service) {
   for (std::uint32_t id = s.take_from_queue(); id != kNone; id = s.take_from_queue()) {
     const Attempt& a = attempts_[id];
     if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
+      leave_service(id);
       recorder_.dropped(a.group, a.in_cohort);
       release_attempt(id);
-      continue;
+    } else if (a.rejection) {
+      s.start(id, now_);
+    } else if (s.spec().drop_expired && would_be_late(id)) {
+      leave_service(id);
+      recorder_.dropped(a.group, a.in_cohort);
+      discard(id);
+    } else if (s.sheds(a, now_)) {
+      leave_service(id);
+      overflow(id);
+    } else {
+      s.start(id, now_);
+      recorder_.started(a.group, a.in_cohort, now_ - a.arrived);
     }
-    s.start(id, now_);
-    recorder_.started(a.group, a.in_cohort, now_ - a.arrived);
   }
 }
 
 void World::complete(std::size_t service) {
-  const std::uint32_t id = services_[service].complete(now_);
+  Service& s = services_[service];
+  const std::uint32_t id = s.complete(now_);
   note_event(EventKind::kCompletion, id);
   Attempt& a = attempts_[id];
-  recorder_.executed(a.group, service, a.in_cohort, a.given_up(), a.arrived, now_);
+  leave_service(id);
+  const Reply reply = s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a);
+  if (a.executed && !reply.goes_on) {
+    recorder_.executed(a.group, service, a.in_cohort, a.given_up(), a.arrived, now_);
+  }
   serve_queue(service);
   service_changed(service);
   if (a.given_up()) {
-    recorder_.worked_in_vain(service, std::max(a.started, a.gave_up), now_);
-    recorder_.result_unused(service, a.started, a.finished);
+    worked_in_vain(a);
+    if (a.executed) recorder_.result_unused(service, server_time_ns(a), a.finished);
     return release_attempt(id);
   }
-  answer_with(id, 0);
+  a.goes_on = reply.goes_on;
+  if (reply.goes_on) a.executed = false;
+  answer_with(id, reply.answer);
 }
 
 // The client has its answer, unless it has stopped waiting.
 void World::deliver(std::uint32_t attempt) {
   const Attempt& a = attempts_[attempt];
   if (a.given_up()) {
-    if (a.executed) recorder_.result_unused(a.service, a.started, a.finished);
+    if (a.executed) recorder_.result_unused(a.service, server_time_ns(a), a.finished);
     return release_attempt(attempt);
   }
+  if (a.goes_on) [[unlikely]]
+    return next_call(attempt);
   ClientGroup& g = groups_[a.group];
   const std::uint32_t request = a.request;
   Request& r = requests_[request];
@@ -300,16 +324,23 @@ void World::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t id,
     release_attempt(id);
   } else if (a.stage == Attempt::Stage::kQueued &&
              (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
+    leave_service(id);
     s.remove_from_queue(id);
     recorder_.dropped(a.group, a.in_cohort);
     service_changed(a.service);
     release_attempt(id);
-  } else if (a.stage == Attempt::Stage::kInService && policy == Abandoned::kAbort) {
-    s.abort(id);
-    recorder_.dropped(a.group, a.in_cohort);
-    serve_queue(a.service);
+  } else if (a.stage == Attempt::Stage::kInService) {
+    s.given_up(now_);
+    if (policy == Abandoned::kAbort) {
+      leave_service(id);
+      s.abort(id, now_);
+      recorder_.dropped(a.group, a.in_cohort);
+      serve_queue(a.service);
+      release_attempt(id);
+    } else if (!s.shares_processor()) {
+      return;
+    }
     service_changed(a.service);
-    release_attempt(id);
   }
 }
 

@@ -9,16 +9,28 @@ namespace retrysim::model {
 
 using kernel::EventKey;
 
-Service::Service(const ServiceSpec& spec, const RandomKey& key, kernel::Pool<Attempt>* attempts,
-                 std::uint64_t* sequence)
+Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t conflict,
+                 const RandomKey& key, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
     : spec_(&spec),
       key_(key),
       attempts_(attempts),
       sequence_(sequence),
-      in_service_(spec.servers),
+      in_service_(std::max(spec.servers, spec.autoscaling.max)),
       queue_capacity_(static_cast<std::uint64_t>(spec.queue_capacity)),
       working_(spec.servers),
-      throttle_(spec.throttle.rate, spec.throttle.burst) {}
+      shares_processor_(spec.discipline == Discipline::kProcessorSharing),
+      controls_delay_(spec.discipline == Discipline::kCodel),
+      limits_concurrency_(!ConcurrencyLimit(spec.concurrency).is_unlimited()),
+      always_succeeds_(spec.model == ServiceModelKind::kQueue),
+      watches_attempts_(limits_concurrency_ || spec.timeout != Duration::max()),
+      model_(make_service_model(spec, conflict)),
+      line_(spec.discipline, attempts, key, static_cast<std::uint16_t>(index)),
+      rejections_(Discipline::kFifo, attempts, key, static_cast<std::uint16_t>(index)),
+      codel_(spec.codel),
+      concurrency_(spec.concurrency),
+      throttle_(spec.throttle.rate, spec.throttle.burst) {
+  if (spec.autoscaling.target > 0) autoscaler_.emplace(spec.autoscaling, spec.servers);
+}
 
 bool Service::pass_throttle(std::uint16_t group, std::uint32_t client, Time now) {
   const ThrottleSpec& t = spec_->throttle;
@@ -32,29 +44,64 @@ bool Service::pass_throttle(std::uint16_t group, std::uint32_t client, Time now)
 }
 
 Service::Admission Service::admit(std::uint32_t attempt, Time now) {
-  Attempt& a = (*attempts_)[attempt];
-  if (busy() < working_ && queued_ == 0) {
+  if (!limits_concurrency_) return admit_if_queue_has_room(attempt, now);
+  if (!concurrency_.has_room()) return Admission::kFull;
+  const Admission admission = admit_if_queue_has_room(attempt, now);
+  if (admission != Admission::kFull) concurrency_.enter(attempt);
+  return admission;
+}
+
+Service::Admission Service::admit_if_queue_has_room(std::uint32_t attempt, Time now) {
+  if (shares_processor()) {
+    const std::int64_t served = sharing_.size() - shared_rejections_;
+    if (static_cast<std::uint64_t>(served) >= queue_capacity_) return Admission::kFull;
     start(attempt, now);
     return Admission::kStarted;
   }
-  if (queued_ >= queue_capacity_) return Admission::kFull;
-  a.stage = Attempt::Stage::kQueued;
-  a.previous_in_queue = last_queued_;
-  a.next_in_queue = kNone;
-  (last_queued_ == kNone ? first_queued_ : (*attempts_)[last_queued_].next_in_queue) = attempt;
-  last_queued_ = attempt;
-  ++queued_;
+  if (busy_ < working_ && queued() == 0) {
+    start(attempt, now);
+    return Admission::kStarted;
+  }
+  if (line_.size() >= queue_capacity_) return Admission::kFull;
+  (*attempts_)[attempt].stage = Attempt::Stage::kQueued;
+  line_.push(attempt);
   return Admission::kQueued;
+}
+
+void Service::turn_away(std::uint32_t attempt, Time now) {
+  Attempt& a = (*attempts_)[attempt];
+  a.rejection = true;
+  if (shares_processor() || (busy_ < working_ && queued() == 0)) return start(attempt, now);
+  a.stage = Attempt::Stage::kQueued;
+  rejections_.push(attempt);
 }
 
 void Service::start(std::uint32_t attempt, Time now) {
   Attempt& a = (*attempts_)[attempt];
-  Draws draws(key_, {a.entity, a.number, a.group, Purpose::kServiceTime});
   a.stage = Attempt::Stage::kInService;
   a.started = now;
-  a.work_left_ns = static_cast<double>(spec_->service_time.sample(draws).count());
+  a.work_left_ns = demand_ns(a);
+  if (shares_processor()) return share(attempt, now);
   ++busy_;
   schedule(attempt, now);
+}
+
+// What the attempt takes of a server of speed 1.
+double Service::demand_ns(const Attempt& a) const {
+  if (a.rejection) return static_cast<double>(spec_->reject_cost.count());
+  const Purpose purpose = a.round == 0 ? Purpose::kServiceTime : Purpose::kSecondServiceTime;
+  Draws draws(key_, {a.entity, a.number, a.group, purpose});
+  const auto own = static_cast<double>(spec_->service_time.sample(draws).count());
+  if (spec_->slowdown == 0) return own;
+  const std::int64_t others = shares_processor() ? sharing_.size() : busy_;
+  return std::round(own * (1 + spec_->slowdown * static_cast<double>(others)));
+}
+
+Duration Service::service_time_of(std::uint32_t attempt) const {
+  const double demand = demand_ns((*attempts_)[attempt]);
+  if (demand == 0) return Duration::zero();
+  const double speed = impairment_.speed;
+  return speed > 0 ? Duration::from_nanoseconds(demand / speed) : Duration::max();
 }
 
 void Service::schedule(std::uint32_t attempt, Time now) {
@@ -70,37 +117,91 @@ void Service::schedule(std::uint32_t attempt, Time now) {
   in_service_.insert(attempt, EventKey{now + left, (*sequence_)++});
 }
 
+void Service::share(std::uint32_t attempt, Time now) {
+  Attempt& a = (*attempts_)[attempt];
+  sharing_.advance(now);
+  sharing_.insert(attempt, a.work_left_ns);
+  a.work_left_ns = sharing_.server_time_ns();  // what it will have been given is the difference
+  given_up_ += a.given_up();
+  shared_rejections_ += a.rejection;
+  schedule_next_end();
+}
+
+// The attempt has left the others: from now on its `work_left_ns` says what it was given.
+void Service::leave_shares(std::uint32_t attempt) {
+  Attempt& a = (*attempts_)[attempt];
+  a.work_left_ns = sharing_.server_time_ns() - a.work_left_ns;
+  given_up_ -= a.given_up();
+  shared_rejections_ -= a.rejection;
+  schedule_next_end();
+}
+
+std::uint32_t Service::take_from_shares(Time now) {
+  sharing_.advance(now);
+  const std::uint32_t attempt = sharing_.pop();
+  leave_shares(attempt);
+  return attempt;
+}
+
 std::uint32_t Service::complete(Time now) {
-  const std::uint32_t attempt = in_service_.pop();
-  --busy_;
+  std::uint32_t attempt = kNone;
+  if (shares_processor()) [[unlikely]] {
+    attempt = take_from_shares(now);
+  } else {
+    attempt = in_service_.pop();
+    --busy_;
+  }
   Attempt& a = (*attempts_)[attempt];
   a.finished = now;
-  a.executed = true;
+  a.executed = !a.rejection;
   a.stage = Attempt::Stage::kOnTheWire;
   return attempt;
 }
 
 std::uint32_t Service::take_from_queue() {
-  if (queued_ == 0 || busy() >= working_) return kNone;
-  const std::uint32_t attempt = first_queued_;
-  remove_from_queue(attempt);
-  return attempt;
+  if (busy_ >= working_) return kNone;
+  if (controls_delay_ && line_.empty()) codel_.queue_is_empty();
+  if (queued() == 0) return kNone;
+  return rejections_.empty() ? line_.pop() : rejections_.pop();
 }
 
 void Service::remove_from_queue(std::uint32_t attempt) {
-  Attempt& a = (*attempts_)[attempt];
-  assert(a.stage == Attempt::Stage::kQueued && queued_ > 0);
-  (a.previous_in_queue == kNone ? first_queued_ : (*attempts_)[a.previous_in_queue].next_in_queue) =
-      a.next_in_queue;
-  (a.next_in_queue == kNone ? last_queued_ : (*attempts_)[a.next_in_queue].previous_in_queue) =
-      a.previous_in_queue;
-  --queued_;
+  const Attempt& a = (*attempts_)[attempt];
+  assert(a.stage == Attempt::Stage::kQueued);
+  (a.rejection ? rejections_ : line_).erase(attempt);
 }
 
-void Service::abort(std::uint32_t attempt) {
+void Service::abort(std::uint32_t attempt, Time now) {
   assert((*attempts_)[attempt].stage == Attempt::Stage::kInService);
+  if (shares_processor()) {
+    sharing_.advance(now);
+    sharing_.erase(attempt);
+    return leave_shares(attempt);
+  }
   in_service_.erase(attempt);
   --busy_;
+}
+
+void Service::given_up(Time now) {
+  if (!shares_processor()) return;
+  sharing_.advance(now);
+  ++given_up_;
+}
+
+std::vector<std::uint32_t> Service::take_all(Time now) {
+  std::vector<std::uint32_t> all = in_service_.take_all();
+  busy_ = 0;
+  while (sharing_.size() > 0) all.push_back(take_from_shares(now));
+  while (!rejections_.empty()) all.push_back(rejections_.pop());
+  while (!line_.empty()) all.push_back(line_.pop());
+  return all;
+}
+
+void Service::forget() {
+  codel_ = Codel(spec_->codel);
+  concurrency_.reset();
+  throttle_ = TokenBucket(spec_->throttle.rate, spec_->throttle.burst);
+  client_throttles_.clear();
 }
 
 void Service::impair(Impairment impairment, Time now) {
@@ -110,8 +211,13 @@ void Service::impair(Impairment impairment, Time now) {
     working_ = impairment_.capacity > 0 ? ServiceSpec::kUnlimited : 0;
   } else {
     constexpr double kMost = 1e18;  // still counts as an integer
-    working_ =
-        std::llround(std::min(kMost, static_cast<double>(spec_->servers) * impairment_.capacity));
+    const auto servers = static_cast<double>(autoscaler_ ? autoscaler_->servers() : spec_->servers);
+    working_ = std::llround(std::min(kMost, servers * impairment_.capacity));
+  }
+  if (shares_processor()) {
+    sharing_.advance(now);
+    sharing_.set_power(working_, impairment_.speed);
+    return schedule_next_end();
   }
   if (impairment_.speed == old_speed) return;
   for (const std::uint32_t attempt : in_service_.take_all()) {

@@ -1,4 +1,4 @@
-// One service: servers, a FIFO queue in front of them, a throttle before that. Knows attempts, but
+// One service: servers, a queue in front of them, a throttle before that. Knows attempts, but
 // neither clients nor the network; what an attempt's fate means is decided by the simulation.
 //
 // SPDX-License-Identifier: MIT
@@ -9,8 +9,14 @@
 
 #include "kernel/event_order.hpp"
 #include "kernel/pool.hpp"
+#include "model/autoscaler.hpp"
+#include "model/codel.hpp"
 #include "model/completion_set.hpp"
+#include "model/concurrency_limit.hpp"
+#include "model/processor_sharing.hpp"
 #include "model/request.hpp"
+#include "model/service_model.hpp"
+#include "model/waiting_line.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -43,6 +49,7 @@ class TokenBucket {
 struct Impairment {
   double capacity = 1, speed = 1;
   Duration latency;
+  double request_loss = 0, response_loss = 0;  ///< the network's own included
   bool unreachable = false;
   std::vector<std::pair<double, std::uint16_t>> errors;  ///< cumulative probability, answer
 };
@@ -51,35 +58,94 @@ class Service {
  public:
   enum class Admission : std::uint8_t { kStarted, kQueued, kFull };
 
-  Service(const ServiceSpec& spec, const RandomKey& key, kernel::Pool<Attempt>* attempts,
-          std::uint64_t* sequence);
+  /// `index` is that of the service in the scenario, `conflict` the number of the answer to a
+  /// write that came too late.
+  Service(const ServiceSpec& spec, std::size_t index, std::uint16_t conflict, const RandomKey& key,
+          kernel::Pool<Attempt>* attempts, std::uint64_t* sequence);
 
   const ServiceSpec& spec() const { return *spec_; }
   const Impairment& impairment() const { return impairment_; }
-  std::int64_t busy() const { return busy_; }
-  std::uint64_t queued() const { return queued_; }
   std::int64_t working_servers() const { return working_; }
-  bool all_busy() const { return busy() >= working_; }
+  bool shares_processor() const { return shares_processor_; }
+
+  /// Servers that work: under processor sharing all or none.
+  std::int64_t busy() const {
+    if (!shares_processor()) return busy_;
+    return sharing_.size() > 0 ? working_ : 0;
+  }
+  std::uint64_t queued() const { return line_.size() + rejections_.size(); }
+  /// Attempts waiting or in service.
+  std::uint64_t in_system() const {
+    return static_cast<std::uint64_t>(shares_processor() ? sharing_.size() : busy_) + queued();
+  }
+  /// Servers that work for attempts whose clients have given up (processor sharing only).
+  double busy_in_vain() const {
+    if (given_up_ == 0) return 0;
+    return static_cast<double>(working_) * static_cast<double>(given_up_) /
+           static_cast<double>(sharing_.size());
+  }
 
   /// Key of the next completion.
-  kernel::EventKey next_completion() const { return in_service_.head(); }
+  kernel::EventKey next_completion() const {
+    return shares_processor() ? next_end_ : in_service_.head();
+  }
 
   /// True if the throttle lets an attempt of this client of client group `group` pass.
   bool pass_throttle(std::uint16_t group, std::uint32_t client, Time now);
 
-  /// Starts serving the attempt, queues it, or neither if the queue is full.
+  /// Starts serving the attempt, queues it, or neither if the queue is full or the concurrency
+  /// limit is reached.
   Admission admit(std::uint32_t attempt, Time now);
 
-  /// Ends the service that completes now.
+  /// Whether the service wants to be told, by `leave`, when an attempt is gone that it had
+  /// admitted.
+  bool watches_attempts() const { return watches_attempts_; }
+  void leave(std::uint32_t attempt, Time now) {
+    const Attempt& a = (*attempts_)[attempt];
+    if (limits_concurrency_) concurrency_.leave(attempt, now - a.arrived, a.executed);
+  }
+
+  /// Turning this attempt away costs server time: a free server begins at once; else that waits,
+  /// before any attempt that is to be served.
+  void turn_away(std::uint32_t attempt, Time now);
+
+  /// Ends the service (or the turning away) that completes now.
   std::uint32_t complete(Time now);
 
-  /// The attempt at the head of the queue leaves it, if a server is free for it; kNone if not.
+  /// What a free server does next: the attempt leaves the queue; kNone if there is no server or no
+  /// attempt.
   std::uint32_t take_from_queue();
   void start(std::uint32_t attempt, Time now);
 
+  /// Whether controlled delay sheds this attempt, which has just been taken from the queue.
+  bool sheds(const Attempt& attempt, Time now) {
+    return controls_delay_ && codel_.turns_away(now - attempt.arrived, line_.size(), now);
+  }
+
+  /// Whether what has been served has succeeded, without more ado.
+  bool always_succeeds() const { return always_succeeds_; }
+  /// What comes of an attempt that has just been served.
+  Reply reply(Attempt& attempt) { return reply_of(model_, attempt, {key_, impairment_.errors}); }
+
+  /// How long the attempt will be in service if it starts now and nothing changes.
+  Duration service_time_of(std::uint32_t attempt) const;
+
   /// An attempt leaves the queue, or its server, before it is served.
   void remove_from_queue(std::uint32_t attempt);
-  void abort(std::uint32_t attempt);
+  void abort(std::uint32_t attempt, Time now);
+
+  /// The client of an attempt in service has given up.
+  void given_up(Time now);
+
+  /// Takes out everything that waits or is in service, this first in order of completion.
+  std::vector<std::uint32_t> take_all(Time now);
+  /// As it was at the start of the run, with nobody there.
+  void forget();
+
+  /// Null if the number of servers is fixed.
+  Autoscaler* autoscaler() { return autoscaler_ ? &*autoscaler_ : nullptr; }
+  /// The autoscaler has changed the number of servers.
+  void rescale(Time now) { impair(impairment_, now); }
 
   /// The faults have changed. Work in progress goes on at the new speed.
   void impair(Impairment impairment, Time now);
@@ -87,21 +153,37 @@ class Service {
   template <class Visit>
   void for_each_in_service(Visit visit) const {
     in_service_.for_each(visit);
+    sharing_.for_each(visit);
   }
 
  private:
+  Admission admit_if_queue_has_room(std::uint32_t attempt, Time now);
+  double demand_ns(const Attempt& attempt) const;
   void schedule(std::uint32_t attempt, Time now);
+  // Not compiled into the path of the other disciplines.
+  [[gnu::noinline]] void share(std::uint32_t attempt, Time now);
+  [[gnu::noinline]] std::uint32_t take_from_shares(Time now);
+  void leave_shares(std::uint32_t attempt);
+  void schedule_next_end() { next_end_ = {sharing_.next_end(), (*sequence_)++}; }
 
   const ServiceSpec* spec_;
   RandomKey key_;
   kernel::Pool<Attempt>* attempts_;
   std::uint64_t* sequence_;
   CompletionSet in_service_;
-  std::uint32_t first_queued_ = kNone, last_queued_ = kNone;
-  std::uint64_t queued_ = 0;
   std::uint64_t queue_capacity_;
   std::int64_t working_;
-  std::int64_t busy_ = 0;  // attempts in service
+  std::int64_t busy_ = 0;  // attempts in service; processor sharing: sharing_.size() instead
+  bool shares_processor_, controls_delay_, limits_concurrency_, always_succeeds_;
+  bool watches_attempts_;
+  ServiceModel model_;
+  WaitingLine line_, rejections_;
+  Codel codel_;
+  std::optional<Autoscaler> autoscaler_;
+  ConcurrencyLimit concurrency_;
+  ProcessorSharing sharing_;
+  kernel::EventKey next_end_ = kernel::EventKey::never();
+  std::int64_t given_up_ = 0, shared_rejections_ = 0;  // processor sharing: of those in service
   Impairment impairment_;
   TokenBucket throttle_;
   std::vector<std::vector<TokenBucket>> client_throttles_;  // scope "client": by group and client

@@ -43,19 +43,23 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
   no_answer_ = static_cast<std::uint16_t>(answers_.size());
   answers_.push_back(no_answer);
   faults_.emplace(scenario, [this](const ErrorAnswer& e) { return answer(e); });
-  sequence_ = 2 * scenario.faults.size();  // the faults are scheduled first
+  sequence_ = faults_->size();  // the faults are scheduled first
   for (std::size_t i = 0; i < scenario.services.size(); ++i) {
     const ServiceSpec& s = scenario.services[i];
-    services_.emplace_back(s, key_, &attempts_, &sequence_);
+    const bool conflicts = s.model == ServiceModelKind::kOcc;
+    services_.emplace_back(
+        s, i, conflicts ? answer({503, "TransactionConflictException"}) : std::uint16_t{0}, key_,
+        &attempts_, &sequence_);
     services_.back().impair(faults_->at(i, Time::zero()), Time::zero());
     ServiceAnswers a;
     const ErrorAnswer unavailable{503, "ServiceUnavailable"}, invalid{400, "ValidationException"},
-        throttling{400, "ThrottlingException"};
+        throttling{400, "ThrottlingException"}, timeout{504, "GatewayTimeout"};
     a.throttled = answer(throttling, s.throttle.retry_after);
     a.overflow_is_throttling = s.overflow == Overflow::kThrottled;
     a.overflow = s.overflow == Overflow::kThrottled ? a.throttled
                  : s.overflow == Overflow::kInvalid ? answer(invalid)
                                                     : answer(unavailable);
+    if (s.timeout != Duration::max()) a.timeout = answer(timeout);
     service_answers_.push_back(a);
   }
   groups_.resize(scenario.clients.size());
@@ -137,7 +141,18 @@ void World::add_sources() {
   timer_source_ = add(EventKind::kBackoffEnd, 0);
   first_service_source_ = static_cast<std::uint32_t>(sources_.size());
   for (std::size_t i = 0; i < services_.size(); ++i) add(EventKind::kCompletion, i);
-  if (!scenario_.faults.empty()) fault_source_ = add(EventKind::kFault, 0);
+  service_limits_.resize(services_.size());
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    if (services_[i].spec().timeout == Duration::max()) continue;
+    service_limits_[i].source = add(EventKind::kServiceTimeout, i);
+  }
+  scaling_sources_.assign(services_.size(), kNone);
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    if (services_[i].autoscaler() == nullptr) continue;
+    scaling_sources_[i] = add(EventKind::kScaling, i);
+    some_scale_ = true;
+  }
+  if (faults_->size() > 0) fault_source_ = add(EventKind::kFault, 0);
   network_takes_time_ = messages_take_time();
   if (network_takes_time_) {
     request_lane_source_ = add(EventKind::kAttemptArrives, 0);
@@ -155,6 +170,11 @@ void World::add_sources() {
     }
   }
   tournament_.emplace(static_cast<std::uint32_t>(sources_.size()));
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    if (scaling_sources_[i] == kNone) continue;
+    service_changed(i);
+    offer(scaling_sources_[i], {services_[i].autoscaler()->next(), sequence_++});
+  }
   if (fault_source_ != kNone) offer(fault_source_, {faults_->next(), faults_begun_});
   for (const ClientGroup& g : groups_) {
     if (g.arrivals && g.arrivals->head().time < end_of_submissions_) {
@@ -212,7 +232,7 @@ std::uint32_t World::next_source() {
     const std::uint32_t source = tournament_->winner();
     const EventKind kind = sources_[source].kind;
     if (kind != EventKind::kTimeout && kind != EventKind::kDeadline &&
-        kind != EventKind::kSendTokenDue) {
+        kind != EventKind::kSendTokenDue && kind != EventKind::kServiceTimeout) {
       return source;
     }
     const EventKey head = true_head(source);
@@ -228,6 +248,10 @@ std::uint32_t World::next_source() {
 
 EventKey World::true_head(std::uint32_t source) const {
   if (source == varying_timeout_source_) return varying_timeouts_.head();
+  if (sources_[source].kind == EventKind::kServiceTimeout) {
+    const kernel::TimerLane& lane = service_limits_[sources_[source].index].lane;
+    return lane.empty() ? EventKey::never() : attempts_[lane.front()].limit.key;
+  }
   const ClientGroup& g = groups_[sources_[source].index];
   if (source == g.wake_source) return g.wakes.head();
   if (source == g.timeout_source) {
@@ -301,12 +325,18 @@ void World::dispatch(std::uint32_t source) {
     }
     case EventKind::kSendTokenDue:
       return wake(groups_[s.index]);
+    case EventKind::kServiceTimeout:
+      return pass_limit(s.index);
+    case EventKind::kScaling:
+      return scale(s.index);
   }
 }
 
 void World::change_faults() {
-  const std::size_t service = faults_->pop();
+  const FaultTimeline::Change change = faults_->pop();
+  const std::size_t service = change.service;
   note_event(EventKind::kFault, service);
+  if (change.cold_restart) restart(service);
   services_[service].impair(faults_->at(service, now_), now_);
   serve_queue(service);
   service_changed(service);
@@ -357,10 +387,14 @@ void World::schedule_response(std::uint32_t attempt, Duration delay) {
 }
 
 void World::service_changed(std::size_t service) {
-  const Service& s = services_[service];
+  Service& s = services_[service];
   tournament_->update(first_service_source_ + static_cast<std::uint32_t>(service),
                       s.next_completion());
-  recorder_.service_levels(service, s.busy(), s.queued(), s.working_servers(), now_);
+  recorder_.service_levels(service, s.busy(), s.in_system(), s.queued(), s.working_servers(), now_);
+  if (some_scale_) [[unlikely]] {
+    if (Autoscaler* a = s.autoscaler()) a->observe(s.busy(), s.working_servers(), now_);
+  }
+  if (s.shares_processor()) recorder_.busy_in_vain(service, s.busy_in_vain(), now_);
 }
 
 // Now and then: has a limit been passed, does somebody want to know how far we are, or to stop?
@@ -412,6 +446,8 @@ void World::close_books() {
     ++ended_;
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
+    recorder_.busy_in_vain(i, 0, now_);
+    if (services_[i].shares_processor()) continue;
     services_[i].for_each_in_service([&](std::uint32_t id) {
       const Attempt& a = attempts_[id];
       if (a.given_up()) {
@@ -452,7 +488,8 @@ void World::check_conservation(const RunResult& result) const {
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
     const ServiceResult& s = result.services[i];
-    if (s.window.busy_ns > s.window.servers_ns * (1 + 1e-9) && scenario_.faults.empty()) {
+    if (s.window.busy_ns > s.window.servers_ns * (1 + 1e-9) && faults_->size() == 0 &&
+        !some_scale_) {
       fail_check("more busy time than servers");
     }
   }

@@ -96,6 +96,8 @@ class World {
     kSendWaitEnd,
     kHedgeDue,
     kErrorReturned,  ///< long polling: after the delay of a retry that the quota refused
+    kServiceTimeout,
+    kScaling,
   };
   struct Source {
     EventKind kind = EventKind::kFault;
@@ -129,10 +131,25 @@ class World {
   void disarm_timeout(ClientGroup& g, std::uint32_t request);
   void travel_to_service(std::uint32_t attempt);
   void arrive(std::uint32_t attempt);
+  [[gnu::noinline]] void overflow(std::uint32_t attempt);
+  [[gnu::noinline]] void turn_away(std::uint32_t attempt, std::uint16_t answer);
   void answer_with(std::uint32_t attempt, std::uint16_t answer);
   void serve_queue(std::size_t service);
+  [[gnu::noinline]] bool would_be_late(std::uint32_t attempt) const;
   [[gnu::flatten]] void complete(std::size_t service);
+  void worked_in_vain(const Attempt& a);
+  double server_time_ns(const Attempt& a) const;
+  [[gnu::noinline]] void enter_service(std::uint32_t attempt);
+  void leave_service(std::uint32_t attempt) {
+    if (attempts_[attempt].watched) [[unlikely]]
+      end_watch(attempt);
+  }
+  [[gnu::noinline]] void end_watch(std::uint32_t attempt);
+  void pass_limit(std::size_t service);
+  void restart(std::size_t service);
+  void scale(std::size_t service);
   void deliver(std::uint32_t attempt);
+  [[gnu::noinline]] void next_call(std::uint32_t attempt);
   [[gnu::noinline]] void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);
   void give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t attempt,
                        AttemptResult result);
@@ -192,6 +209,9 @@ class World {
   auto timeout_position() {
     return [this](std::uint32_t r) -> std::uint32_t& { return requests_[r].timeout_position; };
   }
+  auto limit_link() {
+    return [this](std::uint32_t a) -> kernel::LaneLink& { return attempts_[a].limit; };
+  }
   void close_books();
   void check_conservation(const RunResult& result) const;
 
@@ -207,13 +227,20 @@ class World {
   std::vector<Response> answers_;
   std::uint16_t refused_answer_ = 0, no_answer_ = 0;
   struct ServiceAnswers {
-    std::uint16_t overflow = 0, throttled = 0;
+    std::uint16_t overflow = 0, throttled = 0, timeout = 0;
     bool overflow_is_throttling = false;
   };
   std::vector<ServiceAnswers> service_answers_;
   kernel::Pool<Request> requests_;
   kernel::Pool<Attempt> attempts_;
   std::vector<Service> services_;
+  struct ServiceLimits {  // the service's own timeouts
+    kernel::TimerLane lane;
+    std::uint32_t source = kNone;
+  };
+  std::vector<ServiceLimits> service_limits_;
+  std::vector<std::uint32_t> scaling_sources_;  // by service
+  bool some_scale_ = false;
   std::vector<ClientGroup> groups_;
   std::optional<FaultTimeline> faults_;
 

@@ -375,8 +375,11 @@ std::optional<MonitoringExport> read_monitoring_export(const CsvFile& file, CsvF
   return result;
 }
 
-std::optional<TimedRates> read_rate_profile(const CsvFile& file, CsvFiles& files) {
-  Rows<2> rows(file, files, {"time_s", "rate"});
+namespace {
+
+// Columns `time_s` and `column`.
+std::optional<TimedRates> read_steps(const CsvFile& file, CsvFiles& files, const char* column) {
+  Rows<2> rows(file, files, {"time_s", column});
   TimedRates result;
   for (Rows<2>::Cells cells{}; rows.next(cells);) {
     const auto time = rows.number(0, cells);
@@ -394,6 +397,24 @@ std::optional<TimedRates> read_rate_profile(const CsvFile& file, CsvFiles& files
   }
   if (!rows.finish(result.rates.size())) return std::nullopt;
   return result;
+}
+
+}  // namespace
+
+std::optional<TimedRates> read_rate_profile(const CsvFile& file, CsvFiles& files) {
+  return read_steps(file, files, "rate");
+}
+
+std::optional<TimedCapacities> read_capacity_profile(const CsvFile& file, CsvFiles& files) {
+  if (!has_columns(file, {"time_s", "capacity"})) {
+    files.problems().add({file.source, 1, 1},
+                         "a capacity profile needs the columns time_s,capacity; see the header "
+                         "line");
+    return std::nullopt;
+  }
+  auto rows = read_steps(file, files, "capacity");
+  if (!rows) return std::nullopt;
+  return TimedCapacities{std::move(rows->times_s), std::move(rows->rates)};
 }
 
 std::optional<std::vector<double>> read_request_times(const CsvFile& file, CsvFiles& files) {

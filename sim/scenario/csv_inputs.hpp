@@ -66,6 +66,12 @@ struct TimedRates {
   std::vector<double> rates;
 };
 
+/// Columns `time_s,capacity`: strictly increasing times from 0, factors >= 0.
+struct TimedCapacities {
+  std::vector<double> times_s;
+  std::vector<double> factors;
+};
+
 /// Columns `value_s,weight`: values and weights >= 0, not all weights 0.
 struct WeightedValues {
   std::vector<double> values_s;
@@ -81,6 +87,8 @@ std::optional<MonitoringExport> read_monitoring_export(const CsvFile& file, CsvF
 std::optional<TimedRates> read_rate_profile(const CsvFile& file, CsvFiles& files);
 /// Column `time_s`: one row per request, not decreasing, >= 0, in seconds.
 std::optional<std::vector<double>> read_request_times(const CsvFile& file, CsvFiles& files);
+/// Also checks the header.
+std::optional<TimedCapacities> read_capacity_profile(const CsvFile& file, CsvFiles& files);
 std::optional<WeightedValues> read_weighted_values(const CsvFile& file, CsvFiles& files);
 
 /// The most common distance between neighbours, the smallest of equally common ones; at least two

@@ -21,6 +21,7 @@ constexpr Range kPositiveRunLength{.min = 0, .max = kLongest, .above_min = true}
 constexpr Range kAtLeastOne{.min = 1};
 // Enough for any study, and few enough that the memory for the clients can be had.
 constexpr Range kClientCount{.min = 1, .max = 1e9};
+constexpr Range kLimit{.min = 1, .max = 1e9};
 constexpr Range kServerCount{.min = 1, .max = 1e9};
 
 constexpr ValueRules duration(Range range) { return {ValueKind::kDuration, range, {}, {}}; }
@@ -115,32 +116,142 @@ const KeyInfo kErrorKeys[] = {
 };
 
 const KeyInfo kServiceKeys[] = {
-    {"model", words("queue"), "", R"("queue")", false, "",
-     "How the service works: a queue in front of servers.", [](const Slots&, const Value&) {}},
-    {"servers", count(kServerCount, "unlimited"), "", "1", false, "",
+    {"model", words("queue|independent|occ"), "", R"("queue")", false, "",
+     "How the service works: a queue in front of servers; independent serves all at once and fails "
+     "with the probabilities of errors; occ is such a queue in front of a row that each attempt "
+     "reads, then writes if nobody else has meanwhile.",
+     [](const Slots& s, const Value& v) {
+       s.service->model = static_cast<ServiceModelKind>(v.word);
+       if (s.service->model == ServiceModelKind::kIndependent) {
+         s.service->servers = ServiceSpec::kUnlimited;
+       }
+     }},
+    {"servers", count(kServerCount, "unlimited"), "", "1", false, "model != independent",
      "Attempts served at the same time.",
      [](const Slots& s, const Value& v) {
        s.service->servers = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
      }},
+    {"profile", file(), "", "", false, "model != independent",
+     "CSV file with columns time_s,capacity: a factor on the number of servers from each time on.",
+     [](const Slots&, const Value&) {}},  // read by the resolver
+    {"autoscaling.target",
+     ValueRules{ValueKind::kNumber, {.min = 0, .max = 1, .above_min = true}, {}, "none"}, "",
+     R"("none")", false, "servers != unlimited",
+     "Utilization that the number of servers is adapted to; servers is what it starts with.",
+     [](const Slots& s, const Value& v) {
+       s.service->autoscaling.target = v.is_else_word ? 0 : v.number;
+     }},
+    {"autoscaling.max", count(kServerCount), "", "", true, "autoscaling.target != none",
+     "The most servers.",
+     [](const Slots& s, const Value& v) { s.service->autoscaling.max = v.count; }},
+    {"autoscaling.min", count(kServerCount), "", "1", false, "autoscaling.target != none",
+     "The fewest servers.",
+     [](const Slots& s, const Value& v) { s.service->autoscaling.min = v.count; }},
+    {"autoscaling.interval", duration(kPositiveRunLength), "s", R"("60s")", false,
+     "autoscaling.target != none", "Time from one look at the utilization, its mean, to the next.",
+     [](const Slots& s, const Value& v) { s.service->autoscaling.interval = v.duration; }},
+    {"autoscaling.delay", duration(kRunLength), "s", R"("120s")", false,
+     "autoscaling.target != none", "How long it takes until a new server works.",
+     [](const Slots& s, const Value& v) { s.service->autoscaling.delay = v.duration; }},
+    {"autoscaling.cooldown", duration(kRunLength), "s", R"("300s")", false,
+     "autoscaling.target != none", "Least time from one change to the next.",
+     [](const Slots& s, const Value& v) { s.service->autoscaling.cooldown = v.duration; }},
+    {"autoscaling.tolerance", number(kNotNegative), "", "0.1", false, "autoscaling.target != none",
+     "Deviation from the target that is left alone, as a share of the target.",
+     [](const Slots& s, const Value& v) { s.service->autoscaling.tolerance = v.number; }},
     {"service_time", distribution(), "s", "", true, "", "Time a server works on one attempt.",
      [](const Slots& s, const Value& v) { s.service->service_time = v.distribution; }},
-    {"queue.discipline", words("fifo"), "", R"("fifo")", false, "",
-     "Which waiting attempt is served next: the one that came first.",
-     [](const Slots&, const Value&) {}},
-    {"queue.capacity", count(kNotNegative, "unlimited"), "", R"("unlimited")", false, "",
-     "Attempts that may wait; those in service are not counted.",
+    {"slowdown", number(kNotNegative), "", "0.0", false, "model != independent",
+     "Extra service time per attempt already in service, as a fraction of the attempt's own.",
+     [](const Slots& s, const Value& v) { s.service->slowdown = v.number; }},
+    {"queue.discipline", words("fifo|lifo|random|priority|processor-sharing|codel"), "",
+     R"("fifo")", false, "model != independent",
+     "Which waiting attempt is served next; priority goes by that of the client group, "
+     "processor-sharing serves all at once, codel is fifo that sheds what waits too long.",
+     [](const Slots& s, const Value& v) {
+       s.service->discipline = static_cast<Discipline>(v.word);
+     }},
+    {"queue.capacity", count(kNotNegative, "unlimited"), "", R"("unlimited")", false,
+     "model != independent",
+     "Attempts that may wait, those in service not counted; with processor-sharing those in "
+     "service.",
      [](const Slots& s, const Value& v) {
        s.service->queue_capacity = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
      }},
-    {"overflow", words("unavailable|throttled|invalid|drop"), "", R"("unavailable")", false, "",
-     "What a full queue answers; drop is no answer at all.",
+    {"queue.target", duration(kNotNegative), "s", R"("5ms")", false, "queue.discipline = codel",
+     "Acceptable waiting time (RFC 8289).",
+     [](const Slots& s, const Value& v) { s.service->codel.target = v.duration; }},
+    {"queue.interval", duration(kPositive), "s", R"("100ms")", false, "queue.discipline = codel",
+     "How long the target may be exceeded before attempts are shed; they get the overflow answer.",
+     [](const Slots& s, const Value& v) { s.service->codel.interval = v.duration; }},
+    {"queue.drop_expired", boolean(), "", "false", false, "queue.discipline != processor-sharing",
+     "Drop an attempt, when its turn comes, whose answer could not be there before its client's "
+     "timeout or deadline; its service time counts as known.",
+     [](const Slots& s, const Value& v) { s.service->drop_expired = v.boolean; }},
+    {"concurrency.control", words("fixed|gradient2|aimd"), "", R"("fixed")", false,
+     "model != independent",
+     "How the limit on attempts waiting and in service together is found: gradient2 and aimd adapt "
+     "it to how long attempts take, as Netflix's concurrency-limits library does.",
+     [](const Slots& s, const Value& v) {
+       s.service->concurrency.control = static_cast<ConcurrencyControl>(v.word);
+     }},
+    {"concurrency.limit", count(kAtLeastOne, "unlimited"), "", R"("unlimited")", false,
+     "concurrency.control = fixed", "That limit; what comes beyond it gets the overflow answer.",
+     [](const Slots& s, const Value& v) {
+       s.service->concurrency.limit = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
+     }},
+    {"concurrency.initial", count(kLimit), "", "20", false, "concurrency.control = gradient2|aimd",
+     "The limit to begin with.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.initial = v.count; }},
+    {"concurrency.min", count(kLimit), "", "20", false, "concurrency.control = gradient2|aimd",
+     "The least that it may become.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.min = v.count; }},
+    {"concurrency.max", count(kLimit), "", "200", false, "concurrency.control = gradient2|aimd",
+     "The most that it may become.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.max = v.count; }},
+    {"concurrency.smoothing", number({.min = 0, .max = 1, .above_min = true}), "", "0.2", false,
+     "concurrency.control = gradient2", "Weight of a new limit against the one before.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.smoothing = v.number; }},
+    {"concurrency.headroom", number(kNotNegative), "attempts", "4.0", false,
+     "concurrency.control = gradient2", "Growth of the limit while attempts do not take longer.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.headroom = v.number; }},
+    {"concurrency.tolerance", number(kAtLeastOne), "", "1.5", false,
+     "concurrency.control = gradient2",
+     "How many times the long-term average an attempt may take before the limit shrinks.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.tolerance = v.number; }},
+    {"concurrency.long_window", number(kAtLeastOne), "attempts", "600.0", false,
+     "concurrency.control = gradient2", "Length of that average.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.long_window = v.number; }},
+    {"concurrency.backoff_ratio", number({.min = 0.5, .max = 1}), "", "0.9", false,
+     "concurrency.control = aimd",
+     "What is left of the limit after an attempt that was slow or not served to the end.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.backoff_ratio = v.number; }},
+    {"concurrency.slow", duration(kPositive), "s", R"("5s")", false, "concurrency.control = aimd",
+     "Time at the service from which an attempt counts as slow.",
+     [](const Slots& s, const Value& v) { s.service->concurrency.slow = v.duration; }},
+    {"overflow", words("unavailable|throttled|invalid|drop"), "", R"("unavailable")", false,
+     "model != independent",
+     "What a full queue, or the concurrency limit, answers; drop is no answer at all.",
      [](const Slots& s, const Value& v) { s.service->overflow = static_cast<Overflow>(v.word); }},
-    {"abandoned", words("serve|drop-at-dequeue|remove|abort"), "", R"("serve")", false, "",
+    {"reject_cost", duration(kRunLength), "s", R"("0s")", false, "model != independent",
+     "Server time that it takes to turn an attempt away (throttle or overflow), before any other "
+     "work; its answer comes then. A drop costs nothing.",
+     [](const Slots& s, const Value& v) { s.service->reject_cost = v.duration; }},
+    {"abandoned", words("serve|drop-at-dequeue|remove|abort"), "", R"("serve")", false,
+     "model != independent",
      "What happens to work whose client gave up; remove takes it from the queue, abort also out of "
      "service.",
      [](const Slots& s, const Value& v) { s.service->abandoned = static_cast<Abandoned>(v.word); }},
+    {"timeout", ValueRules{ValueKind::kDuration, kPositive, {}, "none"}, "s", R"("none")", false,
+     "model != independent",
+     "The service's own limit on an attempt, queue and service together; it answers 504 "
+     "GatewayTimeout then, and the work is given up.",
+     [](const Slots& s, const Value& v) {
+       s.service->timeout = v.is_else_word ? Duration::max() : v.duration;
+     }},
     {"throttle.rate", ValueRules{ValueKind::kNumber, kPositive, {}, "unlimited"}, "1/s",
-     R"("unlimited")", false, "", "Attempts per second that a token bucket lets through.",
+     R"("unlimited")", false, "model != independent",
+     "Attempts per second that a token bucket lets through.",
      [](const Slots& s, const Value& v) { s.service->throttle.rate = v.number; }},
     {"throttle.burst", number(kAtLeastOne), "tokens", "1", false, "throttle.rate != unlimited",
      "Capacity of that bucket, which starts full.",
@@ -172,6 +283,16 @@ const KeyInfo kFaultKeys[] = {
     {"latency", duration(kNotNegative), "s", R"("0s")", false, "",
      "Delay added to the network, each way.",
      [](const Slots& s, const Value& v) { s.fault->latency = v.duration; }},
+    {"request_loss", number(kShare), "", "0.0", false, "",
+     "Probability that an attempt never reaches the service, besides the network's.",
+     [](const Slots& s, const Value& v) { s.fault->request_loss = v.number; }},
+    {"response_loss", number(kShare), "", "0.0", false, "",
+     "Probability that the work is done but its answer is lost, besides the network's.",
+     [](const Slots& s, const Value& v) { s.fault->response_loss = v.number; }},
+    {"cold_restart", boolean(), "", "false", false, "",
+     "When it begins, the queue and the work in progress are lost, and their clients get a "
+     "connection error.",
+     [](const Slots& s, const Value& v) { s.fault->cold_restart = v.boolean; }},
     {"unreachable", boolean(), "", "false", false, "",
      "Connections are refused after one round trip.",
      [](const Slots& s, const Value& v) { s.fault->unreachable = v.boolean; }},
@@ -183,6 +304,11 @@ const KeyInfo kClientKeys[] = {
     {"count", count(kClientCount), "", "1", false, "",
      "Virtual clients in the group, each with retry state of its own.",
      [](const Slots& s, const Value& v) { s.client->count = static_cast<std::uint32_t>(v.count); }},
+    {"priority", count({.min = 0, .max = kMostPriority}), "", "0", false, "",
+     "Attempts of higher priority are served first where queue.discipline is priority.",
+     [](const Slots& s, const Value& v) {
+       s.client->priority = static_cast<std::uint8_t>(v.count);
+     }},
     {"arrivals.process", words("poisson|constant|once|closed|trace"), "", "", true, "",
      "How requests arrive.",
      [](const Slots& s, const Value& v) {

@@ -157,7 +157,56 @@ class Resolver {
         keys_of("service.*", "service." + member.name, member, *tables("service"), slots);
     keys.resolve();
     check_probabilities(keys, spec.errors);
+    if (spec.discipline == Discipline::kProcessorSharing &&
+        spec.servers == ServiceSpec::kUnlimited) {
+      problems_.add(keys.place_of("queue.discipline"),
+                    keys.path() +
+                        ".queue.discipline = \"processor-sharing\" has no meaning for "
+                        "unlimited servers; expected a number of servers");
+    }
+    check_concurrency(keys, spec.concurrency);
+    check_autoscaling(keys, spec);
+    read_profile(keys, spec);
     loaded_.scenario.services.push_back(std::move(spec));
+  }
+
+  void check_autoscaling(const KeyResolution& keys, const ServiceSpec& spec) {
+    const AutoscalingSpec& a = spec.autoscaling;
+    if (a.target <= 0 || !keys.has("autoscaling.max")) return;
+    if (a.min <= spec.servers && spec.servers <= a.max) return;
+    problems_.add(keys.place_of("autoscaling"),
+                  keys.path() + " has servers = " + std::to_string(spec.servers) +
+                      " and autoscaling from " + std::to_string(a.min) + " to " +
+                      std::to_string(a.max) + "; expected min <= servers <= max");
+  }
+
+  void read_profile(const KeyResolution& keys, ServiceSpec& spec) {
+    if (!keys.has("profile")) return;
+    const Place place = keys.place_of("profile");
+    if (spec.servers == ServiceSpec::kUnlimited) {
+      problems_.add(place, keys.path() +
+                               ".profile has no meaning for unlimited servers; expected "
+                               "a number of servers");
+      return;
+    }
+    const CsvFile* file = files_.open(std::string(keys.text_of("profile")), place);
+    if (file == nullptr) return;
+    auto rows = read_capacity_profile(*file, files_);
+    if (!rows) return;
+    spec.profile.emplace();
+    for (const double t : rows->times_s) {
+      spec.profile->times.push_back(Time::zero() + Duration::from_seconds(t));
+    }
+    spec.profile->factors = std::move(rows->factors);
+  }
+
+  void check_concurrency(const KeyResolution& keys, const ConcurrencySpec& c) {
+    if (c.control == ConcurrencyControl::kFixed) return;
+    if (c.min <= c.initial && c.initial <= c.max) return;
+    problems_.add(keys.place_of("concurrency"),
+                  keys.path() + ".concurrency has min = " + std::to_string(c.min) +
+                      ", initial = " + std::to_string(c.initial) +
+                      ", max = " + std::to_string(c.max) + "; expected min <= initial <= max");
   }
 
   void check_probabilities(const KeyResolution& keys, const std::vector<RandomError>& errors) {
@@ -262,6 +311,7 @@ class Resolver {
     if (const auto index = find_service(keys, "calls", service)) {
       spec.service = *index;
       check_end_of_lost_requests(keys, member, spec);
+      note_idle_priority(keys, spec);
     }
     loaded_.scenario.clients.push_back(std::move(spec));
   }
@@ -313,6 +363,23 @@ class Resolver {
                       "; expected at most that");
   }
 
+  const FaultSpec* losing_fault(std::size_t service) const {
+    for (const FaultSpec& f : loaded_.scenario.faults) {
+      if (f.service == service && (f.request_loss > 0 || f.response_loss > 0)) return &f;
+    }
+    return nullptr;
+  }
+
+  static bool turns_attempts_away(const ServiceSpec& service) {
+    if (service.concurrency.control != ConcurrencyControl::kFixed ||
+        service.concurrency.limit != ServiceSpec::kUnlimited) {
+      return true;
+    }
+    return service.servers != ServiceSpec::kUnlimited &&
+           (service.queue_capacity != ServiceSpec::kUnlimited ||
+            service.discipline == Discipline::kCodel);
+  }
+
   // A request whose message is lost ends by a timeout or a deadline, or never.
   void check_end_of_lost_requests(const KeyResolution& keys, const Member& member,
                                   const ClientSpec& spec) {
@@ -326,8 +393,9 @@ class Resolver {
       loss = "network.request_loss = " + share_text(s.network.request_loss);
     } else if (s.network.response_loss > 0) {
       loss = "network.response_loss = " + share_text(s.network.response_loss);
-    } else if (service.overflow == Overflow::kDrop && service.servers != ServiceSpec::kUnlimited &&
-               service.queue_capacity != ServiceSpec::kUnlimited) {
+    } else if (const FaultSpec* fault = losing_fault(spec.service)) {
+      loss = "fault." + fault->name + " loses messages";
+    } else if (service.overflow == Overflow::kDrop && turns_attempts_away(service)) {
       loss = "service." + service.name + ".overflow = \"drop\"";
     } else {
       if (service.abandoned != Abandoned::kServe) {
@@ -340,6 +408,13 @@ class Resolver {
     }
     problems_.add(member.place, keys.path() + ": a request that is lost (" + loss +
                                     ") would never end; expected an attempt_timeout or a deadline");
+  }
+
+  void note_idle_priority(const KeyResolution& keys, const ClientSpec& spec) {
+    const ServiceSpec& service = loaded_.scenario.services[spec.service];
+    if (spec.priority == 0 || service.discipline == Discipline::kPriority) return;
+    loaded_.notes.push_back(keys.path() + ".priority has no effect: service." + service.name +
+                            ".queue.discipline is not \"priority\"");
   }
 
   void resolve_expectation(const Member& member) {

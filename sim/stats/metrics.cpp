@@ -209,7 +209,7 @@ constexpr MetricInfo kTable[] = {
     {"utilization", "1", "Busy share of the nominal servers", kServices,
      [](In in) { return share_of_capacity(in, sum_over_services<&S::busy_ns>(in)); }},
 
-    {"rejected_share", "1", "Attempts turned away by a full queue with an error other than "
+    {"rejected_share", "1", "Attempts turned away by the queue with an error other than "
      "throttling, per attempt", kGroups,
      [](In in) { return ratio(in.client.rejected, in.client.attempts); }},
     {"throttled_share", "1", "Attempts answered with a throttling error, per attempt", kGroups,

@@ -43,6 +43,7 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
     r.bins.reserve(window_bins);
     r.unlimited = spec.servers == ServiceSpec::kUnlimited;
     r.nominal_servers = r.unlimited ? 0 : spec.servers;
+    levels_[i].has_queue = spec.discipline != Discipline::kProcessorSharing;
     levels_[i].working = spec.servers;
     levels_[i].all_busy_from = static_cast<double>(spec.servers);
   }
@@ -83,9 +84,17 @@ void Recorder::worked_in_vain(std::size_t service, Time from, Time to) {
   services_[service].result.wasted_after_give_up_ns += inside_window_ns(from, to);
 }
 
-void Recorder::result_unused(std::size_t service, Time started, Time finished) {
+void Recorder::busy_in_vain(std::size_t service, double servers, Time now) {
+  ServiceLevels& s = levels_[service];
+  services_[service].result.wasted_after_give_up_ns +=
+      s.in_vain * inside_window_ns(s.in_vain_since, now);
+  s.in_vain_since = now;
+  s.in_vain = servers;
+}
+
+void Recorder::result_unused(std::size_t service, double server_ns, Time finished) {
   if (finished < window_start_ || finished >= window_end_) return;
-  services_[service].result.wasted_full_ns += static_cast<double>((finished - started).count());
+  services_[service].result.wasted_full_ns += server_ns;
 }
 
 void Recorder::choose_boundary() {
@@ -125,7 +134,7 @@ void Recorder::fold_segment(Time end) {
     s.flow.in_system_squared_ns = std::exchange(levels.in_system_squared_ns, 0);
     s.flow.all_busy_ns = std::exchange(levels.all_busy_ns, 0);
     s.flow.servers_ns = std::exchange(levels.servers_ns, 0);
-    s.flow.queue_ns = s.flow.in_system_ns - s.flow.busy_ns;
+    s.flow.queue_ns = levels.has_queue ? s.flow.in_system_ns - s.flow.busy_ns : 0;
     s.flow.queue_max = std::exchange(levels.queue_max, levels.queued);
     s.row.merge(s.flow);
     if (in_window_) s.result.window.merge(s.flow);

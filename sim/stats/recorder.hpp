@@ -184,16 +184,21 @@ class Recorder {
   }
   /// Server time [from, to) went to an attempt whose client had given up.
   void worked_in_vain(std::size_t service, Time from, Time to);
-  /// An execution [started, finished) whose result nobody used.
-  void result_unused(std::size_t service, Time started, Time finished);
+  /// From `now` on so many servers work for attempts whose clients have given up: told of services
+  /// where that is not a matter of one server at a time.
+  void busy_in_vain(std::size_t service, double servers, Time now);
+  /// An execution, finished at `finished`, that took `server_ns` of server time and whose result
+  /// nobody used.
+  void result_unused(std::size_t service, double server_ns, Time finished);
 
-  /// The numbers of busy servers, queued attempts and working servers from `now` on.
-  void service_levels(std::size_t service, std::int64_t busy, std::uint64_t queued,
-                      std::int64_t working, Time now) {
+  /// The numbers of busy servers, of attempts at the service and, of those, in the queue, and of
+  /// working servers from `now` on.
+  void service_levels(std::size_t service, std::int64_t busy, std::uint64_t in_system,
+                      std::uint64_t queued, std::int64_t working, Time now) {
     ServiceLevels& s = levels_[service];
     integrate(s, now);
     s.busy = static_cast<double>(busy);
-    s.in_system = static_cast<double>(busy + static_cast<std::int64_t>(queued));
+    s.in_system = static_cast<double>(in_system);
     s.queued = queued;
     s.queue_max = std::max(s.queue_max, queued);
     if (working != s.working) [[unlikely]] {
@@ -237,6 +242,9 @@ class Recorder {
     double busy_ns = 0, in_system_ns = 0, in_system_squared_ns = 0, all_busy_ns = 0, servers_ns = 0;
     std::uint64_t queued = 0, queue_max = 0;
     std::int64_t working = 0;
+    Time in_vain_since;
+    double in_vain = 0;     // servers
+    bool has_queue = true;  // processor sharing has none
   };
 
   // Clients that never give up make any number of attempts; their counts need not grow without end.

@@ -103,6 +103,99 @@ TEST_CASE("Error probabilities of overlapping sources combine as independent") {
   CHECK(static_cast<double>(count(c, AttemptResult::kThrottled)) / n == Approx(0.2).margin(0.0026));
 }
 
+TEST_CASE("Losses of overlapping sources combine as independent, and end with their windows") {
+  Scenario s = test::small_world();
+  s.services[0].servers = ServiceSpec::kUnlimited;
+  s.services[0].service_time = Distribution::constant(ms(1));
+  s.network.request_loss = 0.2;
+  FaultSpec f = fault(0, 50'000);
+  f.request_loss = 0.5;
+  f.response_loss = 0.25;
+  s.faults = {f, f};
+  s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
+  s.clients[0].arrivals.rate = 10'000;
+  s.clients[0].retry.max_attempts = 1;
+  test::set_timeout(s.clients[0], ms(10));
+  const ClientResult c = simulate(s, 0).clients[0];
+  const auto n = static_cast<double>(c.attempts);
+  // Reach the service: 0.8 x 0.25 in the first half, 0.8 in the second. Get their answer: of those
+  // 0.75^2 and all. n is about 10^6: six standard deviations are below 0.003, chance of a false
+  // alarm below 1e-8.
+  CHECK(static_cast<double>(c.arrivals) / n == Approx(0.5).margin(0.003));
+  CHECK(static_cast<double>(count(c, AttemptResult::kSuccess)) / n ==
+        Approx(0.1 * 0.5625 + 0.4).margin(0.003));
+}
+
+TEST_CASE("A cold restart loses the queue and the work in progress, and connections break") {
+  Scenario s = test::small_world();
+  s.network.latency = Distribution::constant(ms(5));
+  s.services[0].servers = 2;
+  s.clients[0].count = 5;
+  s.clients[0].retry.backoff.base = ms(1000);
+  s.clients[0].retry.max_attempts = 2;
+  FaultSpec f = fault(50, 20);
+  f.cold_restart = true;
+  s.faults = {f};
+  s.services[0].discipline =
+      GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kRandom, Discipline::kPriority,
+               Discipline::kCodel, Discipline::kProcessorSharing);
+  const RunResult r = simulate(s, 0);
+  // All know at 55 ms, and try again at 1055 ms: 1060, and 300 ms of work for two servers.
+  CHECK(count(r.clients[0], AttemptResult::kError) == 5);
+  CHECK(count(r.clients[0], Outcome::kSuccess) == 5);
+  CHECK(r.clients[0].executed == 5);
+  const bool shared = s.services[0].discipline == Discipline::kProcessorSharing;
+  CHECK(r.last_request_end == Time::zero() + ms(1060 + (shared ? 250 : 300) + 5));
+  CHECK(r.services[0].window.busy_ns == Approx(2 * 45e6 + 500e6));
+}
+
+TEST_CASE("A cold restart forgets who has given up, limits and throttles") {
+  Scenario s = test::small_world();
+  s.clients[0].count = 3;
+  s.clients[0].retry.max_attempts = 1;
+  test::set_timeout(s.clients[0], ms(20));
+  FaultSpec f = fault(50, 100);
+  f.cold_restart = true;
+  f.capacity = 0;
+  s.faults = {f};
+  SECTION("abandoned work is lost without an answer") {
+    const RunResult r = simulate(s, 0);
+    CHECK(r.clients[0].dropped == 3);
+    CHECK(r.clients[0].executed == 0);
+    CHECK(r.services[0].wasted_after_give_up_ns == 30e6);
+  }
+  SECTION("a place under the concurrency limit, time limits and tokens are there again") {
+    s.clients[0].has_attempt_timeout = false;
+    s.services[0].concurrency.limit = 3;
+    s.services[0].timeout = Duration::seconds(2);
+    s.services[0].throttle = {0.001, 3, ThrottleScope::kService, Duration::zero()};
+    s.clients[0].retry.max_attempts = 2;
+    s.clients[0].retry.backoff.base = ms(1000);
+    CHECK(count(simulate(s, 0).clients[0], Outcome::kSuccess) == 3);
+    s.services[0].throttle.scope = ThrottleScope::kClient;
+    s.services[0].throttle.burst = 1;
+    CHECK(count(simulate(s, 0).clients[0], Outcome::kSuccess) == 3);
+  }
+}
+
+TEST_CASE("A capacity profile changes the number of servers, and faults multiply with it") {
+  Scenario s = test::small_world();
+  s.services[0].servers = 4;
+  s.clients[0].count = 8;
+  s.services[0].profile = CapacityProfile{
+      {Time::zero(), Time::zero() + ms(50), Time::zero() + ms(250)}, {0.5, 0.25, 1}};
+  // Two servers until 50 ms, one until 250, then four: ends at 100, 100, 200, 300, then four more
+  // that begin at 250, 250, 250 and 300.
+  CHECK(simulate(s, 0).clients[0].latency_m.sum_ns ==
+        (100 + 100 + 200 + 300 + 3 * 350 + 400) * 1'000'000LL);
+  FaultSpec f = fault(0, 1000);
+  f.capacity = 0.5;
+  s.faults = {f};
+  // One until 50 ms; half a server is rounded to one; two from 250 on.
+  CHECK(simulate(s, 0).clients[0].latency_m.sum_ns ==
+        (100 + 200 + 300 + 350 + 400 + 450 + 500 + 550) * 1'000'000LL);
+}
+
 TEST_CASE("A window is over at its end: an arrival at that instant is not affected") {
   Scenario s = test::small_world();
   FaultSpec f = fault(50, 50);

@@ -298,3 +298,30 @@ client.web = { arrivals = { process = "trace", file = "in.csv" }, retry = { mode
   REQUIRE(result.loaded.has_value());
   CHECK(result.loaded->scenario.clients[0].arrivals.rows.size() == 1);
 }
+
+TEST_CASE("a capacity profile is a factor on the servers over time") {
+  const TemporaryFolder folder;
+  folder.write("capacity.csv", "time_s,capacity\n0,1\n10,0.5\n20.5,0\n");
+  folder.write("rates.csv", "time_s,rate\n0,1\n");
+  folder.write("late.csv", "time_s,capacity\n5,1\n");
+  folder.write("wrong.csv", "time_s,capacity\n0,1\n10,-1\n10,2\n");
+  const auto with = [](const std::string& file) { return "service.api.profile='" + file + "'"; };
+  const LoadedScenario loaded = load(kSmall, {with("capacity.csv")}, folder.path());
+  const CapacityProfile& profile = loaded.scenario.services[0].profile.value();
+  CHECK(profile.times == std::vector<Time>{Time::zero(), Time::zero() + Duration::seconds(10),
+                                           Time::zero() + Duration::milliseconds(20'500)});
+  CHECK(profile.factors == std::vector<double>{1, 0.5, 0});
+  CHECK(loaded.input_files.size() == 1);
+  const auto errors = [&](const std::string& file) {
+    return errors_of(kSmall, {with(file)}, folder.path());
+  };
+  CHECK_THAT(errors("rates.csv"), Catch::Contains("needs the columns time_s,capacity"));
+  CHECK_THAT(errors("late.csv"),
+             Catch::Contains("late.csv:2:1: error: time_s: the first time is 5"));
+  CHECK_THAT(errors("wrong.csv"),
+             Catch::Contains("wrong.csv:3:4: error: capacity: -1 is negative"));
+  CHECK_THAT(errors("missing.csv"), Catch::Contains("cannot be read"));
+  CHECK_THAT(
+      errors_of(kSmall, {with("capacity.csv"), "service.api.servers=unlimited"}, folder.path()),
+      Catch::Contains("service.api.profile has no meaning for unlimited servers"));
+}

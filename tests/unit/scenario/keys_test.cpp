@@ -78,6 +78,33 @@ TEST_CASE("the words of service and arrival keys choose their enumerators") {
   CHECK(overflow("throttled") == Overflow::kThrottled);
   CHECK(overflow("invalid") == Overflow::kInvalid);
   CHECK(overflow("drop") == Overflow::kDrop);
+  const auto discipline = [](const std::string& word) {
+    return load(kSmall, {"service.api.queue.discipline=" + word}).scenario.services[0].discipline;
+  };
+  CHECK(discipline("fifo") == Discipline::kFifo);
+  CHECK(discipline("lifo") == Discipline::kLifo);
+  CHECK(discipline("random") == Discipline::kRandom);
+  CHECK(discipline("priority") == Discipline::kPriority);
+  CHECK(discipline("processor-sharing") == Discipline::kProcessorSharing);
+  CHECK(discipline("codel") == Discipline::kCodel);
+  const auto control = [](const std::string& word) {
+    return load(kSmall, {"service.api.concurrency.control=" + word})
+        .scenario.services[0]
+        .concurrency;
+  };
+  CHECK(control("fixed").control == ConcurrencyControl::kFixed);
+  CHECK(control("gradient2").control == ConcurrencyControl::kGradient2);
+  CHECK(control("aimd").control == ConcurrencyControl::kAimd);
+  const ConcurrencySpec by_hand, gradient = control("gradient2"), aimd = control("aimd");
+  CHECK(gradient.initial == by_hand.initial);
+  CHECK(gradient.min == by_hand.min);
+  CHECK(gradient.max == by_hand.max);
+  CHECK(gradient.smoothing == by_hand.smoothing);
+  CHECK(gradient.headroom == by_hand.headroom);
+  CHECK(gradient.tolerance == by_hand.tolerance);
+  CHECK(gradient.long_window == by_hand.long_window);
+  CHECK(aimd.backoff_ratio == by_hand.backoff_ratio);
+  CHECK(aimd.slow == by_hand.slow);
   const auto abandoned = [](const std::string& word) {
     return load(kSmall, {"service.api.abandoned=" + word}).scenario.services[0].abandoned;
   };
@@ -112,9 +139,32 @@ TEST_CASE("the documented defaults") {
       {"network.response_loss", "0.0"},
       {"service.*.model", "\"queue\""},
       {"service.*.servers", "1"},
+      {"service.*.autoscaling.target", "\"none\""},
+      {"service.*.autoscaling.min", "1"},
+      {"service.*.autoscaling.interval", "\"60s\""},
+      {"service.*.autoscaling.delay", "\"120s\""},
+      {"service.*.autoscaling.cooldown", "\"300s\""},
+      {"service.*.autoscaling.tolerance", "0.1"},
+      {"service.*.slowdown", "0.0"},
       {"service.*.queue.discipline", "\"fifo\""},
+      {"service.*.queue.target", "\"5ms\""},
+      {"service.*.queue.interval", "\"100ms\""},
+      {"service.*.queue.drop_expired", "false"},
       {"service.*.queue.capacity", "\"unlimited\""},
       {"service.*.overflow", "\"unavailable\""},
+      {"service.*.concurrency.control", "\"fixed\""},
+      {"service.*.concurrency.limit", "\"unlimited\""},
+      {"service.*.concurrency.initial", "20"},
+      {"service.*.concurrency.min", "20"},
+      {"service.*.concurrency.max", "200"},
+      {"service.*.concurrency.smoothing", "0.2"},
+      {"service.*.concurrency.headroom", "4.0"},
+      {"service.*.concurrency.tolerance", "1.5"},
+      {"service.*.concurrency.long_window", "600.0"},
+      {"service.*.concurrency.backoff_ratio", "0.9"},
+      {"service.*.concurrency.slow", "\"5s\""},
+      {"service.*.reject_cost", "\"0s\""},
+      {"service.*.timeout", "\"none\""},
       {"service.*.abandoned", "\"serve\""},
       {"service.*.throttle.rate", "\"unlimited\""},
       {"service.*.throttle.burst", "1"},
@@ -127,12 +177,16 @@ TEST_CASE("the documented defaults") {
       {"fault.*.capacity", "1.0"},
       {"fault.*.speed", "1.0"},
       {"fault.*.latency", "\"0s\""},
+      {"fault.*.request_loss", "0.0"},
+      {"fault.*.response_loss", "0.0"},
+      {"fault.*.cold_restart", "false"},
       {"fault.*.unreachable", "false"},
       {"fault.*.errors.internal", "0.0"},
       {"fault.*.errors.unavailable", "0.0"},
       {"fault.*.errors.throttled", "0.0"},
       {"fault.*.errors.invalid", "0.0"},
       {"client.*.count", "1"},
+      {"client.*.priority", "0"},
       {"client.*.arrivals.phase", "\"random\""},
       {"client.*.arrivals.start", "\"0s\""},
       {"client.*.arrivals.spread", "\"0s\""},
@@ -177,8 +231,15 @@ TEST_CASE("defaults in C++ are those of the table") {
   CHECK(s.services[0].queue_capacity == ServiceSpec().queue_capacity);
   CHECK(s.services[0].overflow == ServiceSpec().overflow);
   CHECK(s.services[0].abandoned == ServiceSpec().abandoned);
+  CHECK(s.services[0].discipline == ServiceSpec().discipline);
+  CHECK(s.services[0].drop_expired == ServiceSpec().drop_expired);
+  CHECK(s.services[0].concurrency.limit == ServiceSpec().concurrency.limit);
+  CHECK(s.services[0].slowdown == ServiceSpec().slowdown);
+  CHECK(s.services[0].reject_cost == ServiceSpec().reject_cost);
+  CHECK(s.services[0].timeout == ServiceSpec().timeout);
   CHECK(s.services[0].throttle.rate == ThrottleSpec().rate);
   CHECK(s.clients[0].count == ClientSpec().count);
+  CHECK(s.clients[0].priority == ClientSpec().priority);
   CHECK(s.clients[0].has_attempt_timeout == ClientSpec().has_attempt_timeout);
   CHECK(s.clients[0].deadline == ClientSpec().deadline);
 }

@@ -187,10 +187,92 @@ TEST_CASE("a capacity fault needs a number of servers") {
              Catch::Contains("fault.f.capacity has no meaning for the unlimited servers"));
 }
 
+TEST_CASE("a fault that loses messages needs clients that give up") {
+  const std::string fault = "fault.f={start=1, duration=1, response_loss=0.5}";
+  CHECK_THAT(after(fault), Catch::Contains("a request that is lost (fault.f loses messages) would "
+                                           "never end"));
+  CHECK(errors_of(kSmall, {fault, "client.web.deadline=1"}) == "");
+}
+
 TEST_CASE("throttle keys need a throttle") {
   CHECK_THAT(after("service.api.throttle.burst=5"),
              Catch::Contains("service.api.throttle.burst does not apply here; it needs "
                              "service.api.throttle.rate other than unlimited"));
+}
+
+TEST_CASE("keys of a queue must fit its discipline") {
+  CHECK_THAT(after("service.api.queue.target=5"),
+             Catch::Contains("it needs service.api.queue.discipline = codel, not fifo"));
+  CHECK_THAT(after("service.api={servers='unlimited', queue.discipline='processor-sharing'}"),
+             Catch::Contains("processor-sharing\" has no meaning for unlimited servers"));
+  CHECK_THAT(after("service.api.queue={discipline='processor-sharing', drop_expired=true}"),
+             Catch::Contains("queue.drop_expired does not apply here"));
+  CHECK_THAT(after("service.api.queue.discipline=lifu"), Catch::Contains("did you mean \"lifo\"?"));
+  CHECK_THAT(after("service.api={overflow='drop', queue.discipline='codel'}"),
+             Catch::Contains("would never end"));
+  CHECK_THAT(after("client.web.priority=64"), Catch::Contains("from 0 to 63"));
+  CHECK(load(kSmall, {"client.web.priority=3"}).notes.size() == 1);
+  CHECK(load(kSmall, {"client.web.priority=3", "service.api.queue.discipline=priority"})
+            .notes.empty());
+}
+
+TEST_CASE("a service of independent attempts has no queue and no limits") {
+  const auto with = [](const std::string& more) {
+    return after("service.api={service_time=1, model='independent'" + more + "}");
+  };
+  CHECK(with("") == "");
+  for (const std::string key :
+       {"servers=3", "queue.capacity=3", "queue.target=3", "overflow='drop'", "abandoned='abort'",
+        "throttle.rate=3", "timeout=3", "concurrency.limit=3", "slowdown=1", "reject_cost=1"}) {
+    CHECK_THAT(with(", " + key), Catch::Contains(" does not apply here; it needs service.api."));
+  }
+  const Edits edits{"service.api.model=independent", "service.api.errors.internal=0.5"};
+  const ServiceSpec service = load(kSmall, edits).scenario.services[0];
+  CHECK(service.model == ServiceModelKind::kIndependent);
+  CHECK(service.servers == ServiceSpec::kUnlimited);
+  CHECK(load(kSmall, {"service.api.model=occ"}).scenario.services[0].model ==
+        ServiceModelKind::kOcc);
+  CHECK(load(kSmall).scenario.services[0].model == ServiceModelKind::kQueue);
+}
+
+TEST_CASE("autoscaling needs limits that the servers are within") {
+  const auto with = [](const std::string& more, const std::string& servers = "3") {
+    return after("service.api={service_time=1, servers=" + servers + ", autoscaling={" + more +
+                 "}}");
+  };
+  CHECK(with("target=0.5, max=3") == "");
+  CHECK_THAT(with("target=0.5"), Catch::Contains("service.api.autoscaling.max is missing"));
+  CHECK_THAT(with("target=0.5, max=2"),
+             Catch::Contains("service.api has servers = 3 and autoscaling from 1 to 2; expected "
+                             "min <= servers <= max"));
+  CHECK_THAT(with("max=5"), Catch::Contains("it needs service.api.autoscaling.target other than "
+                                            "none"));
+  CHECK_THAT(with("target=1.5, max=5"), Catch::Contains("above 0, at most 1"));
+  CHECK_THAT(with("target=0.5, max=5", "'unlimited'"),
+             Catch::Contains("it needs service.api.servers other than unlimited"));
+  const AutoscalingSpec by_hand;
+  const AutoscalingSpec a = load(kSmall, {"service.api.autoscaling={target=0.5, max=7}"})
+                                .scenario.services[0]
+                                .autoscaling;
+  CHECK(a.target == 0.5);
+  CHECK(a.max == 7);
+  CHECK(a.min == by_hand.min);
+  CHECK(a.interval == by_hand.interval);
+  CHECK(a.delay == by_hand.delay);
+  CHECK(a.cooldown == by_hand.cooldown);
+  CHECK(a.tolerance == by_hand.tolerance);
+}
+
+TEST_CASE("a concurrency limit must fit its control") {
+  CHECK_THAT(after("service.api.concurrency={control='aimd', initial=10}"),
+             Catch::Contains("service.api.concurrency has min = 20, initial = 10, max = 200; "
+                             "expected min <= initial <= max"));
+  CHECK_THAT(after("service.api.concurrency={control='aimd', limit=10}"),
+             Catch::Contains("it needs service.api.concurrency.control = fixed, not aimd"));
+  CHECK_THAT(after("service.api.concurrency.smoothing=0.1"),
+             Catch::Contains("it needs service.api.concurrency.control = gradient2, not fixed"));
+  CHECK_THAT(after("service.api={overflow='drop', servers='unlimited', concurrency.limit=3}"),
+             Catch::Contains("would never end"));
 }
 
 TEST_CASE("expectations need a metric that exists and a bound") {

@@ -1,0 +1,136 @@
+// The attempts that wait for a server, in the order that the queue discipline gives them: O(1) for
+// each that comes, is taken, or leaves before its turn, without allocation.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/random.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "kernel/pool.hpp"
+#include "model/request.hpp"
+
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace retrysim::model {
+
+class WaitingLine {
+ public:
+  /// `service` names the draws of the discipline "random".
+  WaitingLine(Discipline discipline, kernel::Pool<Attempt>* attempts, const RandomKey& key,
+              std::uint16_t service)
+      : discipline_(discipline), service_(service), attempts_(attempts), key_(key) {
+    if (discipline == Discipline::kPriority) by_priority_.resize(kPriorities);
+  }
+
+  bool empty() const { return size_ == 0; }
+  std::uint64_t size() const { return size_; }
+
+  void push(std::uint32_t attempt) {
+    ++size_;
+    if (!is_one_list()) [[unlikely]]
+      return push_elsewhere(attempt);
+    append(line_, attempt);
+  }
+
+  /// Takes out the attempt whose turn it is; there must be one.
+  std::uint32_t pop() {
+    const std::uint32_t attempt = next();
+    erase(attempt);
+    return attempt;
+  }
+
+  void erase(std::uint32_t attempt) {
+    assert(size_ > 0);
+    --size_;
+    if (!is_one_list()) [[unlikely]]
+      return erase_elsewhere(attempt);
+    unlink(line_, attempt);
+  }
+
+ private:
+  static constexpr std::size_t kPriorities = std::size_t{kMostPriority} + 1;
+  static_assert(kPriorities <= 64);
+  struct Ends {
+    std::uint32_t first = kNone, last = kNone;
+  };
+
+  bool is_one_list() const {
+    return discipline_ != Discipline::kPriority && discipline_ != Discipline::kRandom;
+  }
+
+  void append(Ends& ends, std::uint32_t attempt) {
+    Attempt& a = (*attempts_)[attempt];
+    a.previous_in_queue = ends.last;
+    a.next_in_queue = kNone;
+    (ends.last == kNone ? ends.first : (*attempts_)[ends.last].next_in_queue) = attempt;
+    ends.last = attempt;
+  }
+
+  void unlink(Ends& ends, std::uint32_t attempt) {
+    const Attempt& a = (*attempts_)[attempt];
+    (a.previous_in_queue == kNone ? ends.first : (*attempts_)[a.previous_in_queue].next_in_queue) =
+        a.next_in_queue;
+    (a.next_in_queue == kNone ? ends.last : (*attempts_)[a.next_in_queue].previous_in_queue) =
+        a.previous_in_queue;
+  }
+
+  std::uint32_t next() {
+    if (!is_one_list()) [[unlikely]]
+      return next_elsewhere();
+    return discipline_ == Discipline::kLifo ? line_.last : line_.first;
+  }
+
+  // The disciplines that need more than one list; not compiled into the path of the others.
+
+  [[gnu::noinline]] void push_elsewhere(std::uint32_t attempt) {
+    Attempt& a = (*attempts_)[attempt];
+    if (discipline_ == Discipline::kPriority) {
+      occupied_ |= std::uint64_t{1} << a.priority;
+      return append(by_priority_[a.priority], attempt);
+    }
+    a.next_in_queue = static_cast<std::uint32_t>(anywhere_.size());
+    anywhere_.push_back(attempt);
+  }
+
+  [[gnu::noinline]] void erase_elsewhere(std::uint32_t attempt) {
+    const Attempt& a = (*attempts_)[attempt];
+    if (discipline_ == Discipline::kPriority) {
+      Ends& ends = by_priority_[a.priority];
+      unlink(ends, attempt);
+      if (ends.first == kNone) occupied_ &= ~(std::uint64_t{1} << a.priority);
+      return;
+    }
+    const std::uint32_t last = anywhere_.back();
+    anywhere_[a.next_in_queue] = last;
+    (*attempts_)[last].next_in_queue = a.next_in_queue;
+    anywhere_.pop_back();
+  }
+
+  [[gnu::noinline]] std::uint32_t next_elsewhere() {
+    if (discipline_ == Discipline::kPriority) {
+      return by_priority_[static_cast<std::size_t>(std::bit_width(occupied_)) - 1].first;
+    }
+    Draws draws(key_, {picks_++, 0, service_, Purpose::kQueuePick});
+    return anywhere_[draws.below(static_cast<std::uint32_t>(anywhere_.size()))];
+  }
+
+  Discipline discipline_;
+  std::uint16_t service_;
+  Ends line_;
+  kernel::Pool<Attempt>* attempts_;
+  std::uint64_t size_ = 0;
+  // priority: a list for each, and which of them are not empty.
+  std::vector<Ends> by_priority_;
+  std::uint64_t occupied_ = 0;
+  // random: the attempts in no order, each of which knows its place (in next_in_queue).
+  std::vector<std::uint32_t> anywhere_;
+  std::uint64_t picks_ = 0;
+  RandomKey key_;
+};
+
+}  // namespace retrysim::model
