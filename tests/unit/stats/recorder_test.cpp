@@ -50,7 +50,7 @@ TEST_CASE("a run of thirty years costs its bins and events") {
   // Segments of ten seconds would be 10^8 of them, some seconds of work.
   const Scenario s = of_bins(1000, 1'000'000);
   Recorder recorder(s, 0);
-  recorder.service_levels(0, 1, 3, 1, at(0));
+  recorder.service_levels(0, 1, 4, 3, 1, at(0));
   const RunResult run = recorder.finish(at(0));
   REQUIRE(run.services[0].bins.size() == 1000);
   CHECK(run.services[0].bins[999].queue_ns == 3e15);
