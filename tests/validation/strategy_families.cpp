@@ -13,9 +13,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "model_families.hpp"
 #include "scenario_pieces.hpp"
@@ -52,11 +54,11 @@ int change_by(RetryRules rules, std::uint32_t failures) {
   rules.quota.capacity = kPlenty;
   rules.quota.initial = kPlenty / 2;
   RetryStrategy strategy(rules, RandomKey(0, 0));
-  StrategyToken token = strategy.acquire_initial_token(Time::zero());
+  RetryToken token = strategy.acquire_initial_token(Time::zero());
   for (std::uint32_t i = 0; i < failures; ++i) {
-    token = strategy.refresh_retry_token(token, {}, Time::zero());
+    token = strategy.refresh_retry_token(std::move(token), {}, Time::zero());
   }
-  if (failures < rules.max_attempts) strategy.record_success(token, Time::zero());
+  if (failures < rules.max_attempts) strategy.record_success(std::move(token), Time::zero());
   return *strategy.quota() - rules.quota.initial;
 }
 
@@ -91,15 +93,15 @@ double requests_to_first_denial(const RetryRules& rules, double p, const RandomK
   for (std::uint64_t request = 0;; ++request) {
     Draws luck(
         key, {.entity = std::uint64_t{client} << 32 | request, .purpose = Purpose::kServiceError});
-    StrategyToken token = strategy.acquire_initial_token(Time::zero());
-    while (token.outcome == Outcome::kRetry) {
+    RetryToken token = strategy.acquire_initial_token(Time::zero());
+    while (token.may_send()) {
       if (luck.uniform() >= p) {
-        strategy.record_success(token, Time::zero());
-        break;
+        strategy.record_success(std::move(token), Time::zero());
+      } else {
+        token = strategy.refresh_retry_token(std::move(token), {}, Time::zero());
       }
-      token = strategy.refresh_retry_token(token, {}, Time::zero());
     }
-    if (token.outcome == Outcome::kQuotaExceeded) return static_cast<double>(request + 1);
+    if (token.outcome() == Outcome::kQuotaExceeded) return static_cast<double>(request + 1);
   }
 }
 
@@ -161,32 +163,34 @@ double requests_before_first_denial_and_one(const Observation& o) {
 
 /// Runs a request that fails to its end; its outcome.
 Outcome fail_request(RetryStrategy& strategy) {
-  StrategyToken token = strategy.acquire_initial_token(Time::zero());
-  while (token.outcome == Outcome::kRetry) {
-    token = strategy.refresh_retry_token(token, {}, Time::zero());
+  RetryToken token = strategy.acquire_initial_token(Time::zero());
+  while (token.may_send()) {
+    token = strategy.refresh_retry_token(std::move(token), {}, Time::zero());
   }
-  return token.outcome;
+  return token.outcome();
 }
 
-RetryStrategy client_after_outage(const Parameters& p) {
-  RetryStrategy strategy(quota_rules(p), RandomKey(0, 0));
-  while (fail_request(strategy) != Outcome::kQuotaExceeded) continue;
+/// A client after an outage that has emptied its quota.
+std::unique_ptr<RetryStrategy> client_after_outage(const Parameters& p) {
+  auto strategy = std::make_unique<RetryStrategy>(quota_rules(p), RandomKey(0, 0));
+  while (fail_request(*strategy) != Outcome::kQuotaExceeded) continue;
   return strategy;
 }
 
 double tokens_after_outage(const DirectRun& d) {
-  return *client_after_outage(d.parameters).quota();
+  return *client_after_outage(d.parameters)->quota();
 }
 
 double successes_until_a_retry_is_granted(const DirectRun& d) {
-  RetryStrategy strategy = client_after_outage(d.parameters);
-  for (double successes = 0;; ++successes) {
-    RetryStrategy tried = strategy;
-    const StrategyToken token = tried.acquire_initial_token(Time::zero());
-    if (tried.refresh_retry_token(token, {}, Time::zero()).outcome == Outcome::kRetry) {
+  for (int successes = 0;; ++successes) {
+    const auto client = client_after_outage(d.parameters);
+    for (int i = 0; i < successes; ++i) {
+      client->record_success(client->acquire_initial_token(Time::zero()), Time::zero());
+    }
+    RetryToken token = client->acquire_initial_token(Time::zero());
+    if (client->refresh_retry_token(std::move(token), {}, Time::zero()).may_send()) {
       return successes;
     }
-    strategy.record_success(strategy.acquire_initial_token(Time::zero()), Time::zero());
   }
 }
 
@@ -276,7 +280,7 @@ double moment_of_one_delay(const DirectRun& d) {
                                                           : Jitter::kFull);
   rules.jitter_before_cap = kind == "full_inner";
   rules.first_exponent = static_cast<int>(p.number("first_exponent"));
-  RetryToken token;
+  RetryProgress token;
   token.attempts = static_cast<std::uint32_t>(p.number("retry"));
   const RandomKey key(d.seed, d.replication);
   Sample sample;
@@ -298,11 +302,11 @@ Sample last_delays(const DirectRun& d) {
   const RandomKey key(d.seed, d.replication);
   Sample sample;
   for (std::uint64_t request = 0; static_cast<double>(request) < d.requests; ++request) {
-    RetryToken token;
+    RetryProgress token;
     RetryDecision decision;
     for (token.attempts = 1; token.attempts <= last; ++token.attempts) {
       Draws draws(key, {request, token.attempts, 0, Purpose::kBackoff});
-      decision = refresh_retry_token(rules, nullptr, token, {}, draws);
+      decision = refresh_retry_token(rules, {}, token, {}, Time::zero(), draws);
     }
     sample.add(decision.delay.in_seconds(), p.number("cap"));
   }
