@@ -58,6 +58,8 @@ static_assert(words_end_with(Rounding::kMantissa));
 /// Decorrelated replaces the formula: min(cap, base + R (3 s - base)) with s the previous delay,
 /// `base` before the first.
 struct BackoffRules {
+  static constexpr int kUnlimited = std::numeric_limits<int>::max();
+
   Duration base;           ///< non-throttling errors
   Duration throttle_base;  ///< throttling errors
   double factor = 2;
@@ -65,7 +67,7 @@ struct BackoffRules {
   Jitter jitter = Jitter::kNone;
   Jitter throttle_jitter = Jitter::kNone;  ///< jitter after a throttling error
   int first_exponent = 0;
-  int max_exponent = std::numeric_limits<int>::max();  ///< limit on first_exponent + i
+  int max_exponent = kUnlimited;   ///< limit on first_exponent + i
   bool jitter_before_cap = false;  ///< min(cap, jittered v) instead of jittered min(cap, v)
   OverCap over_cap = OverCap::kLimit;
   int immediate_retries = 0;  ///< so many first retries are made without delay

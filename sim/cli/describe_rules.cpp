@@ -28,6 +28,9 @@ std::string describe_backoff(const RetryRules& rules) {
                           pair(std::string(name(b.jitter)), std::string(name(b.throttle_jitter))));
   }
   if (b.first_exponent != 0) result += fmt::format(", exponent from {}", b.first_exponent);
+  if (b.max_exponent != BackoffRules::kUnlimited) {
+    result += fmt::format(", exponent up to {}", b.max_exponent);
+  }
   if (b.jitter_before_cap) result += ", jitter before cap";
   if (b.over_cap != OverCap::kLimit) result += fmt::format(", above the cap {}", name(b.over_cap));
   if (b.immediate_retries > 0) result += fmt::format(", {} at once", b.immediate_retries);

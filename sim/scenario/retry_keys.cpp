@@ -227,6 +227,18 @@ std::vector<KeyInfo> backoff_keys() {
                                         "How the backoff after a throttling error is spread."),
       count_key<kB, &B::first_exponent>("retry.backoff.first_exponent", "", {.min = 0, .max = 64},
                                         kFormula, "Power of the factor before the first retry."),
+      {"retry.backoff.max_exponent",
+       ValueRules{ValueKind::kCount, {.min = 0, .max = 1000}, {}, "unlimited"}, "", "", false,
+       kFormula, "Largest power of the factor.",
+       [](const Slots& s, const Value& v) {
+         rules(s).backoff.max_exponent =
+             v.is_else_word ? BackoffRules::kUnlimited : static_cast<int>(v.count);
+       },
+       [](const RetryRules& r) {
+         return r.backoff.max_exponent == BackoffRules::kUnlimited
+                    ? R"("unlimited")"
+                    : std::to_string(r.backoff.max_exponent);
+       }},
       flag_key<kB, &B::jitter_before_cap>(
           "retry.backoff.jitter_before_cap", kFormula,
           "Whether the cap limits the backoff after the jitter instead of before."),
