@@ -182,12 +182,13 @@ static_assert(words_end_with(SendTokenTiming::kFirstAttempt));
 
 /// How an attempt waits for a token.
 enum class SendTokenWait : std::uint8_t {
-  kQueue,  ///< first come, first served, by the fill rate as it changes
-  kOnce,   ///< the time computed when the wait begins; then it goes, whatever is there
+  kQueue,    ///< first come, first served, by the fill rate as it changes
+  kOnce,     ///< the time computed when the wait begins; then it goes, whatever is there
+  kReserve,  ///< the same, but the tokens are taken when the wait begins
 };
 template <>
-inline constexpr std::string_view kWords<SendTokenWait> = "queue|once";
-static_assert(words_end_with(SendTokenWait::kOnce));
+inline constexpr std::string_view kWords<SendTokenWait> = "queue|once|reserve";
+static_assert(words_end_with(SendTokenWait::kReserve));
 
 /// Which responses change the fill rate. A success always does.
 enum class LimiterUpdate : std::uint8_t {
@@ -210,6 +211,9 @@ struct SendRateRules {
   int costly_retry_cost = 1;  ///< after a throttling error or a timeout
   double min_rate = 0.5;      ///< lower bound of the fill rate, tokens per second
   double initial_measured_rate = 0;
+  /// Fill rate from the start on, tokens per second; 0: the bucket fills from the first response
+  /// on.
+  double initial_fill_rate = 0;
   bool round_rates = false;  ///< measured and fill rate to eight decimals (JavaScript)
 };
 
@@ -257,7 +261,8 @@ struct ThrottleRules {
 
 /// Hedging: while no answer has come `delay` after an attempt was sent, the next one is sent beside
 /// it, up to `max_attempts` and as the quota permits. The first success ends the request; a
-/// retryable failure lets the next attempt go at once; any other ends the request.
+/// retryable failure lets the next attempt go at once, without backoff; any other ends the request.
+/// An attempt timeout runs from the latest attempt, and gives up all that are under way.
 struct HedgingRules {
   bool enabled = false;
   Duration delay;
@@ -268,14 +273,17 @@ struct HedgingRules {
 /// What a server-suggested delay (ra) does to the backoff (t).
 enum class RetryAfter : std::uint8_t {
   kIgnore,
-  kMinimum,  ///< max(ra, t)
-  kClamp,    ///< ra clamped to [t, t + 5 s]
-  kAdd,      ///< t + ra
-  kReplace,  ///< min(ra, cap)
+  kMinimum,           ///< max(ra, t)
+  kClamp,             ///< ra clamped to [t, t + 5 s]
+  kAdd,               ///< t + ra
+  kReplace,           ///< min(ra, cap)
+  kMinimumCapped,     ///< max(min(ra, cap), t)
+  kAddWhenThrottled,  ///< t + ra after a throttling error, else t
 };
 template <>
-inline constexpr std::string_view kWords<RetryAfter> = "ignore|minimum|clamp|add|replace";
-static_assert(words_end_with(RetryAfter::kReplace));
+inline constexpr std::string_view kWords<RetryAfter> =
+    "ignore|minimum|clamp|add|replace|minimum-capped|add-when-throttled";
+static_assert(words_end_with(RetryAfter::kAddWhenThrottled));
 
 /// What a long-polling operation does whose retry the quota refuses, so that no tight polling loop
 /// goes round an empty quota.

@@ -78,9 +78,11 @@ class RetryBudget {
   explicit RetryBudget(const BudgetRules& rules);
 
   void request_begins(Time now);
-  /// Whether one more retry is allowed; then it counts as made. `already_retrying`: the request has
-  /// been granted one before.
-  bool acquire(const BudgetRules& rules, bool already_retrying, Time now);
+  /// Whether one more retry is allowed. `already_retrying`: the request has been granted one
+  /// before.
+  bool permits(const BudgetRules& rules, bool already_retrying, Time now);
+  /// Counts a retry that was permitted, and that nothing else refused.
+  void retry_granted(const BudgetRules& rules, bool already_retrying, Time now);
   void request_ends(bool retried);
 
  private:

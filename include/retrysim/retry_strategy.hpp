@@ -115,7 +115,8 @@ class CustomStrategy {
   /// Before the first attempt: how long it is held back. Never refuses.
   virtual Duration acquire_initial_token(std::uint64_t /*request*/, Time /*now*/) { return {}; }
   /// After attempt number `attempts` (from 1) of a request failed: kRetry with a delay, or why not
-  /// (kMaxAttemptsExceeded, kQuotaExceeded, kNotRetryable, kNoSendToken).
+  /// (kMaxAttemptsExceeded, kQuotaExceeded, kNotRetryable, kNoSendToken). Any other outcome, or a
+  /// negative delay, ends the simulation with std::invalid_argument; send tokens are ignored.
   virtual RetryDecision refresh_retry_token(std::uint64_t request, std::uint32_t attempts,
                                             const Failure& failure, Time now, Draws& draws) = 0;
   /// The request succeeded with attempt number `attempts`.
@@ -174,14 +175,17 @@ class RetryToken {
 /// for use outside the simulation. A request goes through it like this:
 ///
 ///     RetryToken token = strategy.acquire_initial_token(now);
-///     for (;;) {
+///     while (token.may_send()) {
 ///       sleep(token.delay());
-///       while ((wait = strategy.acquire_send_token(token, now)) > Duration::zero()) sleep(wait);
+///       while (token.may_send() && (wait = strategy.acquire_send_token(token, now)) > zero) {
+///         sleep(wait);
+///       }
+///       if (!token.may_send()) break;
 ///       ... send the attempt ...
 ///       if (succeeded) return strategy.record_success(std::move(token), now);
 ///       token = strategy.refresh_retry_token(std::move(token), failure, now);
-///       if (!token.may_send()) { sleep(token.delay()); return the original error; }
 ///     }
+///     sleep(token.delay()); return the original error
 ///
 /// Any number of requests may be in progress. Not thread-safe, not to be moved while tokens are
 /// out. Times never go back. Misuse of tokens throws `TokenMisuse` and books nothing.
@@ -199,10 +203,10 @@ class RetryStrategy {
   RetryToken acquire_initial_token(Time now, std::string_view scope = {});
 
   /// Takes the send tokens for the attempt of `token` at `now`: zero if it has them, or needs none,
-  /// else how long to wait before asking again (rules.rate_limit.on_empty == kFail: the request
-  /// ends with kNoSendToken instead). Nothing: the client-side throttle refuses the attempt, and
-  /// the request ends with kNoSendToken.
-  std::optional<Duration> acquire_send_token(RetryToken& token, Time now);
+  /// else how long to wait before asking again; `max()` if only another fill rate can help. Zero
+  /// and a token that may not send any more: the client-side throttle refuses the attempt, or
+  /// rules.rate_limit.on_empty is kFail; the request has ended with kNoSendToken.
+  Duration acquire_send_token(RetryToken& token, Time now);
 
   /// Books that the attempt failed at `now` and decides what follows.
   RetryToken refresh_retry_token(RetryToken token, const Failure& failure, Time now);

@@ -32,6 +32,9 @@ class SendRateLimiter {
   /// nobody else acquires.
   Duration wait(Time now, int tokens = 1) const;
 
+  /// Whether the bucket, as large as it is now, can ever hold so many tokens.
+  bool can_hold(int tokens) const { return !enabled_ || tokens <= max_capacity_; }
+
   /// Takes the tokens at once, even if the level falls below zero, and says how long whoever took
   /// them has to wait for them at the present fill rate.
   Duration reserve(Time now, int tokens = 1);

@@ -96,6 +96,7 @@ std::string describe_send_rate(const RetryRules& rules) {
   if (r.retry_cost != 1 || r.costly_retry_cost != 1) {
     result += fmt::format(", retries cost {} / {}", r.retry_cost, r.costly_retry_cost);
   }
+  if (r.initial_fill_rate > 0) result += fmt::format(", fills from the start");
   if (r.initial_measured_rate > 0) result += fmt::format(", from {}/s", r.initial_measured_rate);
   if (r.round_rates) result += ", rounded";
   return result;

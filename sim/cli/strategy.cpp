@@ -61,8 +61,6 @@ struct Row {
 constexpr std::array<std::string_view, 11> kColumns = {
     "call",  "attempt", "time_s",        "response",  "class",      "decision",
     "quota", "delay_s", "measured_rate", "fill_rate", "send_wait_s"};
-/// An attempt that waits longer for send tokens waits forever.
-constexpr Duration kLongestWait = Duration::seconds(3600);
 constexpr std::size_t kMeasuredRate = 8;  // its place; the fill rate follows
 
 // --- The command line ----------------------------------------------------------------------------
@@ -297,28 +295,27 @@ class Player {
     Time sent = std::min(clock_ + token.delay(), at);
     Duration waited;
     for (;;) {
-      const std::optional<Duration> wait = strategy_.acquire_send_token(token, sent);
+      const Duration wait = strategy_.acquire_send_token(token, sent);
       if (!token.may_send()) {
         clock_ = row.time = sent;
         row.decision = Outcome::kNoSendToken;
         return false;
       }
-      if (*wait == Duration::zero()) break;
-      waited += *wait;
-      if (waited > kLongestWait) {
+      if (wait == Duration::zero()) break;
+      if (wait == Duration::max()) {
         fmt::print(stderr,
                    "retrysim strategy: note: attempt {} of call {} waits forever: it needs more "
                    "send tokens than the bucket holds\n",
                    token.attempt(), call_);
-        row.send_wait = waited;
         row.decision = Outcome::kNoSendToken;
         clock_ = row.time = sent;
         strategy_.abandon(std::move(token));
         return false;
       }
       // The answer comes at the time that was given, even if the attempt would have had to wait.
-      if (sent + *wait > at) break;
-      sent = sent + *wait;
+      if (sent + wait > at) break;
+      waited += wait;
+      sent = sent + wait;
     }
     if (strategy_.limiter() != nullptr) row.send_wait = waited;
     clock_ = row.time = timed ? at : sent;

@@ -49,6 +49,10 @@ bool World::take_send_tokens(ClientGroup& g, std::uint32_t request) {
     finish(g, request, Outcome::kNoSendToken);
   } else if (rules.wait == SendTokenWait::kOnce) {
     wait_once(g, request, limiter.wait(now_, r.send_tokens));
+  } else if (rules.wait == SendTokenWait::kReserve) {
+    const Duration time = limiter.reserve(now_, r.send_tokens);
+    r.send_tokens = 0;
+    wait_once(g, request, time);
   } else {
     join_send_queue(g, request);
   }
@@ -112,6 +116,7 @@ void World::schedule_wake(ClientGroup& g, std::uint32_t client) {
   if (queue.wake_position != kNone) g.wakes.erase(client, position);
   if (queue.first == kNone) return;
   const int tokens = requests_[queue.first].send_tokens;
+  if (!g.states.limiter(client).can_hold(tokens)) return;  // until the rate changes
   const EventKey key = key_in(g.states.limiter(client).wait(now_, tokens));
   g.wakes.push(client, key, position);
   offer(g.wake_source, key);
@@ -239,7 +244,7 @@ void World::hedge_due(ClientGroup& g, std::uint32_t request, std::uint64_t seque
   if (state.quota != nullptr && state.quota->available != before) {
     recorder_.quota_changed(g.index, state.quota->available - before, now_);
   }
-  if (!permitted) return recorder_.quota_denied(g.index);
+  if (!permitted) return;
   r.retrying = true;
   if (pass_gates(g, request)) send(g, request);
 }

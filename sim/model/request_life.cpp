@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <stdexcept>
+#include <string>
 
 namespace retrysim::model {
 
@@ -24,6 +26,21 @@ AttemptResult result_of(ResponseClass response_class) {
     default:
       return AttemptResult::kError;
   }
+}
+
+/// What a strategy of the user's own decided; throws if it may not.
+RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
+  const Outcome o = decision.outcome;
+  const bool allowed = o == Outcome::kRetry || o == Outcome::kMaxAttemptsExceeded ||
+                       o == Outcome::kQuotaExceeded || o == Outcome::kNotRetryable ||
+                       o == Outcome::kNoSendToken;
+  if (!allowed || decision.delay < Duration::zero()) {
+    throw std::invalid_argument("client " + g.spec->name +
+                                ": its strategy answers a failure with " + std::string(name(o)) +
+                                " after " + std::to_string(decision.delay.count()) + " ns");
+  }
+  decision.send_tokens = 0;  // those are the business of RetryRules
+  return decision;
 }
 
 }  // namespace
@@ -52,6 +69,10 @@ void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
     if (request_numbers_.size() < requests_.slots()) request_numbers_.resize(requests_.slots());
     request_numbers_[id] = g.strategy_requests[client]++;
     const Duration delay = g.strategies[client]->acquire_initial_token(request_numbers_[id], now_);
+    if (delay < Duration::zero()) {
+      throw std::invalid_argument("client " + g.spec->name +
+                                  ": its strategy holds a request back for a negative time");
+    }
     if (delay > Duration::zero()) return wait_once(g, id, delay);
   }
   begin_attempt(g, id);
@@ -378,8 +399,8 @@ RetryDecision World::decide(ClientGroup& g, std::uint32_t request, const Failure
   Request& r = requests_[request];
   Draws draws(key_, {r.entity, r.progress.attempts, g.index, Purpose::kBackoff});
   if (!g.strategies.empty()) {
-    return g.strategies[r.client]->refresh_retry_token(request_numbers_[request],
-                                                       r.progress.attempts, failure, now_, draws);
+    return checked(g, g.strategies[r.client]->refresh_retry_token(
+                          request_numbers_[request], r.progress.attempts, failure, now_, draws));
   }
   const RetryState state = g.states.of(r.client);
   const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
@@ -413,12 +434,12 @@ void World::fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
   Request& r = requests_[request];
   const RetryDecision decision = decide(g, request, {error, retry_after, g.spec->long_poll});
   if (decision.outcome != Outcome::kRetry) {
-    if (decision.outcome == Outcome::kQuotaExceeded) recorder_.quota_denied(g.index);
     if (r.attempt != kNone) {
       if (error.retryable()) return;  // hedging: another attempt may still succeed
       disarm_timeout(g, request);
       give_up(g, request, AttemptResult::kAbandoned);
     }
+    if (decision.outcome == Outcome::kQuotaExceeded) recorder_.quota_denied(g.index);
     if (decision.outcome == Outcome::kQuotaExceeded && decision.delay > Duration::zero()) {
       return back_off(g, request, decision.delay, EventKind::kErrorReturned);
     }

@@ -58,10 +58,11 @@ double spread(Jitter jitter, double v, double uniform) {
 
 /// The same by random integers, as Java's nextInt (`inclusive` false) and PHP's mt_rand (true) draw
 /// them. A fixed draw of 1 gives the upper bound, which Java's full jitter itself never reaches.
+constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max();
 std::int64_t spread_integers(Jitter jitter, std::int64_t v, double uniform, bool inclusive) {
   const auto random_to = [uniform](std::int64_t n, bool with_n) {
-    const auto drawn = static_cast<std::int64_t>(uniform * static_cast<double>(n + with_n));
-    return std::min(drawn, n);
+    const double drawn = uniform * (static_cast<double>(n) + (with_n ? 1 : 0));
+    return drawn < static_cast<double>(n) ? static_cast<std::int64_t>(drawn) : n;
   };
   switch (jitter) {
     case Jitter::kFull:
@@ -69,7 +70,7 @@ std::int64_t spread_integers(Jitter jitter, std::int64_t v, double uniform, bool
     case Jitter::kEqual:
       return v / 2 + random_to(v / 2, true);
     case Jitter::kAdditive:
-      return v + random_to(v, inclusive);
+      return v > kLongest / 2 ? kLongest : v + random_to(v, inclusive);
     case Jitter::kNone:
     case Jitter::kDecorrelated:
       break;

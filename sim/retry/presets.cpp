@@ -33,7 +33,8 @@ struct Row {
 constexpr auto kIgnore = RetryAfter::kIgnore;
 constexpr auto kMinimum = RetryAfter::kMinimum;
 constexpr auto kClamp = RetryAfter::kClamp;
-constexpr auto kAdd = RetryAfter::kAdd;
+constexpr auto kMinimumCapped = RetryAfter::kMinimumCapped;
+constexpr auto kAddWhenThrottled = RetryAfter::kAddWhenThrottled;
 constexpr auto kReplace = RetryAfter::kReplace;
 constexpr auto kReturn = LongPoll::kReturn;
 constexpr auto kWait = LongPoll::kWait;
@@ -83,10 +84,10 @@ const Row kRows[] = {
    "aws-sdk-php RetryMiddleware.php, ClientResolver.php"},
   {kLegacy, "", "php", kDynamodb, 11, kPhpLegacyDynamodb, kNoQuota, kErrors, kIgnore, kReturn,
    "aws-sdk-php DynamoDbClient.php"},
-  {kLegacy, "", "go-v1", "default", 4, kGoV1, kNoQuota, kErrors429, kAdd, kReturn,
+  {kLegacy, "", "go-v1", "default", 4, kGoV1, kNoQuota, kErrors429, kAddWhenThrottled, kReturn,
    "aws-sdk-go aws/client/default_retryer.go"},
-  {kLegacy, "", "go-v1", kDynamodb, 11, kGoV1Dynamodb, kNoQuota, kErrors429, kAdd, kReturn,
-   "aws-sdk-go service/dynamodb/customizations.go"},
+  {kLegacy, "", "go-v1", kDynamodb, 11, kGoV1Dynamodb, kNoQuota, kErrors429, kAddWhenThrottled,
+   kReturn, "aws-sdk-go service/dynamodb/customizations.go"},
   {kLegacy, "", "kotlin", "default", 3, kKotlin, kKotlinQuota, kErrors, kIgnore, kReturn,
    "smithy-kotlin ExponentialBackoffWithJitter, StandardRetryTokenBucket"},
   {kLegacy, "", "c-io", "default", 6, kCrt, kNoQuota, kErrors, kIgnore, kReturn,
@@ -100,7 +101,7 @@ const Row kRows[] = {
    kReturn, "aws-sdk-java RetryMode STANDARD; backoff as in legacy"},
   {kStandard, "2.0", "java-v2", "default", 3, kJavaV2Standard20, kJavaV2Standard, kJavaV2Errors,
    kMinimum, kReturn, "aws-sdk-java-v2 DefaultRetryStrategy, BaseRetryStrategy"},
-  {kStandard, "2.0", "js-v3", "default", 3, kJsV3Standard20, kQuota20, kJsV3Errors, kMinimum,
+  {kStandard, "2.0", "js-v3", "default", 3, kJsV3Standard20, kQuota20, kJsV3Errors, kMinimumCapped,
    kReturn, "smithy-typescript packages/core, submodule retry"},
   {kStandard, "2.0", "cpp", "default", 3, kCppStandard20, kQuota20, kCppErrors, kIgnore, kReturn,
    "aws-sdk-cpp RetryStrategy.cpp"},
@@ -170,7 +171,7 @@ struct AdaptiveRow {
 };
 
 const AdaptiveRow kAdaptiveRows[] = {
-  {"", "botocore", limiter([](SendRateRules&) {}),
+  {"", "botocore", limiter([](SendRateRules& r) { r.initial_fill_rate = 1; }),
    "botocore retries/adaptive.py, bucket.py, throttling.py"},
   {"", "java-v2", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kWithBackoff;
    r.update = LimiterUpdate::kRetriedThrottling; }), "aws-sdk-java-v2 RateLimiterTokenBucket"},
@@ -187,7 +188,8 @@ const AdaptiveRow kAdaptiveRows[] = {
   {"", "go-v2", limiter([](SendRateRules&) {}),
    "aws-sdk-go-v2 aws/retry/adaptive_ratelimit.go, adaptive_token_bucket.go"},
   {"2.0", "rust", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kInsteadOfBackoff;
-   r.retry_cost = 5; r.costly_retry_cost = 10; r.initial_measured_rate = 0.5; }),
+   r.wait = SendTokenWait::kReserve; r.retry_cost = 5; r.costly_retry_cost = 10;
+   r.initial_measured_rate = 0.5; }),
    "smithy-rs retries/client_rate_limiter.rs"},
   {"2.1", "rust", limiter([](SendRateRules& r) { r.initial_measured_rate = 0.5; }),
    "smithy-rs retries/client_rate_limiter.rs (2026)"},

@@ -88,20 +88,24 @@ void RetryBudget::request_begins(Time now) {
   ++active_requests_;
 }
 
-bool RetryBudget::acquire(const BudgetRules& rules, bool already_retrying, Time now) {
+bool RetryBudget::permits(const BudgetRules& rules, bool already_retrying, Time now) {
   if (rules.kind == BudgetKind::kActive) {
-    if (already_retrying) return true;  // its retry under way becomes the next one
     const double limit =
         std::max(rules.minimum, rules.share * static_cast<double>(active_requests_));
-    if (static_cast<double>(active_retries_) + 1 > limit) return false;
-    ++active_retries_;
-    return true;
+    // The retry under way of a request becomes its next one.
+    return already_retrying || static_cast<double>(active_retries_) + 1 <= limit;
   }
   const double limit = rules.share * static_cast<double>(counts_.first(now)) +
                        rules.minimum * rules.window.in_seconds();
-  if (static_cast<double>(counts_.second(now)) + 1 > limit) return false;
-  counts_.add_second(now);
-  return true;
+  return static_cast<double>(counts_.second(now)) + 1 <= limit;
+}
+
+void RetryBudget::retry_granted(const BudgetRules& rules, bool already_retrying, Time now) {
+  if (rules.kind == BudgetKind::kActive) {
+    active_retries_ += already_retrying ? 0 : 1;
+  } else {
+    counts_.add_second(now);
+  }
 }
 
 void RetryBudget::request_ends(bool retried) {

@@ -27,7 +27,8 @@ int send_cost_of(const SendRateRules& rules, ResponseClass response_class) {
   return costly ? rules.costly_retry_cost : rules.retry_cost;
 }
 
-Duration apply_retry_after(const RetryRules& rules, Duration backoff, Duration suggested) {
+Duration apply_retry_after(const RetryRules& rules, Duration backoff, Duration suggested,
+                           bool throttling) {
   switch (rules.retry_after) {
     case RetryAfter::kIgnore:
       break;
@@ -39,6 +40,10 @@ Duration apply_retry_after(const RetryRules& rules, Duration backoff, Duration s
       return backoff + suggested;
     case RetryAfter::kReplace:
       return std::min(suggested, rules.backoff.cap);
+    case RetryAfter::kMinimumCapped:
+      return std::max(std::min(suggested, rules.backoff.cap), backoff);
+    case RetryAfter::kAddWhenThrottled:
+      return throttling ? backoff + suggested : backoff;
   }
   return backoff;
 }
@@ -99,10 +104,7 @@ int take_send_tokens(const RetryRules& rules, const RetryState& state, const Err
   const SendRateRules& r = rules.rate_limit;
   SendRateLimiter& limiter = *state.limiter;
   const bool throttling = error.response_class == ResponseClass::kThrottling;
-  if (r.update == LimiterUpdate::kRetried ||
-      (r.update == LimiterUpdate::kRetriedThrottling && throttling)) {
-    limiter.on_response(now, throttling);
-  }
+  if (r.update == LimiterUpdate::kRetriedThrottling && throttling) limiter.on_response(now, true);
   const int tokens = send_cost_of(r, error.response_class);
   switch (r.acquire) {
     case SendTokenTiming::kBeforeSend:
@@ -112,8 +114,9 @@ int take_send_tokens(const RetryRules& rules, const RetryState& state, const Err
       delay += limiter.reserve(now, tokens);
       return 0;
     case SendTokenTiming::kInsteadOfBackoff:
-      if (!limiter.try_acquire(now, tokens)) {
-        delay = std::min(limiter.wait(now, tokens), rules.backoff.cap);
+      // The tokens are taken either way.
+      if (const Duration wait = limiter.reserve(now, tokens); wait > Duration::zero()) {
+        delay = std::min(wait, rules.backoff.cap);
       }
       return 0;
     case SendTokenTiming::kFirstAttempt:
@@ -126,7 +129,7 @@ int take_send_tokens(const RetryRules& rules, const RetryState& state, const Err
 bool strategies_beyond_permit(const RetryRules& rules, const RetryState& state,
                               const RetryProgress& progress, Time now) {
   if (state.breaker != nullptr && state.breaker->open(now)) return false;
-  return state.budget == nullptr || state.budget->acquire(rules.budget, progress.attempts > 1, now);
+  return state.budget == nullptr || state.budget->permits(rules.budget, progress.attempts > 1, now);
 }
 
 }  // namespace
@@ -175,11 +178,21 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
     if (!attempts_left && !payment->made) return end(Outcome::kQuotaExceeded);
   }
   if (!attempts_left) return end(Outcome::kMaxAttemptsExceeded);
+  if (state.limiter != nullptr && rules.rate_limit.update == LimiterUpdate::kRetried) {
+    // Of what attempts permit; the quota comes later (aws-sdk-net).
+    state.limiter->on_response(now, error.response_class == ResponseClass::kThrottling);
+  }
+  const auto refuse = [&](Outcome outcome) {
+    if (payment && payment->made) state.quota->release(payment->amount, rules.quota.capacity);
+    return end(outcome);
+  };
   if (rules.probability < 1) [[unlikely]] {
     const double uniform = fixed_draw ? *fixed_draw : draws.uniform();
-    if (!(uniform < rules.probability)) return end(Outcome::kMaxAttemptsExceeded);
+    if (!(uniform < rules.probability)) return refuse(Outcome::kMaxAttemptsExceeded);
   }
-  if (!strategies_beyond_permit(rules, state, progress, now)) return end(Outcome::kQuotaExceeded);
+  if (!strategies_beyond_permit(rules, state, progress, now)) {
+    return refuse(Outcome::kQuotaExceeded);
+  }
   if (!payment) {
     payment = has_quota ? pay(rules.quota, state, error, now) : Payment{.made = true, .wait = {}};
   }
@@ -190,11 +203,16 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
                                           ? ResponseClass::kTransient
                                           : error.response_class;
   const Duration backoff = backoff_delay(rules.backoff, backoff_class, progress, draws, fixed_draw);
-  Duration delay =
-      failure.retry_after ? apply_retry_after(rules, backoff, *failure.retry_after) : backoff;
+  Duration delay = failure.retry_after
+                       ? apply_retry_after(rules, backoff, *failure.retry_after,
+                                           error.response_class == ResponseClass::kThrottling)
+                       : backoff;
   if (!payment->made) return {Outcome::kQuotaExceeded, delay, 0};
   progress.held_cost = payment->amount;
   progress.previous_delay = backoff;
+  if (state.budget != nullptr) {
+    state.budget->retry_granted(rules.budget, progress.attempts > 1, now);
+  }
   delay += payment->wait;
   int send_tokens = 0;
   if (state.limiter != nullptr) send_tokens = take_send_tokens(rules, state, error, now, delay);
@@ -207,10 +225,15 @@ bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgre
     return false;
   }
   if (!strategies_beyond_permit(rules, state, progress, now)) return false;
-  if (state.quota == nullptr) return true;
-  const Payment payment = pay(rules.quota, state, {ResponseClass::kTransient}, now);
-  if (payment.made) progress.held_cost = payment.amount;
-  return payment.made;
+  if (state.quota != nullptr) {
+    const Payment payment = pay(rules.quota, state, {ResponseClass::kTransient}, now);
+    if (!payment.made) return false;
+    progress.held_cost = payment.amount;
+  }
+  if (state.budget != nullptr) {
+    state.budget->retry_granted(rules.budget, progress.attempts > 1, now);
+  }
+  return true;
 }
 
 void record_success(const RetryRules& rules, const RetryState& state, const RetryProgress& progress,
@@ -317,27 +340,38 @@ RetryToken RetryStrategy::acquire_initial_token(Time now, std::string_view scope
   return token;
 }
 
-std::optional<Duration> RetryStrategy::acquire_send_token(RetryToken& token, Time now) {
+Duration RetryStrategy::acquire_send_token(RetryToken& token, Time now) {
   use(token, "acquire_send_token");
   const RetryState state = state_of(token);
-  if (state.throttle != nullptr && token.progress_.attempts < token.attempt_) {
-    Draws draws = draws_for(token, Purpose::kClientThrottle);
-    if (!permit_attempt(rules_, state, now, draws, fixed_draw_)) {
-      token.outcome_ = Outcome::kNoSendToken;
-      end_request(state, token.attempt_ > 1);
-      return std::nullopt;
-    }
-  }
+  const auto refuse = [&] {
+    token.outcome_ = Outcome::kNoSendToken;
+    end_request(state, token.attempt_ > 1);
+    return Duration::zero();
+  };
+  const bool first_asked = token.progress_.attempts < token.attempt_;
   token.progress_.attempts = token.attempt_;
-  if (token.send_tokens_ == 0 || state.limiter->try_acquire(now, token.send_tokens_)) {
+  if (state.throttle != nullptr && first_asked) {
+    Draws draws = draws_for(token, Purpose::kClientThrottle);
+    if (!permit_attempt(rules_, state, now, draws, fixed_draw_)) return refuse();
+  }
+  const int tokens = token.send_tokens_;
+  if (tokens == 0) return Duration::zero();
+  SendRateLimiter& limiter = *state.limiter;
+  if (limiter.try_acquire(now, tokens)) {
     token.send_tokens_ = 0;
     return Duration::zero();
   }
-  if (rules_.rate_limit.on_empty == OnEmpty::kFail) {
-    token.outcome_ = Outcome::kNoSendToken;
-    end_request(state, token.attempt_ > 1);
+  if (rules_.rate_limit.on_empty == OnEmpty::kFail) return refuse();
+  if (rules_.rate_limit.wait == SendTokenWait::kReserve) {
+    token.send_tokens_ = 0;
+    return limiter.reserve(now, tokens);
   }
-  return state.limiter->wait(now, token.send_tokens_);
+  if (rules_.rate_limit.wait == SendTokenWait::kOnce && !first_asked) {
+    token.send_tokens_ = 0;  // it has waited
+    limiter.reserve(now, tokens);
+    return Duration::zero();
+  }
+  return limiter.can_hold(tokens) ? limiter.wait(now, tokens) : Duration::max();
 }
 
 RetryToken RetryStrategy::refresh_retry_token(RetryToken token, const Failure& failure, Time now) {
@@ -358,7 +392,14 @@ RetryToken RetryStrategy::refresh_retry_token(RetryToken token, const Failure& f
   ++token.attempt_;
   if (decision.send_tokens == 0) return token;
   if (rules_.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
-    token.delay_ += state.limiter->reserve(now, decision.send_tokens);
+    const bool granted = state.limiter->try_acquire(now, decision.send_tokens);
+    if (!granted && rules_.rate_limit.on_empty == OnEmpty::kFail) {
+      token.outcome_ = Outcome::kNoSendToken;
+      token.delay_ = Duration::zero();
+      end_request(state, true);
+      return token;
+    }
+    if (!granted) token.delay_ += state.limiter->reserve(now, decision.send_tokens);
     token.send_tokens_ = 0;
   } else {
     token.send_wait_ = state.limiter->wait(now + decision.delay, decision.send_tokens);

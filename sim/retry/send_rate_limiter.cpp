@@ -32,6 +32,7 @@ double nanoseconds_to_tokens(double capacity, int tokens, double fill_rate) {
 /// Nearest multiple of 1e-8. Rates are far below 2^53 of these.
 double rounded(double rate) {
   constexpr double kSteps = 1e8;
+  if (!(rate < 1e10)) return rate;  // beyond what its steps could tell
   return static_cast<double>(static_cast<std::int64_t>(rate * kSteps + 0.5)) / kSteps;
 }
 
@@ -43,7 +44,13 @@ SendRateLimiter::SendRateLimiter(Time start, const SendRateRules& rules)
       last_bucket_(start.count() / (2 * kBucketNanoseconds) * 2),
       measured_rate_(rules.initial_measured_rate),
       min_rate_(rules.min_rate),
-      round_rates_(rules.round_rates) {}
+      round_rates_(rules.round_rates) {
+  if (rules.initial_fill_rate > 0) {
+    fill_rate_ = rules.initial_fill_rate;
+    max_capacity_ = std::max(fill_rate_, kMinCapacity);
+    last_refill_ = start;
+  }
+}
 
 double SendRateLimiter::capacity(Time now) const {
   if (last_refill_ == Time::max()) return current_capacity_;
@@ -114,7 +121,7 @@ void SendRateLimiter::measure(Time now) {
 void SendRateLimiter::set_rate(Time now, double rate) {
   refill(now);  // what has passed since the last refill was earned at the old rate
   fill_rate_ = std::max(round_rates_ ? rounded(rate) : rate, min_rate_);
-  max_capacity_ = std::max(rate, kMinCapacity);  // capacity() holds the level below it
+  max_capacity_ = std::max(fill_rate_, kMinCapacity);  // capacity() holds the level below it
 }
 
 void SendRateLimiter::set_last_max_rate(double rate) {

@@ -4,14 +4,16 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/environment.hpp"
 
+#include "scenario/csv_inputs.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 namespace retrysim::scenario {
 namespace {
+
+constexpr std::size_t kMostConfigBytes = 1 << 20;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -72,9 +74,14 @@ std::optional<std::string> find_in_profile(std::string_view text, std::string_vi
   return found;
 }
 
+bool RetryEnvironment::new_retries_for(std::string_view sdk) const {
+  const bool exact = sdk == "php" || sdk == "go-v2";
+  return exact ? new_retries_2026 == "true" : is_true(new_retries_2026);
+}
+
 RetryEnvironment read_retry_environment() {
   RetryEnvironment result;
-  result.new_retries_2026 = is_true(variable("AWS_NEW_RETRIES_2026"));
+  result.new_retries_2026 = variable("AWS_NEW_RETRIES_2026");
   std::string file = variable("AWS_CONFIG_FILE");
   std::string shown = file;
   if (file.empty()) {
@@ -83,8 +90,9 @@ RetryEnvironment read_retry_environment() {
   }
   std::string profile = variable("AWS_PROFILE");
   if (profile.empty()) profile = "default";
-  std::ifstream in(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  // SDKs do without a file that they cannot read.
+  std::string ignored;
+  const std::string text = read_whole_file(file, kMostConfigBytes, ignored).value_or("");
 
   const auto setting = [&](const char* name, std::string_view key) {
     std::optional<EnvironmentSetting> found;

@@ -19,8 +19,11 @@ struct EnvironmentSetting {
 struct RetryEnvironment {
   std::optional<EnvironmentSetting> mode;
   std::optional<EnvironmentSetting> max_attempts;  ///< the first attempt included
-  /// AWS_NEW_RETRIES_2026 is "true", in any case: revision 2.1, and standard mode by default.
-  bool new_retries_2026 = false;
+  std::string new_retries_2026;                    ///< AWS_NEW_RETRIES_2026
+
+  /// Whether that switches an SDK to revision 2.1, and to standard mode by default: if it is
+  /// "true", in any case; PHP and Go want exactly that.
+  bool new_retries_for(std::string_view sdk) const;
 };
 
 /// Reads variables and config file (AWS_CONFIG_FILE, else ~/.aws/config; profile AWS_PROFILE, else

@@ -40,6 +40,7 @@ std::string plain_text(const Node& node) { return node.is_text() ? node.text : r
 
 constexpr std::string_view kRetry = "retry.";
 constexpr std::string_view kMode = "retry.mode";
+constexpr std::string_view kFirstRule = "retry.max_retries";
 
 }  // namespace
 
@@ -55,7 +56,7 @@ KeyResolution::KeyResolution(const KeyScope& scope, std::string path, const Node
 
 void KeyResolution::resolve() {
   for (const KeyInfo& key : scope_.keys) {
-    if (key.from_rules != nullptr && preset_name_.empty()) choose_preset();
+    if (key.name == kFirstRule) choose_preset();  // what follows changes its rules
     resolve_key(key);
     if (slots_.preset != nullptr && slots_.preset->from_environment && !environment_) {
       environment_ = read_retry_environment();
@@ -130,41 +131,52 @@ std::string KeyResolution::defect_behind(const KeyInfo& key, const std::string& 
 
 // Whether the environment, or the SDK's own default mode, gives the key a value.
 bool KeyResolution::resolve_from_environment(const KeyInfo& key) {
+  const Node* sdk_node = find("retry.sdk");
+  const std::string sdk =
+      sdk_node != nullptr && sdk_node->is_text() ? sdk_node->text : std::string("botocore");
   if (key.name == kMode) {
     if (environment_->mode) {
-      resolve_setting(key, render_text(environment_->mode->text), environment_->mode->origin);
+      resolve_setting(key, *environment_->mode);
       return true;
     }
-    const Node* sdk = find("retry.sdk");
-    const std::string name = sdk != nullptr && sdk->is_text() ? sdk->text : "botocore";
-    const auto mode = default_mode(name, environment_->new_retries_2026);
+    const auto mode = default_mode(sdk, environment_->new_retries_for(sdk));
     if (mode) resolve_default(key, render_text(*mode));
     return mode.has_value();
   }
-  if (key.name == "retry.revision" && environment_->new_retries_2026) {
-    resolve_setting(key, R"("2.1")", "AWS_NEW_RETRIES_2026");
+  if (key.name == "retry.revision" && environment_->new_retries_for(sdk) &&
+      find_preset(slots_.preset->mode, "2.1", sdk, "default") != nullptr) {
+    resolve_setting(key, {"2.1", "AWS_NEW_RETRIES_2026"});
     return true;
   }
   if (key.name == "retry.max_attempts" && environment_->max_attempts) {
-    resolve_setting(key, environment_->max_attempts->text, environment_->max_attempts->origin);
+    resolve_setting(key, *environment_->max_attempts);
     return true;
   }
   return false;
 }
 
-void KeyResolution::resolve_setting(const KeyInfo& key, std::string toml,
-                                    const std::string& origin) {
+// Settings of the environment are read as SDKs do: a mode that they know, a decimal number.
+void KeyResolution::resolve_setting(const KeyInfo& key, const EnvironmentSetting& setting) {
   const Place place = place_of("retry.from_environment");
-  std::optional<Node> node = parse_value(toml, place);
-  const bool number = node && node->kind == Node::Kind::kInteger;
-  if (!node || (key.rules.kind == ValueKind::kCount && !number)) {
-    node = parse_value(render_text(toml), place);
+  const bool number = key.rules.kind == ValueKind::kCount;
+  const bool digits = !setting.text.empty() && setting.text.size() < 10 &&
+                      setting.text.find_first_not_of("0123456789") == std::string::npos;
+  const bool unknown_mode = key.name == kMode && setting.text != "legacy" &&
+                            setting.text != "standard" && setting.text != "adaptive";
+  if (unknown_mode || (number && !digits)) {
+    files_.problems().add(
+        place, setting.origin + " = " + in_quotes(setting.text) + " is wrong; expected " +
+                   (number ? "a whole number of attempts" : "one of legacy, standard, adaptive"));
+    texts_[key.name] = kUnknown;
+    return;
   }
-  const auto value = read_value(key.rules, origin, *node, files_);
-  texts_[key.name] = value ? plain_text(*node) : kUnknown;
+  const std::string toml =
+      number ? std::to_string(std::stol(setting.text)) : render_text(setting.text);
+  const auto value = read_value(key.rules, setting.origin, *parse_value(toml, place), files_);
+  texts_[key.name] = value ? setting.text : kUnknown;
   if (!value) return;
   key.store(slots_, *value);
-  record(full_path(key.name), std::move(toml), Origin::kEnvironment, origin);
+  record(full_path(key.name), toml, Origin::kEnvironment, setting.origin);
 }
 
 void KeyResolution::resolve_default(const KeyInfo& key, const std::string& toml) {

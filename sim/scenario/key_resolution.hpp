@@ -58,7 +58,7 @@ class KeyResolution {
   void resolve_absent(const KeyInfo& key);
   void resolve_default(const KeyInfo& key, const std::string& toml);
   bool resolve_from_environment(const KeyInfo& key);
-  void resolve_setting(const KeyInfo& key, std::string toml, const std::string& origin);
+  void resolve_setting(const KeyInfo& key, const EnvironmentSetting& setting);
   void check_api();
   std::string defect_behind(const KeyInfo& key, const std::string& toml) const;
   void resolve_named_errors(const KeyInfo& key);

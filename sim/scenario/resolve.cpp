@@ -355,7 +355,26 @@ class Resolver {
   }
 
   void check_quota(const KeyResolution& keys, const ClientSpec& spec) {
+    const ThrottleRules& throttle = spec.retry.throttle;
+    constexpr double kMostRemembered = 1e8;  // calls, of all clients together: 0.8 GB
+    if (throttle.enabled && double{1} * throttle.window_calls * spec.count > kMostRemembered) {
+      problems_.add(keys.place_of("retry.client_throttle.window_calls"),
+                    keys.path() + ".retry.client_throttle.window_calls times count is more than " +
+                        "a hundred million calls to remember; expected fewer, or a window");
+    }
     const QuotaRules& quota = spec.retry.quota;
+    if (quota.enabled && quota.on_empty == QuotaOnEmpty::kWait && !(quota.refill_rate > 0)) {
+      problems_.add(keys.place_of("retry.quota.on_empty"),
+                    keys.path() +
+                        ".retry.quota.on_empty = \"wait\" would wait forever; expected "
+                        "a refill_rate above 0");
+    }
+    if (quota.enabled && quota.threshold > 0 && quota.threshold >= quota.capacity) {
+      problems_.add(keys.place_of("retry.quota.threshold"),
+                    keys.path() + ".retry.quota.threshold = " + std::to_string(quota.threshold) +
+                        " is never exceeded by a capacity of " + std::to_string(quota.capacity) +
+                        "; expected less");
+    }
     if (!quota.enabled || quota.initial <= quota.capacity) return;
     problems_.add(keys.place_of("retry.quota.initial"),
                   keys.path() + ".retry.quota.initial = " + std::to_string(quota.initial) +

@@ -330,7 +330,7 @@ std::vector<KeyInfo> limiter_keys() {
           "added to the backoff, with the wait instead of the backoff, or never."),
       word_key<kL, &L::wait>("retry.rate_limit.wait", kAdaptive,
                              "Whether waiters queue, by the rate as it changes, or each waits once "
-                             "for the time computed at first."),
+                             "for the time computed at first (reserve: its tokens taken then)."),
       word_key<kL, &L::update>("retry.rate_limit.update", kAdaptive,
                                "Which errors change the rate: all, those that will be retried, or "
                                "throttling errors that will be retried."),
@@ -339,10 +339,13 @@ std::vector<KeyInfo> limiter_keys() {
       count_key<kL, &L::costly_retry_cost>("retry.rate_limit.costly_retry_cost", "tokens",
                                            kSendTokens, kAdaptive,
                                            "The same after a throttling error or a timeout."),
-      number_key<kL, &L::min_rate>("retry.rate_limit.min_rate", "1/s", kPositive, kAdaptive,
-                                   "Lowest rate of the limiter."),
+      number_key<kL, &L::initial_fill_rate>(
+          "retry.rate_limit.initial_fill_rate", "1/s", {.min = 0, .max = 1e6}, kAdaptive,
+          "Rate at which the bucket fills from the start; 0: it fills from the first response on."),
+      number_key<kL, &L::min_rate>("retry.rate_limit.min_rate", "1/s", {.min = 1e-6, .max = 1e6},
+                                   kAdaptive, "Lowest rate of the limiter."),
       number_key<kL, &L::initial_measured_rate>("retry.rate_limit.initial_measured_rate", "1/s",
-                                                kNotNegative, kAdaptive,
+                                                {.min = 0, .max = 1e6}, kAdaptive,
                                                 "Send rate that is assumed before any is "
                                                 "measured."),
       flag_key<kL, &L::round_rates>("retry.rate_limit.round_rates", kAdaptive,

@@ -126,20 +126,16 @@ TEST_CASE("A hedge is sent while no answer has come, up to the limit on attempts
 
 TEST_CASE("A hedge that is luckier ends the request") {
   Scenario s = hedging_world(ms(100));
-  s.services[0].servers = 1;
-  s.clients[0].count = 1;
-  // The first attempt is lost on its way; the hedge at 40 ms is not: the fault is over.
-  FaultSpec fault;
-  fault.name = "outage";
-  fault.start = Time::zero();
+  FaultSpec fault;  // the first attempt is lost on its way, the hedge at 40 ms is not
+  fault.name = "loss";
   fault.duration = ms(20);
-  fault.speed = 0.01;
+  fault.request_loss = 1;
   s.faults.push_back(fault);
-  s.services[0].servers = 2;
   const ClientResult c = simulate(s, 0).clients[0];
   CHECK(c.attempts == 2);
+  CHECK(c.lost == 1);
   CHECK(count(c, Outcome::kSuccess) == 1);
-  CHECK(seconds(c.latency_m.sum_ns) < 0.140);
+  CHECK(seconds(c.latency_m.sum_ns) == Approx(0.140));
 }
 
 TEST_CASE("A failure lets the next hedge go at once, and the last failure ends the request") {
@@ -258,6 +254,20 @@ TEST_CASE("A limiter that sees only retried errors does not adapt without retrie
   CHECK(simulate(s, 0).clients[0].send_wait_ns > 0);
 }
 
+TEST_CASE("The .NET limiter sees errors whose retry the quota refuses") {
+  Scenario s = adaptive_world();
+  s.clients[0].retry = find_preset("adaptive", "2.0", "dotnet", "")->rules;
+  s.clients[0].retry.quota.initial = 0;
+  CHECK(simulate(s, 0).clients[0].send_wait_ns > 0);
+}
+
+TEST_CASE("Tokens that are reserved push those behind them back") {
+  // Rust 2.0: the third and fourth request reserve at 0.5 and 0.75 s, and go at 2.001 and 4.001 s.
+  Scenario s = adaptive_world();
+  s.clients[0].retry.rate_limit.wait = SendTokenWait::kReserve;
+  CHECK(seconds(simulate(s, 0).clients[0].send_wait_ns) == Approx(1.501 + 3.251));
+}
+
 TEST_CASE("A long poll waits out the retry that an empty quota refuses") {
   Scenario s = requests_at({0});
   s.services[0].errors = {{{500, "InternalError"}, 1.0}};
@@ -294,6 +304,34 @@ class Stubborn final : public CustomStrategy {
  private:
   std::vector<std::uint64_t>* successes_;
 };
+
+/// Answers every failure with what it is told.
+class Wrong final : public CustomStrategy {
+ public:
+  explicit Wrong(RetryDecision decision) : decision_(decision) {}
+  RetryDecision refresh_retry_token(std::uint64_t, std::uint32_t attempts, const Failure&, Time,
+                                    Draws&) override {
+    if (attempts > 3) return {Outcome::kMaxAttemptsExceeded, {}, 0};
+    return decision_;
+  }
+
+ private:
+  RetryDecision decision_;
+};
+
+TEST_CASE("A strategy of the user's own that answers nonsense is told so") {
+  Scenario s = requests_at({0});
+  s.services[0].errors = {{{500, "InternalError"}, 1.0}};
+  s.clients[0].max_connections = 1;
+  const auto run = [&s](RetryDecision decision) {
+    s.clients[0].strategy = [decision](std::uint32_t) { return std::make_unique<Wrong>(decision); };
+    return simulate(s, 0).clients[0].attempts;
+  };
+  CHECK_THROWS_AS(run({Outcome::kRetry, Duration::nanoseconds(-1), 0}), std::invalid_argument);
+  CHECK_THROWS_AS(run({Outcome::kSuccess, {}, 0}), std::invalid_argument);
+  CHECK_THROWS_AS(run({Outcome::kUnfinished, {}, 0}), std::invalid_argument);
+  CHECK(run({Outcome::kRetry, ms(1), 5}) == 4);  // it has no limiter to take tokens from
+}
 
 TEST_CASE("A strategy of the user's own runs in the simulation") {
   Scenario s = requests_at({0, 1000, 2000});

@@ -123,6 +123,31 @@ TEST_CASE("whole milliseconds are drawn as Java draws integers") {
   CHECK(delay(rules, 1) == ms(2));  // rounded down
 }
 
+TEST_CASE("additive jitter, immediate retries and what happens above the cap") {
+  BackoffRules rules = doubling(ms(10));
+  rules.jitter = Jitter::kAdditive;
+  CHECK(delay(rules, 1, 0.5) == ms(15));
+  rules.immediate_retries = 1;
+  CHECK(delay(rules, 1, 0.5) == Duration::zero());
+  CHECK(delay(rules, 2, 0.5) == ms(30));
+  rules.cap = ms(50);
+  rules.over_cap = OverCap::kRedraw;
+  CHECK(delay(rules, 3, 0.5) == ms(38) - Duration::microseconds(500));  // 60 > 50: redrawn
+  CHECK(delay(rules, 3, 0) == ms(40));
+  rules.over_cap = OverCap::kFlat;
+  rules.jitter = Jitter::kFull;
+  CHECK(delay(rules, 3, 0.5) == ms(20));
+  CHECK(delay(rules, 4, 0) == ms(50));
+  // The longest delays saturate, by integers too.
+  BackoffRules longest = doubling(Duration::seconds(9'000'000'000));
+  longest.jitter = Jitter::kAdditive;
+  longest.quantum = Duration::nanoseconds(1);
+  for (const Rounding rounding : {Rounding::kIntegers, Rounding::kIntegersInclusive}) {
+    longest.rounding = rounding;
+    CHECK(delay(longest, 1, 1) == Duration::max());
+  }
+}
+
 TEST_CASE("decorrelated jitter runs from the base to three times the last delay") {
   BackoffRules rules = doubling(ms(100));
   rules.throttle_base = ms(1000);

@@ -107,14 +107,11 @@ void check_invariants(const Preset& preset, std::uint64_t responses) {
   for (std::uint64_t i = 0; i < responses; ++i) {
     Draws draws(RandomKey(9, 0), {.entity = i, .purpose = Purpose::kServiceError});
     now = now + Duration::microseconds(draws.below(20'000));
-    for (;;) {
-      const auto wait = strategy.acquire_send_token(token, now);
+    for (Duration wait; (wait = strategy.acquire_send_token(token, now)) > Duration::zero() ||
+                        !token.may_send();) {
+      now = now + wait;
       if (!token.may_send())
-        token = strategy.acquire_initial_token(now);  // the throttle's refusal
-      else if (*wait == Duration::zero())
-        break;
-      else
-        now = now + *wait;
+        token = strategy.acquire_initial_token(now);  // refused by the throttle
     }
     inflow.pass(strategy.limiter(), now);
     if (counts_grants && inflow.on()) {

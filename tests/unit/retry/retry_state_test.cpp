@@ -43,10 +43,15 @@ TEST_CASE("a budget of the window allows a share of its requests and a minimum p
   RetryBudget budget(rules);
   int allowed = 0;
   for (int i = 0; i < 100; ++i) budget.request_begins(at_ms(100));
-  while (budget.acquire(rules, false, at_ms(200))) ++allowed;
+  const auto acquire = [&](std::int64_t time_ms) {
+    if (!budget.permits(rules, false, at_ms(time_ms))) return false;
+    budget.retry_granted(rules, false, at_ms(time_ms));
+    return true;
+  };
+  while (acquire(200)) ++allowed;
   CHECK(allowed == 25);  // 0.2 x 100 + 0.5 x 10
-  CHECK_FALSE(budget.acquire(rules, false, at_ms(9'000)));
-  CHECK(budget.acquire(rules, false, at_ms(20'000)));  // all of it has left the window
+  CHECK_FALSE(acquire(9'000));
+  CHECK(acquire(20'000));  // all of it has left the window
 }
 
 TEST_CASE("a budget of what is under way counts retries until their requests end") {
@@ -55,16 +60,21 @@ TEST_CASE("a budget of what is under way counts retries until their requests end
   const auto begin = [&budget](int n) {
     for (int i = 0; i < n; ++i) budget.request_begins(Time::zero());
   };
+  const auto acquire = [&](bool again) {
+    if (!budget.permits(rules, again, Time::zero())) return false;
+    budget.retry_granted(rules, again, Time::zero());
+    return true;
+  };
   begin(10);
-  for (int i = 0; i < 3; ++i) CHECK(budget.acquire(rules, false, Time::zero()));
-  CHECK_FALSE(budget.acquire(rules, false, Time::zero()));
-  CHECK(budget.acquire(rules, true, Time::zero()));  // a further retry of the same request
+  for (int i = 0; i < 3; ++i) CHECK(acquire(false));
+  CHECK_FALSE(acquire(false));
+  CHECK(acquire(true));  // a further retry of the same request
   begin(10);
-  CHECK(budget.acquire(rules, false, Time::zero()));  // 20 % of 20
-  CHECK_FALSE(budget.acquire(rules, false, Time::zero()));
+  CHECK(acquire(false));  // 20 % of 20
+  CHECK_FALSE(acquire(false));
   budget.request_ends(true);
   begin(1);
-  CHECK(budget.acquire(rules, false, Time::zero()));
+  CHECK(acquire(false));
 }
 
 TEST_CASE("a circuit breaker stops retries while too many attempts fail") {
@@ -107,4 +117,33 @@ TEST_CASE("the client-side throttle refuses with the probability of the SRE book
   // After 5 requests and 2 accepts: (5 - 4) / 6.
   CHECK_FALSE(ClientThrottle(throttle).permit(rules, Time::zero(), 0.16));
   CHECK(ClientThrottle(throttle).permit(rules, Time::zero(), 0.17));
+}
+
+TEST_CASE("a budget keeps what another rule refuses") {
+  RetryRules rules = find_preset("custom", "", "envoy", "")->rules;
+  rules.quota.enabled = true;
+  rules.quota.capacity = 100;
+  rules.quota.cost = 10;
+  rules.quota.credit = 1;
+  RetryStrategy strategy(rules, RandomKey(1, 0));
+  const auto fails = [&strategy] {
+    RetryToken token = strategy.acquire_initial_token(Time::zero());
+    return strategy.refresh_retry_token(std::move(token), {}, Time::zero()).outcome();
+  };
+  for (int i = 0; i < 20; ++i) CHECK(fails() == Outcome::kQuotaExceeded);
+  for (int i = 0; i < 10; ++i) {
+    strategy.record_success(strategy.acquire_initial_token(Time::zero()), Time::zero());
+  }
+  CHECK(strategy.quota() == 10);
+  CHECK(fails() == Outcome::kRetry);
+}
+
+TEST_CASE("a quota that is asked first gives back what the budget refuses") {
+  RetryRules rules = find_preset("standard", "2.0", "php", "")->rules;
+  rules.budget = {BudgetKind::kWindow, 0, 0, Duration::seconds(10)};
+  RetryStrategy strategy(rules, RandomKey(1, 0));
+  RetryToken token = strategy.acquire_initial_token(Time::zero());
+  token = strategy.refresh_retry_token(std::move(token), {}, Time::zero());
+  CHECK(token.outcome() == Outcome::kQuotaExceeded);
+  CHECK(strategy.quota() == 500);
 }

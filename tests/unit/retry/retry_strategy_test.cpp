@@ -254,8 +254,9 @@ TEST_CASE("only throttling turns the limiter on, and it then makes attempts wait
   token = strategy.refresh_retry_token(std::move(token), failed(kThrottling), at_ms(200));
   CHECK(strategy.limiter()->enabled());
   CHECK(token.delay() == Duration::milliseconds(500));
-  // 0.5 tokens a second since the first response at 0.1 s: 0.3 after the delay, 1.4 s to go.
-  CHECK(token.send_wait().count() == 1'400'000'000);
+  // One token a second up to the first response at 0.1 s, then half a token: 0.4 after the delay,
+  // 1.2 s to go.
+  CHECK(token.send_wait().count() == 1'200'000'000);
   CHECK(strategy.acquire_send_token(token, at_ms(700)) == token.send_wait());
   CHECK(strategy.acquire_send_token(token, at_ms(2100)) == Duration::zero());
   RetryToken next = strategy.acquire_initial_token(at_ms(2100));
@@ -420,4 +421,48 @@ TEST_CASE("fractions of tokens add up") {
   CHECK(strategy.quota() == 7);
   token = strategy.acquire_initial_token(now);
   CHECK(strategy.refresh_retry_token(std::move(token), failed(kTransient), now).may_send());
+}
+
+TEST_CASE("failing fast ends a request wherever its SDK takes the token") {
+  for (const char* sdk : {"botocore", "dotnet", "php"}) {
+    INFO(sdk);
+    RetryRules rules = preset("adaptive", "2.0", sdk);
+    rules.rate_limit.on_empty = OnEmpty::kFail;
+    RetryStrategy strategy(rules, RandomKey(1, 0));
+    RetryToken token = strategy.acquire_initial_token(at_ms(10));
+    token = strategy.refresh_retry_token(std::move(token), failed(kThrottling), at_ms(10));
+    if (token.may_send()) strategy.acquire_send_token(token, at_ms(10));
+    CHECK(token.outcome() == Outcome::kNoSendToken);
+  }
+}
+
+TEST_CASE("C++ waits once for a token and then goes") {
+  RetryRules rules = preset("adaptive", "2.0", "cpp");
+  RetryStrategy strategy(rules, RandomKey(1, 0));
+  strategy.refresh_retry_token(strategy.acquire_initial_token(at_ms(0)), failed(kThrottling),
+                               at_ms(100));
+  RetryToken a = strategy.acquire_initial_token(at_ms(100)),
+             b = strategy.acquire_initial_token(at_ms(100));
+  CHECK(strategy.acquire_send_token(a, at_ms(100)) == Duration::seconds(2));
+  CHECK(strategy.acquire_send_token(b, at_ms(100)) == Duration::seconds(2));
+  CHECK(strategy.acquire_send_token(a, at_ms(2100)) == Duration::zero());
+  CHECK(strategy.acquire_send_token(b, at_ms(2100)) == Duration::zero());
+  CHECK(strategy.limiter()->capacity(at_ms(2100)) == Approx(-1));
+}
+
+TEST_CASE("server-suggested delays of older SDKs") {
+  const auto delay = [](const char* mode, const char* sdk, ResponseClass c, int suggested_s) {
+    RetryStrategy strategy(preset(mode, "2.0", sdk), RandomKey(1, 0));
+    strategy.fix_draws(0);
+    Failure failure = failed(c);
+    failure.retry_after = Duration::seconds(suggested_s);
+    return strategy.refresh_retry_token(strategy.acquire_initial_token(at_ms(0)), failure, at_ms(0))
+        .delay()
+        .in_seconds();
+  };
+  CHECK(delay("standard", "js-v3", kTransient, 3) == 3);
+  CHECK(delay("standard", "js-v3", kTransient, 100) == 20);
+  CHECK(delay("standard", "java-v2", kTransient, 100) == 100);
+  CHECK(delay("legacy", "go-v1", kThrottling, 3) == 3.5);
+  CHECK(delay("legacy", "go-v1", kTransient, 3) == 0.03);
 }

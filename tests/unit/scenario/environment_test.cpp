@@ -84,6 +84,23 @@ TEST_CASE("without settings an SDK starts in its own mode") {
   const LoadedScenario new_rules = load(kScenario);
   CHECK(new_rules.scenario.clients[0].retry.mode == RetryMode::kStandard);
   CHECK(new_rules.scenario.clients[0].retry.quota.cost == 14);
+  // SDKs without those rules do not look at the variable; PHP and Go want it exactly so.
+  const auto cost = [](const char* sdk) {
+    return load(kScenario,
+                {std::string("client.c.retry.sdk=") + sdk, "client.c.retry.mode=standard"})
+        .scenario.clients[0]
+        .retry.quota.cost;
+  };
+  CHECK(cost("java-v1") == 5);
+  CHECK(cost("go-v2") == 5);
+  variables.set("AWS_NEW_RETRIES_2026", "true");
+  CHECK(cost("go-v2") == 14);
+}
+
+TEST_CASE("a config file that cannot be read is no config file") {
+  Variables variables;
+  variables.set("AWS_CONFIG_FILE", "/tmp");
+  CHECK(load(kScenario).scenario.clients[0].retry.mode == RetryMode::kLegacy);
 }
 
 TEST_CASE("the scenario goes before variables, and they before the config file") {
@@ -127,6 +144,12 @@ TEST_CASE("wrong settings are reported with their variable") {
   variables.set("AWS_RETRY_MODE", "standard");
   variables.set("AWS_MAX_ATTEMPTS", "many");
   CHECK_THAT(errors_of(kScenario), Catch::Contains("AWS_MAX_ATTEMPTS"));
+  variables.set("AWS_MAX_ATTEMPTS", "unlimited");
+  CHECK_THAT(errors_of(kScenario), Catch::Contains("AWS_MAX_ATTEMPTS = \"unlimited\" is wrong"));
+  variables.set("AWS_MAX_ATTEMPTS", "3");
+  variables.set("AWS_RETRY_MODE", "custom");
+  CHECK_THAT(errors_of(kScenario), Catch::Contains("one of legacy, standard, adaptive"));
+  variables.set("AWS_RETRY_MODE", "standard");
   variables.set("AWS_MAX_ATTEMPTS", "0");
   CHECK_THAT(errors_of(kScenario), Catch::Contains("AWS_MAX_ATTEMPTS"));
 }

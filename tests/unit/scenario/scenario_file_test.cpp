@@ -96,6 +96,31 @@ const ResolvedKey& key(const LoadedScenario& loaded, const std::string& path) {
   return *at;
 }
 
+TEST_CASE("max_retries stands for max_attempts") {
+  const auto attempts = [](const std::string& retry) {
+    return load(kSmall, {"client.web.retry=" + retry}).scenario.clients[0].retry.max_attempts;
+  };
+  CHECK(attempts("{mode='standard', max_retries=0}") == 1);
+  CHECK(attempts("{mode='legacy', sdk='guidance', max_retries=7}") == 8);
+  CHECK(attempts("{mode='custom', max_retries='unlimited'}") == RetryRules::kUnlimited);
+  CHECK_THAT(
+      errors_of(kSmall, {"client.web.retry={mode='standard', max_retries=1, max_attempts=3}"}),
+      Catch::Contains("max_attempts does not apply here; keep either it or"));
+}
+
+TEST_CASE("retry settings that would never end, or fit no memory, are refused") {
+  const auto with = [](const std::string& keys) {
+    return errors_of(kSmall, {"client.web.retry={mode='standard', " + keys + "}"});
+  };
+  CHECK_THAT(with("quota={on_empty='wait'}"), Catch::Contains("would wait forever"));
+  CHECK(with("quota={on_empty='wait', refill_rate=1}") == "");
+  CHECK_THAT(with("quota={capacity=5, threshold=5}"), Catch::Contains("is never exceeded"));
+  CHECK_THAT(errors_of(kSmall, {"client.web.retry={mode='standard', client_throttle={k=2, "
+                                "window_calls=1000000}}",
+                                "client.web.count=1000"}),
+             Catch::Contains("calls to remember"));
+}
+
 }  // namespace
 
 TEST_CASE("top-level keys reach the scenario") {
