@@ -282,6 +282,14 @@ double attempts_per_request(double failure, int n) {
   return failure == 1 ? n : (1 - std::pow(failure, n)) / (1 - failure);
 }
 
+/// A client that refuses a call with probability (r - K a) / (r + 1) for a accepts among the last
+/// r. In the mean a is r times what is sent and accepted; below the critical p nothing is refused.
+Values sre_adaptive_throttle(const Parameters& p) {
+  const double k = p.number("K"), r = p.number("window_requests"), accepted = 1 - p.number("p");
+  const double sent = k * accepted > 1 ? 1 : 1 / (1 + r - k * accepted * r);
+  return {{"send_fraction", sent}, {"local_reject", 1 - sent}, {"p_crit", 1 - 1 / k}};
+}
+
 /// Requests and answers that get lost. What was executed is tried again if its answer was lost.
 Values duplicates(const Parameters& p) {
   const double arrives = 1 - p.number("q_request_lost");
@@ -359,6 +367,7 @@ Values retry_values(const TheoryCase& theory) {
   if (model == "retrial_mm11") return retrial_mm11(p);
   if (model == "loss_fixed_point") return loss_fixed_point(p);
   if (model == "fluid_cheap_reject") return fluid_cheap_reject(p);
+  if (model == "sre_adaptive_throttle") return sre_adaptive_throttle(p);
   if (model == "duplicates") return duplicates(p);
   if (model == "fifo_zombie_outage") return fifo_zombie(p);
   if (model == "fifo_zombie_spike") {

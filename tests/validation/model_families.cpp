@@ -31,7 +31,7 @@ const std::vector<Family>& families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> joined;
     for (const auto part : {queue_families(), feedback_families(), strategy_families(),
-                            limiter_families(), overload_families()}) {
+                            limiter_families(), overload_families(), client_throttle_families()}) {
       joined.insert(joined.end(), part.begin(), part.end());
     }
     return joined;
