@@ -121,6 +121,11 @@ Verdict judge(const TheoryRow& row, const Estimate& simulated) {
     case Closeness::kWithin:
       if (h > row.precision * size) return Verdict::kInconclusive;
       return agrees_if(difference <= row.share * size);
+    case Closeness::kReference: {
+      if (h > row.precision * size) return Verdict::kInconclusive;
+      const double error = *simulated.stddev / std::sqrt(static_cast<double>(simulated.count));
+      return agrees_if(difference <= 3 * std::hypot(error, row.reference_error));
+    }
     case Closeness::kInterval:
       break;
   }

@@ -33,6 +33,8 @@ std::string_view to_string(Verdict verdict);
 ///   may be rounded);
 /// - analytic: the same to 1e-9;
 /// - within: h is at most `precision`, and the difference at most `share`, of the exact value;
+/// - reference: h is at most `precision`, and the difference at most three standard errors of the
+///   difference, which a correct simulator exceeds three times in a thousand;
 /// - at least: disagrees if the mean is more than 3 h below the bound.
 Verdict judge(const TheoryRow& row, const Estimate& simulated);
 

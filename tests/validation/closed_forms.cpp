@@ -97,6 +97,29 @@ Values mg1_fifo(double rate, const Moments& service) {
           {"sd_Wq", std::sqrt(square - wait * wait)}};
 }
 
+/// Another order of service, blind to service times: FIFO's mean, and `factor` times its second
+/// moment (Takacs, Kingman).
+Values mg1_in_order(double rate, const Moments& service, double factor) {
+  Values values = mg1_fifo(rate, service);
+  const double wait = values["Wq"], sd = values["sd_Wq"];
+  values["sd_Wq"] = std::sqrt(factor * (sd * sd + wait * wait) - wait * wait);
+  return values;
+}
+
+/// Processor sharing: whatever the law of service.
+Values mg1_ps(double rate, double service) {
+  const double rho = rate * service;
+  return {{"W", service / (1 - rho)}, {"L", rho / (1 - rho)}};
+}
+
+/// Non-preemptive priority of two classes with the same law of service (Cobham 1954).
+Values mg1_priority(double first, double second, const Moments& service) {
+  const double rho1 = first * service.first, rho = rho1 + second * service.first;
+  const double residual = (first + second) * service.second / 2;
+  return {
+      {"util", rho}, {"Wq1", residual / (1 - rho1)}, {"Wq2", residual / ((1 - rho1) * (1 - rho))}};
+}
+
 /// Erlang's distribution of the wait (1909). The terms alternate and cancel, but for the few
 /// services of time asked for here they stay small.
 Values md1(double rate, double service, double t) {
@@ -276,6 +299,16 @@ Values closed_forms(const TheoryCase& theory) {
   if (model == "mmc") return mmc(p.number("lam"), p.number("mu"), whole("c"));
   if (model == "mmck") return mmck(p.number("lam"), p.number("mu"), whole("c"), whole("K"));
   if (model == "mg1_fifo") return mg1_fifo(p.number("lam"), service_moments(p.text("service")));
+  if (model == "mg1_lifo_np" || model == "mg1_siro") {
+    const double rate = p.number("lam");
+    const Moments service = service_moments(p.text("service"));
+    const double rho = rate * service.first;
+    return mg1_in_order(rate, service, model == "mg1_siro" ? 2 / (2 - rho) : 1 / (1 - rho));
+  }
+  if (model == "mg1_ps") return mg1_ps(p.number("lam"), service_moments(p.text("service")).first);
+  if (model == "mg1_priority") {
+    return mg1_priority(p.number("lam1"), p.number("lam2"), service_moments(p.text("service")));
+  }
   if (model == "md1") return md1(p.number("lam"), p.number("D"), p.number("t"));
   if (model == "mgcc_loss") {
     const double blocked = erlang_b(whole("c"), p.number("a"));  // whatever the service law

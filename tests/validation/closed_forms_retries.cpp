@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "closed_forms.hpp"
@@ -282,6 +283,38 @@ double attempts_per_request(double failure, int n) {
   return failure == 1 ? n : (1 - std::pow(failure, n)) / (1 - failure);
 }
 
+/// Of those that read the same version one writes; the others go on in lockstep, after a backoff.
+/// Read and write are two messages each, there and back.
+Values occ_lockstep(const Parameters& p) {
+  const int clients = whole(p, "N");
+  double end = 4 * p.number("net") * clients;
+  for (int lost = 1; lost < clients && p.text("backoff") == "expo"; ++lost) {
+    end += std::min(p.number("cap"), p.number("base") * std::pow(2, lost));
+  }
+  return {{"calls", clients * (clients + 1) / 2}, {"end_time", end}};
+}
+
+Values jain(std::string_view shares) {
+  double sum = 0, squares = 0, count = 0;
+  while (!shares.empty()) {
+    const std::size_t end = std::min(shares.find('|'), shares.size());
+    const double x = Parameters("x=" + std::string(shares.substr(0, end))).number("x");
+    sum += x;
+    squares += x * x;
+    ++count;
+    shares.remove_prefix(std::min(end + 1, shares.size()));
+  }
+  return {{"jain", sum * sum / (count * squares)}};
+}
+
+/// A client that refuses a call with probability (r - K a) / (r + 1) for a accepts among the last
+/// r. In the mean a is r times what is sent and accepted; below the critical p nothing is refused.
+Values sre_adaptive_throttle(const Parameters& p) {
+  const double k = p.number("K"), r = p.number("window_requests"), accepted = 1 - p.number("p");
+  const double sent = k * accepted > 1 ? 1 : 1 / (1 + r - k * accepted * r);
+  return {{"send_fraction", sent}, {"local_reject", 1 - sent}, {"p_crit", 1 - 1 / k}};
+}
+
 /// Requests and answers that get lost. What was executed is tried again if its answer was lost.
 Values duplicates(const Parameters& p) {
   const double arrives = 1 - p.number("q_request_lost");
@@ -359,6 +392,9 @@ Values retry_values(const TheoryCase& theory) {
   if (model == "retrial_mm11") return retrial_mm11(p);
   if (model == "loss_fixed_point") return loss_fixed_point(p);
   if (model == "fluid_cheap_reject") return fluid_cheap_reject(p);
+  if (model == "sre_adaptive_throttle") return sre_adaptive_throttle(p);
+  if (model == "occ_lockstep") return occ_lockstep(p);
+  if (model == "jain") return jain(p.text("x"));
   if (model == "duplicates") return duplicates(p);
   if (model == "fifo_zombie_outage") return fifo_zombie(p);
   if (model == "fifo_zombie_spike") {

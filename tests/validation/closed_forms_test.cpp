@@ -19,7 +19,9 @@ TEST_CASE("The exact values in the file are those of the formulas", "[harness]")
       "retry_mmcK_n",          //   and three,
       "finite_source_retry",   //   and with a finite number of states
       "decorrelated_jitter",   // distributions on a grid
-      "adaptive_limiter_ref",  // other programs' results
+      "adaptive_limiter_ref",  // other programs' results,
+      "occ_mc",                //   with standard errors
+      "herd",                  // worked out event by event
       "D50_over_T",            // a delay equation
   };
   for (const TheoryCase& c : read_theory_cases(RETRYSIM_TEST_DATA "/theory_cases.csv")) {

@@ -106,6 +106,22 @@ TEST_CASE("An interval wider than the precision decides nothing", "[harness]") {
   CHECK(judge(row_with(2, 0.02), single) == Verdict::kInconclusive);
 }
 
+TEST_CASE("Another program's mean has an error of its own", "[harness]") {
+  TheoryRow row = row_with(Closeness::kReference, 100);
+  row.reference_error = 0.4;
+  Estimate simulated = with_interval(100, 0.6);
+  simulated.stddev = 0.3 * std::sqrt(static_cast<double>(simulated.count));
+  const auto verdict_at = [&](double mean) {
+    simulated.mean = mean;
+    return judge(row, simulated);
+  };
+  CHECK(verdict_at(101.49) == Verdict::kAgrees);  // three times 0.5, from 0.3 and 0.4
+  CHECK(verdict_at(98.51) == Verdict::kAgrees);
+  CHECK(verdict_at(101.51) == Verdict::kDisagrees);
+  row.precision = 0.001;
+  CHECK(verdict_at(100) == Verdict::kInconclusive);
+}
+
 TEST_CASE("Rare things are judged absolutely", "[harness]") {
   CHECK(judge(row_with(1e-11, 0.02), with_interval(0, 0)) == Verdict::kAgrees);
   CHECK(judge(row_with(1e-11, 0.02), with_interval(0.9e-6, 0)) == Verdict::kAgrees);

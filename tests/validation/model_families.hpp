@@ -73,6 +73,8 @@ std::span<const Family> feedback_families();
 std::span<const Family> strategy_families();
 std::span<const Family> limiter_families();
 std::span<const Family> overload_families();
+std::span<const Family> client_throttle_families();
+std::span<const Family> contention_families();
 
 /// These throw std::runtime_error if there is none.
 const Family& find_family(std::string_view model);

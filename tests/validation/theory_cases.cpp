@@ -38,9 +38,9 @@ bool is_slow(const std::string& run) {
   return run == "slow";
 }
 
-/// "interval", "exact", "analytic", "at least" or "within SHARE".
+/// "interval", "exact", "analytic", "at least", "within SHARE" or "reference STANDARD_ERROR".
 void set_closeness(TheoryRow& row, std::string_view rule) {
-  constexpr std::string_view kWithin = "within ";
+  constexpr std::string_view kWithin = "within ", kReference = "reference ";
   if (rule == "interval") {
     row.closeness = Closeness::kInterval;
   } else if (rule == "exact") {
@@ -52,6 +52,9 @@ void set_closeness(TheoryRow& row, std::string_view rule) {
   } else if (rule.starts_with(kWithin)) {
     row.closeness = Closeness::kWithin;
     row.share = to_number(rule.substr(kWithin.size()), "column rule");
+  } else if (rule.starts_with(kReference)) {
+    row.closeness = Closeness::kReference;
+    row.reference_error = to_number(rule.substr(kReference.size()), "column rule");
   } else {
     throw std::runtime_error("column rule is unknown: '" + std::string(rule) + "'");
   }
@@ -61,8 +64,17 @@ void set_closeness(TheoryRow& row, std::string_view rule) {
 
 bool TheoryRow::is_relative() const {
   constexpr double kRare = 1e-3;
-  const bool statistical = closeness == Closeness::kInterval || closeness == Closeness::kWithin;
-  return statistical && std::abs(exact) >= kRare;
+  switch (closeness) {
+    case Closeness::kInterval:
+    case Closeness::kWithin:
+    case Closeness::kReference:
+      return std::abs(exact) >= kRare;
+    case Closeness::kExact:
+    case Closeness::kAnalytic:
+    case Closeness::kAtLeast:
+      break;
+  }
+  return false;
 }
 
 Parameters::Parameters(std::string_view text, char separator) {

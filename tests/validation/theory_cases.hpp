@@ -30,11 +30,12 @@ class Parameters {
 
 /// How close a simulated value has to come; `judge` in agreement.hpp is the rule itself.
 enum class Closeness : std::uint8_t {
-  kInterval,  ///< within the interval across replications: the theory is exact
-  kExact,     ///< equal in every replication: nothing is left to chance
-  kAnalytic,  ///< the value of a function, to 1e-9
-  kWithin,    ///< a limit or a fluid: within a stated share of it
-  kAtLeast,   ///< a lower bound
+  kInterval,   ///< within the interval across replications: the theory is exact
+  kExact,      ///< equal in every replication: nothing is left to chance
+  kAnalytic,   ///< the value of a function, to 1e-9
+  kWithin,     ///< a limit or a fluid: within a stated share of it
+  kAtLeast,    ///< a lower bound
+  kReference,  ///< the mean of another program's runs, with a stated standard error
 };
 
 struct TheoryRow {
@@ -46,7 +47,8 @@ struct TheoryRow {
   /// as long as the rare large values are missing.
   double least_requests = 0;
   Closeness closeness = Closeness::kInterval;
-  double share = 0;  ///< kWithin: of the exact value
+  double share = 0;            ///< kWithin: of the exact value
+  double reference_error = 0;  ///< kReference: standard error of the value
 
   /// Whether the interval's width relative to the exact value matters. Not for what is rare, of
   /// which no run sees enough.
