@@ -149,6 +149,7 @@ struct ServiceResult {
   double wasted_after_give_up_ns = 0;  ///< window: server time on attempts already given up
   double wasted_full_ns = 0;           ///< whole service times of executions nobody used, ended in
                                        ///< the window
+  std::uint64_t unused = 0;            ///< the number of those executions
   bool unlimited = false;
   std::int64_t nominal_servers = 0;
   std::vector<ServiceFlow> bins;

@@ -149,6 +149,8 @@ struct ServiceSpec {
   /// The service's own limit on queue and service of an attempt; `max()`: none. What is not ready
   /// by then is given up and answered with 504 GatewayTimeout.
   Duration timeout = Duration::max();
+  double price = 1;            ///< of an attempt, in a unit of the user's own
+  double rejection_price = 1;  ///< of one that is turned away or throttled
 };
 
 /// A window in which a service, or the way to it, is impaired: [start, start + duration).

@@ -95,6 +95,7 @@ void Recorder::busy_in_vain(std::size_t service, double servers, Time now) {
 void Recorder::result_unused(std::size_t service, double server_ns, Time finished) {
   if (finished < window_start_ || finished >= window_end_) return;
   services_[service].result.wasted_full_ns += server_ns;
+  ++services_[service].result.unused;
 }
 
 void Recorder::choose_boundary() {

@@ -151,6 +151,8 @@ TEST_CASE("the documented defaults") {
       {"service.*.queue.interval", "\"100ms\""},
       {"service.*.queue.drop_expired", "false"},
       {"service.*.queue.capacity", "\"unlimited\""},
+      {"service.*.price", "1.0"},
+      {"service.*.rejection_price", "1.0"},
       {"service.*.overflow", "\"unavailable\""},
       {"service.*.concurrency.control", "\"fixed\""},
       {"service.*.concurrency.limit", "\"unlimited\""},
