@@ -130,13 +130,24 @@ Value wasted_after_give_up_share(In in) {
   return share_of_capacity(in, sum);
 }
 
+double mean_work(const ClientSpec& client) {
+  double work = 0, shares = 0;
+  for (const OperationSpec& o : client.operations) {
+    work += o.share * o.work;
+    shares += o.share;
+  }
+  return shares > 0 ? work / shares : 1;
+}
+
 /// Mean work that arrives, in server time per time and capacity.
 Value work_load(In in) {
+  if (in.services.empty()) return std::nullopt;
   double work_ns = 0;
-  for (const ServiceResult& s : in.services) {
-    const auto index = static_cast<std::size_t>(&s - in.run.services.data());
-    work_ns += static_cast<double>(s.window.arrivals) *
-               in.scenario.services[index].service_time.mean_seconds() * 1e9;
+  for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
+    if (in.group && *in.group != g) continue;
+    const ClientSpec& client = in.scenario.clients[g];
+    work_ns += static_cast<double>(in.run.clients[g].window.arrivals) * mean_work(client) *
+               in.scenario.services[client.service].service_time.mean_seconds() * 1e9;
   }
   return share_of_capacity(in, work_ns);
 }
@@ -161,6 +172,15 @@ double price_of_attempts(In in) {
            service.rejection_price * static_cast<double>(refused);
   }
   return sum;
+}
+
+std::uint64_t job_end(In in, JobEnd end) {
+  return in.client.jobs.ends[static_cast<std::size_t>(end)];
+}
+
+Value detection_delay(In in) {
+  const DurationMoments& m = in.client.jobs.detection_delay_m;
+  return ratio(static_cast<double>(m.sum_ns) / 1e9, static_cast<double>(m.count));
 }
 
 Value peak_to_mean(In in) {
@@ -413,6 +433,14 @@ constexpr MetricInfo kTable[] = {
      "timeout + longest backoff, at least 10 bins", kGroups, peak_amplification},
     {"recovery_s", "s", "From the end of the last fault or surge until goodput is back to stay; "
      "absent if that did not happen in the run", kGroups, recovery},
+    {"jobs", "jobs", "Jobs begun in the window that clients poll for", kGroups,
+     [](In in) { return in.client.jobs.begun > 0 ? count(in.client.jobs.begun) : Value(); }},
+    {"job_success_rate", "1", "Jobs that their client saw done, per job", kGroups,
+     [](In in) { return ratio(job_end(in, JobEnd::kSucceeded), in.client.jobs.begun); }},
+    {"checks_per_job", "1", "Requests that it took to see a job done: mean", kGroups,
+     [](In in) { return ratio(in.client.jobs.checks, job_end(in, JobEnd::kSucceeded)); }},
+    {"detection_delay_mean", "s", "From the end of a job until its client knows: mean", kGroups,
+     detection_delay},
     {"jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all", kGroups,
      jain_index},
     {"completion_time_s", "s", "When the last request ended, from the start of the run", kAllOnly,

@@ -127,5 +127,30 @@ TEST_CASE("Retries after a fixed delay: dispersion of clusters, echo at the dela
   check_mean(at_twice, kP * kP / kMean);
 }
 
+// An interrupted Poisson process with exponential bursts (mean 1 / a) and pauses (1 / b) and rate
+// r in bursts has the index of dispersion 1 + 2 r a / (a + b)^2 (1 - (1 - e^-x) / x), x = (a + b)
+// w; independent ones together have that of each, all in step have that of their common rate.
+TEST_CASE("Bursts: the dispersion of interrupted Poisson processes, independent or in step") {
+  Scenario s = clusters(0, Duration::zero());
+  ArrivalSpec& arrivals = s.clients[0].arrivals;
+  arrivals.process = ArrivalProcess::kOnOff;
+  arrivals.on = Distribution::exponential(1);
+  arrivals.off = Distribution::exponential(4);
+  for (const bool aligned : {false, true}) {
+    CAPTURE(aligned);
+    arrivals.aligned = aligned;
+    const double rate_in_burst = 10 * 5 * (aligned ? 10 : 1);
+    constexpr double kA = 1, kB = 0.25;
+    const std::vector<RunResult> runs = replicate(s);
+    for (const double window_s : {1.0, 2.0, 4.0, 8.0}) {
+      CAPTURE(window_s);
+      const double x = (kA + kB) * window_s;
+      const double expected =
+          1 + 2 * rate_in_burst * kA / ((kA + kB) * (kA + kB)) * (1 - (1 - std::exp(-x)) / x);
+      check_mean(dispersion(runs, window_s), expected);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace retrysim::validation

@@ -177,7 +177,11 @@ TEST_CASE("every documented metric name exists") {
                                     "autocorrelation_lag_s",
                                     "spectral_peak_ratio",
                                     "spectral_peak_frequency",
-                                    "spectral_p_value"};
+                                    "spectral_p_value",
+                                    "jobs",
+                                    "job_success_rate",
+                                    "checks_per_job",
+                                    "detection_delay_mean"};
   for (const char* family :
        {"queueing_time", "service_latency", "attempt_latency", "latency", "latency_ok"}) {
     for (const char* what : {"mean", "sd", "p50", "p90", "p99", "p999"}) {
@@ -544,8 +548,10 @@ TEST_CASE_METHOD(Fixture, "cost: attempts at the prices of their service") {
 TEST_CASE_METHOD(Fixture, "the work that arrives, and the work that was for nothing") {
   // 600 attempts of 0.5 s each in 50 s, 4 servers.
   scenario.services[0].service_time = Distribution::exponential(0.5);
-  run.services[0].window.arrivals = 600;
+  run.clients[0].window.arrivals = 600;
   CHECK(number("work_load") == Approx(600 * 0.5 / 50 / 4));
+  scenario.clients[0].operations = {{"read", 3, 1}, {"scan", 1, 9}};  // three times the work
+  CHECK(number("work_load", 0) == Approx(3 * 600 * 0.5 / 50 / 4));
   run.services[0].unused = 20;
   CHECK(number("badput") == Approx(0.4));
   run.services[0].unlimited = true;
