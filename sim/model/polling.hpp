@@ -7,6 +7,7 @@
 
 #include <retrysim/random.hpp>
 #include <retrysim/retry_strategy.hpp>
+#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
 #include "kernel/pool.hpp"
