@@ -92,6 +92,25 @@ struct ClientBin {
   double latency_p50_s = 0, latency_p99_s = 0;
 };
 
+/// How a job that a client polls for ended.
+enum class JobEnd : std::uint8_t {
+  kSucceeded,   ///< the client knows that it is done
+  kGivenUp,     ///< after the last check that is allowed
+  kFailed,      ///< a check failed, not by throttling
+  kUnfinished,  ///< when the run was over
+};
+inline constexpr int kJobEndCount = 4;
+
+/// Cohort: jobs begun in the window.
+struct JobCounts {
+  std::uint64_t begun = 0;
+  std::array<std::uint64_t, kJobEndCount> ends{};
+  std::uint64_t checks = 0;           ///< of jobs that succeeded
+  DurationMoments detection_delay_m;  ///< from done until the client knows
+
+  void merge(const JobCounts& o);
+};
+
 /// One client group over the whole replication.
 struct ClientResult {
   // Cohort: requests submitted in the window.
@@ -121,6 +140,8 @@ struct ClientResult {
   double quota_mean = 0;  ///< time average over the window, mean over the buckets
   bool has_quota = false;
 
+  JobCounts jobs;
+
   // Flow: the window.
   ClientFlow window;
 
@@ -149,6 +170,7 @@ struct ServiceResult {
   double wasted_after_give_up_ns = 0;  ///< window: server time on attempts already given up
   double wasted_full_ns = 0;           ///< whole service times of executions nobody used, ended in
                                        ///< the window
+  std::uint64_t unused = 0;            ///< the number of those executions
   bool unlimited = false;
   std::int64_t nominal_servers = 0;
   std::vector<ServiceFlow> bins;

@@ -149,6 +149,8 @@ struct ServiceSpec {
   /// The service's own limit on queue and service of an attempt; `max()`: none. What is not ready
   /// by then is given up and answered with 504 GatewayTimeout.
   Duration timeout = Duration::max();
+  double price = 1;            ///< of an attempt, in a unit of the user's own
+  double rejection_price = 1;  ///< of one that is turned away or throttled
 };
 
 /// A window in which a service, or the way to it, is impaired: [start, start + duration).
@@ -170,7 +172,15 @@ struct FaultSpec {
   bool cold_restart = false;
 };
 
-enum class ArrivalProcess : std::uint8_t { kPoisson, kConstant, kOnce, kClosed, kTrace };
+enum class ArrivalProcess : std::uint8_t {
+  kPoisson,
+  kConstant,
+  kOnce,
+  kClosed,
+  kTrace,
+  kOnOff,  ///< Poisson in bursts, nothing between them
+  kPoll,   ///< Poisson jobs, each asked about until it is done
+};
 
 /// A rate over time: piecewise constant or linear. `rates[i]` holds from `times[i]` on (constant),
 /// or is reached at `times[i]` (linear); after the last time the last rate holds.
@@ -189,15 +199,39 @@ struct SurgeSpec {
   double factor = 1;
 };
 
+/// The pauses of a polling loop: min(cap, base x factor^n) before check n = 0, 1, 2, ...
+struct PollSpec {
+  Duration base = Duration::milliseconds(100);
+  double factor = 2;               ///< >= 1
+  Duration cap = Duration::max();  ///< longest pause; `max()`: none
+  Jitter jitter = Jitter::kNone;   ///< all but additive
+  std::uint32_t max_checks = kUnlimited;
+
+  static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
+};
+
+/// One kind of request of a client group, if they differ in cost.
+struct OperationSpec {
+  std::string name;
+  double share = 1;  ///< of the requests, relative to the other operations
+  double work = 1;   ///< factor on the service time
+};
+
 struct ArrivalSpec {
   ArrivalProcess process = ArrivalProcess::kPoisson;
-  double rate = 0;                ///< poisson, constant: requests per second and client
-  bool aligned = false;           ///< constant: all clients act together (else: random phase)
-  Time start;                     ///< once: time of the requests
-  Duration spread;                ///< once: uniformly spread over this
+  /// poisson, constant: requests per second and client; on-off: their mean over bursts and pauses;
+  /// poll: jobs.
+  double rate = 0;
+  bool aligned = false;  ///< constant, on-off: all clients act together (else: random phase)
+  Time start;            ///< once: time of the requests
+  Duration spread;       ///< once: uniformly spread over this
   std::uint32_t concurrency = 1;  ///< closed: requests in flight per client
   Distribution think_time;        ///< closed
-  /// poisson, constant: factor on the rate. trace: total rate of the group, per second.
+  Distribution on, off;           ///< on-off: length of a burst (mean > 0), of a pause
+  Distribution job_time;          ///< poll: from the start of a job until it is done
+  PollSpec poll;
+  /// poisson, constant, on-off, poll: factor on the rate. trace: total rate of the group, per
+  /// second.
   std::optional<RateProfile> profile;
   std::vector<Time> rows;     ///< trace with one row per request: their times, not decreasing
   bool even_spacing = false;  ///< trace with rates: evenly spaced instead of Poisson
@@ -213,6 +247,7 @@ struct ClientSpec {
   std::uint8_t priority = 0;  ///< the higher is served first (Discipline::kPriority)
   std::uint32_t count = 1;    ///< virtual clients, each with its own retry state
   ArrivalSpec arrivals;
+  std::vector<OperationSpec> operations;  ///< empty: all requests alike
   Distribution attempt_timeout;
   bool has_attempt_timeout = false;
   Duration deadline = Duration::max();  ///< of the whole request; `max()`: none

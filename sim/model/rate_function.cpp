@@ -57,6 +57,18 @@ double RateFunction::at(Time t) const {
   return p.rate + p.slope * (s - p.start_s);
 }
 
+double RateFunction::highest() const {
+  double highest = 0;
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    const Piece& p = pieces_[i];
+    highest = std::max(highest, p.rate);
+    if (i + 1 < pieces_.size()) {
+      highest = std::max(highest, p.rate + p.slope * (pieces_[i + 1].start_s - p.start_s));
+    }
+  }
+  return highest;
+}
+
 Time RateFunction::Cursor::advance(double area) {
   for (;;) {
     const Piece& p = function_->pieces_[piece_];

@@ -24,6 +24,9 @@ class RateFunction {
   /// The rate per second at `t`.
   double at(Time t) const;
 
+  /// The highest rate at any time.
+  double highest() const;
+
   /// Moves along the rate's integral.
   class Cursor {
    public:

@@ -58,6 +58,8 @@ void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
   r.retrying = r.backoff_follows = false;
   r.send_tokens = g.states.limit_send_rate() ? 1 : 0;
   r.in_cohort = recorder_.submitted(g.index);
+  if (g.polling) [[unlikely]]
+    g.polling->attach(id);
   ++submitted_;
   if (g.deadline_source != kNone) {
     const EventKey key = key_in(g.spec->deadline);
@@ -299,6 +301,8 @@ void World::deliver(std::uint32_t attempt) {
   ClientGroup& g = groups_[a.group];
   const std::uint32_t request = a.request;
   Request& r = requests_[request];
+  if (g.polling) [[unlikely]]
+    g.polling->succeeded(request, a.finished);  // if it has: a failure says so below
   const ErrorInfo error = g.errors[a.answer];
   const std::optional<Duration> retry_after = answers_[a.answer].retry_after;
   forget_attempt(r, attempt);
@@ -432,6 +436,8 @@ void World::book_success(ClientGroup& g, std::uint32_t request) {
 void World::fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
                  std::optional<Duration> retry_after) {
   Request& r = requests_[request];
+  if (g.polling) [[unlikely]]
+    g.polling->failed(request, error.response_class);
   const RetryDecision decision = decide(g, request, {error, retry_after, g.spec->long_poll});
   if (decision.outcome != Outcome::kRetry) {
     if (r.attempt != kNone) {
@@ -480,7 +486,9 @@ void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
   if (!hedge_sequences_.empty()) cancel_hedge(request);
   r.open = false;
   requests_.release(request);
-  if (!g.arrivals) think(g, client);
+  if (!g.arrivals) return think(g, client);
+  if (g.polling) [[unlikely]]
+    check_ended(g, request, outcome);
 }
 
 // A closed-loop client thinks before its next request.

@@ -91,7 +91,9 @@ double Service::demand_ns(const Attempt& a) const {
   if (a.rejection) return static_cast<double>(spec_->reject_cost.count());
   const Purpose purpose = a.round == 0 ? Purpose::kServiceTime : Purpose::kSecondServiceTime;
   Draws draws(key_, {a.entity, a.number, a.group, purpose});
-  const auto own = static_cast<double>(spec_->service_time.sample(draws).count());
+  auto own = static_cast<double>(spec_->service_time.sample(draws).count());
+  if (!operations_.empty()) [[unlikely]]
+    own = std::round(own * operations_.work(key_, a.entity, a.group));
   if (spec_->slowdown == 0) return own;
   const std::int64_t others = shares_processor() ? sharing_.size() : busy_;
   return std::round(own * (1 + spec_->slowdown * static_cast<double>(others)));

@@ -13,6 +13,7 @@
 #include "model/codel.hpp"
 #include "model/completion_set.hpp"
 #include "model/concurrency_limit.hpp"
+#include "model/operation_mix.hpp"
 #include "model/processor_sharing.hpp"
 #include "model/request.hpp"
 #include "model/service_model.hpp"
@@ -62,6 +63,11 @@ class Service {
   /// write that came too late.
   Service(const ServiceSpec& spec, std::size_t index, std::uint16_t conflict, const RandomKey& key,
           kernel::Pool<Attempt>* attempts, std::uint64_t* sequence);
+
+  /// The operations of the groups that call service `index`, whose requests differ in work.
+  void set_operations(std::size_t index, const std::vector<ClientSpec>& clients) {
+    operations_ = OperationMix(index, clients);
+  }
 
   const ServiceSpec& spec() const { return *spec_; }
   const Impairment& impairment() const { return impairment_; }
@@ -170,6 +176,7 @@ class Service {
   RandomKey key_;
   kernel::Pool<Attempt>* attempts_;
   std::uint64_t* sequence_;
+  OperationMix operations_;
   CompletionSet in_service_;
   std::uint64_t queue_capacity_;
   std::int64_t working_;

@@ -12,11 +12,12 @@ namespace retrysim::model {
 using kernel::EventKey;
 
 ArrivalStream::ArrivalStream(const ClientSpec& spec, std::uint16_t group, const RandomKey& key,
-                             std::uint64_t* sequence)
+                             std::uint64_t* sequence, Time end)
     : group_(group), key_(key), sequence_(sequence), count_(spec.count) {
   const ArrivalSpec& a = spec.arrivals;
   switch (a.process) {
-    case ArrivalProcess::kPoisson: {
+    case ArrivalProcess::kPoisson:
+    case ArrivalProcess::kPoll: {
       RateFunction rate(a.rate * count_, a.profile, a.surges);
       if (rate.is_constant()) {
         if (rate.constant_rate() == 0) return;  // nobody ever comes
@@ -40,6 +41,11 @@ ArrivalStream::ArrivalStream(const ClientSpec& spec, std::uint16_t group, const 
       return;
     case ArrivalProcess::kOnce:
       prepare_list(spec);
+      return;
+    case ArrivalProcess::kOnOff:
+      kind_ = Kind::kBursts;
+      bursts_.emplace(spec, group, key, end, sequence);
+      head_ = bursts_->head();
       return;
     case ArrivalProcess::kClosed:
       assert(false && "closed-loop clients have no arrival stream");
@@ -151,6 +157,11 @@ Arrival ArrivalStream::pop() {
     const Time time = time_of_phase(following);
     head_ = time == Time::max() ? EventKey::never() : EventKey{time, following.sequence};
     return arrival;
+  }
+  if (kind_ == Kind::kBursts) {
+    const Bursts::Next next = bursts_->pop();
+    head_ = bursts_->head();
+    return {next.client, next.entity};
   }
   const Arrival arrival = next_;
   schedule_next();

@@ -10,6 +10,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/event_order.hpp"
+#include "model/bursts.hpp"
 #include "model/rate_function.hpp"
 
 #include <cstdint>
@@ -31,9 +32,10 @@ inline std::uint64_t client_entity(std::uint32_t client, std::uint32_t ordinal) 
 
 class ArrivalStream {
  public:
-  /// `sequence` is the simulation's counter of scheduled events.
+  /// `sequence` is the simulation's counter of scheduled events; what would come at `end` or later
+  /// is not asked for.
   ArrivalStream(const ClientSpec& spec, std::uint16_t group, const RandomKey& key,
-                std::uint64_t* sequence);
+                std::uint64_t* sequence, Time end = Time::max());
 
   /// Key of the next request; `EventKey::never()` after the last.
   kernel::EventKey head() const { return head_; }
@@ -42,7 +44,7 @@ class ArrivalStream {
   Arrival pop();
 
  private:
-  enum class Kind : std::uint8_t { kPoisson, kVaryingPoisson, kEven, kPhases, kListed };
+  enum class Kind : std::uint8_t { kPoisson, kVaryingPoisson, kEven, kPhases, kListed, kBursts };
   struct Client {
     double phase = 0;  // in requests, within [0, 1)
     std::uint32_t client = 0;
@@ -80,6 +82,7 @@ class ArrivalStream {
   std::uint32_t round_ = 0;   // kPhases: requests every client has made
   std::vector<Listed> list_;
   std::uint64_t first_sequence_ = 0;  // of the list
+  std::optional<Bursts> bursts_;
 };
 
 }  // namespace retrysim::model

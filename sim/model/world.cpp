@@ -51,6 +51,7 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
         s, i, conflicts ? answer({503, "TransactionConflictException"}) : std::uint16_t{0}, key_,
         &attempts_, &sequence_);
     services_.back().impair(faults_->at(i, Time::zero()), Time::zero());
+    services_.back().set_operations(i, scenario.clients);
     ServiceAnswers a;
     const ErrorAnswer unavailable{503, "ServiceUnavailable"}, invalid{400, "ValidationException"},
         throttling{400, "ThrottlingException"}, timeout{504, "GatewayTimeout"};
@@ -119,7 +120,10 @@ void World::add_group(std::size_t index) {
     g.thinks.resize(spec.count);
     g.ordinals.resize(spec.count);
   } else {
-    g.arrivals.emplace(spec, g.index, key_, &sequence_);
+    g.arrivals.emplace(spec, g.index, key_, &sequence_, end_of_submissions_);
+    if (spec.arrivals.process == ArrivalProcess::kPoll) {
+      g.polling.emplace(spec.arrivals, g.index, key_);
+    }
   }
 }
 
@@ -208,7 +212,7 @@ bool World::next_event() {
   const Time t = tournament_->key(source).time;
   if (t >= end_of_submissions_) [[unlikely]] {
     if (t == Time::max() || !scenario_.drain) return false;
-    if (requests_.live() == 0 && attempts_.live() == 0) return false;
+    if (requests_.live() == 0 && attempts_.live() == 0 && !jobs_are_open()) return false;
     if (t > end_of_submissions_ + scenario_.drain_limit) return false;
   }
   if (t != now_) {
@@ -308,6 +312,7 @@ void World::dispatch(std::uint32_t source) {
     case EventKind::kSendWaitEnd:
     case EventKind::kHedgeDue:
     case EventKind::kErrorReturned:
+    case EventKind::kCheckDue:
       return timer_due();
     case EventKind::kAttemptArrives: {
       const std::uint32_t attempt = requests_on_the_way_.pop_front().entity;
@@ -348,6 +353,8 @@ void World::next_arrival(ClientGroup& g) {
   const EventKey next = g.arrivals->head();
   tournament_->update(g.arrival_source, next.time < end_of_submissions_ ? next : EventKey::never());
   note_event(EventKind::kArrival, arrival.entity);
+  if (g.polling) [[unlikely]]
+    return begin_job(g, arrival.client, arrival.entity);
   submit(g, arrival.client, arrival.entity);
 }
 
@@ -361,6 +368,7 @@ void World::timer_due() {
   if (kind == EventKind::kThinkEnd) {
     return submit(g, timer.entity, client_entity(timer.entity, g.ordinals[timer.entity]++));
   }
+  if (kind == EventKind::kCheckDue) return check_due(g, timer.entity);
   if (kind == EventKind::kHedgeDue) return hedge_due(g, timer.entity, timer.key.sequence);
   if (kind == EventKind::kSendWaitEnd) return send_wait_over(g, timer.entity);
   Request& r = requests_[timer.entity];
@@ -431,6 +439,7 @@ void World::note_event(EventKind kind, std::uint64_t entity) {
 
 // Requests that are still open at the end of the run are unfinished.
 void World::close_books() {
+  close_jobs();
   open_attempts_.assign(groups_.size(), 0);
   for (std::uint32_t id = 0; id < requests_.slots(); ++id) {
     const Request& r = requests_[id];

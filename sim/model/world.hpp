@@ -25,6 +25,7 @@
 #include "kernel/radix_heap.hpp"
 #include "kernel/tournament.hpp"
 #include "model/faults.hpp"
+#include "model/polling.hpp"
 #include "model/request.hpp"
 #include "model/service.hpp"
 #include "model/workload.hpp"
@@ -45,6 +46,7 @@ struct ClientGroup {
   std::uint16_t service = 0;
   std::vector<ErrorInfo> errors;          ///< what its clients make of each of the world's answers
   std::optional<ArrivalStream> arrivals;  ///< open processes
+  std::optional<Polling> polling;         ///< arrivals are jobs
   std::vector<std::uint32_t> thinks;      ///< closed loop: think times begun, by client
   std::vector<std::uint32_t> ordinals;    ///< closed loop: requests submitted, by client
   RetryStates states;
@@ -98,6 +100,7 @@ class World {
     kErrorReturned,  ///< long polling: after the delay of a retry that the quota refused
     kServiceTimeout,
     kScaling,
+    kCheckDue,
   };
   struct Source {
     EventKind kind = EventKind::kFault;
@@ -163,6 +166,13 @@ class World {
                 EventKind then = EventKind::kBackoffEnd);
   void finish(ClientGroup& g, std::uint32_t request, Outcome outcome);
   void think(ClientGroup& g, std::uint32_t client);
+  // Jobs that are polled for: polling.cpp.
+  [[gnu::noinline]] void begin_job(ClientGroup& g, std::uint32_t client, std::uint64_t entity);
+  void schedule_check(ClientGroup& g, std::uint32_t job);
+  [[gnu::noinline]] void check_due(ClientGroup& g, std::uint32_t job);
+  [[gnu::noinline]] void check_ended(ClientGroup& g, std::uint32_t request, Outcome outcome);
+  bool jobs_are_open() const;
+  void close_jobs();
   void discard(std::uint32_t attempt);
   void release_attempt(std::uint32_t attempt);
 

@@ -22,7 +22,7 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations) {
       {"summary.csv", write_summary_csv},       {"replications.csv", write_replications_csv},
       {"timeseries.csv", write_timeseries_csv}, {"service.csv", write_service_csv},
       {"latency.csv", write_latency_csv},       {"attempts.csv", write_attempts_csv},
-      {"storms.csv", write_storms_csv},
+      {"burstiness.csv", write_burstiness_csv}, {"storms.csv", write_storms_csv},
   };
   for (const Table& table : kTables) {
     folder.write(table.name, [&](Sink& sink) { table.write(sink, evaluations); });

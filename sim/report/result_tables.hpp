@@ -28,6 +28,9 @@ void write_latency_csv(Sink& sink, Evaluations evaluations);
 /// largest number sent in 100 ms (empty for several groups together), and of the mean number of
 /// requests in the backoff before that attempt.
 void write_attempts_csv(Sink& sink, Evaluations evaluations);
+/// How attempts arrive, mean over the replications: `dispersion_index` by the width of the windows
+/// (`scale_s`), `autocorrelation` by lag, up to 100 bins or a quarter of the window.
+void write_burstiness_csv(Sink& sink, Evaluations evaluations);
 void write_storms_csv(Sink& sink, Evaluations evaluations);
 
 }  // namespace retrysim::report

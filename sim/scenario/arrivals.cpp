@@ -27,9 +27,12 @@ class Arrivals {
         notes_(notes) {}
 
   std::vector<Withdrawn> resolve() {
+    check_bursts();
     switch (spec_.process) {
       case ArrivalProcess::kPoisson:
       case ArrivalProcess::kConstant:
+      case ArrivalProcess::kOnOff:
+      case ArrivalProcess::kPoll:
         resolve_rate();
         resolve_profile();
         break;
@@ -45,6 +48,13 @@ class Arrivals {
   }
 
  private:
+  // Bursts of no length have no rate.
+  void check_bursts() {
+    if (spec_.process != ArrivalProcess::kOnOff || !inputs_.has_on) return;
+    if (spec_.on.mean_seconds() > 0) return;
+    problems_.add(place_, path_ + ".arrivals.on has a mean of 0; expected bursts of some length");
+  }
+
   void resolve_rate() {
     const auto& [rate, total] = std::pair(inputs_.rate, inputs_.total_rate);
     if (rate && total) {
@@ -182,10 +192,10 @@ class Arrivals {
 
   void refuse_surges(const std::string& reason) {
     if (spec_.surges.empty()) return;
-    problems_.add(place_, path_ + ".surge." + spec_.surges.front().name +
-                              " cannot apply: " + reason +
-                              "; surges need the process poisson, constant or a trace "
-                              "with rates");
+    problems_.add(place_,
+                  path_ + ".surge." + spec_.surges.front().name + " cannot apply: " + reason +
+                      "; surges need the process poisson, constant, on-off, poll or a trace "
+                      "with rates");
   }
 
   void fail_header(const CsvFile& file, const std::string& what) {

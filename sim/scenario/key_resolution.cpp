@@ -335,9 +335,10 @@ void KeyResolution::report_does_not_apply(const KeyInfo& key, const Node& node) 
     const bool is = when.relation == "=";
     message += "it needs " + full_path(when.key) + (is ? " = " : " other than ");
     std::string words(when.words);
-    std::replace(words.begin(), words.end(), '|', ' ');
-    for (std::size_t at = 0; (at = words.find(' ', at)) != std::string::npos; at += 4) {
-      words.replace(at, 1, " or ");
+    const std::size_t last = words.rfind('|');
+    if (last != std::string::npos) words.replace(last, 1, " or ");
+    for (std::size_t at = 0; (at = words.find('|', at)) != std::string::npos; at += 2) {
+      words.replace(at, 1, ", ");
     }
     message += words;
     const auto text = texts_.find(when.key);

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/keys.hpp"
 
+#include "scenario/workload_keys.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -229,6 +231,12 @@ const KeyInfo kServiceKeys[] = {
     {"concurrency.slow", duration(kPositive), "s", R"("5s")", false, "concurrency.control = aimd",
      "Time at the service from which an attempt counts as slow.",
      [](const Slots& s, const Value& v) { s.service->concurrency.slow = v.duration; }},
+    {"price", number(kNotNegative), "", "1.0", false, "",
+     "Price of an attempt, in any unit, for the metric cost.",
+     [](const Slots& s, const Value& v) { s.service->price = v.number; }},
+    {"rejection_price", number(kNotNegative), "", "1.0", false, "",
+     "Price of an attempt that is turned away or throttled.",
+     [](const Slots& s, const Value& v) { s.service->rejection_price = v.number; }},
     {"overflow", words("unavailable|throttled|invalid|drop"), "", R"("unavailable")", false,
      "model != independent",
      "What a full queue, or the concurrency limit, answers; drop is no answer at all.",
@@ -309,19 +317,21 @@ const KeyInfo kClientKeys[] = {
      [](const Slots& s, const Value& v) {
        s.client->priority = static_cast<std::uint8_t>(v.count);
      }},
-    {"arrivals.process", words("poisson|constant|once|closed|trace"), "", "", true, "",
+    {"arrivals.process", words("poisson|constant|once|closed|trace|on-off|poll"), "", "", true, "",
      "How requests arrive.",
      [](const Slots& s, const Value& v) {
        s.client->arrivals.process = static_cast<ArrivalProcess>(v.word);
      }},
-    {"arrivals.rate", number(kPositive), "1/s", "", false, "arrivals.process = poisson|constant",
-     "Requests per second of each client.",
+    {"arrivals.rate", number(kPositive), "1/s", "", false,
+     "arrivals.process = poisson|constant|on-off|poll", "Requests per second of each client.",
      [](const Slots& s, const Value& v) { s.arrivals->rate = v; }},
     {"arrivals.total_rate", number(kPositive), "1/s", "", false,
-     "arrivals.process = poisson|constant", "Requests per second of the group together.",
+     "arrivals.process = poisson|constant|on-off|poll",
+     "Requests per second of the group together.",
      [](const Slots& s, const Value& v) { s.arrivals->total_rate = v; }},
     {"arrivals.phase", words("random|aligned"), "", R"("random")", false,
-     "arrivals.process = constant", "Whether clients act at times of their own or all together.",
+     "arrivals.process = constant|on-off",
+     "Whether clients act at times of their own or all together.",
      [](const Slots& s, const Value& v) { s.client->arrivals.aligned = v.word == 1; }},
     {"arrivals.start", duration(kNotNegative), "s", R"("0s")", false, "arrivals.process = once",
      "When every client submits its one request.",
@@ -353,12 +363,12 @@ const KeyInfo kClientKeys[] = {
     {"arrivals.spacing", words("poisson|even"), "", R"("poisson")", false,
      "arrivals.process = trace", "Whether requests come at random or evenly at the file's rate.",
      [](const Slots& s, const Value& v) { s.client->arrivals.even_spacing = v.word == 1; }},
-    {"arrivals.profile", file(), "", "", false, "arrivals.process = poisson|constant",
+    {"arrivals.profile", file(), "", "", false, "arrivals.process = poisson|constant|on-off|poll",
      "CSV file with columns time_s,rate: a factor on the rate, or the group's rate if none is "
      "given.",
      [](const Slots& s, const Value& v) { s.arrivals->profile = v; }},
     {"arrivals.interpolate", words("linear|step"), "", R"("linear")", false,
-     "arrivals.process = poisson|constant|trace",
+     "arrivals.process = poisson|constant|trace|on-off|poll",
      "Whether the rate of a time_s,rate file changes linearly between rows or in steps.",
      [](const Slots& s, const Value& v) { s.arrivals->step = v.word == 1; }},
     {"attempt_timeout", distribution("none"), "s", R"("none")", false, "",
@@ -438,12 +448,14 @@ void insert(NameTree& tree, std::string_view path, const KeyInfo* key) {
 std::span<const KeyScope> key_scopes() {
   static const std::vector<KeyInfo> service_keys = joined_keys(kServiceKeys, kErrorKeys);
   static const std::vector<KeyInfo> fault_keys = joined_keys(kFaultKeys, kErrorKeys);
-  static const std::vector<KeyInfo> client_keys = joined_keys(kClientKeys, retry_keys());
-  static const std::array<KeyScope, 6> scopes{{{"", kTopKeys},
+  static const std::vector<KeyInfo> client_keys =
+      joined_keys(joined_keys(kClientKeys, burst_and_poll_keys()), retry_keys());
+  static const std::array<KeyScope, 7> scopes{{{"", kTopKeys},
                                                {"service.*", service_keys},
                                                {"fault.*", fault_keys},
                                                {"client.*", client_keys},
                                                {"client.*.surge.*", kSurgeKeys},
+                                               {"client.*.operation.*", operation_keys()},
                                                {"expect.*", kExpectationKeys}}};
   return scopes;
 }

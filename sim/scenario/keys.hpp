@@ -22,6 +22,7 @@ struct ArrivalInputs {
   std::optional<Value> rate, total_rate, file, profile, bucket;
   Value speed_up, scale;
   bool step = false;           ///< interpolate = "step"
+  bool has_on = false;         ///< bursts are given, and could be read
   bool rate_is_wrong = false;  ///< a rate or profile is given, but could not be read
 };
 
@@ -42,6 +43,7 @@ struct Slots {
   ArrivalInputs* arrivals = nullptr;
   PresetChoice* preset = nullptr;
   SurgeSpec* surge = nullptr;
+  OperationSpec* operation = nullptr;
   Expectation* expectation = nullptr;
 };
 

@@ -295,6 +295,7 @@ class Resolver {
                     "a client group cannot be called \"all\", which means all groups together");
     }
     resolve_surges(member, spec);
+    resolve_operations(member, spec);
     arrivals.rate_is_wrong = keys.is_wrong("arrivals.rate") ||
                              keys.is_wrong("arrivals.total_rate") ||
                              keys.is_wrong("arrivals.profile");
@@ -329,6 +330,21 @@ class Resolver {
       keys_of("client.*.surge.*", path, member, surges->value, slots).resolve();
       note_if_late(path, surge.start, "it changes no rate");
       spec.arrivals.surges.push_back(std::move(surge));
+    }
+  }
+
+  void resolve_operations(const Member& client, ClientSpec& spec) {
+    const Member* operations = client.value.find("operation");
+    if (operations == nullptr || !operations->value.is_table()) return;
+    for (const Member& member : operations->value.members) {
+      if (!member.value.is_table() || !is_entity_name(member.name)) continue;
+      OperationSpec operation;
+      operation.name = member.name;
+      Slots slots;
+      slots.operation = &operation;
+      const std::string path = "client." + client.name + ".operation." + member.name;
+      keys_of("client.*.operation.*", path, member, operations->value, slots).resolve();
+      spec.operations.push_back(std::move(operation));
     }
   }
 

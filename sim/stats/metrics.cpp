@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/metrics.hpp>
 
+#include "stats/burstiness.hpp"
 #include "stats/metrics_merge.hpp"
 #include "stats/recovery.hpp"
 #include "stats/storms.hpp"
@@ -129,7 +130,79 @@ Value wasted_after_give_up_share(In in) {
   return share_of_capacity(in, sum);
 }
 
+double mean_work(const ClientSpec& client) {
+  double work = 0, shares = 0;
+  for (const OperationSpec& o : client.operations) {
+    work += o.share * o.work;
+    shares += o.share;
+  }
+  return shares > 0 ? work / shares : 1;
+}
+
+/// Mean work that arrives, in server time per time and capacity.
+Value work_load(In in) {
+  if (in.services.empty()) return std::nullopt;
+  double work_ns = 0;
+  for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
+    if (in.group && *in.group != g) continue;
+    const ClientSpec& client = in.scenario.clients[g];
+    work_ns += static_cast<double>(in.run.clients[g].window.arrivals) * mean_work(client) *
+               in.scenario.services[client.service].service_time.mean_seconds() * 1e9;
+  }
+  return share_of_capacity(in, work_ns);
+}
+
+Value badput(In in) {
+  double unused = 0;
+  for (const ServiceResult& s : in.services) unused += static_cast<double>(s.unused);
+  return ratio(unused, in.window_s());
+}
+
 // Metrics with a rule of their own.
+
+double price_of_attempts(In in) {
+  double sum = 0;
+  for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
+    if (in.group && *in.group != g) continue;
+    const ClientResult& c = in.run.clients[g];
+    const ServiceSpec& service = in.scenario.services[in.scenario.clients[g].service];
+    const std::uint64_t refused =
+        c.rejected + c.results[static_cast<std::size_t>(AttemptResult::kThrottled)];
+    sum += service.price * static_cast<double>(c.attempts - std::min(refused, c.attempts)) +
+           service.rejection_price * static_cast<double>(refused);
+  }
+  return sum;
+}
+
+std::uint64_t job_end(In in, JobEnd end) {
+  return in.client.jobs.ends[static_cast<std::size_t>(end)];
+}
+
+Value detection_delay(In in) {
+  const DurationMoments& m = in.client.jobs.detection_delay_m;
+  return ratio(static_cast<double>(m.sum_ns) / 1e9, static_cast<double>(m.count));
+}
+
+Value peak_to_mean(In in) {
+  const Value peak = stats::peak_attempt_rate(in.run, in.bins());
+  return peak ? ratio(*peak, *per_second(in, in.client.window.arrivals)) : Value();
+}
+
+Value arrival_dispersion(In in) {
+  return stats::dispersion_index(stats::arrival_counts(in.run, in.bins(), false).counts);
+}
+
+template <auto Member>
+Value echo(In in) {
+  const auto found = stats::strongest_echo(stats::arrival_counts(in.run, in.bins()));
+  return found ? Value((*found).*Member) : Value();
+}
+
+template <auto Member>
+Value spectrum(In in) {
+  const auto found = stats::spectral_peak(stats::arrival_counts(in.run, in.bins()));
+  return found ? Value((*found).*Member) : Value();
+}
 
 Value attempts_variance(In in) {
   const Value mean = ratio(in.client.attempts, in.client.requests);
@@ -197,15 +270,29 @@ constexpr MetricInfo kTable[] = {
      [](In in) { return ratio(in.client.attempts, in.client.requests); }},
     {"attempts_variance", "1", "Variance of the number of attempts of a request", kGroups,
      attempts_variance},
+    {"retry_share", "1", "Retries per attempt", kGroups,
+     [](In in) { return ratio(retries(in), in.client.attempts); }},
+    {"attempts_per_success", "1", "Attempts per successful request", kGroups,
+     [](In in) { return ratio(in.client.attempts, outcome(in, Outcome::kSuccess)); }},
+    {"cost", "1", "Price of all attempts; of those that are rejected or throttled, the rejection "
+     "price", kGroups, [](In in) { return Value(price_of_attempts(in)); }},
+    {"cost_per_success", "1", "That price per successful request", kGroups,
+     [](In in) { return ratio(price_of_attempts(in),
+                              static_cast<double>(outcome(in, Outcome::kSuccess))); }},
 
     {"offered_load", "1/s", "Requests submitted per second", kGroups,
      [](In in) { return per_second(in, in.client.window.requests); }},
+    {"send_rate", "1/s", "Attempts that clients send per second", kGroups,
+     [](In in) { return per_second(in, in.client.window.attempts); }},
     {"attempt_rate", "1/s", "Attempts that arrive at the service per second", kGroups,
      [](In in) { return per_second(in, in.client.window.arrivals); }},
     {"throughput", "1/s", "Executions that services finish per second, useful or not", kServices,
      [](In in) { return ratio(sum_over_services<&S::completions>(in), in.window_s()); }},
     {"goodput", "1/s", "Requests that end with success per second", kGroups,
      [](In in) { return per_second(in, in.client.window.successes); }},
+    {"badput", "1/s", "Executions per second whose result nobody used", kServices, badput},
+    {"work_load", "1", "Mean service time of all attempts that arrive, rejected ones included, per "
+     "nominal capacity; may exceed 1", kServices, work_load},
     {"utilization", "1", "Busy share of the nominal servers", kServices,
      [](In in) { return share_of_capacity(in, sum_over_services<&S::busy_ns>(in)); }},
 
@@ -328,10 +415,32 @@ constexpr MetricInfo kTable[] = {
 
     {"peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the window",
      kGroups, peak_attempt_rate},
+    {"peak_to_mean", "1", "That rate per mean attempt rate", kGroups, peak_to_mean},
+    {"dispersion_index", "1", "Variance over mean of the number of attempts that arrive in a "
+     "time-series bin: 1 Poisson, more in bursts; burstiness.csv has wider windows", kGroups,
+     arrival_dispersion},
+    {"autocorrelation", "1", "Largest correlation of the attempts that arrive in a bin with those "
+     "some bins earlier, up to a quarter of the window", kGroups,
+     echo<&stats::Echo::correlation>},
+    {"autocorrelation_lag_s", "s", "How much earlier that is", kGroups, echo<&stats::Echo::lag_s>},
+    {"spectral_peak_ratio", "1", "Largest ordinate of the periodogram of the attempts that arrive, "
+     "per median ordinate", kGroups, spectrum<&stats::SpectralPeak::ratio>},
+    {"spectral_peak_frequency", "1/s", "Where that is", kGroups,
+     spectrum<&stats::SpectralPeak::frequency>},
+    {"spectral_p_value", "1", "Probability of such a peak without any rhythm (Fisher's test)",
+     kGroups, spectrum<&stats::SpectralPeak::p_value>},
     {"peak_amplification", "1", "Largest attempts per request over a rolling window of attempt "
      "timeout + longest backoff, at least 10 bins", kGroups, peak_amplification},
     {"recovery_s", "s", "From the end of the last fault or surge until goodput is back to stay; "
      "absent if that did not happen in the run", kGroups, recovery},
+    {"jobs", "jobs", "Jobs begun in the window that clients poll for", kGroups,
+     [](In in) { return in.client.jobs.begun > 0 ? count(in.client.jobs.begun) : Value(); }},
+    {"job_success_rate", "1", "Jobs that their client saw done, per job", kGroups,
+     [](In in) { return ratio(job_end(in, JobEnd::kSucceeded), in.client.jobs.begun); }},
+    {"checks_per_job", "1", "Requests that it took to see a job done: mean", kGroups,
+     [](In in) { return ratio(in.client.jobs.checks, job_end(in, JobEnd::kSucceeded)); }},
+    {"detection_delay_mean", "s", "From the end of a job until its client knows: mean", kGroups,
+     detection_delay},
     {"jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all", kGroups,
      jain_index},
     {"completion_time_s", "s", "When the last request ended, from the start of the run", kAllOnly,

@@ -34,6 +34,7 @@ void merge_counts(ClientResult& into, const ClientResult& from) {
   into.backoff_total_ns += from.backoff_total_ns;
   into.attempt_total_ns += from.attempt_total_ns;
   into.window.merge(from.window);
+  into.jobs.merge(from.jobs);
 }
 
 void merge_latencies(ClientResult& into, const ClientResult& from) {

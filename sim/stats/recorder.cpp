@@ -61,6 +61,16 @@ void Recorder::backoff_ends(std::size_t group, bool in_cohort, std::uint32_t num
   g.result.backoff_total_ns += (now - since).count();
 }
 
+void Recorder::job_ended(std::size_t group, bool in_cohort, JobEnd end, std::uint32_t checks,
+                         Time done, Time now) {
+  if (!in_cohort) return;
+  JobCounts& jobs = groups_[group].result.jobs;
+  ++jobs.ends[static_cast<std::size_t>(end)];
+  if (end != JobEnd::kSucceeded) return;
+  jobs.checks += checks;
+  jobs.detection_delay_m.add(now - done);
+}
+
 void Recorder::quota_starts(std::size_t group, std::uint64_t buckets, std::int64_t level) {
   Group& g = groups_[group];
   g.result.has_quota = true;
@@ -95,6 +105,7 @@ void Recorder::busy_in_vain(std::size_t service, double servers, Time now) {
 void Recorder::result_unused(std::size_t service, double server_ns, Time finished) {
   if (finished < window_start_ || finished >= window_end_) return;
   services_[service].result.wasted_full_ns += server_ns;
+  ++services_[service].result.unused;
 }
 
 void Recorder::choose_boundary() {

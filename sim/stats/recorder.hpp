@@ -141,6 +141,14 @@ class Recorder {
   void quota_starts(std::size_t group, std::uint64_t buckets, std::int64_t level);
   void lost(std::size_t group, bool in_cohort) { groups_[group].result.lost += in_cohort; }
 
+  // A job that is polled for.
+  bool job_begins(std::size_t group) {
+    groups_[group].result.jobs.begun += in_window_;
+    return in_window_;
+  }
+  void job_ended(std::size_t group, bool in_cohort, JobEnd end, std::uint32_t checks, Time done,
+                 Time now);
+
   // An attempt, as the service sees it.
   void arrived(std::size_t group, std::size_t service, bool in_cohort) {
     Group& g = groups_[group];

@@ -23,6 +23,13 @@ void ClientFlow::merge(const ClientFlow& o) {
   in_flight_ns += o.in_flight_ns;
 }
 
+void JobCounts::merge(const JobCounts& o) {
+  begun += o.begun;
+  for (std::size_t i = 0; i < ends.size(); ++i) ends[i] += o.ends[i];
+  checks += o.checks;
+  detection_delay_m.merge(o.detection_delay_m);
+}
+
 void ServiceFlow::merge(const ServiceFlow& o) {
   arrivals += o.arrivals;
   admitted += o.admitted;

@@ -72,6 +72,35 @@ TEST_CASE_METHOD(Sample, "summary.csv") {
   CHECK(csv.find("web,utilization") == std::string::npos);
 }
 
+TEST_CASE_METHOD(Sample, "burstiness.csv") {
+  // 64 bins in which 6 and 2 attempts arrive by turns, and in the second run 60 and 20.
+  for (std::size_t r = 0; r < 2; ++r) {
+    RunResult& run = set.runs[r];
+    run.window_end = Time::zero() + Duration::seconds(64);
+    std::vector<ClientBin> bins(64);
+    for (std::size_t i = 0; i < 64; ++i) {
+      bins[i].flow.arrivals = (i % 2 == 0 ? 6U : 2U) * (r == 0 ? 1U : 10U);
+    }
+    run.clients[0].bins = run.clients[1].bins = run.all_bins = bins;
+  }
+  const std::string csv = text(write_burstiness_csv);
+  CHECK(lines_of(csv).at(0) == "scenario,variant,client,statistic,scale_s,mean,ci_low,ci_high");
+  // Variance over mean: 4 * 64 / 63 / 4, and ten times that; pairs of bins are all alike.
+  CHECK(csv.find("\nsample,base,web,dispersion_index,1,5.58730158730158") != std::string::npos);
+  CHECK(has_line(csv, "sample,base,web,dispersion_index,2,0,0,0"));
+  CHECK(csv.find("dispersion_index,4,") == std::string::npos);  // 16 windows are too few
+  const auto lines = lines_of(csv);
+  CHECK(std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+          return line.starts_with("sample,base,all,autocorrelation,");
+        }) == 16);
+  const auto second = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.starts_with("sample,base,all,autocorrelation,2,");
+  });
+  REQUIRE(second != lines.end());
+  CHECK(std::stod(second->substr(std::string("sample,base,all,autocorrelation,2,").size())) ==
+        Approx(62.0 / 64));
+}
+
 TEST_CASE_METHOD(Sample, "one replication leaves the interval cells empty") {
   set.runs.pop_back();
   CHECK(has_line(text(write_summary_csv), "sample,base,web,amplification,1,1.2,,,,1.2,1.2,1"));

@@ -98,7 +98,7 @@ arrivals = { rate = 5 }
        "[service.api]\n"
        "         ^\n"
        "demo.toml:5:1: error: client.web.arrivals.process is missing; expected one of poisson, "
-       "constant, once, closed, trace\n"
+       "constant, once, closed, trace, on-off, poll\n"
        "arrivals = { rate = 5 }\n"
        "^\n"
        "demo.toml:6:13: error: client.web.retry.mode is missing; expected one of none, legacy, "

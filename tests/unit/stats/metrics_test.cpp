@@ -163,7 +163,25 @@ TEST_CASE("every documented metric name exists") {
                                     "recovery_s",
                                     "jain_index",
                                     "completion_time_s",
-                                    "attempts_variance"};
+                                    "attempts_variance",
+                                    "retry_share",
+                                    "attempts_per_success",
+                                    "cost",
+                                    "cost_per_success",
+                                    "send_rate",
+                                    "badput",
+                                    "work_load",
+                                    "peak_to_mean",
+                                    "dispersion_index",
+                                    "autocorrelation",
+                                    "autocorrelation_lag_s",
+                                    "spectral_peak_ratio",
+                                    "spectral_peak_frequency",
+                                    "spectral_p_value",
+                                    "jobs",
+                                    "job_success_rate",
+                                    "checks_per_job",
+                                    "detection_delay_mean"};
   for (const char* family :
        {"queueing_time", "service_latency", "attempt_latency", "latency", "latency_ok"}) {
     for (const char* what : {"mean", "sd", "p50", "p90", "p99", "p999"}) {
@@ -509,4 +527,55 @@ TEST_CASE("flows add up, maxima do not") {
   f.merge(g);
   CHECK(f.requests == 11);
   CHECK(f.in_backoff_ns == 22);
+}
+
+TEST_CASE_METHOD(Fixture, "retries, and attempts per success") {
+  CHECK(number("retry_share") == Approx(52.0 / 150));
+  CHECK(number("attempts_per_success") == Approx(150.0 / 90));
+  run.clients[0].window.attempts = 145;
+  CHECK(number("send_rate") == Approx(145.0 / 50));
+}
+
+TEST_CASE_METHOD(Fixture, "cost: attempts at the prices of their service") {
+  // 24 rejected and 15 throttled of 150 attempts.
+  CHECK(number("cost") == 150);
+  scenario.services[0].price = 2;
+  scenario.services[0].rejection_price = 0.5;
+  CHECK(number("cost", 0) == 2 * 111 + 0.5 * 39);
+  CHECK(number("cost_per_success") == Approx((2 * 111 + 0.5 * 39) / 90));
+}
+
+TEST_CASE_METHOD(Fixture, "the work that arrives, and the work that was for nothing") {
+  // 600 attempts of 0.5 s each in 50 s, 4 servers.
+  scenario.services[0].service_time = Distribution::exponential(0.5);
+  run.clients[0].window.arrivals = 600;
+  CHECK(number("work_load") == Approx(600 * 0.5 / 50 / 4));
+  scenario.clients[0].operations = {{"read", 3, 1}, {"scan", 1, 9}};  // three times the work
+  CHECK(number("work_load", 0) == Approx(3 * 600 * 0.5 / 50 / 4));
+  run.services[0].unused = 20;
+  CHECK(number("badput") == Approx(0.4));
+  run.services[0].unlimited = true;
+  CHECK_FALSE(value("work_load"));
+}
+
+TEST_CASE_METHOD(Fixture, "bursts of attempts") {
+  // Ten attempts in every fifth second, in the window as outside of it: 100 in 50 s.
+  auto& bins = run.clients[0].bins;
+  bins.resize(60);
+  for (std::size_t i = 0; i < 60; i += 5) bins[i].flow.arrivals = 10;
+  run.all_bins = bins;
+  run.clients[0].window.arrivals = 100;
+  CHECK(number("peak_to_mean") == Approx(10 / 2.0));
+  // Mean 2, variance (10 * 64 + 40 * 4) / 49.
+  CHECK(number("dispersion_index") == Approx(800.0 / 49 / 2));
+  CHECK(number("autocorrelation", 0) == Approx(0.9));
+  CHECK(number("autocorrelation_lag_s", 0) == 5);
+  CHECK_FALSE(value("spectral_peak_ratio"));  // a pure comb: nothing but lines
+  bins[12].flow.arrivals = bins[33].flow.arrivals = 1;
+  bins[21].flow.arrivals = 2;
+  CHECK(number("spectral_peak_ratio", 0) > 10);
+  // A comb of single bins has its lines at 0.2 and 0.4 per second alike.
+  const double lines = number("spectral_peak_frequency", 0) / 0.2;
+  CHECK((lines == Approx(1) || lines == Approx(2)));
+  CHECK(number("spectral_p_value", 0) < 0.01);
 }

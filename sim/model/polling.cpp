@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "model/polling.hpp"
+
+#include <algorithm>
+
+#include "model/world.hpp"
+
+namespace retrysim::model {
+
+std::uint32_t Polling::begin(std::uint32_t client, std::uint64_t entity, bool in_cohort, Time now) {
+  const std::uint32_t id = jobs_.allocate();
+  Job& j = jobs_[id];
+  Draws draws(key_, {entity, 0, group_, Purpose::kTimeout});
+  j.entity = entity;
+  j.done = now + spec_->job_time.sample(draws);
+  j.pause_ns = static_cast<double>(spec_->poll.base.count());
+  j.client = client;
+  j.checks = 0;
+  j.in_cohort = in_cohort;
+  j.open = true;
+  return id;
+}
+
+// Jobs are numbered from 0; their checks have names of their own, 2^24 a job before any is used
+// twice.
+std::uint64_t Polling::check_entity(const Job& j) const { return j.entity << 24 | j.checks; }
+
+// min(cap, base * factor^checks), spread by the jitter. There is a pause before the first check,
+// too.
+Duration Polling::next_pause(std::uint32_t job) {
+  const PollSpec& p = spec_->poll;
+  Job& j = jobs_[job];
+  const double cap = static_cast<double>(p.cap.count());
+  const double pause = std::min(j.pause_ns, cap);
+  Draws draws(key_, {check_entity(j), 0, group_, Purpose::kThinkTime});
+  if (p.jitter == Jitter::kDecorrelated) {
+    const double base = static_cast<double>(p.base.count());
+    j.pause_ns = std::min(cap, base + draws.uniform() * std::max(0.0, 3 * pause - base));
+    return Duration::from_nanoseconds(j.pause_ns);
+  }
+  j.pause_ns = std::min(pause * p.factor, cap);
+  if (p.jitter == Jitter::kFull) return Duration::from_nanoseconds(pause * draws.uniform());
+  if (p.jitter == Jitter::kEqual) {
+    return Duration::from_nanoseconds(pause * (0.5 + 0.5 * draws.uniform()));
+  }
+  return Duration::from_nanoseconds(pause);
+}
+
+std::uint64_t Polling::begin_check(std::uint32_t job) {
+  Job& j = jobs_[job];
+  checking_ = job;
+  const std::uint64_t entity = check_entity(j);
+  ++j.checks;
+  return entity;
+}
+
+void Polling::attach(std::uint32_t request) {
+  if (request >= checks_.size()) checks_.resize(request + std::size_t{1});
+  checks_[request] = {Time::zero(), checking_, ResponseClass::kNotRetryable};
+}
+
+// Not ready and throttled mean to ask again; anything else ends the loop.
+std::optional<JobEnd> Polling::after_check(std::uint32_t request, Outcome outcome) const {
+  const Check& c = checks_[request];
+  const Job& j = jobs_[c.job];
+  if (outcome == Outcome::kSuccess) {
+    if (c.read >= j.done) return JobEnd::kSucceeded;
+  } else if (outcome == Outcome::kDeadlineExceeded || outcome == Outcome::kNoSendToken ||
+             c.last_failure != ResponseClass::kThrottling) {
+    return JobEnd::kFailed;
+  }
+  if (j.checks >= spec_->poll.max_checks) return JobEnd::kGivenUp;
+  return std::nullopt;
+}
+
+void World::begin_job(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
+  const bool in_cohort = recorder_.job_begins(g.index);
+  schedule_check(g, g.polling->begin(client, entity, in_cohort, now_));
+}
+
+void World::schedule_check(ClientGroup& g, std::uint32_t job) {
+  schedule_timer(EventKind::kCheckDue, g.index, job, g.polling->next_pause(job));
+}
+
+void World::check_due(ClientGroup& g, std::uint32_t job) {
+  const std::uint32_t client = g.polling->job(job).client;
+  submit(g, client, g.polling->begin_check(job));
+}
+
+void World::check_ended(ClientGroup& g, std::uint32_t request, Outcome outcome) {
+  const std::uint32_t id = g.polling->job_of(request);
+  const std::optional<JobEnd> end = g.polling->after_check(request, outcome);
+  if (!end) return schedule_check(g, id);
+  const Job& j = g.polling->job(id);
+  recorder_.job_ended(g.index, j.in_cohort, *end, j.checks, j.done, now_);
+  g.polling->end(id);
+}
+
+bool World::jobs_are_open() const {
+  for (const ClientGroup& g : groups_) {
+    if (g.polling && g.polling->live() > 0) return true;
+  }
+  return false;
+}
+
+void World::close_jobs() {
+  for (ClientGroup& g : groups_) {
+    if (!g.polling) continue;
+    for (std::uint32_t id = 0; id < g.polling->slots(); ++id) {
+      const Job& j = g.polling->job(id);
+      if (j.open) {
+        recorder_.job_ended(g.index, j.in_cohort, JobEnd::kUnfinished, j.checks, j.done, now_);
+      }
+    }
+  }
+}
+
+}  // namespace retrysim::model

@@ -1,0 +1,81 @@
+// Clients that wait for asynchronous jobs: each job is asked about again and again, with growing
+// pauses, until it is done (the polling loop of the AWS guidance on retries). Every check is a
+// request like any other, with the client's retry strategy.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/random.hpp>
+#include <retrysim/retry_strategy.hpp>
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "kernel/pool.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace retrysim::model {
+
+struct Job {
+  std::uint64_t entity = 0;  ///< names its random draws
+  Time done;
+  double pause_ns = 0;  ///< before the next check, without jitter; decorrelated: the last pause
+  std::uint32_t client = 0;
+  std::uint32_t checks = 0;  ///< begun
+  bool in_cohort = false;
+  bool open = false;
+};
+
+class Polling {
+ public:
+  Polling(const ArrivalSpec& spec, std::uint16_t group, const RandomKey& key)
+      : spec_(&spec), group_(group), key_(key) {}
+
+  /// A job of `client` begins; its number.
+  std::uint32_t begin(std::uint32_t client, std::uint64_t entity, bool in_cohort, Time now);
+
+  /// The pause before the job's next check.
+  Duration next_pause(std::uint32_t job);
+
+  /// The next check of the job begins: its name for random draws.
+  std::uint64_t begin_check(std::uint32_t job);
+  /// It is this request.
+  void attach(std::uint32_t request);
+  /// An attempt of the check has succeeded; the service looked at the job's state at `read`.
+  void succeeded(std::uint32_t request, Time read) { check_of(request).read = read; }
+  /// An attempt of the check has failed.
+  void failed(std::uint32_t request, ResponseClass how) { check_of(request).last_failure = how; }
+
+  std::uint32_t job_of(std::uint32_t request) const { return checks_[request].job; }
+  /// What follows from a check that ended with `outcome`; empty: another check.
+  std::optional<JobEnd> after_check(std::uint32_t request, Outcome outcome) const;
+
+  void end(std::uint32_t job) {
+    jobs_[job].open = false;
+    jobs_.release(job);
+  }
+  const Job& job(std::uint32_t job) const { return jobs_[job]; }
+  /// Jobs that have not ended.
+  std::size_t live() const { return jobs_.live(); }
+  std::uint32_t slots() const { return jobs_.slots(); }
+
+ private:
+  struct Check {
+    Time read;
+    std::uint32_t job = 0;
+    ResponseClass last_failure = ResponseClass::kNotRetryable;
+  };
+  Check& check_of(std::uint32_t request) { return checks_[request]; }
+  std::uint64_t check_entity(const Job& j) const;
+
+  const ArrivalSpec* spec_;
+  std::uint16_t group_;
+  RandomKey key_;
+  kernel::Pool<Job> jobs_;
+  std::vector<Check> checks_;   // by request
+  std::uint32_t checking_ = 0;  // the job whose check is about to be submitted
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,63 @@
+// burstiness.csv: how attempts arrive, by window width and by lag.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/summary.hpp>
+
+#include "report/csv_writer.hpp"
+#include "report/result_tables.hpp"
+#include "stats/burstiness.hpp"
+#include "stats/fourier.hpp"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace retrysim::report {
+namespace {
+
+constexpr std::size_t kMostLags = 100;
+
+/// The values of every replication by window width or lag, in seconds.
+using ByScale = std::map<double, std::vector<double>>;
+
+void write_rows(CsvWriter& csv, const Evaluation& e, std::size_t client, std::string_view statistic,
+                const ByScale& values) {
+  for (const auto& [scale_s, replications] : values) {
+    const auto of_all = estimate(replications);
+    csv.text(e.scenario().name).text(e.set.variant).text(e.client_name(client)).text(statistic);
+    csv.real(scale_s).real(of_all->mean).real(of_all->ci_low).real(of_all->ci_high).end_row();
+  }
+}
+
+void write_client(CsvWriter& csv, const Evaluation& e, std::size_t client) {
+  ByScale dispersion, correlation;
+  for (const RunResult& run : e.set.runs) {
+    const bool all = client >= run.clients.size();
+    const auto& bins = all ? run.all_bins : run.clients[client].bins;
+    const stats::ArrivalCounts every_bin = stats::arrival_counts(run, bins, false);
+    for (const auto& [window_s, index] : stats::dispersion_ladder(every_bin)) {
+      dispersion[window_s].push_back(index);
+    }
+    const stats::ArrivalCounts arrivals = stats::arrival_counts(run, bins);
+    const auto lags =
+        stats::autocorrelations(arrivals.counts, std::min(kMostLags, arrivals.counts.size() / 4));
+    for (std::size_t lag = 1; lag < lags.size(); ++lag) {
+      correlation[static_cast<double>(lag) * arrivals.bin_s].push_back(lags[lag]);
+    }
+  }
+  write_rows(csv, e, client, "dispersion_index", dispersion);
+  write_rows(csv, e, client, "autocorrelation", correlation);
+}
+
+}  // namespace
+
+void write_burstiness_csv(Sink& sink, Evaluations evaluations) {
+  CsvWriter csv(sink);
+  csv.header(
+      {"scenario", "variant", "client", "statistic", "scale_s", "mean", "ci_low", "ci_high"});
+  for (const Evaluation& e : evaluations) {
+    for (std::size_t c = 0; c < e.clients(); ++c) write_client(csv, e, c);
+  }
+}
+
+}  // namespace retrysim::report
