@@ -41,6 +41,9 @@ void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
   r.retrying = r.backoff_follows = false;
   r.send_tokens = g.states.limit_send_rate() ? 1 : 0;
   r.in_cohort = recorder_.submitted(g.index);
+  r.mutating = false;
+  if (g.mutates) [[unlikely]]
+    decide_side_effects(g, id);
   ++submitted_;
   if (g.deadline_source != kNone) {
     const EventKey key = key_in(g.spec->deadline);
@@ -86,6 +89,10 @@ void World::send(ClientGroup& g, std::uint32_t request) {
   a.goes_on = false;
   a.round = 0;
   a.priority = g.spec->priority;
+  a.replay = a.has_session = false;
+  a.mutating = r.mutating;
+  if (a.mutating) [[unlikely]]
+    side_effects_->attempt_sent(request, id);
   recorder_.sent(g.index, r.in_cohort, a.number, now_);
   if (a.sibling != kNone) disarm_timeout(g, request);  // it runs from the latest attempt
   if (g.spec->has_attempt_timeout) arm_timeout(g, request);
@@ -253,6 +260,8 @@ void World::complete(std::size_t service) {
   const Reply reply = s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a);
   if (a.executed && !reply.goes_on) {
     recorder_.executed(a.group, service, a.in_cohort, a.given_up(), a.arrived, now_);
+    if (a.mutating) [[unlikely]]
+      mutation_executed(id, reply.answer == 0);
   }
   serve_queue(service);
   service_changed(service);
@@ -457,6 +466,8 @@ void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
   ++ended_;
   if (g.counts_requests) end_request(g.states.of(client), r.retrying);
   if (!hedge_sequences_.empty()) cancel_hedge(request);
+  if (r.mutating) [[unlikely]]
+    side_effects_->request_ended(request, outcome != Outcome::kSuccess);
   r.open = false;
   requests_.release(request);
   if (!g.arrivals) think(g, client);
@@ -477,6 +488,10 @@ void World::discard(std::uint32_t attempt) {
   a.stage = Attempt::Stage::kLost;
 }
 
-void World::release_attempt(std::uint32_t attempt) { attempts_.release(attempt); }
+void World::release_attempt(std::uint32_t attempt) {
+  if (attempts_[attempt].mutating) [[unlikely]]
+    side_effects_->attempt_gone(attempt);
+  attempts_.release(attempt);
+}
 
 }  // namespace retrysim::model

@@ -80,6 +80,8 @@ void Service::start(std::uint32_t attempt, Time now) {
   Attempt& a = (*attempts_)[attempt];
   a.stage = Attempt::Stage::kInService;
   a.started = now;
+  if (a.mutating && sessions_ != nullptr) [[unlikely]]
+    look_at_token(attempt, now);
   a.work_left_ns = demand_ns(a);
   if (shares_processor()) return share(attempt, now);
   ++busy_;
@@ -89,6 +91,7 @@ void Service::start(std::uint32_t attempt, Time now) {
 // What the attempt takes of a server of speed 1.
 double Service::demand_ns(const Attempt& a) const {
   if (a.rejection) return static_cast<double>(spec_->reject_cost.count());
+  if (a.replay) return static_cast<double>(spec_->idempotency.replay_cost.count());
   const Purpose purpose = a.round == 0 ? Purpose::kServiceTime : Purpose::kSecondServiceTime;
   Draws draws(key_, {a.entity, a.number, a.group, purpose});
   const auto own = static_cast<double>(spec_->service_time.sample(draws).count());
@@ -153,7 +156,7 @@ std::uint32_t Service::complete(Time now) {
   }
   Attempt& a = (*attempts_)[attempt];
   a.finished = now;
-  a.executed = !a.rejection;
+  a.executed = !a.rejection && !a.replay;
   a.stage = Attempt::Stage::kOnTheWire;
   return attempt;
 }
@@ -173,6 +176,7 @@ void Service::remove_from_queue(std::uint32_t attempt) {
 
 void Service::abort(std::uint32_t attempt, Time now) {
   assert((*attempts_)[attempt].stage == Attempt::Stage::kInService);
+  close_session(attempt);
   if (shares_processor()) {
     sharing_.advance(now);
     sharing_.erase(attempt);
@@ -194,7 +198,61 @@ std::vector<std::uint32_t> Service::take_all(Time now) {
   while (sharing_.size() > 0) all.push_back(take_from_shares(now));
   while (!rejections_.empty()) all.push_back(rejections_.pop());
   while (!line_.empty()) all.push_back(line_.pop());
+  for (const std::uint32_t attempt : all) close_session(attempt);
   return all;
+}
+
+void Service::remember_tokens(TokenAnswers answers) {
+  sessions_ = std::make_unique<Sessions>(spec_->idempotency.window);
+  token_answers_ = answers;
+}
+
+// Begins a session for an attempt that is to be executed; decides what another is answered.
+void Service::look_at_token(std::uint32_t attempt, Time now) {
+  Attempt& a = (*attempts_)[attempt];
+  if (a.rejection || a.has_session) return;
+  SideEffects::Account& account = books_->of_attempt(attempt);
+  if (!account.has_token) return;
+  const IdempotencySpec& rules = spec_->idempotency;
+  switch (sessions_->find(account.token, account.intent, now)) {
+    case Sessions::Found::kNothing:
+      if (account.effects.effects > 0) ++account.effects.expired_replays;
+      a.has_session = true;
+      sessions_->begin(account.token, account.intent);
+      return;
+    case Sessions::Found::kInProgress:
+      if (rules.in_progress == InProgress::kExecute) return;
+      a.answer = token_answers_.in_progress;
+      break;
+    case Sessions::Found::kDone:
+      ++account.effects.replays;
+      a.answer = rules.replay == IdempotentReplay::kEquivalent ? 0 : token_answers_.already_exists;
+      break;
+    case Sessions::Found::kOtherIntent:
+      ++account.effects.mismatches;
+      a.answer = token_answers_.mismatch;
+      break;
+  }
+  a.replay = true;
+}
+
+void Service::mutation_executed(std::uint32_t attempt, bool succeeded, Time now) {
+  if (sessions_ == nullptr) return;
+  const SideEffects::Account& account = books_->of_attempt(attempt);
+  if (succeeded && account.has_token) {
+    (*attempts_)[attempt].has_session = false;
+    sessions_->done(account.token, account.intent, now);
+  } else {
+    close_session(attempt);
+  }
+}
+
+// What the attempt has begun comes to nothing.
+void Service::close_session(std::uint32_t attempt) {
+  Attempt& a = (*attempts_)[attempt];
+  if (!a.has_session) return;
+  a.has_session = false;
+  sessions_->drop(books_->of_attempt(attempt).token);
 }
 
 void Service::forget() {

@@ -16,9 +16,11 @@
 #include "model/processor_sharing.hpp"
 #include "model/request.hpp"
 #include "model/service_model.hpp"
+#include "model/side_effects.hpp"
 #include "model/waiting_line.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -102,7 +104,9 @@ class Service {
   bool watches_attempts() const { return watches_attempts_; }
   void leave(std::uint32_t attempt, Time now) {
     const Attempt& a = (*attempts_)[attempt];
-    if (limits_concurrency_) concurrency_.leave(attempt, now - a.arrived, a.executed);
+    if (limits_concurrency_) {
+      concurrency_.leave(attempt, now - a.arrived, a.executed || a.replay);
+    }
   }
 
   /// Turning this attempt away costs server time: a free server begins at once; else that waits,
@@ -126,6 +130,17 @@ class Service {
   bool always_succeeds() const { return always_succeeds_; }
   /// What comes of an attempt that has just been served.
   Reply reply(Attempt& attempt) { return reply_of(model_, attempt, {key_, impairment_.errors}); }
+
+  /// The numbers of the answers to attempts whose token is known.
+  struct TokenAnswers {
+    std::uint16_t already_exists = 0, in_progress = 0, mismatch = 0;
+  };
+  /// From now on it looks at the tokens of attempts with side effects.
+  void remember_tokens(TokenAnswers answers);
+  /// Where it finds those tokens; may be null if there are none.
+  void keep_books(SideEffects* books) { books_ = books; }
+  /// An attempt with side effects has been served to the end.
+  void mutation_executed(std::uint32_t attempt, bool succeeded, Time now);
 
   /// How long the attempt will be in service if it starts now and nothing changes.
   Duration service_time_of(std::uint32_t attempt) const;
@@ -159,6 +174,8 @@ class Service {
  private:
   Admission admit_if_queue_has_room(std::uint32_t attempt, Time now);
   double demand_ns(const Attempt& attempt) const;
+  [[gnu::noinline]] void look_at_token(std::uint32_t attempt, Time now);
+  void close_session(std::uint32_t attempt);
   void schedule(std::uint32_t attempt, Time now);
   // Not compiled into the path of the other disciplines.
   [[gnu::noinline]] void share(std::uint32_t attempt, Time now);
@@ -185,6 +202,9 @@ class Service {
   kernel::EventKey next_end_ = kernel::EventKey::never();
   std::int64_t given_up_ = 0, shared_rejections_ = 0;  // processor sharing: of those in service
   Impairment impairment_;
+  std::unique_ptr<Sessions> sessions_;  // if it remembers tokens
+  TokenAnswers token_answers_;
+  SideEffects* books_ = nullptr;
   TokenBucket throttle_;
   std::vector<std::vector<TokenBucket>> client_throttles_;  // scope "client": by group and client
 };

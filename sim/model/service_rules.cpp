@@ -32,6 +32,31 @@ void World::turn_away(std::uint32_t attempt, std::uint16_t answer) {
   service_changed(a.service);
 }
 
+// Whether a new request has side effects, and which token it carries.
+void World::decide_side_effects(ClientGroup& g, std::uint32_t request) {
+  Request& r = requests_[request];
+  Draws draws(key_, {r.entity, 0, g.index, Purpose::kSideEffect});
+  r.mutating = draws.uniform() < g.spec->mutating;
+  if (!r.mutating) return;
+  SideEffects::Account account;
+  account.intent = r.entity;
+  account.token = {r.entity, g.index};
+  account.has_token = g.spec->idempotency_token;
+  account.in_cohort = r.in_cohort;
+  if (!g.last_tokens.empty()) {
+    std::uint64_t& last = g.last_tokens[r.client];
+    if (last != kNoToken && draws.uniform() < g.spec->token_reuse) account.token.token = last;
+    last = account.token.token;
+  }
+  side_effects_->begin(request, account);
+}
+
+// An attempt with side effects has been served to the end.
+void World::mutation_executed(std::uint32_t attempt, bool succeeded) {
+  side_effects_->of_attempt(attempt).effects.effects += succeeded;
+  services_[attempts_[attempt].service].mutation_executed(attempt, succeeded, now_);
+}
+
 // Whether the answer would come after the client has stopped waiting, if service began now.
 bool World::would_be_late(std::uint32_t attempt) const {
   const Attempt& a = attempts_[attempt];

@@ -61,10 +61,16 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
                                                     : answer(unavailable);
     if (s.timeout != Duration::max()) a.timeout = answer(timeout);
     service_answers_.push_back(a);
+    if (s.idempotency.remembers()) {
+      services_.back().remember_tokens({answer({409, "EntityAlreadyExists"}),
+                                        answer({400, "PriorRequestNotComplete"}),
+                                        answer({400, "IdempotentParameterMismatch"})});
+    }
   }
   groups_.resize(scenario.clients.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) add_group(i);
   add_sources();
+  for (Service& s : services_) s.keep_books(side_effects_ ? &*side_effects_ : nullptr);
   start_closed_loops();
 }
 
@@ -93,6 +99,9 @@ void World::add_group(std::size_t index) {
   most_at_once_ +=
       std::uint64_t{spec.count} * spec.arrivals.concurrency + spec.arrivals.rows.size();
   for (const Response& a : answers_) g.errors.push_back(classify(rules.errors, rules.api, a));
+  g.mutates = spec.mutating > 0;
+  if (g.mutates && !side_effects_) side_effects_.emplace(&recorder_);
+  if (spec.token_reuse > 0) g.last_tokens.resize(spec.count, kNoToken);
   g.constant_timeout = spec.has_attempt_timeout && spec.attempt_timeout.is_constant();
   if (spec.strategy) {
     for (std::uint32_t i = 0; i < spec.count; ++i) g.strategies.push_back(spec.strategy(i));
@@ -445,6 +454,7 @@ void World::close_books() {
                     r.submitted, now_);
     ++ended_;
   }
+  if (side_effects_) side_effects_->close();
   for (std::size_t i = 0; i < services_.size(); ++i) {
     recorder_.busy_in_vain(i, 0, now_);
     if (services_[i].shares_processor()) continue;

@@ -27,6 +27,7 @@
 #include "model/faults.hpp"
 #include "model/request.hpp"
 #include "model/service.hpp"
+#include "model/side_effects.hpp"
 #include "model/workload.hpp"
 #include "stats/recorder.hpp"
 
@@ -67,7 +68,9 @@ struct ClientGroup {
   bool constant_timeout = false;
   /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
   bool gated = false;
-  bool counts_requests = false;  ///< the strategy is told when requests begin and end
+  bool mutates = false;                    ///< some requests have side effects
+  std::vector<std::uint64_t> last_tokens;  ///< if tokens are reused: of each client
+  bool counts_requests = false;            ///< the strategy is told when requests begin and end
   // Event sources; kNone where the group has no such events.
   std::uint32_t arrival_source = kNone, timeout_source = kNone, deadline_source = kNone,
                 wake_source = kNone;
@@ -125,6 +128,7 @@ class World {
 
   // The life of a request.
   void submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity);
+  [[gnu::noinline]] void decide_side_effects(ClientGroup& g, std::uint32_t request);
   void begin_attempt(ClientGroup& g, std::uint32_t request);
   void send(ClientGroup& g, std::uint32_t request);
   void arm_timeout(ClientGroup& g, std::uint32_t request);
@@ -137,6 +141,7 @@ class World {
   void serve_queue(std::size_t service);
   [[gnu::noinline]] bool would_be_late(std::uint32_t attempt) const;
   [[gnu::flatten]] void complete(std::size_t service);
+  [[gnu::noinline]] void mutation_executed(std::uint32_t attempt, bool succeeded);
   void worked_in_vain(const Attempt& a);
   double server_time_ns(const Attempt& a) const;
   [[gnu::noinline]] void enter_service(std::uint32_t attempt);
@@ -242,6 +247,7 @@ class World {
   std::vector<std::uint32_t> scaling_sources_;  // by service
   bool some_scale_ = false;
   std::vector<ClientGroup> groups_;
+  std::optional<SideEffects> side_effects_;  // if a group has such requests
   std::optional<FaultTimeline> faults_;
 
   kernel::RadixHeap timers_;          // backoffs, think times, requests on the way

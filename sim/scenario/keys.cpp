@@ -264,6 +264,31 @@ const KeyInfo kServiceKeys[] = {
     {"throttle.retry_after", duration(kNotNegative), "s", R"("0s")", false,
      "throttle.rate != unlimited", "Delay suggested to throttled clients; zero: none.",
      [](const Slots& s, const Value& v) { s.service->throttle.retry_after = v.duration; }},
+    {"idempotency.window",
+     ValueRules{ValueKind::kDuration, {.min = 0, .max = kLongest, .above_min = true}, {}, "none"},
+     "s", R"("none")", false, "",
+     "How long the service remembers the idempotency token of a request after its effect; an "
+     "attempt that comes later is executed again.",
+     [](const Slots& s, const Value& v) {
+       s.service->idempotency.window = v.is_else_word ? Duration::zero() : v.duration;
+     }},
+    {"idempotency.replay", words("equivalent|already-exists|none"), "", R"("equivalent")", false,
+     "idempotency.window != none",
+     "What an attempt is answered whose token shows that the effect is there: success, or 409 "
+     "EntityAlreadyExists; none ignores tokens.",
+     [](const Slots& s, const Value& v) {
+       s.service->idempotency.replay = static_cast<IdempotentReplay>(v.word);
+     }},
+    {"idempotency.in_progress", words("error|execute"), "", R"("error")", false,
+     "idempotency.window != none",
+     "What happens to an attempt while another one with its token is in service: 400 "
+     "PriorRequestNotComplete, or it is executed as well.",
+     [](const Slots& s, const Value& v) {
+       s.service->idempotency.in_progress = static_cast<InProgress>(v.word);
+     }},
+    {"idempotency.replay_cost", duration(kNotNegative), "s", R"("0s")", false,
+     "idempotency.window != none", "Server time of an attempt that its token answers.",
+     [](const Slots& s, const Value& v) { s.service->idempotency.replay_cost = v.duration; }},
     {"like", text(), "", "", false, "", "Another service that this one starts from.",
      [](const Slots&, const Value&) {}},
 };
@@ -383,6 +408,15 @@ const KeyInfo kClientKeys[] = {
        s.client->max_connections =
            v.is_else_word ? ClientSpec::kUnlimited : static_cast<std::uint32_t>(v.count);
      }},
+    {"mutating", number(kShare), "", "0.0", false, "",
+     "Share of the requests that have side effects.",
+     [](const Slots& s, const Value& v) { s.client->mutating = v.number; }},
+    {"idempotency_token", boolean(), "", "true", false, "",
+     "Whether those carry a token that is the same in every attempt.",
+     [](const Slots& s, const Value& v) { s.client->idempotency_token = v.boolean; }},
+    {"token_reuse", number(kShare), "", "0.0", false, "idempotency_token = true",
+     "Share of those that wrongly carry the token of their client's previous one.",
+     [](const Slots& s, const Value& v) { s.client->token_reuse = v.number; }},
     {"long_poll", boolean(), "", "false", false, "",
      "Whether the requests are long-polling operations, such as SQS ReceiveMessage.",
      [](const Slots& s, const Value& v) { s.client->long_poll = v.boolean; }},

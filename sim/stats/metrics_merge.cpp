@@ -29,6 +29,13 @@ void merge_counts(ClientResult& into, const ClientResult& from) {
   into.executed += from.executed;
   into.waited += from.waited;
   into.admitted += from.admitted;
+  into.mutating += from.mutating;
+  into.effects += from.effects;
+  into.duplicated += from.duplicated;
+  into.ambiguous += from.ambiguous;
+  into.replays += from.replays;
+  into.mismatches += from.mismatches;
+  into.expired_replays += from.expired_replays;
   into.send_wait_ns += from.send_wait_ns;
   into.connection_wait_ns += from.connection_wait_ns;
   into.backoff_total_ns += from.backoff_total_ns;

@@ -38,6 +38,13 @@ class Level {
   WideNanoseconds shift_ = 0;
 };
 
+/// What became of one request with side effects.
+struct RequestEffects {
+  std::uint32_t effects = 0;                                       ///< executions that succeeded
+  std::uint32_t replays = 0, mismatches = 0, expired_replays = 0;  ///< see ClientResult
+  bool failed = false;                                             ///< as its client saw it
+};
+
 class Recorder {
  public:
   Recorder(const Scenario& scenario, std::uint32_t replication);
@@ -159,6 +166,17 @@ class Recorder {
   void rejected(std::size_t group, std::size_t service, bool in_cohort, bool counts_elsewhere) {
     ++services_[service].flow.rejected;
     groups_[group].result.rejected += in_cohort && !counts_elsewhere;
+  }
+  /// A request of the cohort with side effects, when nothing more can become of it.
+  void side_effects(std::size_t group, const RequestEffects& e) {
+    ClientResult& r = groups_[group].result;
+    ++r.mutating;
+    r.effects += e.effects;
+    r.duplicated += e.effects >= 2;
+    r.ambiguous += e.failed && e.effects > 0;
+    r.replays += e.replays;
+    r.mismatches += e.mismatches;
+    r.expired_replays += e.expired_replays;
   }
   void throttled(std::size_t service) { ++services_[service].flow.throttled; }
   void error_answered(std::size_t service) { ++services_[service].flow.errors; }
