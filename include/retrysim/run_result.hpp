@@ -174,7 +174,7 @@ struct RunResult {
   std::uint64_t fingerprint = 0;        ///< hash of the event sequence, if asked for
   std::vector<ClientResult> clients;    ///< in the order of Scenario::clients
   std::vector<ServiceResult> services;  ///< in the order of Scenario::services
-  std::vector<ClientBin> all_bins;      ///< the client groups together
+  std::vector<ClientBin> all_bins;      ///< the client groups together, without services' own
 };
 
 }  // namespace retrysim

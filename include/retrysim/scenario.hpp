@@ -169,6 +169,8 @@ struct ServiceSpec {
   Abandoned abandoned = Abandoned::kServe;
   ThrottleSpec throttle;
   std::vector<RandomError> errors;  ///< probabilities add up to at most 1
+  /// The calls of the client groups whose `caller` this is are made together, not one by one.
+  bool parallel_calls = false;
   IdempotencySpec idempotency;
   /// The service's own limit on queue and service of an attempt; `max()`: none. What is not ready
   /// by then is given up and answered with 504 GatewayTimeout.
@@ -236,6 +238,11 @@ struct ClientSpec {
   std::size_t service = 0;    ///< index into Scenario::services
   std::uint8_t priority = 0;  ///< the higher is served first (Discipline::kPriority)
   std::uint32_t count = 1;    ///< virtual clients, each with its own retry state
+  /// Index of the service whose SDK client this group is: instead of by `arrivals`, its requests
+  /// come from the attempts that the service works on, one for each, after the service time. Calls
+  /// of several groups are made in the order of the groups. An attempt one of whose calls fails is
+  /// answered with 503 ServiceUnavailable. `count` is 1; services must not call in a circle.
+  std::optional<std::size_t> caller;
   ArrivalSpec arrivals;
   Distribution attempt_timeout;
   bool has_attempt_timeout = false;

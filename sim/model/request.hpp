@@ -52,7 +52,8 @@ struct alignas(64) Attempt {
     kOnTheWire,  ///< travelling to the service or back
     kQueued,
     kInService,
-    kLost,  ///< the service's side has ended; no answer will come
+    kCalling,  ///< its server waits for other services
+    kLost,     ///< the service's side has ended; no answer will come
   };
 
   std::uint64_t entity = 0;  ///< of its request

@@ -28,7 +28,8 @@ AttemptResult result_of(ResponseClass response_class) {
 
 }  // namespace
 
-void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
+void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
+                   std::uint32_t caller) {
   const std::uint32_t id = requests_.allocate();
   Request& r = requests_[id];
   r.entity = entity;
@@ -40,7 +41,11 @@ void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
   r.open = true;
   r.retrying = r.backoff_follows = false;
   r.send_tokens = g.states.limit_send_rate() ? 1 : 0;
-  r.in_cohort = recorder_.submitted(g.index);
+  if (caller == kNone) [[likely]] {
+    r.in_cohort = recorder_.submitted(g.index);
+  } else {
+    r.in_cohort = enter_call(id, caller);
+  }
   r.mutating = false;
   if (g.mutates) [[unlikely]]
     decide_side_effects(g, id);
@@ -253,11 +258,18 @@ void World::serve_queue(std::size_t service) {
 
 void World::complete(std::size_t service) {
   Service& s = services_[service];
+  if (s.calls_others() && begin_calls(service)) [[unlikely]]
+    return;
   const std::uint32_t id = s.complete(now_);
   note_event(EventKind::kCompletion, id);
   Attempt& a = attempts_[id];
   leave_service(id);
-  const Reply reply = s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a);
+  served(service, id, s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a));
+}
+
+// What becomes of an attempt when its server is free again.
+void World::served(std::size_t service, std::uint32_t id, Reply reply) {
+  Attempt& a = attempts_[id];
   if (a.executed && !reply.goes_on) {
     recorder_.executed(a.group, service, a.in_cohort, a.given_up(), a.arrived, now_);
     if (a.mutating) [[unlikely]]
@@ -338,9 +350,10 @@ void World::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t id,
     recorder_.dropped(a.group, a.in_cohort);
     service_changed(a.service);
     release_attempt(id);
-  } else if (a.stage == Attempt::Stage::kInService) {
-    s.given_up(now_);
+  } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
+    if (a.stage == Attempt::Stage::kInService) s.given_up(now_);
     if (policy == Abandoned::kAbort) {
+      if (a.stage == Attempt::Stage::kCalling) cancel_calls(id);
       leave_service(id);
       s.abort(id, now_);
       recorder_.dropped(a.group, a.in_cohort);
@@ -470,7 +483,11 @@ void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
     side_effects_->request_ended(request, outcome != Outcome::kSuccess);
   r.open = false;
   requests_.release(request);
-  if (!g.arrivals) think(g, client);
+  if (g.closed) {
+    think(g, client);
+  } else if (g.spec->caller) [[unlikely]] {
+    call_ended(request, outcome == Outcome::kSuccess);
+  }
 }
 
 // A closed-loop client thinks before its next request.

@@ -53,7 +53,7 @@ Service::Admission Service::admit(std::uint32_t attempt, Time now) {
 
 Service::Admission Service::admit_if_queue_has_room(std::uint32_t attempt, Time now) {
   if (shares_processor()) {
-    const std::int64_t served = sharing_.size() - shared_rejections_;
+    const std::int64_t served = sharing_.size() - shared_rejections_ + calling_;
     if (static_cast<std::uint64_t>(served) >= queue_capacity_) return Admission::kFull;
     start(attempt, now);
     return Admission::kStarted;
@@ -161,6 +161,27 @@ std::uint32_t Service::complete(Time now) {
   return attempt;
 }
 
+std::uint32_t Service::hold(Time now) {
+  const std::uint32_t attempt = shares_processor() ? take_from_shares(now) : in_service_.pop();
+  (*attempts_)[attempt].stage = Attempt::Stage::kCalling;
+  ++calling_;
+  return attempt;
+}
+
+void Service::release(std::uint32_t attempt, Time now) {
+  let_go();
+  Attempt& a = (*attempts_)[attempt];
+  a.finished = now;
+  a.executed = true;
+  a.stage = Attempt::Stage::kOnTheWire;
+}
+
+// The server of an attempt that was held is free.
+void Service::let_go() {
+  --calling_;
+  if (!shares_processor()) --busy_;
+}
+
 std::uint32_t Service::take_from_queue() {
   if (busy_ >= working_) return kNone;
   if (controls_delay_ && line_.empty()) codel_.queue_is_empty();
@@ -175,8 +196,12 @@ void Service::remove_from_queue(std::uint32_t attempt) {
 }
 
 void Service::abort(std::uint32_t attempt, Time now) {
-  assert((*attempts_)[attempt].stage == Attempt::Stage::kInService);
   close_session(attempt);
+  if ((*attempts_)[attempt].stage == Attempt::Stage::kCalling) {
+    let_go();
+    return;
+  }
+  assert((*attempts_)[attempt].stage == Attempt::Stage::kInService);
   if (shares_processor()) {
     sharing_.advance(now);
     sharing_.erase(attempt);
@@ -194,7 +219,7 @@ void Service::given_up(Time now) {
 
 std::vector<std::uint32_t> Service::take_all(Time now) {
   std::vector<std::uint32_t> all = in_service_.take_all();
-  busy_ = 0;
+  busy_ = shares_processor() ? 0 : calling_;
   while (sharing_.size() > 0) all.push_back(take_from_shares(now));
   while (!rejections_.empty()) all.push_back(rejections_.pop());
   while (!line_.empty()) all.push_back(line_.pop());

@@ -78,7 +78,8 @@ class Service {
   std::uint64_t queued() const { return line_.size() + rejections_.size(); }
   /// Attempts waiting or in service.
   std::uint64_t in_system() const {
-    return static_cast<std::uint64_t>(shares_processor() ? sharing_.size() : busy_) + queued();
+    return static_cast<std::uint64_t>(shares_processor() ? sharing_.size() + calling_ : busy_) +
+           queued();
   }
   /// Servers that work for attempts whose clients have given up (processor sharing only).
   double busy_in_vain() const {
@@ -116,6 +117,18 @@ class Service {
   /// Ends the service (or the turning away) that completes now.
   std::uint32_t complete(Time now);
 
+  /// Its attempts make calls to other services before they are done.
+  void call_others() { calls_others_ = true; }
+  bool calls_others() const { return calls_others_; }
+  /// The attempt whose service completes next; there must be one.
+  std::uint32_t next_to_complete() const {
+    return shares_processor() ? sharing_.front() : in_service_.front();
+  }
+  /// The own work on that attempt ends now; its server is held until `release` (or `abort`). Where
+  /// attempts share the servers, it takes nothing from the others meanwhile.
+  std::uint32_t hold(Time now);
+  void release(std::uint32_t attempt, Time now);
+
   /// What a free server does next: the attempt leaves the queue; kNone if there is no server or no
   /// attempt.
   std::uint32_t take_from_queue();
@@ -152,7 +165,8 @@ class Service {
   /// The client of an attempt in service has given up.
   void given_up(Time now);
 
-  /// Takes out everything that waits or is in service, this first in order of completion.
+  /// Takes out everything that waits or is in service, this first in order of completion; not what
+  /// is held.
   std::vector<std::uint32_t> take_all(Time now);
   /// As it was at the start of the run, with nobody there.
   void forget();
@@ -176,6 +190,7 @@ class Service {
   double demand_ns(const Attempt& attempt) const;
   [[gnu::noinline]] void look_at_token(std::uint32_t attempt, Time now);
   void close_session(std::uint32_t attempt);
+  void let_go();
   void schedule(std::uint32_t attempt, Time now);
   // Not compiled into the path of the other disciplines.
   [[gnu::noinline]] void share(std::uint32_t attempt, Time now);
@@ -192,7 +207,8 @@ class Service {
   std::int64_t working_;
   std::int64_t busy_ = 0;  // attempts in service; processor sharing: sharing_.size() instead
   bool shares_processor_, controls_delay_, limits_concurrency_, always_succeeds_;
-  bool watches_attempts_;
+  bool watches_attempts_, calls_others_ = false;
+  std::int64_t calling_ = 0;  // attempts held
   ServiceModel model_;
   WaitingLine line_, rejections_;
   Codel codel_;

@@ -123,11 +123,17 @@ void World::next_call(std::uint32_t attempt) {
 // The process dies and comes back empty: the connections of those that waited for it break.
 void World::restart(std::size_t service) {
   Service& s = services_[service];
-  for (const std::uint32_t id : s.take_all(now_)) {
+  std::vector<std::uint32_t> all = s.take_all(now_);
+  for (const std::uint32_t id : calling_at(service)) {
+    cancel_calls(id);
+    s.abort(id, now_);
+    all.push_back(id);
+  }
+  for (const std::uint32_t id : all) {
     const Attempt& a = attempts_[id];
     leave_service(id);
     if (a.given_up()) {
-      if (a.stage == Attempt::Stage::kInService) worked_in_vain(a);
+      if (a.stage != Attempt::Stage::kQueued) worked_in_vain(a);
       recorder_.dropped(a.group, a.in_cohort);
       release_attempt(id);
     } else {
@@ -160,6 +166,7 @@ void World::pass_limit(std::size_t service) {
   if (a.stage == Attempt::Stage::kQueued) {
     s.remove_from_queue(id);
   } else {
+    if (a.stage == Attempt::Stage::kCalling) cancel_calls(id);
     s.abort(id, now_);
     if (a.given_up()) worked_in_vain(a);
     serve_queue(service);

@@ -54,6 +54,7 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
     ServiceAnswers a;
     const ErrorAnswer unavailable{503, "ServiceUnavailable"}, invalid{400, "ValidationException"},
         throttling{400, "ThrottlingException"}, timeout{504, "GatewayTimeout"};
+    a.call_failed = answer(unavailable);
     a.throttled = answer(throttling, s.throttle.retry_after);
     a.overflow_is_throttling = s.overflow == Overflow::kThrottled;
     a.overflow = s.overflow == Overflow::kThrottled ? a.throttled
@@ -67,6 +68,7 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
                                         answer({400, "IdempotentParameterMismatch"})});
     }
   }
+  link_services();
   groups_.resize(scenario.clients.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) add_group(i);
   add_sources();
@@ -124,10 +126,11 @@ void World::add_group(std::size_t index) {
   g.gated = g.states.limit_send_rate() || g.states.throttle() || !g.connections.empty() || hedging;
   g.counts_requests = !spec.strategy && (rules.budget.kind != BudgetKind::kNone ||
                                          rules.quota.credit_on == CreditOn::kStart);
-  if (spec.arrivals.process == ArrivalProcess::kClosed) {
+  g.closed = !spec.caller && spec.arrivals.process == ArrivalProcess::kClosed;
+  if (g.closed) {
     g.thinks.resize(spec.count);
     g.ordinals.resize(spec.count);
-  } else {
+  } else if (!spec.caller) {
     g.arrivals.emplace(spec, g.index, key_, &sequence_);
   }
 }
@@ -194,7 +197,7 @@ void World::add_sources() {
 
 void World::start_closed_loops() {
   for (ClientGroup& g : groups_) {
-    if (g.arrivals) continue;
+    if (!g.closed) continue;
     for (std::uint32_t client = 0; client < g.spec->count; ++client) {
       for (std::uint32_t i = 0; i < g.spec->arrivals.concurrency; ++i) think(g, client);
     }
@@ -229,8 +232,8 @@ bool World::next_event() {
   if (++events_ >= next_look_) [[unlikely]]
     look_around();
   dispatch(source);
-  if (!connected_.empty()) [[unlikely]]
-    send_connected();
+  if (!connected_.empty() || !calls_over_.empty()) [[unlikely]]
+    settle();
   return true;
 }
 
@@ -458,12 +461,14 @@ void World::close_books() {
   for (std::size_t i = 0; i < services_.size(); ++i) {
     recorder_.busy_in_vain(i, 0, now_);
     if (services_[i].shares_processor()) continue;
-    services_[i].for_each_in_service([&](std::uint32_t id) {
+    const auto work_goes_on = [&](std::uint32_t id) {
       const Attempt& a = attempts_[id];
       if (a.given_up()) {
         recorder_.worked_in_vain(i, std::max(a.started, a.gave_up), end_of_submissions_);
       }
-    });
+    };
+    services_[i].for_each_in_service(work_goes_on);
+    for (const std::uint32_t id : calling_at(i)) work_goes_on(id);
   }
 }
 

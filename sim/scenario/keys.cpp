@@ -264,6 +264,9 @@ const KeyInfo kServiceKeys[] = {
     {"throttle.retry_after", duration(kNotNegative), "s", R"("0s")", false,
      "throttle.rate != unlimited", "Delay suggested to throttled clients; zero: none.",
      [](const Slots& s, const Value& v) { s.service->throttle.retry_after = v.duration; }},
+    {"parallel_calls", boolean(), "", "false", false, "",
+     "Whether the calls of [service.*.calls.*] are made together instead of in the order written.",
+     [](const Slots& s, const Value& v) { s.service->parallel_calls = v.boolean; }},
     {"idempotency.window",
      ValueRules{ValueKind::kDuration, {.min = 0, .max = kLongest, .above_min = true}, {}, "none"},
      "s", R"("none")", false, "",
@@ -446,6 +449,20 @@ const KeyInfo kExpectationKeys[] = {
      [](const Slots& s, const Value& v) { s.expectation->at_least = v.number; }},
 };
 
+// A service's own client has what other clients have, except for requests of its own.
+std::vector<KeyInfo> call_keys() {
+  std::vector<KeyInfo> keys;
+  for (const std::string_view name :
+       {"attempt_timeout", "deadline", "connect_timeout", "max_connections", "priority", "mutating",
+        "idempotency_token"}) {
+    keys.push_back(*std::find_if(std::begin(kClientKeys), std::end(kClientKeys),
+                                 [&](const KeyInfo& key) { return key.name == name; }));
+  }
+  const std::vector<KeyInfo> retry = retry_keys();
+  keys.insert(keys.end(), retry.begin(), retry.end());
+  return keys;
+}
+
 std::vector<KeyInfo> joined_keys(std::span<const KeyInfo> first, std::span<const KeyInfo> more) {
   std::vector<KeyInfo> all(first.begin(), first.end());
   all.insert(all.end(), more.begin(), more.end());
@@ -473,11 +490,13 @@ std::span<const KeyScope> key_scopes() {
   static const std::vector<KeyInfo> service_keys = joined_keys(kServiceKeys, kErrorKeys);
   static const std::vector<KeyInfo> fault_keys = joined_keys(kFaultKeys, kErrorKeys);
   static const std::vector<KeyInfo> client_keys = joined_keys(kClientKeys, retry_keys());
-  static const std::array<KeyScope, 6> scopes{{{"", kTopKeys},
+  static const std::vector<KeyInfo> keys_of_calls = call_keys();
+  static const std::array<KeyScope, 7> scopes{{{"", kTopKeys},
                                                {"service.*", service_keys},
                                                {"fault.*", fault_keys},
                                                {"client.*", client_keys},
                                                {"client.*.surge.*", kSurgeKeys},
+                                               {"service.*.calls.*", keys_of_calls},
                                                {"expect.*", kExpectationKeys}}};
   return scopes;
 }

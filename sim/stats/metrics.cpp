@@ -143,7 +143,7 @@ Value jain_index(In in) {
   double squares = 0;
   double n = 0;
   for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
-    if (in.group && *in.group != g) continue;
+    if (in.group ? *in.group != g : in.scenario.clients[g].caller.has_value()) continue;
     const std::vector<double>& goodput = in.run.clients[g].successes_per_client;
     if (goodput.empty()) return std::nullopt;  // not recorded: too many clients
     for (const double x : goodput) {

@@ -62,6 +62,12 @@ class Recorder {
     if (in_window_) ++g.result.requests;
     return in_window_;
   }
+  /// One that a service makes for an attempt belongs to the cohort if the attempt does.
+  void called(std::size_t group, bool in_cohort) {
+    Group& g = groups_[group];
+    ++g.flow.requests;
+    g.result.requests += in_cohort;
+  }
   void ended(std::size_t group, std::uint32_t client, bool in_cohort, Outcome outcome,
              std::uint32_t attempts, Time submitted, Time now) {
     Group& g = groups_[group];
@@ -243,6 +249,7 @@ class Recorder {
     ClientBin row;    // of the running bin
     BinHistogram latency;
     Level limiter_waiting, in_backoff, in_flight;
+    bool is_inner = false;    // a service's own client
     std::vector<Peak> peaks;  // by attempt number, in step with result.by_attempt
     double quota_level = 0, quota_area_ns = 0, quota_buckets = 0;
     Time quota_since;

@@ -166,6 +166,7 @@ TEST_CASE("the documented defaults") {
       {"service.*.reject_cost", "\"0s\""},
       {"service.*.timeout", "\"none\""},
       {"service.*.abandoned", "\"serve\""},
+      {"service.*.parallel_calls", "false"},
       {"service.*.idempotency.window", "\"none\""},
       {"service.*.idempotency.replay", "\"equivalent\""},
       {"service.*.idempotency.in_progress", "\"error\""},
@@ -212,6 +213,17 @@ TEST_CASE("the documented defaults") {
       {"client.*.retry.defect", "\"none\""},
       {"client.*.retry.revision", "\"2.0\""},
       {"client.*.retry.api", "\"default\""},
+      {"service.*.calls.*.attempt_timeout", "\"none\""},
+      {"service.*.calls.*.deadline", "\"none\""},
+      {"service.*.calls.*.connect_timeout", "\"none\""},
+      {"service.*.calls.*.max_connections", "\"unlimited\""},
+      {"service.*.calls.*.priority", "0"},
+      {"service.*.calls.*.mutating", "0.0"},
+      {"service.*.calls.*.idempotency_token", "true"},
+      {"service.*.calls.*.retry.from_environment", "false"},
+      {"service.*.calls.*.retry.defect", "\"none\""},
+      {"service.*.calls.*.retry.revision", "\"2.0\""},
+      {"service.*.calls.*.retry.api", "\"default\""},
       {"expect.*.client", "\"all\""}};
   std::map<std::string, std::string> table;
   for (const KeyScope& scope : key_scopes()) {
