@@ -506,8 +506,10 @@ void World::discard(std::uint32_t attempt) {
 }
 
 void World::release_attempt(std::uint32_t attempt) {
-  if (attempts_[attempt].mutating) [[unlikely]]
+  if (attempts_[attempt].mutating) [[unlikely]] {
+    services_[attempts_[attempt].service].close_session(attempt);
     side_effects_->attempt_gone(attempt);
+  }
   attempts_.release(attempt);
 }
 

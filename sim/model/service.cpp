@@ -272,7 +272,6 @@ void Service::mutation_executed(std::uint32_t attempt, bool succeeded, Time now)
   }
 }
 
-// What the attempt has begun comes to nothing.
 void Service::close_session(std::uint32_t attempt) {
   Attempt& a = (*attempts_)[attempt];
   if (!a.has_session) return;

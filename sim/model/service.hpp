@@ -154,6 +154,8 @@ class Service {
   void keep_books(SideEffects* books) { books_ = books; }
   /// An attempt with side effects has been served to the end.
   void mutation_executed(std::uint32_t attempt, bool succeeded, Time now);
+  /// What an attempt with side effects has begun, if anything, comes to nothing.
+  void close_session(std::uint32_t attempt);
 
   /// How long the attempt will be in service if it starts now and nothing changes.
   Duration service_time_of(std::uint32_t attempt) const;
@@ -189,7 +191,6 @@ class Service {
   Admission admit_if_queue_has_room(std::uint32_t attempt, Time now);
   double demand_ns(const Attempt& attempt) const;
   [[gnu::noinline]] void look_at_token(std::uint32_t attempt, Time now);
-  void close_session(std::uint32_t attempt);
   void let_go();
   void schedule(std::uint32_t attempt, Time now);
   // Not compiled into the path of the other disciplines.

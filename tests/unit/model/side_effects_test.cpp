@@ -131,6 +131,25 @@ TEST_CASE("What comes to nothing leaves no session") {
   }
 }
 
+TEST_CASE("An attempt that gets lost between its two calls leaves no session") {
+  Scenario s = impatient_world(ms(10));
+  s.services[0].model = ServiceModelKind::kOcc;
+  s.services[0].idempotency.window = Duration::seconds(10);
+  s.network.latency = Distribution::constant(ms(10));
+  // The read is answered at 30 ms, the write is lost; the next attempt is sent at 170 ms.
+  FaultSpec fault;
+  fault.start = Time::zero() + ms(25);
+  fault.duration = ms(10);
+  fault.request_loss = 1;
+  s.faults.push_back(fault);
+  test::set_timeout(s.clients[0], ms(70));
+  const ClientResult c = simulate(s, 0).clients[0];
+  CHECK(count(c, AttemptResult::kTimeout) == 1);
+  CHECK(count(c, AttemptResult::kThrottled) == 0);
+  CHECK(c.attempts == 2);
+  CHECK(c.effects == 1);
+}
+
 TEST_CASE("A token of another request is refused") {
   Scenario s = test::small_world();
   s.services[0].service_time = Distribution::constant(ms(1));
