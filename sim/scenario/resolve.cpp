@@ -44,6 +44,8 @@ class Resolver {
                             " client groups; expected at most 65535 (use count for many alike)");
     } else {
       for_each("client", [this](const Member& m) { resolve_client(m); });
+      for_each("service", [this](const Member& m) { resolve_calls(m); });
+      check_circles();
     }
     for_each("expect", [this](const Member& m) { resolve_expectation(m); });
     require("service", "a [service.NAME] to call");
@@ -100,6 +102,7 @@ class Resolver {
     std::string_view kind = scope.pattern;  // "client.*.surge.*"
     kind.remove_suffix(2);
     kind.remove_prefix(kind.rfind('.') + 1);
+    if (kind == "calls") kind = "call";
     const bool near = !nearest(member.name, others).empty();
     const std::string hint = "this edit makes a new " +
                              std::string(kind == "expect" ? "expectation" : kind) + "; " +
@@ -317,6 +320,101 @@ class Resolver {
     loaded_.scenario.clients.push_back(std::move(spec));
   }
 
+  // The calls of one service to others: client groups after those of the user.
+  void resolve_calls(const Member& service) {
+    const Member* calls = service.value.find("calls");
+    if (calls == nullptr || !calls->value.is_table()) return;
+    const auto names = names_of(loaded_.scenario.services);
+    const auto caller = static_cast<std::size_t>(
+        std::find(names.begin(), names.end(), service.name) - names.begin());
+    if (loaded_.scenario.services[caller].model == ServiceModelKind::kOcc) {
+      problems_.add(calls->place, "service." + service.name +
+                                      ".calls does not apply to model = \"occ\"; expected another "
+                                      "model, or no calls");
+    }
+    const std::size_t known = loaded_.keys.size();
+    for (const Member& member : calls->value.members) {
+      if (!member.value.is_table() || !is_entity_name(member.name)) continue;
+      resolve_call(service, caller, member, calls->value);
+    }
+    move_to_service("service." + service.name + ".", known);
+  }
+
+  // Keys from number `first` on go behind the others of their service, to be written in one table.
+  void move_to_service(const std::string& prefix, std::size_t first) {
+    const auto news = loaded_.keys.begin() + static_cast<std::ptrdiff_t>(first);
+    auto at = news;
+    while (at != loaded_.keys.begin() && !std::prev(at)->path.starts_with(prefix)) --at;
+    std::rotate(at, news, loaded_.keys.end());
+  }
+
+  void resolve_call(const Member& service, std::size_t caller, const Member& member,
+                    const Node& siblings) {
+    ClientSpec spec;
+    spec.name = service.name + "." + member.name;
+    spec.caller = caller;
+    PresetChoice preset;
+    Slots slots;
+    slots.client = &spec;
+    slots.preset = &preset;
+    const std::string path = "service." + service.name + ".calls." + member.name;
+    KeyResolution keys = keys_of("service.*.calls.*", path, member, siblings, slots);
+    if (incomplete_.count("service." + service.name) > 0) keys.expect_missing_keys();
+    keys.resolve();
+    check_quota(keys, spec);
+    const auto names = names_of(loaded_.scenario.services);
+    const auto callee = std::find(names.begin(), names.end(), member.name);
+    if (callee == names.end()) {
+      problems_.add(member.place, path + ": there is no such service to call; " +
+                                      suggestion(member.name, names, "there are"));
+      return;
+    }
+    spec.service = static_cast<std::size_t>(callee - names.begin());
+    check_end_of_lost_requests(keys, member, spec);
+    note_idle_priority(keys, spec);
+    call_places_.push_back(member.place);
+    loaded_.scenario.clients.push_back(std::move(spec));
+  }
+
+  // Follows calls from each service; one that leads back to it closes a circle.
+  void check_circles() {
+    const Scenario& s = loaded_.scenario;
+    for (std::size_t start = 0; start < s.services.size(); ++start) {
+      std::vector<bool> met(s.services.size(), false);
+      std::vector<std::size_t> path{start};
+      if (!leads_to(start, start, met, path)) continue;
+      std::string circle;
+      for (const std::size_t i : path) circle += s.services[i].name + " -> ";
+      problems_.add(place_of_call(path.front(), path.size() > 1 ? path[1] : start),
+                    "services call each other in a circle: " + circle + s.services[start].name +
+                        "; one call must go");
+      return;
+    }
+  }
+
+  bool leads_to(std::size_t target, std::size_t from, std::vector<bool>& met,
+                std::vector<std::size_t>& path) const {
+    for (const ClientSpec& call : loaded_.scenario.clients) {
+      if (call.caller != from) continue;
+      if (call.service == target) return true;
+      if (met[call.service]) continue;
+      met[call.service] = true;
+      path.push_back(call.service);
+      if (leads_to(target, call.service, met, path)) return true;
+      path.pop_back();
+    }
+    return false;
+  }
+
+  Place place_of_call(std::size_t from, std::size_t to) const {
+    const auto& clients = loaded_.scenario.clients;
+    const std::size_t first = clients.size() - call_places_.size();
+    for (std::size_t i = first; i < clients.size(); ++i) {
+      if (clients[i].caller == from && clients[i].service == to) return call_places_[i - first];
+    }
+    return {};
+  }
+
   void resolve_surges(const Member& client, ClientSpec& spec) {
     const Member* surges = client.value.find("surge");
     if (surges == nullptr || !surges->value.is_table()) return;
@@ -480,6 +578,9 @@ class Resolver {
     if (const Node* clients = tables("client")) {
       for (const Member& client : clients->members) names.push_back(client.name);
     }
+    for (const ClientSpec& client : loaded_.scenario.clients) {
+      if (client.caller) names.push_back(client.name);
+    }
     if (std::find(names.begin(), names.end(), spec.client) != names.end()) return;
     names.push_back("all");
     problems_.add(keys.place_of("client"), keys.path() + ".client = " + in_quotes(spec.client) +
@@ -505,6 +606,7 @@ class Resolver {
   CsvFiles& files_;
   Problems& problems_;
   LoadedScenario loaded_;
+  std::vector<Place> call_places_;  // of the client groups that stand for calls: the last ones
 };
 
 }  // namespace

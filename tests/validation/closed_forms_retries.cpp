@@ -320,8 +320,22 @@ Values duplicates(const Parameters& p) {
   const double arrives = 1 - p.number("q_request_lost");
   const double failure = 1 - arrives * (1 - p.number("l_response_lost"));
   const int n = whole(p, "n");
-  return {{"executions_per_request", arrives * attempts_per_request(failure, n)},
-          {"P_client_success", 1 - std::pow(failure, n)}};
+  const double executions = arrives * attempts_per_request(failure, n);
+  const double succeeds = 1 - std::pow(failure, n), takes_effect = 1 - std::pow(1 - arrives, n);
+  // One execution only: it is the attempt that succeeds, or all others are lost on their way.
+  double once = 0;
+  for (int i = 1; i <= n; ++i) {
+    const double earlier_lost = std::pow(1 - arrives, i - 1);
+    once += earlier_lost * arrives *
+            (1 - p.number("l_response_lost") +
+             p.number("l_response_lost") * std::pow(1 - arrives, n - i));
+  }
+  return {{"executions_per_request", executions},
+          {"P_client_success", succeeds},
+          {"P_exec_ge2", takes_effect - once},
+          {"exec_per_request_dedup", takes_effect},
+          {"replays_per_request", executions - takes_effect},
+          {"P_ambiguous_fail", takes_effect - succeeds}};
 }
 
 /// Retries so late that they are as random as requests.
@@ -395,7 +409,7 @@ Values retry_values(const TheoryCase& theory) {
   if (model == "sre_adaptive_throttle") return sre_adaptive_throttle(p);
   if (model == "occ_lockstep") return occ_lockstep(p);
   if (model == "jain") return jain(p.text("x"));
-  if (model == "duplicates") return duplicates(p);
+  if (model == "duplicates" || model == "duplicates_with_token") return duplicates(p);
   if (model == "fifo_zombie_outage") return fifo_zombie(p);
   if (model == "fifo_zombie_spike") {
     return {{"first_timeouts_at", p.number("T") / (p.number("f") * p.number("rho") - 1)}};

@@ -72,18 +72,33 @@ double executions_per_request(const Observation& o) {
 constexpr Quantity kDuplicates[] = {
     {"executions_per_request", "", executions_per_request},
     {"P_client_success", "success_rate"},
+    {"P_exec_ge2", "duplicate_share"},
 };
 
-/// Messages get lost on either way, and what was answered in vain is done again.
-System duplicates(const Parameters& p) {
+constexpr Quantity kDuplicatesWithToken[] = {
+    {"exec_per_request_dedup", "effects_per_request"},
+    {"replays_per_request", "replays_per_request"},
+    {"P_ambiguous_fail", "ambiguous_share"},
+};
+
+/// Messages get lost on either way, and what was answered in vain is done again, unless the
+/// service remembers it.
+System lossy_network(const Parameters& p, const std::string& service) {
   constexpr double kRate = 10;
   const std::string network = fmt::format("[network]\nrequest_loss = {}\nresponse_loss = {}\n",
                                           p.number("q_request_lost"), p.number("l_response_lost"));
   const std::string retry =
       fmt::format(R"({{ mode = "custom", max_attempts = {}, delays = [0] }})", p.text("n"));
-  return {network + service_table(R"("unlimited")", "0") +
-              client_table(kRate, retry, fmt::format("attempt_timeout = {}\n", seconds(1))),
-          kRate, p.number("n")};
+  const std::string client = fmt::format("attempt_timeout = {}\nmutating = 1\n", seconds(1));
+  return {
+      network + service_table(R"("unlimited")", "0", service) + client_table(kRate, retry, client),
+      kRate, p.number("n")};
+}
+
+System duplicates(const Parameters& p) { return lossy_network(p, ""); }
+
+System duplicates_with_token(const Parameters& p) {
+  return lossy_network(p, "idempotency.window = \"1h\"\n");
 }
 
 /// Bins of a constant delay: more than one, so that a window may be shorter than the delay.
@@ -300,6 +315,7 @@ System finite_source_retry(const Parameters& p) {
 constexpr Family kFamilies[] = {
     {"retry_iid", retry_iid, kRetries},
     {"duplicates", duplicates, kDuplicates},
+    {"duplicates_with_token", duplicates_with_token, kDuplicatesWithToken},
     {"retry_burst", constant_delay, kBursts},
     {"retry_burst_fulljitter", uniform_delays, kBursts},
     {"retrial_mm11", retrial_mm11, kFeedback},
