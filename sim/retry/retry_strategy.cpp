@@ -50,10 +50,17 @@ struct Payment {
   Duration wait;  ///< until the tokens are there (QuotaOnEmpty::kWait)
 };
 
+/// Fractions of a token count: 5.1 tokens are more than a threshold of 5.
+bool above_threshold(const QuotaRules& rules, const RetryState& state) {
+  if (rules.threshold == 0 || state.quota->available > rules.threshold) return true;
+  return state.quota->available == rules.threshold && state.accrual != nullptr &&
+         state.accrual->billionths > 0;
+}
+
 Payment pay(const QuotaRules& rules, const RetryState& state, const ErrorInfo& error, Time now) {
   RetryQuota& quota = *state.quota;
   if (state.accrual != nullptr) state.accrual->refill(rules, quota, now);
-  if (rules.threshold > 0 && quota.available <= rules.threshold) return {};
+  if (!above_threshold(rules, state)) return {};
   Payment payment{.made = true, .amount = cost_of(rules, error), .wait = {}};
   if (rules.partial && quota.available > 0) {
     payment.amount = std::min(payment.amount, quota.available);

@@ -420,4 +420,11 @@ TEST_CASE("fractions of tokens add up") {
   CHECK(strategy.quota() == 7);
   token = strategy.acquire_initial_token(now);
   CHECK(strategy.refresh_retry_token(std::move(token), failed(kTransient), now).may_send());
+  // gRFC A6: retries end when the count is less than or equal to the threshold; 5.1 is not.
+  strategy.record_success(strategy.acquire_initial_token(now), now);
+  token = strategy.acquire_initial_token(now);
+  CHECK(strategy.refresh_retry_token(std::move(token), failed(kTransient), now).may_send());
+  CHECK(strategy.quota() == 5);
+  token = strategy.acquire_initial_token(now);
+  CHECK_FALSE(strategy.refresh_retry_token(std::move(token), failed(kTransient), now).may_send());
 }
