@@ -53,12 +53,12 @@ def interval_text(sample):
     return f"{sample.mean:.5g} ± {sample.half_width():.2g}"
 
 
-def less(text, metric, small, large):
-    """A claim that `metric` is less in one case than in another, replication by replication: equal
-    seeds give both the same random numbers."""
+def less(text, metric, small, large, than=None):
+    """A claim that `metric` is less in one case than in another (or less than the metric `than`),
+    replication by replication: equal seeds give both the same random numbers."""
     def check(study, runs):
-        a, b = (runs.get(study, study.cases[c])[study.cases[c].clients[0], metric]
-                for c in (small, large))
+        a, b = (runs.get(study, study.cases[case])[study.cases[case].clients[0], name]
+                for case, name in ((small, metric), (large, than or metric)))
         difference = Sample.of(y - x for x, y in zip(a, b))
         return difference.mean > difference.half_width(), interval_text(difference) + " less"
     return Claim(text, check)
@@ -172,4 +172,49 @@ def open_closed_latency():
         measure=metrics_of)
 
 
-STUDIES = (backoff_and_jitter(), token_bucket(), open_closed_latency())
+def flows_of(folder):
+    """What clients learn, and when: successes per second in windows of ten seconds, and the sums of
+    the run. (Timeouts only as a sum: of the few in a quiet window no mean is near normal.)"""
+    counts = collections.defaultdict(collections.Counter)  # (client, metric) -> replication -> sum
+    with (folder / "timeseries.csv").open(newline="", encoding="utf-8") as file:
+        for r in csv.DictReader(file):
+            replication, start = int(r["replication"]), int(float(r["time_s"])) // 10 * 10
+            window = f"goodput, {start} to {start + 10} s"
+            counts[r["client"], window][replication] += float(r["successes"]) / 10
+            for column in ("requests", "successes", "timeouts"):
+                counts[r["client"], column][replication] += float(r[column])
+    values = {key: [sums[i] for i in sorted(sums)] for key, sums in counts.items()}
+    for client in {client for client, _ in values}:
+        for column in ("successes", "timeouts"):
+            values[client, f"{column} per request"] = [
+                n / requests for n, requests in zip(values[client, column],
+                                                    values[client, "requests"])]
+    return values
+
+
+def collapse(shape, title, claims):
+    return Study(
+        name=f"collapse-{shape}",
+        title=title,
+        source="M. Brooker, simple simulation of congestive collapse, 2022; its simulator, "
+               "100 runs",
+        scenario=f"study-collapse-{shape}.toml",
+        cases={"no backoff": Case(clients=("no-backoff",)), "backoff": Case(clients=("backoff",))},
+        claims=claims,
+        measure=flows_of)
+
+
+STUDIES = (
+    backoff_and_jitter(),
+    token_bucket(),
+    open_closed_latency(),
+    collapse("spike", "requests double for five seconds",
+             (less("a minute after the spike more succeeds with backoff than without",
+                   "goodput, 70 to 80 s", "no backoff", "backoff"),
+              less("with backoff, what the spike left is done from 30 s on, beyond the 40/s that "
+                   "come later", "goodput, 70 to 80 s", "backoff", "backoff",
+                   "goodput, 30 to 40 s"))),
+    collapse("ramp", "requests rise to twice what the service can do and fall again",
+             (less("nothing comes back although requests fall: less succeeds than before",
+                   "goodput, 60 to 70 s", "backoff", "backoff", "goodput, 0 to 10 s"),)),
+)

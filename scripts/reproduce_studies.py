@@ -135,7 +135,7 @@ def with_interval(sample):
 def theirs(published):
     if published.stddev is None:
         return number(published.mean)
-    if published.stddev == 0:
+    if published.runs == 1:  # and no spread: a formula
         return number(published.mean) + " exactly"
     return with_interval(Sample(published.mean, published.stddev, published.runs))
 

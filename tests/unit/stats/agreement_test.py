@@ -72,6 +72,8 @@ class StudiesTest(unittest.TestCase):
         published = reproduce_studies.read_published()
         self.assertEqual(sorted(published), sorted(s.name for s in published_studies.STUDIES))
         for study in published_studies.STUDIES:
+            figures = [(row.case, row.metric) for row in published[study.name]]
+            self.assertEqual(len(figures), len(set(figures)), "a figure stands twice")
             for row in published[study.name]:
                 self.assertIn(row.case, study.cases)
             scenario = reproduce_studies.ROOT / "scenarios" / study.scenario
