@@ -172,6 +172,32 @@ def open_closed_latency():
         measure=metrics_of)
 
 
+def backoff_open_closed():
+    strategies = {"three retries, open": "open",
+                  "three retries with backoff, open": "open-backoff",
+                  "three retries, closed": "closed",
+                  "three retries with backoff, closed": "closed-backoff"}
+    cases = {
+        f"failures {failures}, {name}": Case((f"service.api.errors.internal={failures}",),
+                                             (client,))
+        for failures in ("0", "0.1", "0.3", "0.5", "0.75") for name, client in strategies.items()}
+    return Study(
+        name="backoff-open-closed",
+        title="what backoff saves in open and closed loops",
+        source="M. Brooker, What is Backoff For?, 2022; its simulator, one run",
+        scenario="study-backoff-open-closed.toml",
+        cases=cases,
+        claims=(
+            less("with backoff, clients that make one call at a time call less", "offered_load",
+                 "failures 0.5, three retries with backoff, closed",
+                 "failures 0.5, three retries, closed"),
+            less("and less than an open stream with the same backoff", "attempt_rate",
+                 "failures 0.5, three retries with backoff, closed",
+                 "failures 0.5, three retries with backoff, open"),
+        ),
+        measure=metrics_of)
+
+
 def flows_of(folder):
     """What clients learn, and when: successes per second in windows of ten seconds, and the sums of
     the run. (Timeouts only as a sum: of the few in a quiet window no mean is near normal.)"""
@@ -208,6 +234,7 @@ STUDIES = (
     backoff_and_jitter(),
     token_bucket(),
     open_closed_latency(),
+    backoff_open_closed(),
     collapse("spike", "requests double for five seconds",
              (less("a minute after the spike more succeeds with backoff than without",
                    "goodput, 70 to 80 s", "no backoff", "backoff"),

@@ -197,6 +197,8 @@ struct ArrivalSpec {
   Duration spread;                ///< once: uniformly spread over this
   std::uint32_t concurrency = 1;  ///< closed: requests in flight per client
   Distribution think_time;        ///< closed
+  /// closed: the think time counts from the start of the request before, not from its end.
+  bool think_from_start = false;
   /// poisson, constant: factor on the rate. trace: total rate of the group, per second.
   std::optional<RateProfile> profile;
   std::vector<Time> rows;     ///< trace with one row per request: their times, not decreasing

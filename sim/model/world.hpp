@@ -162,7 +162,7 @@ class World {
   void back_off(ClientGroup& g, std::uint32_t request, Duration delay,
                 EventKind then = EventKind::kBackoffEnd);
   void finish(ClientGroup& g, std::uint32_t request, Outcome outcome);
-  void think(ClientGroup& g, std::uint32_t client);
+  void think(ClientGroup& g, std::uint32_t client, Time last_submitted);
   void discard(std::uint32_t attempt);
   void release_attempt(std::uint32_t attempt);
 
