@@ -253,8 +253,10 @@ struct ArrivalSpec {
   Duration spread;       ///< once: uniformly spread over this
   std::uint32_t concurrency = 1;  ///< closed: requests in flight per client
   Distribution think_time;        ///< closed
-  Distribution on, off;           ///< on-off: length of a burst (mean > 0), of a pause
-  Distribution job_time;          ///< poll: from the start of a job until it is done
+  /// closed: the think time counts from the start of the request before, not from its end.
+  bool think_from_start = false;
+  Distribution on, off;   ///< on-off: length of a burst (mean > 0), of a pause
+  Distribution job_time;  ///< poll: from the start of a job until it is done
   PollSpec poll;
   /// poisson, constant, on-off, poll: factor on the rate. trace: total rate of the group, per
   /// second.

@@ -501,8 +501,9 @@ void World::back_off(ClientGroup& g, std::uint32_t request, Duration delay, Even
 void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
   Request& r = requests_[request];
   const std::uint32_t client = r.client;
+  const Time submitted = r.submitted;
   if (g.deadline_source != kNone) g.deadlines.erase(request, deadline_link());
-  recorder_.ended(g.index, client, r.in_cohort, outcome, r.progress.attempts, r.submitted, now_);
+  recorder_.ended(g.index, client, r.in_cohort, outcome, r.progress.attempts, submitted, now_);
   ++ended_;
   if (g.counts_requests) end_request(g.states.of(client), r.retrying);
   if (!hedge_sequences_.empty()) cancel_hedge(request);
@@ -510,7 +511,7 @@ void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
     side_effects_->request_ended(request, outcome != Outcome::kSuccess);
   r.open = false;
   requests_.release(request);
-  if (g.closed) return think(g, client);
+  if (g.closed) return think(g, client, submitted);
   if (g.spec->caller) [[unlikely]]
     return call_ended(request, outcome == Outcome::kSuccess);
   if (g.polling) [[unlikely]]
@@ -518,9 +519,13 @@ void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
 }
 
 // A closed-loop client thinks before its next request.
-void World::think(ClientGroup& g, std::uint32_t client) {
+void World::think(ClientGroup& g, std::uint32_t client, Time last_submitted) {
+  const ArrivalSpec& loop = g.spec->arrivals;
   Draws draws(key_, {client_entity(client, g.thinks[client]++), 0, g.index, Purpose::kThinkTime});
-  const Duration time = g.spec->arrivals.think_time.sample(draws);
+  Duration time = loop.think_time.sample(draws);
+  if (loop.think_from_start) {
+    time = std::max(Duration::zero(), time - (now_ - last_submitted));
+  }
   if (now_ + time >= end_of_submissions_) return;
   schedule_timer(EventKind::kThinkEnd, g.index, client, time);
 }

@@ -203,7 +203,9 @@ void World::start_closed_loops() {
   for (ClientGroup& g : groups_) {
     if (!g.closed) continue;
     for (std::uint32_t client = 0; client < g.spec->count; ++client) {
-      for (std::uint32_t i = 0; i < g.spec->arrivals.concurrency; ++i) think(g, client);
+      for (std::uint32_t i = 0; i < g.spec->arrivals.concurrency; ++i) {
+        think(g, client, Time::zero());
+      }
     }
   }
 }

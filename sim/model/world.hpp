@@ -174,7 +174,7 @@ class World {
   void back_off(ClientGroup& g, std::uint32_t request, Duration delay,
                 EventKind then = EventKind::kBackoffEnd);
   void finish(ClientGroup& g, std::uint32_t request, Outcome outcome);
-  void think(ClientGroup& g, std::uint32_t client);
+  void think(ClientGroup& g, std::uint32_t client, Time last_submitted);
   // Jobs that are polled for: polling.cpp.
   [[gnu::noinline]] void begin_job(ClientGroup& g, std::uint32_t client, std::uint64_t entity);
   void schedule_check(ClientGroup& g, std::uint32_t job);

@@ -375,6 +375,10 @@ const KeyInfo kClientKeys[] = {
     {"arrivals.think_time", distribution(), "s", R"("0s")", false, "arrivals.process = closed",
      "Pause before each request; the run starts with one.",
      [](const Slots& s, const Value& v) { s.client->arrivals.think_time = v.distribution; }},
+    {"arrivals.think_from", words("end|start"), "", R"("end")", false, "arrivals.process = closed",
+     "Whether that pause counts from the end of the request before or from its start; a request "
+     "that took longer is then followed at once.",
+     [](const Slots& s, const Value& v) { s.client->arrivals.think_from_start = v.word == 1; }},
     {"arrivals.file", file(), "", "", true, "arrivals.process = trace",
      "CSV file with columns timestamp,value (a monitoring export) or time_s,rate (the group's "
      "rate) "

@@ -6,6 +6,7 @@
 #include <retrysim/metrics.hpp>
 
 #include "scenario/arrivals.hpp"
+#include "scenario/consistency.hpp"
 #include "scenario/key_resolution.hpp"
 #include "scenario/suggestions.hpp"
 
@@ -376,34 +377,15 @@ class Resolver {
     loaded_.scenario.clients.push_back(std::move(spec));
   }
 
-  // Follows calls from each service; one that leads back to it closes a circle.
   void check_circles() {
-    const Scenario& s = loaded_.scenario;
-    for (std::size_t start = 0; start < s.services.size(); ++start) {
-      std::vector<bool> met(s.services.size(), false);
-      std::vector<std::size_t> path{start};
-      if (!leads_to(start, start, met, path)) continue;
-      std::string circle;
-      for (const std::size_t i : path) circle += s.services[i].name + " -> ";
-      problems_.add(place_of_call(path.front(), path.size() > 1 ? path[1] : start),
-                    "services call each other in a circle: " + circle + s.services[start].name +
-                        "; one call must go");
-      return;
-    }
-  }
-
-  bool leads_to(std::size_t target, std::size_t from, std::vector<bool>& met,
-                std::vector<std::size_t>& path) const {
-    for (const ClientSpec& call : loaded_.scenario.clients) {
-      if (call.caller != from) continue;
-      if (call.service == target) return true;
-      if (met[call.service]) continue;
-      met[call.service] = true;
-      path.push_back(call.service);
-      if (leads_to(target, call.service, met, path)) return true;
-      path.pop_back();
-    }
-    return false;
+    const std::vector<ServiceSpec>& services = loaded_.scenario.services;
+    const std::vector<std::size_t> circle = circle_of_calls(loaded_.scenario);
+    if (circle.empty()) return;
+    std::string text;
+    for (const std::size_t i : circle) text += services[i].name + " -> ";
+    problems_.add(place_of_call(circle.front(), circle.size() > 1 ? circle[1] : circle.front()),
+                  "services call each other in a circle: " + text + services[circle.front()].name +
+                      "; one call must go");
   }
 
   Place place_of_call(std::size_t from, std::size_t to) const {
@@ -496,41 +478,14 @@ class Resolver {
                       "; expected at most that");
   }
 
-  const FaultSpec* losing_fault(std::size_t service) const {
-    for (const FaultSpec& f : loaded_.scenario.faults) {
-      if (f.service == service && (f.request_loss > 0 || f.response_loss > 0)) return &f;
-    }
-    return nullptr;
-  }
-
-  static bool turns_attempts_away(const ServiceSpec& service) {
-    if (service.concurrency.control != ConcurrencyControl::kFixed ||
-        service.concurrency.limit != ServiceSpec::kUnlimited) {
-      return true;
-    }
-    return service.servers != ServiceSpec::kUnlimited &&
-           (service.queue_capacity != ServiceSpec::kUnlimited ||
-            service.discipline == Discipline::kCodel);
-  }
-
   // A request whose message is lost ends by a timeout or a deadline, or never.
   void check_end_of_lost_requests(const KeyResolution& keys, const Member& member,
                                   const ClientSpec& spec) {
     if (!keys.has("attempt_timeout") || !keys.has("deadline")) return;
-    const bool ends = spec.has_attempt_timeout || spec.deadline != Duration::max();
-    const Scenario& s = loaded_.scenario;
-    const ServiceSpec& service = s.services[spec.service];
-    if (ends) return;
-    std::string loss;
-    if (s.network.request_loss > 0) {
-      loss = "network.request_loss = " + share_text(s.network.request_loss);
-    } else if (s.network.response_loss > 0) {
-      loss = "network.response_loss = " + share_text(s.network.response_loss);
-    } else if (const FaultSpec* fault = losing_fault(spec.service)) {
-      loss = "fault." + fault->name + " loses messages";
-    } else if (service.overflow == Overflow::kDrop && turns_attempts_away(service)) {
-      loss = "service." + service.name + ".overflow = \"drop\"";
-    } else {
+    if (spec.has_attempt_timeout || spec.deadline != Duration::max()) return;
+    const ServiceSpec& service = loaded_.scenario.services[spec.service];
+    const std::string loss = cause_of_lost_messages(loaded_.scenario, spec);
+    if (loss.empty()) {
       if (service.abandoned != Abandoned::kServe) {
         loaded_.notes.push_back("service." + service.name + ".abandoned has no effect on " +
                                 keys.path() +

@@ -199,6 +199,7 @@ TEST_CASE("the documented defaults") {
       {"client.*.arrivals.spread", "\"0s\""},
       {"client.*.arrivals.concurrency", "1"},
       {"client.*.arrivals.think_time", "\"0s\""},
+      {"client.*.arrivals.think_from", "\"end\""},
       {"client.*.arrivals.speed_up", "1.0"},
       {"client.*.arrivals.scale", "1.0"},
       {"client.*.arrivals.spacing", "\"poisson\""},
