@@ -9,7 +9,7 @@ import csv
 import dataclasses
 import typing
 
-from agreement import Sample
+from agreement import Sample, wilson
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Study:
     cases: dict
     claims: tuple = ()
     logarithmic: bool = False  # positive figures with long tails
+    factor: float = None  # the study approximates: figures agree if they differ by less than this
     measure: typing.Callable = None
 
 
@@ -230,6 +231,51 @@ def collapse(shape, title, claims):
         measure=flows_of)
 
 
+def lasting(folder):
+    """Metrics, and whether a replication is still lost at the end."""
+    values = metrics_of(folder)
+    lost = len(values["all", "requests"]) - len(values["all", "recovery_s"])
+    values["all", "lost"] = [1.0] * lost + [0.0] * len(values["all", "recovery_s"])
+    return values
+
+
+def most(text, case, lost):
+    """A claim that most runs of a case are, or are not, lost half a day later."""
+    def check(study, runs):
+        ends = runs.get(study, study.cases[case])["all", "lost"]
+        low, high = wilson(sum(ends), len(ends))
+        return ((low > 0.5 if lost else high < 0.5),
+                f"{sum(ends):.0f} of {len(ends)} runs lost ({100 * low:.0f} to {100 * high:.0f} %)")
+    return Claim(text, check)
+
+
+def metastable_chain():
+    def case(load, *edits):
+        return Case((f"client.giving-up.arrivals.total_rate={7.5 * load:.9g}",
+                     f"client.retrying.arrivals.total_rate={2.5 * load:.9g}") + edits)
+
+    cases = {f"load {load}": case(load) for load in (0.4, 0.5, 0.55, 0.6, 0.65)}
+    cases |= {f"load {load}, from empty": case(load, "fault.stop.capacity=1", "replications=10")
+              for load in (0.4, 0.5, 0.55, 0.8)}
+    return Study(
+        name="metastable-chain",
+        title="how long a full queue lasts, and where it is the normal state",
+        source="metafor, the program of Analyzing Metastable Failures, HotOS 2025; its chain, "
+               "solved numerically",
+        scenario="study-metastable-chain.toml",
+        cases=cases,
+        claims=(
+            most("below the flip: at 60 % load most queues are empty again within half a day",
+                 "load 0.6", False),
+            most("above it: at 65 % load most stay full for longer", "load 0.65", True),
+            less("a bad state lasts longer at 55 % load than at 50 %", "recovery_s",
+                 "load 0.5", "load 0.55"),
+            less("and longer still at 60 %", "recovery_s", "load 0.55", "load 0.6"),
+        ),
+        factor=10,
+        measure=lasting)
+
+
 STUDIES = (
     backoff_and_jitter(),
     token_bucket(),
@@ -244,4 +290,5 @@ STUDIES = (
     collapse("ramp", "requests rise to twice what the service can do and fall again",
              (less("nothing comes back although requests fall: less succeeds than before",
                    "goodput, 60 to 70 s", "backoff", "backoff", "goodput, 0 to 10 s"),)),
+    metastable_chain(),
 )

@@ -7,8 +7,9 @@ study that ran once says nothing of its spread, a formula has none. The rule: a 
 of its figures is significantly different at 5 % after Holm's correction over all of them (Welch's
 test where the spread of the study is known; where not, whether its mean lies where another mean of
 so many of our runs would; latencies by their logarithms), and if all its claims hold for the far
-end of the 95 % interval. If we are right, chance finds a given study different with a probability
-of at most 5 %; as the seeds are fixed, it either does or does not.
+end of the 95 % interval. Where a study's own figures are approximations, orders of magnitude are
+compared: then it is their ratio that is shown. If we are right, chance finds a given study
+different with a probability of at most 5 %; as the seeds are fixed, it either does or does not.
 
 SPDX-License-Identifier: MIT
 """
@@ -94,6 +95,7 @@ class Row:
     ours: list
     p_value: float
     differs: bool = False
+    ratio: float = None  # ours to theirs, where only that is judged
 
 
 def p_value(published, ours, logarithmic):
@@ -114,6 +116,11 @@ def compare(study, published, runs):
         case = study.cases[p.case]
         values = runs.get(study, case)
         ours = [values[client, p.metric] for client in case.clients]
+        if study.factor:
+            ratio = Sample.of(ours[0]).mean / p.mean
+            within = 1 / study.factor < ratio < study.factor
+            rows.append(Row(p, [Sample.of(ours[0])], 1.0 if within else 0.0, ratio=ratio))
+            continue
         p_values = [p_value(p, o, study.logarithmic) for o in ours]
         means = [Sample.of(o).mean for o in ours]
         # With two of ours the figure may lie anywhere between them.
@@ -144,10 +151,11 @@ def print_rows(rows, only_differing):
     shown = [r for r in rows if r.differs or not only_differing]
     if not shown:
         return
-    lines = [("case", "metric", "theirs", "ours", "p", "")]
+    lines = [("case", "metric", "theirs", "ours", "ratio" if shown[0].ratio else "p", "")]
     for r in shown:
         lines.append((r.published.case, r.published.metric, theirs(r.published),
-                      " to ".join(with_interval(o) for o in r.ours), f"{r.p_value:.3f}",
+                      " to ".join(with_interval(o) for o in r.ours),
+                      f"x {r.ratio:.2g}" if r.ratio else f"{r.p_value:.3f}",
                       "DIFFERS" if r.differs else "agrees"))
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     for line in lines:
@@ -165,9 +173,10 @@ def reproduce(study, published, runs, options):
         holds, figures = claim.check(study, runs)
         good = good and holds
         print(f"  {'holds' if holds else 'DOES NOT HOLD'}: {claim.text}: {figures}")
-    smallest = min((r.p_value for r in rows), default=1)
+    judged = f"factor of {study.factor:g}" if study.factor else (
+        f"smallest p {min((r.p_value for r in rows), default=1):.2g}")
     print(f"  {'AGREES' if good else 'DOES NOT AGREE'}: {sum(r.differs for r in rows)} of "
-          f"{len(rows)} figures differ (smallest p {smallest:.2g}), "
+          f"{len(rows)} figures differ ({judged}), "
           f"{len(study.claims)} claims; {time.monotonic() - started:.1f} s", flush=True)
     return good
 

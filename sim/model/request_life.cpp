@@ -2,6 +2,7 @@
 // every rule about serving of the service; this file only carries requests from one to the other.
 //
 // SPDX-License-Identifier: MIT
+#include "model/conservation.hpp"
 #include "model/world.hpp"
 
 #include <algorithm>
@@ -450,6 +451,10 @@ void World::book_success(ClientGroup& g, std::uint32_t request) {
   record_success(g.spec->retry, state, r.progress, now_);
   if (state.quota != nullptr && state.quota->available != before) {
     recorder_.quota_changed(g.index, state.quota->available - before, now_);
+    if (r.progress.attempts > 1) {
+      g.tokens.refunded += state.quota->available - before;
+      g.tokens.refundable += largest_refund(g.spec->retry.quota, r.progress);
+    }
   }
   limiter_changed(g, r.client);
 }

@@ -483,44 +483,6 @@ void World::close_books() {
   }
 }
 
-void World::check_conservation(const RunResult& result) const {
-  auto fail_check = [&](std::string_view what) {
-    throw InvariantViolated(
-        fmt::format("internal check failed: {} (seed {}, replication {}, simulated time {} s)",
-                    what, scenario_.seed, replication_, now_.in_seconds()));
-  };
-  if (submitted_ != ended_) fail_check("requests submitted and ended differ");
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const ClientResult& c = result.clients[i];
-    std::uint64_t outcomes = 0, results = 0;
-    for (const std::uint64_t n : c.outcomes) outcomes += n;
-    for (const std::uint64_t n : c.results) results += n;
-    if (outcomes != c.requests) fail_check("a request was lost or counted twice");
-    if (results + open_attempts_[i] != c.attempts) {
-      fail_check("an attempt was lost or counted twice");
-    }
-    const WideNanoseconds parts =
-        c.send_wait_ns + c.connection_wait_ns + c.backoff_total_ns + c.attempt_total_ns;
-    const bool all_ended = c.outcomes[static_cast<std::size_t>(Outcome::kUnfinished)] == 0;
-    const bool overlap = scenario_.clients[i].retry.hedging.enabled;  // attempts of one request
-    if (all_ended && !overlap ? parts != c.latency_m.sum_ns : parts < c.latency_m.sum_ns) {
-      fail_check("the parts of the latencies do not add up");
-    }
-    const QuotaRules& q = scenario_.clients[i].retry.quota;
-    for (const RetryQuota& quota : groups_[i].states.quotas()) {
-      if (quota.available < 0 || quota.available > q.capacity)
-        fail_check("retry quota out of range");
-    }
-  }
-  for (std::size_t i = 0; i < services_.size(); ++i) {
-    const ServiceResult& s = result.services[i];
-    if (s.window.busy_ns > s.window.servers_ns * (1 + 1e-9) && faults_->size() == 0 &&
-        !some_scale_) {
-      fail_check("more busy time than servers");
-    }
-  }
-}
-
 }  // namespace retrysim::model
 
 namespace retrysim {

@@ -74,6 +74,11 @@ struct ClientGroup {
   bool mutates = false;                    ///< some requests have side effects
   std::vector<std::uint64_t> last_tokens;  ///< if tokens are reused: of each client
   bool counts_requests = false;            ///< the strategy is told when requests begin and end
+  /// Of the retry quotas of all its clients, for the check at the end.
+  struct TokenBooks {
+    std::int64_t refunded = 0;    ///< by successes after retries
+    std::int64_t refundable = 0;  ///< what the rules let those give back at most
+  } tokens;
   // Event sources; kNone where the group has no such events.
   std::uint32_t arrival_source = kNone, timeout_source = kNone, deadline_source = kNone,
                 wake_source = kNone;
@@ -244,6 +249,7 @@ class World {
     return [this](std::uint32_t a) -> kernel::LaneLink& { return attempts_[a].limit; };
   }
   void close_books();
+  /// What must hold of every run, whatever the scenario: conservation.cpp. Throws InvariantViolated.
   void check_conservation(const RunResult& result) const;
 
   const Scenario& scenario_;

@@ -68,6 +68,14 @@ class ComparisonTest(unittest.TestCase):
 
 
 class StudiesTest(unittest.TestCase):
+    def test_wilson(self):
+        low, high = agreement.wilson(0, 40)  # z^2 / (n + z^2)
+        self.assertEqual(low, 0)
+        self.assertAlmostEqual(high, 3.841459 / 43.841459, places=6)
+        low, high = agreement.wilson(30, 40)
+        self.assertAlmostEqual(low, 0.598060, places=5)
+        self.assertAlmostEqual(high, 0.858129, places=5)
+
     def test_every_published_case_is_run_and_every_study_has_figures(self):
         published = reproduce_studies.read_published()
         self.assertEqual(sorted(published), sorted(s.name for s in published_studies.STUDIES))
@@ -88,6 +96,16 @@ class StudiesTest(unittest.TestCase):
             return reproduce_studies.compare(study, rows, runs)[0].differs
         self.assertFalse(differs(1.1))
         self.assertTrue(differs(1.5))
+
+    def test_an_approximation_is_met_within_its_factor(self):
+        study = published_studies.Study("s", "", "", "", {"c": published_studies.Case()}, factor=10)
+        runs = FakeRuns({("all", "m"): [0.9, 1.0, 1.1, 1.0]})
+        def differs(mean):
+            rows = [reproduce_studies.Published("c", "m", mean, None, 1)]
+            return reproduce_studies.compare(study, rows, runs)[0].differs
+        self.assertFalse(differs(9.0))
+        self.assertTrue(differs(11.0))
+        self.assertTrue(differs(0.09))
 
     def test_two_of_ours_bound_a_figure(self):
         case = published_studies.Case(clients=("low", "high"))

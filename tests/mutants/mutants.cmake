@@ -1,0 +1,45 @@
+# Programs with a deliberate mistake, which the checks at the end of every run must notice: exit status
+# 70 and a message that names it. A mutant is the ordinary program with one source file in which one
+# text is replaced; if the text is not there (the code has changed), configuring fails.
+
+set(mutant_scenario ${PROJECT_SOURCE_DIR}/scenarios/capacity-dip.toml)
+
+# add_mutant(NAME PART FILE TEXT BY MESSAGE): in sim/PART/FILE the text becomes BY; the message must hold
+# MESSAGE.
+function(add_mutant name part file text by message)
+  set(original ${PROJECT_SOURCE_DIR}/sim/${part}/${file})
+  set(mutated ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${original})
+  file(READ ${original} code)
+  string(REPLACE "${text}" "${by}" changed "${code}")
+  if(changed STREQUAL code)
+    message(FATAL_ERROR "mutant ${name}: sim/${part}/${file} does not contain\n${text}")
+  endif()
+  file(CONFIGURE OUTPUT ${mutated} CONTENT "${changed}" @ONLY)
+
+  # The rest of the part, so that the linker takes nothing of it from the library.
+  get_target_property(sources retrysim_${part} SOURCES)
+  list(REMOVE_ITEM sources ${original})
+  add_executable(mutant-${name} ${mutated} ${sources}
+    $<TARGET_OBJECTS:retrysim_cli>)
+  get_target_property(unity retrysim_${part} UNITY_BUILD)
+  if(unity)
+    set_target_properties(mutant-${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  endif()
+  target_compile_options(mutant-${name} PRIVATE -O1)  # it need not be fast
+  target_link_libraries(mutant-${name} PRIVATE retrysim retrysim_flags Boost::program_options)
+  add_test(NAME mutants/${name}
+           COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/mutants/expect_internal_error.py
+                   $<TARGET_FILE:mutant-${name}> ${mutant_scenario} "${message}")
+  set_tests_properties(mutants/${name} PROPERTIES LABELS mutants TIMEOUT 120)
+endfunction()
+
+add_mutant(lost-attempt model request_life.cpp
+  "recorder_.attempt_ended(g.index, r.in_cohort, a.number, result_of("
+  "if (request != 7) recorder_.attempt_ended(g.index, r.in_cohort, a.number, result_of("
+  "an attempt was lost or counted twice")
+
+add_mutant(double-refund retry retry_strategy.cpp
+  "state.quota->release(static_cast<int>(amount), q.capacity);"
+  "state.quota->release(2 * static_cast<int>(amount), q.capacity);"
+  "more retry quota was given back than had been taken")
