@@ -249,7 +249,8 @@ class World {
     return [this](std::uint32_t a) -> kernel::LaneLink& { return attempts_[a].limit; };
   }
   void close_books();
-  /// What must hold of every run, whatever the scenario: conservation.cpp. Throws InvariantViolated.
+  /// What must hold of every run, whatever the scenario: conservation.cpp. Throws
+  /// InvariantViolated.
   void check_conservation(const RunResult& result) const;
 
   const Scenario& scenario_;

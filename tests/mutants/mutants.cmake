@@ -1,11 +1,11 @@
-# Programs with a deliberate mistake, which the checks at the end of every run must notice: exit status
-# 70 and a message that names it. A mutant is the ordinary program with one source file in which one
-# text is replaced; if the text is not there (the code has changed), configuring fails.
+# Programs with a deliberate mistake, which the checks at the end of every run must notice: exit
+# status 70 and a message that names it. A mutant is the ordinary program with one source file in
+# which one text is replaced; if the text is not there (the code has changed), configuring fails.
 
 set(mutant_scenario ${PROJECT_SOURCE_DIR}/scenarios/capacity-dip.toml)
 
-# add_mutant(NAME PART FILE TEXT BY MESSAGE): in sim/PART/FILE the text becomes BY; the message must hold
-# MESSAGE.
+# add_mutant(NAME PART FILE TEXT BY MESSAGE): in sim/PART/FILE the text becomes BY; the message must
+# hold MESSAGE.
 function(add_mutant name part file text by message)
   set(original ${PROJECT_SOURCE_DIR}/sim/${part}/${file})
   set(mutated ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}/${file})
