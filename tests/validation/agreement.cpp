@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "agreement.hpp"
 
-#include <retrysim/replications.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <fmt/format.h>
 
@@ -31,36 +31,36 @@ void for_each_index(std::size_t count, int jobs, Work work) {
   for (std::future<void>& thread : threads) thread.get();
 }
 
+/// A replication is measured as soon as it is there and then forgotten: those with long time series
+/// would not fit into memory together.
 CaseResult simulate_case(const TheoryCase& theory, const RunLimits& limits, double requests) {
   const Family& family = find_family(theory.model);
-  const bool wants_runs = std::any_of(
-      theory.rows.begin(), theory.rows.end(),
-      [&](const TheoryRow& row) { return find_quantity(family, row.quantity).direct == nullptr; });
-  Scenario scenario;
-  std::vector<RunResult> runs;
-  if (wants_runs) {
-    scenario = load_text(scenario_text(theory, limits, requests));
-    ReplicationOptions options;
-    options.jobs = limits.jobs;
-    runs = run_replications(scenario, options);
-  }
-  CaseResult result{theory, requests, {}};
+  const auto replications = static_cast<std::size_t>(limits.replications);
+  std::vector<const Quantity*> quantities;
+  bool wants_runs = false;
   for (const TheoryRow& row : theory.rows) {
-    const Quantity& quantity = find_quantity(family, row.quantity);
-    std::vector<double> values(static_cast<std::size_t>(limits.replications));
-    if (quantity.direct == nullptr) {
-      std::transform(runs.begin(), runs.end(), values.begin(), [&](const RunResult& run) {
-        return measure(quantity, {theory.parameters, scenario, run});
-      });
-    } else {
-      for_each_index(values.size(), limits.jobs, [&](std::size_t i) {
-        values[i] =
-            quantity.direct({theory.parameters, quantity.name, seed_of_case(theory.id, limits.seed),
-                             static_cast<std::uint32_t>(i), requests / limits.replications});
-      });
+    quantities.push_back(&find_quantity(family, row.quantity));
+    wants_runs |= quantities.back()->direct == nullptr;
+  }
+  std::vector<std::vector<double>> values(quantities.size(), std::vector<double>(replications));
+  Scenario scenario;
+  if (wants_runs) scenario = load_text(scenario_text(theory, limits, requests));
+  for_each_index(replications, limits.jobs, [&](std::size_t i) {
+    const auto replication = static_cast<std::uint32_t>(i);
+    const RunResult run = wants_runs ? simulate(scenario, replication) : RunResult{};
+    for (std::size_t q = 0; q < quantities.size(); ++q) {
+      const Quantity& quantity = *quantities[q];
+      values[q][i] = quantity.direct == nullptr
+                         ? measure(quantity, {theory.parameters, scenario, run})
+                         : quantity.direct({theory.parameters, quantity.name,
+                                            seed_of_case(theory.id, limits.seed), replication,
+                                            requests / limits.replications});
     }
-    RowResult r{row, *estimate(values), Verdict::kInconclusive};
-    r.verdict = judge(row, r.simulated);
+  });
+  CaseResult result{theory, requests, {}};
+  for (std::size_t q = 0; q < quantities.size(); ++q) {
+    RowResult r{theory.rows[q], *estimate(values[q]), Verdict::kInconclusive};
+    r.verdict = judge(r.row, r.simulated);
     result.rows.push_back(std::move(r));
   }
   return result;
