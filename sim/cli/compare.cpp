@@ -52,7 +52,14 @@ struct Planned {
   LoadedScenario loaded;
 };
 
+std::string headline_names() {
+  std::vector<std::string_view> names;
+  for (const MetricInfo* metric : report::headline_metrics()) names.push_back(metric->name);
+  return scenario::joined(names);
+}
+
 po::options_description describe_options() {
+  const std::string metrics_help = "metrics to compare; default: " + headline_names();
   po::options_description options("Options");
   options.add_options()  //
       ("vary", po::value<std::vector<std::string>>()->composing()->value_name("PATH=V1,V2,..."),
@@ -61,8 +68,7 @@ po::options_description describe_options() {
       ("baseline", po::value<std::string>()->value_name("NAME"),
        "the variant that the others are compared with, such as jitter=equal, or just equal; "
        "default: the first")  //
-      ("metrics", po::value<std::string>()->value_name("A,B,..."),
-       "metrics to compare; default: the headline ones");
+      ("metrics", po::value<std::string>()->value_name("A,B,..."), metrics_help.c_str());
   add_simulation_options(
       options, {"folder of the result files; default results/NAME. An earlier result of the same "
                 "scenario is replaced",
@@ -150,6 +156,7 @@ std::optional<std::vector<Planned>> plan(const CompareOptions& options) {
     throw UsageError(fmt::format("--vary makes more than {} variants; retrysim sweep is for that",
                                  kMostVariants));
   }
+  if (size < 2) throw UsageError("--vary makes one variant only; give at least two values");
   std::vector<Planned> planned;
   std::vector<Diagnostic> errors;
   std::set<std::tuple<std::string, int, int, std::string>> seen;

@@ -28,7 +28,7 @@ struct Command {
 
 constexpr std::array<Command, 5> kCommands = {{
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", run},
-    {"compare", "SCENARIO --vary PATH=V1,V2,...",
+    {"compare", "SCENARIO --vary PATH=V1,V2",
      "variants on common random numbers: paired differences with intervals", compare},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      check},

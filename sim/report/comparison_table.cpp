@@ -142,8 +142,9 @@ class TableWriter {
   void append_head() {
     const Scenario& s = comparison_.baseline().scenario();
     const std::size_t n = replications();
-    out_ += fmt::format("{}: {} variants on common random numbers, {} replication{}, seed {}\n",
-                        s.name, comparison_.evaluations.size(), n, n == 1 ? "" : "s", s.seed);
+    out_ += fmt::format("{}: {} variant{} on common random numbers, {} replication{}, seed {}\n",
+                        s.name, comparison_.variants() + 1, comparison_.variants() == 0 ? "" : "s",
+                        n, n == 1 ? "" : "s", s.seed);
     if (!s.description.empty()) out_ += s.description + "\n";
     if (comparison_.variants() == 0) {
       out_ += "One variant: nothing to compare.\n";

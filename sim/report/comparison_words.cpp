@@ -56,6 +56,12 @@ constexpr std::array<std::string_view, 12> kHeadline = {
     "recovery_s",   "recovered",     "peak_attempt_rate", "completion_time_s",
 };
 
+const MetricWords* words_of(std::string_view metric) {
+  const auto* found = std::find_if(std::begin(kWords), std::end(kWords),
+                                   [&](const MetricWords& w) { return w.metric == metric; });
+  return found == std::end(kWords) ? nullptr : found;
+}
+
 /// Whether the demand ends by itself, so that the time of the last request is that of the work.
 bool demand_is_finite(const Scenario& scenario) {
   return std::all_of(scenario.clients.begin(), scenario.clients.end(), [](const ClientSpec& c) {
@@ -128,10 +134,16 @@ class Sentence {
   Sentence(const Comparison& comparison, std::size_t variant, const std::string& client)
       : comparison_(comparison), variant_(variant), client_(client) {
     finite_ = demand_is_finite(comparison.baseline().scenario());
+    chosen_ = comparison.metrics != headline_metrics();
   }
 
   std::string text() {
-    for (const MetricWords& words : kWords) add(words);
+    for (const MetricWords& words : kWords) {
+      if (const MetricInfo* metric = shown(words.metric)) add(*metric, words);
+    }
+    for (const MetricInfo* metric : comparison_.metrics) {
+      if (words_of(metric->name) == nullptr) add_without_words(*metric);
+    }
     const std::string& name = comparison_.evaluations[variant_].set.variant;
     const std::string& base = comparison_.baseline().set.variant;
     std::string text = client_ == "all" ? "" : client_ + ": ";
@@ -157,26 +169,50 @@ class Sentence {
   }
 
  private:
-  void add(const MetricWords& words) {
-    const bool in_table_only = words.less.empty();
-    if (in_table_only || (words.metric == "completion_time_s" && !finite_)) return;
-    const MetricInfo* metric = find_metric(words.metric);
-    const auto& shown = comparison_.metrics;
-    if (std::find(shown.begin(), shown.end(), metric) == shown.end()) return;
-    const ComparisonRow* row = comparison_.find(variant_, client_, *metric);
+  /// The metric if it is among those compared.
+  const MetricInfo* shown(std::string_view name) const {
+    const auto found = std::find_if(comparison_.metrics.begin(), comparison_.metrics.end(),
+                                    [&](const MetricInfo* m) { return m->name == name; });
+    return found == comparison_.metrics.end() ? nullptr : *found;
+  }
+
+  void add(const MetricInfo& metric, const MetricWords& words) {
+    if (words.less.empty()) {
+      if (chosen_) add_without_words(metric);
+    } else if (words.metric != "completion_time_s" || finite_ || chosen_) {
+      add_difference(metric, words);
+    }
+  }
+
+  /// Whoever asks for a metric gets a sentence about it.
+  void add_without_words(const MetricInfo& metric) {
+    const std::string name(metric.name);
+    const std::string less = "has {} less " + name;
+    const std::string more = "has {} more " + name;
+    const std::string also_less = "with {} less " + name;
+    const std::string also_more = "with {} more " + name;
+    add_difference(metric, {metric.name, metric.name, less, more, also_less, also_more});
+  }
+
+  void add_difference(const MetricInfo& metric, const MetricWords& words) {
+    const ComparisonRow* row = comparison_.find(variant_, client_, metric);
     if (row == nullptr || !row->difference.interval || is_nothing(row->difference)) return;
     const stats::PairedDifference& d = row->difference;
     if (d.identical) {
       equal_.emplace_back(words.noun);
-    } else if (!d.significant) {
+      return;
+    }
+    if (!d.significant) {
       unclear_.emplace_back(words.noun);
-    } else if (main_.empty()) {
-      const Amount amount = amount_of(*row);
-      main_ = fill(d.difference < 0 ? words.less : words.more, amount.value);
+      return;
+    }
+    const Amount amount = amount_of(*row);
+    const bool falls = d.difference < 0;
+    if (main_.empty()) {
+      main_ = fill(falls ? words.less : words.more, amount.value);
       if (!amount.interval.empty()) main_interval_ = " (95 % CI " + amount.interval + ")";
     } else {
-      const Amount amount = amount_of(*row);
-      also_.push_back(fill(d.difference < 0 ? words.also_less : words.also_more, amount.value) +
+      also_.push_back(fill(falls ? words.also_less : words.also_more, amount.value) +
                       (amount.interval.empty() ? "" : " (" + amount.interval + ")"));
     }
   }
@@ -189,7 +225,8 @@ class Sentence {
   const Comparison& comparison_;
   std::size_t variant_;
   const std::string& client_;
-  bool finite_ = false;
+  bool finite_ = false;  ///< all demand comes at once
+  bool chosen_ = false;  ///< the user chose the metrics
   std::string main_, main_interval_;
   std::vector<std::string> also_, unclear_, equal_;
 };
@@ -202,7 +239,9 @@ std::vector<const MetricInfo*> headline_metrics() {
   return metrics;
 }
 
-bool is_proportion(const MetricInfo& metric) { return metric.name == "recovered"; }
+bool is_proportion(const MetricInfo& metric) {
+  return metric.name == "recovered" || metric.name == "metastable_probability";
+}
 
 bool shown_as_percentage(const MetricInfo& metric) {
   return is_proportion(metric) || (metric.unit == "1" && is_share(metric.name));

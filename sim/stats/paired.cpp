@@ -163,6 +163,7 @@ class Comparison {
 }  // namespace
 
 double student_p_value(double t, std::size_t degrees_of_freedom) {
+  if (std::isinf(t)) return 0;  // a spread that is next to nothing
   const boost::math::students_t distribution(static_cast<double>(degrees_of_freedom));
   return rounded(2 * boost::math::cdf(distribution, -std::fabs(t)));
 }

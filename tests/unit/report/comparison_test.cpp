@@ -166,6 +166,15 @@ TEST_CASE("sentences say plainly where nothing is significant") {
         "n=2 cannot be told apart from n=1: no significant difference in attempts per request.");
 }
 
+TEST_CASE("whoever asks for a metric gets a sentence about it") {
+  Variants variants;
+  variants.add("n=1", {2, 4, 3, 3, 4, 2, 3, 4, 2, 3});
+  variants.add("n=2", {4, 5, 5, 5, 6, 4, 5, 6, 4, 5});
+  const std::vector<std::string> found = sentences(variants.compared({"retries", "goodput"}));
+  CHECK(found.back().starts_with("n=2 has 63 % more retries than n=1 (95 % CI "));
+  CHECK(found.back().ends_with(" Equal in goodput."));
+}
+
 TEST_CASE("a table of one replication has differences and says what is missing") {
   Variants variants;
   variants.add("n=1", {2});
