@@ -205,14 +205,15 @@ std::vector<report::ResultSet> simulate_all(const CompareOptions& options,
   return results;
 }
 
-/// An argument as a shell takes it; control characters must not end a comment.
+/// An argument as a shell takes it, fit for a comment of a TOML file: no control characters, and
+/// nothing that might be no UTF-8.
 std::string in_shell_quotes(std::string_view text) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'') {
       result += "'\\''";
     } else {
-      result += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+      result += c >= 0x20 && c < 0x7F ? c : '?';
     }
   }
   return result + "'";

@@ -4,7 +4,9 @@
 #include "report/comparison_words.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 namespace retrysim::report {
 namespace {

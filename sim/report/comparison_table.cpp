@@ -5,7 +5,6 @@
 
 #include "report/comparison_words.hpp"
 #include "report/display.hpp"
-#include "report/text_table.hpp"
 
 #include <fmt/format.h>
 
@@ -87,11 +86,11 @@ std::string baseline_cell(const Comparison& comparison, const std::string& clien
 }
 
 std::string difference_cell(const ComparisonRow* row, std::size_t replications) {
-  if (row == nullptr) return "-";
+  if (row == nullptr) return "-  ";  // the star of significance has a place of its own
   const stats::PairedDifference& d = row->difference;
-  if (d.pairs == 0) return "no pairs";
+  if (d.pairs == 0) return "no pairs  ";
   const std::string some = d.pairs < replications ? fmt::format(" [{} pairs]", d.pairs) : "";
-  if (d.identical) return "equal" + some;
+  if (d.identical) return "equal" + some + "  ";
   const Amount amount = amount_of(*row);
   const std::string_view sign = d.difference < 0 ? "-" : "+";
   std::string text(sign);
