@@ -90,7 +90,7 @@ std::string difference_cell(const ComparisonRow* row, std::size_t replications) 
   const stats::PairedDifference& d = row->difference;
   if (d.pairs == 0) return "no pairs  ";
   const std::string some = d.pairs < replications ? fmt::format(" [{} pairs]", d.pairs) : "";
-  if (d.identical) return "equal" + some + "  ";
+  if (d.identical) return "same" + some + "  ";
   const Amount amount = amount_of(*row);
   const std::string_view sign = d.difference < 0 ? "-" : "+";
   std::string text(sign);
@@ -112,7 +112,7 @@ std::string difference_cell(const ComparisonRow* row, std::size_t replications) 
 std::string reduction_cell(const ComparisonRow* row) {
   if (row == nullptr) return "-";
   const stats::PairedDifference& d = row->difference;
-  if (d.identical) return "equal";
+  if (d.identical) return "same";
   if (!d.variance_reduction || !d.correlation) return "-";
   const double factor = *d.variance_reduction;
   return fmt::format("{:.{}f} x ({:+.2f})", factor, decimals_for(factor, 2),
