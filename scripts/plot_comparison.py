@@ -10,14 +10,16 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from plot_results import ResultError, seconds_label
 
 NUMBERS = ["difference", "ci_low", "ci_high", "relative_difference", "relative_ci_low",
            "relative_ci_high"]
-PANELS_ABREAST = 4
+MOST_VARIANTS = 24  # besides the baseline; more would make no picture
+MARKERS = "os^Dv"  # told apart where colours come again
 NEEDED = ["variant", "baseline", "client", "metric", "unit", "significant"] + NUMBERS
 
 
@@ -37,8 +39,10 @@ class Comparison:
         for column in NUMBERS:
             table[column] = pd.to_numeric(table[column], errors="coerce").astype(float)
         self.info = info
-        self.rows = table[table["client"] == "all"]
-        self.names = [v["variant"] for v in info["variants"]]
+        names = [v["variant"] for v in info["variants"]]
+        self.names = names[:MOST_VARIANTS + 1]
+        self.left_out = len(names) - len(self.names)
+        self.rows = table[(table["client"] == "all") & table["variant"].isin(self.names)]
         self.baseline = self.names[0]
 
     def metrics(self):
@@ -69,18 +73,29 @@ class Comparison:
 
 
 def short_names(names):
-    """Without the key where all have the same one: full, equal for jitter=full, jitter=equal."""
-    keys = {name.split("=")[0] for name in names}
-    if len(keys) == 1 and all(name.count("=") == 1 for name in names):
-        return {name: name.split("=")[1] for name in names}
-    return {name: name for name in names}
+    """Without the keys where all have the same ones: full, equal for jitter=full, jitter=equal.
+
+    Returns the names and the keys that they go without.
+    """
+    parts = {name: [part.partition("=") for part in name.split(" ")] for name in names}
+    keys = {tuple(key for key, _, _ in own) for own in parts.values()}
+    plain = all(equals and value and "=" not in value for own in parts.values()
+                for _, equals, value in own)
+    if len(keys) != 1 or not plain:
+        return {name: name for name in names}, ()
+    return {name: " ".join(value for _, _, value in own) for name, own in parts.items()}, keys.pop()
+
+
+def cut(text, columns):
+    return text if len(text) <= columns else text[:columns - 1] + "…"
 
 
 def label_of(value):
     return "0" if value == 0 else f"{value:+.0f}" if abs(value) >= 100 else f"{value:+.3g}"
 
 
-def draw_differences(axis, comparison, metric, colours, labels, with_labels):
+def draw_differences(axis, comparison, metric, looks, labels):
+    """`labels` are empty where a panel further to the left has them."""
     values, unit = comparison.differences(metric)
     places = {variant: place for place, variant in enumerate(comparison.names[1:])}
     far = {-1: 0.0, 1: 0.0}  # how far bars and intervals reach to either side
@@ -88,7 +103,7 @@ def draw_differences(axis, comparison, metric, colours, labels, with_labels):
         if math.isnan(value):
             continue
         place, side = places[variant], -1 if value < 0 else 1
-        axis.barh(place, value, color=colours[variant], alpha=1.0 if significant else 0.35,
+        axis.barh(place, value, color=looks[variant][0], alpha=1.0 if significant else 0.35,
                   height=0.7)
         ends = [x for x in (value, low, high) if not math.isnan(x)]
         if len(ends) == 3:
@@ -105,14 +120,14 @@ def draw_differences(axis, comparison, metric, colours, labels, with_labels):
                   far[1] + (room if 1 in signs else 0.1 * room))
     axis.axvline(0, color="black", linewidth=0.9)
     axis.set_ylim(len(places) - 0.5, -0.5)
-    axis.set_yticks(range(len(places)), [labels[v] for v in places] if with_labels else
-                    [""] * len(places))
+    axis.set_yticks(range(len(places)), [cut(labels.get(v, ""), 30) for v in places])
     axis.grid(axis="y", visible=False)
+    axis.xaxis.set_major_locator(MaxNLocator(3))
     axis.set_title(metric, fontsize=11)
     axis.set_xlabel(f"difference [{unit}]")
 
 
-def draw_work(axis, comparison, colours, labels):
+def draw_work(axis, comparison, looks, labels):
     """Attempts per request against the mean latency, with 95 % intervals."""
     points = []
     for name in comparison.names:
@@ -124,12 +139,14 @@ def draw_work(axis, comparison, colours, labels):
         axis.plot([t["mean"] for _, t, _ in ordered], [w["mean"] for *_, w in ordered],
                   color="#999999", linewidth=1.2, zorder=1)
     for name, time, work in points:
+        colour, marker = looks[name]
         spread = [[[row["mean"] - row["ci_low"]], [row["ci_high"] - row["mean"]]]
                   if row["ci_low"] is not None else None for row in (time, work)]
-        axis.errorbar(time["mean"], work["mean"], xerr=spread[0], yerr=spread[1], marker="o",
-                      markersize=8, color=colours[name], linestyle="none", linewidth=1.4)
-        axis.annotate(labels[name], (time["mean"], work["mean"]), xytext=(8, 6),
-                      textcoords="offset points", fontsize=10)
+        axis.errorbar(time["mean"], work["mean"], xerr=spread[0], yerr=spread[1],
+                      marker=marker, markersize=8, color=colour, linestyle="none", linewidth=1.4)
+        if len(points) <= 6:  # the names of more would lie on top of each other
+            axis.annotate(cut(labels[name], 20), (time["mean"], work["mean"]), xytext=(8, 6),
+                          textcoords="offset points", fontsize=10)
     positive = [t["mean"] for _, t, _ in points if t["mean"] > 0]
     if positive and max(positive) > 8 * min(positive):
         axis.set_xscale("log")
@@ -160,24 +177,29 @@ def is_number(text):
 
 def comparison_figure(folder, palette):
     comparison = Comparison(folder)
-    labels = short_names(comparison.names)
-    colours = {name: palette[i % len(palette)] for i, name in enumerate(comparison.names)}
+    labels, keys = short_names(comparison.names)
+    looks = {name: (palette[i % len(palette)], MARKERS[i // len(palette) % len(MARKERS)])
+             for i, name in enumerate(comparison.names)}
+    longest = max(map(len, labels.values()))
+    abreast = 4 if longest <= 14 else 3 if longest <= 22 else 2
     metrics = comparison.metrics()
-    rows = -(-len(metrics) // PANELS_ABREAST)
+    rows = -(-len(metrics) // abreast)
     bars = max(1.5, 0.32 * (len(comparison.names) - 1) + 0.9)
     height = 1.4 + rows * (bars + 0.5) + 4.2
     figure = plt.figure(figsize=(16 / 1.5, height))
-    grid = figure.add_gridspec(rows + 1, PANELS_ABREAST, height_ratios=[bars] * rows + [3.6])
+    grid = figure.add_gridspec(rows + 1, abreast, height_ratios=[bars] * rows + [3.6])
     for i, metric in enumerate(metrics):
-        axis = figure.add_subplot(grid[divmod(i, PANELS_ABREAST)])
-        draw_differences(axis, comparison, metric, colours, labels, i % PANELS_ABREAST == 0)
-    draw_work(figure.add_subplot(grid[rows, :3]), comparison, colours, labels)
-    entries = [(Patch(color=colours[n]), labels[n] + (" (baseline)" if i == 0 else ""))
+        axis = figure.add_subplot(grid[divmod(i, abreast)])
+        draw_differences(axis, comparison, metric, looks, {} if i % abreast else labels)
+    draw_work(figure.add_subplot(grid[rows, :-1]), comparison, looks, labels)
+    entries = [(Line2D([], [], color=looks[n][0], marker=looks[n][1], markersize=8, linewidth=0),
+                cut(labels[n], 30) + (" (baseline)" if i == 0 else ""))
                for i, n in enumerate(comparison.names[:14])]
     entries.append((Patch(color="#444444", alpha=0.35), "pale: not significant"))
-    legend = figure.add_subplot(grid[rows, 3])
+    legend = figure.add_subplot(grid[rows, abreast - 1])
     legend.axis("off")
-    legend.legend(*zip(*entries), loc="center left", frameon=False)
+    legend.legend(*zip(*entries), loc="center left", frameon=False, title=", ".join(keys) or None,
+                  alignment="left")
     put_title(figure, comparison, height)
     return figure
 
@@ -190,6 +212,8 @@ def put_title(figure, comparison, height):
     text = f"all clients, {runs} replication{'s' if runs != 1 else ''} on common random numbers"
     if runs > 1:
         text += "; 95 % intervals that hold for all variants of a metric together"
+    if comparison.left_out:
+        text += f"\n{comparison.left_out} more variants are left out"
     if info.get("description"):
         text = f"{info['description']}\n{text}"
     figure.text(0.02, 1 - 0.5 / height, text, fontsize=11, color="#444444", va="top")

@@ -14,7 +14,6 @@
 namespace retrysim::report {
 namespace {
 
-constexpr std::size_t kVariantsAbreast = 3;
 
 /// A table of texts: first column to the left, the others to the right.
 class Grid {
@@ -92,8 +91,9 @@ std::string difference_cell(const ComparisonRow* row, std::size_t replications) 
   const std::string some = d.pairs < replications ? fmt::format(" [{} pairs]", d.pairs) : "";
   if (d.identical) return "same" + some + "  ";
   const Amount amount = amount_of(*row);
+  const bool rounds_to_zero = amount.value.find_first_of("123456789") == std::string::npos;
   const std::string_view sign = d.difference < 0 ? "-" : "+";
-  std::string text(sign);
+  std::string text(rounds_to_zero ? "" : sign);
   text += amount.value;
   if (!amount.interval.empty()) {  // the interval is that of the size; give it its sign back
     const std::size_t dots = amount.interval.find("..");
@@ -136,6 +136,15 @@ class TableWriter {
  private:
   const std::string& variant(std::size_t v) const { return comparison_.evaluations[v].set.variant; }
   std::string short_name(std::size_t v) const { return variant(v).substr(key_.size()); }
+  /// How many variants stand side by side: fewer if their names are long.
+  std::size_t abreast() const {
+    constexpr std::size_t kLongName = 20;
+    std::size_t longest = 0;
+    for (std::size_t v = 1; v <= comparison_.variants(); ++v) {
+      longest = std::max(longest, columns_of(short_name(v)));
+    }
+    return longest > kLongName ? 2 : 3;
+  }
   std::size_t replications() const { return comparison_.baseline().set.runs.size(); }
 
   void append_head() {
@@ -166,8 +175,9 @@ class TableWriter {
   bool append_grids(const std::string& title, const std::vector<std::string>& fixed_titles,
                     MakeRow make_row) {
     bool any = false;
-    for (std::size_t from = 1; from <= comparison_.variants(); from += kVariantsAbreast) {
-      const std::size_t to = std::min(from + kVariantsAbreast, comparison_.variants() + 1);
+    const std::size_t step = abreast();
+    for (std::size_t from = 1; from <= comparison_.variants(); from += step) {
+      const std::size_t to = std::min(from + step, comparison_.variants() + 1);
       std::vector<std::string> titles = {title};
       titles.insert(titles.end(), fixed_titles.begin(), fixed_titles.end());
       for (std::size_t v = from; v < to; ++v) titles.push_back(short_name(v) + "  ");
