@@ -7,7 +7,8 @@ overview: load against capacity for each service, then goodput, success rate, am
 and who waits where, over the time in which anything happens; faults, surges and retry storms are
 shaded. latency: quantiles of the whole window and what became of the attempts. A client group has
 one colour everywhere. Lines are means over replications; bands reach from the 10 % to the 90 %
-quantile of the replications, because a storm in some of them is no normal distribution.
+quantile of the replications, because a storm in some of them is no normal distribution. Results of
+`retrysim compare` have a third picture, compare: the differences from the baseline.
 
 Reads only the files of the result folder; the same files give the same picture, byte for byte.
 Exit status: 0 done, 2 bad command line, 3 a result file is missing or wrong, 4 cannot write.
@@ -31,8 +32,9 @@ from matplotlib.patches import Patch  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, PercentFormatter  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # also when loaded from elsewhere
+from plot_comparison import comparison_figure  # noqa: E402
 from plot_results import (ResultError, Results, concerns, disturbances, outside,  # noqa: E402
-                          storms, verdict)
+                          seconds_label, storms, verdict)
 
 # Okabe and Ito's colours: told apart by people with any of the common colour blindnesses.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -268,13 +270,6 @@ def entries_above(axis):
         return
     axis.legend(loc="lower right", bbox_to_anchor=(1.01, 1.0), ncol=count, borderaxespad=0.1,
                 frameon=False, fontsize=9, handlelength=1.4, columnspacing=1.0)
-
-
-def seconds_label(value, _position=None):
-    for size, scale, unit in ((1, 1, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs"), (0, 1e9, "ns")):
-        if value >= size * 0.999999:
-            return f"{value * scale:.4g} {unit}"
-    return ""
 
 
 def scale_latencies(axis):
@@ -541,6 +536,14 @@ def latency(results):
     return figure
 
 
+def pictures(results):
+    """(name, function that draws) of all that there is to see in a folder."""
+    yield "overview", lambda: overview(results)
+    yield "latency", lambda: latency(results)
+    if (results.folder / "compare.csv").is_file():
+        yield "compare", lambda: comparison_figure(results.folder, GROUP_COLOURS)
+
+
 def save(figure, path):
     """Writes beside the target and renames, so that a picture is whole or absent."""
     kind = path.suffix[1:]
@@ -571,19 +574,18 @@ def parse(arguments):
 
 def main(arguments=None):
     options = parse(arguments)
+    out = Path(options.out or options.results)
     try:
         results = Results(options.results, options.variant)
+        out.mkdir(parents=True, exist_ok=True)
+        with plt.rc_context(STYLE):
+            for name, draw_figure in pictures(results):
+                path = out / f"{name}.{options.format}"
+                save(draw_figure(), path)
+                print(path)
     except ResultError as error:
         print(f"plot.py: error: {error}", file=sys.stderr)
         return 3
-    out = Path(options.out or options.results)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with plt.rc_context(STYLE):
-            for name, draw_figure in (("overview", overview), ("latency", latency)):
-                path = out / f"{name}.{options.format}"
-                save(draw_figure(results), path)
-                print(path)
     except OSError as error:
         print(f"plot.py: error: cannot write {out}: {error.strerror or error}", file=sys.stderr)
         return 4

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include "report/result_files.hpp"
 
-#include "report/result_json.hpp"
-
 #include <retrysim/scenario_file.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,7 +13,8 @@
 
 namespace retrysim::report {
 
-void write_result_files(ResultFolder& folder, Evaluations evaluations) {
+void write_result_files(ResultFolder& folder, Evaluations evaluations,
+                        const ResultAdditions& additions) {
   struct Table {
     const char* name;
     void (*write)(Sink&, Evaluations);
@@ -27,18 +28,27 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations) {
   for (const Table& table : kTables) {
     folder.write(table.name, [&](Sink& sink) { table.write(sink, evaluations); });
   }
-  const LoadedScenario& loaded = evaluations.front().set.scenario;
-  folder.write("scenario.toml", [&](Sink& sink) { sink.write(to_toml(loaded, false)); });
+  for (const ResultAdditions::Table& table : additions.tables) {
+    folder.write(table.name, table.write);
+  }
   std::vector<std::filesystem::path> copied;
-  for (const std::filesystem::path& input : loaded.input_files) {
-    // A file that several keys name is copied once; two files of one name are an error.
-    if (std::find(copied.begin(), copied.end(), input) != copied.end()) continue;
-    folder.copy(input);
-    copied.push_back(input);
+  for (std::size_t v = 0; v < evaluations.size(); ++v) {
+    const LoadedScenario& loaded = evaluations[v].set.scenario;
+    const std::string comment = additions.comment ? additions.comment(evaluations[v]) : "";
+    folder.write(v == 0 ? "scenario.toml" : fmt::format("scenario-{}.toml", v + 1),
+                 [&](Sink& sink) { sink.write(comment + to_toml(loaded, false)); });
+    for (const std::filesystem::path& input : loaded.input_files) {
+      // A file that several keys name is copied once; two files of one name are an error.
+      if (std::find(copied.begin(), copied.end(), input) != copied.end()) continue;
+      folder.copy(input);
+      copied.push_back(input);
+    }
   }
   std::vector<std::string> files = folder.files();
   files.emplace_back("result.json");
-  folder.write("result.json", [&](Sink& sink) { write_result_json(sink, evaluations, files); });
+  folder.write("result.json", [&](Sink& sink) {
+    write_result_json(sink, evaluations, files, additions.sections);
+  });
   folder.commit();
 }
 

@@ -100,7 +100,8 @@ Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
 
 }  // namespace
 
-void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<std::string>& files) {
+void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<std::string>& files,
+                       const std::vector<JsonSection>& sections) {
   const Evaluation& first = evaluations.front();
   Json json;
   json["program"] = "retrysim";
@@ -119,6 +120,7 @@ void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<st
       json["expectations"].push_back(expectation_json(e, result));
     }
   }
+  for (const JsonSection& section : sections) json[section.name] = Json::parse(section.json);
   json["files"] = files;
   // Names may hold bytes that are no UTF-8; they are replaced rather than refused.
   sink.write(json.dump(2, ' ', false, Json::error_handler_t::replace));

@@ -10,10 +10,17 @@
 
 namespace retrysim::report {
 
+/// An object that a command adds to result.json.
+struct JsonSection {
+  std::string name;
+  std::string json;  ///< its value
+};
+
 /// Objects: program, version, scenario, description, seed, replications; `variants` (window,
 /// services with their capacity, faults and surges, resolved keys as TOML texts); `summary` (the
 /// rows of summary.csv, null where a cell is empty); `expectations`; `files` (what lies in the
-/// result folder). Needs at least one evaluation.
-void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<std::string>& files);
+/// result folder); and before `files` the `sections`. Needs at least one evaluation.
+void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<std::string>& files,
+                       const std::vector<JsonSection>& sections = {});
 
 }  // namespace retrysim::report

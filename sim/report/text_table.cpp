@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/text_table.hpp"
 
+#include "report/display.hpp"
 #include "stats/recovery.hpp"
 
 #include <fmt/format.h>
@@ -83,39 +84,6 @@ constexpr Section kSections[] = {
     {"Service", kService},   {"Retries", kRetries},
 };
 
-/// A unit for people and the number of its kind in one unit of the files.
-struct DisplayUnit {
-  double scale;
-  std::string_view name;
-};
-
-DisplayUnit display_unit(double value, std::string_view unit) {
-  if (unit == "1/s") return {1, " /s"};
-  if (unit != "s") return {1, ""};
-  const double size = std::fabs(value);
-  if (size >= 1 || size == 0) return {1, " s"};
-  if (size >= 1e-3) return {1e3, " ms"};
-  if (size >= 1e-6) return {1e6, " µs"};
-  return {1e9, " ns"};
-}
-
-/// Decimals that show `digits` significant digits of `value`.
-int decimals_for(double value, int digits) {
-  if (value == 0) return 0;
-  // The small addition keeps 0.1 apart from the 0.0999... that a subtraction makes of it.
-  const double size = std::fabs(value) * (1 + 1e-9);
-  return std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0, 9);
-}
-
-/// Four significant digits, without zeros at the end.
-std::string format_plain(double value) {
-  std::string text = fmt::format("{:.{}f}", value, decimals_for(value, 4));
-  if (text.find('.') == std::string::npos) return text;
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
 std::string format_scaled(const Estimate& e, DisplayUnit unit) {
   const double mean = e.mean * unit.scale;
   const double half = e.half_width().value_or(0) * unit.scale;
@@ -129,10 +97,6 @@ std::string format_scaled(const Estimate& e, DisplayUnit unit) {
     half_text.insert(0, "<");
   }
   return fmt::format("{:.{}f} ± {}{}", mean, decimals, half_text, unit.name);
-}
-
-bool is_share(std::string_view metric) {
-  return metric.ends_with("_share") || metric.ends_with("_rate") || metric == "utilization";
 }
 
 std::string cell(const Evaluation& e, const std::string& client, std::string_view metric) {
@@ -152,18 +116,6 @@ bool zero_for_all(const Evaluation& e, std::string_view metric) {
   return std::all_of(e.summary.begin(), e.summary.end(), [&](const SummaryRow& row) {
     return row.metric->name != metric || (row.estimate.max == 0 && row.estimate.min == 0);
   });
-}
-
-/// Number of columns that a text takes: its UTF-8 characters.
-std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
-std::string pad_left(std::string_view text, std::size_t width) {
-  const std::size_t used = columns_of(text);
-  return std::string(width > used ? width - used : 0, ' ') + std::string(text);
 }
 
 struct TableRow {

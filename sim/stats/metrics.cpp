@@ -243,6 +243,11 @@ Value peak_amplification(In in) {
 
 Value recovery(In in) { return stats::recovery_seconds(in.scenario, in.run, in.bins()); }
 
+Value recovered(In in) {
+  if (stats::triggers(in.scenario).empty()) return std::nullopt;
+  return recovery(in) ? 1.0 : 0.0;
+}
+
 using C = ClientResult;
 using S = ServiceFlow;
 using enum MetricScope;
@@ -452,6 +457,7 @@ constexpr MetricInfo kTable[] = {
      "timeout + longest backoff, at least 10 bins", kGroups, peak_amplification},
     {"recovery_s", "s", "From the end of the last fault or surge until goodput is back to stay; "
      "absent if that did not happen in the run", kGroups, recovery},
+    {"recovered", "1", "Whether that happened in the run: 1 or 0", kGroups, recovered},
     {"jobs", "jobs", "Jobs begun in the window that clients poll for", kGroups,
      [](In in) { return in.client.jobs.begun > 0 ? count(in.client.jobs.begun) : Value(); }},
     {"job_success_rate", "1", "Jobs that their client saw done, per job", kGroups,

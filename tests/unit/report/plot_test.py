@@ -192,11 +192,79 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def make_comparison(folder):
+    """Results with a comparison of three variants: one far away, one not significant."""
+    make_results(folder)
+
+    def change(base):
+        info["variants"] += [{**base, "variant": name} for name in ("base=200ms", "base=50ms")]
+        base["variant"] = "base=100ms"
+
+    for name in ("timeseries.csv", "service.csv", "storms.csv", "latency.csv", "attempts.csv"):
+        text = (folder / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text.replace(",base,", ",base=100ms,"), encoding="utf-8")
+    info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    change(info["variants"][0])
+    info.update(seed=1, replications=4, summary=[
+        {"variant": variant, "client": "all", "metric": metric, "mean": mean, "ci_low": mean - 0.1,
+         "ci_high": mean + 0.1, "replications": 4}
+        for variant, time, work in (("base=100ms", 2, 3), ("base=200ms", 3, 2), ("base=50ms", 1, 4))
+        for metric, mean in (("latency_mean", time), ("amplification", work))])
+    (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
+    header = ("scenario,variant,baseline,client,metric,unit,mean,baseline_mean,difference,ci_low,"
+              "ci_high,relative_difference,relative_ci_low,relative_ci_high,p_value,p_holm,"
+              "significant,correlation,variance_reduction,pairs").split(",")
+    rows = [["dip", variant, "base=100ms", client, metric, unit, "", "", *numbers, "", "", star, "",
+             "", 4]
+            for client in ("g0", "g1", "all")
+            for variant, metric, unit, *numbers, star in (
+                ("base=200ms", "latency_mean", "s", 1, 0.9, 1.1, 0.5, 0.45, 0.55, "yes"),
+                ("base=200ms", "success_rate", "1", 0, 0, 0, 0, 0, 0, "no"),
+                ("base=200ms", "recovered", "1", -0.25, -0.5, 0.1, -0.25, "", "", "no"),
+                ("base=200ms", "recovery_s", "s", "", "", "", "", "", "", ""),
+                ("base=50ms", "latency_mean", "s", -1, -1.5, -0.5, -0.5, -0.7, -0.3, "yes"),
+                ("base=50ms", "recovered", "1", 0, 0, 0, 0, "", "", "no"))]
+    write(folder / "compare.csv", header, rows)
+    return folder
+
+
 class PlotTest(unittest.TestCase):
     def setUp(self):
         self._temporary = tempfile.TemporaryDirectory()
         self.addCleanup(self._temporary.cleanup)
         self.root = Path(self._temporary.name)
+
+    def test_comparison_has_a_picture_of_the_differences(self):
+        folder = make_comparison(self.root / "results")
+        done = plot(folder, "--format", "svg")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("compare.svg", done.stdout)
+        first = digest(folder / "compare.svg")
+        plot(folder, "--format", "svg")
+        self.assertEqual(first, digest(folder / "compare.svg"))
+
+    def test_comparison_panels(self):
+        folder = make_comparison(self.root / "results")
+        with SCRIPT.plt.rc_context(SCRIPT.STYLE):
+            figure = SCRIPT.comparison_figure(folder, SCRIPT.GROUP_COLOURS)
+        self.addCleanup(matplotlib.pyplot.close, figure)
+        titles = [a.get_title(loc="left") for a in figure.axes]
+        # What is equal everywhere, or exists on one side only, is no picture.
+        self.assertEqual(titles[:2], ["latency_mean", "recovered"])
+        latency, recovered = figure.axes[:2]
+        self.assertEqual([bar.get_width() for bar in latency.patches], [50, -50])  # percent
+        self.assertEqual([bar.get_width() for bar in recovered.patches], [-25, 0])  # points
+        self.assertEqual([bar.get_alpha() for bar in latency.patches], [1.0, 1.0])
+        self.assertEqual(recovered.patches[0].get_alpha(), 0.35)  # not significant
+        work = panel(figure, "Work against time")
+        self.assertEqual(list(work.lines[0].get_xdata()), [1, 2, 3])  # by backoff, not by place
+
+    def test_comparison_that_cannot_be_used_is_an_error(self):
+        folder = make_comparison(self.root / "results")
+        (folder / "compare.csv").write_text("scenario,variant\n", encoding="utf-8")
+        done = plot(folder)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("compare.csv: lacks the column baseline", done.stderr)
 
     def test_pictures_have_a_readable_size(self):
         folder = make_results(self.root / "r")

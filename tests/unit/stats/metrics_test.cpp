@@ -168,6 +168,7 @@ TEST_CASE("every documented metric name exists") {
                                     "peak_attempt_rate",
                                     "peak_amplification",
                                     "recovery_s",
+                                    "recovered",
                                     "jain_index",
                                     "completion_time_s",
                                     "attempts_variance",
@@ -327,7 +328,7 @@ TEST_CASE_METHOD(Fixture, "metrics of nothing do not exist") {
        {"success_rate", "attempt_success_rate", "amplification", "throttled_share", "quota_mean",
         "wait_probability", "latency_mean", "latency_sd", "latency_p50", "backoff_time_mean",
         "send_wait_mean", "connection_wait_mean", "attempts_variance", "completion_time_s",
-        "jain_index", "recovery_s", "peak_attempt_rate", "peak_amplification"}) {
+        "jain_index", "recovery_s", "recovered", "peak_attempt_rate", "peak_amplification"}) {
     CAPTURE(name);
     CHECK(!value(name));
   }

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "stats/recovery.hpp"
 
+#include <retrysim/metrics.hpp>
+
 #include <catch2/catch.hpp>
 
 using namespace retrysim;
@@ -51,6 +53,18 @@ TEST_CASE_METHOD(Run, "never disturbed recovers in no time") { CHECK(recovery() 
 TEST_CASE_METHOD(Run, "without a trigger there is no recovery time") {
   scenario.faults.clear();
   CHECK(!recovery());
+}
+
+TEST_CASE_METHOD(Run, "whether a run recovered is 1 or 0 and makes sense after a trigger only") {
+  const auto recovered = [&] {
+    run.clients.resize(scenario.clients.size());
+    return metric_value(*find_metric("recovered"), scenario, run, std::nullopt);
+  };
+  CHECK(recovered() == 1.0);
+  set(50, 200, 10);
+  CHECK(recovered() == 0.0);
+  scenario.faults.clear();
+  CHECK(!recovered());
 }
 
 TEST_CASE_METHOD(Run, "recovery counts from the end of the trigger") {

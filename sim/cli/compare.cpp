@@ -1,0 +1,293 @@
+// `retrysim compare`: every variant of a scenario on common random numbers, and how each differs
+// from the baseline.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/simulation.hpp>
+#include <retrysim/variation.hpp>
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/interruption.hpp"
+#include "cli/simulation_options.hpp"
+#include "report/comparison.hpp"
+#include "report/comparison_table.hpp"
+#include "report/comparison_words.hpp"
+#include "report/evaluation.hpp"
+#include "report/progress_bar.hpp"
+#include "report/result_files.hpp"
+#include "report/result_folder.hpp"
+#include "report/result_json.hpp"
+#include "report/sink.hpp"
+#include "scenario/suggestions.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <tuple>
+
+namespace retrysim::cli {
+namespace {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+/// More than people can read; `sweep` is for that.
+constexpr std::size_t kMostVariants = 1000;
+
+struct CompareOptions : SimulationSettings {
+  std::string scenario;
+  std::vector<std::string> vary;
+  std::string baseline;  ///< empty: the first variant
+  std::vector<const MetricInfo*> metrics;
+};
+
+/// A variant that is ready to run.
+struct Planned {
+  std::string name;
+  LoadedScenario loaded;
+};
+
+std::string headline_names() {
+  std::vector<std::string_view> names;
+  for (const MetricInfo* metric : report::headline_metrics()) names.push_back(metric->name);
+  return scenario::joined(names);
+}
+
+po::options_description describe_options() {
+  const std::string metrics_help = "metrics to compare; default: " + headline_names();
+  po::options_description options("Options");
+  options.add_options()  //
+      ("vary", po::value<std::vector<std::string>>()->composing()->value_name("PATH=V1,V2,..."),
+       "a key and the values it takes; also PATH=LO:HI:STEP, PATH=LO:HI:*N (N log-spaced), and "
+       "A,B=(1,2),(3,4) for keys that move together. Given several times, all combinations")  //
+      ("baseline", po::value<std::string>()->value_name("NAME"),
+       "the variant that the others are compared with, such as jitter=equal, or just equal; "
+       "default: the first")  //
+      ("metrics", po::value<std::string>()->value_name("A,B,..."), metrics_help.c_str());
+  add_simulation_options(
+      options, {"folder of the result files; default results/NAME. An earlier result of the same "
+                "scenario is replaced",
+                "of the comparison on standard output: table (default), csv or json"});
+  options.add_options()("help", "print this text");
+  return options;
+}
+
+std::vector<const MetricInfo*> read_metrics(const po::variables_map& values) {
+  const auto text = text_of(values, "metrics");
+  if (!text) return report::headline_metrics();
+  std::vector<const MetricInfo*> metrics;
+  std::string_view rest = *text;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    std::string_view name = rest.substr(0, comma);
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    const MetricInfo* metric = find_metric(name);
+    if (metric == nullptr) {
+      const auto names = metric_names();
+      throw UsageError(fmt::format("--metrics: there is no metric '{}'; {}", name,
+                                   scenario::nearest(name, names).empty()
+                                       ? "`retrysim list metrics` names them"
+                                       : scenario::suggestion(name, names, "")));
+    }
+    if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) {
+      metrics.push_back(metric);
+    }
+    if (comma == std::string_view::npos) return metrics;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+CompareOptions read_options(const po::variables_map& values) {
+  CompareOptions o;
+  const std::vector<std::string> scenarios = texts(values, "scenario");
+  if (scenarios.empty()) throw UsageError("name a scenario file to compare variants of");
+  if (scenarios.size() > 1) {
+    throw UsageError("compare takes one scenario; variants are made with --vary");
+  }
+  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
+  o.scenario = scenarios.front();
+  o.vary = texts(values, "vary");
+  if (o.vary.empty()) {
+    throw UsageError("say what to compare, such as --vary 'client.*.retry.mode=legacy,standard'");
+  }
+  o.baseline = text_of(values, "baseline").value_or("");
+  o.metrics = read_metrics(values);
+  return o;
+}
+
+/// The variants with the baseline first; it may be named by its values alone.
+std::vector<Variant> baseline_first(std::vector<Variant> variants, const std::string& baseline) {
+  if (baseline.empty()) return variants;
+  auto found = std::find_if(variants.begin(), variants.end(),
+                            [&](const Variant& v) { return v.name == baseline; });
+  if (found == variants.end()) {
+    const auto has_values = [&](const Variant& v) {
+      return fmt::format("{}", fmt::join(v.values, " ")) == baseline;
+    };
+    found = std::find_if(variants.begin(), variants.end(), has_values);
+  }
+  if (found == variants.end()) {
+    std::vector<std::string_view> names;
+    for (const Variant& v : variants) names.push_back(v.name);
+    if (names.size() > 10) names.resize(10);
+    throw UsageError(fmt::format("--baseline: there is no variant '{}'; {}", baseline,
+                                 scenario::suggestion(baseline, names, "there are")));
+  }
+  std::rotate(variants.begin(), found, found + 1);
+  return variants;
+}
+
+/// Loads every variant. A mistake that several of them have is printed once.
+std::optional<std::vector<Planned>> plan(const CompareOptions& options) {
+  const VariationsResult parsed = parse_variations(options.vary);
+  print_errors(parsed.errors);
+  if (!parsed.errors.empty()) return std::nullopt;
+  std::size_t size = 1;
+  for (const Variation& v : parsed.variations) {
+    size = std::min(size * v.choices.size(), kMostVariants + 1);
+  }
+  if (size > kMostVariants) {
+    throw UsageError(fmt::format("--vary makes more than {} variants; retrysim sweep is for that",
+                                 kMostVariants));
+  }
+  if (size < 2) throw UsageError("--vary makes one variant only; give at least two values");
+  std::vector<Planned> planned;
+  std::vector<Diagnostic> errors;
+  std::set<std::tuple<std::string, int, int, std::string>> seen;
+  std::set<std::string> notes;
+  for (const Variant& v : baseline_first(grid(parsed.variations), options.baseline)) {
+    LoadResult result = load_scenario_file(options.scenario, options.edits, v.edits);
+    for (const Diagnostic& d : result.errors) {
+      constexpr std::size_t kMostErrors = 20;
+      const bool is_new = seen.emplace(d.file, d.line, d.column, d.message).second;
+      if (is_new && errors.size() < kMostErrors) errors.push_back(d);
+    }
+    if (!result.loaded) continue;
+    auto& own = result.loaded->notes;
+    own.erase(std::remove_if(own.begin(), own.end(),
+                             [&](const std::string& n) { return !notes.insert(n).second; }),
+              own.end());
+    planned.push_back({v.name, std::move(*result.loaded)});
+  }
+  print_errors(errors);
+  if (!errors.empty()) return std::nullopt;
+  for (const Planned& p : planned) print_notes(p.loaded);
+  return planned;
+}
+
+std::vector<report::ResultSet> simulate_all(const CompareOptions& options,
+                                            const std::vector<Planned>& planned) {
+  const Interruption interruption(options.timeout);
+  report::ProgressBar bar(planned.front().loaded.scenario.name, options.progress);
+  std::vector<report::ResultSet> results;
+  results.reserve(planned.size());
+  std::uint64_t events = 0;
+  for (std::size_t v = 0; v < planned.size(); ++v) {
+    const auto progress = [&](double share) {
+      bar.show((static_cast<double>(v) + share) / static_cast<double>(planned.size()));
+    };
+    results.push_back({planned[v].loaded, planned[v].name, {}});
+    results.back().runs =
+        run_replications(planned[v].loaded.scenario, options, interruption, bar, false, progress);
+    for (const RunResult& run : results.back().runs) events += run.events;
+    if (events > options.max_events) {
+      bar.clear();
+      throw LimitExceeded("more events than --max-events allows, all variants together");
+    }
+  }
+  bar.clear();
+  return results;
+}
+
+/// An argument as a shell takes it, fit for a comment of a TOML file: no control characters, and
+/// nothing that might be no UTF-8.
+std::string in_shell_quotes(std::string_view text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      result += "'\\''";
+    } else {
+      result += c >= 0x20 && c < 0x7F ? c : '?';
+    }
+  }
+  return result + "'";
+}
+
+/// What the scenario file of a variant says about itself.
+std::string comment_of(const CompareOptions& options, const report::Evaluation& variant,
+                       const std::string& baseline) {
+  std::string text = fmt::format(
+      "# Variant {} of a comparison; this file runs it exactly as it was.\n"
+      "#   retrysim compare {}",
+      in_shell_quotes(variant.set.variant),
+      in_shell_quotes(fs::path(options.scenario).filename().string()));
+  for (const std::string& vary : options.vary) text += " --vary " + in_shell_quotes(vary);
+  for (const std::string& edit : options.edits) text += " --set " + in_shell_quotes(edit);
+  return text + " --baseline " + in_shell_quotes(baseline) + "\n\n";
+}
+
+void print(const CompareOptions& options, const report::Comparison& comparison,
+           const std::vector<report::JsonSection>& sections, const report::ResultFolder& folder) {
+  if (options.quiet) return;
+  report::DescriptorSink out(STDOUT_FILENO, "standard output");
+  if (options.format == "csv") {
+    report::write_comparison_csv(out, comparison);
+  } else if (options.format == "json") {
+    report::write_result_json(out, comparison.evaluations, folder.files(), sections);
+  } else {
+    report::write_comparison_table(out, comparison);
+    out.write(fmt::format("\nResult files: {}\n", folder.path().string()));
+  }
+  out.flush();
+}
+
+}  // namespace
+
+int compare(const Arguments& arguments) {
+  const po::options_description visible = describe_options();
+  const po::variables_map values = parse_command_line(arguments, visible, "scenario");
+  if (values.count("help") != 0) {
+    fmt::print(
+        "Usage: retrysim compare SCENARIO --vary PATH=V1,V2,... [options]\n\n"
+        "Simulates every variant with the same random numbers, so that all meet the same demand,\n"
+        "and prints how each differs from the baseline: paired differences with 95 % intervals,\n"
+        "significance by Holm's test, the variance that common random numbers save, and what it\n"
+        "says in sentences. Expectations of the scenario are not judged. Example:\n"
+        "  retrysim compare scenarios/thundering-herd.toml --vary "
+        "'client.*.retry.backoff.jitter=full,equal'\n\n{}",
+        help_text(visible));
+    return kDone;
+  }
+  const CompareOptions options = read_options(values);
+  const auto planned = plan(options);
+  if (!planned) return kBadInput;
+  const std::string& name = planned->front().loaded.scenario.name;
+  // Made before the simulation: a folder that must not be written is said at once.
+  report::ResultFolder folder(
+      options.out.empty() ? fs::path("results") / name : fs::path(options.out), name,
+      options.force);
+  const std::vector<report::ResultSet> results = simulate_all(options, *planned);
+  std::vector<report::Evaluation> evaluations;
+  evaluations.reserve(results.size());
+  for (const report::ResultSet& set : results) evaluations.emplace_back(set);
+  report::Comparison comparison = report::compare(evaluations, options.metrics);
+  comparison.vary = options.vary;
+  report::ResultAdditions additions;
+  additions.comment = [&](const report::Evaluation& variant) {
+    return comment_of(options, variant, evaluations.front().set.variant);
+  };
+  additions.sections = {{"comparison", report::comparison_json(comparison)}};
+  additions.tables = {
+      {"compare.csv", [&](report::Sink& sink) { report::write_comparison_csv(sink, comparison); }}};
+  report::write_result_files(folder, evaluations, additions);
+  print(options, comparison, additions.sections, folder);
+  return kDone;
+}
+
+}  // namespace retrysim::cli

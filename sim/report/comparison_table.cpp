@@ -1,0 +1,298 @@
+// The text of a comparison.
+//
+// SPDX-License-Identifier: MIT
+#include "report/comparison_table.hpp"
+
+#include "report/comparison_words.hpp"
+#include "report/display.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retrysim::report {
+namespace {
+
+
+/// A table of texts: first column to the left, the others to the right.
+class Grid {
+ public:
+  explicit Grid(std::vector<std::string> titles) : rows_{std::move(titles)} {}
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool has_rows() const { return rows_.size() > 1; }
+
+  std::string text() const {
+    std::vector<std::size_t> widths(rows_.front().size());
+    for (const auto& row : rows_) {
+      for (std::size_t i = 0; i < row.size(); ++i)
+        widths[i] = std::max(widths[i], columns_of(row[i]));
+    }
+    std::string text;
+    for (const auto& row : rows_) {
+      std::string line = pad_right(row[0], widths[0]);
+      for (std::size_t i = 1; i < row.size(); ++i) line += "  " + pad_left(row[i], widths[i]);
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + "\n";
+    }
+    return text;
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// The text in lines of at most 100 columns, the later ones indented.
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t kColumns = 100;
+  std::string result;
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (!line.empty() && columns_of(line) + 1 + columns_of(word) > kColumns) {
+      result += line + "\n";
+      line = "  ";
+    } else if (!line.empty()) {
+      line += ' ';
+    }
+    line += word;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result + line + "\n";
+}
+
+/// What all names have in front in common up to an equals sign: "jitter=" needs no repeating.
+std::string common_key(const Comparison& comparison) {
+  const std::string& first = comparison.baseline().set.variant;
+  const std::size_t equals = first.find('=');
+  if (equals == std::string::npos || first.find('=', equals + 1) != std::string::npos) return "";
+  const std::string key = first.substr(0, equals + 1);
+  const bool shared =
+      std::all_of(comparison.evaluations.begin(), comparison.evaluations.end(),
+                  [&](const Evaluation& e) { return e.set.variant.starts_with(key); });
+  return shared ? key : "";
+}
+
+std::string baseline_cell(const Comparison& comparison, const std::string& client,
+                          const MetricInfo& metric) {
+  const SummaryRow* row = find_row(comparison.baseline().summary, client, metric.name);
+  if (row == nullptr) return "-";
+  const DisplayUnit unit = shown_as_percentage(metric)
+                               ? DisplayUnit{100, " %"}
+                               : display_unit(row->estimate.mean, metric.unit);
+  return format_plain(row->estimate.mean * unit.scale) + std::string(unit.name);
+}
+
+std::string difference_cell(const ComparisonRow* row, std::size_t replications) {
+  if (row == nullptr) return "-  ";  // the star of significance has a place of its own
+  const stats::PairedDifference& d = row->difference;
+  if (d.pairs == 0) return "no pairs  ";
+  const std::string some = d.pairs < replications ? fmt::format(" [{} pairs]", d.pairs) : "";
+  if (d.identical) return "same" + some + "  ";
+  const Amount amount = amount_of(*row);
+  const bool rounds_to_zero = amount.value.find_first_of("123456789") == std::string::npos;
+  const std::string_view sign = d.difference < 0 ? "-" : "+";
+  std::string text(rounds_to_zero ? "" : sign);
+  text += amount.value;
+  if (!amount.interval.empty()) {  // the interval is that of the size; give it its sign back
+    const std::size_t dots = amount.interval.find("..");
+    std::string from = amount.interval.substr(0, dots);
+    std::string to = amount.interval.substr(dots + 2);
+    const auto with_sign = [&](const std::string& end) {
+      if (sign == "+" || end.find_first_not_of("0.") == std::string::npos) return end;
+      return end.front() == '-' ? end.substr(1) : "-" + end;
+    };
+    if (sign == "-") std::swap(from, to);
+    text += " (" + with_sign(from) + ".." + with_sign(to) + ")";
+  }
+  return text + some + (d.significant ? " *" : "  ");
+}
+
+std::string reduction_cell(const ComparisonRow* row) {
+  if (row == nullptr) return "-";
+  const stats::PairedDifference& d = row->difference;
+  if (d.identical) return "same";
+  if (!d.variance_reduction || !d.correlation) return "-";
+  const double factor = *d.variance_reduction;
+  return fmt::format("{:.{}f} x ({:+.2f})", factor, decimals_for(factor, 2),
+                     std::round(*d.correlation * 100) / 100 + 0.0);
+}
+
+class TableWriter {
+ public:
+  explicit TableWriter(const Comparison& comparison)
+      : comparison_(comparison), key_(common_key(comparison)) {}
+
+  std::string text() {
+    append_head();
+    for (const std::string& client : comparison_.clients) append_differences(client);
+    append_reductions();
+    append_notes();
+    append_sentences();
+    return std::move(out_);
+  }
+
+ private:
+  const std::string& variant(std::size_t v) const { return comparison_.evaluations[v].set.variant; }
+  std::string short_name(std::size_t v) const { return variant(v).substr(key_.size()); }
+  /// How many variants stand side by side: fewer if their names are long.
+  std::size_t abreast() const {
+    constexpr std::size_t kLongName = 20;
+    std::size_t longest = 0;
+    for (std::size_t v = 1; v <= comparison_.variants(); ++v) {
+      longest = std::max(longest, columns_of(short_name(v)));
+    }
+    return longest > kLongName ? 2 : 3;
+  }
+  std::size_t replications() const { return comparison_.baseline().set.runs.size(); }
+
+  void append_head() {
+    const Scenario& s = comparison_.baseline().scenario();
+    const std::size_t n = replications();
+    out_ += fmt::format("{}: {} variant{} on common random numbers, {} replication{}, seed {}\n",
+                        s.name, comparison_.variants() + 1, comparison_.variants() == 0 ? "" : "s",
+                        n, n == 1 ? "" : "s", s.seed);
+    if (!s.description.empty()) out_ += s.description + "\n";
+    if (comparison_.variants() == 0) {
+      out_ += "One variant: nothing to compare.\n";
+      return;
+    }
+    const bool several = comparison_.variants() > 1;
+    out_ += fmt::format("Differences from {}", variant(0));
+    if (n > 1) {
+      out_ += several ? fmt::format(
+                            " with 95 % intervals that hold for all {} variants together,\n"
+                            "* significant (Holm's test over them, 5 %)",
+                            comparison_.variants())
+                      : " with 95 % intervals, * significant (5 %)";
+    }
+    out_ += ".\n";
+  }
+
+  // Rows are metrics, columns variants. Whether there were any rows.
+  template <class MakeRow>
+  bool append_grids(const std::string& title, const std::vector<std::string>& fixed_titles,
+                    MakeRow make_row) {
+    bool any = false;
+    const std::size_t step = abreast();
+    for (std::size_t from = 1; from <= comparison_.variants(); from += step) {
+      const std::size_t to = std::min(from + step, comparison_.variants() + 1);
+      std::vector<std::string> titles = {title};
+      titles.insert(titles.end(), fixed_titles.begin(), fixed_titles.end());
+      for (std::size_t v = from; v < to; ++v) titles.push_back(short_name(v) + "  ");
+      Grid grid(std::move(titles));
+      for (const MetricInfo* metric : comparison_.metrics) {
+        std::vector<std::string> row = make_row(*metric, from, to);
+        if (!row.empty()) grid.add(std::move(row));
+      }
+      if (!grid.has_rows()) continue;
+      out_ += "\n" + grid.text();
+      any = true;
+    }
+    return any;
+  }
+
+  void append_differences(const std::string& client) {
+    append_grids(client == "all" ? "all clients" : "client " + client, {short_name(0)},
+                 [&](const MetricInfo& metric, std::size_t from, std::size_t to) {
+                   std::vector<std::string> row = {"  " + std::string(metric.name),
+                                                   baseline_cell(comparison_, client, metric)};
+                   bool any = false;
+                   for (std::size_t v = from; v < to; ++v) {
+                     const ComparisonRow* found = comparison_.find(v, client, metric);
+                     any = any || (found != nullptr && !is_nothing(found->difference));
+                     row.push_back(difference_cell(found, replications()));
+                   }
+                   return any ? row : std::vector<std::string>();
+                 });
+  }
+
+  void append_reductions() {
+    if (replications() < 2) return;
+    const bool any =
+        append_grids("variance saved (correlation)", {},
+                     [&](const MetricInfo& metric, std::size_t from, std::size_t to) {
+                       std::vector<std::string> row = {"  " + std::string(metric.name)};
+                       bool varies = false;
+                       for (std::size_t v = from; v < to; ++v) {
+                         const ComparisonRow* found = comparison_.find(v, "all", metric);
+                         varies = varies || (found != nullptr && found->difference.correlation);
+                         row.push_back(reduction_cell(found) + "  ");
+                       }
+                       return varies ? row : std::vector<std::string>();
+                     });
+    if (!any && comparison_.variants() > 0) {
+      out_ += "\nCommon random numbers save nothing here: one side of each pair does not vary.\n";
+    }
+  }
+
+  /// "metric of client (variant)" of the rows that meet a condition, at most some.
+  template <class Condition>
+  std::string rows_where(Condition condition) const {
+    constexpr std::size_t kMost = 6;
+    std::string text;
+    std::size_t count = 0;
+    for (const ComparisonRow& row : comparison_.rows) {
+      if (!condition(row) || ++count > kMost) continue;
+      if (!text.empty()) text += ", ";
+      text += std::string(row.metric->name);
+      if (row.client != "all") text += " of " + row.client;
+      text += " (" + short_name(row.variant) + ")";
+    }
+    if (count > kMost) text += fmt::format(" and {} more", count - kMost);
+    return text;
+  }
+
+  void append_notes() {
+    std::vector<std::string> notes;
+    const std::size_t n = replications();
+    if (n == 1) {
+      notes.emplace_back("one replication: no intervals, and no telling chance from effect");
+    } else if (n < 10) {
+      notes.push_back(fmt::format("{} replications: intervals are rough; use at least 10", n));
+    }
+    for (const Evaluation& e : comparison_.evaluations) {
+      if (e.scenario().seed == comparison_.baseline().scenario().seed) continue;
+      notes.emplace_back("the variants have different seeds: no common random numbers");
+      break;
+    }
+    const auto add = [&](const std::string& rows, std::string_view what) {
+      if (!rows.empty()) notes.push_back(rows + ": " + std::string(what));
+    };
+    add(rows_where([](const ComparisonRow& row) {
+          return row.difference.only_variant + row.difference.only_baseline > 0;
+        }),
+        "only replications that have the metric on both sides are compared");
+    add(rows_where([](const ComparisonRow& row) {
+          const stats::PairedDifference& d = row.difference;
+          return d.significant && d.interval->low <= 0 && d.interval->high >= 0;
+        }),
+        "significant by Holm's test, which is sharper than the interval that holds zero");
+    add(rows_where([](const ComparisonRow& row) {
+          const std::optional<double> correlation = row.difference.correlation;
+          return row.client == "all" && correlation && *correlation < -0.005;
+        }),
+        "negative correlation, so common random numbers widen the interval");
+    if (!notes.empty()) out_ += "\n";
+    for (const std::string& note : notes) out_ += wrapped("note: " + note);
+  }
+
+  void append_sentences() {
+    const std::vector<std::string> found = sentences(comparison_);
+    if (!found.empty()) out_ += "\n";
+    for (const std::string& sentence : found) out_ += wrapped(sentence);
+  }
+
+  const Comparison& comparison_;
+  std::string key_;
+  std::string out_;
+};
+
+}  // namespace
+
+void write_comparison_table(Sink& sink, const Comparison& comparison) {
+  sink.write(TableWriter(comparison).text());
+}
+
+}  // namespace retrysim::report

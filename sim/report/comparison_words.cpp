@@ -1,0 +1,291 @@
+// Sentences by rule: the first metric of the table below with a significant difference makes the
+// main clause, the others follow with "at" and "with".
+//
+// SPDX-License-Identifier: MIT
+#include "report/comparison_words.hpp"
+
+#include "report/display.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace retrysim::report {
+namespace {
+
+/// "{}" stands for the amount.
+struct MetricWords {
+  std::string_view metric;
+  std::string_view noun;
+  std::string_view less, more;            ///< main clause: "finishes {} sooner"
+  std::string_view also_less, also_more;  ///< after one: "at {} fewer attempts"; empty: in the
+                                          ///< table only
+};
+
+// In the order in which sentences look for what matters most.
+constexpr MetricWords kWords[] = {
+    {"recovered", "recovery", "recovers {} less often", "recovers {} more often",
+     "recovering {} less often", "recovering {} more often"},
+    {"success_rate", "success rate", "has a success rate {} lower", "has a success rate {} higher",
+     "with a success rate {} lower", "with a success rate {} higher"},
+    {"recovery_s", "recovery time", "recovers {} sooner", "recovers {} later",
+     "recovering {} sooner", "recovering {} later"},
+    {"latency_mean", "mean latency", "finishes requests {} sooner", "finishes requests {} later",
+     "finishing requests {} sooner", "finishing requests {} later"},
+    {"amplification", "attempts per request", "needs {} fewer attempts", "needs {} more attempts",
+     "at {} fewer attempts", "at {} more attempts"},
+    {"completion_time_s", "time of the last request", "finishes the last request {} sooner",
+     "finishes the last request {} later", "with the last request {} sooner",
+     "with the last request {} later"},
+    {"peak_attempt_rate", "peak attempt rate", "peaks {} lower", "peaks {} higher",
+     "with a peak {} lower", "with a peak {} higher"},
+    {"wasted_share", "wasted capacity", "wastes {} less capacity", "wastes {} more capacity",
+     "with {} less capacity wasted", "with {} more capacity wasted"},
+    {"goodput", "goodput", "", "", "", ""},
+    {"queue_mean", "mean queue", "", "", "", ""},
+    {"latency_p50", "median latency", "", "", "", ""},
+    {"latency_p99", "p99 latency", "", "", "", ""},
+};
+
+constexpr std::array<std::string_view, 12> kHeadline = {
+    "success_rate", "amplification", "goodput",           "queue_mean",
+    "latency_mean", "latency_p50",   "latency_p99",       "wasted_share",
+    "recovery_s",   "recovered",     "peak_attempt_rate", "completion_time_s",
+};
+
+const MetricWords* words_of(std::string_view metric) {
+  const auto* found = std::find_if(std::begin(kWords), std::end(kWords),
+                                   [&](const MetricWords& w) { return w.metric == metric; });
+  return found == std::end(kWords) ? nullptr : found;
+}
+
+/// Whether the demand ends by itself, so that the time of the last request is that of the work.
+bool demand_is_finite(const Scenario& scenario) {
+  return std::all_of(scenario.clients.begin(), scenario.clients.end(), [](const ClientSpec& c) {
+    return c.arrivals.process == ArrivalProcess::kOnce;
+  });
+}
+
+bool is_word(std::string_view text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return !text.empty() && is_letter(text.front()) && text != "true" && text != "false" &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_';
+         });
+}
+
+/// KEY=WORD, both of them plain.
+std::optional<std::pair<std::string_view, std::string_view>> key_and_word(std::string_view name) {
+  const std::size_t equals = name.find('=');
+  if (equals == std::string_view::npos) return std::nullopt;
+  const std::string_view key = name.substr(0, equals);
+  const std::string_view word = name.substr(equals + 1);
+  if (!is_word(key) || !is_word(word)) return std::nullopt;
+  return std::pair(key, word);
+}
+
+/// The baseline after "than": the word alone where the variant has said which key it is.
+std::string spoken_baseline(std::string_view variant, std::string_view baseline) {
+  const auto a = key_and_word(variant);
+  const auto b = key_and_word(baseline);
+  if (a && b && a->first == b->first && b->second != "none") return std::string(b->second);
+  return spoken_name(baseline);
+}
+
+std::string joined(const std::vector<std::string>& parts, std::string_view last) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += i + 1 == parts.size() ? last : std::string_view(", ");
+    text += parts[i];
+  }
+  return text;
+}
+
+/// Three significant digits, or fewer where the interval is wide: two of half its width.
+Amount scaled_amount(double size, std::optional<stats::Interval> interval, double scale,
+                     std::string_view unit) {
+  int decimals = decimals_for(size * scale, 3);
+  if (interval) {
+    const double half = (interval->high - interval->low) / 2 * scale;
+    if (half > 1e-9 * size * scale) decimals = std::min(decimals, decimals_for(half, 2));
+  }
+  const auto text = [&](double x) {
+    std::string digits = fmt::format("{:.{}f}", x * scale, decimals);
+    if (digits.find_first_not_of("-0.") == std::string::npos && digits.front() == '-') {
+      digits.erase(0, 1);  // no negative zero
+    }
+    return digits;
+  };
+  Amount amount;
+  amount.value = text(size) + std::string(unit);
+  if (!interval) return amount;
+  const std::string low = text(interval->low);
+  const std::string high = text(interval->high);
+  if (low != high) amount.interval = low + ".." + high;
+  return amount;
+}
+
+/// What one variant does to one client.
+class Sentence {
+ public:
+  Sentence(const Comparison& comparison, std::size_t variant, const std::string& client)
+      : comparison_(comparison), variant_(variant), client_(client) {
+    finite_ = demand_is_finite(comparison.baseline().scenario());
+    chosen_ = comparison.metrics != headline_metrics();
+  }
+
+  std::string text() {
+    for (const MetricWords& words : kWords) {
+      if (const MetricInfo* metric = shown(words.metric)) add(*metric, words);
+    }
+    for (const MetricInfo* metric : comparison_.metrics) {
+      if (words_of(metric->name) == nullptr) add_without_words(*metric);
+    }
+    const std::string& name = comparison_.evaluations[variant_].set.variant;
+    const std::string& base = comparison_.baseline().set.variant;
+    std::string text = client_ == "all" ? "" : client_ + ": ";
+    text += spoken_name(name);
+    if (main_.empty()) {
+      if (unclear_.empty() && equal_.empty()) return "";
+      if (unclear_.empty())
+        return text + " makes no difference to " + joined(equal_, " and ") + ".";
+      text += " cannot be told apart from " + spoken_baseline(name, base) +
+              ": no significant difference in " + joined(unclear_, " or ") + ".";
+    } else {
+      text += " " + main_ + " than " + spoken_baseline(name, base) + main_interval_;
+      for (std::size_t i = 0; i < also_.size(); ++i) {
+        text += (i == 0 && also_[i].starts_with("at ") ? " " : ", ") + also_[i];
+      }
+      text += ".";
+      if (!unclear_.empty()) {
+        text += " No significant difference in " + joined(unclear_, " or ") + ".";
+      }
+    }
+    if (!equal_.empty()) text += " Equal in " + joined(equal_, " and ") + ".";
+    return text;
+  }
+
+ private:
+  /// The metric if it is among those compared.
+  const MetricInfo* shown(std::string_view name) const {
+    const auto found = std::find_if(comparison_.metrics.begin(), comparison_.metrics.end(),
+                                    [&](const MetricInfo* m) { return m->name == name; });
+    return found == comparison_.metrics.end() ? nullptr : *found;
+  }
+
+  void add(const MetricInfo& metric, const MetricWords& words) {
+    if (words.less.empty()) {
+      if (chosen_) add_without_words(metric);
+    } else if (words.metric != "completion_time_s" || finite_ || chosen_) {
+      add_difference(metric, words);
+    }
+  }
+
+  /// Whoever asks for a metric gets a sentence about it.
+  void add_without_words(const MetricInfo& metric) {
+    const std::string name(metric.name);
+    const std::string less = "has {} less " + name;
+    const std::string more = "has {} more " + name;
+    const std::string also_less = "with {} less " + name;
+    const std::string also_more = "with {} more " + name;
+    add_difference(metric, {metric.name, metric.name, less, more, also_less, also_more});
+  }
+
+  void add_difference(const MetricInfo& metric, const MetricWords& words) {
+    const ComparisonRow* row = comparison_.find(variant_, client_, metric);
+    if (row == nullptr || !row->difference.interval || is_nothing(row->difference)) return;
+    const stats::PairedDifference& d = row->difference;
+    if (d.identical) {
+      equal_.emplace_back(words.noun);
+      return;
+    }
+    if (!d.significant) {
+      unclear_.emplace_back(words.noun);
+      return;
+    }
+    const Amount amount = amount_of(*row);
+    const bool falls = d.difference < 0;
+    if (main_.empty()) {
+      main_ = fill(falls ? words.less : words.more, amount.value);
+      if (!amount.interval.empty()) main_interval_ = " (95 % CI " + amount.interval + ")";
+    } else {
+      also_.push_back(fill(falls ? words.also_less : words.also_more, amount.value) +
+                      (amount.interval.empty() ? "" : " (" + amount.interval + ")"));
+    }
+  }
+
+  static std::string fill(std::string_view pattern, const std::string& amount) {
+    std::string text(pattern);
+    return text.replace(text.find("{}"), 2, amount);
+  }
+
+  const Comparison& comparison_;
+  std::size_t variant_;
+  const std::string& client_;
+  bool finite_ = false;  ///< all demand comes at once
+  bool chosen_ = false;  ///< the user chose the metrics
+  std::string main_, main_interval_;
+  std::vector<std::string> also_, unclear_, equal_;
+};
+
+}  // namespace
+
+std::vector<const MetricInfo*> headline_metrics() {
+  std::vector<const MetricInfo*> metrics;
+  for (const std::string_view name : kHeadline) metrics.push_back(find_metric(name));
+  return metrics;
+}
+
+bool is_proportion(const MetricInfo& metric) {
+  return metric.name == "recovered" || metric.name == "metastable_probability";
+}
+
+bool shown_as_percentage(const MetricInfo& metric) {
+  return is_proportion(metric) || (metric.unit == "1" && is_share(metric.name));
+}
+
+bool is_nothing(const stats::PairedDifference& d) { return d.identical && d.baseline_mean == 0; }
+
+std::string spoken_name(std::string_view variant) {
+  const auto parts = key_and_word(variant);
+  if (!parts) return std::string(variant);
+  return std::string(parts->second == "none" ? "no" : parts->second) + " " +
+         std::string(parts->first);
+}
+
+Amount amount_of(const ComparisonRow& row) {
+  const stats::PairedDifference& d = row.difference;
+  const auto turned = [&](const std::optional<stats::Interval>& i) {
+    return i && d.difference < 0 ? stats::Interval{-i->high, -i->low} : i;
+  };
+  const double size = std::fabs(d.difference);
+  if (shown_as_percentage(*row.metric)) {
+    return scaled_amount(size, turned(d.interval), 100, " points");
+  }
+  if (d.relative && d.relative_interval) {
+    return scaled_amount(std::fabs(*d.relative), turned(d.relative_interval), 100, " %");
+  }
+  const DisplayUnit unit = display_unit(size, row.metric->unit);
+  return scaled_amount(size, turned(d.interval), unit.scale, unit.name);
+}
+
+std::vector<std::string> sentences(const Comparison& comparison) {
+  constexpr std::size_t kMostByGroup = 6;
+  std::vector<std::string> result;
+  const bool by_group = comparison.variants() * comparison.clients.size() <= kMostByGroup;
+  for (const std::string& client : comparison.clients) {
+    if (client != "all" && !by_group) continue;
+    for (std::size_t v = 1; v <= comparison.variants(); ++v) {
+      std::string text = Sentence(comparison, v, client).text();
+      if (!text.empty()) result.push_back(std::move(text));
+    }
+  }
+  return result;
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,45 @@
+// How comparisons speak of metrics: which ones they show unless told otherwise, and the sentences
+// that say what a variant does better or worse than the baseline.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/comparison.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::report {
+
+/// The metrics that comparisons show by default, in that order.
+std::vector<const MetricInfo*> headline_metrics();
+
+/// Whether a metric is 0 or 1 in each replication, so that its mean is a probability.
+bool is_proportion(const MetricInfo& metric);
+
+/// Whether people read its values as percentages, and differences in percentage points.
+bool shown_as_percentage(const MetricInfo& metric);
+
+/// Both sides are zero throughout: there is nothing to say.
+bool is_nothing(const stats::PairedDifference& difference);
+
+/// A variant in a sentence: "full jitter" for the variant "jitter=full", "no jitter" for
+/// "jitter=none"; a number or several keys as they are.
+std::string spoken_name(std::string_view variant);
+
+/// The size of a difference without its sign, with its interval: relative ("12 %", "9..15") where
+/// that makes sense, in points for shares and probabilities, else in the metric's unit.
+struct Amount {
+  std::string value;     ///< "12 %"
+  std::string interval;  ///< "9..15", in the unit of the value; empty if there is none, or none
+                         ///< as wide as the last digit
+};
+Amount amount_of(const ComparisonRow& row);
+
+/// What each variant does differently, a sentence or two each: first where it matters most, then
+/// at what price; and where no difference could be told from chance. For all clients together and,
+/// where there are few, for each group.
+std::vector<std::string> sentences(const Comparison& comparison);
+
+}  // namespace retrysim::report

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "report/display.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retrysim::report {
+
+DisplayUnit display_unit(double value, std::string_view unit) {
+  if (unit == "1/s") return {1, " /s"};
+  if (unit != "s") return {1, ""};
+  const double size = std::fabs(value);
+  if (size >= 1 || size == 0) return {1, " s"};
+  if (size >= 1e-3) return {1e3, " ms"};
+  if (size >= 1e-6) return {1e6, " µs"};
+  return {1e9, " ns"};
+}
+
+int decimals_for(double value, int digits) {
+  if (value == 0) return 0;
+  // The small addition keeps 0.1 apart from the 0.0999... that a subtraction makes of it.
+  const double size = std::fabs(value) * (1 + 1e-9);
+  return std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0, 9);
+}
+
+std::string format_plain(double value) {
+  std::string text = fmt::format("{:.{}f}", value, decimals_for(value, 4));
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+bool is_share(std::string_view metric) {
+  return metric.ends_with("_share") || metric.ends_with("_rate") || metric == "utilization";
+}
+
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+std::string pad_left(std::string_view text, std::size_t width) {
+  const std::size_t used = columns_of(text);
+  return std::string(width > used ? width - used : 0, ' ') + std::string(text);
+}
+
+std::string pad_right(std::string_view text, std::size_t width) {
+  const std::size_t used = columns_of(text);
+  return std::string(text) + std::string(width > used ? width - used : 0, ' ');
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,35 @@
+// Numbers and texts as terminals show them.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace retrysim::report {
+
+/// A unit for people and the number of its kind in one unit of the files.
+struct DisplayUnit {
+  double scale;
+  std::string_view name;  ///< with the blank before it
+};
+
+/// The unit that suits a value of that size: times in ns to s, rates per second, else none.
+DisplayUnit display_unit(double value, std::string_view unit);
+
+/// Decimals that show `digits` significant digits of `value`; at most 9.
+int decimals_for(double value, int digits);
+
+/// Four significant digits, without zeros at the end.
+std::string format_plain(double value);
+
+/// Whether people read a metric of unit "1" as a percentage.
+bool is_share(std::string_view metric);
+
+/// Number of columns that a text takes: its UTF-8 characters.
+std::size_t columns_of(std::string_view text);
+std::string pad_left(std::string_view text, std::size_t width);
+std::string pad_right(std::string_view text, std::size_t width);
+
+}  // namespace retrysim::report

@@ -1,0 +1,219 @@
+// Comparisons: which rows there are, and what tables, files and sentences say about them.
+//
+// SPDX-License-Identifier: MIT
+#include "report/comparison.hpp"
+
+#include "report/comparison_table.hpp"
+#include "report/comparison_words.hpp"
+#include "sample_result.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+using namespace retrysim;
+using namespace retrysim::report;
+
+namespace {
+
+class StringSink final : public Sink {
+ public:
+  void write(std::string_view text) override { text_ += text; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// Variants of the sample, each with its numbers of retries by replication.
+class Variants {
+ public:
+  void add(const std::string& name, const std::vector<std::uint64_t>& retries) {
+    ResultSet set{loaded_, name, {}};
+    for (std::size_t r = 0; r < retries.size(); ++r) {
+      set.runs.push_back(sample_run(static_cast<std::uint32_t>(r), retries[r]));
+    }
+    sets_.push_back(std::move(set));
+  }
+
+  Comparison compared(const std::vector<std::string_view>& names) {
+    evaluations_.clear();
+    evaluations_.reserve(sets_.size());
+    for (const ResultSet& set : sets_) evaluations_.emplace_back(set);
+    std::vector<const MetricInfo*> metrics;
+    for (const std::string_view name : names) metrics.push_back(find_metric(name));
+    return compare(evaluations_, metrics);
+  }
+
+ private:
+  LoadedScenario loaded_ = sample_scenario();
+  std::deque<ResultSet> sets_;  // evaluations keep references
+  std::vector<Evaluation> evaluations_;
+};
+
+std::string csv_of(const Comparison& comparison) {
+  StringSink sink;
+  write_comparison_csv(sink, comparison);
+  return sink.text();
+}
+
+std::string table_of(const Comparison& comparison) {
+  StringSink sink;
+  write_comparison_table(sink, comparison);
+  return sink.text();
+}
+
+}  // namespace
+
+TEST_CASE("every headline metric exists and every name of a variant can be spoken") {
+  for (const MetricInfo* metric : headline_metrics()) REQUIRE(metric != nullptr);
+  CHECK(spoken_name("jitter=full") == "full jitter");
+  CHECK(spoken_name("jitter=none") == "no jitter");
+  CHECK(spoken_name("max_attempts=5") == "max_attempts=5");
+  CHECK(spoken_name("from_environment=true") == "from_environment=true");
+  CHECK(spoken_name("jitter=full count=5") == "jitter=full count=5");
+}
+
+TEST_CASE("rows of a comparison by variant, client and metric") {
+  Variants variants;
+  variants.add("x=a", {2, 4, 3});
+  variants.add("x=b", {3, 6, 4});
+  variants.add("x=c", {2, 4, 3});
+  const Comparison c = variants.compared({"retries", "recovery_s"});
+  CHECK(c.clients == std::vector<std::string>{"web", "a \"b\", c", "all"});
+  REQUIRE(c.rows.size() == 6);  // no trigger: there is no recovery time
+  const ComparisonRow* row = c.find(1, "web", *find_metric("retries"));
+  REQUIRE(row != nullptr);
+  CHECK(row->difference.difference == Approx(4.0 / 3));
+  CHECK(row->difference.pairs == 3);
+  CHECK(c.find(2, "web", *find_metric("retries"))->difference.identical);
+  CHECK(c.find(1, "a \"b\", c", *find_metric("retries"))->difference.identical);
+  CHECK(c.find(1, "nobody", *find_metric("retries")) == nullptr);
+  CHECK(c.find(3, "web", *find_metric("retries")) == nullptr);
+}
+
+TEST_CASE("compare.csv") {
+  Variants variants;
+  variants.add("x=a", {2, 4, 3});
+  variants.add("x=b", {4, 6, 5});
+  const std::string csv = csv_of(variants.compared({"retries"}));
+  CHECK(csv.substr(0, csv.find('\n')) ==
+        "scenario,variant,baseline,client,metric,unit,mean,baseline_mean,difference,ci_low,"
+        "ci_high,relative_difference,relative_ci_low,relative_ci_high,p_value,p_holm,significant,"
+        "correlation,variance_reduction,pairs");
+  // Two retries more in each replication: certain, and perfectly correlated.
+  CHECK(csv.find("\nsample,x=b,x=a,web,retries,attempts,5,3,2,2,2,0.666666666666666") !=
+        std::string::npos);
+  CHECK(csv.find(",0,0,yes,1,,3\n") != std::string::npos);
+  // The other group never retries: nothing is relative to zero.
+  CHECK(
+      csv.find("\nsample,x=b,x=a,\"a \"\"b\"\", c\",retries,attempts,0,0,0,0,0,,,,1,1,no,,,3\n") !=
+      std::string::npos);
+}
+
+TEST_CASE("the JSON of a comparison has the rows of compare.csv") {
+  Variants variants;
+  variants.add("x=a", {2, 4, 3});
+  variants.add("x=b", {3, 6, 4});
+  Comparison c = variants.compared({"retries", "amplification"});
+  c.vary = {"client.*.x=a,b"};
+  const auto json = nlohmann::json::parse(comparison_json(c));
+  CHECK(json["baseline"] == "x=a");
+  CHECK(json["vary"][0] == "client.*.x=a,b");
+  REQUIRE(json["rows"].size() == c.rows.size());
+  CHECK(json["rows"][0]["metric"] == "retries");
+  CHECK(json["rows"][0]["pairs"] == 3);
+  CHECK(json["rows"][0]["difference"].get<double>() == c.rows[0].difference.difference);
+}
+
+TEST_CASE("replications that a variant lacks are missing pairs, and said to be") {
+  Variants variants;
+  variants.add("x=a", {2, 4, 3, 5});
+  variants.add("x=b", {3, 6, 4});
+  const Comparison c = variants.compared({"retries"});
+  CHECK(c.rows[0].difference.pairs == 3);
+  CHECK(c.rows[0].difference.only_baseline == 1);
+  const std::string table = table_of(c);
+  CHECK(table.find("[3 pairs]") != std::string::npos);
+  CHECK(table.find("note: retries of web (b), ") != std::string::npos);
+  CHECK(table.find("on both sides are") != std::string::npos);
+}
+
+TEST_CASE("sentences say what is better at what price") {
+  Variants variants;
+  variants.add("jitter=equal", {2, 4, 3, 3, 4, 2, 3, 4, 2, 3});
+  variants.add("jitter=full", {4, 5, 5, 5, 6, 4, 5, 6, 4, 5});
+  variants.add("jitter=none", {2, 4, 3, 3, 4, 2, 3, 4, 2, 3});
+  const Comparison c = variants.compared({"amplification", "success_rate", "latency_mean"});
+  const std::vector<std::string> found = sentences(c);
+  REQUIRE(found.size() == 6);
+  CHECK(found[0].starts_with("web: full jitter needs 14.6 % more attempts than equal (95 % CI "));
+  CHECK(found[0].ends_with(" Equal in success rate and mean latency."));
+  CHECK(found[4].starts_with("full jitter needs 5.76 % more attempts than equal (95 % CI "));
+  CHECK(found[5] ==
+        "no jitter makes no difference to success rate, mean latency and attempts per request.");
+}
+
+TEST_CASE("sentences say plainly where nothing is significant") {
+  Variants variants;
+  variants.add("n=1", {2, 9, 3, 3, 4, 2, 3, 4, 2, 3});
+  variants.add("n=2", {4, 2, 5, 5, 1, 4, 5, 2, 4, 5});
+  const std::vector<std::string> found = sentences(variants.compared({"amplification"}));
+  CHECK(found.back() ==
+        "n=2 cannot be told apart from n=1: no significant difference in attempts per request.");
+}
+
+TEST_CASE("whoever asks for a metric gets a sentence about it") {
+  Variants variants;
+  variants.add("n=1", {2, 4, 3, 3, 4, 2, 3, 4, 2, 3});
+  variants.add("n=2", {4, 5, 5, 5, 6, 4, 5, 6, 4, 5});
+  const std::vector<std::string> found = sentences(variants.compared({"retries", "goodput"}));
+  CHECK(found.back().starts_with("n=2 has 63 % more retries than n=1 (95 % CI "));
+  CHECK(found.back().ends_with(" Equal in goodput."));
+}
+
+TEST_CASE("a table of one replication has differences and says what is missing") {
+  Variants variants;
+  variants.add("n=1", {2});
+  variants.add("n=2", {4});
+  const std::string table = table_of(variants.compared({"amplification"}));
+  CHECK(table.find("one replication: no intervals") != std::string::npos);
+  CHECK(table.find("+16.7 %") == std::string::npos);  // without an interval in the metric's unit
+  CHECK(table.find("+0.2") != std::string::npos);
+  CHECK(table.find('*') == std::string::npos);
+}
+
+TEST_CASE("a single variant has nothing to be compared with") {
+  Variants variants;
+  variants.add("base", {2, 3});
+  const Comparison c = variants.compared({"amplification"});
+  CHECK(c.rows.empty());
+  CHECK(table_of(c).find("nothing to compare") != std::string::npos);
+}
+
+TEST_CASE("a negative correlation is said to widen the interval") {
+  Variants variants;
+  variants.add("n=1", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  variants.add("n=2", {10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
+  const std::string table = table_of(variants.compared({"amplification"}));
+  CHECK(table.find("0.50 x (-1.00)") != std::string::npos);
+  CHECK(table.find("amplification (2): negative correlation") != std::string::npos);
+}
+
+TEST_CASE("lines of the table fit a wide terminal") {
+  Variants variants;
+  std::uint64_t retries = 1;
+  for (const char* name : {"jitter=none", "jitter=full", "jitter=equal", "jitter=decorrelated"}) {
+    variants.add(name, {++retries, 3, 4, 2});
+  }
+  const std::string table = table_of(variants.compared({"amplification", "success_rate"}));
+  std::size_t from = 0;
+  while (from < table.size()) {
+    const std::size_t end = table.find('\n', from);
+    CHECK(end - from <= 120);
+    from = end + 1;
+  }
+}
