@@ -7,6 +7,7 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/interruption.hpp"
+#include "experiment/twins.hpp"
 #include "report/evaluation.hpp"
 #include "report/progress_bar.hpp"
 #include "report/result_files.hpp"
@@ -37,7 +38,7 @@ struct RunOptions {
   std::vector<std::string> scenarios, edits;
   int jobs = 1;
   std::string out;
-  bool force = false, fingerprint = false, quiet = false, progress = true;
+  bool force = false, fingerprint = false, quiet = false, progress = true, twin = false;
   std::string format = "table";
   std::uint64_t max_events = ~std::uint64_t{0};
   std::optional<Duration> timeout;
@@ -70,6 +71,9 @@ po::options_description describe_options() {
        "an array)")  //
       ("fingerprint", po::bool_switch(),
        "print a 64-bit hash of the sequence of events (on standard error with csv and json)")  //
+      ("twin", po::bool_switch(),
+       "for each storm that the service does not recover from, repeat the replication without "
+       "retries from the end of the fault or surge on: metastable if it then recovers")        //
       ("max-events", text()->value_name("N"), "give up after so many events (exit status 5)")  //
       ("timeout", text()->value_name("D"),
        "give up after this time by the clock, such as 10min or a number of seconds (exit status "
@@ -113,6 +117,7 @@ RunOptions read_options(const po::variables_map& values) {
   if (values.count("out") != 0 && o.out.empty()) throw UsageError("--out: name a folder");
   o.force = values["force"].as<bool>();
   o.fingerprint = values["fingerprint"].as<bool>();
+  o.twin = values["twin"].as<bool>();
   o.quiet = values["quiet"].as<bool>();
   o.progress = !values["no-progress"].as<bool>();
   o.format = text("format").value_or("table");
@@ -236,6 +241,10 @@ bool run_one(const RunOptions& options, const Planned& planned, Interruption& in
   report::ResultSet results{planned.loaded, "base", {}};
   try {
     results.runs = run_replications(scenario, run_options);
+    if (options.twin) {
+      results.storms_with_twins =
+          experiment::storms_with_twins(scenario, results.runs, run_options);
+    }
   } catch (const Interrupted&) {
     bar.clear();
     if (!interruption.timed_out()) throw;
