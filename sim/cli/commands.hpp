@@ -32,5 +32,6 @@ int run(const Arguments& arguments);
 int check(const Arguments& arguments);
 int list(const Arguments& arguments);
 int strategy(const Arguments& arguments);
+int tip(const Arguments& arguments);
 
 }  // namespace retrysim::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/twins.hpp"
 
-#include <cstddef>
+#include <optional>
 
 namespace retrysim::experiment {
 namespace {
@@ -49,27 +49,31 @@ std::vector<std::vector<Storm>> storms_with_twins(const Scenario& scenario,
   return storms;
 }
 
-std::vector<TwinVerdict> verdicts_with_twins(
-    const Scenario& scenario, const std::vector<RunResult>& runs,
-    const std::vector<std::optional<stats::Aftermath>>& aftermaths,
-    const ReplicationOptions& options) {
+TwinCounts count_twins(const Scenario& scenario, const std::vector<RunResult>& runs,
+                       const ReplicationOptions& options) {
   std::vector<TwinSpec> twins;
-  std::vector<std::size_t> asked;
+  struct Asked {
+    std::size_t run;
+    stats::Aftermath aftermath;
+  };
+  std::vector<Asked> asked;  // for each twin
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    if (!aftermaths[r] || aftermaths[r]->verdict() != StormVerdict::kSustained) continue;
-    twins.push_back({runs[r].replication, aftermaths[r]->trigger.end});
-    asked.push_back(r);
+    const stats::Fate fate = stats::fate_of(scenario, runs[r]);
+    if (fate.verdict != StormVerdict::kSustained) continue;
+    twins.push_back({runs[r].replication, fate.aftermath->trigger.end});
+    asked.push_back({r, *fate.aftermath});
   }
   const std::vector<RunResult> results = run_twins(scenario, twins, options);
-  std::vector<TwinVerdict> verdicts;
+  TwinCounts counts;
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    const std::size_t r = asked[i];
-    const stats::Aftermath& after = *aftermaths[r];
-    const auto recovery = stats::twin_recovery(scenario, runs[r], results[i], after);
-    verdicts.push_back(
-        {runs[r].replication, recovery, stats::with_twin(after.verdict(), after, recovery)});
+    const stats::Aftermath& after = asked[i].aftermath;
+    const auto recovery = stats::twin_recovery(scenario, runs[asked[i].run], results[i], after);
+    if (recovery && *recovery <= after.patience_s) ++counts.recovered;
+    if (stats::with_twin(StormVerdict::kSustained, after, recovery) == StormVerdict::kMetastable) {
+      ++counts.metastable;
+    }
   }
-  return verdicts;
+  return counts;
 }
 
 }  // namespace retrysim::experiment

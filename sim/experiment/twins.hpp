@@ -7,10 +7,9 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "stats/aftermath.hpp"
 #include "stats/storms.hpp"
 
-#include <optional>
+#include <cstddef>
 #include <vector>
 
 namespace retrysim::experiment {
@@ -21,17 +20,14 @@ std::vector<std::vector<stats::Storm>> storms_with_twins(const Scenario& scenari
                                                          std::vector<RunResult>& runs,
                                                          const ReplicationOptions& options);
 
-/// What a twin has shown about one replication.
-struct TwinVerdict {
-  std::uint32_t replication = 0;
-  std::optional<double> recovery_s;  ///< of the twin
-  stats::StormVerdict verdict = stats::StormVerdict::kSustained;
+/// What the twins have shown of a scenario.
+struct TwinCounts {
+  std::size_t recovered = 0;   ///< twins that recover in time
+  std::size_t metastable = 0;  ///< replications that are metastable for it
 };
 
-/// Twins of the sustained ones among `aftermaths`, by replication; runs without one are empty.
-std::vector<TwinVerdict> verdicts_with_twins(
-    const Scenario& scenario, const std::vector<RunResult>& runs,
-    const std::vector<std::optional<stats::Aftermath>>& aftermaths,
-    const ReplicationOptions& options);
+/// Twins of those `runs` whose fate (stats::fate_of) is sustained.
+TwinCounts count_twins(const Scenario& scenario, const std::vector<RunResult>& runs,
+                       const ReplicationOptions& options);
 
 }  // namespace retrysim::experiment

@@ -27,7 +27,14 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations) {
   for (const Table& table : kTables) {
     folder.write(table.name, [&](Sink& sink) { table.write(sink, evaluations); });
   }
-  const LoadedScenario& loaded = evaluations.front().set.scenario;
+  write_scenario_files(folder, evaluations.front().set.scenario);
+  std::vector<std::string> files = folder.files();
+  files.emplace_back("result.json");
+  folder.write("result.json", [&](Sink& sink) { write_result_json(sink, evaluations, files); });
+  folder.commit();
+}
+
+void write_scenario_files(ResultFolder& folder, const LoadedScenario& loaded) {
   folder.write("scenario.toml", [&](Sink& sink) { sink.write(to_toml(loaded, false)); });
   std::vector<std::filesystem::path> copied;
   for (const std::filesystem::path& input : loaded.input_files) {
@@ -36,10 +43,6 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations) {
     folder.copy(input);
     copied.push_back(input);
   }
-  std::vector<std::string> files = folder.files();
-  files.emplace_back("result.json");
-  folder.write("result.json", [&](Sink& sink) { write_result_json(sink, evaluations, files); });
-  folder.commit();
 }
 
 }  // namespace retrysim::report

@@ -13,4 +13,7 @@ namespace retrysim::report {
 /// the one that scenario.toml reproduces. Throws OutputError.
 void write_result_files(ResultFolder& folder, Evaluations evaluations);
 
+/// Writes scenario.toml and copies the CSV inputs that it names.
+void write_scenario_files(ResultFolder& folder, const LoadedScenario& loaded);
+
 }  // namespace retrysim::report

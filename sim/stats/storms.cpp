@@ -259,6 +259,21 @@ std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run)
   return Detector(scenario, run).detect();
 }
 
+Fate fate_of(const Scenario& scenario, const RunResult& run) {
+  if (const auto aftermath = final_aftermath(scenario, run)) {
+    return {aftermath->verdict(), aftermath};
+  }
+  const auto badness = [](StormVerdict v) {
+    return v == StormVerdict::kSustained ? 2 : v == StormVerdict::kCensored ? 1 : 0;
+  };
+  Fate fate;
+  for (const Storm& storm : detect_storms(scenario, run)) {
+    if (fate.aftermath && badness(storm.verdict) <= badness(fate.verdict)) continue;
+    fate = {storm.verdict, storm.aftermath};
+  }
+  return fate;
+}
+
 Duration largest_backoff(const RetryRules& rules) {
   if (rules.max_attempts < 2 || rules.mode == RetryMode::kNone) return Duration::zero();
   const BackoffRules& backoff = rules.backoff;

@@ -51,6 +51,16 @@ struct Storm {
 /// The storms of one replication, by onset; all client groups together.
 std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run);
 
+/// What became of a run as a whole.
+struct Fate {
+  StormVerdict verdict = StormVerdict::kTransient;
+  std::optional<Aftermath> aftermath;  ///< what the verdict is about; empty: nothing happened
+};
+
+/// With a fault or surge in the scenario: whether goodput recovers from the last one. Without: the
+/// worst of the storms, sustained before censored before transient.
+Fate fate_of(const Scenario& scenario, const RunResult& run);
+
 /// The window w in bins, for one group or (empty) the largest of all groups. At most a tenth of the
 /// scenario's duration where that is more than 10 bins: an uncapped backoff would leave no series.
 std::size_t amplification_window(const Scenario& scenario, std::optional<std::size_t> group);
