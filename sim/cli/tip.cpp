@@ -6,6 +6,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/hysteresis.hpp"
 #include "cli/interruption.hpp"
 #include "cli/simulation_options.hpp"
 #include "cli/trigger.hpp"
@@ -50,6 +51,12 @@ po::options_description describe_options() {
       ("trigger", po::value<std::string>()->value_name("PATH=LO:HI"),
        "the key to bisect: a duration, rate, factor or number; the system should recover at LO and "
        "not at HI, which may be the smaller")  //
+      ("hysteresis", po::value<std::string>()->value_name("PATH=LO:HI:STEP"),
+       "instead of a trigger: raise the rate of a client group step by step and lower it again "
+       "within one run; where does the system tip, where does it recover?")  //
+      ("dwell", po::value<std::string>()->value_name("D"),
+       "--hysteresis: time at each step, of which the second half counts; default 20 rolling "
+       "windows of attempt timeout + longest backoff")  //
       ("tolerance", po::value<std::string>()->value_name("REL"),
        "stop when the tipping point, and the ends of its interval, are known to this share; "
        "default 0.01");
@@ -71,12 +78,30 @@ double read_tolerance(const std::string& text) {
   return value;
 }
 
+std::string scenario_of(const po::variables_map& values) {
+  const std::vector<std::string> scenarios = texts(values, "scenario");
+  if (scenarios.size() != 1) throw UsageError("name one scenario file");
+  return scenarios.front();
+}
+
+HysteresisOptions read_hysteresis_options(const po::variables_map& values) {
+  for (const char* other : {"trigger", "tolerance"}) {
+    if (values.count(other) == 0) continue;
+    throw UsageError(fmt::format("--{} has nothing to do with --hysteresis", other));
+  }
+  HysteresisOptions o;
+  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
+  o.scenario = scenario_of(values);
+  o.load = *text_of(values, "hysteresis");
+  o.dwell = text_of(values, "dwell");
+  return o;
+}
+
 TipOptions read_options(const po::variables_map& values) {
   TipOptions o;
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
-  const std::vector<std::string> scenarios = texts(values, "scenario");
-  if (scenarios.size() != 1) throw UsageError("name one scenario file");
-  o.scenario = scenarios.front();
+  o.scenario = scenario_of(values);
+  if (values.count("dwell") != 0) throw UsageError("--dwell needs --hysteresis");
   const auto trigger = text_of(values, "trigger");
   if (!trigger) throw UsageError("--trigger is missing: which key, between which values?");
   o.trigger = parse_trigger(kTriggerOption, *trigger);
@@ -212,7 +237,8 @@ int tip(const Arguments& arguments) {
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
     fmt::print(
-        "Usage: retrysim tip SCENARIO --trigger PATH=LO:HI [options]\n\n"
+        "Usage: retrysim tip SCENARIO --trigger PATH=LO:HI [options]\n"
+        "       retrysim tip SCENARIO --hysteresis PATH=LO:HI:STEP [options]\n\n"
         "Finds the smallest trigger that the system does not recover from. All replications run at "
         "LO, HI\nand the values that bisection picks, with the same random numbers; those that tip "
         "near the answer\nrun again without retries from the end of the trigger on. Example:\n"
@@ -224,6 +250,7 @@ int tip(const Arguments& arguments) {
         help_text(visible));
     return kDone;
   }
+  if (values.count("hysteresis") != 0) return find_hysteresis(read_hysteresis_options(values));
   const TipOptions options = read_options(values);
   const LoadResult result = load_scenario_file(options.scenario, options.edits);
   print_errors(result.errors);

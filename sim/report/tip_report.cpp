@@ -102,7 +102,7 @@ void append_answer(std::string& out, const TipResult& r) {
   const TippingProbe& last = point.probes.back();
   switch (point.outcome) {
     case TippingOutcome::kFound:
-      out += fmt::format("\nD50 = {}{}: half of the replications do not recover from that.\n",
+      out += fmt::format("\nD50 = {}{}: half of the replications do not recover.\n",
                          with_unit(r, point.d50->middle()), interval_text(r));
       break;
     case TippingOutcome::kTipsAtFirst:
@@ -123,11 +123,11 @@ void append_answer(std::string& out, const TipResult& r) {
 void append_twins(std::string& out, const TipResult& r) {
   for (const TippingProbe& p : r.point.probes) {
     if (!p.twin_recovered || p.tipped() == 0) continue;
+    const bool all = *p.metastable == p.tipped();
     out += fmt::format(
-        "Twins without retries at {}: {} of {} recover. {} of {} replications there are "
-        "metastable{}.\n",
-        with_unit(r, p.value), *p.twin_recovered, p.tipped(), *p.metastable, p.judged(),
-        *p.metastable == p.tipped() ? ": their retries keep the service down" : "");
+        "Of the {} that do not recover at {}, {} would without retries{}.\n", p.tipped(),
+        with_unit(r, p.value), *p.twin_recovered,
+        all ? ": metastable failures" : fmt::format("; {} are metastable", *p.metastable));
   }
 }
 
