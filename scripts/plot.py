@@ -33,6 +33,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, PercentFormatter  # noq
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # also when loaded from elsewhere
 from plot_results import (ResultError, Results, concerns, disturbances, outside,  # noqa: E402
                           storms, verdict)
+from plot_tip import tip_figures  # noqa: E402
 
 # Okabe and Ito's colours: told apart by people with any of the common colour blindnesses.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -572,7 +573,11 @@ def parse(arguments):
 def main(arguments=None):
     options = parse(arguments)
     try:
-        results = Results(options.results, options.variant)
+        figures = tip_figures(options.results)
+        if not figures:
+            results = Results(options.results, options.variant)
+            figures = [(draw.__name__, lambda draw=draw: draw(results))
+                       for draw in (overview, latency)]
     except ResultError as error:
         print(f"plot.py: error: {error}", file=sys.stderr)
         return 3
@@ -580,9 +585,9 @@ def main(arguments=None):
     try:
         out.mkdir(parents=True, exist_ok=True)
         with plt.rc_context(STYLE):
-            for name, draw_figure in (("overview", overview), ("latency", latency)):
+            for name, draw_figure in figures:
                 path = out / f"{name}.{options.format}"
-                save(draw_figure(results), path)
+                save(draw_figure(), path)
                 print(path)
     except OSError as error:
         print(f"plot.py: error: cannot write {out}: {error.strerror or error}", file=sys.stderr)

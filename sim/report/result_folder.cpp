@@ -24,8 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Pictures that scripts/plot.py puts beside the data; they are out of date with it.
-constexpr std::array<std::string_view, 6> kPictures = {
-    "overview.png", "overview.svg", "overview.pdf", "latency.png", "latency.svg", "latency.pdf"};
+constexpr std::array<std::string_view, 12> kPictures = {
+    "overview.png", "overview.svg",   "overview.pdf",   "latency.png",
+    "latency.svg",  "latency.pdf",    "tip.png",        "tip.svg",
+    "tip.pdf",      "hysteresis.png", "hysteresis.svg", "hysteresis.pdf"};
 
 [[noreturn]] void fail(const fs::path& path, int error) {
   throw OutputError(path, std::generic_category().message(error));
