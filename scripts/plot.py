@@ -35,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # also when loaded fro
 from plot_comparison import comparison_figure  # noqa: E402
 from plot_results import (ResultError, Results, concerns, disturbances, outside,  # noqa: E402
                           seconds_label, storms, verdict)
+from plot_tip import tip_figures  # noqa: E402
 
 # Okabe and Ito's colours: told apart by people with any of the common colour blindnesses.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -576,16 +577,19 @@ def main(arguments=None):
     options = parse(arguments)
     out = Path(options.out or options.results)
     try:
-        results = Results(options.results, options.variant)
-        out.mkdir(parents=True, exist_ok=True)
-        with plt.rc_context(STYLE):
-            for name, draw_figure in pictures(results):
-                path = out / f"{name}.{options.format}"
-                save(draw_figure(), path)
-                print(path)
+        figures = tip_figures(options.results)
+        if not figures:
+            figures = list(pictures(Results(options.results, options.variant)))
     except ResultError as error:
         print(f"plot.py: error: {error}", file=sys.stderr)
         return 3
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with plt.rc_context(STYLE):
+            for name, draw_figure in figures:
+                path = out / f"{name}.{options.format}"
+                save(draw_figure(), path)
+                print(path)
     except OSError as error:
         print(f"plot.py: error: cannot write {out}: {error.strerror or error}", file=sys.stderr)
         return 4

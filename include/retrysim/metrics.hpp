@@ -41,6 +41,13 @@ enum class MetricScope : std::uint8_t {
   kAllOnly,   ///< all client groups together
 };
 
+/// What summary.csv says about the values of the replications.
+enum class MetricSummary : std::uint8_t {
+  kMean,            ///< mean with Student's interval
+  kProportion,      ///< values are 0 or 1: mean with Wilson's interval
+  kMedianRecovery,  ///< the median that recovery_s and recovery_censored_s together give
+};
+
 struct MetricInfo {
   std::string_view name;
   std::string_view unit;     ///< "s", "1/s", "1" for shares and ratios, or what is counted
@@ -48,6 +55,7 @@ struct MetricInfo {
   MetricScope scope;
   /// Empty if the metric does not exist in this run (utilization of unlimited servers, say).
   std::optional<double> (*formula)(const MetricInput&);
+  MetricSummary summary = MetricSummary::kMean;
 };
 
 /// Every metric, in the order in which files list them.

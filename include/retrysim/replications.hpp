@@ -29,4 +29,15 @@ struct ReplicationOptions {
 std::vector<RunResult> run_replications(const Scenario& scenario,
                                         const ReplicationOptions& options = {});
 
+/// A replication with the same random numbers in which no retry is permitted from some time on
+/// (SimulationOptions::retries_until).
+struct TwinSpec {
+  std::uint32_t replication = 0;
+  Time retries_until;
+};
+
+/// The twins, in the order of `twins`.
+std::vector<RunResult> run_twins(const Scenario& scenario, const std::vector<TwinSpec>& twins,
+                                 const ReplicationOptions& options = {});
+
 }  // namespace retrysim

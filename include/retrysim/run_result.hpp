@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace retrysim {
@@ -197,6 +198,9 @@ struct RunResult {
   std::vector<ClientResult> clients;    ///< in the order of Scenario::clients
   std::vector<ServiceResult> services;  ///< in the order of Scenario::services
   std::vector<ClientBin> all_bins;      ///< the client groups together, without services' own
+  /// Whether a storm of the run is metastable; set by the test with twins, empty without it and
+  /// where it could not tell.
+  std::optional<bool> metastable;
 };
 
 }  // namespace retrysim

@@ -16,6 +16,10 @@ namespace retrysim {
 
 struct SimulationOptions {
   bool fingerprint = false;  ///< hash the event sequence
+  /// From then on clients make no retries and no hedges: a failure ends its request as after the
+  /// last attempt, one that is in backoff or waits to be sent again ends when it would be sent.
+  /// Attempts under way go on. What happens before is the same as without this, to the last draw.
+  Time retries_until = Time::max();
   std::uint64_t max_events = ~std::uint64_t{0};
   /// Set from outside to end the run early with `Interrupted`; may be null.
   const std::atomic<bool>* stop = nullptr;

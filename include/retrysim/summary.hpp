@@ -22,7 +22,8 @@ struct Estimate {
   std::size_t count = 0;  ///< replications that have the value
   double mean = 0;
   double min = 0, max = 0;
-  /// Sample standard deviation and 95 % interval of the mean; exist from two values on.
+  /// Sample standard deviation and 95 % interval of the mean; exist from two values on. Metrics
+  /// other than means have the interval that `MetricInfo::summary` says; an end may be infinite.
   std::optional<double> stddev, ci_low, ci_high;
 
   /// Half the width of the interval.

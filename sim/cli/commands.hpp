@@ -33,5 +33,6 @@ int compare(const Arguments& arguments);
 int check(const Arguments& arguments);
 int list(const Arguments& arguments);
 int strategy(const Arguments& arguments);
+int tip(const Arguments& arguments);
 
 }  // namespace retrysim::cli

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/interruption.hpp"
 #include "cli/simulation_options.hpp"
+#include "experiment/twins.hpp"
 #include "report/evaluation.hpp"
 #include "report/progress_bar.hpp"
 #include "report/result_files.hpp"
@@ -31,7 +32,7 @@ namespace fs = std::filesystem;
 
 struct RunOptions : SimulationSettings {
   std::vector<std::string> scenarios;
-  bool fingerprint = false;
+  bool fingerprint = false, twin = false;
 };
 
 /// One scenario with the place of its results.
@@ -50,6 +51,9 @@ po::options_description describe_options() {
   options.add_options()  //
       ("fingerprint", po::bool_switch(),
        "print a 64-bit hash of the sequence of events (on standard error with csv and json)")  //
+      ("twin", po::bool_switch(),
+       "for each storm that the service does not recover from, repeat the replication without "
+       "retries from the end of the fault or surge on: metastable if it then recovers")  //
       ("help", "print this text");
   return options;
 }
@@ -60,6 +64,7 @@ RunOptions read_options(const po::variables_map& values) {
   if (o.scenarios.empty()) throw UsageError("name a scenario file to run");
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
   o.fingerprint = values["fingerprint"].as<bool>();
+  o.twin = values["twin"].as<bool>();
   return o;
 }
 
@@ -154,6 +159,13 @@ bool run_one(const RunOptions& options, const Planned& planned, Interruption& in
   report::ProgressBar bar(scenario.name, options.progress);
   report::ResultSet results{planned.loaded, "base", {}};
   results.runs = run_replications(scenario, options, interruption, bar, options.fingerprint);
+  if (options.twin) {
+    simulate_within_limits(scenario, options, interruption, bar,
+                           [&](const ReplicationOptions& run_options) {
+                             results.storms_with_twins =
+                                 experiment::storms_with_twins(scenario, results.runs, run_options);
+                           });
+  }
   bar.clear();
   const report::Evaluation evaluation(results);
   report::write_result_files(folder, report::Evaluations(&evaluation, 1));

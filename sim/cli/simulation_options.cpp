@@ -103,21 +103,16 @@ void print_notes(const LoadedScenario& loaded) {
   for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
 }
 
-std::vector<RunResult> run_replications(const Scenario& scenario,
-                                        const SimulationSettings& settings,
-                                        const Interruption& interruption, report::ProgressBar& bar,
-                                        bool fingerprint,
-                                        const std::function<void(double)>& progress) {
+void simulate_within_limits(const Scenario& scenario, const SimulationSettings& settings,
+                            const Interruption& interruption, report::ProgressBar& bar,
+                            const std::function<void(ReplicationOptions)>& work) {
   ReplicationOptions options;
   options.jobs = settings.jobs;
-  options.fingerprint = fingerprint;
   options.max_events = settings.max_events;
   options.stop = interruption.flag();
-  if (bar.visible()) {
-    options.progress = progress ? progress : [&bar](double share) { bar.show(share); };
-  }
+  if (bar.visible()) options.progress = [&bar](double share) { bar.show(share); };
   try {
-    return retrysim::run_replications(scenario, options);
+    work(options);
   } catch (const Interrupted&) {
     bar.clear();
     if (!interruption.timed_out()) throw;
@@ -126,6 +121,20 @@ std::vector<RunResult> run_replications(const Scenario& scenario,
     bar.clear();
     throw;
   }
+}
+
+std::vector<RunResult> run_replications(const Scenario& scenario,
+                                        const SimulationSettings& settings,
+                                        const Interruption& interruption, report::ProgressBar& bar,
+                                        bool fingerprint,
+                                        const std::function<void(double)>& progress) {
+  std::vector<RunResult> runs;
+  simulate_within_limits(scenario, settings, interruption, bar, [&](ReplicationOptions options) {
+    options.fingerprint = fingerprint;
+    if (progress && bar.visible()) options.progress = progress;
+    runs = retrysim::run_replications(scenario, options);
+  });
+  return runs;
 }
 
 }  // namespace retrysim::cli

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/replications.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/time.hpp>
@@ -57,6 +58,13 @@ std::uint64_t whole_number(const std::string& option, const std::string& text, s
 void print_errors(const std::vector<Diagnostic>& errors);
 /// Prints the notes of a loaded scenario to standard error, each once.
 void print_notes(const LoadedScenario& loaded);
+
+/// Calls `work`, which simulates, with the options that the settings ask for and the bar as its
+/// progress. Throws what `work` throws, and LimitExceeded if --timeout ended it; `bar` is cleared
+/// before anything is thrown.
+void simulate_within_limits(const Scenario& scenario, const SimulationSettings& settings,
+                            const Interruption& interruption, report::ProgressBar& bar,
+                            const std::function<void(ReplicationOptions)>& work);
 
 /// Simulates all replications with `jobs` threads. `progress`, if any, is called with the share
 /// done. Throws what run_replications throws, and LimitExceeded if --timeout ended them; `bar` is

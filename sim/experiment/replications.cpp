@@ -9,17 +9,20 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace retrysim {
 namespace {
 
-// Replications are handed out one at a time; each thread writes only to the places of its own.
+// Replications, or their twins, are handed out one at a time; each thread writes only to the places
+// of its own.
 class Workers {
  public:
-  Workers(const Scenario& scenario, const ReplicationOptions& options)
+  Workers(const Scenario& scenario, const ReplicationOptions& options, std::vector<TwinSpec> runs)
       : scenario_(scenario),
         options_(options),
-        count_(static_cast<std::size_t>(scenario.replications)),
+        runs_(std::move(runs)),
+        count_(runs_.size()),
         results_(count_),
         progress_(std::make_unique<std::atomic<std::int64_t>[]>(count_)) {}
 
@@ -46,7 +49,8 @@ class Workers {
         options.max_events = options_.max_events;
         options.stop = options_.stop;
         options.progress = &progress_[i];
-        results_[i] = simulate(scenario_, static_cast<std::uint32_t>(i), options);
+        options.retries_until = runs_[i].retries_until;
+        results_[i] = simulate(scenario_, runs_[i].replication, options);
         progress_[i] = scenario_.duration.count();
       } catch (...) {
         note_failure(i);
@@ -92,6 +96,7 @@ class Workers {
 
   const Scenario& scenario_;
   const ReplicationOptions& options_;
+  std::vector<TwinSpec> runs_;
   std::size_t count_;
   std::vector<RunResult> results_;
   std::unique_ptr<std::atomic<std::int64_t>[]> progress_;
@@ -107,7 +112,17 @@ class Workers {
 
 std::vector<RunResult> run_replications(const Scenario& scenario,
                                         const ReplicationOptions& options) {
-  return Workers(scenario, options).run();
+  std::vector<TwinSpec> runs(static_cast<std::size_t>(scenario.replications));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i] = {static_cast<std::uint32_t>(i), Time::max()};
+  }
+  return Workers(scenario, options, std::move(runs)).run();
+}
+
+std::vector<RunResult> run_twins(const Scenario& scenario, const std::vector<TwinSpec>& twins,
+                                 const ReplicationOptions& options) {
+  if (twins.empty()) return {};
+  return Workers(scenario, options, twins).run();
 }
 
 }  // namespace retrysim

@@ -81,6 +81,8 @@ void World::send_wait_over(ClientGroup& g, std::uint32_t request) {
 void World::go_on_after_send_wait(ClientGroup& g, std::uint32_t request) {
   Request& r = requests_[request];
   r.send_tokens = 0;
+  if (must_not_be_sent(r)) [[unlikely]]
+    return finish(g, request, Outcome::kMaxAttemptsExceeded);
   if (r.backoff_follows) {
     r.backoff_follows = false;
     return back_off(g, request, r.pending_delay);
@@ -198,7 +200,14 @@ void World::return_connection(ClientGroup& g, std::uint32_t client, bool reusabl
 void World::send_connected() {
   for (std::size_t i = 0; i < connected_.size(); ++i) {
     const std::uint32_t request = connected_[i];
-    send(groups_[requests_[request].group], request);
+    const Request& r = requests_[request];
+    ClientGroup& g = groups_[r.group];
+    if (must_not_be_sent(r)) [[unlikely]] {
+      return_connection(g, r.client, !r.connecting);
+      finish(g, request, Outcome::kMaxAttemptsExceeded);
+      continue;
+    }
+    send(g, request);
   }
   connected_.clear();
 }
@@ -237,7 +246,7 @@ void World::cancel_hedge(std::uint32_t request) {
 void World::hedge_due(ClientGroup& g, std::uint32_t request, std::uint64_t sequence) {
   if (hedge_sequences_[request] != sequence) return;  // its attempt has ended, or its request
   Request& r = requests_[request];
-  if (!r.open || r.attempt == kNone) return;
+  if (!r.open || r.attempt == kNone || retries_are_over()) return;
   const RetryState state = g.states.of(r.client);
   const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
   const bool permitted = acquire_hedge(g.spec->retry, state, r.progress, now_);

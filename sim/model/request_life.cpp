@@ -90,6 +90,8 @@ void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
 }
 
 void World::begin_attempt(ClientGroup& g, std::uint32_t request) {
+  if (must_not_be_sent(requests_[request])) [[unlikely]]
+    return finish(g, request, Outcome::kMaxAttemptsExceeded);
   if (!g.gated || pass_gates(g, request)) send(g, request);
 }
 
@@ -426,13 +428,17 @@ RetryDecision World::decide(ClientGroup& g, std::uint32_t request, const Failure
   Request& r = requests_[request];
   Draws draws(key_, {r.entity, r.progress.attempts, g.index, Purpose::kBackoff});
   if (!g.strategies.empty()) {
-    return checked(g, g.strategies[r.client]->refresh_retry_token(
-                          request_numbers_[request], r.progress.attempts, failure, now_, draws));
+    const RetryDecision decision =
+        checked(g, g.strategies[r.client]->refresh_retry_token(
+                       request_numbers_[request], r.progress.attempts, failure, now_, draws));
+    const bool too_late = retries_are_over() && decision.outcome == Outcome::kRetry;
+    return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
   }
   const RetryState state = g.states.of(r.client);
   const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
+  const RetryRules& rules = retries_are_over() ? g.last_rules : g.spec->retry;
   const RetryDecision decision =
-      refresh_retry_token(g.spec->retry, state, r.progress, failure, now_, draws);
+      refresh_retry_token(rules, state, r.progress, failure, now_, draws);
   if (state.quota != nullptr && state.quota->available != before) {
     recorder_.quota_changed(g.index, state.quota->available - before, now_);
   }

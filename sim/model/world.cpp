@@ -123,6 +123,10 @@ void World::add_group(std::size_t index) {
     g.connections.resize(spec.count);
   }
   connections_take_time_ = connect_takes_time;
+  if (options_.retries_until != Time::max()) {
+    g.last_rules = rules;
+    g.last_rules.max_attempts = 1;
+  }
   const bool hedging = !spec.strategy && rules.hedging.enabled;
   g.gated = g.states.limit_send_rate() || g.states.throttle() || !g.connections.empty() || hedging;
   g.counts_requests = !spec.strategy && (rules.budget.kind != BudgetKind::kNone ||

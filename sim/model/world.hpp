@@ -79,6 +79,7 @@ struct ClientGroup {
     std::int64_t refunded = 0;    ///< by successes after retries
     std::int64_t refundable = 0;  ///< what the rules let those give back at most
   } tokens;
+  RetryRules last_rules;  ///< from SimulationOptions::retries_until on: one attempt
   // Event sources; kNone where the group has no such events.
   std::uint32_t arrival_source = kNone, timeout_source = kNone, deadline_source = kNone,
                 wake_source = kNone;
@@ -175,6 +176,10 @@ class World {
   [[gnu::noinline]] void fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
                               std::optional<Duration> retry_after);
   RetryDecision decide(ClientGroup& g, std::uint32_t request, const Failure& failure);
+  bool retries_are_over() const { return now_ >= options_.retries_until; }
+  bool must_not_be_sent(const Request& r) const {
+    return retries_are_over() && r.progress.attempts > 0;
+  }
   void book_success(ClientGroup& g, std::uint32_t request);
   void back_off(ClientGroup& g, std::uint32_t request, Duration delay,
                 EventKind then = EventKind::kBackoffEnd);

@@ -12,6 +12,10 @@ Evaluation::Evaluation(const ResultSet& results)
       values(results.scenario.scenario, results.runs),
       summary(summarize(results.scenario.scenario, values)),
       expectations(judge_expectations(results.scenario.scenario, summary, results.runs.size())) {
+  if (results.storms_with_twins) {
+    storms = *results.storms_with_twins;
+    return;
+  }
   for (const RunResult& run : results.runs) {
     storms.push_back(stats::detect_storms(scenario(), run));
   }

@@ -10,6 +10,7 @@
 #include "stats/storms.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct ResultSet {
   const LoadedScenario& scenario;
   std::string variant = "base";
   std::vector<RunResult> runs;
+  /// The storms of each run after the test with twins, if there was one.
+  std::optional<std::vector<std::vector<stats::Storm>>> storms_with_twins = std::nullopt;
 };
 
 /// Statistics of a result set. Keeps a reference to it.

@@ -13,6 +13,22 @@
 
 namespace retrysim::report {
 
+namespace {
+
+/// Writes the resolved scenario and copies its inputs, but those in `copied`.
+void write_scenario(ResultFolder& folder, const std::string& name, const LoadedScenario& loaded,
+                    const std::string& comment, std::vector<std::filesystem::path>& copied) {
+  folder.write(name, [&](Sink& sink) { sink.write(comment + to_toml(loaded, false)); });
+  for (const std::filesystem::path& input : loaded.input_files) {
+    // A file that several keys name is copied once; two files of one name are an error.
+    if (std::find(copied.begin(), copied.end(), input) != copied.end()) continue;
+    folder.copy(input);
+    copied.push_back(input);
+  }
+}
+
+}  // namespace
+
 void write_result_files(ResultFolder& folder, Evaluations evaluations,
                         const ResultAdditions& additions) {
   struct Table {
@@ -33,16 +49,9 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations,
   }
   std::vector<std::filesystem::path> copied;
   for (std::size_t v = 0; v < evaluations.size(); ++v) {
-    const LoadedScenario& loaded = evaluations[v].set.scenario;
-    const std::string comment = additions.comment ? additions.comment(evaluations[v]) : "";
-    folder.write(v == 0 ? "scenario.toml" : fmt::format("scenario-{}.toml", v + 1),
-                 [&](Sink& sink) { sink.write(comment + to_toml(loaded, false)); });
-    for (const std::filesystem::path& input : loaded.input_files) {
-      // A file that several keys name is copied once; two files of one name are an error.
-      if (std::find(copied.begin(), copied.end(), input) != copied.end()) continue;
-      folder.copy(input);
-      copied.push_back(input);
-    }
+    write_scenario(folder, v == 0 ? "scenario.toml" : fmt::format("scenario-{}.toml", v + 1),
+                   evaluations[v].set.scenario,
+                   additions.comment ? additions.comment(evaluations[v]) : "", copied);
   }
   std::vector<std::string> files = folder.files();
   files.emplace_back("result.json");
@@ -50,6 +59,11 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations,
     write_result_json(sink, evaluations, files, additions.sections);
   });
   folder.commit();
+}
+
+void write_scenario_files(ResultFolder& folder, const LoadedScenario& loaded) {
+  std::vector<std::filesystem::path> copied;
+  write_scenario(folder, "scenario.toml", loaded, "", copied);
 }
 
 }  // namespace retrysim::report

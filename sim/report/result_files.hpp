@@ -31,4 +31,7 @@ struct ResultAdditions {
 void write_result_files(ResultFolder& folder, Evaluations evaluations,
                         const ResultAdditions& additions = {});
 
+/// Writes scenario.toml and copies the CSV inputs that it names.
+void write_scenario_files(ResultFolder& folder, const LoadedScenario& loaded);
+
 }  // namespace retrysim::report

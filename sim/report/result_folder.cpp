@@ -24,9 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Pictures that scripts/plot.py puts beside the data; they are out of date with it.
-constexpr std::array<std::string_view, 9> kPictures = {
-    "overview.png", "overview.svg", "overview.pdf", "latency.png", "latency.svg",
-    "latency.pdf",  "compare.png",  "compare.svg",  "compare.pdf"};
+constexpr std::array<std::string_view, 5> kPictures = {"overview", "latency", "compare", "tip",
+                                                       "hysteresis"};
+constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};
 
 [[noreturn]] void fail(const fs::path& path, int error) {
   throw OutputError(path, std::generic_category().message(error));
@@ -208,7 +208,13 @@ void ResultFolder::commit() {
 std::vector<std::string> ResultFolder::outdated_files() const {
   std::vector<std::string> names = files_;
   names.insert(names.end(), earlier_files_.begin(), earlier_files_.end());
-  if (!earlier_files_.empty()) names.insert(names.end(), kPictures.begin(), kPictures.end());
+  if (!earlier_files_.empty()) {
+    for (const std::string_view picture : kPictures) {
+      for (const std::string_view format : kPictureFormats) {
+        names.push_back(std::string(picture).append(format));
+      }
+    }
+  }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;

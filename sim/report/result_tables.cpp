@@ -47,7 +47,8 @@ void write_storms_csv(Sink& sink, Evaluations evaluations) {
   CsvWriter csv(sink);
   csv.header({"scenario", "variant", "replication", "storm", "onset_s", "end_s",
               "peak_attempt_rate", "peak_amplification", "extra_attempts", "trigger_end_s",
-              "recovery_s", "verdict"});
+              "recovery_s", "verdict", "duration_s", "peak_load_ratio", "predicted_drain_s",
+              "recovery_ratio", "offered_work", "twin_recovery_s"});
   for (const Evaluation& e : evaluations) {
     for (std::size_t r = 0; r < e.storms.size(); ++r) {
       for (std::size_t s = 0; s < e.storms[r].size(); ++s) {
@@ -57,7 +58,9 @@ void write_storms_csv(Sink& sink, Evaluations evaluations) {
         csv.real(storm.onset_s).real(storm.end_s);
         csv.real(storm.peak_attempt_rate).real(storm.peak_amplification);
         csv.real(storm.extra_attempts).real(storm.trigger_end_s).real(storm.recovery_s);
-        csv.text(name(storm.verdict)).end_row();
+        csv.text(name(storm.verdict)).real(storm.duration_s()).real(storm.peak_load_ratio);
+        csv.real(storm.predicted_drain_s()).real(storm.recovery_ratio());
+        csv.real(storm.aftermath.offered_work).real(storm.twin_recovery_s).end_row();
       }
     }
   }

@@ -189,7 +189,7 @@ void append_tables(std::string& out, const Evaluation& e) {
 }
 
 void append_storms(std::string& out, const Evaluation& e) {
-  std::array<std::size_t, 3> verdicts{};
+  std::array<std::size_t, stats::kStormVerdictCount> verdicts{};
   std::size_t storms = 0;
   std::size_t with_storm = 0;
   for (const auto& of_run : e.storms) {
@@ -208,6 +208,31 @@ void append_storms(std::string& out, const Evaluation& e) {
     separator = ", ";
   }
   out += "\n";
+}
+
+/// "34.7 s, 95 % interval 33.9 to 36.2 s": for intervals that need not have their estimate in the
+/// middle.
+std::string with_ends(const Estimate& e, double scale, std::string_view unit) {
+  std::string text = format_plain(e.mean * scale) + std::string(unit);
+  if (!e.ci_low) return text;
+  const std::string high =
+      std::isfinite(*e.ci_high) ? format_plain(*e.ci_high * scale) + std::string(unit) : "unknown";
+  return text + fmt::format(", 95 % interval {} to {}", format_plain(*e.ci_low * scale), high);
+}
+
+/// What takes all replications together: the median recovery, those that did not recover
+/// included, and the probability that retries kept the service down.
+void append_probabilities(std::string& out, const Evaluation& e) {
+  for (const SummaryRow& row : e.summary) {
+    if (row.client != "all") continue;
+    if (row.metric->name == "recovery_median_s") {
+      out += fmt::format("\nMedian recovery, runs without one included: {}\n",
+                         with_ends(row.estimate, 1, " s"));
+    } else if (row.metric->name == "metastable_probability") {
+      out += fmt::format("\nProbability of a metastable failure: {}\n",
+                         with_ends(row.estimate, 100, " %"));
+    }
+  }
 }
 
 void append_expectations(std::string& out, const Evaluation& e) {
@@ -284,6 +309,7 @@ void write_text_table(Sink& sink, const Evaluation& e) {
   out += "\n";
   append_tables(out, e);
   append_storms(out, e);
+  append_probabilities(out, e);
   append_expectations(out, e);
   append_notes(out, e);
   sink.write(out);

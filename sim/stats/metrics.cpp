@@ -130,15 +130,6 @@ Value wasted_after_give_up_share(In in) {
   return share_of_capacity(in, sum);
 }
 
-double mean_work(const ClientSpec& client) {
-  double work = 0, shares = 0;
-  for (const OperationSpec& o : client.operations) {
-    work += o.share * o.work;
-    shares += o.share;
-  }
-  return shares > 0 ? work / shares : 1;
-}
-
 /// Mean work that arrives, in server time per time and capacity.
 Value work_load(In in) {
   if (in.services.empty()) return std::nullopt;
@@ -146,7 +137,7 @@ Value work_load(In in) {
   for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
     if (in.group && *in.group != g) continue;
     const ClientSpec& client = in.scenario.clients[g];
-    work_ns += static_cast<double>(in.run.clients[g].window.arrivals) * mean_work(client) *
+    work_ns += static_cast<double>(in.run.clients[g].window.arrivals) * stats::mean_work(client) *
                in.scenario.services[client.service].service_time.mean_seconds() * 1e9;
   }
   return share_of_capacity(in, work_ns);
@@ -241,7 +232,17 @@ Value peak_amplification(In in) {
                                    stats::amplification_window(in.scenario, in.group));
 }
 
-Value recovery(In in) { return stats::recovery_seconds(in.scenario, in.run, in.bins()); }
+Value recovery(In in) {
+  const auto found = stats::final_recovery(in.scenario, in.run, in.bins());
+  return found ? found->seconds : Value();
+}
+
+Value recovery_censored(In in) {
+  const auto found = stats::final_recovery(in.scenario, in.run, in.bins());
+  return found && !found->seconds ? Value(found->not_before_s) : Value();
+}
+
+Value metastable(In in) { return in.run.metastable ? Value(*in.run.metastable ? 1 : 0) : Value(); }
 
 Value recovered(In in) {
   if (stats::triggers(in.scenario).empty()) return std::nullopt;
@@ -457,7 +458,16 @@ constexpr MetricInfo kTable[] = {
      "timeout + longest backoff, at least 10 bins", kGroups, peak_amplification},
     {"recovery_s", "s", "From the end of the last fault or surge until goodput is back to stay; "
      "absent if that did not happen in the run", kGroups, recovery},
-    {"recovered", "1", "Whether that happened in the run: 1 or 0", kGroups, recovered},
+    {"recovered", "1", "Whether that happened in the run: 1 or 0", kGroups, recovered,
+     MetricSummary::kProportion},
+    {"recovery_censored_s", "s", "In a run without recovery: how long after that end goodput was "
+     "still not back", kGroups, recovery_censored},
+    {"recovery_median_s", "s", "Median of recovery_s over the replications, those without recovery "
+     "included (Kaplan and Meier); summary only", kGroups,
+     [](In) { return Value(); }, MetricSummary::kMedianRecovery},
+    {"metastable_probability", "1", "Probability that retries keep the service down: it does not "
+     "recover, but would without them (run --twin, tip); interval after Wilson", kAllOnly,
+     metastable, MetricSummary::kProportion},
     {"jobs", "jobs", "Jobs begun in the window that clients poll for", kGroups,
      [](In in) { return in.client.jobs.begun > 0 ? count(in.client.jobs.begun) : Value(); }},
     {"job_success_rate", "1", "Jobs that their client saw done, per job", kGroups,

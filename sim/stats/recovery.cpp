@@ -64,10 +64,10 @@ double success_rate_before(const RunResult& run, std::span<const ClientBin> bins
   return ended == 0 ? 1.0 : static_cast<double>(successes) / static_cast<double>(ended);
 }
 
-std::optional<double> recovery_after(const Scenario& scenario, const RunResult& run,
-                                     std::span<const ClientBin> bins, Time trigger_end,
-                                     Time horizon, double success_rate) {
-  if (run.interval <= Duration::zero() || trigger_end >= horizon) return std::nullopt;
+Recovery recovery_after(const Scenario& scenario, const RunResult& run,
+                        std::span<const ClientBin> bins, Time trigger_end, Time horizon,
+                        double success_rate) {
+  if (run.interval <= Duration::zero() || trigger_end >= horizon) return {};
   const std::size_t begin = first_bin_at_or_after(trigger_end, run.interval);
   const std::size_t end =
       std::min(window_bins(run, bins).last, bins_ended_by(horizon, run.interval));
@@ -75,7 +75,12 @@ std::optional<double> recovery_after(const Scenario& scenario, const RunResult& 
   // The whole stretch [t, t + hold] must be covered by windows that meet the bar.
   const std::size_t hold =
       std::max(first_bin_at_or_after(Time::zero() + scenario.recovery_hold, run.interval), window);
-  if (begin + hold > end) return std::nullopt;
+  const auto seconds_after = [&](std::size_t bin) {
+    if (bin <= begin) return 0.0;
+    const Duration after =
+        Duration::nanoseconds(run.interval.count() * static_cast<std::int64_t>(bin));
+    return static_cast<double>(after.count() - trigger_end.count()) / 1e9;
+  };
 
   const double bar = scenario.recovery_share * success_rate;
   const std::size_t needed = hold - window + 1;  // windows in a row
@@ -91,17 +96,14 @@ std::optional<double> recovery_after(const Scenario& scenario, const RunResult& 
     }
     if (i + 1 < begin + window) continue;
     good = successes >= bar * requests ? good + 1 : 0;
-    if (good < needed) continue;
-    const std::size_t recovered = i + 1 - hold;
-    if (recovered == begin) return 0.0;
-    const Duration after =
-        Duration::nanoseconds(run.interval.count() * static_cast<std::int64_t>(recovered));
-    return static_cast<double>(after.count() - trigger_end.count()) / 1e9;
+    if (good >= needed) return {seconds_after(i + 1 - hold), 0};
   }
-  return std::nullopt;
+  // The windows at the end that meet the bar, and those that the end cuts off, may yet hold.
+  const std::size_t open = good + window - 1;
+  return {std::nullopt, end > begin + open ? seconds_after(end - open) : 0};
 }
 
-std::optional<double> recovery_seconds(const Scenario& scenario, const RunResult& run,
+std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
                                        std::span<const ClientBin> bins) {
   const std::vector<Trigger> all = triggers(scenario);
   if (all.empty()) return std::nullopt;

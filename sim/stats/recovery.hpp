@@ -32,17 +32,25 @@ BinRange window_bins(const RunResult& run, std::span<const ClientBin> bins);
 double success_rate_before(const RunResult& run, std::span<const ClientBin> bins,
                            Time trigger_start);
 
-/// Seconds from `trigger_end` to the first moment from which goodput stays at or above
+/// What a run shows of a recovery.
+struct Recovery {
+  std::optional<double> seconds;  ///< empty: censored
+  /// Without a recovery: it did not begin earlier than this after the end of the trigger. If the
+  /// run ends with a goodput that is high enough, but has not been for long, this is where it rose.
+  double not_before_s = 0;
+};
+
+/// From `trigger_end` to the first moment from which goodput stays at or above
 /// recovery_share * success_rate * offered load for recovery_hold; both rates are averages over
 /// recovery_window from that moment on. Zero if that holds from the first whole bin after the end.
-/// Empty (censored) if the moment does not come, or cannot be confirmed, before `horizon`.
-std::optional<double> recovery_after(const Scenario& scenario, const RunResult& run,
-                                     std::span<const ClientBin> bins, Time trigger_end,
-                                     Time horizon, double success_rate);
+/// Censored if the moment does not come, or cannot be confirmed, before `horizon`.
+Recovery recovery_after(const Scenario& scenario, const RunResult& run,
+                        std::span<const ClientBin> bins, Time trigger_end, Time horizon,
+                        double success_rate);
 
-/// The metric recovery_s: from the end of the last trigger, with the success rate before the first
-/// one. Empty if the scenario has no trigger or recovery is censored.
-std::optional<double> recovery_seconds(const Scenario& scenario, const RunResult& run,
+/// The metrics recovery_s and recovery_censored_s: from the end of the last trigger, with the
+/// success rate before the first one. Empty if the scenario has no trigger.
+std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
                                        std::span<const ClientBin> bins);
 
 }  // namespace retrysim::stats

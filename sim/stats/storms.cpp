@@ -98,46 +98,6 @@ Baseline find_baseline(const RunResult& run, const RollingRates& rates, BinRange
   return base;
 }
 
-/// Seconds that the backlog at `trigger_end` takes to drain with no retries at all:
-/// Q E[S] / (c (1 - rho)). Zero where there is no backlog or no such time.
-double predicted_drain(const Scenario& scenario, const RunResult& run, Time trigger_end) {
-  double longest = 0;
-  const auto bin = static_cast<std::size_t>(trigger_end.count() / run.interval.count());
-  for (std::size_t s = 0; s < run.services.size(); ++s) {
-    const ServiceResult& service = run.services[s];
-    if (service.unlimited || service.nominal_servers <= 0 || bin >= service.bins.size()) continue;
-    std::uint64_t requests = 0;
-    std::size_t bins_after = 0;
-    for (std::size_t c = 0; c < run.clients.size(); ++c) {
-      if (scenario.clients[c].service != s) continue;
-      const BinRange range = window_bins(run, run.clients[c].bins);
-      bins_after = range.last > bin ? range.last - bin : 0;
-      for (std::size_t i = bin; i < range.last; ++i) {
-        requests += run.clients[c].bins[i].flow.requests;
-      }
-    }
-    if (bins_after == 0) continue;
-    const double servers = static_cast<double>(service.nominal_servers);
-    const double demand = scenario.services[s].service_time.mean_seconds();
-    const double load =
-        static_cast<double>(requests) / (static_cast<double>(bins_after) * seconds(run.interval));
-    const double rho = load * demand / servers;
-    if (rho >= 1) continue;
-    const double queue = service.bins[bin].queue_ns / static_cast<double>(run.interval.count());
-    longest = std::max(longest, queue * demand / (servers * (1 - rho)));
-  }
-  return longest;
-}
-
-/// Seconds after which a system that has not recovered counts as not recovering by itself.
-double patience(const Scenario& scenario, const RunResult& run, std::size_t window,
-                const Trigger* trigger) {
-  const double w = static_cast<double>(window) * seconds(run.interval);
-  if (trigger == nullptr) return 20 * w;
-  const double trigger_length = seconds(trigger->end - trigger->start);
-  return std::max({20 * w, 10 * trigger_length, 10 * predicted_drain(scenario, run, trigger->end)});
-}
-
 class Detector {
  public:
   Detector(const Scenario& scenario, const RunResult& run)
@@ -211,6 +171,10 @@ class Detector {
       if (std::isfinite(rates_.amplification[i])) {
         storm.peak_amplification = std::max(storm.peak_amplification, rates_.amplification[i]);
       }
+      if (base_.attempt_rate > 0) {
+        storm.peak_load_ratio = std::max(storm.peak_load_ratio.value_or(0),
+                                         rates_.attempt_rate[i] / base_.attempt_rate);
+      }
       const double extra = rates_.attempt_rate[i] - base_.amplification * rates_.request_rate[i];
       if (extra > 0) storm.extra_attempts += extra * seconds(run_.interval);
     }
@@ -222,6 +186,7 @@ class Detector {
     const Time storm_end = end.bin
                                ? Time::zero() + run_.interval * static_cast<std::int64_t>(*end.bin)
                                : run_.window_end;
+    const Time onset_time = Time::zero() + run_.interval * static_cast<std::int64_t>(onset);
     std::optional<Trigger> trigger;  // from the first start to the last end of those that count
     Time horizon = run_.window_end;
     for (const Trigger& t : triggers_) {
@@ -231,32 +196,34 @@ class Detector {
         trigger = t;
       } else {
         // A disturbance that was over before the storm has no part in it.
-        const Time onset_time = Time::zero() + run_.interval * static_cast<std::int64_t>(onset);
         const bool merged = t.start <= trigger->end || trigger->end > onset_time;
         trigger = merged ? Trigger{trigger->start, std::max(trigger->end, t.end)} : t;
       }
     }
+    storm.window_s = static_cast<double>(window_) * seconds(run_.interval);
+    const auto after = [&](const Trigger& t) {
+      return aftermath_of(scenario_, run_, t, horizon, storm.window_s);
+    };
     if (trigger) {
+      storm.aftermath = after(*trigger);
       storm.trigger_end_s = in_seconds(trigger->end);
-      storm.recovery_s = recovery_after(scenario_, run_, bins_, trigger->end, horizon,
-                                        success_rate_before(run_, bins_, triggers_.front().start));
+      storm.recovery_s = storm.aftermath.recovery.seconds;
+      storm.verdict = storm.aftermath.verdict();
       // A system that was well again before the onset had this storm from something else.
       const double well_until = *storm.trigger_end_s + seconds(scenario_.recovery_hold);
-      if (storm.recovery_s && *storm.recovery_s + well_until <= storm.onset_s) {
-        trigger.reset();
-        storm.trigger_end_s.reset();
-        storm.recovery_s.reset();
-      }
+      if (!storm.recovery_s || *storm.recovery_s + well_until > storm.onset_s) return;
+      storm.trigger_end_s.reset();
+      storm.recovery_s.reset();
     }
-    const Trigger* known = trigger ? &*trigger : nullptr;
-    const double since = storm.trigger_end_s.value_or(storm.onset_s);
-    const double time_left = in_seconds(horizon) - since;
-    const bool calm_too_short = !trigger && end.bin && !end.confirmed;
-    if (trigger ? storm.recovery_s.has_value() : end.confirmed) {
+    storm.aftermath = after({onset_time, onset_time});
+    const bool calm_too_short = end.bin && !end.confirmed;
+    const double time_left = in_seconds(horizon) - storm.onset_s;
+    if (end.confirmed) {
       storm.verdict = StormVerdict::kTransient;
-    } else if (!calm_too_short && time_left > 0 &&
-               time_left >= patience(scenario_, run_, window_, known)) {
+    } else if (!calm_too_short && time_left > 0 && time_left >= storm.aftermath.patience_s) {
       storm.verdict = StormVerdict::kSustained;
+    } else {
+      storm.verdict = StormVerdict::kCensored;
     }
   }
 
@@ -272,21 +239,39 @@ class Detector {
 
 }  // namespace
 
-std::string_view name(StormVerdict verdict) {
-  switch (verdict) {
-    case StormVerdict::kTransient:
-      return "transient";
-    case StormVerdict::kSustained:
-      return "sustained";
-    case StormVerdict::kCensored:
-      return "censored";
-  }
-  return "";
+std::optional<double> Storm::duration_s() const {
+  if (!end_s) return std::nullopt;
+  return *end_s - onset_s;
+}
+
+std::optional<double> Storm::predicted_drain_s() const {
+  if (!trigger_end_s) return std::nullopt;
+  return aftermath.predicted_drain_s;
+}
+
+std::optional<double> Storm::recovery_ratio() const {
+  if (!recovery_s) return std::nullopt;
+  return *recovery_s / std::max(aftermath.predicted_drain_s, window_s);
 }
 
 std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run) {
   if (run.interval <= Duration::zero() || run.all_bins.empty()) return {};
   return Detector(scenario, run).detect();
+}
+
+Fate fate_of(const Scenario& scenario, const RunResult& run) {
+  if (const auto aftermath = final_aftermath(scenario, run)) {
+    return {aftermath->verdict(), aftermath};
+  }
+  const auto badness = [](StormVerdict v) {
+    return v == StormVerdict::kSustained ? 2 : v == StormVerdict::kCensored ? 1 : 0;
+  };
+  Fate fate;
+  for (const Storm& storm : detect_storms(scenario, run)) {
+    if (fate.aftermath && badness(storm.verdict) <= badness(fate.verdict)) continue;
+    fate = {storm.verdict, storm.aftermath};
+  }
+  return fate;
 }
 
 Duration largest_backoff(const RetryRules& rules) {

@@ -16,6 +16,8 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
+#include "stats/aftermath.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,15 +26,6 @@
 #include <vector>
 
 namespace retrysim::stats {
-
-enum class StormVerdict : std::uint8_t {
-  kTransient,  ///< goodput recovered (without a trigger: the storm ended, calm for max(10 w, 30 s))
-  kSustained,  ///< not recovered although there was time: see `patience` in storms.cpp
-  kCensored,   ///< not recovered, or not calm for long, but the run, or the next trigger, left too
-               ///< little time to tell
-};
-
-std::string_view name(StormVerdict verdict);
 
 struct Storm {
   double onset_s = 0;
@@ -43,10 +36,30 @@ struct Storm {
   std::optional<double> trigger_end_s;
   std::optional<double> recovery_s;
   StormVerdict verdict = StormVerdict::kCensored;
+  std::optional<double> peak_load_ratio;  ///< largest L(t) / L0; empty if L0 is zero
+  /// What came after its trigger; without one the onset is taken for the end of a disturbance.
+  Aftermath aftermath;
+  double window_s = 0;                    ///< w
+  std::optional<double> twin_recovery_s;  ///< there is a twin, and it recovers
+
+  std::optional<double> duration_s() const;
+  std::optional<double> predicted_drain_s() const;  ///< exists with a trigger
+  /// recovery_s / max(predicted drain, w).
+  std::optional<double> recovery_ratio() const;
 };
 
 /// The storms of one replication, by onset; all client groups together.
 std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run);
+
+/// What became of a run as a whole.
+struct Fate {
+  StormVerdict verdict = StormVerdict::kTransient;
+  std::optional<Aftermath> aftermath;  ///< what the verdict is about; empty: nothing happened
+};
+
+/// With a fault or surge in the scenario: whether goodput recovers from the last one. Without: the
+/// worst of the storms, sustained before censored before transient.
+Fate fate_of(const Scenario& scenario, const RunResult& run);
 
 /// The window w in bins, for one group or (empty) the largest of all groups. At most a tenth of the
 /// scenario's duration where that is more than 10 bins: an uncapped backoff would leave no series.

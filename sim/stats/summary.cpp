@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/summary.hpp>
 
+#include "stats/proportion.hpp"
 #include "stats/recovery.hpp"
+#include "stats/survival.hpp"
 
 #include <fmt/format.h>
 #include <boost/math/distributions/students_t.hpp>
@@ -36,6 +38,45 @@ Moments moments(std::span<const double> values) {
   return {mean + deviations / n, variance > 0 ? std::sqrt(variance) : 0.0};
 }
 
+/// A probability from values 0 and 1.
+std::optional<Estimate> estimate_proportion(std::span<const double> values) {
+  auto e = estimate(values);
+  if (!e) return e;
+  const auto hits = static_cast<std::size_t>(std::count(values.begin(), values.end(), 1.0));
+  const stats::ProportionInterval interval = stats::wilson_interval(hits, values.size());
+  e->ci_low = interval.low;
+  e->ci_high = interval.high;
+  return e;
+}
+
+/// Its least and greatest value are the first and the last recovery that was seen.
+std::optional<Estimate> estimate_median_recovery(const MetricValues& values, std::size_t client) {
+  const auto index = [](std::string_view name) {
+    return static_cast<std::size_t>(find_metric(name) - metric_table().data());
+  };
+  std::vector<stats::Lifetime> lifetimes;
+  std::vector<double> seen;
+  for (std::size_t r = 0; r < values.runs(); ++r) {
+    if (const auto t = values.at(r, client, index("recovery_s"))) {
+      lifetimes.push_back({*t, false});
+      seen.push_back(*t);
+    } else if (const auto c = values.at(r, client, index("recovery_censored_s"))) {
+      lifetimes.push_back({*c, true});
+    }
+  }
+  const auto median = stats::median_lifetime(lifetimes);
+  if (!median || !median->median) return std::nullopt;
+  Estimate e;
+  e.count = lifetimes.size();
+  e.mean = *median->median;
+  e.min = *std::min_element(seen.begin(), seen.end());
+  e.max = *std::max_element(seen.begin(), seen.end());
+  if (lifetimes.size() < 2) return e;
+  e.ci_low = median->low;
+  e.ci_high = median->high;
+  return e;
+}
+
 std::string client_name(const Scenario& scenario, std::size_t client) {
   return client < scenario.clients.size() ? scenario.clients[client].name : "all";
 }
@@ -45,6 +86,12 @@ std::string why_absent(const Scenario& scenario, const Expectation& expectation)
   if (expectation.metric == "recovery_s") {
     return stats::triggers(scenario).empty() ? "the scenario has no fault or surge to recover from"
                                              : "no replication recovered within the run";
+  }
+  if (expectation.metric == "recovery_median_s" && !stats::triggers(scenario).empty()) {
+    return "too few replications recovered within the run";
+  }
+  if (expectation.metric == "metastable_probability") {
+    return "it takes `run --twin` to find out";
   }
   const MetricInfo* metric = find_metric(expectation.metric);
   for (std::size_t c = 0; metric != nullptr && c < scenario.clients.size(); ++c) {
@@ -137,7 +184,11 @@ std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& 
       for (std::size_t r = 0; r < values.runs(); ++r) {
         if (const auto v = values.at(r, c, m)) present.push_back(*v);
       }
-      if (const auto e = estimate(present)) {
+      const auto e = table[m].summary == MetricSummary::kMedianRecovery
+                         ? estimate_median_recovery(values, c)
+                     : table[m].summary == MetricSummary::kProportion ? estimate_proportion(present)
+                                                                      : estimate(present);
+      if (e) {
         rows.push_back({client_name(scenario, c), &table[m], *e});
       }
     }

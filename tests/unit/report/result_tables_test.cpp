@@ -220,7 +220,8 @@ TEST_CASE_METHOD(Sample, "attempts.csv has means over the replications") {
 TEST_CASE_METHOD(Sample, "storms.csv") {
   const std::string header =
       "scenario,variant,replication,storm,onset_s,end_s,peak_attempt_rate,peak_amplification,"
-      "extra_attempts,trigger_end_s,recovery_s,verdict\n";
+      "extra_attempts,trigger_end_s,recovery_s,verdict,duration_s,peak_load_ratio,"
+      "predicted_drain_s,recovery_ratio,offered_work,twin_recovery_s\n";
   CHECK(text(write_storms_csv) == header);
   Evaluation evaluation(set);
   stats::Storm storm;
@@ -229,17 +230,25 @@ TEST_CASE_METHOD(Sample, "storms.csv") {
   storm.peak_amplification = 2.5;
   storm.extra_attempts = 12345.5;
   storm.trigger_end_s = 90;
-  storm.verdict = stats::StormVerdict::kSustained;
+  storm.window_s = 4;
+  storm.peak_load_ratio = 3.5;
+  storm.aftermath.predicted_drain_s = 5;
+  storm.aftermath.offered_work = 0.75;
+  storm.verdict = stats::StormVerdict::kMetastable;
+  storm.twin_recovery_s = 6;
   stats::Storm short_one = storm;
   short_one.end_s = 120;
   short_one.recovery_s = 10.25;
+  short_one.twin_recovery_s.reset();
   short_one.verdict = stats::StormVerdict::kTransient;
   evaluation.storms = {{}, {short_one, storm}};
   StringSink sink;
   write_storms_csv(sink, {&evaluation, 1});
-  CHECK(sink.text() == header +
-                           "sample,base,1,1,61,120,2000,2.5,12345.5,90,10.25,transient\n"
-                           "sample,base,1,2,61,,2000,2.5,12345.5,90,,sustained\n");
+  CHECK(sink.text() ==
+        header +
+            "sample,base,1,1,61,120,2000,2.5,12345.5,90,10.25,transient,59,3.5,5,2.05,"
+            "0.75,\n"
+            "sample,base,1,2,61,,2000,2.5,12345.5,90,,metastable,,3.5,5,,0.75,6\n");
 }
 
 TEST_CASE_METHOD(Sample, "several variants share a table") {

@@ -42,7 +42,8 @@ struct Run {
     }
   }
   std::optional<double> recovery() const {
-    return stats::recovery_seconds(scenario, run, run.all_bins);
+    const auto found = stats::final_recovery(scenario, run, run.all_bins);
+    return found ? found->seconds : std::nullopt;
   }
 };
 
@@ -149,4 +150,19 @@ TEST_CASE_METHOD(Run, "the trigger may end inside a bin") {
   CHECK(recovery() == 0.0);
   set(60, 62, 0);
   CHECK(recovery() == 2.5);  // 62 - 59.5
+}
+
+TEST_CASE_METHOD(Run, "a run without recovery says how long it was watched") {
+  set(50, 200, 10);
+  auto found = stats::final_recovery(scenario, run, run.all_bins);
+  REQUIRE(found);
+  CHECK(!found->seconds);
+  CHECK(found->not_before_s == 140);  // to the end of the run
+  set(180, 200, 100);                 // good again for 20 s of the 30 s that it takes
+  found = stats::final_recovery(scenario, run, run.all_bins);
+  CHECK(!found->seconds);
+  CHECK(found->not_before_s == 120);
+  scenario.recovery_window = Duration::seconds(5);
+  // The first window of 5 s with a mean of 95 begins at 180, or before with 2 bad seconds: none.
+  CHECK(stats::final_recovery(scenario, run, run.all_bins)->not_before_s == 120);
 }

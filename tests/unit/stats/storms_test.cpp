@@ -70,6 +70,41 @@ TEST_CASE_METHOD(Run, "onset, end, peaks and extra attempts of one storm") {
   CHECK(s.verdict == StormVerdict::kTransient);
 }
 
+TEST_CASE_METHOD(Run, "duration, load ratio, drain and recovery ratio of a storm") {
+  storm(300, 340, 300, 50);
+  scenario.services[0].service_time = Distribution::constant(Duration::milliseconds(9));
+  run.clients.resize(1);
+  run.clients[0].bins = run.all_bins;
+  run.services[0].bins.resize(1000);
+  run.services[0].bins[320].queue_ns = 200e9;
+  const Storm s = storms().at(0);
+  CHECK(s.duration_s() == 48.0);    // 301 to 349
+  CHECK(s.peak_load_ratio == 3.0);  // 300/s over a whole window, against 100/s
+  CHECK(s.aftermath.offered_work == Approx(0.9));
+  CHECK(*s.predicted_drain_s() == Approx(18));  // 200 * 9 ms / (1 - 0.9)
+  CHECK(*s.recovery_ratio() == Approx(20.0 / 18));
+  run.services[0].bins[320].queue_ns = 0;
+  CHECK(*storms().at(0).recovery_ratio() == Approx(2));  // the window of 10 s is longer
+}
+
+TEST_CASE_METHOD(Run, "a goodput that returns after more than the patience was sustained") {
+  storm(300, 530, 300, 50);  // back at 530: 210 s after the trigger; patience is 20 w = 200 s
+  CHECK(storms().at(0).recovery_s == 210.0);
+  CHECK(storms().at(0).verdict == StormVerdict::kSustained);
+  storm(510, 530, 100, 100);
+  CHECK(storms().at(0).recovery_s == 190.0);
+  CHECK(storms().at(0).verdict == StormVerdict::kTransient);
+}
+
+TEST_CASE_METHOD(Run, "a goodput that has just returned when the run ends leaves it open") {
+  storm(300, 980, 300, 50);
+  CHECK(storms().at(0).verdict == StormVerdict::kSustained);  // too late whether it holds or not
+  run.window_end = at(540);
+  storm(515, 540, 100, 100);  // since 195 s after the trigger, but for 25 s of 30 s only
+  CHECK(!storms().at(0).recovery_s);
+  CHECK(storms().at(0).verdict == StormVerdict::kCensored);
+}
+
 TEST_CASE_METHOD(Run, "more requests with one attempt each are no storm") {
   for (std::size_t i = 300; i < 340; ++i) {
     run.all_bins[i].flow.requests = 400;

@@ -6,6 +6,9 @@
 #include <catch2/catch.hpp>
 
 #include <array>
+#include <limits>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 using namespace retrysim;
@@ -186,4 +189,74 @@ TEST_CASE("an expectation on what does not exist says why") {
   CHECK(results.at(2).reason ==
         "completion_time_s does not exist in this run: it exists for client \"all\" only");
   CHECK(results.at(3).reason == "quota_mean does not exist in this run");
+}
+
+namespace {
+
+/// Ten replications of 200 s with an outage from 10 s to 20 s; number r recovers after 10 r
+/// seconds, the last `never` not at all.
+std::vector<RunResult> recoveries(Scenario& scenario, std::size_t never) {
+  scenario.duration = Duration::seconds(200);
+  scenario.faults.resize(1);
+  scenario.faults[0].start = Time::zero() + Duration::seconds(10);
+  scenario.faults[0].duration = Duration::seconds(10);
+  std::vector<RunResult> runs;
+  for (std::size_t r = 0; r < 10; ++r) {
+    RunResult run = replication(100, 100);
+    run.window_end = Time::zero() + scenario.duration;
+    run.all_bins.resize(200);
+    for (std::size_t i = 0; i < 200; ++i) {
+      run.all_bins[i].flow.requests = 10;
+      const bool down = i >= 10 && (r + never >= 10 || i < 20 + 10 * r);
+      run.all_bins[i].flow.successes = down ? 0 : 10;
+      run.all_bins[i].flow.failures = down ? 10 : 0;
+    }
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+std::optional<Estimate> row_of(const Scenario& s, const std::vector<RunResult>& runs,
+                               std::string_view metric) {
+  const auto rows = summarize(s, MetricValues(s, runs));
+  const SummaryRow* row = find_row(rows, "all", metric);
+  return row == nullptr ? std::nullopt : std::optional(row->estimate);
+}
+
+}  // namespace
+
+TEST_CASE("the median recovery counts the runs that did not recover") {
+  Scenario s = two_groups();
+  const auto all = row_of(s, recoveries(s, 0), "recovery_median_s");
+  REQUIRE(all);
+  CHECK(all->mean == 45);  // of 0, 10, ... 90
+  CHECK(all->count == 10);
+  // Survival 0.8, 0.7 at 10 and 20 s: 0.7 - 1.96 * 0.145 is the first below one half; at 70 s 0.2
+  // + 1.96 * 0.126 is.
+  CHECK(all->ci_low == 20.0);
+  CHECK(all->ci_high == 70.0);
+  const auto most = row_of(s, recoveries(s, 4), "recovery_median_s");
+  REQUIRE(most);
+  CHECK(most->mean == 45);  // 40 would be the mean of those that did recover, and less
+  CHECK(*most->ci_high == std::numeric_limits<double>::infinity());
+  CHECK(most->max == 50);
+  CHECK(!row_of(s, recoveries(s, 6), "recovery_median_s"));
+  // An interval without an upper end meets no upper bound.
+  s.expectations = {expect("recovery_median_s", 1000, std::nullopt)};
+  const auto rows = summarize(s, MetricValues(s, recoveries(s, 4)));
+  CHECK(!judge_expectations(s, rows, 10).at(0).passed);
+}
+
+TEST_CASE("a probability has Wilson's interval") {
+  Scenario s = two_groups();
+  std::vector<RunResult> runs(20, replication(100, 100));
+  CHECK(!row_of(s, runs, "metastable_probability"));
+  for (RunResult& run : runs) run.metastable = false;
+  CHECK(row_of(s, runs, "metastable_probability")->ci_high == Approx(0.1611).margin(5e-5));
+  for (std::size_t r = 0; r < 5; ++r) runs[r].metastable = true;
+  runs[19].metastable.reset();
+  const auto e = row_of(s, runs, "metastable_probability");
+  CHECK(e->mean == Approx(5.0 / 19));
+  CHECK(e->count == 19);
+  CHECK(*e->ci_low > 0.1);
 }

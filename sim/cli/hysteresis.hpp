@@ -1,0 +1,22 @@
+// `retrysim tip --hysteresis`: the load goes up and down again within one run.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli/simulation_options.hpp"
+
+#include <optional>
+#include <string>
+
+namespace retrysim::cli {
+
+struct HysteresisOptions : SimulationSettings {
+  std::string scenario;
+  std::string load;                  ///< "PATH=LO:HI:STEP"
+  std::optional<std::string> dwell;  ///< time at each step; empty: 20 rolling windows
+};
+
+/// Simulates, writes and prints; an ExitStatus. Throws UsageError.
+int find_hysteresis(const HysteresisOptions& options);
+
+}  // namespace retrysim::cli

@@ -1,0 +1,266 @@
+// `retrysim tip`: bisect for the smallest trigger that the system does not recover from.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/replications.hpp>
+#include <retrysim/scenario_file.hpp>
+
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/hysteresis.hpp"
+#include "cli/interruption.hpp"
+#include "cli/simulation_options.hpp"
+#include "cli/trigger.hpp"
+#include "experiment/twins.hpp"
+#include "report/progress_bar.hpp"
+#include "report/result_folder.hpp"
+#include "report/sink.hpp"
+#include "report/tip_report.hpp"
+#include "stats/storms.hpp"
+#include "stats/tipping.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace retrysim::cli {
+namespace {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+constexpr const char* kTriggerOption = "--trigger";
+
+struct TipOptions : SimulationSettings {
+  std::string scenario;
+  TriggerRange trigger;
+  double tolerance = 0.01;
+};
+
+/// The trigger's value makes a scenario that is not valid; the mistakes have been printed.
+struct BadTrigger {};
+
+po::options_description describe_options() {
+  po::options_description options("Options");
+  options.add_options()  //
+      ("trigger", po::value<std::string>()->value_name("PATH=LO:HI"),
+       "the key to bisect: a duration, rate, factor or number; the system should recover at LO and "
+       "not at HI, which may be the smaller")  //
+      ("hysteresis", po::value<std::string>()->value_name("PATH=LO:HI:STEP"),
+       "instead of a trigger: raise the rate of a client group step by step and lower it again "
+       "within one run; where does the system tip, where does it recover?")  //
+      ("dwell", po::value<std::string>()->value_name("D"),
+       "--hysteresis: time at each step, of which the second half counts; default 20 rolling "
+       "windows of attempt timeout + longest backoff")  //
+      ("tolerance", po::value<std::string>()->value_name("REL"),
+       "stop when the tipping point, and the ends of its interval, are known to this share; "
+       "default 0.01");
+  add_simulation_options(
+      options, {"folder of the result files; default results/NAME. An earlier result of the same "
+                "scenario is replaced",
+                "of standard output: table (default), csv (tip.csv) or json (result.json)"});
+  options.add_options()("help", "print this text");
+  return options;
+}
+
+double read_tolerance(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !(value >= 1e-6 && value <= 0.5)) {
+    throw UsageError(fmt::format("--tolerance: '{}' is not a number from 1e-6 to 0.5", text));
+  }
+  return value;
+}
+
+std::string scenario_of(const po::variables_map& values) {
+  const std::vector<std::string> scenarios = texts(values, "scenario");
+  if (scenarios.size() != 1) throw UsageError("name one scenario file");
+  return scenarios.front();
+}
+
+HysteresisOptions read_hysteresis_options(const po::variables_map& values) {
+  for (const char* other : {"trigger", "tolerance"}) {
+    if (values.count(other) == 0) continue;
+    throw UsageError(fmt::format("--{} has nothing to do with --hysteresis", other));
+  }
+  HysteresisOptions o;
+  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
+  o.scenario = scenario_of(values);
+  o.load = *text_of(values, "hysteresis");
+  o.dwell = text_of(values, "dwell");
+  return o;
+}
+
+TipOptions read_options(const po::variables_map& values) {
+  TipOptions o;
+  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
+  o.scenario = scenario_of(values);
+  if (values.count("dwell") != 0) throw UsageError("--dwell needs --hysteresis");
+  const auto trigger = text_of(values, "trigger");
+  if (!trigger) throw UsageError("--trigger is missing: which key, between which values?");
+  o.trigger = parse_trigger(kTriggerOption, *trigger);
+  if (const auto t = text_of(values, "tolerance")) o.tolerance = read_tolerance(*t);
+  return o;
+}
+
+/// Runs the replications at one value after the other.
+class Prober {
+ public:
+  Prober(const TipOptions& options, Interruption& interruption)
+      : options_(options), interruption_(interruption) {}
+
+  std::vector<stats::Response> respond(double value) {
+    const Scenario scenario = scenario_at(value);
+    report::ProgressBar bar(fmt::format("{}, value {}: {:.6g}", scenario.name, ++probes_, value),
+                            options_.progress);
+    const auto runs = run_replications(scenario, options_, interruption_, bar);
+    bar.clear();
+    std::vector<stats::Response> responses;
+    for (const RunResult& run : runs) responses.push_back(response_of(scenario, run));
+    return responses;
+  }
+
+  /// The twins of those that tip there.
+  experiment::TwinCounts twins(double value) {
+    const Scenario scenario = scenario_at(value);
+    report::ProgressBar bar(scenario.name + ", twins", options_.progress);
+    const auto runs = run_replications(scenario, options_, interruption_, bar);
+    experiment::TwinCounts counts;
+    simulate_within_limits(scenario, options_, interruption_, bar,
+                           [&](const ReplicationOptions& run_options) {
+                             counts = experiment::count_twins(scenario, runs, run_options);
+                           });
+    bar.clear();
+    return counts;
+  }
+
+  /// The shortest duration that would have let every run be judged; zero if all were.
+  double duration_needed() const { return duration_needed_; }
+
+ private:
+  Scenario scenario_at(double value) const {
+    LoadResult result =
+        load_at(options_.scenario, options_.edits, options_.trigger, value, kTriggerOption);
+    print_errors(result.errors);
+    if (!result.loaded) throw BadTrigger();
+    return std::move(result.loaded->scenario);
+  }
+
+  stats::Response response_of(const Scenario& scenario, const RunResult& run) {
+    const stats::Fate fate = stats::fate_of(scenario, run);
+    if (fate.verdict == stats::StormVerdict::kTransient) return stats::Response::kRecovers;
+    if (fate.verdict == stats::StormVerdict::kSustained) return stats::Response::kTips;
+    const stats::Aftermath& after = *fate.aftermath;
+    const double needed =
+        after.trigger.end.in_seconds() + after.patience_s + scenario.recovery_hold.in_seconds();
+    duration_needed_ = std::max(duration_needed_, needed);
+    return stats::Response::kUnknown;
+  }
+
+  const TipOptions& options_;
+  Interruption& interruption_;
+  int probes_ = 0;
+  double duration_needed_ = 0;
+};
+
+void ask_twins(Prober& prober, stats::TippingPoint& point) {
+  stats::TippingProbe& probe = point.probes[point.nearest_probe()];
+  if (probe.tipped() == 0) return;
+  const experiment::TwinCounts counts = prober.twins(probe.value);
+  probe.twin_recovered = counts.recovered;
+  probe.metastable = counts.metastable;
+}
+
+void add_notes(report::TipResult& result, const Prober& prober) {
+  const std::size_t n = result.point.thresholds.size();
+  if (n < 20) {
+    result.notes.push_back(
+        fmt::format("{} replication{}: rough; use at least 20", n, n == 1 ? "" : "s"));
+  }
+  std::size_t unknown = 0;
+  for (const stats::TippingProbe& p : result.point.probes) {
+    unknown += p.count(stats::Response::kUnknown);
+  }
+  if (unknown > 0) {
+    result.notes.push_back(fmt::format(
+        "{} runs were too short to tell whether they recover; with a duration of {:.4g} "
+        "s they could be judged",
+        unknown, std::ceil(prober.duration_needed())));
+  }
+}
+
+void print_result(const TipOptions& options, const report::TipResult& result,
+                  const report::ResultFolder& folder) {
+  if (options.quiet) return;
+  report::DescriptorSink out(STDOUT_FILENO, "standard output");
+  if (options.format == "csv") {
+    report::write_tip_csv(out, result);
+  } else if (options.format == "json") {
+    report::write_tip_json(out, result, folder.files());
+  } else {
+    report::write_tip_text(out, result);
+    out.write(fmt::format("\nResult files: {}\n", folder.path().string()));
+  }
+  out.flush();
+}
+
+int tip(const TipOptions& options, const LoadedScenario& loaded) {
+  const std::string& name = loaded.scenario.name;
+  // Made before the simulation: a folder that must not be written is said at once.
+  report::ResultFolder folder(
+      options.out.empty() ? fs::path("results") / name : fs::path(options.out), name,
+      options.force);
+  Interruption interruption(options.timeout);
+  Prober prober(options, interruption);
+  const TriggerRange& trigger = options.trigger;
+  report::TipResult result{loaded, trigger.path, trigger.unit, {}, {}, {}};
+  result.search = {trigger.first, trigger.last, options.tolerance, trigger.whole_numbers};
+  result.point =
+      stats::find_tipping_point(result.search, [&](double value) { return prober.respond(value); });
+  ask_twins(prober, result.point);
+  add_notes(result, prober);
+  report::write_tip_files(folder, result);
+  print_result(options, result, folder);
+  return result.point.outcome == stats::TippingOutcome::kFound ? kDone : kExpectationFailed;
+}
+
+}  // namespace
+
+int tip(const Arguments& arguments) {
+  const po::options_description visible = describe_options();
+  const po::variables_map values = parse_command_line(arguments, visible, "scenario");
+  if (values.count("help") != 0) {
+    fmt::print(
+        "Usage: retrysim tip SCENARIO --trigger PATH=LO:HI [options]\n"
+        "       retrysim tip SCENARIO --hysteresis PATH=LO:HI:STEP [options]\n\n"
+        "Finds the smallest trigger that the system does not recover from. All replications run at "
+        "LO, HI\nand the values that bisection picks, with the same random numbers; those that tip "
+        "near the answer\nrun again without retries from the end of the trigger on. Example:\n"
+        "  retrysim tip scenarios/fifo-zombie.toml --trigger fault.outage.duration=0.9s:1.6s\n\n"
+        "A run recovers if its goodput does, after the last fault or surge, within the patience "
+        "that\nREADME.md describes; without either it tips if it has a storm that does not end. "
+        "Expectations of the\nscenario are not judged. Exit status 1: fewer than half of the "
+        "replications tip at HI, or half of\nthem at LO already.\n\n{}",
+        help_text(visible));
+    return kDone;
+  }
+  if (values.count("hysteresis") != 0) return find_hysteresis(read_hysteresis_options(values));
+  const TipOptions options = read_options(values);
+  const LoadResult result = load_scenario_file(options.scenario, options.edits);
+  print_errors(result.errors);
+  if (!result.loaded) return kBadInput;
+  print_notes(*result.loaded);
+  try {
+    return tip(options, *result.loaded);
+  } catch (const BadTrigger&) {
+    return kBadInput;
+  }
+}
+
+}  // namespace retrysim::cli

@@ -1,0 +1,33 @@
+// The twin test: do the runs that did not recover fail to because of their retries?
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/replications.hpp>
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "stats/storms.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace retrysim::experiment {
+
+/// The storms of each replication, in their order; those that are sustained with the verdict that
+/// their twins lead to. Sets RunResult::metastable of each run.
+std::vector<std::vector<stats::Storm>> storms_with_twins(const Scenario& scenario,
+                                                         std::vector<RunResult>& runs,
+                                                         const ReplicationOptions& options);
+
+/// What the twins have shown of a scenario.
+struct TwinCounts {
+  std::size_t recovered = 0;   ///< twins that recover in time
+  std::size_t metastable = 0;  ///< replications that are metastable for it
+};
+
+/// Twins of those `runs` whose fate (stats::fate_of) is sustained.
+TwinCounts count_twins(const Scenario& scenario, const std::vector<RunResult>& runs,
+                       const ReplicationOptions& options);
+
+}  // namespace retrysim::experiment

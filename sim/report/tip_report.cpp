@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include "report/tip_report.hpp"
+
+#include "report/csv_writer.hpp"
+#include "report/result_files.hpp"
+#include "stats/proportion.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace retrysim::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using stats::TippingOutcome;
+using stats::TippingProbe;
+
+double share_tipped(const TippingProbe& p) {
+  return static_cast<double>(p.tipped()) / static_cast<double>(p.judged());
+}
+
+Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+Json optional_json(const std::optional<std::size_t>& value) {
+  return value ? Json(*value) : Json();
+}
+
+std::string_view name(TippingOutcome outcome) {
+  switch (outcome) {
+    case TippingOutcome::kFound:
+      return "found";
+    case TippingOutcome::kTipsAtFirst:
+      return "tips_at_first_value";
+    case TippingOutcome::kRecoversAtLast:
+      return "recovers_at_last_value";
+  }
+  return "";
+}
+
+Json probe_json(const TippingProbe& p) {
+  Json json;
+  json["value"] = p.value;
+  json["replications"] = p.judged();
+  json["tipped"] = p.tipped();
+  json["censored"] = p.count(stats::Response::kUnknown);
+  const bool known = p.judged() > 0;
+  const stats::ProportionInterval interval = stats::wilson_interval(p.tipped(), p.judged());
+  json["probability"] = known ? Json(share_tipped(p)) : Json();
+  json["ci_low"] = known ? Json(interval.low) : Json();
+  json["ci_high"] = known ? Json(interval.high) : Json();
+  json["metastable"] = optional_json(p.metastable);
+  json["twin_recovered"] = optional_json(p.twin_recovered);
+  return json;
+}
+
+// --- Text ----------------------------------------------------------------------------------------
+
+std::string with_unit(const TipResult& r, double value) {
+  return fmt::format("{:.6g}{}", value, r.unit == "1" ? "" : " " + r.unit);
+}
+
+std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+void append_probes(std::string& out, const TipResult& r) {
+  const std::string title = r.unit == "1" ? "value" : "value (" + r.unit + ")";
+  out += fmt::format("  {:>12}  {:>12}  probability (95 % interval)\n", title, "do not recover");
+  const std::size_t nearest = r.point.nearest_probe();
+  for (std::size_t i = 0; i < r.point.probes.size(); ++i) {
+    const TippingProbe& p = r.point.probes[i];
+    const stats::ProportionInterval interval = stats::wilson_interval(p.tipped(), p.judged());
+    out +=
+        fmt::format("{} {:>12}  {:>14}", i == nearest ? "*" : " ", fmt::format("{:.6g}", p.value),
+                    fmt::format("{} of {}", p.tipped(), p.judged()));
+    if (p.judged() > 0) {
+      out += fmt::format("  {:>11} ({} to {})", percent(share_tipped(p)), percent(interval.low),
+                         percent(interval.high));
+    }
+    out += "\n";
+  }
+}
+
+std::string interval_text(const TipResult& r) {
+  const stats::TippingPoint& point = r.point;
+  if (point.rank == 0) return "; too few replications for an interval, six are the least";
+  const auto end = [&](const std::optional<double>& value, double outermost) {
+    return value ? with_unit(r, *value) : "beyond " + with_unit(r, outermost);
+  };
+  std::string first = end(point.ci_first, r.search.first), last = end(point.ci_last, r.search.last);
+  if (r.search.last < r.search.first) std::swap(first, last);
+  return fmt::format(", 95 % interval {} to {}", first, last);
+}
+
+void append_answer(std::string& out, const TipResult& r) {
+  const stats::TippingPoint& point = r.point;
+  const TippingProbe& first = point.probes.front();
+  const TippingProbe& last = point.probes.back();
+  switch (point.outcome) {
+    case TippingOutcome::kFound:
+      out += fmt::format("\nD50 = {}{}: half of the replications do not recover.\n",
+                         with_unit(r, point.d50->middle()), interval_text(r));
+      break;
+    case TippingOutcome::kTipsAtFirst:
+      out += fmt::format(
+          "\nNo tipping point in this range: at {}, the first value, {} of {} replications already "
+          "do not recover.\n",
+          with_unit(r, first.value), first.tipped(), first.judged());
+      break;
+    case TippingOutcome::kRecoversAtLast:
+      out += fmt::format(
+          "\nNo tipping point in this range: at {}, the last value, only {} of {} replications do "
+          "not recover.\n",
+          with_unit(r, last.value), last.tipped(), last.judged());
+      break;
+  }
+}
+
+void append_twins(std::string& out, const TipResult& r) {
+  for (const TippingProbe& p : r.point.probes) {
+    if (!p.twin_recovered || p.tipped() == 0) continue;
+    const bool all = *p.metastable == p.tipped();
+    out += fmt::format(
+        "Of the {} that do not recover at {}, {} would without retries{}.\n", p.tipped(),
+        with_unit(r, p.value), *p.twin_recovered,
+        all ? ": metastable failures" : fmt::format("; {} are metastable", *p.metastable));
+  }
+}
+
+void append_caveats(std::string& out, const TipResult& r) {
+  std::vector<std::string> notes = r.notes;
+  if (const std::size_t n = r.point.not_monotone(); n > 0) {
+    notes.push_back(fmt::format(
+        "{} of {} replications are not monotone: they recover from a greater trigger than one they "
+        "do not recover from. The interval holds for thresholds, which these do not have",
+        n, r.point.thresholds.size()));
+  }
+  if (!notes.empty()) out += "\n";
+  for (const std::string& note : notes) out += "note: " + note + "\n";
+}
+
+}  // namespace
+
+void write_tip_csv(Sink& sink, const TipResult& r) {
+  CsvWriter csv(sink);
+  csv.header({"scenario", "trigger", "value", "unit", "replications", "tipped", "probability",
+              "ci_low", "ci_high", "metastable", "twin_recovered", "censored"});
+  const auto optional_count = [&](const std::optional<std::size_t>& n) {
+    n ? csv.integer(*n) : csv.empty();
+  };
+  for (const TippingProbe& p : r.point.probes) {
+    const stats::ProportionInterval interval = stats::wilson_interval(p.tipped(), p.judged());
+    csv.text(r.scenario.scenario.name).text(r.trigger).real(p.value).text(r.unit);
+    csv.integer(p.judged()).integer(p.tipped());
+    if (p.judged() > 0) {
+      csv.real(share_tipped(p)).real(interval.low).real(interval.high);
+    } else {
+      csv.empty().empty().empty();
+    }
+    optional_count(p.metastable);
+    optional_count(p.twin_recovered);
+    csv.integer(p.count(stats::Response::kUnknown)).end_row();
+  }
+}
+
+void write_thresholds_csv(Sink& sink, const TipResult& r) {
+  CsvWriter csv(sink);
+  csv.header({"scenario", "trigger", "replication", "unit", "recovers_at", "tips_at", "monotone"});
+  for (std::size_t i = 0; i < r.point.thresholds.size(); ++i) {
+    const stats::Threshold& t = r.point.thresholds[i];
+    csv.text(r.scenario.scenario.name).text(r.trigger).integer(i).text(r.unit);
+    csv.real(t.low).real(t.high).text(t.monotone ? "true" : "false").end_row();
+  }
+}
+
+void write_tip_json(Sink& sink, const TipResult& r, const std::vector<std::string>& files) {
+  const Scenario& scenario = r.scenario.scenario;
+  Json json;
+  json["program"] = "retrysim";
+  json["version"] = RETRYSIM_VERSION;
+  json["command"] = "tip";
+  json["scenario"] = scenario.name;
+  json["description"] = scenario.description;
+  json["seed"] = scenario.seed;
+  json["replications"] = r.point.thresholds.size();
+  json["trigger"] = {{"path", r.trigger},
+                     {"unit", r.unit},
+                     {"first", r.search.first},
+                     {"last", r.search.last},
+                     {"tolerance", r.search.tolerance}};
+  json["outcome"] = name(r.point.outcome);
+  Json d50;
+  if (r.point.d50) {
+    d50["value"] = r.point.d50->middle();
+    d50["bracket"] = {r.point.d50->low, r.point.d50->high};
+    const bool upwards = r.search.last >= r.search.first;
+    d50["ci_low"] = optional_json(upwards ? r.point.ci_first : r.point.ci_last);
+    d50["ci_high"] = optional_json(upwards ? r.point.ci_last : r.point.ci_first);
+    d50["rank"] = r.point.rank;
+    d50["coverage"] = r.point.coverage;
+  }
+  json["d50"] = std::move(d50);
+  json["not_monotone"] = r.point.not_monotone();
+  json["probes"] = Json::array();
+  for (const TippingProbe& p : r.point.probes) json["probes"].push_back(probe_json(p));
+  json["keys"] = Json::object();
+  for (const ResolvedKey& key : r.scenario.keys) json["keys"][key.path] = key.toml;
+  json["files"] = files;
+  sink.write(json.dump(2, ' ', false, Json::error_handler_t::replace));
+  sink.write("\n");
+}
+
+void write_tip_text(Sink& sink, const TipResult& r) {
+  const Scenario& scenario = r.scenario.scenario;
+  std::string out =
+      fmt::format("{}: {} from {} to {}, {} replications at each value, seed {}\n", scenario.name,
+                  r.trigger, with_unit(r, r.search.first), with_unit(r, r.search.last),
+                  r.point.thresholds.size(), scenario.seed);
+  if (!scenario.description.empty()) out += scenario.description + "\n";
+  out += "\n";
+  append_probes(out, r);
+  append_answer(out, r);
+  append_twins(out, r);
+  append_caveats(out, r);
+  sink.write(out);
+}
+
+void write_tip_files(ResultFolder& folder, const TipResult& r) {
+  folder.write("tip.csv", [&](Sink& sink) { write_tip_csv(sink, r); });
+  folder.write("thresholds.csv", [&](Sink& sink) { write_thresholds_csv(sink, r); });
+  write_scenario_files(folder, r.scenario);
+  std::vector<std::string> files = folder.files();
+  files.emplace_back("result.json");
+  folder.write("result.json", [&](Sink& sink) { write_tip_json(sink, r, files); });
+  folder.commit();
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,101 @@
+// Twins and load ramps of a small FIFO queue that retries keep down: 50 services in a timeout of 1
+// s, three attempts at once.
+//
+// SPDX-License-Identifier: MIT
+#include "experiment/twins.hpp"
+
+#include "experiment/load_ramp.hpp"
+#include "unit/model/small_world.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace retrysim {
+namespace {
+
+using stats::StormVerdict;
+
+Scenario zombie_world(Duration outage) {
+  Scenario s = test::small_world();
+  s.duration = Duration::seconds(150);
+  s.interval = Duration::milliseconds(100);
+  s.drain = false;
+  s.replications = 6;
+  s.recovery_hold = Duration::seconds(10);
+  s.recovery_window = Duration::seconds(5);  // 150 requests, with a noise of 8 %
+  s.recovery_share = 0.8;
+  s.services[0].service_time = Distribution::exponential(0.02);
+  s.clients[0].count = 10;
+  s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
+  s.clients[0].arrivals.rate = 3;  // of 5 that each could have
+  test::set_timeout(s.clients[0], Duration::seconds(1));
+  s.clients[0].retry.backoff.delays = {Distribution::constant(Duration::zero())};
+  s.faults.resize(1);
+  s.faults[0].start = Time::zero() + Duration::seconds(20);
+  s.faults[0].duration = outage;
+  s.faults[0].capacity = 0;
+  return s;
+}
+
+TEST_CASE("An outage of several timeouts is metastable, for any number of threads") {
+  const Scenario s = zombie_world(Duration::seconds(3));
+  std::vector<RunResult> runs = run_replications(s);
+  ReplicationOptions options;
+  for (const int jobs : {1, 4}) {
+    options.jobs = jobs;
+    const auto storms = experiment::storms_with_twins(s, runs, options);
+    REQUIRE(storms.size() == 6);
+    for (std::size_t r = 0; r < storms.size(); ++r) {
+      CAPTURE(r);
+      REQUIRE(storms[r].size() == 1);
+      CHECK(storms[r][0].verdict == StormVerdict::kMetastable);
+      // Without retries the backlog of the outage drains within some seconds.
+      CHECK(storms[r][0].twin_recovery_s.value_or(1000) < 20);
+      CHECK(runs[r].metastable == true);
+    }
+  }
+  const auto counts = experiment::count_twins(s, runs, options);
+  CHECK(counts.recovered == 6);
+  CHECK(counts.metastable == 6);
+}
+
+TEST_CASE("What recovers needs no twin, and what has no retries is not metastable") {
+  Scenario s = zombie_world(Duration::seconds(3));
+  s.clients[0].retry.max_attempts = 1;
+  std::vector<RunResult> runs = run_replications(s);
+  CHECK(experiment::count_twins(s, runs, {}).recovered == 0);
+  for (const auto& storms : experiment::storms_with_twins(s, runs, {})) CHECK(storms.empty());
+  for (const RunResult& run : runs) CHECK(run.metastable == false);
+  // Overload that no retry is to blame for: twice the capacity.
+  s = zombie_world(Duration::seconds(3));
+  s.clients[0].arrivals.rate = 4;
+  s.clients[0].arrivals.surges = {{"for-good", s.faults[0].start, Duration::seconds(1000), 3}};
+  s.faults.clear();
+  runs = run_replications(s);
+  CHECK(experiment::count_twins(s, runs, {}).metastable == 0);
+}
+
+TEST_CASE("A load ramp changes the load and nothing else") {
+  Scenario s = zombie_world(Duration::seconds(3));
+  const stats::LoadRamp ramp{{3, 4, 6}, Duration::seconds(40)};
+  const Scenario r = experiment::with_load_ramp(s, {0}, ramp);
+  CHECK(r.faults.empty());
+  CHECK(r.duration == Duration::seconds(200));
+  const RunResult run = simulate(r, 0);
+  for (std::size_t step = 0; step < 5; ++step) {
+    std::uint64_t requests = 0;
+    for (std::size_t i = 0; i < 400; ++i) requests += run.all_bins[step * 400 + i].flow.requests;
+    // Poisson: 5 standard deviations of sqrt(1200) to sqrt(2400).
+    CHECK(static_cast<double>(requests) == Approx(ramp.load(step) * 400).margin(250));
+  }
+  // The first step is the scenario as it was.
+  s.faults.clear();
+  const RunResult steady = simulate(s, 0);
+  for (std::size_t i = 0; i < 399; ++i) {
+    CHECK(run.all_bins[i].flow.requests == steady.all_bins[i].flow.requests);
+  }
+  const stats::RampRun measured = stats::measure_ramp(r, ramp, run);
+  CHECK(measured.tip_load == 6.0);  // more than the capacity of 5
+}
+
+}  // namespace
+}  // namespace retrysim
