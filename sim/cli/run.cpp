@@ -1,7 +1,7 @@
 // `retrysim run`: simulate scenarios, write their result files, print their summaries.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/replications.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/scenario_file.hpp>
 
 #include "cli/command_line.hpp"
@@ -58,7 +58,8 @@ po::options_description describe_options() {
        "--set 'client.*.retry.backoff.jitter=equal'. May be given several times")  //
       ("seed", text()->value_name("N"), "random seed, instead of the scenario's")  //
       ("replications", text()->value_name("N"),
-       "independent replications, instead of the scenario's number")  //
+       "independent replications, instead of the scenario's number; the fewest, if it has a "
+       "precision")  //
       ("jobs", text()->value_name("N"),
        "threads; changes nothing but the time it takes. Default: one a processor")  //
       ("out", text()->value_name("DIR"),
@@ -221,6 +222,12 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
   out.flush();
 }
 
+/// What scenario.toml says beside the value.
+std::string origin_of(const FoundWarmup& warmup) {
+  return fmt::format("\"auto\": MSER-5 of {} in {} pilot run{}", warmup.decided_by,
+                     warmup.pilot_runs, warmup.pilot_runs == 1 ? "" : "s");
+}
+
 bool run_one(const RunOptions& options, const Planned& planned, Interruption& interruption,
              JsonOutput& json) {
   const Scenario& scenario = planned.loaded.scenario;
@@ -233,9 +240,16 @@ bool run_one(const RunOptions& options, const Planned& planned, Interruption& in
   run_options.max_events = options.max_events;
   run_options.stop = interruption.flag();
   if (bar.visible()) run_options.progress = [&bar](double share) { bar.show(share); };
-  report::ResultSet results{planned.loaded, "base", {}};
+  LoadedScenario loaded = planned.loaded;
+  report::ResultSet results{loaded, "base", {}};
   try {
-    results.runs = run_replications(scenario, run_options);
+    Experiment experiment = run_experiment(loaded.scenario, run_options);
+    if (experiment.warmup) {
+      set_found_warmup(loaded, experiment.warmup->warmup, origin_of(*experiment.warmup));
+    }
+    results.runs = std::move(experiment.runs);
+    results.warmup = std::move(experiment.warmup);
+    results.precision = std::move(experiment.precision);
   } catch (const Interrupted&) {
     bar.clear();
     if (!interruption.timed_out()) throw;

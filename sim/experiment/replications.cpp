@@ -46,7 +46,7 @@ class Workers {
         options.max_events = options_.max_events;
         options.stop = options_.stop;
         options.progress = &progress_[i];
-        results_[i] = simulate(scenario_, static_cast<std::uint32_t>(i), options);
+        results_[i] = simulate(scenario_, options_.first + static_cast<std::uint32_t>(i), options);
         progress_[i] = scenario_.duration.count();
       } catch (...) {
         note_failure(i);

@@ -3,13 +3,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/experiment.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/summary.hpp>
 
+#include "stats/bistability.hpp"
+#include "stats/single_run.hpp"
 #include "stats/storms.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +24,8 @@ struct ResultSet {
   const LoadedScenario& scenario;
   std::string variant = "base";
   std::vector<RunResult> runs;
+  std::optional<FoundWarmup> warmup = std::nullopt;         ///< if the program looked for it
+  std::optional<PrecisionReport> precision = std::nullopt;  ///< if there was a target
 };
 
 /// Statistics of a result set. Keeps a reference to it.
@@ -36,6 +42,8 @@ struct Evaluation {
   const ResultSet& set;
   MetricValues values;
   std::vector<SummaryRow> summary;
+  std::optional<stats::SingleRunIntervals> single_run;  ///< of a single replication
+  std::optional<stats::Bistability> bistability;
   std::vector<ExpectationResult> expectations;
   std::vector<std::vector<stats::Storm>> storms;  ///< by replication
 };

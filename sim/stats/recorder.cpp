@@ -161,6 +161,7 @@ void Recorder::close_bin() {
     describe_latency(g.latency, g.row);
     all.flow.merge(g.row.flow);
     all_latency.merge(g.latency);
+    all.latency_sum_ns += g.row.latency_sum_ns;
     g.result.bins.push_back(g.row);
     g.row = ClientBin{};
     g.latency.clear();
