@@ -17,6 +17,7 @@ namespace retrysim {
 struct ReplicationOptions {
   int jobs = 1;  ///< threads, at least 1
   bool fingerprint = false;
+  std::uint32_t first = 0;  ///< number of the first replication
   /// Events of all replications together; `LimitExceeded` beyond.
   std::uint64_t max_events = ~std::uint64_t{0};
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
@@ -24,8 +25,8 @@ struct ReplicationOptions {
   std::function<void(double)> progress;
 };
 
-/// Simulates replications 0 .. scenario.replications - 1. Throws what `simulate` throws, for the
-/// first replication that fails.
+/// Simulates `scenario.replications` replications, from `first` on. Throws what `simulate` throws,
+/// for the first replication that fails.
 std::vector<RunResult> run_replications(const Scenario& scenario,
                                         const ReplicationOptions& options = {});
 

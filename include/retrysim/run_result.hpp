@@ -90,6 +90,7 @@ struct ClientFlow {
 struct ClientBin {
   ClientFlow flow;
   std::uint64_t latency_count = 0;  ///< requests that ended in the bin; quantiles exist if > 0
+  double latency_sum_ns = 0;        ///< of their latencies
   double latency_p50_s = 0, latency_p99_s = 0;
 };
 

@@ -317,11 +317,18 @@ struct Scenario {
   std::string name;
   std::string description;
   Duration duration;
-  Duration warmup;    ///< left out of the summary, kept in the time series
+  Duration warmup;  ///< left out of the summary, kept in the time series
+  /// The warm-up has still to be found (experiment.hpp); such a scenario cannot be simulated.
+  bool warmup_is_auto = false;
   bool drain = true;  ///< after `duration`: no new requests, those in flight may finish
   Duration drain_limit = Duration::seconds(300);
   std::uint64_t seed = 1;
-  int replications = 20;
+  int replications = 20;  ///< with a target precision: the fewest
+  double precision = 0;   ///< target relative error of `precision_metrics`; 0: none
+  int max_replications = 1000;
+  /// Metrics of all clients together that must meet it.
+  std::vector<std::string> precision_metrics = {"goodput", "success_rate", "amplification",
+                                                "latency_mean"};
   Duration interval = Duration::seconds(1);  ///< width of a time-series bin
   double recovery_share = 0.95;              ///< goodput / offered load that counts as recovered
   Duration recovery_hold = Duration::seconds(30);

@@ -29,7 +29,14 @@ struct Diagnostic {
 std::string to_string(const Diagnostic& diagnostic);
 
 /// Where the value of a key comes from.
-enum class Origin : std::uint8_t { kDefault, kPreset, kEnvironment, kScenario, kSet };
+enum class Origin : std::uint8_t {
+  kDefault,
+  kPreset,
+  kEnvironment,
+  kScenario,
+  kSet,
+  kFound,  ///< the scenario left it to the program
+};
 
 /// One key of a resolved scenario.
 struct ResolvedKey {
@@ -67,7 +74,11 @@ LoadResult load_scenario_text(std::string_view text, const std::string& file,
 
 /// The resolved scenario as a TOML file that reproduces the run exactly. CSV inputs are named by
 /// their file name only, as they lie beside it in a result folder. `with_origins` adds a comment
-/// with the origin to each line.
+/// with the origin to each line; a value that the program found has one in any case.
 std::string to_toml(const LoadedScenario& loaded, bool with_origins);
+
+/// Puts the warm-up that was found for `warmup = "auto"` in its place, so that the resolved
+/// scenario reproduces the run without looking for it again. `how` becomes its origin.
+void set_found_warmup(LoadedScenario& loaded, Duration warmup, const std::string& how);
 
 }  // namespace retrysim

@@ -178,13 +178,36 @@ std::optional<std::vector<Planned>> plan(const CompareOptions& options) {
   print_errors(errors);
   if (!errors.empty()) return std::nullopt;
   for (const Planned& p : planned) print_notes(p.loaded);
+  if (planned.front().loaded.scenario.precision > 0) {
+    fmt::print(stderr,
+               "note: precision has no effect on a comparison: all variants have as many "
+               "replications as the scenario says\n");
+  }
   return planned;
 }
 
+/// With `warmup = "auto"` all variants are measured over the same stretch of time.
+void find_common_warmup(const CompareOptions& options, std::vector<Planned>& planned,
+                        const Interruption& interruption, report::ProgressBar& bar) {
+  std::vector<Scenario> scenarios;
+  for (const Planned& p : planned) {
+    if (p.loaded.scenario.warmup_is_auto) scenarios.push_back(p.loaded.scenario);
+  }
+  if (scenarios.empty()) return;
+  simulate_within_limits(scenarios.front(), options, interruption, bar,
+                         [&](const ReplicationOptions& run_options) {
+                           const FoundWarmup found = find_warmup(scenarios, run_options);
+                           for (Planned& p : planned) {
+                             if (p.loaded.scenario.warmup_is_auto) take_warmup(p.loaded, found);
+                           }
+                         });
+}
+
 std::vector<report::ResultSet> simulate_all(const CompareOptions& options,
-                                            const std::vector<Planned>& planned) {
+                                            std::vector<Planned>& planned) {
   const Interruption interruption(options.timeout);
   report::ProgressBar bar(planned.front().loaded.scenario.name, options.progress);
+  find_common_warmup(options, planned, interruption, bar);
   std::vector<report::ResultSet> results;
   results.reserve(planned.size());
   std::uint64_t events = 0;
@@ -265,7 +288,7 @@ int compare(const Arguments& arguments) {
     return kDone;
   }
   const CompareOptions options = read_options(values);
-  const auto planned = plan(options);
+  auto planned = plan(options);
   if (!planned) return kBadInput;
   const std::string& name = planned->front().loaded.scenario.name;
   // Made before the simulation: a folder that must not be written is said at once.

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/commands.hpp"
 
-#include <retrysim/simulation.hpp>
+#include <retrysim/experiment.hpp>
 
 #include "report/output_error.hpp"
 #include "scenario/suggestions.hpp"
@@ -105,6 +105,8 @@ int main(int argc, char** argv) {
     return failed(kOutputFailed, e.what());
   } catch (const LimitExceeded& e) {
     return failed(kLimitHit, e.what());
+  } catch (const WarmupNotFound& e) {
+    return failed(kBadInput, e.what());
   } catch (const Interrupted&) {
     return failed(kInterrupted, "interrupted; nothing was written for the running scenario");
   } catch (const std::system_error& e) {  // what fmt throws if standard output takes no more

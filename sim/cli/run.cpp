@@ -1,6 +1,7 @@
 // `retrysim run`: simulate scenarios, write their result files, print their summaries.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/experiment.hpp>
 #include <retrysim/scenario_file.hpp>
 
 #include "cli/command_line.hpp"
@@ -157,20 +158,28 @@ bool run_one(const RunOptions& options, const Planned& planned, Interruption& in
   // Made before the simulation: a folder that must not be written is said at once.
   report::ResultFolder folder(planned.folder, scenario.name, options.force);
   report::ProgressBar bar(scenario.name, options.progress);
-  report::ResultSet results{planned.loaded, "base", {}};
-  results.runs = run_replications(scenario, options, interruption, bar, options.fingerprint);
-  if (options.twin) {
-    simulate_within_limits(scenario, options, interruption, bar,
-                           [&](const ReplicationOptions& run_options) {
-                             results.storms_with_twins =
-                                 experiment::storms_with_twins(scenario, results.runs, run_options);
-                           });
-  }
-  bar.clear();
-  const report::Evaluation evaluation(results);
-  report::write_result_files(folder, report::Evaluations(&evaluation, 1));
-  print_summary(options, evaluation, folder, json);
-  return evaluation.all_expectations_hold();
+  LoadedScenario loaded = planned.loaded;
+  report::ResultSet results{loaded, "base", {}};
+  simulate_within_limits(scenario, options, interruption, bar, [&](ReplicationOptions run_options) {
+    run_options.fingerprint = options.fingerprint;
+    Experiment experiment = run_experiment(loaded.scenario, run_options);
+    if (experiment.warmup) {
+      take_warmup(loaded, *experiment.warmup);
+    }
+    results.runs = std::move(experiment.runs);
+    results.warmup = std::move(experiment.warmup);
+    results.precision = std::move(experiment.precision);
+    if (options.twin) {
+      results.storms_with_twins =
+          experiment::storms_with_twins(loaded.scenario, results.runs, run_options);
+    }
+  });
+}
+bar.clear();
+const report::Evaluation evaluation(results);
+report::write_result_files(folder, report::Evaluations(&evaluation, 1));
+print_summary(options, evaluation, folder, json);
+return evaluation.all_expectations_hold();
 }
 
 }  // namespace

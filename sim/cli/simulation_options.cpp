@@ -23,7 +23,8 @@ void add_simulation_options(po::options_description& options, const SimulationHe
        "--set 'client.*.retry.backoff.jitter=equal'. May be given several times")  //
       ("seed", text()->value_name("N"), "random seed, instead of the scenario's")  //
       ("replications", text()->value_name("N"),
-       "independent replications, instead of the scenario's number")  //
+       "independent replications, instead of the scenario's number; the fewest, if it has a "
+       "precision")  //
       ("jobs", text()->value_name("N"),
        "threads; changes nothing but the time it takes. Default: one a processor")             //
       ("out", text()->value_name("DIR"), help.out)                                             //
@@ -101,6 +102,12 @@ void print_notes(const LoadedScenario& loaded) {
   std::sort(notes.begin(), notes.end());
   notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
   for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+}
+
+void take_warmup(LoadedScenario& loaded, const FoundWarmup& found) {
+  set_found_warmup(loaded, found.warmup,
+                   fmt::format("\"auto\": MSER-5 of {} in {} pilot run{}", found.decided_by,
+                               found.pilot_runs, found.pilot_runs == 1 ? "" : "s"));
 }
 
 void simulate_within_limits(const Scenario& scenario, const SimulationSettings& settings,

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/experiment.hpp>
 #include <retrysim/replications.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
@@ -58,6 +59,9 @@ std::uint64_t whole_number(const std::string& option, const std::string& text, s
 void print_errors(const std::vector<Diagnostic>& errors);
 /// Prints the notes of a loaded scenario to standard error, each once.
 void print_notes(const LoadedScenario& loaded);
+
+/// The found warm-up becomes that of the scenario; scenario.toml says beside it how it was found.
+void take_warmup(LoadedScenario& loaded, const FoundWarmup& found);
 
 /// Calls `work`, which simulates, with the options that the settings ask for and the bar as its
 /// progress. Throws what `work` throws, and LimitExceeded if --timeout ended it; `bar` is cleared

@@ -256,6 +256,9 @@ int tip(const Arguments& arguments) {
   print_errors(result.errors);
   if (!result.loaded) return kBadInput;
   print_notes(*result.loaded);
+  if (result.loaded->scenario.warmup_is_auto) {
+    throw UsageError("a tipping point is not a steady state; give the warm-up: --set warmup=30s");
+  }
   try {
     return tip(options, *result.loaded);
   } catch (const BadTrigger&) {

@@ -114,7 +114,7 @@ std::vector<RunResult> run_replications(const Scenario& scenario,
                                         const ReplicationOptions& options) {
   std::vector<TwinSpec> runs(static_cast<std::size_t>(scenario.replications));
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    runs[i] = {static_cast<std::uint32_t>(i), Time::max()};
+    runs[i] = {options.first + static_cast<std::uint32_t>(i), Time::max()};
   }
   return Workers(scenario, options, std::move(runs)).run();
 }

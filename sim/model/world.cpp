@@ -496,6 +496,9 @@ RunResult simulate(const Scenario& scenario, std::uint32_t replication,
   if (std::max({scenario.duration, scenario.drain_limit, scenario.interval}) > kLongestDuration) {
     throw std::invalid_argument("duration, drain_limit and interval may be 1e9 s at most");
   }
+  if (scenario.warmup_is_auto) {
+    throw std::invalid_argument("the warm-up has to be found first; see run_experiment");
+  }
   return model::World(scenario, replication, options).run();
 }
 

@@ -11,7 +11,11 @@ Evaluation::Evaluation(const ResultSet& results)
     : set(results),
       values(results.scenario.scenario, results.runs),
       summary(summarize(results.scenario.scenario, values)),
-      expectations(judge_expectations(results.scenario.scenario, summary, results.runs.size())) {
+      bistability(stats::find_bistability(results.scenario.scenario, results.runs, values)) {
+  if (results.runs.size() == 1) {
+    single_run = stats::add_batch_means(scenario(), results.runs.front(), summary);
+  }
+  expectations = judge_expectations(scenario(), summary, results.runs.size());
   if (results.storms_with_twins) {
     storms = *results.storms_with_twins;
     return;

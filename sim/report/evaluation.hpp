@@ -3,10 +3,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/experiment.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/summary.hpp>
 
+#include "stats/bistability.hpp"
+#include "stats/single_run.hpp"
 #include "stats/storms.hpp"
 
 #include <cstddef>
@@ -23,6 +26,8 @@ struct ResultSet {
   std::vector<RunResult> runs;
   /// The storms of each run after the test with twins, if there was one.
   std::optional<std::vector<std::vector<stats::Storm>>> storms_with_twins = std::nullopt;
+  std::optional<FoundWarmup> warmup = std::nullopt;         ///< if the program looked for it
+  std::optional<PrecisionReport> precision = std::nullopt;  ///< if there was a target
 };
 
 /// Statistics of a result set. Keeps a reference to it.
@@ -39,6 +44,8 @@ struct Evaluation {
   const ResultSet& set;
   MetricValues values;
   std::vector<SummaryRow> summary;
+  std::optional<stats::SingleRunIntervals> single_run;  ///< of a single replication
+  std::optional<stats::Bistability> bistability;
   std::vector<ExpectationResult> expectations;
   std::vector<std::vector<stats::Storm>> storms;  ///< by replication
 };

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/result_json.hpp"
 
+#include "report/certainty.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace retrysim::report {
@@ -44,6 +46,7 @@ Json variant_json(const Evaluation& e) {
   json["window_start_s"] = seconds(scenario.warmup.count());
   json["window_end_s"] = seconds(scenario.duration.count());
   json["interval_s"] = seconds(scenario.interval.count());
+  add_certainty(json, e);
   json["services"] = Json::array();
   for (const ServiceSpec& service : scenario.services) {
     json["services"].push_back(service_json(service));

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/text_table.hpp"
 
+#include "report/certainty.hpp"
 #include "report/display.hpp"
 #include "stats/recovery.hpp"
 
@@ -103,9 +104,7 @@ std::string cell(const Evaluation& e, const std::string& client, std::string_vie
   const SummaryRow* row = find_row(e.summary, client, metric);
   if (row == nullptr) return "";
   const Estimate& estimate = row->estimate;
-  std::string text = row->metric->unit == "1" && is_share(metric)
-                         ? format_scaled(estimate, {100, " %"})
-                         : format_estimate(estimate, row->metric->unit);
+  std::string text = format_metric(estimate, *row->metric);
   if (estimate.count < e.set.runs.size()) {
     text += fmt::format(" ({} of {})", estimate.count, e.set.runs.size());
   }
@@ -263,9 +262,7 @@ void append_recovery_notes(std::vector<std::string>& notes, const Evaluation& e)
 void append_notes(std::string& out, const Evaluation& e) {
   const std::size_t n = e.set.runs.size();
   std::vector<std::string> notes;
-  if (n == 1) {
-    notes.emplace_back("one replication: no intervals, and no telling chance from effect");
-  } else if (n < 10) {
+  if (n > 1 && n < 10) {
     notes.push_back(fmt::format("{} replications: intervals are rough; use at least 10", n));
   }
   if (const SummaryRow* row = find_row(e.summary, "all", "unfinished");
@@ -284,6 +281,8 @@ void append_notes(std::string& out, const Evaluation& e) {
                                 requests->estimate.min));
   }
   append_recovery_notes(notes, e);
+  const std::vector<std::string> how_sure = certainty_notes(e);
+  notes.insert(notes.end(), how_sure.begin(), how_sure.end());
   if (!notes.empty()) out += "\n";
   for (const std::string& note : notes) out += "note: " + note + "\n";
 }
@@ -292,6 +291,16 @@ void append_notes(std::string& out, const Evaluation& e) {
 
 std::string format_estimate(const Estimate& estimate, std::string_view unit) {
   return format_scaled(estimate, display_unit(estimate.mean, unit));
+}
+
+std::string format_metric(const Estimate& estimate, const MetricInfo& metric) {
+  return metric.unit == "1" && is_share(metric.name) ? format_scaled(estimate, {100, " %"})
+                                                     : format_estimate(estimate, metric.unit);
+}
+
+std::string format_number(double value, std::string_view unit) {
+  const DisplayUnit display = display_unit(value, unit);
+  return format_plain(value * display.scale) + std::string(display.name);
 }
 
 void write_text_table(Sink& sink, const Evaluation& e) {
@@ -305,9 +314,10 @@ void write_text_table(Sink& sink, const Evaluation& e) {
     out += fmt::format(", the first {} s left out", seconds(s.warmup));
   out += fmt::format(", seed {}\n", s.seed);
   if (!s.description.empty()) out += s.description + "\n";
-  if (e.set.runs.size() > 1) out += "Means over replications ± half the 95 % interval.\n";
+  out += interval_line(e);
   out += "\n";
   append_tables(out, e);
+  out += modes_table(e);
   append_storms(out, e);
   append_probabilities(out, e);
   append_expectations(out, e);

@@ -17,6 +17,12 @@ namespace retrysim::report {
 /// the precision; without an interval the value has four significant digits.
 std::string format_estimate(const Estimate& estimate, std::string_view unit);
 
+/// The same for a metric: shares in percent.
+std::string format_metric(const Estimate& estimate, const MetricInfo& metric);
+
+/// A number without interval, in the unit that suits it.
+std::string format_number(double value, std::string_view unit);
+
 /// Rows of related metrics in groups, a column for each client group and one for all together
 /// (a single group has one column); then storms, expectations with their verdicts, and notes on
 /// what limits the result (one replication, too short a run).

@@ -26,8 +26,12 @@ constexpr Range kClientCount{.min = 1, .max = 1e9};
 constexpr Range kLimit{.min = 1, .max = 1e9};
 constexpr Range kServerCount{.min = 1, .max = 1e9};
 
-constexpr ValueRules duration(Range range) { return {ValueKind::kDuration, range, {}, {}}; }
-constexpr ValueRules number(Range range) { return {ValueKind::kNumber, range, {}, {}}; }
+constexpr ValueRules duration(Range range, std::string_view else_word = {}) {
+  return {ValueKind::kDuration, range, {}, else_word};
+}
+constexpr ValueRules number(Range range, std::string_view else_word = {}) {
+  return {ValueKind::kNumber, range, {}, else_word};
+}
 constexpr ValueRules count(Range range, std::string_view else_word = {}) {
   return {ValueKind::kCount, range, {}, else_word};
 }
@@ -47,9 +51,14 @@ const KeyInfo kTopKeys[] = {
     {"duration", duration(kPositiveRunLength), "s", "", true, "",
      "Simulated time in which requests are submitted.",
      [](const Slots& s, const Value& v) { s.scenario->duration = v.duration; }},
-    {"warmup", duration(kRunLength), "s", R"("0s")", false, "",
-     "Start of the run that the summary leaves out; the time series keep it.",
-     [](const Slots& s, const Value& v) { s.scenario->warmup = v.duration; }},
+    {"warmup", duration(kRunLength, "auto"), "s", R"("0s")", false, "",
+     "Start of the run that the summary leaves out; the time series keep it. auto finds it in "
+     "pilot "
+     "runs (MSER-5), for steady states only.",
+     [](const Slots& s, const Value& v) {
+       s.scenario->warmup = v.duration;
+       s.scenario->warmup_is_auto = v.is_else_word;
+     }},
     {"drain", boolean(), "", "true", false, "",
      "After the duration no new requests start, but those in flight may finish.",
      [](const Slots& s, const Value& v) { s.scenario->drain = v.boolean; }},
@@ -62,8 +71,24 @@ const KeyInfo kTopKeys[] = {
        s.scenario->seed = static_cast<std::uint64_t>(v.count);
      }},
     {"replications", count({.min = 1, .max = 1e6}), "", "20", false, "",
-     "Number of independent runs that the summary is made of.",
+     "Number of independent runs that the summary is made of; with a precision the fewest (10 if "
+     "not given).",
      [](const Slots& s, const Value& v) { s.scenario->replications = static_cast<int>(v.count); }},
+    {"precision", number({.min = 0, .max = 1, .above_min = true}, "none"), "", R"("none")", false,
+     "",
+     "Largest relative error of the means: replications are added (10, 15, 20, 30, 45, ... in all) "
+     "until the 95 % intervals are that narrow.",
+     [](const Slots& s, const Value& v) { s.scenario->precision = v.is_else_word ? 0 : v.number; }},
+    {"precision_metrics", text(), "", R"("goodput, success_rate, amplification, latency_mean")",
+     false, "precision != none",
+     "Metrics, of all clients together, that must meet it; shares below 0.1, and rates below a "
+     "tenth of the offered load, are held to that size.",
+     [](const Slots&, const Value&) {}},  // read by the resolver
+    {"max_replications", count({.min = 1, .max = 1e6}), "", "1000", false, "precision != none",
+     "Where adding replications ends, the target met or not.",
+     [](const Slots& s, const Value& v) {
+       s.scenario->max_replications = static_cast<int>(v.count);
+     }},
     {"interval", duration(kPositiveRunLength), "s", R"("1s")", false, "",
      "Width of a time-series bin.",
      [](const Slots& s, const Value& v) { s.scenario->interval = v.duration; }},

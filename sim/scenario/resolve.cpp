@@ -8,6 +8,7 @@
 #include "scenario/arrivals.hpp"
 #include "scenario/consistency.hpp"
 #include "scenario/key_resolution.hpp"
+#include "scenario/output_keys.hpp"
 #include "scenario/suggestions.hpp"
 
 #include <fmt/format.h>
@@ -49,6 +50,7 @@ class Resolver {
       check_circles();
     }
     for_each("expect", [this](const Member& m) { resolve_expectation(m); });
+    check_steady_state(loaded_.scenario, warmup_place_, problems_);
     require("service", "a [service.NAME] to call");
     require("client", "a [client.NAME] that sends requests");
     loaded_.input_files = files_.paths();
@@ -120,8 +122,11 @@ class Resolver {
     Slots slots;
     slots.scenario = &s;
     KeyResolution keys(key_scope(""), "", root_, Place{}, slots, files_, loaded_);
+    prepare_precision(keys, root_);
     keys.resolve();
     if (keys.has("name")) check_name(keys);
+    read_precision(keys, s, problems_);
+    warmup_place_ = keys.place_of("warmup");
     if (!keys.has("duration")) return;
     if (keys.has("warmup") && s.warmup >= s.duration) {
       problems_.add(keys.place_of("warmup"), "warmup = " + to_text(s.warmup) +
@@ -562,6 +567,7 @@ class Resolver {
   Problems& problems_;
   LoadedScenario loaded_;
   std::vector<Place> call_places_;  // of the client groups that stand for calls: the last ones
+  Place warmup_place_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "scenario/inheritance.hpp"
 #include "scenario/problems.hpp"
 #include "scenario/resolve.hpp"
+#include "scenario/values.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -37,6 +38,7 @@ std::string origin_text(const ResolvedKey& key) {
       return "environment " + key.origin_detail;
     case Origin::kScenario:
     case Origin::kSet:
+    case Origin::kFound:
       break;
   }
   return key.origin_detail;
@@ -101,13 +103,24 @@ std::string to_toml(const LoadedScenario& loaded, bool with_origins) {
     std::string_view name = key.path;
     if (!section.empty()) name.remove_prefix(section.size() + 1);
     std::string line = std::string(name) + " = " + key.toml;
-    if (with_origins) {
+    if (with_origins || key.origin == Origin::kFound) {
       line.resize(std::max(line.size() + 1, kCommentColumn), ' ');
       line += "# " + origin_text(key);
     }
     result += line + "\n";
   }
   return result;
+}
+
+void set_found_warmup(LoadedScenario& loaded, Duration warmup, const std::string& how) {
+  loaded.scenario.warmup = warmup;
+  loaded.scenario.warmup_is_auto = false;
+  for (ResolvedKey& key : loaded.keys) {
+    if (key.path != "warmup") continue;
+    key.toml = '"' + scenario::to_text(warmup) + '"';
+    key.origin = Origin::kFound;
+    key.origin_detail = how;
+  }
 }
 
 }  // namespace retrysim

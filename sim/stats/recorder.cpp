@@ -163,6 +163,7 @@ void Recorder::close_bin() {
     if (!g.is_inner) {
       all.flow.merge(g.row.flow);
       all_latency.merge(g.latency);
+      all.latency_sum_ns += g.row.latency_sum_ns;
     }
     g.result.bins.push_back(g.row);
     g.row = ClientBin{};

@@ -78,6 +78,7 @@ class Recorder {
       g.flow.successes += ok;
       g.flow.failures += !ok;
       g.latency.add(latency_ns);
+      g.row.latency_sum_ns += static_cast<double>(latency_ns);
       last_request_end_ = now;
       if (ok && in_window_ && client < g.result.successes_per_client.size()) {
         g.result.successes_per_client[client] += 1;

@@ -1,0 +1,149 @@
+// Sequential stopping: replications in stages, until the intervals are narrow enough.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/experiment.hpp>
+#include <retrysim/metrics.hpp>
+#include <retrysim/summary.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace retrysim {
+namespace {
+
+bool is_share(const MetricInfo& metric) {
+  const std::string_view name = metric.name;
+  return metric.unit == "1" &&
+         (name.ends_with("_share") || name.ends_with("_rate") || name == "utilization");
+}
+
+/// Values of one metric of all clients together, as replications come in.
+class Watched {
+ public:
+  explicit Watched(const MetricInfo& metric) : metric_(&metric) {}
+
+  void add(const Scenario& scenario, const RunResult& run) {
+    if (const auto v = metric_value(*metric_, scenario, run, std::nullopt)) values_.push_back(*v);
+  }
+  double mean() const {
+    const auto e = estimate(values_);
+    return e ? e->mean : 0;
+  }
+  MetricPrecision judge(double target, double offered_load) const {
+    MetricPrecision result{std::string(metric_->name), std::nullopt, true};
+    const auto e = estimate(values_);
+    if (!e) return result;  // does not exist here
+    constexpr double kSizeOfShares = 0.1;
+    double size = std::fabs(e->mean);
+    if (is_share(*metric_)) size = std::max(size, kSizeOfShares);
+    if (metric_->unit == "1/s") size = std::max(size, kSizeOfShares * offered_load);
+    const auto half = e->half_width();
+    if (half && *half <= 0) {
+      result.reached = 0;
+    } else if (half && size > 0) {
+      result.reached = *half / size;
+    }
+    result.met = result.reached && *result.reached <= target / (1 + target);
+    return result;
+  }
+
+ private:
+  const MetricInfo* metric_;
+  std::vector<double> values_;
+};
+
+class SequentialStopping {
+ public:
+  explicit SequentialStopping(const Scenario& scenario)
+      : scenario_(scenario), offered_load_(*find_metric("offered_load")) {
+    for (const std::string& name : scenario.precision_metrics) {
+      const MetricInfo* metric = find_metric(name);
+      if (metric == nullptr) throw std::invalid_argument("there is no metric " + name);
+      watched_.emplace_back(*metric);
+    }
+  }
+
+  void add(const RunResult& run) {
+    offered_load_.add(scenario_, run);
+    for (Watched& w : watched_) w.add(scenario_, run);
+  }
+  PrecisionReport judge() const {
+    PrecisionReport report;
+    report.target = scenario_.precision;
+    report.met = true;
+    bool any = false;
+    for (const Watched& w : watched_) {
+      report.metrics.push_back(w.judge(scenario_.precision, offered_load_.mean()));
+      report.met = report.met && report.metrics.back().met;
+      any = any || report.metrics.back().reached;
+    }
+    report.met = report.met && any;
+    return report;
+  }
+
+ private:
+  const Scenario& scenario_;
+  Watched offered_load_;
+  std::vector<Watched> watched_;
+};
+
+std::uint64_t events_of(const std::vector<RunResult>& runs) {
+  std::uint64_t events = 0;
+  for (const RunResult& run : runs) events += run.events;
+  return events;
+}
+
+void run_in_stages(const Scenario& scenario, const ReplicationOptions& options,
+                   Experiment& experiment) {
+  SequentialStopping stopping(scenario);
+  const int limit = std::max(scenario.max_replications, scenario.replications);
+  for (int until = scenario.replications;; until = next_replications(until, limit)) {
+    Scenario stage = scenario;
+    const auto done = experiment.runs.size();
+    stage.replications = until - static_cast<int>(done);
+    ReplicationOptions stage_options = options;
+    stage_options.first = static_cast<std::uint32_t>(done);
+    stage_options.max_events = options.max_events - events_of(experiment.runs);
+    if (options.progress) {
+      stage_options.progress = [&](double share) {
+        options.progress((static_cast<double>(done) + share * stage.replications) / until);
+      };
+    }
+    std::vector<RunResult> more = run_replications(stage, stage_options);
+    for (const RunResult& run : more) stopping.add(run);
+    std::move(more.begin(), more.end(), std::back_inserter(experiment.runs));
+    experiment.precision = stopping.judge();
+    if (experiment.precision->met || until >= limit) return;
+  }
+}
+
+}  // namespace
+
+int next_replications(int replications, int limit) {
+  for (const int point : {10, 15, 20, 30, 45}) {
+    if (point > replications) return std::min(point, limit);
+  }
+  // From 45 on each point is half as many again as the one before.
+  std::int64_t point = 45;
+  while (point <= replications) point += point / 2;
+  return static_cast<int>(std::min<std::int64_t>(point, limit));
+}
+
+Experiment run_experiment(Scenario& scenario, const ReplicationOptions& options) {
+  Experiment experiment;
+  if (scenario.warmup_is_auto) {
+    experiment.warmup = find_warmup(std::span(&scenario, 1), options);
+    scenario.warmup = experiment.warmup->warmup;
+    scenario.warmup_is_auto = false;
+  }
+  if (scenario.precision > 0) {
+    run_in_stages(scenario, options, experiment);
+  } else {
+    experiment.runs = run_replications(scenario, options);
+  }
+  return experiment;
+}
+
+}  // namespace retrysim
