@@ -84,10 +84,11 @@ class Results:
             return default
 
     def callers(self, service):
-        """The client groups that call a service."""
+        """The client groups that call a service; "api.db" is how service api calls db."""
         if len(self.details["services"]) == 1:
             return self.groups()
-        return [g for g in self.groups() if self.key(f"client.{g}.calls", None) == service]
+        return [g for g in self.groups() if self.key(f"client.{g}.calls", None) == service or
+                g.partition(".")[2] == service]
 
     def replications(self):
         return self.series["replication"].nunique()

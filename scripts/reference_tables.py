@@ -20,6 +20,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "scenarios" / "README.md", ROOT / "sim" / "retry" / "README.md"]
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+# The same keys as client.*.retry.*: the page says so once.
+REPEATED_KEYS = "service.*.calls.*.retry."
 CODE_COLUMNS = {"key", "default", "metric", "distribution", "parameters", "defect"}
 
 
@@ -28,6 +30,7 @@ def markdown(program, what):
     listed = subprocess.run([program, "list", what, "--format", "csv"], check=True,
                             capture_output=True, text=True).stdout
     header, *rows = csv.reader(io.StringIO(listed))
+    rows = [row for row in rows if not row[0].startswith(REPEATED_KEYS)]
 
     def cell(column, text):
         text = text.replace("|", r"\|")

@@ -21,8 +21,9 @@ namespace retrysim {
 struct MetricInput {
   const Scenario& scenario;
   const RunResult& run;
-  const ClientResult& client;        ///< the group, or the merged groups (then without bins)
-  std::optional<std::size_t> group;  ///< index of the group; empty: all together
+  const ClientResult& client;  ///< the group, or the merged groups (then without bins)
+  /// Index of the group; empty: all together, without those by which services call others.
+  std::optional<std::size_t> group;
   /// All services; for a group the one that it alone calls, if there is one.
   std::span<const ServiceResult> services;
 

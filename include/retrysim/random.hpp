@@ -35,6 +35,8 @@ enum class Purpose : std::uint8_t {
   kSecondServiceTime = 12,
   kClientThrottle = 13,  ///< is an attempt refused by the client-side throttle
   kConnect = 14,         ///< time to set up a connection
+  kSideEffect = 40,      ///< has a request side effects, and does it bring a used token
+  kCall = 41,            ///< names the call that a service makes for an attempt
 };
 
 /// The random numbers of one replication: key = (seed, replication).

@@ -129,6 +129,14 @@ struct ClientResult {
   std::uint64_t executed = 0;  ///< attempts served to the end
   std::uint64_t waited = 0;    ///< admitted attempts that found no free server
   std::uint64_t admitted = 0;  ///< attempts that got a server or a place in the queue
+  // Requests with side effects.
+  std::uint64_t mutating = 0;         ///< their number
+  std::uint64_t effects = 0;          ///< executions of theirs that succeeded
+  std::uint64_t duplicated = 0;       ///< of the requests, those with two effects or more
+  std::uint64_t ambiguous = 0;        ///< those that failed, but had an effect
+  std::uint64_t replays = 0;          ///< attempts answered because the effect was there already
+  std::uint64_t mismatches = 0;       ///< attempts whose token belonged to another request
+  std::uint64_t expired_replays = 0;  ///< attempts executed again: their token was forgotten
   Histogram latency, latency_ok, attempt_latency, service_latency, queueing_time;
   DurationMoments latency_m, latency_ok_m, attempt_latency_m, service_latency_m, queueing_time_m;
   DurationMoments backoff_time_m;          ///< each backoff that was waited for
@@ -189,7 +197,7 @@ struct RunResult {
   std::uint64_t fingerprint = 0;        ///< hash of the event sequence, if asked for
   std::vector<ClientResult> clients;    ///< in the order of Scenario::clients
   std::vector<ServiceResult> services;  ///< in the order of Scenario::services
-  std::vector<ClientBin> all_bins;      ///< the client groups together
+  std::vector<ClientBin> all_bins;      ///< the client groups together, without services' own
   /// Whether a storm of the run is metastable; set by the test with twins, empty without it and
   /// where it could not tell.
   std::optional<bool> metastable;

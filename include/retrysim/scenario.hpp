@@ -122,6 +122,29 @@ struct AutoscalingSpec {
   std::int64_t min = 1, max = 1;               ///< servers
 };
 
+/// What an attempt is answered whose token shows that its request has had its effect.
+enum class IdempotentReplay : std::uint8_t {
+  kEquivalent,     ///< what the first attempt was answered, or would have been: success
+  kAlreadyExists,  ///< 409 EntityAlreadyExists
+  kNone,           ///< nothing special: tokens are ignored
+};
+
+/// What happens to an attempt that is to be served while another one with its token is.
+enum class InProgress : std::uint8_t {
+  kError,    ///< 400 PriorRequestNotComplete, which every SDK takes for throttling
+  kExecute,  ///< it is executed, too, and has an effect of its own
+};
+
+/// How a service treats idempotency tokens. It looks at them when a server begins with an attempt.
+struct IdempotencySpec {
+  Duration window;  ///< how long a token is remembered after the effect; zero: not at all
+  IdempotentReplay replay = IdempotentReplay::kEquivalent;
+  InProgress in_progress = InProgress::kError;
+  Duration replay_cost;  ///< server time of an attempt that a token answers
+
+  bool remembers() const { return window > Duration::zero() && replay != IdempotentReplay::kNone; }
+};
+
 struct ServiceSpec {
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
@@ -146,6 +169,9 @@ struct ServiceSpec {
   Abandoned abandoned = Abandoned::kServe;
   ThrottleSpec throttle;
   std::vector<RandomError> errors;  ///< probabilities add up to at most 1
+  /// The calls of the client groups whose `caller` this is are made together, not one by one.
+  bool parallel_calls = false;
+  IdempotencySpec idempotency;
   /// The service's own limit on queue and service of an attempt; `max()`: none. What is not ready
   /// by then is given up and answered with 504 GatewayTimeout.
   Duration timeout = Duration::max();
@@ -227,8 +253,10 @@ struct ArrivalSpec {
   Duration spread;       ///< once: uniformly spread over this
   std::uint32_t concurrency = 1;  ///< closed: requests in flight per client
   Distribution think_time;        ///< closed
-  Distribution on, off;           ///< on-off: length of a burst (mean > 0), of a pause
-  Distribution job_time;          ///< poll: from the start of a job until it is done
+  /// closed: the think time counts from the start of the request before, not from its end.
+  bool think_from_start = false;
+  Distribution on, off;   ///< on-off: length of a burst (mean > 0), of a pause
+  Distribution job_time;  ///< poll: from the start of a job until it is done
   PollSpec poll;
   /// poisson, constant, on-off, poll: factor on the rate. trace: total rate of the group, per
   /// second.
@@ -246,6 +274,11 @@ struct ClientSpec {
   std::size_t service = 0;    ///< index into Scenario::services
   std::uint8_t priority = 0;  ///< the higher is served first (Discipline::kPriority)
   std::uint32_t count = 1;    ///< virtual clients, each with its own retry state
+  /// Index of the service whose SDK client this group is: instead of by `arrivals`, its requests
+  /// come from the attempts that the service works on, one for each, after the service time. Calls
+  /// of several groups are made in the order of the groups. An attempt one of whose calls fails is
+  /// answered with 503 ServiceUnavailable. `count` is 1; services must not call in a circle.
+  std::optional<std::size_t> caller;
   ArrivalSpec arrivals;
   std::vector<OperationSpec> operations;  ///< empty: all requests alike
   Distribution attempt_timeout;
@@ -255,6 +288,10 @@ struct ClientSpec {
   /// order. A connection is kept after an answer that is no transient error.
   std::uint32_t max_connections = kUnlimited;
   Duration connect_timeout = Duration::max();  ///< for `NetworkSpec::connect`; `max()`: none
+  double mutating = 0;                         ///< probability that a request has side effects
+  bool idempotency_token = true;  ///< those requests carry a token, the same in every attempt
+  /// Probability that a request with side effects carries the token of its client's previous one.
+  double token_reuse = 0;
   bool long_poll = false;  ///< requests are long-polling operations (RetryRules::long_poll)
   RetryRules retry;
   /// A strategy of the user's own, instead of `retry`, whose error classes still apply; may be

@@ -32,6 +32,9 @@ class CompletionSet {
     return array_.empty() ? kernel::EventKey::never() : array_.back().key;
   }
 
+  /// The attempt that is done first; there must be one.
+  std::uint32_t front() const { return sorted_ ? array_.back().attempt : heap_.front(); }
+
   void insert(std::uint32_t attempt, kernel::EventKey key) {
     if (!sorted_) {
       heap_.push(attempt, key, position());

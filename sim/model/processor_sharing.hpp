@@ -60,7 +60,9 @@ class ProcessorSharing {
   }
   void erase(std::uint32_t attempt) { by_end_.erase(attempt, position()); }
 
-  /// Takes out the attempt that is done first.
+  /// The attempt that is done first; there must be one.
+  std::uint32_t front() const { return by_end_.front(); }
+  /// Takes out that attempt.
   std::uint32_t pop() { return by_end_.pop(position()); }
 
   /// When that is, if nothing changes.

@@ -40,6 +40,7 @@ struct alignas(64) Request {
   bool retrying : 1 = false;         ///< a retry has been granted
   bool backoff_follows : 1 = false;  ///< after the wait for a send token
   bool connecting : 1 = false;       ///< the attempt to be sent opens a new connection
+  bool mutating : 1 = false;         ///< it has side effects
   std::uint8_t send_tokens = 0;      ///< that the next attempt still needs
   kernel::LaneLink timeout, deadline;
   std::uint32_t timeout_position = kNone;                      ///< in the heap of varying timeouts
@@ -51,7 +52,8 @@ struct alignas(64) Attempt {
     kOnTheWire,  ///< travelling to the service or back
     kQueued,
     kInService,
-    kLost,  ///< the service's side has ended; no answer will come
+    kCalling,  ///< its server waits for other services
+    kLost,     ///< the service's side has ended; no answer will come
   };
 
   std::uint64_t entity = 0;  ///< of its request
@@ -69,10 +71,13 @@ struct alignas(64) Attempt {
   std::uint16_t answer = 0;  ///< index into the world's answers
   Stage stage = Stage::kOnTheWire;
   bool in_cohort = false;
-  bool executed : 1 = false;    ///< served to the end
-  bool connecting : 1 = false;  ///< on a new connection
-  bool rejection : 1 = false;   ///< what it waits for, or a server does, is turning it away
-  bool watched : 1 = false;     ///< the service wants to know when it leaves
+  bool executed : 1 = false;     ///< served to the end
+  bool connecting : 1 = false;   ///< on a new connection
+  bool rejection : 1 = false;    ///< what it waits for, or a server does, is turning it away
+  bool watched : 1 = false;      ///< the service wants to know when it leaves
+  bool mutating : 1 = false;     ///< its request has side effects
+  bool replay : 1 = false;       ///< answered because of its token, not executed
+  bool has_session : 1 = false;  ///< its execution is the one that its token stands for
   // Of an attempt that consists of several calls (model "occ").
   bool goes_on : 1 = false;  ///< the answer under way asks for the next call
   std::uint8_t round = 0;    ///< calls done

@@ -45,7 +45,8 @@ RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
 
 }  // namespace
 
-void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
+void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
+                   std::uint32_t caller) {
   const std::uint32_t id = requests_.allocate();
   Request& r = requests_[id];
   r.entity = entity;
@@ -57,7 +58,14 @@ void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
   r.open = true;
   r.retrying = r.backoff_follows = false;
   r.send_tokens = g.states.limit_send_rate() ? 1 : 0;
-  r.in_cohort = recorder_.submitted(g.index);
+  if (caller == kNone) [[likely]] {
+    r.in_cohort = recorder_.submitted(g.index);
+  } else {
+    r.in_cohort = enter_call(id, caller);
+  }
+  r.mutating = false;
+  if (g.mutates) [[unlikely]]
+    decide_side_effects(g, id);
   if (g.polling) [[unlikely]]
     g.polling->attach(id);
   ++submitted_;
@@ -111,6 +119,10 @@ void World::send(ClientGroup& g, std::uint32_t request) {
   a.goes_on = false;
   a.round = 0;
   a.priority = g.spec->priority;
+  a.replay = a.has_session = false;
+  a.mutating = r.mutating;
+  if (a.mutating) [[unlikely]]
+    side_effects_->attempt_sent(request, id);
   recorder_.sent(g.index, r.in_cohort, a.number, now_);
   if (a.sibling != kNone) disarm_timeout(g, request);  // it runs from the latest attempt
   if (g.spec->has_attempt_timeout) arm_timeout(g, request);
@@ -271,13 +283,22 @@ void World::serve_queue(std::size_t service) {
 
 void World::complete(std::size_t service) {
   Service& s = services_[service];
+  if (s.calls_others() && begin_calls(service)) [[unlikely]]
+    return;
   const std::uint32_t id = s.complete(now_);
   note_event(EventKind::kCompletion, id);
   Attempt& a = attempts_[id];
   leave_service(id);
-  const Reply reply = s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a);
+  served(service, id, s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a));
+}
+
+// What becomes of an attempt when its server is free again.
+void World::served(std::size_t service, std::uint32_t id, Reply reply) {
+  Attempt& a = attempts_[id];
   if (a.executed && !reply.goes_on) {
     recorder_.executed(a.group, service, a.in_cohort, a.given_up(), a.arrived, now_);
+    if (a.mutating) [[unlikely]]
+      mutation_executed(id, reply.answer == 0);
   }
   serve_queue(service);
   service_changed(service);
@@ -356,9 +377,10 @@ void World::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t id,
     recorder_.dropped(a.group, a.in_cohort);
     service_changed(a.service);
     release_attempt(id);
-  } else if (a.stage == Attempt::Stage::kInService) {
-    s.given_up(now_);
+  } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
+    if (a.stage == Attempt::Stage::kInService) s.given_up(now_);
     if (policy == Abandoned::kAbort) {
+      if (a.stage == Attempt::Stage::kCalling) cancel_calls(id);
       leave_service(id);
       s.abort(id, now_);
       recorder_.dropped(a.group, a.in_cohort);
@@ -485,22 +507,31 @@ void World::back_off(ClientGroup& g, std::uint32_t request, Duration delay, Even
 void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
   Request& r = requests_[request];
   const std::uint32_t client = r.client;
+  const Time submitted = r.submitted;
   if (g.deadline_source != kNone) g.deadlines.erase(request, deadline_link());
-  recorder_.ended(g.index, client, r.in_cohort, outcome, r.progress.attempts, r.submitted, now_);
+  recorder_.ended(g.index, client, r.in_cohort, outcome, r.progress.attempts, submitted, now_);
   ++ended_;
   if (g.counts_requests) end_request(g.states.of(client), r.retrying);
   if (!hedge_sequences_.empty()) cancel_hedge(request);
+  if (r.mutating) [[unlikely]]
+    side_effects_->request_ended(request, outcome != Outcome::kSuccess);
   r.open = false;
   requests_.release(request);
-  if (!g.arrivals) return think(g, client);
+  if (g.closed) return think(g, client, submitted);
+  if (g.spec->caller) [[unlikely]]
+    return call_ended(request, outcome == Outcome::kSuccess);
   if (g.polling) [[unlikely]]
     check_ended(g, request, outcome);
 }
 
 // A closed-loop client thinks before its next request.
-void World::think(ClientGroup& g, std::uint32_t client) {
+void World::think(ClientGroup& g, std::uint32_t client, Time last_submitted) {
+  const ArrivalSpec& loop = g.spec->arrivals;
   Draws draws(key_, {client_entity(client, g.thinks[client]++), 0, g.index, Purpose::kThinkTime});
-  const Duration time = g.spec->arrivals.think_time.sample(draws);
+  Duration time = loop.think_time.sample(draws);
+  if (loop.think_from_start) {
+    time = std::max(Duration::zero(), time - (now_ - last_submitted));
+  }
   if (now_ + time >= end_of_submissions_) return;
   schedule_timer(EventKind::kThinkEnd, g.index, client, time);
 }
@@ -512,6 +543,12 @@ void World::discard(std::uint32_t attempt) {
   a.stage = Attempt::Stage::kLost;
 }
 
-void World::release_attempt(std::uint32_t attempt) { attempts_.release(attempt); }
+void World::release_attempt(std::uint32_t attempt) {
+  if (attempts_[attempt].mutating) [[unlikely]] {
+    services_[attempts_[attempt].service].close_session(attempt);
+    side_effects_->attempt_gone(attempt);
+  }
+  attempts_.release(attempt);
+}
 
 }  // namespace retrysim::model

@@ -53,7 +53,7 @@ Service::Admission Service::admit(std::uint32_t attempt, Time now) {
 
 Service::Admission Service::admit_if_queue_has_room(std::uint32_t attempt, Time now) {
   if (shares_processor()) {
-    const std::int64_t served = sharing_.size() - shared_rejections_;
+    const std::int64_t served = sharing_.size() - shared_rejections_ + calling_;
     if (static_cast<std::uint64_t>(served) >= queue_capacity_) return Admission::kFull;
     start(attempt, now);
     return Admission::kStarted;
@@ -80,6 +80,8 @@ void Service::start(std::uint32_t attempt, Time now) {
   Attempt& a = (*attempts_)[attempt];
   a.stage = Attempt::Stage::kInService;
   a.started = now;
+  if (a.mutating && sessions_ != nullptr) [[unlikely]]
+    look_at_token(attempt, now);
   a.work_left_ns = demand_ns(a);
   if (shares_processor()) return share(attempt, now);
   ++busy_;
@@ -89,6 +91,7 @@ void Service::start(std::uint32_t attempt, Time now) {
 // What the attempt takes of a server of speed 1.
 double Service::demand_ns(const Attempt& a) const {
   if (a.rejection) return static_cast<double>(spec_->reject_cost.count());
+  if (a.replay) return static_cast<double>(spec_->idempotency.replay_cost.count());
   const Purpose purpose = a.round == 0 ? Purpose::kServiceTime : Purpose::kSecondServiceTime;
   Draws draws(key_, {a.entity, a.number, a.group, purpose});
   auto own = static_cast<double>(spec_->service_time.sample(draws).count());
@@ -155,9 +158,30 @@ std::uint32_t Service::complete(Time now) {
   }
   Attempt& a = (*attempts_)[attempt];
   a.finished = now;
-  a.executed = !a.rejection;
+  a.executed = !a.rejection && !a.replay;
   a.stage = Attempt::Stage::kOnTheWire;
   return attempt;
+}
+
+std::uint32_t Service::hold(Time now) {
+  const std::uint32_t attempt = shares_processor() ? take_from_shares(now) : in_service_.pop();
+  (*attempts_)[attempt].stage = Attempt::Stage::kCalling;
+  ++calling_;
+  return attempt;
+}
+
+void Service::release(std::uint32_t attempt, Time now) {
+  let_go();
+  Attempt& a = (*attempts_)[attempt];
+  a.finished = now;
+  a.executed = true;
+  a.stage = Attempt::Stage::kOnTheWire;
+}
+
+// The server of an attempt that was held is free.
+void Service::let_go() {
+  --calling_;
+  if (!shares_processor()) --busy_;
 }
 
 std::uint32_t Service::take_from_queue() {
@@ -174,6 +198,11 @@ void Service::remove_from_queue(std::uint32_t attempt) {
 }
 
 void Service::abort(std::uint32_t attempt, Time now) {
+  close_session(attempt);
+  if ((*attempts_)[attempt].stage == Attempt::Stage::kCalling) {
+    let_go();
+    return;
+  }
   assert((*attempts_)[attempt].stage == Attempt::Stage::kInService);
   if (shares_processor()) {
     sharing_.advance(now);
@@ -192,11 +221,64 @@ void Service::given_up(Time now) {
 
 std::vector<std::uint32_t> Service::take_all(Time now) {
   std::vector<std::uint32_t> all = in_service_.take_all();
-  busy_ = 0;
+  busy_ = shares_processor() ? 0 : calling_;
   while (sharing_.size() > 0) all.push_back(take_from_shares(now));
   while (!rejections_.empty()) all.push_back(rejections_.pop());
   while (!line_.empty()) all.push_back(line_.pop());
+  for (const std::uint32_t attempt : all) close_session(attempt);
   return all;
+}
+
+void Service::remember_tokens(TokenAnswers answers) {
+  sessions_ = std::make_unique<Sessions>(spec_->idempotency.window);
+  token_answers_ = answers;
+}
+
+// Begins a session for an attempt that is to be executed; decides what another is answered.
+void Service::look_at_token(std::uint32_t attempt, Time now) {
+  Attempt& a = (*attempts_)[attempt];
+  if (a.rejection || a.has_session) return;
+  SideEffects::Account& account = books_->of_attempt(attempt);
+  if (!account.has_token) return;
+  const IdempotencySpec& rules = spec_->idempotency;
+  switch (sessions_->find(account.token, account.intent, now)) {
+    case Sessions::Found::kNothing:
+      if (account.effects.effects > 0) ++account.effects.expired_replays;
+      a.has_session = true;
+      sessions_->begin(account.token, account.intent);
+      return;
+    case Sessions::Found::kInProgress:
+      if (rules.in_progress == InProgress::kExecute) return;
+      a.answer = token_answers_.in_progress;
+      break;
+    case Sessions::Found::kDone:
+      ++account.effects.replays;
+      a.answer = rules.replay == IdempotentReplay::kEquivalent ? 0 : token_answers_.already_exists;
+      break;
+    case Sessions::Found::kOtherIntent:
+      ++account.effects.mismatches;
+      a.answer = token_answers_.mismatch;
+      break;
+  }
+  a.replay = true;
+}
+
+void Service::mutation_executed(std::uint32_t attempt, bool succeeded, Time now) {
+  if (sessions_ == nullptr) return;
+  const SideEffects::Account& account = books_->of_attempt(attempt);
+  if (succeeded && account.has_token) {
+    (*attempts_)[attempt].has_session = false;
+    sessions_->done(account.token, account.intent, now);
+  } else {
+    close_session(attempt);
+  }
+}
+
+void Service::close_session(std::uint32_t attempt) {
+  Attempt& a = (*attempts_)[attempt];
+  if (!a.has_session) return;
+  a.has_session = false;
+  sessions_->drop(books_->of_attempt(attempt).token);
 }
 
 void Service::forget() {

@@ -17,9 +17,11 @@
 #include "model/processor_sharing.hpp"
 #include "model/request.hpp"
 #include "model/service_model.hpp"
+#include "model/side_effects.hpp"
 #include "model/waiting_line.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -82,7 +84,8 @@ class Service {
   std::uint64_t queued() const { return line_.size() + rejections_.size(); }
   /// Attempts waiting or in service.
   std::uint64_t in_system() const {
-    return static_cast<std::uint64_t>(shares_processor() ? sharing_.size() : busy_) + queued();
+    return static_cast<std::uint64_t>(shares_processor() ? sharing_.size() + calling_ : busy_) +
+           queued();
   }
   /// Servers that work for attempts whose clients have given up (processor sharing only).
   double busy_in_vain() const {
@@ -108,7 +111,9 @@ class Service {
   bool watches_attempts() const { return watches_attempts_; }
   void leave(std::uint32_t attempt, Time now) {
     const Attempt& a = (*attempts_)[attempt];
-    if (limits_concurrency_) concurrency_.leave(attempt, now - a.arrived, a.executed);
+    if (limits_concurrency_) {
+      concurrency_.leave(attempt, now - a.arrived, a.executed || a.replay);
+    }
   }
 
   /// Turning this attempt away costs server time: a free server begins at once; else that waits,
@@ -117,6 +122,18 @@ class Service {
 
   /// Ends the service (or the turning away) that completes now.
   std::uint32_t complete(Time now);
+
+  /// Its attempts make calls to other services before they are done.
+  void call_others() { calls_others_ = true; }
+  bool calls_others() const { return calls_others_; }
+  /// The attempt whose service completes next; there must be one.
+  std::uint32_t next_to_complete() const {
+    return shares_processor() ? sharing_.front() : in_service_.front();
+  }
+  /// The own work on that attempt ends now; its server is held until `release` (or `abort`). Where
+  /// attempts share the servers, it takes nothing from the others meanwhile.
+  std::uint32_t hold(Time now);
+  void release(std::uint32_t attempt, Time now);
 
   /// What a free server does next: the attempt leaves the queue; kNone if there is no server or no
   /// attempt.
@@ -133,6 +150,19 @@ class Service {
   /// What comes of an attempt that has just been served.
   Reply reply(Attempt& attempt) { return reply_of(model_, attempt, {key_, impairment_.errors}); }
 
+  /// The numbers of the answers to attempts whose token is known.
+  struct TokenAnswers {
+    std::uint16_t already_exists = 0, in_progress = 0, mismatch = 0;
+  };
+  /// From now on it looks at the tokens of attempts with side effects.
+  void remember_tokens(TokenAnswers answers);
+  /// Where it finds those tokens; may be null if there are none.
+  void keep_books(SideEffects* books) { books_ = books; }
+  /// An attempt with side effects has been served to the end.
+  void mutation_executed(std::uint32_t attempt, bool succeeded, Time now);
+  /// What an attempt with side effects has begun, if anything, comes to nothing.
+  void close_session(std::uint32_t attempt);
+
   /// How long the attempt will be in service if it starts now and nothing changes.
   Duration service_time_of(std::uint32_t attempt) const;
 
@@ -143,7 +173,8 @@ class Service {
   /// The client of an attempt in service has given up.
   void given_up(Time now);
 
-  /// Takes out everything that waits or is in service, this first in order of completion.
+  /// Takes out everything that waits or is in service, this first in order of completion; not what
+  /// is held.
   std::vector<std::uint32_t> take_all(Time now);
   /// As it was at the start of the run, with nobody there.
   void forget();
@@ -165,6 +196,8 @@ class Service {
  private:
   Admission admit_if_queue_has_room(std::uint32_t attempt, Time now);
   double demand_ns(const Attempt& attempt) const;
+  [[gnu::noinline]] void look_at_token(std::uint32_t attempt, Time now);
+  void let_go();
   void schedule(std::uint32_t attempt, Time now);
   // Not compiled into the path of the other disciplines.
   [[gnu::noinline]] void share(std::uint32_t attempt, Time now);
@@ -182,7 +215,8 @@ class Service {
   std::int64_t working_;
   std::int64_t busy_ = 0;  // attempts in service; processor sharing: sharing_.size() instead
   bool shares_processor_, controls_delay_, limits_concurrency_, always_succeeds_;
-  bool watches_attempts_;
+  bool watches_attempts_, calls_others_ = false;
+  std::int64_t calling_ = 0;  // attempts held
   ServiceModel model_;
   WaitingLine line_, rejections_;
   Codel codel_;
@@ -192,6 +226,9 @@ class Service {
   kernel::EventKey next_end_ = kernel::EventKey::never();
   std::int64_t given_up_ = 0, shared_rejections_ = 0;  // processor sharing: of those in service
   Impairment impairment_;
+  std::unique_ptr<Sessions> sessions_;  // if it remembers tokens
+  TokenAnswers token_answers_;
+  SideEffects* books_ = nullptr;
   TokenBucket throttle_;
   std::vector<std::vector<TokenBucket>> client_throttles_;  // scope "client": by group and client
 };

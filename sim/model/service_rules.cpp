@@ -32,6 +32,31 @@ void World::turn_away(std::uint32_t attempt, std::uint16_t answer) {
   service_changed(a.service);
 }
 
+// Whether a new request has side effects, and which token it carries.
+void World::decide_side_effects(ClientGroup& g, std::uint32_t request) {
+  Request& r = requests_[request];
+  Draws draws(key_, {r.entity, 0, g.index, Purpose::kSideEffect});
+  r.mutating = draws.uniform() < g.spec->mutating;
+  if (!r.mutating) return;
+  SideEffects::Account account;
+  account.intent = r.entity;
+  account.token = {r.entity, g.index};
+  account.has_token = g.spec->idempotency_token;
+  account.in_cohort = r.in_cohort;
+  if (!g.last_tokens.empty()) {
+    std::uint64_t& last = g.last_tokens[r.client];
+    if (last != kNoToken && draws.uniform() < g.spec->token_reuse) account.token.token = last;
+    last = account.token.token;
+  }
+  side_effects_->begin(request, account);
+}
+
+// An attempt with side effects has been served to the end.
+void World::mutation_executed(std::uint32_t attempt, bool succeeded) {
+  side_effects_->of_attempt(attempt).effects.effects += succeeded;
+  services_[attempts_[attempt].service].mutation_executed(attempt, succeeded, now_);
+}
+
 // Whether the answer would come after the client has stopped waiting, if service began now.
 bool World::would_be_late(std::uint32_t attempt) const {
   const Attempt& a = attempts_[attempt];
@@ -98,11 +123,17 @@ void World::next_call(std::uint32_t attempt) {
 // The process dies and comes back empty: the connections of those that waited for it break.
 void World::restart(std::size_t service) {
   Service& s = services_[service];
-  for (const std::uint32_t id : s.take_all(now_)) {
+  std::vector<std::uint32_t> all = s.take_all(now_);
+  for (const std::uint32_t id : calling_at(service)) {
+    cancel_calls(id);
+    s.abort(id, now_);
+    all.push_back(id);
+  }
+  for (const std::uint32_t id : all) {
     const Attempt& a = attempts_[id];
     leave_service(id);
     if (a.given_up()) {
-      if (a.stage == Attempt::Stage::kInService) worked_in_vain(a);
+      if (a.stage != Attempt::Stage::kQueued) worked_in_vain(a);
       recorder_.dropped(a.group, a.in_cohort);
       release_attempt(id);
     } else {
@@ -135,6 +166,7 @@ void World::pass_limit(std::size_t service) {
   if (a.stage == Attempt::Stage::kQueued) {
     s.remove_from_queue(id);
   } else {
+    if (a.stage == Attempt::Stage::kCalling) cancel_calls(id);
     s.abort(id, now_);
     if (a.given_up()) worked_in_vain(a);
     serve_queue(service);

@@ -55,6 +55,7 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
     ServiceAnswers a;
     const ErrorAnswer unavailable{503, "ServiceUnavailable"}, invalid{400, "ValidationException"},
         throttling{400, "ThrottlingException"}, timeout{504, "GatewayTimeout"};
+    a.call_failed = answer(unavailable);
     a.throttled = answer(throttling, s.throttle.retry_after);
     a.overflow_is_throttling = s.overflow == Overflow::kThrottled;
     a.overflow = s.overflow == Overflow::kThrottled ? a.throttled
@@ -62,10 +63,17 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
                                                     : answer(unavailable);
     if (s.timeout != Duration::max()) a.timeout = answer(timeout);
     service_answers_.push_back(a);
+    if (s.idempotency.remembers()) {
+      services_.back().remember_tokens({answer({409, "EntityAlreadyExists"}),
+                                        answer({400, "PriorRequestNotComplete"}),
+                                        answer({400, "IdempotentParameterMismatch"})});
+    }
   }
+  link_services();
   groups_.resize(scenario.clients.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) add_group(i);
   add_sources();
+  for (Service& s : services_) s.keep_books(side_effects_ ? &*side_effects_ : nullptr);
   start_closed_loops();
 }
 
@@ -94,6 +102,9 @@ void World::add_group(std::size_t index) {
   most_at_once_ +=
       std::uint64_t{spec.count} * spec.arrivals.concurrency + spec.arrivals.rows.size();
   for (const Response& a : answers_) g.errors.push_back(classify(rules.errors, rules.api, a));
+  g.mutates = spec.mutating > 0;
+  if (g.mutates && !side_effects_) side_effects_.emplace(&recorder_);
+  if (spec.token_reuse > 0) g.last_tokens.resize(spec.count, kNoToken);
   g.constant_timeout = spec.has_attempt_timeout && spec.attempt_timeout.is_constant();
   if (spec.strategy) {
     for (std::uint32_t i = 0; i < spec.count; ++i) g.strategies.push_back(spec.strategy(i));
@@ -120,10 +131,11 @@ void World::add_group(std::size_t index) {
   g.gated = g.states.limit_send_rate() || g.states.throttle() || !g.connections.empty() || hedging;
   g.counts_requests = !spec.strategy && (rules.budget.kind != BudgetKind::kNone ||
                                          rules.quota.credit_on == CreditOn::kStart);
-  if (spec.arrivals.process == ArrivalProcess::kClosed) {
+  g.closed = !spec.caller && spec.arrivals.process == ArrivalProcess::kClosed;
+  if (g.closed) {
     g.thinks.resize(spec.count);
     g.ordinals.resize(spec.count);
-  } else {
+  } else if (!spec.caller) {
     g.arrivals.emplace(spec, g.index, key_, &sequence_, end_of_submissions_);
     if (spec.arrivals.process == ArrivalProcess::kPoll) {
       g.polling.emplace(spec.arrivals, g.index, key_);
@@ -193,9 +205,11 @@ void World::add_sources() {
 
 void World::start_closed_loops() {
   for (ClientGroup& g : groups_) {
-    if (g.arrivals) continue;
+    if (!g.closed) continue;
     for (std::uint32_t client = 0; client < g.spec->count; ++client) {
-      for (std::uint32_t i = 0; i < g.spec->arrivals.concurrency; ++i) think(g, client);
+      for (std::uint32_t i = 0; i < g.spec->arrivals.concurrency; ++i) {
+        think(g, client, Time::zero());
+      }
     }
   }
 }
@@ -228,8 +242,8 @@ bool World::next_event() {
   if (++events_ >= next_look_) [[unlikely]]
     look_around();
   dispatch(source);
-  if (!connected_.empty()) [[unlikely]]
-    send_connected();
+  if (!connected_.empty() || !calls_over_.empty()) [[unlikely]]
+    settle();
   return true;
 }
 
@@ -458,15 +472,18 @@ void World::close_books() {
                     r.submitted, now_);
     ++ended_;
   }
+  if (side_effects_) side_effects_->close();
   for (std::size_t i = 0; i < services_.size(); ++i) {
     recorder_.busy_in_vain(i, 0, now_);
     if (services_[i].shares_processor()) continue;
-    services_[i].for_each_in_service([&](std::uint32_t id) {
+    const auto work_goes_on = [&](std::uint32_t id) {
       const Attempt& a = attempts_[id];
       if (a.given_up()) {
         recorder_.worked_in_vain(i, std::max(a.started, a.gave_up), end_of_submissions_);
       }
-    });
+    };
+    services_[i].for_each_in_service(work_goes_on);
+    for (const std::uint32_t id : calling_at(i)) work_goes_on(id);
   }
 }
 

@@ -28,6 +28,7 @@
 #include "model/polling.hpp"
 #include "model/request.hpp"
 #include "model/service.hpp"
+#include "model/side_effects.hpp"
 #include "model/workload.hpp"
 #include "stats/recorder.hpp"
 
@@ -69,8 +70,11 @@ struct ClientGroup {
   bool constant_timeout = false;
   /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
   bool gated = false;
-  bool counts_requests = false;  ///< the strategy is told when requests begin and end
-  RetryRules last_rules;         ///< from SimulationOptions::retries_until on: one attempt
+  bool closed = false;                     ///< each client thinks, asks, thinks ...
+  bool mutates = false;                    ///< some requests have side effects
+  std::vector<std::uint64_t> last_tokens;  ///< if tokens are reused: of each client
+  bool counts_requests = false;            ///< the strategy is told when requests begin and end
+  RetryRules last_rules;                   ///< from retries_until on: one attempt
   // Event sources; kNone where the group has no such events.
   std::uint32_t arrival_source = kNone, timeout_source = kNone, deadline_source = kNone,
                 wake_source = kNone;
@@ -128,7 +132,10 @@ class World {
   void note_event(EventKind kind, std::uint64_t entity);
 
   // The life of a request.
-  void submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity);
+  /// `caller`: the attempt that a service's own client is to call for; kNone for others.
+  void submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
+              std::uint32_t caller = kNone);
+  [[gnu::noinline]] void decide_side_effects(ClientGroup& g, std::uint32_t request);
   void begin_attempt(ClientGroup& g, std::uint32_t request);
   void send(ClientGroup& g, std::uint32_t request);
   void arm_timeout(ClientGroup& g, std::uint32_t request);
@@ -141,6 +148,8 @@ class World {
   void serve_queue(std::size_t service);
   [[gnu::noinline]] bool would_be_late(std::uint32_t attempt) const;
   [[gnu::flatten]] void complete(std::size_t service);
+  [[gnu::noinline]] void mutation_executed(std::uint32_t attempt, bool succeeded);
+  void served(std::size_t service, std::uint32_t attempt, Reply reply);
   void worked_in_vain(const Attempt& a);
   double server_time_ns(const Attempt& a) const;
   [[gnu::noinline]] void enter_service(std::uint32_t attempt);
@@ -170,7 +179,7 @@ class World {
   void back_off(ClientGroup& g, std::uint32_t request, Duration delay,
                 EventKind then = EventKind::kBackoffEnd);
   void finish(ClientGroup& g, std::uint32_t request, Outcome outcome);
-  void think(ClientGroup& g, std::uint32_t client);
+  void think(ClientGroup& g, std::uint32_t client, Time last_submitted);
   // Jobs that are polled for: polling.cpp.
   [[gnu::noinline]] void begin_job(ClientGroup& g, std::uint32_t client, std::uint64_t entity);
   void schedule_check(ClientGroup& g, std::uint32_t job);
@@ -204,6 +213,18 @@ class World {
   [[gnu::noinline]] void cancel_hedge(std::uint32_t request);
   [[gnu::noinline]] void hedge_due(ClientGroup& g, std::uint32_t request, std::uint64_t sequence);
   void forget_attempt(Request& r, std::uint32_t attempt);
+
+  // Services that call others: calls.cpp.
+  void link_services();
+  [[gnu::noinline]] bool begin_calls(std::size_t service);
+  void make_calls(std::uint32_t attempt);
+  [[gnu::noinline]] bool enter_call(std::uint32_t request, std::uint32_t caller);
+  [[gnu::noinline]] void call_ended(std::uint32_t request, bool succeeded);
+  [[gnu::noinline]] void cancel_calls(std::uint32_t attempt);
+  void go_on_after_calls();
+  void end_calls(std::uint32_t attempt);
+  std::vector<std::uint32_t> calling_at(std::size_t service) const;
+  [[gnu::noinline]] void settle();
 
   // Scheduling.
   kernel::EventKey key_in(Duration delay) { return {now_ + delay, sequence_++}; }
@@ -242,7 +263,7 @@ class World {
   std::vector<Response> answers_;
   std::uint16_t refused_answer_ = 0, no_answer_ = 0;
   struct ServiceAnswers {
-    std::uint16_t overflow = 0, throttled = 0, timeout = 0;
+    std::uint16_t overflow = 0, throttled = 0, timeout = 0, call_failed = 0;
     bool overflow_is_throttling = false;
   };
   std::vector<ServiceAnswers> service_answers_;
@@ -257,6 +278,7 @@ class World {
   std::vector<std::uint32_t> scaling_sources_;  // by service
   bool some_scale_ = false;
   std::vector<ClientGroup> groups_;
+  std::optional<SideEffects> side_effects_;  // if a group has such requests
   std::optional<FaultTimeline> faults_;
 
   kernel::RadixHeap timers_;          // backoffs, think times, requests on the way
@@ -283,6 +305,21 @@ class World {
   std::vector<std::uint64_t> request_numbers_;
   std::vector<std::uint32_t> connected_;  // requests that got a connection in this event
   bool connections_take_time_ = false;
+  // The calls that an attempt waits for, by attempt; `serial` tells them from those of attempts
+  // that had the slot before.
+  struct Calls {
+    std::uint32_t serial = 0;
+    std::uint16_t next = 0;  // of its service's callees
+    std::uint16_t open = 0;
+    bool active = false, failed = false;
+  };
+  struct CallId {
+    std::uint32_t attempt = kNone, serial = 0;
+  };
+  std::vector<std::vector<std::uint16_t>> callees_;  // by service: its own client groups
+  std::vector<Calls> calls_;                         // by attempt
+  std::vector<CallId> callers_;                      // by request of those groups
+  std::vector<CallId> calls_over_;                   // in this event
   std::vector<std::uint64_t> open_attempts_;  // at the end of the run: cohort attempts, by group
 };
 

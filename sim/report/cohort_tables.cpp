@@ -43,7 +43,9 @@ std::vector<const Histogram*> histograms_of(const Evaluation& e, std::size_t cli
   for (std::size_t r = 0; r < e.set.runs.size(); ++r) {
     const std::vector<ClientResult>& clients = e.set.runs[r].clients;
     if (is_all(e, client)) {
-      for (const ClientResult& group : clients) merged[r].merge(group.*kind.histogram);
+      for (std::size_t g = 0; g < clients.size(); ++g) {
+        if (!e.scenario().clients[g].caller) merged[r].merge(clients[g].*kind.histogram);
+      }
     }
     histograms.push_back(is_all(e, client) ? &merged[r] : &(clients[client].*kind.histogram));
   }
@@ -77,7 +79,7 @@ using AttemptCounts = std::vector<std::vector<AttemptNumberCounts>>;
 AttemptCounts attempts_of(const Evaluation& e, std::size_t client) {
   AttemptCounts counts;
   for (const RunResult& run : e.set.runs) {
-    counts.push_back(is_all(e, client) ? stats::merge_by_attempt(run)
+    counts.push_back(is_all(e, client) ? stats::merge_by_attempt(e.scenario(), run)
                                        : run.clients[client].by_attempt);
   }
   return counts;

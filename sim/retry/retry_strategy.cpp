@@ -96,7 +96,11 @@ void take_note_of_failure(const RetryRules& rules, const RetryState& state, cons
     state.limiter->on_response(now, error.response_class == ResponseClass::kThrottling);
   }
   if (state.quota != nullptr && rules.quota.failure_cost > 0 && error.retryable()) {
-    state.quota->acquire(std::min(rules.quota.failure_cost, state.quota->available));
+    // max(0, level - cost), as gRFC A6 has it: a cost above the level takes its fraction, too.
+    if (!state.quota->acquire(rules.quota.failure_cost)) {
+      state.quota->available = 0;
+      if (state.accrual != nullptr) state.accrual->billionths = 0;
+    }
   }
   if (state.breaker != nullptr) {
     state.breaker->attempt_ended(rules.breaker, error.retryable(), now);

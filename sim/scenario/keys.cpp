@@ -272,6 +272,34 @@ const KeyInfo kServiceKeys[] = {
     {"throttle.retry_after", duration(kNotNegative), "s", R"("0s")", false,
      "throttle.rate != unlimited", "Delay suggested to throttled clients; zero: none.",
      [](const Slots& s, const Value& v) { s.service->throttle.retry_after = v.duration; }},
+    {"parallel_calls", boolean(), "", "false", false, "",
+     "Whether the calls of [service.*.calls.*] are made together instead of in the order written.",
+     [](const Slots& s, const Value& v) { s.service->parallel_calls = v.boolean; }},
+    {"idempotency.window",
+     ValueRules{ValueKind::kDuration, {.min = 0, .max = kLongest, .above_min = true}, {}, "none"},
+     "s", R"("none")", false, "",
+     "How long the service remembers the idempotency token of a request after its effect; an "
+     "attempt that comes later is executed again.",
+     [](const Slots& s, const Value& v) {
+       s.service->idempotency.window = v.is_else_word ? Duration::zero() : v.duration;
+     }},
+    {"idempotency.replay", words("equivalent|already-exists|none"), "", R"("equivalent")", false,
+     "idempotency.window != none",
+     "What an attempt is answered whose token shows that the effect is there: success, or 409 "
+     "EntityAlreadyExists; none ignores tokens.",
+     [](const Slots& s, const Value& v) {
+       s.service->idempotency.replay = static_cast<IdempotentReplay>(v.word);
+     }},
+    {"idempotency.in_progress", words("error|execute"), "", R"("error")", false,
+     "idempotency.window != none",
+     "What happens to an attempt while another one with its token is in service: 400 "
+     "PriorRequestNotComplete, or it is executed as well.",
+     [](const Slots& s, const Value& v) {
+       s.service->idempotency.in_progress = static_cast<InProgress>(v.word);
+     }},
+    {"idempotency.replay_cost", duration(kNotNegative), "s", R"("0s")", false,
+     "idempotency.window != none", "Server time of an attempt that its token answers.",
+     [](const Slots& s, const Value& v) { s.service->idempotency.replay_cost = v.duration; }},
     {"like", text(), "", "", false, "", "Another service that this one starts from.",
      [](const Slots&, const Value&) {}},
 };
@@ -347,6 +375,10 @@ const KeyInfo kClientKeys[] = {
     {"arrivals.think_time", distribution(), "s", R"("0s")", false, "arrivals.process = closed",
      "Pause before each request; the run starts with one.",
      [](const Slots& s, const Value& v) { s.client->arrivals.think_time = v.distribution; }},
+    {"arrivals.think_from", words("end|start"), "", R"("end")", false, "arrivals.process = closed",
+     "Whether that pause counts from the end of the request before or from its start; a request "
+     "that took longer is then followed at once.",
+     [](const Slots& s, const Value& v) { s.client->arrivals.think_from_start = v.word == 1; }},
     {"arrivals.file", file(), "", "", true, "arrivals.process = trace",
      "CSV file with columns timestamp,value (a monitoring export) or time_s,rate (the group's "
      "rate) "
@@ -393,6 +425,15 @@ const KeyInfo kClientKeys[] = {
        s.client->max_connections =
            v.is_else_word ? ClientSpec::kUnlimited : static_cast<std::uint32_t>(v.count);
      }},
+    {"mutating", number(kShare), "", "0.0", false, "",
+     "Share of the requests that have side effects.",
+     [](const Slots& s, const Value& v) { s.client->mutating = v.number; }},
+    {"idempotency_token", boolean(), "", "true", false, "",
+     "Whether those carry a token that is the same in every attempt.",
+     [](const Slots& s, const Value& v) { s.client->idempotency_token = v.boolean; }},
+    {"token_reuse", number(kShare), "", "0.0", false, "idempotency_token = true",
+     "Share of those that wrongly carry the token of their client's previous one.",
+     [](const Slots& s, const Value& v) { s.client->token_reuse = v.number; }},
     {"long_poll", boolean(), "", "false", false, "",
      "Whether the requests are long-polling operations, such as SQS ReceiveMessage.",
      [](const Slots& s, const Value& v) { s.client->long_poll = v.boolean; }},
@@ -422,6 +463,20 @@ const KeyInfo kExpectationKeys[] = {
      [](const Slots& s, const Value& v) { s.expectation->at_least = v.number; }},
 };
 
+// A service's own client has what other clients have, except for requests of its own.
+std::vector<KeyInfo> call_keys() {
+  std::vector<KeyInfo> keys;
+  for (const std::string_view name :
+       {"attempt_timeout", "deadline", "connect_timeout", "max_connections", "priority", "mutating",
+        "idempotency_token"}) {
+    keys.push_back(*std::find_if(std::begin(kClientKeys), std::end(kClientKeys),
+                                 [&](const KeyInfo& key) { return key.name == name; }));
+  }
+  const std::vector<KeyInfo> retry = retry_keys();
+  keys.insert(keys.end(), retry.begin(), retry.end());
+  return keys;
+}
+
 std::vector<KeyInfo> joined_keys(std::span<const KeyInfo> first, std::span<const KeyInfo> more) {
   std::vector<KeyInfo> all(first.begin(), first.end());
   all.insert(all.end(), more.begin(), more.end());
@@ -450,12 +505,14 @@ std::span<const KeyScope> key_scopes() {
   static const std::vector<KeyInfo> fault_keys = joined_keys(kFaultKeys, kErrorKeys);
   static const std::vector<KeyInfo> client_keys =
       joined_keys(joined_keys(kClientKeys, burst_and_poll_keys()), retry_keys());
-  static const std::array<KeyScope, 7> scopes{{{"", kTopKeys},
+  static const std::vector<KeyInfo> keys_of_calls = call_keys();
+  static const std::array<KeyScope, 8> scopes{{{"", kTopKeys},
                                                {"service.*", service_keys},
                                                {"fault.*", fault_keys},
                                                {"client.*", client_keys},
                                                {"client.*.surge.*", kSurgeKeys},
                                                {"client.*.operation.*", operation_keys()},
+                                               {"service.*.calls.*", keys_of_calls},
                                                {"expect.*", kExpectationKeys}}};
   return scopes;
 }

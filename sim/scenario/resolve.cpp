@@ -6,6 +6,7 @@
 #include <retrysim/metrics.hpp>
 
 #include "scenario/arrivals.hpp"
+#include "scenario/consistency.hpp"
 #include "scenario/key_resolution.hpp"
 #include "scenario/suggestions.hpp"
 
@@ -44,6 +45,8 @@ class Resolver {
                             " client groups; expected at most 65535 (use count for many alike)");
     } else {
       for_each("client", [this](const Member& m) { resolve_client(m); });
+      for_each("service", [this](const Member& m) { resolve_calls(m); });
+      check_circles();
     }
     for_each("expect", [this](const Member& m) { resolve_expectation(m); });
     require("service", "a [service.NAME] to call");
@@ -100,6 +103,7 @@ class Resolver {
     std::string_view kind = scope.pattern;  // "client.*.surge.*"
     kind.remove_suffix(2);
     kind.remove_prefix(kind.rfind('.') + 1);
+    if (kind == "calls") kind = "call";
     const bool near = !nearest(member.name, others).empty();
     const std::string hint = "this edit makes a new " +
                              std::string(kind == "expect" ? "expectation" : kind) + "; " +
@@ -317,6 +321,82 @@ class Resolver {
     loaded_.scenario.clients.push_back(std::move(spec));
   }
 
+  // The calls of one service to others: client groups after those of the user.
+  void resolve_calls(const Member& service) {
+    const Member* calls = service.value.find("calls");
+    if (calls == nullptr || !calls->value.is_table()) return;
+    const auto names = names_of(loaded_.scenario.services);
+    const auto caller = static_cast<std::size_t>(
+        std::find(names.begin(), names.end(), service.name) - names.begin());
+    if (loaded_.scenario.services[caller].model == ServiceModelKind::kOcc) {
+      problems_.add(calls->place, "service." + service.name +
+                                      ".calls does not apply to model = \"occ\"; expected another "
+                                      "model, or no calls");
+    }
+    const std::size_t known = loaded_.keys.size();
+    for (const Member& member : calls->value.members) {
+      if (!member.value.is_table() || !is_entity_name(member.name)) continue;
+      resolve_call(service, caller, member, calls->value);
+    }
+    move_to_service("service." + service.name + ".", known);
+  }
+
+  // Keys from number `first` on go behind the others of their service, to be written in one table.
+  void move_to_service(const std::string& prefix, std::size_t first) {
+    const auto news = loaded_.keys.begin() + static_cast<std::ptrdiff_t>(first);
+    auto at = news;
+    while (at != loaded_.keys.begin() && !std::prev(at)->path.starts_with(prefix)) --at;
+    std::rotate(at, news, loaded_.keys.end());
+  }
+
+  void resolve_call(const Member& service, std::size_t caller, const Member& member,
+                    const Node& siblings) {
+    ClientSpec spec;
+    spec.name = service.name + "." + member.name;
+    spec.caller = caller;
+    PresetChoice preset;
+    Slots slots;
+    slots.client = &spec;
+    slots.preset = &preset;
+    const std::string path = "service." + service.name + ".calls." + member.name;
+    KeyResolution keys = keys_of("service.*.calls.*", path, member, siblings, slots);
+    if (incomplete_.count("service." + service.name) > 0) keys.expect_missing_keys();
+    keys.resolve();
+    check_quota(keys, spec);
+    const auto names = names_of(loaded_.scenario.services);
+    const auto callee = std::find(names.begin(), names.end(), member.name);
+    if (callee == names.end()) {
+      problems_.add(member.place, path + ": there is no such service to call; " +
+                                      suggestion(member.name, names, "there are"));
+      return;
+    }
+    spec.service = static_cast<std::size_t>(callee - names.begin());
+    check_end_of_lost_requests(keys, member, spec);
+    note_idle_priority(keys, spec);
+    call_places_.push_back(member.place);
+    loaded_.scenario.clients.push_back(std::move(spec));
+  }
+
+  void check_circles() {
+    const std::vector<ServiceSpec>& services = loaded_.scenario.services;
+    const std::vector<std::size_t> circle = circle_of_calls(loaded_.scenario);
+    if (circle.empty()) return;
+    std::string text;
+    for (const std::size_t i : circle) text += services[i].name + " -> ";
+    problems_.add(place_of_call(circle.front(), circle.size() > 1 ? circle[1] : circle.front()),
+                  "services call each other in a circle: " + text + services[circle.front()].name +
+                      "; one call must go");
+  }
+
+  Place place_of_call(std::size_t from, std::size_t to) const {
+    const auto& clients = loaded_.scenario.clients;
+    const std::size_t first = clients.size() - call_places_.size();
+    for (std::size_t i = first; i < clients.size(); ++i) {
+      if (clients[i].caller == from && clients[i].service == to) return call_places_[i - first];
+    }
+    return {};
+  }
+
   void resolve_surges(const Member& client, ClientSpec& spec) {
     const Member* surges = client.value.find("surge");
     if (surges == nullptr || !surges->value.is_table()) return;
@@ -398,41 +478,14 @@ class Resolver {
                       "; expected at most that");
   }
 
-  const FaultSpec* losing_fault(std::size_t service) const {
-    for (const FaultSpec& f : loaded_.scenario.faults) {
-      if (f.service == service && (f.request_loss > 0 || f.response_loss > 0)) return &f;
-    }
-    return nullptr;
-  }
-
-  static bool turns_attempts_away(const ServiceSpec& service) {
-    if (service.concurrency.control != ConcurrencyControl::kFixed ||
-        service.concurrency.limit != ServiceSpec::kUnlimited) {
-      return true;
-    }
-    return service.servers != ServiceSpec::kUnlimited &&
-           (service.queue_capacity != ServiceSpec::kUnlimited ||
-            service.discipline == Discipline::kCodel);
-  }
-
   // A request whose message is lost ends by a timeout or a deadline, or never.
   void check_end_of_lost_requests(const KeyResolution& keys, const Member& member,
                                   const ClientSpec& spec) {
     if (!keys.has("attempt_timeout") || !keys.has("deadline")) return;
-    const bool ends = spec.has_attempt_timeout || spec.deadline != Duration::max();
-    const Scenario& s = loaded_.scenario;
-    const ServiceSpec& service = s.services[spec.service];
-    if (ends) return;
-    std::string loss;
-    if (s.network.request_loss > 0) {
-      loss = "network.request_loss = " + share_text(s.network.request_loss);
-    } else if (s.network.response_loss > 0) {
-      loss = "network.response_loss = " + share_text(s.network.response_loss);
-    } else if (const FaultSpec* fault = losing_fault(spec.service)) {
-      loss = "fault." + fault->name + " loses messages";
-    } else if (service.overflow == Overflow::kDrop && turns_attempts_away(service)) {
-      loss = "service." + service.name + ".overflow = \"drop\"";
-    } else {
+    if (spec.has_attempt_timeout || spec.deadline != Duration::max()) return;
+    const ServiceSpec& service = loaded_.scenario.services[spec.service];
+    const std::string loss = cause_of_lost_messages(loaded_.scenario, spec);
+    if (loss.empty()) {
       if (service.abandoned != Abandoned::kServe) {
         loaded_.notes.push_back("service." + service.name + ".abandoned has no effect on " +
                                 keys.path() +
@@ -480,6 +533,9 @@ class Resolver {
     if (const Node* clients = tables("client")) {
       for (const Member& client : clients->members) names.push_back(client.name);
     }
+    for (const ClientSpec& client : loaded_.scenario.clients) {
+      if (client.caller) names.push_back(client.name);
+    }
     if (std::find(names.begin(), names.end(), spec.client) != names.end()) return;
     names.push_back("all");
     problems_.add(keys.place_of("client"), keys.path() + ".client = " + in_quotes(spec.client) +
@@ -505,6 +561,7 @@ class Resolver {
   CsvFiles& files_;
   Problems& problems_;
   LoadedScenario loaded_;
+  std::vector<Place> call_places_;  // of the client groups that stand for calls: the last ones
 };
 
 }  // namespace

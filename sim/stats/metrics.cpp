@@ -207,7 +207,7 @@ Value jain_index(In in) {
   double squares = 0;
   double n = 0;
   for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
-    if (in.group && *in.group != g) continue;
+    if (in.group ? *in.group != g : in.scenario.clients[g].caller.has_value()) continue;
     const std::vector<double>& goodput = in.run.clients[g].successes_per_client;
     if (goodput.empty()) return std::nullopt;  // not recorded: too many clients
     for (const double x : goodput) {
@@ -407,6 +407,25 @@ constexpr MetricInfo kTable[] = {
 
     {"executed", "attempts", "Attempts served to the end", kGroups,
      [](In in) { return count(in.client.executed); }},
+    {"executions_per_request", "1", "Attempts served to the end, per request", kGroups,
+     [](In in) { return ratio(in.client.executed, in.client.requests); }},
+    {"effects_per_request", "1", "Executions that succeeded, per request with side effects",
+     kGroups, [](In in) { return ratio(in.client.effects, in.client.mutating); }},
+    {"duplicate_share", "1", "Requests with side effects that took effect more than once, per "
+     "such request", kGroups,
+     [](In in) { return ratio(in.client.duplicated, in.client.mutating); }},
+    {"ambiguous_share", "1", "Requests with side effects that failed for their client but took "
+     "effect, per such request", kGroups,
+     [](In in) { return ratio(in.client.ambiguous, in.client.mutating); }},
+    {"replays_per_request", "1", "Attempts answered without execution because their token showed "
+     "that the effect was there, per request with side effects", kGroups,
+     [](In in) { return ratio(in.client.replays, in.client.mutating); }},
+    {"expired_replays_per_request", "1", "Attempts executed again because the token of an earlier "
+     "effect was forgotten, per request with side effects", kGroups,
+     [](In in) { return ratio(in.client.expired_replays, in.client.mutating); }},
+    {"mismatches_per_request", "1", "Attempts refused because their token belonged to another "
+     "request, per request with side effects", kGroups,
+     [](In in) { return ratio(in.client.mismatches, in.client.mutating); }},
     {"wasted_share", "1", "Capacity spent on executions that nobody used: whole service times",
      kServices, [](In in) { return share_of_capacity(in, *wasted_ns(in)); }},
     {"wasted_after_give_up_share", "1", "Capacity spent on attempts after their client had given "

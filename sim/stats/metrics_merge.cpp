@@ -29,6 +29,13 @@ void merge_counts(ClientResult& into, const ClientResult& from) {
   into.executed += from.executed;
   into.waited += from.waited;
   into.admitted += from.admitted;
+  into.mutating += from.mutating;
+  into.effects += from.effects;
+  into.duplicated += from.duplicated;
+  into.ambiguous += from.ambiguous;
+  into.replays += from.replays;
+  into.mismatches += from.mismatches;
+  into.expired_replays += from.expired_replays;
   into.send_wait_ns += from.send_wait_ns;
   into.connection_wait_ns += from.connection_wait_ns;
   into.backoff_total_ns += from.backoff_total_ns;
@@ -58,10 +65,12 @@ double buckets(const ClientSpec& client) {
 
 }  // namespace
 
-std::vector<AttemptNumberCounts> merge_by_attempt(const RunResult& run) {
+std::vector<AttemptNumberCounts> merge_by_attempt(const Scenario& scenario, const RunResult& run) {
   std::vector<AttemptNumberCounts> all;
   const bool only_group = run.clients.size() == 1;
-  for (const ClientResult& group : run.clients) {
+  for (std::size_t g = 0; g < run.clients.size(); ++g) {
+    if (scenario.clients[g].caller) continue;
+    const ClientResult& group = run.clients[g];
     if (all.size() < group.by_attempt.size()) all.resize(group.by_attempt.size());
     for (std::size_t i = 0; i < group.by_attempt.size(); ++i) {
       all[i].sent += group.by_attempt[i].sent;
@@ -78,6 +87,7 @@ ClientResult merge_groups(const Scenario& scenario, const RunResult& run) {
   double quota_sum = 0;
   double bucket_count = 0;
   for (std::size_t g = 0; g < run.clients.size(); ++g) {
+    if (scenario.clients[g].caller) continue;  // what goes on behind a service is its own affair
     const ClientResult& group = run.clients[g];
     merge_counts(all, group);
     merge_latencies(all, group);
@@ -87,7 +97,7 @@ ClientResult merge_groups(const Scenario& scenario, const RunResult& run) {
       bucket_count += n;
     }
   }
-  all.by_attempt = merge_by_attempt(run);
+  all.by_attempt = merge_by_attempt(scenario, run);
   all.has_quota = bucket_count > 0;
   if (all.has_quota) all.quota_mean = quota_sum / bucket_count;
   return all;

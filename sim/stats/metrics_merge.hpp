@@ -16,6 +16,6 @@ ClientResult merge_groups(const Scenario& scenario, const RunResult& run);
 
 /// The counts by attempt number of all groups together. The largest number of sends in 100 ms is
 /// not known for several groups together; `peak_sends_100ms` is then zero.
-std::vector<AttemptNumberCounts> merge_by_attempt(const RunResult& run);
+std::vector<AttemptNumberCounts> merge_by_attempt(const Scenario& scenario, const RunResult& run);
 
 }  // namespace retrysim::stats

@@ -36,6 +36,7 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
     const std::uint32_t count = scenario.clients[i].count;
     if (count <= kMaxClientsForFairness) groups_[i].result.successes_per_client.resize(count);
     groups_[i].result.bins.reserve(window_bins);
+    groups_[i].is_inner = scenario.clients[i].caller.has_value();
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
     const ServiceSpec& spec = scenario.services[i];
@@ -159,8 +160,10 @@ void Recorder::close_bin() {
   BinHistogram all_latency;
   for (Group& g : groups_) {
     describe_latency(g.latency, g.row);
-    all.flow.merge(g.row.flow);
-    all_latency.merge(g.latency);
+    if (!g.is_inner) {
+      all.flow.merge(g.row.flow);
+      all_latency.merge(g.latency);
+    }
     g.result.bins.push_back(g.row);
     g.row = ClientBin{};
     g.latency.clear();

@@ -38,6 +38,13 @@ class Level {
   WideNanoseconds shift_ = 0;
 };
 
+/// What became of one request with side effects.
+struct RequestEffects {
+  std::uint32_t effects = 0;                                       ///< executions that succeeded
+  std::uint32_t replays = 0, mismatches = 0, expired_replays = 0;  ///< see ClientResult
+  bool failed = false;                                             ///< as its client saw it
+};
+
 class Recorder {
  public:
   Recorder(const Scenario& scenario, std::uint32_t replication);
@@ -54,6 +61,12 @@ class Recorder {
     ++g.flow.requests;
     if (in_window_) ++g.result.requests;
     return in_window_;
+  }
+  /// One that a service makes for an attempt belongs to the cohort if the attempt does.
+  void called(std::size_t group, bool in_cohort) {
+    Group& g = groups_[group];
+    ++g.flow.requests;
+    g.result.requests += in_cohort;
   }
   void ended(std::size_t group, std::uint32_t client, bool in_cohort, Outcome outcome,
              std::uint32_t attempts, Time submitted, Time now) {
@@ -168,6 +181,17 @@ class Recorder {
     ++services_[service].flow.rejected;
     groups_[group].result.rejected += in_cohort && !counts_elsewhere;
   }
+  /// A request of the cohort with side effects, when nothing more can become of it.
+  void side_effects(std::size_t group, const RequestEffects& e) {
+    ClientResult& r = groups_[group].result;
+    ++r.mutating;
+    r.effects += e.effects;
+    r.duplicated += e.effects >= 2;
+    r.ambiguous += e.failed && e.effects > 0;
+    r.replays += e.replays;
+    r.mismatches += e.mismatches;
+    r.expired_replays += e.expired_replays;
+  }
   void throttled(std::size_t service) { ++services_[service].flow.throttled; }
   void error_answered(std::size_t service) { ++services_[service].flow.errors; }
   void dropped(std::size_t group, bool in_cohort) { groups_[group].result.dropped += in_cohort; }
@@ -233,6 +257,7 @@ class Recorder {
     ClientBin row;    // of the running bin
     BinHistogram latency;
     Level limiter_waiting, in_backoff, in_flight;
+    bool is_inner = false;    // a service's own client
     std::vector<Peak> peaks;  // by attempt number, in step with result.by_attempt
     double quota_level = 0, quota_area_ns = 0, quota_buckets = 0;
     Time quota_since;

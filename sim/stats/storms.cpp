@@ -300,7 +300,7 @@ Duration largest_backoff(const RetryRules& rules) {
 std::size_t amplification_window(const Scenario& scenario, std::optional<std::size_t> group) {
   Duration longest;
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
-    if (group && *group != c) continue;
+    if (group ? *group != c : scenario.clients[c].caller.has_value()) continue;
     const ClientSpec& client = scenario.clients[c];
     Duration w = largest_backoff(client.retry);
     if (client.has_attempt_timeout) {

@@ -24,6 +24,12 @@ add_test(NAME determinism/comparison_notices
 set_tests_properties(determinism/result_files determinism/comparison_notices PROPERTIES
   LABELS determinism TIMEOUT 600)
 
+# One published study from end to end; scripts/reproduce runs them all.
+add_test(NAME studies/open_closed_latency
+         COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/reproduce_studies.py --brief
+                 --program $<TARGET_FILE:retrysim-cli> --only open-closed-latency)
+set_tests_properties(studies/open_closed_latency PROPERTIES LABELS studies TIMEOUT 300)
+
 # The reference tables of scenarios/README.md and sim/retry/README.md are the program's own.
 add_test(NAME cli/reference_tables
          COMMAND ${python} ${PROJECT_SOURCE_DIR}/scripts/reference_tables.py

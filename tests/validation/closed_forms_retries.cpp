@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "closed_forms.hpp"
@@ -127,17 +129,29 @@ QuotaStep quota_step(const Parameters& parameters, int level) {
   return step;
 }
 
+/// The columns from `first` up to `last`, excluded, in which a row has something. Chains that step
+/// to neighbours fill their matrix but little.
+std::vector<std::size_t> filled_columns(const std::vector<double>& row, std::size_t first,
+                                        std::size_t last) {
+  std::vector<std::size_t> columns;
+  for (std::size_t j = first; j < last; ++j) {
+    if (row[j] != 0) columns.push_back(j);
+  }
+  return columns;
+}
+
 /// Stationary distribution by elimination without subtraction (Grassmann, Taksar, Heyman 1985), so
 /// that small probabilities are as exact as large ones.
 std::vector<double> stationary(Matrix a) {
   const std::size_t n = a.size();
   for (std::size_t k = n - 1; k > 0; --k) {
+    const std::vector<std::size_t> columns = filled_columns(a[k], 0, k);
     double out = 0;
-    for (std::size_t j = 0; j < k; ++j) out += a[k][j];
+    for (const std::size_t j : columns) out += a[k][j];
     for (std::size_t i = 0; i < k; ++i) {
       if (a[i][k] == 0) continue;
       a[i][k] /= out;
-      for (std::size_t j = 0; j < k; ++j) a[i][j] += a[i][k] * a[k][j];
+      for (const std::size_t j : columns) a[i][j] += a[i][k] * a[k][j];
     }
   }
   std::vector<double> pi(n);
@@ -157,10 +171,11 @@ double steps_to_end(Matrix a) {
   std::vector<double> steps(n, 1);
   for (std::size_t k = 0; k < n; ++k) {  // removes state k from those after it
     const double leaves = 1 - a[k][k];
+    const std::vector<std::size_t> columns = filled_columns(a[k], k + 1, n);
     for (std::size_t i = k + 1; i < n; ++i) {
       const double share = a[i][k] / leaves;
       if (share == 0) continue;
-      for (std::size_t j = k + 1; j < n; ++j) a[i][j] += share * a[k][j];
+      for (const std::size_t j : columns) a[i][j] += share * a[k][j];
       steps[i] += share * steps[k];
     }
   }
@@ -307,6 +322,101 @@ Values jain(std::string_view shares) {
   return {{"jain", sum * sum / (count * squares)}};
 }
 
+/// The chain of ps_zombie: live attempts and zombies share the server.
+class ZombieChain {
+ public:
+  explicit ZombieChain(const Parameters& p) : p_(p), places_(whole(p, "K")) {
+    for (int n = 0; n <= places_; ++n) {
+      for (int live = 0; live <= n; ++live) states_.push_back({live, n - live});
+    }
+  }
+
+  Values values() const {
+    const std::vector<double> pi = stationary(rates(states_));
+    double good = 0, busy = 0, live = 0, zombies = 0, full = 0;
+    for (std::size_t i = 0; i < pi.size(); ++i) {
+      const auto [l, z] = states_[i];
+      if (l + z > 0) good += pi[i] * p_.number("mu") * l / (l + z);
+      if (l + z > 0) busy += pi[i];
+      if (l + z == places_) full += pi[i];
+      live += pi[i] * l;
+      zombies += pi[i] * z;
+    }
+    return {{"goodput", good},
+            {"util", busy},
+            {"L_live", live},
+            {"Z_zombie", zombies},
+            {"P_full", full},
+            {"timeout_rate", p_.number("theta") * live},
+            {"hit_full_from_empty", time_within({0, 0}, 0, places_ - 1)},
+            {"recover_from_1_Kminus1_to_le_lo",
+             time_within({1, places_ - 1}, whole(p_, "lo") + 1, places_)}};
+  }
+
+ private:
+  struct State {
+    int live, zombies;
+    bool operator==(const State&) const = default;
+  };
+
+  /// Rates from each state to each, in the order of `states`; others are left out.
+  Matrix rates(const std::vector<State>& states) const {
+    std::map<std::pair<int, int>, std::size_t> index;
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      index[{states[i].live, states[i].zombies}] = i;
+    }
+    Matrix a(states.size(), std::vector<double>(states.size()));
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      for_each_step(states[i], [&](State to, double rate) {
+        const auto found = index.find({to.live, to.zombies});
+        if (found != index.end()) a[i][found->second] += rate;
+      });
+    }
+    return a;
+  }
+
+  template <class Visit>
+  void for_each_step(State s, Visit visit) const {
+    const int n = s.live + s.zombies;
+    const double mu = p_.number("mu"), gives_up = p_.number("theta") * s.live;
+    const double again = n < places_ ? p_.number("alpha") : 0;
+    if (n < places_) visit({s.live + 1, s.zombies}, p_.number("lam"));
+    if (s.live > 0) {
+      visit({s.live - 1, s.zombies}, mu * s.live / n);
+      visit({s.live, s.zombies + 1}, gives_up * again);
+      visit({s.live - 1, s.zombies + 1}, gives_up * (1 - again));
+    }
+    if (s.zombies > 0) visit({s.live, s.zombies - 1}, mu * s.zombies / n);
+  }
+
+  /// Mean time in which the number of attempts stays between `least` and `most`.
+  double time_within(State start, int least, int most) const {
+    std::vector<State> inside;
+    for (const State& s : states_) {
+      const int n = s.live + s.zombies;
+      if (n >= least && n <= most && s != start) inside.push_back(s);
+    }
+    inside.push_back(start);
+    Matrix a = rates(inside);
+    double fastest = 0;  // steps of equal mean length
+    const auto leaving = [&](const State& s) {
+      double sum = 0;
+      for_each_step(s, [&](State, double rate) { sum += rate; });
+      return sum;
+    };
+    for (const State& s : inside) fastest = std::max(fastest, leaving(s));
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      for (double& x : a[i]) x /= fastest;
+      a[i][i] += 1 - leaving(inside[i]) / fastest;
+    }
+    return steps_to_end(std::move(a)) / fastest;
+  }
+
+  const Parameters& p_;
+  int places_;
+  std::vector<State> states_;
+};
+
 /// A client that refuses a call with probability (r - K a) / (r + 1) for a accepts among the last
 /// r. In the mean a is r times what is sent and accepted; below the critical p nothing is refused.
 Values sre_adaptive_throttle(const Parameters& p) {
@@ -320,8 +430,23 @@ Values duplicates(const Parameters& p) {
   const double arrives = 1 - p.number("q_request_lost");
   const double failure = 1 - arrives * (1 - p.number("l_response_lost"));
   const int n = whole(p, "n");
-  return {{"executions_per_request", arrives * attempts_per_request(failure, n)},
-          {"P_client_success", 1 - std::pow(failure, n)}};
+  const double executions = arrives * attempts_per_request(failure, n);
+  const double succeeds = 1 - std::pow(failure, n), takes_effect = 1 - std::pow(1 - arrives, n);
+  // One execution only: it is the attempt that succeeds, or all others are lost on their way.
+  double once = 0;
+  for (int i = 1; i <= n; ++i) {
+    const double earlier_lost = std::pow(1 - arrives, i - 1);
+    once += earlier_lost * arrives *
+            (1 - p.number("l_response_lost") +
+             p.number("l_response_lost") * std::pow(1 - arrives, n - i));
+  }
+  return {{"executions_per_request", executions},
+          {"P_client_success", succeeds},
+          {"P_exec_ge2", takes_effect - once},
+          {"P_exec_0", 1 - takes_effect},
+          {"exec_per_request_dedup", takes_effect},
+          {"replays_per_request", executions - takes_effect},
+          {"P_ambiguous_fail", takes_effect - succeeds}};
 }
 
 /// Retries so late that they are as random as requests.
@@ -348,6 +473,32 @@ Values fluid_cheap_reject(const Parameters& p) {
           {"attempts_over_mu", rho * amplification},
           {"amplification", amplification},
           {"success_rate", 1 / rho}};
+}
+
+/// A rejection costs w services. In equilibrium g(p) = (1 - p^n) (1 + w p / (1 - p)) is 1 / rho for
+/// a share p of failures; where g rises there it is unstable. Collapse is p = 1, where g is n w.
+Values fluid_costly_reject(const Parameters& parameters) {
+  constexpr int kSteps = 1'000'000;
+  const double rho = parameters.number("rho"), w = parameters.number("w");
+  const int n = whole(parameters, "n");
+  const auto g = [&](double p) {
+    return (1 - std::pow(p, n)) + w * p * attempts_per_request(p, n);
+  };
+  double peak = 0, at_peak = 0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double p = static_cast<double>(i) / kSteps;
+    if (g(p) > peak) peak = g(p), at_peak = p;
+  }
+  Values values{{"rho_vulnerable", 1 / peak}, {"collapse_exists", rho * n * w >= 1}};
+  if (g(0) < 1 / rho && peak > 1 / rho) {
+    double low = 0, high = at_peak;
+    for (int i = 0; i < 60; ++i) {
+      const double middle = (low + high) / 2;
+      (g(middle) > 1 / rho ? high : low) = middle;
+    }
+    values["p_unstable"] = low;
+  }
+  return values;
 }
 
 // A FIFO queue whose clients give up after T and come back at once, as a fluid; in units of T.
@@ -395,7 +546,12 @@ Values retry_values(const TheoryCase& theory) {
   if (model == "sre_adaptive_throttle") return sre_adaptive_throttle(p);
   if (model == "occ_lockstep") return occ_lockstep(p);
   if (model == "jain") return jain(p.text("x"));
-  if (model == "duplicates") return duplicates(p);
+  if (model == "ps_zombie") return ZombieChain(p).values();
+  if (model == "fluid_costly_reject") return fluid_costly_reject(p);
+  if (model == "duplicates" || model == "duplicates_with_token") return duplicates(p);
+  if (model == "layered_amplification") {
+    return {{"amplification_at_bottom", std::pow(p.number("n"), p.number("depth"))}};
+  }
   if (model == "fifo_zombie_outage") return fifo_zombie(p);
   if (model == "fifo_zombie_spike") {
     return {{"first_timeouts_at", p.number("T") / (p.number("f") * p.number("rho") - 1)}};

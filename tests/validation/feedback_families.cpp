@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -72,18 +73,64 @@ double executions_per_request(const Observation& o) {
 constexpr Quantity kDuplicates[] = {
     {"executions_per_request", "", executions_per_request},
     {"P_client_success", "success_rate"},
+    {"P_exec_ge2", "duplicate_share"},
 };
 
-/// Messages get lost on either way, and what was answered in vain is done again.
-System duplicates(const Parameters& p) {
+double requests_without_effect(const Observation& o) {
+  const ClientResult& c = o.run.clients[0];
+  return 1 - static_cast<double>(c.effects) / static_cast<double>(c.requests);
+}
+
+constexpr Quantity kDuplicatesWithToken[] = {
+    {"P_exec_0", "", requests_without_effect},
+    {"exec_per_request_dedup", "effects_per_request"},
+    {"replays_per_request", "replays_per_request"},
+    {"P_ambiguous_fail", "ambiguous_share"},
+};
+
+/// Messages get lost on either way, and what was answered in vain is done again, unless the
+/// service remembers it.
+System lossy_network(const Parameters& p, const std::string& service) {
   constexpr double kRate = 10;
   const std::string network = fmt::format("[network]\nrequest_loss = {}\nresponse_loss = {}\n",
                                           p.number("q_request_lost"), p.number("l_response_lost"));
   const std::string retry =
       fmt::format(R"({{ mode = "custom", max_attempts = {}, delays = [0] }})", p.text("n"));
-  return {network + service_table(R"("unlimited")", "0") +
-              client_table(kRate, retry, fmt::format("attempt_timeout = {}\n", seconds(1))),
-          kRate, p.number("n")};
+  const std::string client = fmt::format("attempt_timeout = {}\nmutating = 1\n", seconds(1));
+  return {
+      network + service_table(R"("unlimited")", "0", service) + client_table(kRate, retry, client),
+      kRate, p.number("n")};
+}
+
+System duplicates(const Parameters& p) { return lossy_network(p, ""); }
+
+System duplicates_with_token(const Parameters& p) {
+  return lossy_network(p, "idempotency.window = \"1h\"\n");
+}
+
+/// The attempts at the last of `depth` services, each of which calls the next, per request of the
+/// clients of the first.
+double amplification_at_bottom(const Observation& o) {
+  return static_cast<double>(o.run.clients.back().attempts) /
+         static_cast<double>(o.run.clients.front().requests);
+}
+
+constexpr Quantity kLayers[] = {{"amplification_at_bottom", "", amplification_at_bottom}};
+
+/// A chain of services of which the last always fails; everybody has the same retry policy.
+System layers(const Parameters& p) {
+  constexpr double kRate = 1;
+  const int depth = static_cast<int>(p.number("depth"));
+  const std::string retry =
+      fmt::format(R"({{ mode = "custom", max_attempts = {}, delays = [0] }})", p.text("n"));
+  std::string services;
+  for (int i = 1; i <= depth; ++i) {
+    services += fmt::format("[service.tier{}]\nservers = \"unlimited\"\nservice_time = 0\n", i);
+    if (i < depth) services += fmt::format("calls.tier{} = {{ retry = {} }}\n", i + 1, retry);
+  }
+  services += "errors.internal = 1\n";
+  return {services + client_table(kRate, retry, "calls = \"tier1\"\n"), kRate,
+          std::pow(p.number("n"), depth)};
 }
 
 /// Bins of a constant delay: more than one, so that a window may be shorter than the delay.
@@ -300,6 +347,8 @@ System finite_source_retry(const Parameters& p) {
 constexpr Family kFamilies[] = {
     {"retry_iid", retry_iid, kRetries},
     {"duplicates", duplicates, kDuplicates},
+    {"duplicates_with_token", duplicates_with_token, kDuplicatesWithToken},
+    {"layered_amplification", layers, kLayers},
     {"retry_burst", constant_delay, kBursts},
     {"retry_burst_fulljitter", uniform_delays, kBursts},
     {"retrial_mm11", retrial_mm11, kFeedback},

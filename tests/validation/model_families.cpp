@@ -30,9 +30,9 @@ const Named* find_by(std::span<const Named> all, std::string_view Named::*member
 const std::vector<Family>& families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> joined;
-    for (const auto part :
-         {queue_families(), feedback_families(), strategy_families(), limiter_families(),
-          overload_families(), client_throttle_families(), contention_families()}) {
+    for (const auto part : {queue_families(), feedback_families(), strategy_families(),
+                            limiter_families(), overload_families(), client_throttle_families(),
+                            contention_families(), zombie_families(), rejection_families()}) {
       joined.insert(joined.end(), part.begin(), part.end());
     }
     return joined;

@@ -75,6 +75,8 @@ std::span<const Family> limiter_families();
 std::span<const Family> overload_families();
 std::span<const Family> client_throttle_families();
 std::span<const Family> contention_families();
+std::span<const Family> zombie_families();
+std::span<const Family> rejection_families();
 
 /// These throw std::runtime_error if there is none.
 const Family& find_family(std::string_view model);

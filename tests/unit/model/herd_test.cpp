@@ -84,6 +84,21 @@ TEST_CASE("A large herd on one instant takes no more events than its requests ne
   CHECK(r.clients[0].by_attempt[0].peak_sends_100ms == 100'000);
 }
 
+TEST_CASE("Think time counts from the end of the request before, or from its start") {
+  // Requests take 100 ms. Counted are those that begin within the first second.
+  const auto requests = [](int think_ms, bool from_start) {
+    Scenario s = test::small_world();
+    s.duration = Duration::seconds(1);
+    s.clients[0].arrivals.process = ArrivalProcess::kClosed;
+    s.clients[0].arrivals.think_time = Distribution::constant(Duration::milliseconds(think_ms));
+    s.clients[0].arrivals.think_from_start = from_start;
+    return simulate(s, 0).clients[0].requests;
+  };
+  CHECK(requests(240, false) == 3);  // at 240, 580, 920 ms
+  CHECK(requests(240, true) == 4);   // at 240, 480, 720, 960 ms
+  CHECK(requests(60, true) == 10);   // at 60, 160, ... 960 ms: the request is what takes longer
+}
+
 TEST_CASE("A closed loop without think time that is always refused ends the run too") {
   Scenario s = test::small_world();
   s.services[0].errors = {{{500, "InternalError"}, 1.0}};

@@ -428,6 +428,16 @@ TEST_CASE("fractions of tokens add up") {
   CHECK(strategy.quota() == 5);
   token = strategy.acquire_initial_token(now);
   CHECK_FALSE(strategy.refresh_retry_token(std::move(token), failed(kTransient), now).may_send());
+  // 4.1 are left. A failure with 0.1 left takes that: 60 credits then make 6, not 6.1.
+  for (int i = 0; i < 5; ++i) {
+    token = strategy.acquire_initial_token(now);
+    strategy.refresh_retry_token(std::move(token), failed(kTransient), now);
+  }
+  CHECK(strategy.quota() == 0);
+  for (int i = 0; i < 60; ++i) strategy.record_success(strategy.acquire_initial_token(now), now);
+  CHECK(strategy.quota() == 6);
+  token = strategy.acquire_initial_token(now);
+  CHECK_FALSE(strategy.refresh_retry_token(std::move(token), failed(kTransient), now).may_send());
 }
 
 TEST_CASE("failing fast ends a request wherever its SDK takes the token") {

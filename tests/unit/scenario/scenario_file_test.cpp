@@ -333,6 +333,8 @@ TEST_CASE("arrival processes") {
   CHECK(closed.process == ArrivalProcess::kClosed);
   CHECK(closed.concurrency == 3);
   CHECK(closed.think_time.constant_value() == Duration::seconds(1));
+  CHECK_FALSE(closed.think_from_start);
+  CHECK(arrivals("process='closed', think_time='1s', think_from='start'").think_from_start);
   CHECK(arrivals("process='poisson', rate=2").rate == 2);
   CHECK_FALSE(arrivals("process='constant', rate=2").aligned);
 }
