@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/twins.hpp"
 
+#include <cstddef>
 #include <optional>
 
 namespace retrysim::experiment {
@@ -9,15 +10,39 @@ namespace {
 using stats::Storm;
 using stats::StormVerdict;
 
-/// What the storms of one run say together; empty if one of them leaves it open.
-std::optional<bool> any_metastable(const std::vector<Storm>& storms) {
-  bool open = false;
-  for (const Storm& storm : storms) {
-    if (storm.verdict == StormVerdict::kMetastable) return true;
-    open = open || storm.verdict == StormVerdict::kCensored;
+/// One twin to be run: of a storm, or of what became of the run as a whole.
+struct Question {
+  std::size_t run;
+  std::optional<std::size_t> storm;
+  stats::Aftermath aftermath;
+};
+
+std::vector<RunResult> answer(const Scenario& scenario, const std::vector<RunResult>& runs,
+                              const std::vector<Question>& questions,
+                              const ReplicationOptions& options) {
+  std::vector<TwinSpec> twins;
+  for (const Question& q : questions) {
+    twins.push_back({runs[q.run].replication, q.aftermath.trigger.end});
   }
-  return open ? std::nullopt : std::optional(false);
+  return run_twins(scenario, twins, options);
 }
+
+/// The verdicts on one run; those on its storms and that on the whole need not be about the same.
+class Judgement {
+ public:
+  void add(StormVerdict verdict) {
+    metastable_ = metastable_ || verdict == StormVerdict::kMetastable;
+    open_ = open_ || verdict == StormVerdict::kCensored;
+  }
+  /// Empty if nothing is metastable, but something is left open.
+  std::optional<bool> metastable() const {
+    if (!metastable_ && open_) return std::nullopt;
+    return metastable_;
+  }
+
+ private:
+  bool metastable_ = false, open_ = false;
+};
 
 }  // namespace
 
@@ -25,49 +50,52 @@ std::vector<std::vector<Storm>> storms_with_twins(const Scenario& scenario,
                                                   std::vector<RunResult>& runs,
                                                   const ReplicationOptions& options) {
   std::vector<std::vector<Storm>> storms;
-  std::vector<TwinSpec> twins;
-  struct Asked {
-    std::size_t run, storm;
-  };
-  std::vector<Asked> asked;  // for each twin
+  std::vector<Judgement> judgements(runs.size());
+  std::vector<Question> questions;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     storms.push_back(stats::detect_storms(scenario, runs[r]));
+    const stats::Fate fate = stats::fate_of(scenario, runs[r]);
+    // A service may stay down without a storm: by the retries of another service, say.
+    bool asked = fate.verdict != StormVerdict::kSustained;
     for (std::size_t s = 0; s < storms[r].size(); ++s) {
-      if (storms[r][s].verdict != StormVerdict::kSustained) continue;
-      twins.push_back({runs[r].replication, storms[r][s].aftermath.trigger.end});
-      asked.push_back({r, s});
+      const Storm& storm = storms[r][s];
+      if (storm.verdict != StormVerdict::kSustained) {
+        judgements[r].add(storm.verdict);
+        continue;
+      }
+      questions.push_back({r, s, storm.aftermath});
+      asked = asked || storm.aftermath.trigger.end == fate.aftermath->trigger.end;
     }
+    if (!asked) questions.push_back({r, std::nullopt, *fate.aftermath});
+    if (fate.verdict == StormVerdict::kCensored) judgements[r].add(fate.verdict);
   }
-  const std::vector<RunResult> results = run_twins(scenario, twins, options);
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    Storm& storm = storms[asked[i].run][asked[i].storm];
-    storm.twin_recovery_s =
-        stats::twin_recovery(scenario, runs[asked[i].run], results[i], storm.aftermath);
-    storm.verdict = stats::with_twin(storm.verdict, storm.aftermath, storm.twin_recovery_s);
+  const std::vector<RunResult> twins = answer(scenario, runs, questions, options);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const Question& q = questions[i];
+    const auto recovery = stats::twin_recovery(scenario, runs[q.run], twins[i], q.aftermath);
+    const StormVerdict verdict = stats::with_twin(StormVerdict::kSustained, q.aftermath, recovery);
+    judgements[q.run].add(verdict);
+    if (!q.storm) continue;
+    storms[q.run][*q.storm].twin_recovery_s = recovery;
+    storms[q.run][*q.storm].verdict = verdict;
   }
-  for (std::size_t r = 0; r < runs.size(); ++r) runs[r].metastable = any_metastable(storms[r]);
+  for (std::size_t r = 0; r < runs.size(); ++r) runs[r].metastable = judgements[r].metastable();
   return storms;
 }
 
 TwinCounts count_twins(const Scenario& scenario, const std::vector<RunResult>& runs,
                        const ReplicationOptions& options) {
-  std::vector<TwinSpec> twins;
-  struct Asked {
-    std::size_t run;
-    stats::Aftermath aftermath;
-  };
-  std::vector<Asked> asked;  // for each twin
+  std::vector<Question> questions;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const stats::Fate fate = stats::fate_of(scenario, runs[r]);
     if (fate.verdict != StormVerdict::kSustained) continue;
-    twins.push_back({runs[r].replication, fate.aftermath->trigger.end});
-    asked.push_back({r, *fate.aftermath});
+    questions.push_back({r, std::nullopt, *fate.aftermath});
   }
-  const std::vector<RunResult> results = run_twins(scenario, twins, options);
+  const std::vector<RunResult> twins = answer(scenario, runs, questions, options);
   TwinCounts counts;
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    const stats::Aftermath& after = asked[i].aftermath;
-    const auto recovery = stats::twin_recovery(scenario, runs[asked[i].run], results[i], after);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const stats::Aftermath& after = questions[i].aftermath;
+    const auto recovery = stats::twin_recovery(scenario, runs[questions[i].run], twins[i], after);
     if (recovery && *recovery <= after.patience_s) ++counts.recovered;
     if (stats::with_twin(StormVerdict::kSustained, after, recovery) == StormVerdict::kMetastable) {
       ++counts.metastable;

@@ -96,6 +96,13 @@ std::string interval_text(const TipResult& r) {
   return fmt::format(", 95 % interval {} to {}", first, last);
 }
 
+/// "3 of 20 replications", and how many more could not be judged.
+std::string tipped_text(const TippingProbe& p) {
+  const std::size_t unknown = p.count(stats::Response::kUnknown);
+  return fmt::format("{} of {} replications{}", p.tipped(), p.judged(),
+                     unknown == 0 ? "" : fmt::format(" ({} more could not be judged)", unknown));
+}
+
 void append_answer(std::string& out, const TipResult& r) {
   const stats::TippingPoint& point = r.point;
   const TippingProbe& first = point.probes.front();
@@ -107,15 +114,13 @@ void append_answer(std::string& out, const TipResult& r) {
       break;
     case TippingOutcome::kTipsAtFirst:
       out += fmt::format(
-          "\nNo tipping point in this range: at {}, the first value, {} of {} replications already "
-          "do not recover.\n",
-          with_unit(r, first.value), first.tipped(), first.judged());
+          "\nNo tipping point in this range: at {}, the first value, {} already do not recover.\n",
+          with_unit(r, first.value), tipped_text(first));
       break;
     case TippingOutcome::kRecoversAtLast:
       out += fmt::format(
-          "\nNo tipping point in this range: at {}, the last value, only {} of {} replications do "
-          "not recover.\n",
-          with_unit(r, last.value), last.tipped(), last.judged());
+          "\nNo tipping point in this range: at {}, the last value, only {} do not recover.\n",
+          with_unit(r, last.value), tipped_text(last));
       break;
   }
 }

@@ -4,6 +4,7 @@
 #include "stats/storms.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 namespace retrysim::stats {
@@ -11,24 +12,40 @@ namespace {
 
 double seconds(Duration d) { return d.in_seconds(); }
 
-/// Work per time and nominal capacity of service `s` that the requests of the bins from `first` on
-/// bring, with one attempt each; zero if there is no such bin.
-double offered_work(const Scenario& scenario, const RunResult& run, std::size_t s,
-                    std::size_t first) {
+/// Requests that group `c` submits in the bins [first, last). Those of a service that calls another
+/// one come one from each request that it gets itself, not one from each attempt: the work of
+/// retries is not offered.
+std::uint64_t offered_requests(const Scenario& scenario, const RunResult& run, std::size_t c,
+                               BinRange bins) {
+  std::uint64_t requests = 0;
+  if (const std::optional<std::size_t> caller = scenario.clients[c].caller) {
+    for (std::size_t g = 0; g < run.clients.size(); ++g) {
+      if (scenario.clients[g].service != *caller) continue;
+      requests += offered_requests(scenario, run, g, bins);
+    }
+    return requests;
+  }
+  const std::vector<ClientBin>& own = run.clients[c].bins;
+  for (std::size_t i = bins.first; i < std::min(bins.last, own.size()); ++i) {
+    requests += own[i].flow.requests;
+  }
+  return requests;
+}
+
+bool has_capacity(const ServiceResult& service) {
+  return !service.unlimited && service.nominal_servers > 0;
+}
+
+double offered_work_at(const Scenario& scenario, const RunResult& run, std::size_t s,
+                       BinRange bins) {
+  if (bins.last <= bins.first) return 0;
   double work = 0;
-  std::size_t bins = 0;
   for (std::size_t c = 0; c < run.clients.size(); ++c) {
     if (scenario.clients[c].service != s) continue;
-    const BinRange range = window_bins(run, run.clients[c].bins);
-    bins = std::max(bins, range.last > first ? range.last - first : 0);
-    std::uint64_t requests = 0;
-    for (std::size_t i = first; i < range.last; ++i) {
-      requests += run.clients[c].bins[i].flow.requests;
-    }
-    work += static_cast<double>(requests) * mean_work(scenario.clients[c]);
+    work += static_cast<double>(offered_requests(scenario, run, c, bins)) *
+            mean_work(scenario.clients[c]);
   }
-  if (bins == 0) return 0;
-  const double time = static_cast<double>(bins) * seconds(run.interval);
+  const double time = static_cast<double>(bins.last - bins.first) * seconds(run.interval);
   return work * scenario.services[s].service_time.mean_seconds() /
          (static_cast<double>(run.services[s].nominal_servers) * time);
 }
@@ -68,6 +85,16 @@ double mean_work(const ClientSpec& client) {
   return shares > 0 ? work / shares : 1;
 }
 
+double offered_work(const Scenario& scenario, const RunResult& run, BinRange bins) {
+  double most = 0;
+  for (std::size_t s = 0; s < run.services.size(); ++s) {
+    if (has_capacity(run.services[s])) {
+      most = std::max(most, offered_work_at(scenario, run, s, bins));
+    }
+  }
+  return most;
+}
+
 std::string_view name(StormVerdict verdict) {
   switch (verdict) {
     case StormVerdict::kTransient:
@@ -99,10 +126,11 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
   a.success_rate = success_rate_before(run, run.all_bins, first);
   a.recovery = recovery_after(scenario, run, run.all_bins, trigger.end, horizon, a.success_rate);
   const auto bin = static_cast<std::size_t>(trigger.end.count() / run.interval.count());
+  const BinRange after{bin, window_bins(run, run.all_bins).last};
+  a.offered_work = offered_work(scenario, run, after);
   for (std::size_t s = 0; s < run.services.size(); ++s) {
-    if (run.services[s].unlimited || run.services[s].nominal_servers <= 0) continue;
-    const double rho = offered_work(scenario, run, s, bin);
-    a.offered_work = std::max(a.offered_work, rho);
+    if (!has_capacity(run.services[s])) continue;
+    const double rho = offered_work_at(scenario, run, s, after);
     a.predicted_drain_s = std::max(a.predicted_drain_s, drain_seconds(scenario, run, s, bin, rho));
   }
   a.patience_s = std::max(

@@ -35,6 +35,10 @@ std::string_view name(StormVerdict verdict);
 /// Mean factor on the service time that the operations of a client group have.
 double mean_work(const ClientSpec& client);
 
+/// Work that the requests submitted in `bins` bring, one attempt each, per time and nominal
+/// capacity of the service where that is most; zero if all are unlimited.
+double offered_work(const Scenario& scenario, const RunResult& run, BinRange bins);
+
 /// The time after one disturbance.
 struct Aftermath {
   Trigger trigger;

@@ -16,23 +16,6 @@ ClientFlow flow_of(std::span<const ClientBin> bins, std::size_t from, std::size_
   return sum;
 }
 
-double offered_work(const Scenario& scenario, const RunResult& run, std::size_t from,
-                    std::size_t to, double seconds) {
-  double most = 0;
-  for (std::size_t s = 0; s < run.services.size(); ++s) {
-    if (run.services[s].unlimited || run.services[s].nominal_servers <= 0) continue;
-    double work = 0;
-    for (std::size_t c = 0; c < run.clients.size(); ++c) {
-      if (scenario.clients[c].service != s) continue;
-      const ClientFlow flow = flow_of(run.clients[c].bins, from, to);
-      work += static_cast<double>(flow.requests) * mean_work(scenario.clients[c]);
-    }
-    most = std::max(most, work * scenario.services[s].service_time.mean_seconds() /
-                              (static_cast<double>(run.services[s].nominal_servers) * seconds));
-  }
-  return most;
-}
-
 StepMeasurement measure_step(const Scenario& scenario, const LoadRamp& ramp, const RunResult& run,
                              std::size_t step) {
   // Whole bins inside the second half.
@@ -47,7 +30,7 @@ StepMeasurement measure_step(const Scenario& scenario, const LoadRamp& ramp, con
   m.offered_load = static_cast<double>(flow.requests) / seconds;
   m.goodput = static_cast<double>(flow.successes) / seconds;
   m.attempt_rate = static_cast<double>(flow.arrivals) / seconds;
-  m.offered_work = offered_work(scenario, run, from, to, seconds);
+  m.offered_work = offered_work(scenario, run, {from, to});
   return m;
 }
 

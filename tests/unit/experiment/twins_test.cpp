@@ -58,6 +58,28 @@ TEST_CASE("An outage of several timeouts is metastable, for any number of thread
   CHECK(counts.metastable == 6);
 }
 
+TEST_CASE("A service that another one keeps down by its retries is metastable without a storm") {
+  // The clients of the first service make one attempt; it calls the second one up to three times.
+  Scenario s = zombie_world(Duration::seconds(3));
+  ServiceSpec front = s.services[0];
+  front.name = "front";
+  front.servers = ServiceSpec::kUnlimited;
+  front.service_time = Distribution::constant(Duration::milliseconds(1));
+  s.services.push_back(front);
+  ClientSpec outside = s.clients[0];
+  outside.name = "outside";
+  outside.service = 1;
+  outside.has_attempt_timeout = false;
+  outside.retry.max_attempts = 1;
+  s.clients[0].caller = 1;
+  s.clients[0].count = 1;
+  s.clients.push_back(outside);
+  s.replications = 3;
+  std::vector<RunResult> runs = run_replications(s);
+  for (const auto& storms : experiment::storms_with_twins(s, runs, {})) CHECK(storms.empty());
+  for (const RunResult& run : runs) CHECK(run.metastable == true);
+}
+
 TEST_CASE("What recovers needs no twin, and what has no retries is not metastable") {
   Scenario s = zombie_world(Duration::seconds(3));
   s.clients[0].retry.max_attempts = 1;

@@ -87,6 +87,22 @@ TEST_CASE_METHOD(Runs, "the work of operations counts") {
   CHECK(aftermath().offered_work == Approx(0.7 * 2));
 }
 
+TEST_CASE_METHOD(Runs, "a service behind another is offered its requests, not their retries") {
+  scenario.services.resize(2);
+  scenario.services[1].service_time = Distribution::constant(Duration::milliseconds(9));
+  scenario.clients.resize(2);
+  scenario.clients[1].caller = 0;
+  scenario.clients[1].service = 1;
+  for (RunResult* r : {&run, &twin}) {
+    r->services.resize(2);
+    r->services[1].nominal_servers = 1;
+    r->clients.push_back(r->clients[0]);
+    for (ClientBin& bin : r->clients[1].bins) bin.flow.requests = 300;  // three attempts each
+  }
+  CHECK(aftermath().offered_work == Approx(0.9));
+  CHECK(verdict() == StormVerdict::kMetastable);
+}
+
 TEST_CASE_METHOD(Runs, "the twin is compared with what single attempts achieved") {
   // Before the outage a fifth of the attempts fails, and retries make nearly all requests succeed.
   for (RunResult* r : {&run, &twin}) {
