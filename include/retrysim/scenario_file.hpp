@@ -16,7 +16,7 @@ namespace retrysim {
 
 /// One mistake in an input: what is wrong, where, and what would be right.
 struct Diagnostic {
-  std::string file;         ///< path as given by the user, or "--set"
+  std::string file;         ///< path as given by the user, "--set" or "--vary"
   int line = 0;             ///< from 1; 0: no line
   int column = 0;           ///< from 1; 0: no column
   std::string message;      ///< "what is wrong; what would be right"
@@ -54,14 +54,16 @@ struct LoadResult {
 };
 
 /// Reads the file `path`. `edits` are `PATH=VALUE` texts as given to --set, applied in order before
-/// validation.
+/// validation; after them those of a `Variant`, which messages ascribe to --vary.
 LoadResult load_scenario_file(const std::filesystem::path& path,
-                              const std::vector<std::string>& edits = {});
+                              const std::vector<std::string>& edits = {},
+                              const std::vector<std::string>& variant_edits = {});
 
 /// The same from text. `file` names it in messages; CSV inputs are relative to `directory`.
 LoadResult load_scenario_text(std::string_view text, const std::string& file,
                               const std::filesystem::path& directory,
-                              const std::vector<std::string>& edits = {});
+                              const std::vector<std::string>& edits = {},
+                              const std::vector<std::string>& variant_edits = {});
 
 /// The resolved scenario as a TOML file that reproduces the run exactly. CSV inputs are named by
 /// their file name only, as they lie beside it in a result folder. `with_origins` adds a comment

@@ -421,7 +421,7 @@ void KeyResolution::record(std::string path, std::string toml, Origin origin, st
 void KeyResolution::record_given(const std::string& path, std::string toml, const Node& node) {
   const Sources& sources = files_.sources();
   const std::string& file = sources.file(node.place.source);
-  if (file == kEditFile) {
+  if (is_edit(file)) {
     record(path, std::move(toml), Origin::kSet, file);
   } else {
     // Without folders, so that the resolved scenario does not depend on where its file lay.

@@ -109,7 +109,7 @@ std::vector<Diagnostic> Problems::diagnostics() const {
     Diagnostic d;
     d.file = sources_->file(place.source);
     d.message = message;
-    if (d.file == kEditFile) {  // the argument is the place
+    if (is_edit(d.file)) {  // the argument is the place
       excerpt(sources_->text(place.source), place.column, d);
     } else if (place.line > 0) {
       d.line = place.line;

@@ -45,8 +45,12 @@ class Sources {
   std::deque<Source> sources_;  // a deque: views into the texts stay valid
 };
 
-/// The name under which edits from the command line appear in messages.
+/// The names under which edits from the command line appear in messages.
 inline constexpr std::string_view kEditFile = "--set";
+inline constexpr std::string_view kVaryFile = "--vary";
+
+/// Whether `file` is no file but an option of the command line.
+inline bool is_edit(std::string_view file) { return file == kEditFile || file == kVaryFile; }
 
 /// Collects mistakes and keeps the first 20 by place, so that ten megabytes of nonsense cost no
 /// more memory than a typing error.

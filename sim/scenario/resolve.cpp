@@ -85,7 +85,7 @@ class Resolver {
   }
 
   bool is_made_by_edit(const Member& member) const {
-    return files_.sources().file(member.place.source) == kEditFile;
+    return is_edit(files_.sources().file(member.place.source));
   }
 
   // What an edit made by accident, through a misspelt name, misses its keys.

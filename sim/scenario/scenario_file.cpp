@@ -46,17 +46,21 @@ std::string origin_text(const ResolvedKey& key) {
 
 LoadResult load_scenario_text(std::string_view text, const std::string& file,
                               const std::filesystem::path& directory,
-                              const std::vector<std::string>& edits) {
+                              const std::vector<std::string>& edits,
+                              const std::vector<std::string>& variant_edits) {
   scenario::Sources sources;
   scenario::Problems problems(sources);
   const int source = sources.add(file, std::string(text));
   LoadResult result;
   auto root = scenario::parse_document(sources, source, problems);
   if (root) {
-    for (const std::string& edit : edits) {
-      scenario::apply_edit(*root, sources, sources.add(std::string(scenario::kEditFile), edit),
-                           problems);
-    }
+    const auto apply = [&](std::string_view option, const std::vector<std::string>& texts) {
+      for (const std::string& edit : texts) {
+        scenario::apply_edit(*root, sources, sources.add(std::string(option), edit), problems);
+      }
+    };
+    apply(scenario::kEditFile, edits);
+    apply(scenario::kVaryFile, variant_edits);
     const auto incomplete = scenario::apply_like(*root, problems);
     scenario::check_names(*root, problems);
     scenario::CsvFiles files(directory, sources, problems);
@@ -68,10 +72,13 @@ LoadResult load_scenario_text(std::string_view text, const std::string& file,
 }
 
 LoadResult load_scenario_file(const std::filesystem::path& path,
-                              const std::vector<std::string>& edits) {
+                              const std::vector<std::string>& edits,
+                              const std::vector<std::string>& variant_edits) {
   std::string error;
   const auto text = scenario::read_whole_file(path, kMostScenarioBytes, error);
-  if (text) return load_scenario_text(*text, path.string(), path.parent_path(), edits);
+  if (text) {
+    return load_scenario_text(*text, path.string(), path.parent_path(), edits, variant_edits);
+  }
   LoadResult result;
   Diagnostic& d = result.errors.emplace_back();
   d.file = path.string();
