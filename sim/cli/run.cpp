@@ -1,12 +1,12 @@
 // `retrysim run`: simulate scenarios, write their result files, print their summaries.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/replications.hpp>
 #include <retrysim/scenario_file.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/interruption.hpp"
+#include "cli/simulation_options.hpp"
 #include "report/evaluation.hpp"
 #include "report/progress_bar.hpp"
 #include "report/result_files.hpp"
@@ -15,17 +15,13 @@
 #include "report/result_tables.hpp"
 #include "report/sink.hpp"
 #include "report/text_table.hpp"
-#include "scenario/values.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <algorithm>
 #include <boost/program_options.hpp>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include <thread>
 
 namespace retrysim::cli {
 namespace {
@@ -33,14 +29,9 @@ namespace {
 namespace po = boost::program_options;
 namespace fs = std::filesystem;
 
-struct RunOptions {
-  std::vector<std::string> scenarios, edits;
-  int jobs = 1;
-  std::string out;
-  bool force = false, fingerprint = false, quiet = false, progress = true;
-  std::string format = "table";
-  std::uint64_t max_events = ~std::uint64_t{0};
-  std::optional<Duration> timeout;
+struct RunOptions : SimulationSettings {
+  std::vector<std::string> scenarios;
+  bool fingerprint = false;
 };
 
 /// One scenario with the place of its results.
@@ -51,87 +42,24 @@ struct Planned {
 
 po::options_description describe_options() {
   po::options_description options("Options");
-  const auto text = [] { return po::value<std::string>(); };
+  add_simulation_options(
+      options, {"folder of the result files; default results/NAME, with several scenarios DIR/NAME "
+                "each. An earlier result of the same scenario is replaced",
+                "of the summary on standard output: table (default), csv or json (with several "
+                "scenarios an array)"});
   options.add_options()  //
-      ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
-       "change a key before the scenario is validated; '*' matches any one name: "
-       "--set 'client.*.retry.backoff.jitter=equal'. May be given several times")  //
-      ("seed", text()->value_name("N"), "random seed, instead of the scenario's")  //
-      ("replications", text()->value_name("N"),
-       "independent replications, instead of the scenario's number")  //
-      ("jobs", text()->value_name("N"),
-       "threads; changes nothing but the time it takes. Default: one a processor")  //
-      ("out", text()->value_name("DIR"),
-       "folder of the result files; default results/NAME, with several scenarios DIR/NAME each. An "
-       "earlier result of the same scenario is replaced")                          //
-      ("force", po::bool_switch(), "also replace the result of another scenario")  //
-      ("format", text()->value_name("F"),
-       "of the summary on standard output: table (default), csv or json (with several scenarios "
-       "an array)")  //
       ("fingerprint", po::bool_switch(),
        "print a 64-bit hash of the sequence of events (on standard error with csv and json)")  //
-      ("max-events", text()->value_name("N"), "give up after so many events (exit status 5)")  //
-      ("timeout", text()->value_name("D"),
-       "give up after this time by the clock, such as 10min or a number of seconds (exit status "
-       "5)")                                                                         //
-      ("quiet", po::bool_switch(), "no summary on standard output")                  //
-      ("no-progress", po::bool_switch(), "no progress bar, not even on a terminal")  //
       ("help", "print this text");
   return options;
 }
 
-std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t min) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < min) {
-    throw UsageError(
-        fmt::format("--{}: '{}' is not a whole number of at least {}", option, text, min));
-  }
-  return value;
-}
-
 RunOptions read_options(const po::variables_map& values) {
   RunOptions o;
-  const auto text = [&](const char* name) -> std::optional<std::string> {
-    if (values.count(name) == 0) return std::nullopt;
-    return values[name].as<std::string>();
-  };
   o.scenarios = texts(values, "scenario");
   if (o.scenarios.empty()) throw UsageError("name a scenario file to run");
-  o.edits = texts(values, "set");
-  if (const auto seed = text("seed")) {
-    o.edits.push_back(fmt::format("seed={}", whole_number("seed", *seed, 0)));
-  }
-  if (const auto n = text("replications")) {
-    o.edits.push_back(fmt::format("replications={}", whole_number("replications", *n, 1)));
-  }
-  o.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  if (const auto jobs = text("jobs")) {
-    o.jobs = static_cast<int>(std::min<std::uint64_t>(1024, whole_number("jobs", *jobs, 1)));
-  }
-  o.out = text("out").value_or("");
-  if (values.count("out") != 0 && o.out.empty()) throw UsageError("--out: name a folder");
-  o.force = values["force"].as<bool>();
+  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
   o.fingerprint = values["fingerprint"].as<bool>();
-  o.quiet = values["quiet"].as<bool>();
-  o.progress = !values["no-progress"].as<bool>();
-  o.format = text("format").value_or("table");
-  if (o.format != "table" && o.format != "csv" && o.format != "json") {
-    throw UsageError(fmt::format("--format: '{}' is none of table, csv, json", o.format));
-  }
-  if (const auto n = text("max-events")) o.max_events = whole_number("max-events", *n, 1);
-  if (const auto d = text("timeout")) {
-    // As in scenarios a bare number is seconds.
-    const bool bare = !d->empty() && (d->back() == '.' || (d->back() >= '0' && d->back() <= '9'));
-    const auto parsed = scenario::parse_duration(bare ? *d + "s" : *d);
-    if (!parsed || parsed->duration == Duration::zero()) {
-      throw UsageError(
-          fmt::format("--timeout: '{}' is not a duration such as 90s or 10min, or a number of "
-                      "seconds above 0",
-                      *d));
-    }
-    o.timeout = parsed->duration;
-  }
   return o;
 }
 
@@ -141,15 +69,12 @@ std::optional<std::vector<Planned>> plan(const RunOptions& options) {
   bool failed = false;
   for (const std::string& path : options.scenarios) {
     LoadResult result = load_scenario_file(path, options.edits);
-    for (const Diagnostic& d : result.errors) fmt::print(stderr, "{}\n", to_string(d));
+    print_errors(result.errors);
     if (!result.loaded) {
       failed = true;
       continue;
     }
-    std::vector<std::string> notes = result.loaded->notes;  // a file used twice is noted once
-    std::sort(notes.begin(), notes.end());
-    notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
-    for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+    print_notes(*result.loaded);
     const std::string name = result.loaded->scenario.name;
     for (const Planned& p : planned) {
       if (p.loaded.scenario.name != name) continue;
@@ -227,20 +152,8 @@ bool run_one(const RunOptions& options, const Planned& planned, Interruption& in
   // Made before the simulation: a folder that must not be written is said at once.
   report::ResultFolder folder(planned.folder, scenario.name, options.force);
   report::ProgressBar bar(scenario.name, options.progress);
-  ReplicationOptions run_options;
-  run_options.jobs = options.jobs;
-  run_options.fingerprint = options.fingerprint;
-  run_options.max_events = options.max_events;
-  run_options.stop = interruption.flag();
-  if (bar.visible()) run_options.progress = [&bar](double share) { bar.show(share); };
   report::ResultSet results{planned.loaded, "base", {}};
-  try {
-    results.runs = run_replications(scenario, run_options);
-  } catch (const Interrupted&) {
-    bar.clear();
-    if (!interruption.timed_out()) throw;
-    throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows", scenario.name));
-  }
+  results.runs = run_replications(scenario, options, interruption, bar, options.fingerprint);
   bar.clear();
   const report::Evaluation evaluation(results);
   report::write_result_files(folder, report::Evaluations(&evaluation, 1));

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "cli/simulation_options.hpp"
+
+#include <retrysim/replications.hpp>
+
+#include "scenario/values.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <thread>
+
+namespace retrysim::cli {
+
+namespace po = boost::program_options;
+
+void add_simulation_options(po::options_description& options, const SimulationHelp& help) {
+  const auto text = [] { return po::value<std::string>(); };
+  options.add_options()  //
+      ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
+       "change a key before the scenario is validated; '*' matches any one name: "
+       "--set 'client.*.retry.backoff.jitter=equal'. May be given several times")  //
+      ("seed", text()->value_name("N"), "random seed, instead of the scenario's")  //
+      ("replications", text()->value_name("N"),
+       "independent replications, instead of the scenario's number")  //
+      ("jobs", text()->value_name("N"),
+       "threads; changes nothing but the time it takes. Default: one a processor")             //
+      ("out", text()->value_name("DIR"), help.out)                                             //
+      ("force", po::bool_switch(), "also replace the result of another scenario")              //
+      ("format", text()->value_name("F"), help.format)                                         //
+      ("max-events", text()->value_name("N"), "give up after so many events (exit status 5)")  //
+      ("timeout", text()->value_name("D"),
+       "give up after this time by the clock, such as 10min or a number of seconds (exit status "
+       "5)")                                                         //
+      ("quiet", po::bool_switch(), "no summary on standard output")  //
+      ("no-progress", po::bool_switch(), "no progress bar, not even on a terminal");
+}
+
+std::optional<std::string> text_of(const po::variables_map& values, const std::string& name) {
+  if (values.count(name) == 0) return std::nullopt;
+  return values[name].as<std::string>();
+}
+
+std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t min) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < min) {
+    throw UsageError(
+        fmt::format("--{}: '{}' is not a whole number of at least {}", option, text, min));
+  }
+  return value;
+}
+
+SimulationSettings read_simulation_settings(const po::variables_map& values) {
+  SimulationSettings s;
+  s.edits = texts(values, "set");
+  if (const auto seed = text_of(values, "seed")) {
+    s.edits.push_back(fmt::format("seed={}", whole_number("seed", *seed, 0)));
+  }
+  if (const auto n = text_of(values, "replications")) {
+    s.edits.push_back(fmt::format("replications={}", whole_number("replications", *n, 1)));
+  }
+  s.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (const auto jobs = text_of(values, "jobs")) {
+    s.jobs = static_cast<int>(std::min<std::uint64_t>(1024, whole_number("jobs", *jobs, 1)));
+  }
+  s.out = text_of(values, "out").value_or("");
+  if (values.count("out") != 0 && s.out.empty()) throw UsageError("--out: name a folder");
+  s.force = values["force"].as<bool>();
+  s.quiet = values["quiet"].as<bool>();
+  s.progress = !values["no-progress"].as<bool>();
+  s.format = text_of(values, "format").value_or("table");
+  if (s.format != "table" && s.format != "csv" && s.format != "json") {
+    throw UsageError(fmt::format("--format: '{}' is none of table, csv, json", s.format));
+  }
+  if (const auto n = text_of(values, "max-events")) {
+    s.max_events = whole_number("max-events", *n, 1);
+  }
+  if (const auto d = text_of(values, "timeout")) {
+    // As in scenarios a bare number is seconds.
+    const bool bare = !d->empty() && (d->back() == '.' || (d->back() >= '0' && d->back() <= '9'));
+    const auto parsed = scenario::parse_duration(bare ? *d + "s" : *d);
+    if (!parsed || parsed->duration == Duration::zero()) {
+      throw UsageError(
+          fmt::format("--timeout: '{}' is not a duration such as 90s or 10min, or a number of "
+                      "seconds above 0",
+                      *d));
+    }
+    s.timeout = parsed->duration;
+  }
+  return s;
+}
+
+void print_errors(const std::vector<Diagnostic>& errors) {
+  for (const Diagnostic& d : errors) fmt::print(stderr, "{}\n", to_string(d));
+}
+
+void print_notes(const LoadedScenario& loaded) {
+  std::vector<std::string> notes = loaded.notes;  // a file used twice is noted once
+  std::sort(notes.begin(), notes.end());
+  notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
+  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+}
+
+std::vector<RunResult> run_replications(const Scenario& scenario,
+                                        const SimulationSettings& settings,
+                                        const Interruption& interruption, report::ProgressBar& bar,
+                                        bool fingerprint,
+                                        const std::function<void(double)>& progress) {
+  ReplicationOptions options;
+  options.jobs = settings.jobs;
+  options.fingerprint = fingerprint;
+  options.max_events = settings.max_events;
+  options.stop = interruption.flag();
+  if (bar.visible()) {
+    options.progress = progress ? progress : [&bar](double share) { bar.show(share); };
+  }
+  try {
+    return retrysim::run_replications(scenario, options);
+  } catch (const Interrupted&) {
+    bar.clear();
+    if (!interruption.timed_out()) throw;
+    throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows", scenario.name));
+  } catch (...) {
+    bar.clear();
+    throw;
+  }
+}
+
+}  // namespace retrysim::cli

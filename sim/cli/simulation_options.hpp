@@ -1,0 +1,70 @@
+// The options that every command which simulates understands, and the steps that such commands
+// share: loading with its messages, and replications under a progress bar and a time limit.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/time.hpp>
+
+#include "cli/command_line.hpp"
+#include "cli/interruption.hpp"
+#include "report/progress_bar.hpp"
+
+#include <boost/program_options.hpp>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retrysim::cli {
+
+/// What those options say.
+struct SimulationSettings {
+  std::vector<std::string> edits;  ///< --set, then --seed and --replications as further edits
+  int jobs = 1;
+  std::string out;  ///< empty: not given
+  bool force = false, quiet = false, progress = true;
+  std::string format = "table";  ///< table, csv or json
+  std::uint64_t max_events = ~std::uint64_t{0};
+  std::optional<Duration> timeout;
+};
+
+/// The texts of --help that depend on the command.
+struct SimulationHelp {
+  const char* out;     ///< where the result files go
+  const char* format;  ///< what of standard output --format chooses
+};
+
+/// Adds set, seed, replications, jobs, out, force, format, max-events, timeout, quiet and
+/// no-progress; the command adds its own options before or after, and help.
+void add_simulation_options(boost::program_options::options_description& options,
+                            const SimulationHelp& help);
+
+/// Throws UsageError.
+SimulationSettings read_simulation_settings(const boost::program_options::variables_map& values);
+
+/// The value of an option that is given once at most, as text.
+std::optional<std::string> text_of(const boost::program_options::variables_map& values,
+                                   const std::string& name);
+
+/// The value of --`option` as a number of at least `min`. Throws UsageError.
+std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t min);
+
+/// Prints errors to standard error.
+void print_errors(const std::vector<Diagnostic>& errors);
+/// Prints the notes of a loaded scenario to standard error, each once.
+void print_notes(const LoadedScenario& loaded);
+
+/// Simulates all replications with `jobs` threads. `progress`, if any, is called with the share
+/// done. Throws what run_replications throws, and LimitExceeded if --timeout ended them; `bar` is
+/// cleared before anything is thrown.
+std::vector<RunResult> run_replications(const Scenario& scenario,
+                                        const SimulationSettings& settings,
+                                        const Interruption& interruption, report::ProgressBar& bar,
+                                        bool fingerprint = false,
+                                        const std::function<void(double)>& progress = {});
+
+}  // namespace retrysim::cli
