@@ -26,6 +26,8 @@ constexpr double kBatchSeconds = 0.005;
 constexpr auto kTick = std::chrono::milliseconds(100);
 // Bytes that may wait to be delivered, for each thread, before it waits, too.
 constexpr std::size_t kMostWaitingBytes = std::size_t{4} << 20;
+// Bytes of a batch that are handed over before the batch is done.
+constexpr std::size_t kMostBatchBytes = std::size_t{1} << 20;
 
 struct Done {
   std::size_t unit;
@@ -72,17 +74,23 @@ class Run {
       done.reserve(batch.count);
       const auto start = Clock::now();
       std::size_t unit = batch.first;
+      std::size_t bytes = 0;
       try {
         if (!work) work = task_.make_work();
         for (; unit < batch.first + batch.count && !stopped(); ++unit) {
           if (unit > first_failure_.load(std::memory_order_relaxed)) break;
           done.push_back({unit, work(unit)});
+          bytes += done.back().bytes.size();
+          if (bytes < kMostBatchBytes) continue;
+          hand_over(std::exchange(done, {}));
+          bytes = 0;
         }
       } catch (...) {
         note_failure(unit);
       }
-      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      hand_over(std::move(done), seconds);
+      const std::size_t units = unit - batch.first;
+      hand_over(std::move(done));
+      note(units, std::chrono::duration<double>(Clock::now() - start).count());
     }
     const std::lock_guard lock(mutex_);
     --running_;
@@ -104,9 +112,14 @@ class Run {
     failure_ = std::current_exception();
   }
 
-  void hand_over(std::vector<Done> done, double seconds) {
+  void note(std::size_t units, double seconds) {
+    const std::lock_guard lock(mutex_);
+    batches_.note(units, seconds);
+  }
+
+  void hand_over(std::vector<Done> done) {
+    if (done.empty()) return;
     std::unique_lock lock(mutex_);
-    batches_.note(done.size(), seconds);
     room_.wait(lock, [this] { return waiting_bytes_ <= most_waiting_ || given_up_; });
     for (Done& d : done) {
       waiting_bytes_ += d.bytes.size();
