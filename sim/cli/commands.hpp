@@ -29,6 +29,7 @@ class UsageError : public std::runtime_error {
 /// Arguments after the name of the subcommand. Each returns an ExitStatus.
 using Arguments = std::vector<std::string>;
 int run(const Arguments& arguments);
+int sweep(const Arguments& arguments);
 int check(const Arguments& arguments);
 int list(const Arguments& arguments);
 int strategy(const Arguments& arguments);

@@ -26,8 +26,10 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 4> kCommands = {{
+constexpr std::array<Command, 5> kCommands = {{
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", run},
+    {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
+     sweep},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      check},
     {"list", "WHAT", "what exists: modes, sdks, distributions, metrics, keys", list},

@@ -103,6 +103,15 @@ std::optional<std::string_view> whole_record(std::string_view bytes) {
 
 }  // namespace
 
+// FNV-1a.
+std::uint64_t id_of(const Identity& identity) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : head_bytes(identity)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+  return hash;
+}
+
 Journal::Journal(std::filesystem::path path, std::size_t units)
     : path_(std::move(path)), offsets_(units) {
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);

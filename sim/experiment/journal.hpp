@@ -28,6 +28,9 @@ namespace retrysim::experiment {
 /// have nothing to do with each other.
 using Identity = std::vector<std::pair<std::string, std::string>>;
 
+/// A 64-bit hash of an identity, to compare experiments by.
+std::uint64_t id_of(const Identity& identity);
+
 /// The journal cannot be used: not ours, of another experiment, or in use. The message says why.
 class JournalError : public std::runtime_error {
  public:

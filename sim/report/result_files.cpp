@@ -13,6 +13,17 @@
 
 namespace retrysim::report {
 
+void write_scenario(ResultFolder& folder, const LoadedScenario& loaded) {
+  folder.write("scenario.toml", [&](Sink& sink) { sink.write(to_toml(loaded, false)); });
+  std::vector<std::filesystem::path> copied;
+  for (const std::filesystem::path& input : loaded.input_files) {
+    // A file that several keys name is copied once; two files of one name are an error.
+    if (std::find(copied.begin(), copied.end(), input) != copied.end()) continue;
+    folder.copy(input);
+    copied.push_back(input);
+  }
+}
+
 void write_result_files(ResultFolder& folder, Evaluations evaluations) {
   struct Table {
     const char* name;
@@ -27,15 +38,7 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations) {
   for (const Table& table : kTables) {
     folder.write(table.name, [&](Sink& sink) { table.write(sink, evaluations); });
   }
-  const LoadedScenario& loaded = evaluations.front().set.scenario;
-  folder.write("scenario.toml", [&](Sink& sink) { sink.write(to_toml(loaded, false)); });
-  std::vector<std::filesystem::path> copied;
-  for (const std::filesystem::path& input : loaded.input_files) {
-    // A file that several keys name is copied once; two files of one name are an error.
-    if (std::find(copied.begin(), copied.end(), input) != copied.end()) continue;
-    folder.copy(input);
-    copied.push_back(input);
-  }
+  write_scenario(folder, evaluations.front().set.scenario);
   std::vector<std::string> files = folder.files();
   files.emplace_back("result.json");
   folder.write("result.json", [&](Sink& sink) { write_result_json(sink, evaluations, files); });

@@ -8,6 +8,9 @@
 
 namespace retrysim::report {
 
+/// Adds scenario.toml and copies of the CSV inputs to `folder`.
+void write_scenario(ResultFolder& folder, const LoadedScenario& loaded);
+
 /// Writes every file of a result into `folder` and commits it: the CSV tables, scenario.toml with
 /// its CSV inputs, result.json. Needs at least one evaluation; the scenario of the first one is
 /// the one that scenario.toml reproduces. Throws OutputError.
