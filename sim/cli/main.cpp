@@ -26,10 +26,11 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 5> kCommands = {{
+constexpr std::array<Command, 6> kCommands = {{
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", run},
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
      sweep},
+    {"merge", "DIR... --out DIR", "join the shards of a sweep", merge},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      check},
     {"list", "WHAT", "what exists: modes, sdks, distributions, metrics, keys", list},

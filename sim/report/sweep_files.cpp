@@ -165,10 +165,11 @@ std::string sweep_table(const SweepDescription& d, const SweepOverview& overview
       d.base->scenario.replications == 1
           ? "1 replication"
           : fmt::format("{} replications", d.base->scenario.replications);
-  std::string text = fmt::format(
-      "{}: {} of {}, {} each\n", d.base->scenario.name,
-      overview.points == 1 ? std::string("1 point") : fmt::format("{} points", overview.points),
-      d.points == 1 ? std::string("1") : fmt::format("{}", d.points), replications);
+  const std::string points =
+      d.shard ? fmt::format("shard {}, {} of {} points", d.shard->text(), overview.points, d.points)
+              : fmt::format("{} points", d.points);
+  std::string text = fmt::format("{}: {}, {} each, seed {}\n", d.base->scenario.name, points,
+                                 replications, d.base->scenario.seed);
   text += "Means over replications and all clients\n\n";
   std::size_t width = kVariant.size();
   for (const auto& row : overview.rows) width = std::max(width, row.name.size());
