@@ -24,23 +24,34 @@ std::string number(double value) {
   return fmt::format("{}", value + 0.0);  // no negative zero
 }
 
+std::string csv_cell(std::string_view value) {
+  if (!needs_quotes(value)) return std::string(value);
+  std::string cell = "\"";
+  for (const char c : value) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell += '"';
+}
+
 void CsvWriter::header(std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) text(name);
   end_row();
 }
 
+CsvWriter& CsvWriter::cells(std::string_view ready) {
+  separate();
+  row_ += ready;
+  return *this;
+}
+
 CsvWriter& CsvWriter::text(std::string_view value) {
   separate();
-  if (!needs_quotes(value)) {
+  if (needs_quotes(value)) {
+    row_ += csv_cell(value);
+  } else {
     row_ += value;
-    return *this;
   }
-  row_ += '"';
-  for (const char c : value) {
-    if (c == '"') row_ += '"';
-    row_ += c;
-  }
-  row_ += '"';
   return *this;
 }
 

@@ -14,9 +14,15 @@ void write_summary_header(CsvWriter& csv) {
 
 void write_summary_rows(CsvWriter& csv, std::string_view scenario, std::string_view variant,
                         std::span<const SummaryRow> rows) {
+  const std::string first_cells = csv_cell(scenario) + ',' + csv_cell(variant) + ',';
+  std::string client, cells;
   for (const SummaryRow& row : rows) {
-    csv.text(scenario).text(variant).text(row.client);
-    csv.text(row.metric->name).text(row.metric->unit);
+    if (cells.empty() || row.client != client) {
+      client = row.client;
+      cells = first_cells + csv_cell(client);
+    }
+    // The names of metrics and units need no quotes.
+    csv.cells(cells).cells(row.metric->name).cells(row.metric->unit);
     csv.real(row.estimate.mean).real(row.estimate.ci_low).real(row.estimate.ci_high);
     csv.real(row.estimate.stddev).real(row.estimate.min).real(row.estimate.max);
     csv.integer(row.estimate.count).end_row();
@@ -39,15 +45,16 @@ void write_replications_rows(CsvWriter& csv, std::string_view scenario_name,
                              std::string_view variant, const Scenario& scenario,
                              const MetricValues& values) {
   const std::span<const MetricInfo> table = metric_table();
+  const std::string first_cells = csv_cell(scenario_name) + ',' + csv_cell(variant) + ',';
   for (std::size_t r = 0; r < values.runs(); ++r) {
     for (std::size_t c = 0; c < values.clients(); ++c) {
       const bool all = c == scenario.clients.size();
       const std::string_view client = all ? "all" : std::string_view(scenario.clients[c].name);
+      const std::string cells = first_cells + std::to_string(r) + ',' +
+                                std::to_string(scenario.seed) + ',' + csv_cell(client);
       for (std::size_t m = 0; m < table.size(); ++m) {
         const std::optional<double> value = values.at(r, c, m);
-        if (!value) continue;
-        csv.text(scenario_name).text(variant).integer(r).integer(scenario.seed);
-        csv.text(client).text(table[m].name).real(*value).end_row();
+        if (value) csv.cells(cells).cells(table[m].name).real(*value).end_row();
       }
     }
   }
