@@ -417,12 +417,11 @@ int lead(const SweepOptions& options, experiment::Executor& executor,
   return overview.points_that_fail > 0 ? kExpectationFailed : kDone;
 }
 
-}  // namespace
-
-int sweep(const Arguments& arguments) {
+int sweep_as_rank(const Arguments& arguments) {
   const po::options_description visible = describe_options();
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
+    if (is_other_rank()) return kDone;
     fmt::print(
         "Usage: retrysim sweep SCENARIO --vary PATH=VALUES... [options]\n\n"
         "Simulates every combination of the varied keys and writes the result files; points.csv "
@@ -437,6 +436,21 @@ int sweep(const Arguments& arguments) {
   const auto executor = make_executor(options.launch, options.settings.jobs, interruption.flag());
   if (!executor->is_owner()) return help_out(options, *executor, interruption.flag());
   return lead(options, *executor, interruption);
+}
+
+}  // namespace
+
+// What every rank of an MPI job would say, only the first one says.
+int sweep(const Arguments& arguments) {
+  try {
+    return sweep_as_rank(arguments);
+  } catch (const UsageError&) {
+    if (is_other_rank()) return kDone;
+    throw;
+  } catch (const Interrupted&) {
+    if (is_other_rank()) return kInterrupted;
+    throw;
+  }
 }
 
 }  // namespace retrysim::cli
