@@ -387,6 +387,9 @@ int lead(const SweepOptions& options, experiment::Executor& executor,
   int status = kDone;
   try {
     sweep = prepare(options, interruption.flag(), status);
+  } catch (const Interrupted&) {
+    if (!interruption.timed_out()) throw;
+    throw LimitExceeded("planning the sweep took longer than --timeout allows");
   } catch (...) {
     executor.share("");
     executor.finish();

@@ -55,6 +55,11 @@ ShardFolder open_shard(const fs::path& path) {
     shard.count = sweep.at("shard").at("count");
     shard.points_that_fail = sweep.at("points_that_fail");
     if (!sweep.at("points").is_number_unsigned()) fail(path, "its result.json is damaged");
+    for (const auto& [name, size] : sweep.at("shard").at("sizes").items()) {
+      if (fs::file_size(path / name, error) != size || error) {
+        fail(path / name, "is not whole; copy or compute the shard again");
+      }
+    }
   } catch (const Json::exception&) {
     fail(path, "its result.json is damaged");
   }

@@ -122,7 +122,8 @@ class Checker:
         self.check_progress(last.stderr, kept)
         self.check_same(out)
         self.check_complete(out)
-        print(f"killed {kills} times, the last time with {kept} points or more finished: same files")
+        print(f"killed {kills} times, the last time with at least {kept} points finished: "
+              "same files")
 
     def check_complete(self, out):
         again = self.run(self.command(out, "--resume"))
