@@ -9,6 +9,9 @@ shaded. latency: quantiles of the whole window and what became of the attempts. 
 one colour everywhere. Lines are means over replications; bands reach from the 10 % to the 90 %
 quantile of the replications, because a storm in some of them is no normal distribution.
 
+A result of `retrysim sweep` has one picture, sweep: metrics over the varied keys, as lines with
+their intervals (one key) or heat maps (two).
+
 Reads only the files of the result folder; the same files give the same picture, byte for byte.
 Exit status: 0 done, 2 bad command line, 3 a result file is missing or wrong, 4 cannot write.
 
@@ -32,7 +35,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, PercentFormatter  # noq
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # also when loaded from elsewhere
 from plot_results import (ResultError, Results, concerns, disturbances, outside,  # noqa: E402
-                          storms, verdict)
+                          seconds_label, storms, verdict)
+from plot_sweep import sweep_figure  # noqa: E402
 
 # Okabe and Ito's colours: told apart by people with any of the common colour blindnesses.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -268,13 +272,6 @@ def entries_above(axis):
         return
     axis.legend(loc="lower right", bbox_to_anchor=(1.01, 1.0), ncol=count, borderaxespad=0.1,
                 frameon=False, fontsize=9, handlelength=1.4, columnspacing=1.0)
-
-
-def seconds_label(value, _position=None):
-    for size, scale, unit in ((1, 1, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs"), (0, 1e9, "ns")):
-        if value >= size * 0.999999:
-            return f"{value * scale:.4g} {unit}"
-    return ""
 
 
 def scale_latencies(axis):
@@ -541,6 +538,17 @@ def latency(results):
     return figure
 
 
+def pictures(options):
+    """(name, figure) of all that there is to see in a folder."""
+    folder = Path(options.results)
+    if (folder / "points.csv").is_file():
+        yield "sweep", sweep_figure(folder, BLUE)
+        return
+    results = Results(options.results, options.variant)
+    yield "overview", overview(results)
+    yield "latency", latency(results)
+
+
 def save(figure, path):
     """Writes beside the target and renames, so that a picture is whole or absent."""
     kind = path.suffix[1:]
@@ -571,19 +579,17 @@ def parse(arguments):
 
 def main(arguments=None):
     options = parse(arguments)
+    out = Path(options.out or options.results)
     try:
-        results = Results(options.results, options.variant)
+        with plt.rc_context(STYLE):
+            for name, figure in pictures(options):
+                out.mkdir(parents=True, exist_ok=True)
+                path = out / f"{name}.{options.format}"
+                save(figure, path)
+                print(path)
     except ResultError as error:
         print(f"plot.py: error: {error}", file=sys.stderr)
         return 3
-    out = Path(options.out or options.results)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with plt.rc_context(STYLE):
-            for name, draw_figure in (("overview", overview), ("latency", latency)):
-                path = out / f"{name}.{options.format}"
-                save(draw_figure(results), path)
-                print(path)
     except OSError as error:
         print(f"plot.py: error: cannot write {out}: {error.strerror or error}", file=sys.stderr)
         return 4

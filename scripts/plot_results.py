@@ -119,6 +119,13 @@ class Results:
         return None
 
 
+def seconds_label(value, _position=None):
+    for size, scale, unit in ((1, 1, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs"), (0, 1e9, "ns")):
+        if value >= size * 0.999999:
+            return f"{value * scale:.4g} {unit}"
+    return ""
+
+
 def verdict(results, name):
     """When the goodput of a group was back, in words; nothing if nothing disturbed the run."""
     kinds = {w["kind"] for w in results.details["disturbances"]}
