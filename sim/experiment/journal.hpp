@@ -63,7 +63,7 @@ class Journal {
   void append(std::size_t unit, std::string_view bytes);
   void flush();
   void sync();
-  /// The bytes of a unit that it has. Throws JournalError if they have gone bad meanwhile.
+  /// The bytes of a unit that it has. Throws JournalError if they are not where they were.
   std::string read(std::size_t unit);
   /// Removes the file: the experiment is complete and its results are in place.
   void remove();
