@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include "report/csv_writer.hpp"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -63,7 +65,15 @@ CsvWriter& CsvWriter::integer(std::uint64_t value) {
 
 CsvWriter& CsvWriter::real(double value) {
   separate();
-  if (std::isfinite(value)) fmt::format_to(std::back_inserter(row_), "{}", value + 0.0);
+  if (!std::isfinite(value)) return *this;
+  // With one replication mean, smallest and largest value are the same.
+  if (real_text_.empty() || value != real_) {
+    std::array<char, 32> text;
+    char* end = fmt::format_to(text.data(), FMT_COMPILE("{}"), value + 0.0);
+    real_text_.assign(text.data(), end);
+    real_ = value;
+  }
+  row_ += real_text_;
   return *this;
 }
 

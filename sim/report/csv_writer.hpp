@@ -43,6 +43,8 @@ class CsvWriter {
   Sink& sink_;
   std::string row_;
   bool row_has_cells_ = false;
+  double real_ = 0;  // the last one written, and its text
+  std::string real_text_;
 };
 
 }  // namespace retrysim::report
