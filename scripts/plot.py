@@ -10,6 +10,9 @@ one colour everywhere. Lines are means over replications; bands reach from the 1
 quantile of the replications, because a storm in some of them is no normal distribution. Results of
 `retrysim compare` have a third picture, compare: the differences from the baseline.
 
+A result of `retrysim sweep` has one picture, sweep: metrics over the varied keys, as lines with
+their intervals (one key) or heat maps (two).
+
 Reads only the files of the result folder; the same files give the same picture, byte for byte.
 Exit status: 0 done, 2 bad command line, 3 a result file is missing or wrong, 4 cannot write.
 
@@ -35,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))  # also when loaded fro
 from plot_comparison import comparison_figure  # noqa: E402
 from plot_results import (ResultError, Results, concerns, disturbances, outside,  # noqa: E402
                           seconds_label, storms, verdict)
+from plot_sweep import sweep_figure  # noqa: E402
 from plot_tip import tip_figures  # noqa: E402
 
 # Okabe and Ito's colours: told apart by people with any of the common colour blindnesses.
@@ -537,8 +541,16 @@ def latency(results):
     return figure
 
 
-def pictures(results):
+def pictures(options):
     """(name, function that draws) of all that there is to see in a folder."""
+    folder = Path(options.results)
+    figures = tip_figures(options.results)
+    if (folder / "points.csv").is_file():
+        figures = [("sweep", lambda: sweep_figure(folder, BLUE))]
+    if figures:
+        yield from figures
+        return
+    results = Results(options.results, options.variant)
     yield "overview", lambda: overview(results)
     yield "latency", lambda: latency(results)
     if (results.folder / "compare.csv").is_file():
@@ -577,19 +589,15 @@ def main(arguments=None):
     options = parse(arguments)
     out = Path(options.out or options.results)
     try:
-        figures = tip_figures(options.results)
-        if not figures:
-            figures = list(pictures(Results(options.results, options.variant)))
-    except ResultError as error:
-        print(f"plot.py: error: {error}", file=sys.stderr)
-        return 3
-    try:
-        out.mkdir(parents=True, exist_ok=True)
         with plt.rc_context(STYLE):
-            for name, draw_figure in figures:
+            for name, draw_figure in pictures(options):
+                out.mkdir(parents=True, exist_ok=True)
                 path = out / f"{name}.{options.format}"
                 save(draw_figure(), path)
                 print(path)
+    except ResultError as error:
+        print(f"plot.py: error: {error}", file=sys.stderr)
+        return 3
     except OSError as error:
         print(f"plot.py: error: cannot write {out}: {error.strerror or error}", file=sys.stderr)
         return 4

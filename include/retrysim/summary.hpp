@@ -44,6 +44,8 @@ std::optional<Estimate> estimate(std::span<const double> values);
 class MetricValues {
  public:
   MetricValues(const Scenario& scenario, std::span<const RunResult> runs);
+  /// From values kept elsewhere: [run][client][metric], the metrics as in `metric_table()`.
+  MetricValues(std::size_t runs, std::size_t clients, std::vector<std::optional<double>> values);
 
   std::size_t runs() const { return runs_; }
   /// Client groups and, last, all together.

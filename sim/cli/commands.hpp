@@ -30,6 +30,8 @@ class UsageError : public std::runtime_error {
 using Arguments = std::vector<std::string>;
 int run(const Arguments& arguments);
 int compare(const Arguments& arguments);
+int sweep(const Arguments& arguments);
+int merge(const Arguments& arguments);
 int check(const Arguments& arguments);
 int list(const Arguments& arguments);
 int strategy(const Arguments& arguments);

@@ -26,12 +26,15 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 6> kCommands = {{
+constexpr std::array<Command, 8> kCommands = {{
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", run},
     {"compare", "SCENARIO --vary PATH=V1,V2",
      "variants on common random numbers: paired differences with intervals", compare},
     {"tip", "SCENARIO --trigger PATH=LO:HI",
      "bisect for the smallest trigger that the system does not recover from", tip},
+    {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
+     sweep},
+    {"merge", "DIR... --out DIR", "join the shards of a sweep", merge},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      check},
     {"list", "WHAT", "what exists: modes, sdks, distributions, metrics, keys", list},

@@ -163,9 +163,7 @@ bool run_one(const RunOptions& options, const Planned& planned, Interruption& in
   simulate_within_limits(scenario, options, interruption, bar, [&](ReplicationOptions run_options) {
     run_options.fingerprint = options.fingerprint;
     Experiment experiment = run_experiment(loaded.scenario, run_options);
-    if (experiment.warmup) {
-      take_warmup(loaded, *experiment.warmup);
-    }
+    if (experiment.warmup) take_warmup(loaded, *experiment.warmup);
     results.runs = std::move(experiment.runs);
     results.warmup = std::move(experiment.warmup);
     results.precision = std::move(experiment.precision);
@@ -174,12 +172,11 @@ bool run_one(const RunOptions& options, const Planned& planned, Interruption& in
           experiment::storms_with_twins(loaded.scenario, results.runs, run_options);
     }
   });
-}
-bar.clear();
-const report::Evaluation evaluation(results);
-report::write_result_files(folder, report::Evaluations(&evaluation, 1));
-print_summary(options, evaluation, folder, json);
-return evaluation.all_expectations_hold();
+  bar.clear();
+  const report::Evaluation evaluation(results);
+  report::write_result_files(folder, report::Evaluations(&evaluation, 1));
+  print_summary(options, evaluation, folder, json);
+  return evaluation.all_expectations_hold();
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include "report/csv_writer.hpp"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -24,23 +26,34 @@ std::string number(double value) {
   return fmt::format("{}", value + 0.0);  // no negative zero
 }
 
+std::string csv_cell(std::string_view value) {
+  if (!needs_quotes(value)) return std::string(value);
+  std::string cell = "\"";
+  for (const char c : value) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell += '"';
+}
+
 void CsvWriter::header(std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) text(name);
   end_row();
 }
 
+CsvWriter& CsvWriter::cells(std::string_view ready) {
+  separate();
+  row_ += ready;
+  return *this;
+}
+
 CsvWriter& CsvWriter::text(std::string_view value) {
   separate();
-  if (!needs_quotes(value)) {
+  if (needs_quotes(value)) {
+    row_ += csv_cell(value);
+  } else {
     row_ += value;
-    return *this;
   }
-  row_ += '"';
-  for (const char c : value) {
-    if (c == '"') row_ += '"';
-    row_ += c;
-  }
-  row_ += '"';
   return *this;
 }
 
@@ -52,7 +65,15 @@ CsvWriter& CsvWriter::integer(std::uint64_t value) {
 
 CsvWriter& CsvWriter::real(double value) {
   separate();
-  if (std::isfinite(value)) fmt::format_to(std::back_inserter(row_), "{}", value + 0.0);
+  if (!std::isfinite(value)) return *this;
+  // With one replication mean, smallest and largest value are the same.
+  if (real_text_.empty() || value != real_) {
+    std::array<char, 32> text;
+    char* end = fmt::format_to(text.data(), FMT_COMPILE("{}"), value + 0.0);
+    real_text_.assign(text.data(), end);
+    real_ = value;
+  }
+  row_ += real_text_;
   return *this;
 }
 

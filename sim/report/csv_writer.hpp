@@ -19,12 +19,17 @@ namespace retrysim::report {
 /// 1e16. Empty if `value` is not finite.
 std::string number(double value);
 
+/// `value` as a cell: quoted if it holds a comma, a quote, a line break or a blank at its edge.
+std::string csv_cell(std::string_view value);
+
 class CsvWriter {
  public:
   explicit CsvWriter(Sink& sink) : sink_(sink) {}
 
   void header(std::initializer_list<std::string_view> names);
-  /// Quoted if it holds a comma, a quote, a line break or a blank at its edge.
+  /// Cells that many rows share, ready made: `csv_cell`s with commas between them.
+  CsvWriter& cells(std::string_view ready);
+  /// A `csv_cell`.
   CsvWriter& text(std::string_view value);
   CsvWriter& integer(std::uint64_t value);
   CsvWriter& real(double value);
@@ -38,6 +43,8 @@ class CsvWriter {
   Sink& sink_;
   std::string row_;
   bool row_has_cells_ = false;
+  double real_ = 0;  // the last one written, and its text
+  std::string real_text_;
 };
 
 }  // namespace retrysim::report

@@ -24,8 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Pictures that scripts/plot.py puts beside the data; they are out of date with it.
-constexpr std::array<std::string_view, 5> kPictures = {"overview", "latency", "compare", "tip",
-                                                       "hysteresis"};
+constexpr std::array<std::string_view, 6> kPictures = {"overview", "latency", "compare",
+                                                       "sweep",    "tip",     "hysteresis"};
 constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};
 
 [[noreturn]] void fail(const fs::path& path, int error) {
@@ -87,11 +87,12 @@ std::optional<EarlierResult> read_earlier_result(const fs::path& folder) {
   return result;
 }
 
-/// Whether a folder holds anything but what a crashed run may have left.
+/// Whether a folder holds anything but what a crashed run may have left, or a sweep works with.
 bool holds_something(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (!it->path().filename().string().starts_with(StagingFolder::kMark)) return true;
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(StagingFolder::kMark) && name != kJournalName) return true;
   }
   if (error) throw OutputError(folder, error.message());
   return false;

@@ -14,6 +14,10 @@
 
 namespace retrysim::report {
 
+/// The journal of a sweep under way, in the folder of its result. It is no file of another result,
+/// and never replaced with one.
+inline constexpr std::string_view kJournalName = "sweep.journal";
+
 /// Collects the files of one result in a staging folder and moves them into place at `commit`.
 /// Without a commit nothing is left behind and an earlier result stays as it was. What a program
 /// that was killed leaves behind goes with the next result there.

@@ -3,43 +3,68 @@
 // SPDX-License-Identifier: MIT
 #include "report/result_tables.hpp"
 
-#include "report/csv_writer.hpp"
-
 #include <retrysim/metrics.hpp>
 
 namespace retrysim::report {
 
-void write_summary_csv(Sink& sink, Evaluations evaluations) {
-  CsvWriter csv(sink);
+void write_summary_header(CsvWriter& csv) {
   csv.header({"scenario", "variant", "client", "metric", "unit", "mean", "ci_low", "ci_high",
               "stddev", "min", "max", "replications"});
+}
+
+void write_summary_rows(CsvWriter& csv, std::string_view scenario, std::string_view variant,
+                        std::span<const SummaryRow> rows) {
+  const std::string first_cells = csv_cell(scenario) + ',' + csv_cell(variant) + ',';
+  std::string client, cells;
+  for (const SummaryRow& row : rows) {
+    if (cells.empty() || row.client != client) {
+      client = row.client;
+      cells = first_cells + csv_cell(client);
+    }
+    // The names of metrics and units need no quotes.
+    csv.cells(cells).cells(row.metric->name).cells(row.metric->unit);
+    csv.real(row.estimate.mean).real(row.estimate.ci_low).real(row.estimate.ci_high);
+    csv.real(row.estimate.stddev).real(row.estimate.min).real(row.estimate.max);
+    csv.integer(row.estimate.count).end_row();
+  }
+}
+
+void write_summary_csv(Sink& sink, Evaluations evaluations) {
+  CsvWriter csv(sink);
+  write_summary_header(csv);
   for (const Evaluation& e : evaluations) {
-    for (const SummaryRow& row : e.summary) {
-      csv.text(e.scenario().name).text(e.set.variant).text(row.client);
-      csv.text(row.metric->name).text(row.metric->unit);
-      csv.real(row.estimate.mean).real(row.estimate.ci_low).real(row.estimate.ci_high);
-      csv.real(row.estimate.stddev).real(row.estimate.min).real(row.estimate.max);
-      csv.integer(row.estimate.count).end_row();
+    write_summary_rows(csv, e.scenario().name, e.set.variant, e.summary);
+  }
+}
+
+void write_replications_header(CsvWriter& csv) {
+  csv.header({"scenario", "variant", "replication", "seed", "client", "metric", "value"});
+}
+
+void write_replications_rows(CsvWriter& csv, std::string_view scenario_name,
+                             std::string_view variant, const Scenario& scenario,
+                             const MetricValues& values) {
+  const std::span<const MetricInfo> table = metric_table();
+  const std::string first_cells = csv_cell(scenario_name) + ',' + csv_cell(variant) + ',';
+  for (std::size_t r = 0; r < values.runs(); ++r) {
+    for (std::size_t c = 0; c < values.clients(); ++c) {
+      const bool all = c == scenario.clients.size();
+      const std::string_view client = all ? "all" : std::string_view(scenario.clients[c].name);
+      const std::string cells = first_cells + std::to_string(r) + ',' +
+                                std::to_string(scenario.seed) + ',' + csv_cell(client);
+      for (std::size_t m = 0; m < table.size(); ++m) {
+        const std::optional<double> value = values.at(r, c, m);
+        if (value) csv.cells(cells).cells(table[m].name).real(*value).end_row();
+      }
     }
   }
 }
 
 void write_replications_csv(Sink& sink, Evaluations evaluations) {
   CsvWriter csv(sink);
-  csv.header({"scenario", "variant", "replication", "seed", "client", "metric", "value"});
-  const std::span<const MetricInfo> table = metric_table();
+  write_replications_header(csv);
   for (const Evaluation& e : evaluations) {
-    for (std::size_t r = 0; r < e.set.runs.size(); ++r) {
-      for (std::size_t c = 0; c < e.clients(); ++c) {
-        for (std::size_t m = 0; m < table.size(); ++m) {
-          const std::optional<double> value = e.values.at(r, c, m);
-          if (!value) continue;
-          csv.text(e.scenario().name).text(e.set.variant);
-          csv.integer(e.set.runs[r].replication).integer(e.set.runs[r].seed);
-          csv.text(e.client_name(c)).text(table[m].name).real(*value).end_row();
-        }
-      }
-    }
+    write_replications_rows(csv, e.scenario().name, e.set.variant, e.scenario(), e.values);
   }
 }
 

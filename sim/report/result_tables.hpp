@@ -5,10 +5,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "report/csv_writer.hpp"
 #include "report/evaluation.hpp"
 #include "report/sink.hpp"
 
 #include <span>
+#include <string_view>
 
 namespace retrysim::report {
 
@@ -32,5 +34,16 @@ void write_attempts_csv(Sink& sink, Evaluations evaluations);
 /// (`scale_s`), `autocorrelation` by lag, up to 100 bins or a quarter of the window.
 void write_burstiness_csv(Sink& sink, Evaluations evaluations);
 void write_storms_csv(Sink& sink, Evaluations evaluations);
+
+// The parts of two of them, for tables that are written variant by variant.
+
+void write_summary_header(CsvWriter& csv);
+void write_summary_rows(CsvWriter& csv, std::string_view scenario, std::string_view variant,
+                        std::span<const SummaryRow> rows);
+void write_replications_header(CsvWriter& csv);
+/// `scenario` gives its seed and the names of the client groups.
+void write_replications_rows(CsvWriter& csv, std::string_view scenario_name,
+                             std::string_view variant, const Scenario& scenario,
+                             const MetricValues& values);
 
 }  // namespace retrysim::report

@@ -28,9 +28,20 @@ struct Condition {
   }
 };
 
+// Whether `word` is one of "a|b|c".
+bool is_among(std::string_view word, std::string_view words) {
+  while (words.size() > word.size()) {
+    const std::size_t bar = words.find('|');
+    if (words.substr(0, bar) == word) return true;
+    if (bar == std::string_view::npos) return false;
+    words.remove_prefix(bar + 1);
+  }
+  return words == word;
+}
+
 // Defaults are read once, not for each of thousands of client groups.
 const Node& parsed_default(const std::string& toml) {
-  thread_local std::map<std::string, Node> cache;
+  thread_local std::unordered_map<std::string, Node> cache;
   const auto [at, added] = cache.try_emplace(toml);
   if (added) at->second = *parse_value(toml, Place{});
   return at->second;
@@ -358,9 +369,8 @@ KeyResolution::Applies KeyResolution::applies(const KeyInfo& key) const {
   if (text == texts_.end()) return when.relation == "unset" ? Applies::kYes : Applies::kNo;
   if (text->second == kUnknown) return Applies::kUnknown;
   if (when.relation == "unset") return Applies::kNo;
-  const auto words = split_words(when.words);
-  const bool among = std::find(words.begin(), words.end(), text->second) != words.end();
-  return among == (when.relation == "=") ? Applies::kYes : Applies::kNo;
+  return is_among(text->second, when.words) == (when.relation == "=") ? Applies::kYes
+                                                                      : Applies::kNo;
 }
 
 void KeyResolution::withdraw(std::string_view key, const std::string& reason) {

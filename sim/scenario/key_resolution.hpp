@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace retrysim::scenario {
@@ -87,7 +88,7 @@ class KeyResolution {
   const Preset* preset_ = nullptr;
   std::string preset_name_;
   // The value of each key as text, by name; the mark of the unknown if it could not be read.
-  std::map<std::string_view, std::string> texts_;
+  std::unordered_map<std::string_view, std::string> texts_;
 };
 
 }  // namespace retrysim::scenario

@@ -59,6 +59,11 @@ class Problems {
   static constexpr std::size_t kMost = 20;
 
   explicit Problems(const Sources& sources) : sources_(&sources) {}
+  /// Those of `other`, whose sources `sources` begins with.
+  Problems(const Problems& other, const Sources& sources)
+      : sources_(&sources), found_(other.found_) {}
+  Problems(const Problems&) = delete;
+  Problems& operator=(const Problems&) = delete;
 
   void add(Place place, std::string message);
   /// Whether a mistake at `place` would be kept: lets callers skip building a costly message.

@@ -1,14 +1,10 @@
-// Loading a scenario: parse, edit, inherit, check names, resolve; and writing it back.
+// Loading a scenario from its file or text, and writing it back.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/scenario_file.hpp>
 
 #include "scenario/csv_inputs.hpp"
-#include "scenario/document.hpp"
-#include "scenario/edits.hpp"
-#include "scenario/inheritance.hpp"
-#include "scenario/problems.hpp"
-#include "scenario/resolve.hpp"
+#include "scenario/scenario_reader.hpp"
 #include "scenario/values.hpp"
 
 #include <algorithm>
@@ -17,8 +13,6 @@
 
 namespace retrysim {
 namespace {
-
-constexpr std::uintmax_t kMostScenarioBytes = std::uintmax_t{64} << 20;
 
 // The part of a path that makes a TOML section: "client.web" of "client.web.retry.mode".
 std::string_view section_of(std::string_view path) {
@@ -50,34 +44,14 @@ LoadResult load_scenario_text(std::string_view text, const std::string& file,
                               const std::filesystem::path& directory,
                               const std::vector<std::string>& edits,
                               const std::vector<std::string>& variant_edits) {
-  scenario::Sources sources;
-  scenario::Problems problems(sources);
-  const int source = sources.add(file, std::string(text));
-  LoadResult result;
-  auto root = scenario::parse_document(sources, source, problems);
-  if (root) {
-    const auto apply = [&](std::string_view option, const std::vector<std::string>& texts) {
-      for (const std::string& edit : texts) {
-        scenario::apply_edit(*root, sources, sources.add(std::string(option), edit), problems);
-      }
-    };
-    apply(scenario::kEditFile, edits);
-    apply(scenario::kVaryFile, variant_edits);
-    const auto incomplete = scenario::apply_like(*root, problems);
-    scenario::check_names(*root, problems);
-    scenario::CsvFiles files(directory, sources, problems);
-    LoadedScenario loaded = scenario::resolve(*root, incomplete, files);
-    if (problems.empty()) result.loaded = std::move(loaded);
-  }
-  result.errors = problems.diagnostics();
-  return result;
+  return scenario::ScenarioReader(text, file, directory, edits).load(variant_edits);
 }
 
 LoadResult load_scenario_file(const std::filesystem::path& path,
                               const std::vector<std::string>& edits,
                               const std::vector<std::string>& variant_edits) {
   std::string error;
-  const auto text = scenario::read_whole_file(path, kMostScenarioBytes, error);
+  const auto text = scenario::read_whole_file(path, scenario::kMostScenarioBytes, error);
   if (text) {
     return load_scenario_text(*text, path.string(), path.parent_path(), edits, variant_edits);
   }

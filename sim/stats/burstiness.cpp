@@ -33,6 +33,54 @@ double integer_power(double base, std::size_t exponent) {
   return power;
 }
 
+std::optional<Echo> find_strongest_echo(const ArrivalCounts& arrivals) {
+  if (arrivals.counts.size() < kFewestBins) return std::nullopt;
+  const std::vector<double> correlations =
+      autocorrelations(arrivals.counts, arrivals.counts.size() / 4);
+  if (correlations.empty()) return std::nullopt;
+  const auto largest = std::max_element(correlations.begin() + 1, correlations.end());
+  const auto lag = static_cast<double>(largest - correlations.begin());
+  return Echo{lag * arrivals.bin_s, *largest};
+}
+
+std::optional<SpectralPeak> find_spectral_peak(const ArrivalCounts& arrivals) {
+  if (arrivals.counts.size() < kFewestBins) return std::nullopt;
+  std::vector<double> ordinates = periodogram(arrivals.counts);
+  const auto largest = std::max_element(ordinates.begin(), ordinates.end());
+  const auto cycles = static_cast<double>(largest - ordinates.begin() + 1);
+  const double peak = *largest;
+  const double sum = std::accumulate(ordinates.begin(), ordinates.end(), 0.0);
+  const auto middle = ordinates.begin() + static_cast<std::ptrdiff_t>(ordinates.size() / 2);
+  std::nth_element(ordinates.begin(), middle, ordinates.end());
+  // What should be zero is not quite, after a transform: a ratio to it would mean nothing.
+  constexpr double kRounding = 1e-20;
+  if (*middle <= kRounding * peak || peak <= 0) return std::nullopt;
+  const double length_s = static_cast<double>(arrivals.counts.size()) * arrivals.bin_s;
+  return SpectralPeak{cycles / length_s, peak / *middle,
+                      fisher_p_value(peak / sum, ordinates.size())};
+}
+
+/// The last result of a function of arrival counts: several metrics ask for parts of one result,
+/// and all groups together are often just the one group that there is.
+template <typename Result>
+class Remembered {
+ public:
+  template <typename Function>
+  const Result& value(const ArrivalCounts& arrivals, Function function) {
+    if (!known_ || arrivals.bin_s != arrivals_.bin_s || arrivals.counts != arrivals_.counts) {
+      result_ = function(arrivals);
+      arrivals_ = arrivals;
+      known_ = true;
+    }
+    return result_;
+  }
+
+ private:
+  ArrivalCounts arrivals_;
+  Result result_;
+  bool known_ = false;
+};
+
 }  // namespace
 
 ArrivalCounts arrival_counts(const RunResult& run, std::span<const ClientBin> bins, bool join) {
@@ -65,32 +113,14 @@ std::vector<Dispersion> dispersion_ladder(const ArrivalCounts& arrivals) {
 }
 
 std::optional<Echo> strongest_echo(const ArrivalCounts& arrivals) {
-  if (arrivals.counts.size() < kFewestBins) return std::nullopt;
-  const std::vector<double> correlations =
-      autocorrelations(arrivals.counts, arrivals.counts.size() / 4);
-  if (correlations.empty()) return std::nullopt;
-  const auto largest = std::max_element(correlations.begin() + 1, correlations.end());
-  const auto lag = static_cast<double>(largest - correlations.begin());
-  return Echo{lag * arrivals.bin_s, *largest};
+  thread_local Remembered<std::optional<Echo>> last;
+  return last.value(arrivals, find_strongest_echo);
 }
 
 std::optional<SpectralPeak> spectral_peak(const ArrivalCounts& arrivals) {
-  if (arrivals.counts.size() < kFewestBins) return std::nullopt;
-  std::vector<double> ordinates = periodogram(arrivals.counts);
-  const auto largest = std::max_element(ordinates.begin(), ordinates.end());
-  const auto cycles = static_cast<double>(largest - ordinates.begin() + 1);
-  const double peak = *largest;
-  const double sum = std::accumulate(ordinates.begin(), ordinates.end(), 0.0);
-  const auto middle = ordinates.begin() + static_cast<std::ptrdiff_t>(ordinates.size() / 2);
-  std::nth_element(ordinates.begin(), middle, ordinates.end());
-  // What should be zero is not quite, after a transform: a ratio to it would mean nothing.
-  constexpr double kRounding = 1e-20;
-  if (*middle <= kRounding * peak || peak <= 0) return std::nullopt;
-  const double length_s = static_cast<double>(arrivals.counts.size()) * arrivals.bin_s;
-  return SpectralPeak{cycles / length_s, peak / *middle,
-                      fisher_p_value(peak / sum, ordinates.size())};
+  thread_local Remembered<std::optional<SpectralPeak>> last;
+  return last.value(arrivals, find_spectral_peak);
 }
-
 // Sum over k >= 1, while k g < 1, of (-1)^(k-1) C(q, k) (1 - k g)^(q-1).
 double fisher_p_value(double g, std::size_t q) {
   const auto n = static_cast<double>(q);

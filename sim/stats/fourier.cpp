@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -30,6 +31,31 @@ Complex unit(double half_turns) {
   return {Sleef_cinz_cospid1_u05purec(half_turns), -Sleef_cinz_sinpid1_u05purec(half_turns)};
 }
 
+/// unit(2 k / n) for k < n / 2; n is a power of two. Every replication asks for the same ones,
+/// which take longer to compute than the rest of a transform, so each thread keeps them.
+const std::vector<Complex>& roots_of_unity(std::size_t n) {
+  thread_local std::map<std::size_t, std::vector<Complex>> kept;
+  std::vector<Complex>& roots = kept[n];
+  if (roots.empty()) {
+    for (std::size_t k = 0; k < n / 2; ++k) {
+      roots.push_back(unit(2 * static_cast<double>(k) / static_cast<double>(n)));
+    }
+  }
+  return roots;
+}
+
+/// unit(k^2 / n) for k < n. Each thread keeps those of the last n.
+const std::vector<Complex>& chirp_of(std::size_t n) {
+  thread_local std::vector<Complex> chirp;
+  if (chirp.size() != n) {
+    chirp.clear();
+    for (std::uint64_t k = 0; k < n; ++k) {
+      chirp.push_back(unit(static_cast<double>(k * k % (2 * n)) / static_cast<double>(n)));
+    }
+  }
+  return chirp;
+}
+
 /// The discrete Fourier transform in place, by radix two; the length is a power of two.
 void transform(std::vector<Complex>& x) {
   const std::size_t n = x.size();
@@ -39,10 +65,7 @@ void transform(std::vector<Complex>& x) {
     reversed ^= bit;
     if (i < reversed) std::swap(x[i], x[reversed]);
   }
-  std::vector<Complex> roots(n / 2);
-  for (std::size_t k = 0; k < roots.size(); ++k) {
-    roots[k] = unit(2 * static_cast<double>(k) / static_cast<double>(n));
-  }
+  const std::vector<Complex>& roots = roots_of_unity(n);
   for (std::size_t half = 1; half < n; half *= 2) {
     const std::size_t stride = n / (2 * half);
     for (std::size_t from = 0; from < n; from += 2 * half) {
@@ -80,9 +103,9 @@ std::vector<double> periodogram(std::span<const double> values) {
   if (n < 3) return {};
   const std::vector<double> centred = around_the_mean(values);
   const std::size_t length = std::bit_ceil(2 * n - 1);
-  std::vector<Complex> chirp(n), a(length), b(length);
-  for (std::uint64_t k = 0; k < n; ++k) {
-    chirp[k] = unit(static_cast<double>(k * k % (2 * n)) / static_cast<double>(n));
+  const std::vector<Complex>& chirp = chirp_of(n);
+  std::vector<Complex> a(length), b(length);
+  for (std::size_t k = 0; k < n; ++k) {
     a[k] = {centred[k] * chirp[k].re, centred[k] * chirp[k].im};
     b[k] = conjugate(chirp[k]);
     if (k > 0) b[length - k] = b[k];

@@ -80,12 +80,22 @@ typename LogLinearHistogram<kBits>::Rank LogLinearHistogram<kBits>::rank_of(doub
   if (wanted < static_cast<double>(total_)) {
     rank = wanted >= 1 ? static_cast<std::uint64_t>(wanted) : 1;
   }
+  constexpr std::size_t kStride = 32;
+  static_assert(kSubBuckets % kStride == 0);
   for (std::size_t block = 0;; ++block) {
     const std::uint64_t* counts = counts_of(block);
     if (counts == nullptr) continue;
-    for (std::size_t i = 0; i < kSubBuckets; ++i) {
-      if (rank <= counts[i]) return {(block << kBits) + i, rank, counts[i]};
-      rank -= counts[i];
+    for (std::size_t part = 0; part < kSubBuckets; part += kStride) {
+      // Whole strides first: a sum without branches is the faster way past empty buckets.
+      const std::uint64_t in_stride =
+          std::accumulate(counts + part, counts + part + kStride, std::uint64_t{0});
+      if (rank > in_stride) {
+        rank -= in_stride;
+        continue;
+      }
+      std::size_t i = part;
+      for (; rank > counts[i]; ++i) rank -= counts[i];
+      return {(block << kBits) + i, rank, counts[i]};
     }
   }
 }

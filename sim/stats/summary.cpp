@@ -11,7 +11,9 @@
 #include <boost/math/distributions/students_t.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
+#include <utility>
 
 namespace retrysim {
 namespace {
@@ -172,6 +174,12 @@ MetricValues::MetricValues(const Scenario& scenario, std::span<const RunResult> 
       values_.insert(values_.end(), values.begin(), values.end());
     }
   }
+}
+
+MetricValues::MetricValues(std::size_t runs, std::size_t clients,
+                           std::vector<std::optional<double>> values)
+    : runs_(runs), clients_(clients), metrics_(metric_table().size()), values_(std::move(values)) {
+  assert(values_.size() == runs_ * clients_ * metrics_);
 }
 
 std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& values) {

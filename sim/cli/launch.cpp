@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "cli/launch.hpp"
+
+#include "cli/commands.hpp"
+#ifdef RETRYSIM_MPI
+#include "experiment/mpi/mpi_executor.hpp"
+#endif
+
+#include <fmt/format.h>
+#include <cstdlib>
+#include <string_view>
+
+namespace retrysim::cli {
+namespace {
+
+/// A number in the environment; -1 if there is none.
+long number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return -1;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  return *end == '\0' ? value : -1;
+}
+
+/// Open MPI's mpirun; MPICH's and Intel's, and srun for them; srun --mpi=pmix.
+long ranks() {
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (const long n = number_in(variable); n >= 0) return n;
+  }
+  return number_in("PMIX_RANK") >= 0 ? number_in("SLURM_NTASKS") : 1;
+}
+
+long rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+    if (const long n = number_in(variable); n >= 0) return n;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Launch read_launch(const std::string& text) {
+  if (text == "auto") return Launch::kAuto;
+  if (text == "on") return Launch::kOn;
+  if (text == "off") return Launch::kOff;
+  throw UsageError(fmt::format("--mpi: '{}' is none of auto, on, off", text));
+}
+
+bool started_as_one_of_several() { return ranks() > 1; }
+
+bool is_other_rank() { return started_as_one_of_several() && rank() > 0; }
+
+void check_jobs(Launch launch, const std::optional<std::string>& jobs) {
+  if (!jobs || *jobs == "1" || launch == Launch::kOff) return;
+  if (launch == Launch::kOn || started_as_one_of_several()) {
+    throw UsageError("--jobs: an MPI rank computes with one thread; start more ranks instead");
+  }
+}
+
+std::unique_ptr<experiment::Executor> make_executor(Launch launch, int jobs,
+                                                    const std::atomic<bool>* stop) {
+  const bool mpi =
+      launch == Launch::kOn || (launch == Launch::kAuto && started_as_one_of_several());
+  if (!mpi) return experiment::make_thread_executor(jobs, stop);
+#ifdef RETRYSIM_MPI
+  return experiment::make_mpi_executor(stop);
+#else
+  throw UsageError(
+      "started as one of several MPI ranks, but built without MPI; install libopenmpi-dev and "
+      "build again, or use --shard (or --mpi off)");
+#endif
+}
+
+}  // namespace retrysim::cli

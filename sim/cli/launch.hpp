@@ -1,0 +1,35 @@
+// Whether a command works alone or as one of the ranks of an MPI job.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "experiment/executor.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace retrysim::cli {
+
+enum class Launch { kAuto, kOn, kOff };
+
+/// "auto", "on" or "off". Throws UsageError.
+Launch read_launch(const std::string& text);
+
+/// Whether this process was started as one of several by mpirun or srun: their environment says so.
+/// MPI is neither needed nor started to find out.
+bool started_as_one_of_several();
+
+/// Whether this process, started as one of several, is not the one that prints.
+bool is_other_rank();
+
+/// A rank computes with one thread: --jobs must not ask for more. Throws UsageError.
+void check_jobs(Launch launch, const std::optional<std::string>& jobs);
+
+/// Ranks of the MPI job as `launch` has it; otherwise `jobs` threads. Throws UsageError if MPI is
+/// wanted but this program was built without it.
+std::unique_ptr<experiment::Executor> make_executor(Launch launch, int jobs,
+                                                    const std::atomic<bool>* stop);
+
+}  // namespace retrysim::cli

@@ -1,0 +1,57 @@
+// `retrysim merge`: join the shards of a sweep.
+//
+// SPDX-License-Identifier: MIT
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "report/sweep_merge.hpp"
+
+#include <fmt/format.h>
+#include <boost/program_options.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace retrysim::cli {
+
+namespace po = boost::program_options;
+
+int merge(const Arguments& arguments) {
+  po::options_description visible("Options");
+  visible.add_options()  //
+      ("out", po::value<std::string>()->value_name("DIR"),
+       "folder of the joined result; an earlier result of the same scenario is replaced")  //
+      ("force", po::bool_switch(), "also replace the result of another scenario")          //
+      ("quiet", po::bool_switch(), "print nothing")                                        //
+      ("help", "print this text");
+  const po::variables_map values = parse_command_line(arguments, visible, "folder");
+  if (values.count("help") != 0) {
+    fmt::print(
+        "Usage: retrysim merge DIR... --out DIR [options]\n\n"
+        "Joins all shards of a sweep (`retrysim sweep --shard I/N`) into the result that the sweep "
+        "has\nwithout shards, byte for byte. Example:\n"
+        "  retrysim merge results/capacity-dip-shard-* --out results/capacity-dip\n\n{}",
+        help_text(visible));
+    return kDone;
+  }
+  const std::vector<std::string> folders = texts(values, "folder");
+  if (folders.empty()) throw UsageError("name the folders of the shards");
+  if (values.count("out") == 0) throw UsageError("say where the result goes: --out DIR");
+  const std::string out = values["out"].as<std::string>();
+  if (out.empty()) throw UsageError("--out: name a folder");
+  try {
+    const report::MergedSweep merged =
+        report::merge_sweep({folders.begin(), folders.end()}, out, values["force"].as<bool>());
+    if (!values["quiet"].as<bool>()) {
+      fmt::print("{} points from {} shards\n\nResult files: {}\n", merged.points, folders.size(),
+                 out);
+    }
+    return merged.points_that_fail > 0 ? kExpectationFailed : kDone;
+  } catch (const report::MergeError& e) {
+    std::fflush(stdout);
+    fmt::print(stderr, "retrysim: error: {}\n", e.what());
+    return kBadInput;
+  }
+}
+
+}  // namespace retrysim::cli

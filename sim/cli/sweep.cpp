@@ -1,0 +1,459 @@
+// `retrysim sweep`: the grid of all combinations of varied keys, resumable, in shards, over threads
+// or MPI ranks.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/simulation.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/launch.hpp"
+#include "cli/simulation_options.hpp"
+#include "cli/sweep_plan.hpp"
+#include "experiment/byte_order.hpp"
+#include "experiment/journal.hpp"
+#include "experiment/points.hpp"
+#include "experiment/unit_result.hpp"
+#include "report/output_error.hpp"
+#include "report/progress_bar.hpp"
+#include "report/result_folder.hpp"
+#include "report/sink.hpp"
+#include "report/sweep_files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <boost/program_options.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace retrysim::cli {
+namespace {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+using experiment::Journal;
+
+// How often what is finished is made to survive a crash of the machine, too.
+constexpr auto kSyncInterval = std::chrono::seconds(5);
+
+struct SweepOptions {
+  SimulationSettings settings;
+  SweepRequest request;
+  bool resume = false;
+  Launch launch = Launch::kAuto;
+};
+
+po::options_description describe_options() {
+  po::options_description options("Options");
+  options.add_options()  //
+      ("vary", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUES"),
+       "a key and its values: V1,V2,... or LO:HI:STEP or LO:HI:*N (N of them, log-spaced); keys "
+       "that move together: A,B=(1,2),(3,4). Several make a grid")  //
+      ("resume", po::bool_switch(),
+       "go on with a sweep that was interrupted; begins it if there is nothing to go on with")  //
+      ("shard", po::value<std::string>()->value_name("I/N"),
+       "only every N-th point, from the I-th on (I from 1 to N); `retrysim merge` joins the N "
+       "results")  //
+      ("mpi", po::value<std::string>()->value_name("WHEN"),
+       "share the work among MPI ranks: auto (default; when started by mpirun), on or off");
+  add_simulation_options(
+      options,
+      {"folder of the result files; default results/NAME (of a shard results/NAME-shard-I-of-N). "
+       "An earlier result of the same scenario is replaced",
+       "of standard output: table (default), csv (points.csv) or json (result.json)"});
+  options.add_options()("help", "print this text");
+  return options;
+}
+
+report::Shard read_shard(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  report::Shard shard;
+  if (slash != std::string::npos) {
+    shard.count = whole_number("shard", text.substr(slash + 1), 1);
+    shard.index = whole_number("shard", text.substr(0, slash), 1);
+  }
+  if (slash == std::string::npos || shard.index > shard.count) {
+    throw UsageError(fmt::format(
+        "--shard: '{}' is not I/N with I from 1 to N, such as 1/4 for the first of four", text));
+  }
+  return shard;
+}
+
+SweepOptions read_options(const po::variables_map& values) {
+  SweepOptions o;
+  const auto scenarios = texts(values, "scenario");
+  if (scenarios.size() != 1) throw UsageError("name one scenario file to sweep");
+  o.request.scenario = scenarios.front();
+  o.request.varying = texts(values, "vary");
+  if (o.request.varying.empty()) {
+    throw UsageError("say what to vary: --vary PATH=V1,V2,... or --vary PATH=LO:HI:STEP");
+  }
+  o.settings = read_simulation_settings(values);
+  o.request.edits = o.settings.edits;
+  o.resume = values["resume"].as<bool>();
+  if (const auto shard = text_of(values, "shard")) o.request.shard = read_shard(*shard);
+  o.launch = read_launch(text_of(values, "mpi").value_or("auto"));
+  check_jobs(o.launch, text_of(values, "jobs"));
+  return o;
+}
+
+fs::path folder_of(const SweepOptions& options, const std::string& name) {
+  if (!options.settings.out.empty()) return options.settings.out;
+  const auto& shard = options.request.shard;
+  return fs::path("results") /
+         (shard ? fmt::format("{}-shard-{}-of-{}", name, shard->index, shard->count) : name);
+}
+
+report::SweepDescription describe(const SweepPlan& plan, const SweepRequest& request) {
+  report::SweepDescription d;
+  d.base = &plan.base;
+  d.variations = request.varying;
+  d.paths = plan.points.paths();
+  d.points = plan.points.grid_count();
+  d.shard = request.shard;
+  d.id = plan.id;
+  return d;
+}
+
+/// What processes without a part in the planning must know: the scenario's text, how many
+/// replications each point has, and the units that are left to do. Empty: there is nothing to do.
+std::string briefing(const SweepPlan& plan, const std::vector<std::size_t>& units) {
+  std::string bytes;
+  experiment::put_text(bytes, plan.text);
+  experiment::put(bytes, static_cast<std::uint64_t>(plan.replications.size()));
+  for (const std::uint32_t n : plan.replications) experiment::put(bytes, n);
+  for (const std::size_t unit : units) experiment::put(bytes, static_cast<std::uint64_t>(unit));
+  return bytes;
+}
+
+/// `task` with the units that are left, numbered from 0.
+experiment::Task only(std::vector<std::size_t> units, std::function<experiment::Work()> make_work) {
+  experiment::Task task;
+  task.units = units.size();
+  auto left = std::make_shared<const std::vector<std::size_t>>(std::move(units));
+  task.make_work = [left, make_work = std::move(make_work)]() -> experiment::Work {
+    return [left, work = make_work()](std::size_t i) { return work((*left)[i]); };
+  };
+  return task;
+}
+
+/// A process that only computes.
+int help_out(const SweepOptions& options, experiment::Executor& executor,
+             const std::atomic<bool>* stop) {
+  const std::string shared = executor.share("");
+  if (shared.empty()) {
+    executor.finish();
+    return kDone;
+  }
+  std::string_view rest = shared;
+  const auto text = experiment::take_text(rest);
+  std::vector<std::uint32_t> replications(*experiment::take<std::uint64_t>(rest));
+  for (std::uint32_t& n : replications) n = *experiment::take<std::uint32_t>(rest);
+  std::vector<std::size_t> left;
+  while (const auto unit = experiment::take<std::uint64_t>(rest)) left.push_back(*unit);
+  const auto points = SweepPoints::of(options.request, *text);
+  const experiment::PointUnits units(replications);
+  const experiment::PointScenarios scenarios = [&](std::size_t point) {
+    LoadResult result = points->load(point);
+    if (!result.loaded) throw std::runtime_error(to_string(result.errors.front()));
+    return std::make_shared<const Scenario>(std::move(result.loaded->scenario));
+  };
+  experiment::PointOptions point_options;
+  point_options.max_events = options.settings.max_events;
+  point_options.stop = stop;
+  point_options.name = [&](std::size_t point) { return points->variant(point).name; };
+  executor.run(only(std::move(left), simulate_units(units, scenarios, point_options)));
+  executor.finish();
+  return kDone;
+}
+
+/// The process that plans, collects and writes.
+class Sweep {
+ public:
+  Sweep(const SweepOptions& options, SweepPlan plan, const fs::path& folder)
+      : options_(options),
+        plan_(std::move(plan)),
+        description_(describe(plan_, options.request)),
+        units_(plan_.replications),
+        folder_(folder, plan_.base.scenario.name, options.settings.force),
+        journal_(open_journal()),
+        bar_(plan_.base.scenario.name, options.settings.progress) {
+    missing_.resize(units_.points());
+    for (std::size_t point = 0; point < units_.points(); ++point) {
+      missing_[point] = units_.replications(point);
+    }
+    for (std::size_t unit = 0; unit < units_.units(); ++unit) {
+      if (journal_.has(unit)) {
+        note_done(unit);
+      } else {
+        left_.push_back(unit);
+      }
+    }
+    say_what_is_there();
+  }
+
+  std::string briefing() const { return cli::briefing(plan_, left_); }
+
+  void compute(experiment::Executor& executor, const std::atomic<bool>* stop) {
+    const experiment::PointScenarios scenarios = [this](std::size_t point) {
+      if (plan_.is_whole[point]) return plan_.outlines[point];
+      LoadResult result = plan_.points.load(point);
+      if (!result.loaded) throw std::runtime_error(to_string(result.errors.front()));
+      return std::make_shared<const Scenario>(std::move(result.loaded->scenario));
+    };
+    experiment::PointOptions point_options;
+    point_options.max_events = options_.settings.max_events;
+    point_options.stop = stop;
+    point_options.name = [this](std::size_t point) { return plan_.points.variant(point).name; };
+    experiment::Task task = only(left_, simulate_units(units_, scenarios, point_options));
+    task.deliver = [this](std::size_t i, const std::string& bytes) {
+      journal_.append(left_[i], bytes);
+      // A point that is finished survives whatever happens to this process.
+      if (note_done(left_[i])) journal_.flush();
+    };
+    task.tick = [this] { tick(); };
+    try {
+      executor.run(task);
+    } catch (...) {
+      bar_.clear();
+      journal_.sync();
+      throw;
+    }
+    bar_.clear();
+    journal_.sync();
+  }
+
+  report::SweepOverview write() {
+    auto overview = report::write_sweep_files(folder_, description_, units_.points(),
+                                              [this](std::size_t i) { return point(i); });
+    journal_.remove();
+    return overview;
+  }
+
+  const report::SweepDescription& description() const { return description_; }
+  const fs::path& folder() const { return folder_.path(); }
+  std::size_t points() const { return units_.points(); }
+  std::size_t points_done() const { return points_done_; }
+
+ private:
+  Journal open_journal() const {
+    const fs::path path = folder_.path() / report::kJournalName;
+    try {
+      return options_.resume ? Journal::resume(path, plan_.identity, units_.units())
+                             : Journal::begin(path, plan_.identity, units_.units());
+    } catch (const experiment::JournalError& e) {
+      throw report::OutputError(folder_.path(), std::string(e.what()) +
+                                                    "; use another folder, or --force without "
+                                                    "--resume to begin anew");
+    }
+  }
+
+  void say_what_is_there() const {
+    if (!options_.resume) return;
+    if (journal_.dropped_bytes() > 0) {
+      fmt::print(stderr,
+                 "note: {} bytes at the end of the journal were cut off or damaged; what "
+                 "they stood for is computed again\n",
+                 journal_.dropped_bytes());
+    }
+    if (journal_.count() > 0) {
+      fmt::print(stderr, "note: going on with {} of {} points finished\n", points_done_,
+                 units_.points());
+    }
+  }
+
+  /// Whether that makes its point complete.
+  bool note_done(std::size_t unit) {
+    if (--missing_[units_.point_of(unit)] > 0) return false;
+    ++points_done_;
+    return true;
+  }
+
+  void tick() {
+    journal_.flush();
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_sync_ >= kSyncInterval) {
+      journal_.sync();
+      last_sync_ = now;
+    }
+    if (bar_.visible()) {
+      bar_.show(static_cast<double>(journal_.count()) / static_cast<double>(units_.units()));
+    }
+  }
+
+  report::SweepPoint point(std::size_t i) {
+    std::vector<experiment::UnitResult> results;
+    for (std::size_t r = 0; r < units_.replications(i); ++r) {
+      auto result = experiment::decode(journal_.read(units_.first(i) + r));
+      if (!result || result->clients != plan_.outlines[i]->clients.size() + 1) {
+        throw std::logic_error("the journal holds something else than the results of its points");
+      }
+      results.push_back(std::move(*result));
+    }
+    const Variant& variant = plan_.points.variant(i);
+    return {variant.name, variant.values, plan_.outlines[i], experiment::combine(results)};
+  }
+
+  const SweepOptions& options_;
+  SweepPlan plan_;
+  report::SweepDescription description_;
+  experiment::PointUnits units_;
+  report::ResultFolder folder_;
+  Journal journal_;
+  report::ProgressBar bar_;
+  std::vector<std::size_t> left_;     // units to do
+  std::vector<std::size_t> missing_;  // replications, by point
+  std::size_t points_done_ = 0;
+  std::chrono::steady_clock::time_point last_sync_ = std::chrono::steady_clock::now();
+};
+
+/// The exit status that a sweep of this very kind, finished earlier in `folder`, ended with.
+std::optional<int> status_of_finished(const fs::path& folder, const SweepPlan& plan,
+                                      const SweepRequest& request) {
+  std::ifstream in(folder / "result.json", std::ios::binary);
+  const auto json = nlohmann::json::parse(in, nullptr, false);
+  if (!json.is_object() || !json.contains("sweep") || !json["sweep"].is_object()) return {};
+  const auto& sweep = json["sweep"];
+  const report::Shard shard = request.shard.value_or(report::Shard{});
+  const auto found = sweep.value("shard", nlohmann::json::object());
+  if (sweep.value("id", "") != fmt::format("{:016x}", plan.id) ||
+      found.value("index", std::size_t{1}) != shard.index ||
+      found.value("count", std::size_t{1}) != shard.count) {
+    return {};
+  }
+  return sweep.value("points_that_fail", 0) > 0 ? kExpectationFailed : kDone;
+}
+
+void print_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  report::DescriptorSink out(STDOUT_FILENO, "standard output");
+  std::string block(1 << 16, '\0');
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0) {
+    out.write(std::string_view(block.data(), static_cast<std::size_t>(in.gcount())));
+  }
+  out.flush();
+}
+
+void print_overview(const SimulationSettings& settings, const Sweep& sweep,
+                    const report::SweepOverview& overview) {
+  if (settings.quiet) return;
+  if (settings.format == "csv") {
+    print_file(sweep.folder() / "points.csv");
+  } else if (settings.format == "json") {
+    print_file(sweep.folder() / "result.json");
+  } else {
+    report::DescriptorSink out(STDOUT_FILENO, "standard output");
+    out.write(report::sweep_table(sweep.description(), overview));
+    out.write(fmt::format("\nResult files: {}\n", sweep.folder().string()));
+    out.flush();
+  }
+}
+
+/// Plans, and makes sure that the result can be written. Nothing, with `status`, if there is
+/// nothing to do.
+std::unique_ptr<Sweep> prepare(const SweepOptions& options, const std::atomic<bool>* stop,
+                               int& status) {
+  auto plan = plan_sweep(options.request, stop);
+  if (!plan) {
+    status = kBadInput;
+    return nullptr;
+  }
+  const fs::path folder = folder_of(options, plan->base.scenario.name);
+  std::error_code error;
+  const bool unfinished = fs::exists(folder / report::kJournalName, error);
+  if (unfinished && !options.resume && !options.settings.force) {
+    throw report::OutputError(folder,
+                              "it holds an unfinished sweep; --resume goes on with it, --force "
+                              "begins anew");
+  }
+  if (options.resume && !unfinished) {
+    if (const auto finished = status_of_finished(folder, *plan, options.request)) {
+      fmt::print(stderr, "note: this sweep is complete already: {}\n", folder.string());
+      status = *finished;
+      return nullptr;
+    }
+  }
+  fs::create_directories(folder, error);
+  if (error) throw report::OutputError(folder, error.message());
+  return std::make_unique<Sweep>(options, std::move(*plan), folder);
+}
+
+int lead(const SweepOptions& options, experiment::Executor& executor,
+         const Interruption& interruption) {
+  std::unique_ptr<Sweep> sweep;
+  int status = kDone;
+  try {
+    sweep = prepare(options, interruption.flag(), status);
+  } catch (const Interrupted&) {
+    if (!interruption.timed_out()) throw;
+    throw LimitExceeded("planning the sweep took longer than --timeout allows");
+  } catch (...) {
+    executor.share("");
+    executor.finish();
+    throw;
+  }
+  executor.share(sweep ? sweep->briefing() : "");
+  if (!sweep) {
+    executor.finish();
+    return status;
+  }
+  try {
+    sweep->compute(executor, interruption.flag());
+  } catch (const Interrupted&) {
+    const std::string kept = fmt::format("{} of {} points are finished; --resume goes on with them",
+                                         sweep->points_done(), sweep->points());
+    if (interruption.timed_out()) {
+      throw LimitExceeded("the sweep took longer than --timeout allows; " + kept);
+    }
+    fmt::print(stderr, "retrysim: error: interrupted; {}\n", kept);
+    return kInterrupted;
+  } catch (...) {
+    executor.finish();
+    throw;
+  }
+  executor.finish();
+  const report::SweepOverview overview = sweep->write();
+  print_overview(options.settings, *sweep, overview);
+  return overview.points_that_fail > 0 ? kExpectationFailed : kDone;
+}
+
+int sweep_as_rank(const Arguments& arguments) {
+  const po::options_description visible = describe_options();
+  const po::variables_map values = parse_command_line(arguments, visible, "scenario");
+  if (values.count("help") != 0) {
+    if (is_other_rank()) return kDone;
+    fmt::print(
+        "Usage: retrysim sweep SCENARIO --vary PATH=VALUES... [options]\n\n"
+        "Simulates every combination of the varied keys and writes the result files; points.csv "
+        "has\none row a point. What is finished is kept when the sweep is interrupted. Example:\n"
+        "  retrysim sweep scenarios/capacity-dip.toml --vary 'fault.dip.duration=10s:60s:10s' "
+        "\\\n      --vary 'client.*.retry.max_attempts=1,2,3,5' --replications 5\n\n{}",
+        help_text(visible));
+    return kDone;
+  }
+  const SweepOptions options = read_options(values);
+  Interruption interruption(options.settings.timeout);
+  const auto executor = make_executor(options.launch, options.settings.jobs, interruption.flag());
+  if (!executor->is_owner()) return help_out(options, *executor, interruption.flag());
+  return lead(options, *executor, interruption);
+}
+
+}  // namespace
+
+// What every rank of an MPI job would say, only the first one says.
+int sweep(const Arguments& arguments) {
+  try {
+    return sweep_as_rank(arguments);
+  } catch (const UsageError&) {
+    if (is_other_rank()) return kDone;
+    throw;
+  } catch (const Interrupted&) {
+    if (is_other_rank()) return kInterrupted;
+    throw;
+  }
+}
+
+}  // namespace retrysim::cli

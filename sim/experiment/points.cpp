@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/points.hpp"
+
+#include <retrysim/simulation.hpp>
+
+#include "experiment/unit_result.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+namespace retrysim::experiment {
+namespace {
+
+/// One thread's way through the units, with the scenario of the point it was at last.
+class UnitSimulator {
+ public:
+  UnitSimulator(const PointUnits& units, const PointScenarios& scenarios,
+                const PointOptions& options)
+      : units_(&units), scenarios_(&scenarios), options_(&options) {}
+
+  std::string operator()(std::size_t unit) {
+    const std::size_t point = units_->point_of(unit);
+    try {
+      if (!scenario_ || point != point_) scenario_ = (*scenarios_)(point);
+      point_ = point;
+      SimulationOptions options;
+      options.max_events = options_->max_events;
+      options.stop = options_->stop;
+      const auto replication = static_cast<std::uint32_t>(unit - units_->first(point));
+      return encode(measure(*scenario_, simulate(*scenario_, replication, options)));
+    } catch (const LimitExceeded& e) {
+      throw LimitExceeded(named(point, e));
+    } catch (const InvariantViolated& e) {
+      throw InvariantViolated(named(point, e));
+    }
+  }
+
+ private:
+  std::string named(std::size_t point, const std::exception& e) const {
+    return options_->name ? options_->name(point) + ": " + e.what() : e.what();
+  }
+
+  const PointUnits* units_;
+  const PointScenarios* scenarios_;
+  const PointOptions* options_;
+  std::size_t point_ = 0;
+  std::shared_ptr<const Scenario> scenario_;
+};
+
+/// Collects units until a point and all before it are complete.
+class PointCollector {
+ public:
+  PointCollector(const PointUnits& units,
+                 const std::function<void(std::size_t, const MetricValues&)>& deliver)
+      : units_(units), deliver_(deliver) {}
+
+  void add(std::size_t unit, const std::string& bytes) {
+    auto result = decode(bytes);
+    if (!result) throw std::logic_error("a unit's result cannot be read");
+    const std::size_t point = units_.point_of(unit);
+    Open& open = open_[point];
+    open.results.resize(units_.replications(point));
+    open.results[unit - units_.first(point)] = std::move(*result);
+    ++open.done;
+    while (!open_.empty() && open_.begin()->first == next_ &&
+           open_.begin()->second.done == units_.replications(next_)) {
+      const MetricValues values = combine(open_.begin()->second.results);
+      open_.erase(open_.begin());
+      deliver_(next_++, values);
+    }
+  }
+
+ private:
+  struct Open {
+    std::vector<UnitResult> results;
+    std::size_t done = 0;
+  };
+  const PointUnits& units_;
+  const std::function<void(std::size_t, const MetricValues&)>& deliver_;
+  std::map<std::size_t, Open> open_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+PointUnits::PointUnits(const std::vector<std::uint32_t>& replications) {
+  first_.reserve(replications.size() + 1);
+  first_.push_back(0);
+  for (const std::uint32_t n : replications) first_.push_back(first_.back() + n);
+}
+
+std::size_t PointUnits::point_of(std::size_t unit) const {
+  const auto after = std::upper_bound(first_.begin(), first_.end(), unit);
+  return static_cast<std::size_t>(after - first_.begin()) - 1;
+}
+
+std::function<Work()> simulate_units(const PointUnits& units, const PointScenarios& scenarios,
+                                     const PointOptions& options) {
+  return [&]() -> Work { return UnitSimulator(units, scenarios, options); };
+}
+
+void run_points(Executor& executor, const PointUnits& units, const PointScenarios& scenarios,
+                const PointOptions& options,
+                const std::function<void(std::size_t, const MetricValues&)>& deliver,
+                const std::function<void()>& tick) {
+  PointCollector collector(units, deliver);
+  Task task;
+  task.units = units.units();
+  task.make_work = simulate_units(units, scenarios, options);
+  task.deliver = [&](std::size_t unit, const std::string& bytes) { collector.add(unit, bytes); };
+  task.tick = tick;
+  executor.run(task);
+}
+
+}  // namespace retrysim::experiment

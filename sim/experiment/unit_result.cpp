@@ -1,0 +1,85 @@
+// Layout: seed, events (64 bits each), clients, metrics (32 bits each), one bit for each value that
+// exists, and those values.
+//
+// SPDX-License-Identifier: MIT
+#include "experiment/unit_result.hpp"
+
+#include "experiment/byte_order.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace retrysim::experiment {
+
+UnitResult measure(const Scenario& scenario, const RunResult& run) {
+  UnitResult result;
+  result.seed = run.seed;
+  result.events = run.events;
+  result.clients = static_cast<std::uint32_t>(scenario.clients.size() + 1);
+  const MetricValues values(scenario, std::span(&run, 1));
+  for (std::size_t c = 0; c < values.clients(); ++c) {
+    for (std::size_t m = 0; m < metric_table().size(); ++m) {
+      result.values.push_back(values.at(0, c, m));
+    }
+  }
+  return result;
+}
+
+std::string encode(const UnitResult& result) {
+  std::string bytes;
+  bytes.reserve(24 + result.values.size() * 9);
+  put(bytes, result.seed);
+  put(bytes, result.events);
+  put(bytes, result.clients);
+  put(bytes, static_cast<std::uint32_t>(metric_table().size()));
+  for (std::size_t i = 0; i < result.values.size(); i += 8) {
+    unsigned char exist = 0;
+    for (std::size_t k = 0; k < 8 && i + k < result.values.size(); ++k) {
+      if (result.values[i + k]) exist = static_cast<unsigned char>(exist | 1u << k);
+    }
+    put(bytes, exist);
+  }
+  for (const std::optional<double>& value : result.values) {
+    if (value) put(bytes, std::bit_cast<std::uint64_t>(*value));
+  }
+  return bytes;
+}
+
+std::optional<UnitResult> decode(std::string_view bytes) {
+  UnitResult result;
+  const auto seed = take<std::uint64_t>(bytes);
+  const auto events = take<std::uint64_t>(bytes);
+  const auto clients = take<std::uint32_t>(bytes);
+  const auto metrics = take<std::uint32_t>(bytes);
+  if (!metrics || *metrics != metric_table().size() || *clients == 0) return std::nullopt;
+  const std::size_t count = std::size_t{*clients} * *metrics;
+  if (count / 8 > bytes.size()) return std::nullopt;
+  std::string_view exist = bytes.substr(0, (count + 7) / 8);
+  if (exist.size() < (count + 7) / 8) return std::nullopt;
+  bytes.remove_prefix(exist.size());
+  result.seed = *seed;
+  result.events = *events;
+  result.clients = *clients;
+  result.values.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if ((static_cast<unsigned char>(exist[i / 8]) >> (i % 8) & 1u) == 0) continue;
+    const auto bits = take<std::uint64_t>(bytes);
+    if (!bits) return std::nullopt;
+    result.values[i] = std::bit_cast<double>(*bits);
+  }
+  if (!bytes.empty()) return std::nullopt;
+  return result;
+}
+
+MetricValues combine(std::span<const UnitResult> replications) {
+  std::vector<std::optional<double>> values;
+  std::size_t clients = 1;
+  for (const UnitResult& r : replications) {
+    values.insert(values.end(), r.values.begin(), r.values.end());
+    clients = r.clients;
+  }
+  return MetricValues(replications.size(), clients, std::move(values));
+}
+
+}  // namespace retrysim::experiment

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "report/sweep_files.hpp"
+
+#include "report/csv_writer.hpp"
+#include "report/result_files.hpp"
+#include "report/result_tables.hpp"
+#include "scenario/values.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace retrysim::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using PointSource = std::function<SweepPoint(std::size_t)>;
+
+constexpr std::array<std::string_view, 13> kOverview = {
+    "offered_load",      "attempt_rate",       "goodput",     "success_rate", "amplification",
+    "utilization",       "latency_mean",       "latency_p50", "latency_p99",  "completion_time_s",
+    "peak_attempt_rate", "peak_amplification", "recovery_s"};
+constexpr std::string_view kRecovery = "recovery_s";
+
+/// Passes text on and counts its bytes.
+class CountingSink : public Sink {
+ public:
+  explicit CountingSink(Sink& sink) : sink_(sink) {}
+  void write(std::string_view text) override {
+    bytes_ += text.size();
+    sink_.write(text);
+  }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  Sink& sink_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// A duration with a unit becomes seconds, as everywhere in files; other values stay.
+std::string key_cell(const std::string& value) {
+  const auto parsed = scenario::parse_duration(value);
+  return parsed ? number(parsed->duration.in_seconds()) : value;
+}
+
+std::vector<std::optional<Estimate>> overview_of(std::span<const SummaryRow> rows) {
+  std::vector<std::optional<Estimate>> estimates;
+  for (const std::string_view metric : kOverview) {
+    const SummaryRow* row = find_row(rows, "all", metric);
+    estimates.push_back(row == nullptr ? std::nullopt : std::optional(row->estimate));
+  }
+  return estimates;
+}
+
+void write_summary(Sink& sink, const SweepDescription& d, std::size_t count,
+                   const PointSource& point) {
+  CsvWriter csv(sink);
+  write_summary_header(csv);
+  for (std::size_t i = 0; i < count; ++i) {
+    const SweepPoint p = point(i);
+    write_summary_rows(csv, d.base->scenario.name, p.name, summarize(*p.scenario, p.values));
+  }
+}
+
+void write_replications(Sink& sink, const SweepDescription& d, std::size_t count,
+                        const PointSource& point) {
+  CsvWriter csv(sink);
+  write_replications_header(csv);
+  for (std::size_t i = 0; i < count; ++i) {
+    const SweepPoint p = point(i);
+    write_replications_rows(csv, d.base->scenario.name, p.name, *p.scenario, p.values);
+  }
+}
+
+class PointsTable {
+ public:
+  PointsTable(Sink& sink, const SweepDescription& d)
+      : csv_(sink), expectations_(!d.base->scenario.expectations.empty()) {
+    csv_.text("variant");
+    for (const std::string& path : d.paths) csv_.text(path);
+    csv_.text("replications");
+    for (const std::string_view metric : kOverview) {
+      const std::string name(metric);
+      csv_.text(name).text(name + "_ci_low").text(name + "_ci_high");
+      if (metric == kRecovery) csv_.text(name + "_replications");
+    }
+    if (expectations_) csv_.text("expectations_failed");
+    csv_.end_row();
+  }
+
+  void add(const SweepPoint& p, SweepOverview& overview) {
+    const std::vector<SummaryRow> rows = summarize(*p.scenario, p.values);
+    const auto estimates = overview_of(rows);
+    csv_.text(p.name);
+    for (const std::string& value : p.keys) csv_.text(key_cell(value));
+    csv_.integer(p.values.runs());
+    for (std::size_t m = 0; m < kOverview.size(); ++m) {
+      const std::optional<Estimate>& e = estimates[m];
+      csv_.real(e ? std::optional(e->mean) : std::nullopt);
+      csv_.real(e ? e->ci_low : std::nullopt).real(e ? e->ci_high : std::nullopt);
+      if (kOverview[m] == kRecovery) csv_.integer(e ? e->count : 0);
+    }
+    const std::size_t failed = failed_expectations(p, rows);
+    if (expectations_) csv_.integer(failed);
+    csv_.end_row();
+    overview.points_that_fail += failed > 0;
+    if (overview.rows.size() < kMostOverviewRows) overview.rows.push_back({p.name, estimates});
+    ++overview.points;
+  }
+
+ private:
+  static std::size_t failed_expectations(const SweepPoint& p, std::span<const SummaryRow> rows) {
+    const auto results = judge_expectations(*p.scenario, rows, p.values.runs());
+    return static_cast<std::size_t>(std::count_if(
+        results.begin(), results.end(), [](const ExpectationResult& e) { return !e.passed; }));
+  }
+
+  CsvWriter csv_;
+  bool expectations_;
+};
+
+Json result_json(const SweepDescription& d, const SweepOverview& overview, const Json& sizes,
+                 const std::vector<std::string>& files) {
+  const Scenario& scenario = d.base->scenario;
+  Json json;
+  json["program"] = "retrysim";
+  json["version"] = RETRYSIM_VERSION;
+  json["scenario"] = scenario.name;
+  json["description"] = scenario.description;
+  json["seed"] = scenario.seed;
+  json["replications"] = scenario.replications;
+  Json& sweep = json["sweep"];
+  sweep["id"] = fmt::format("{:016x}", d.id);
+  sweep["vary"] = d.variations;
+  sweep["keys"] = d.paths;
+  sweep["points"] = d.points;
+  if (d.shard)
+    sweep["shard"] = {{"index", d.shard->index}, {"count", d.shard->count}, {"sizes", sizes}};
+  sweep["points_that_fail"] = overview.points_that_fail;
+  json["keys"] = Json::object();
+  for (const ResolvedKey& key : d.base->keys) json["keys"][key.path] = key.toml;
+  json["files"] = files;
+  return json;
+}
+
+}  // namespace
+
+std::span<const std::string_view> overview_metrics() { return kOverview; }
+
+SweepOverview write_sweep_files(ResultFolder& folder, const SweepDescription& description,
+                                std::size_t count, const PointSource& point) {
+  Json sizes;  // in the result of a shard: what was cut off on its way to `merge` is found out
+  const auto write = [&](const char* name, const auto& content) {
+    folder.write(name, [&](Sink& sink) {
+      CountingSink counting(sink);
+      content(counting);
+      sizes[name] = counting.bytes();
+    });
+  };
+  SweepOverview overview;
+  write("summary.csv", [&](Sink& sink) { write_summary(sink, description, count, point); });
+  write("replications.csv",
+        [&](Sink& sink) { write_replications(sink, description, count, point); });
+  write("points.csv", [&](Sink& sink) {
+    PointsTable table(sink, description);
+    for (std::size_t i = 0; i < count; ++i) table.add(point(i), overview);
+  });
+  write_scenario_files(folder, *description.base);
+  std::vector<std::string> files = folder.files();
+  files.emplace_back("result.json");
+  folder.write("result.json", [&](Sink& sink) {
+    // Names may hold bytes that are no UTF-8; they are replaced rather than refused.
+    sink.write(result_json(description, overview, sizes, files)
+                   .dump(2, ' ', false, Json::error_handler_t::replace));
+    sink.write("\n");
+  });
+  folder.commit();
+  return overview;
+}
+
+std::string sweep_table(const SweepDescription& d, const SweepOverview& overview) {
+  constexpr std::array<std::string_view, 5> kShown = {"goodput", "success_rate", "amplification",
+                                                      "latency_mean", "latency_p99"};
+  constexpr std::string_view kVariant = "variant";
+  const std::string replications =
+      d.base->scenario.replications == 1
+          ? "1 replication"
+          : fmt::format("{} replications", d.base->scenario.replications);
+  const std::string points =
+      d.shard ? fmt::format("shard {}, {} of {} points", d.shard->text(), overview.points, d.points)
+              : fmt::format("{} points", d.points);
+  std::string text = fmt::format("{}: {}, {} each, seed {}\n", d.base->scenario.name, points,
+                                 replications, d.base->scenario.seed);
+  text += "Means over replications and all clients\n\n";
+  std::size_t width = kVariant.size();
+  for (const auto& row : overview.rows) width = std::max(width, row.name.size());
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "{:<{}}", kVariant, width);
+  for (const std::string_view metric : kShown) fmt::format_to(out, "  {:>13}", metric);
+  text += '\n';
+  for (const auto& row : overview.rows) {
+    fmt::format_to(out, "{:<{}}", row.name, width);
+    for (const std::string_view metric : kShown) {
+      const auto at = std::find(kOverview.begin(), kOverview.end(), metric) - kOverview.begin();
+      const auto& estimate = row.estimates[static_cast<std::size_t>(at)];
+      fmt::format_to(out, "  {:>13}", estimate ? fmt::format("{:.5g}", estimate->mean) : "-");
+    }
+    text += '\n';
+  }
+  if (overview.points > overview.rows.size()) {
+    fmt::format_to(out, "... and {} more in points.csv\n", overview.points - overview.rows.size());
+  }
+  if (overview.points_that_fail > 0) {
+    fmt::format_to(out, "\nExpectations fail at {} of {} points; points.csv says where\n",
+                   overview.points_that_fail, overview.points);
+  }
+  return text;
+}
+
+}  // namespace retrysim::report

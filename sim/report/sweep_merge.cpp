@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include "report/sweep_merge.hpp"
+
+#include "report/result_folder.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <deque>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace retrysim::report {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kResult = "result.json";
+constexpr std::string_view kPoints = "points.csv";
+
+struct ShardFolder {
+  fs::path path;
+  std::size_t index = 0, count = 0;  // index from 1
+  std::size_t points_that_fail = 0;
+  Json result;  // without what differs between shards
+};
+
+[[noreturn]] void fail(const fs::path& folder, std::string_view what) {
+  throw MergeError(fmt::format("{}: {}", folder.string(), what));
+}
+
+ShardFolder open_shard(const fs::path& path) {
+  std::ifstream in(path / kResult, std::ios::binary);
+  std::error_code error;
+  if (fs::exists(path / kJournalName, error)) {
+    fail(path, "its sweep is not finished; finish it with --resume");
+  }
+  if (!in) fail(path, "is no result folder: there is no result.json");
+  ShardFolder shard;
+  shard.path = path;
+  shard.result = Json::parse(in, nullptr, false);
+  Json& json = shard.result;
+  if (!json.is_object() || json.value("program", "") != "retrysim" || !json.contains("sweep")) {
+    fail(path, "is no result of a sweep");
+  }
+  Json& sweep = json["sweep"];
+  if (!sweep.contains("shard")) fail(path, "is a whole sweep, no shard of one");
+  try {
+    shard.index = sweep.at("shard").at("index");
+    shard.count = sweep.at("shard").at("count");
+    shard.points_that_fail = sweep.at("points_that_fail");
+    if (!sweep.at("points").is_number_unsigned()) fail(path, "its result.json is damaged");
+    for (const auto& [name, size] : sweep.at("shard").at("sizes").items()) {
+      if (fs::file_size(path / name, error) != size || error) {
+        fail(path / name, "is not whole; copy or compute the shard again");
+      }
+    }
+  } catch (const Json::exception&) {
+    fail(path, "its result.json is damaged");
+  }
+  if (shard.index < 1 || shard.index > shard.count) fail(path, "its result.json is damaged");
+  sweep.erase("shard");
+  sweep["points_that_fail"] = 0;
+  return shard;
+}
+
+/// The shards in their order. What is missing, double or foreign is an error.
+std::vector<ShardFolder> open_shards(const std::vector<fs::path>& folders) {
+  std::map<std::size_t, ShardFolder> shards;
+  std::optional<ShardFolder> first;
+  for (const fs::path& folder : folders) {
+    ShardFolder shard = open_shard(folder);
+    if (!first) first = shard;
+    if (shard.result["version"] != first->result["version"]) {
+      fail(folder,
+           fmt::format("was written by another version of retrysim than {}", first->path.string()));
+    }
+    if (shard.result != first->result) {
+      fail(folder, fmt::format("is a shard of another sweep than {}", first->path.string()));
+    }
+    if (shard.count != first->count) {
+      fail(folder, fmt::format("is one of {} shards, but {} is one of {}", shard.count,
+                               first->path.string(), first->count));
+    }
+    const auto [at, added] = shards.emplace(shard.index, shard);
+    if (!added) {
+      fail(folder, fmt::format("is shard {}/{}, as is {}", shard.index, shard.count,
+                               at->second.path.string()));
+    }
+  }
+  std::string missing;
+  std::size_t missing_count = 0;
+  for (std::size_t i = 1; i <= first->count; ++i) {
+    if (shards.count(i) > 0) continue;
+    if (++missing_count <= 20)
+      missing += fmt::format("{}{}/{}", missing.empty() ? "" : ", ", i, first->count);
+  }
+  if (missing_count > 0) {
+    throw MergeError(fmt::format("{} missing: {}{}",
+                                 missing_count == 1 ? "a shard is" : "shards are", missing,
+                                 missing_count > 20 ? ", ..." : ""));
+  }
+  std::vector<ShardFolder> result;
+  for (auto& [index, shard] : shards) result.push_back(std::move(shard));
+  return result;
+}
+
+/// The rows of a CSV file as they stand there.
+class Rows {
+ public:
+  explicit Rows(const fs::path& path) : path_(path), in_(path, std::ios::binary) {
+    if (!in_) fail(path_, "cannot be read");
+    next();
+  }
+
+  bool at_end() const { return row_.empty(); }
+  /// The row at hand, with its line feed.
+  const std::string& row() const { return row_; }
+
+  /// Cell `column` of the row at hand, as it is written.
+  std::string_view cell(std::size_t column) const {
+    std::size_t begin = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i < row_.size(); ++i) {
+      if (row_[i] == '"') quoted = !quoted;
+      if (quoted || (row_[i] != ',' && row_[i] != '\n')) continue;
+      if (column-- == 0) return std::string_view(row_).substr(begin, i - begin);
+      begin = i + 1;
+    }
+    return {};
+  }
+
+  void next() {
+    row_.clear();
+    std::string line;
+    std::size_t quotes = 0;
+    do {  // a quoted cell may hold line feeds
+      if (!std::getline(in_, line)) break;
+      quotes += static_cast<std::size_t>(std::count(line.begin(), line.end(), '"'));
+      row_ += line + "\n";
+    } while (quotes % 2 == 1);
+    if (in_.bad()) fail(path_, "cannot be read");
+  }
+
+  [[noreturn]] void damaged() const { fail(path_, "does not have the rows of its points"); }
+
+ private:
+  fs::path path_;
+  std::ifstream in_;
+  std::string row_;
+};
+
+/// The same file of every shard, at its first row behind the equal header lines.
+class ShardFiles {
+ public:
+  ShardFiles(const std::vector<ShardFolder>& shards, std::string_view name) {
+    for (const ShardFolder& shard : shards) files_.emplace_back(shard.path / name);
+    header_ = files_.front().row();
+    for (Rows& rows : files_) {
+      if (rows.at_end() || rows.row() != header_) rows.damaged();
+      rows.next();
+    }
+  }
+
+  const std::string& header() const { return header_; }
+  Rows& of_point(std::size_t point) { return files_[point % files_.size()]; }
+  void check_ends() const {
+    for (const Rows& rows : files_) {
+      if (!rows.at_end()) rows.damaged();
+    }
+  }
+
+ private:
+  std::deque<Rows> files_;
+  std::string header_;
+};
+
+std::vector<std::string> merge_points(Sink& sink, const std::vector<ShardFolder>& shards,
+                                      std::size_t points) {
+  ShardFiles files(shards, kPoints);
+  sink.write(files.header());
+  std::vector<std::string> names;
+  for (std::size_t point = 0; point < points; ++point) {
+    Rows& rows = files.of_point(point);
+    if (rows.at_end()) rows.damaged();
+    names.emplace_back(rows.cell(0));
+    sink.write(rows.row());
+    rows.next();
+  }
+  files.check_ends();
+  return names;
+}
+
+/// Tables of any number of rows for each point, whose second column is its name.
+void merge_table(Sink& sink, const std::vector<ShardFolder>& shards, std::string_view table,
+                 const std::vector<std::string>& names) {
+  ShardFiles files(shards, table);
+  sink.write(files.header());
+  for (std::size_t point = 0; point < names.size(); ++point) {
+    Rows& rows = files.of_point(point);
+    if (rows.at_end() || rows.cell(1) != names[point]) rows.damaged();
+    for (; !rows.at_end() && rows.cell(1) == names[point]; rows.next()) sink.write(rows.row());
+  }
+  files.check_ends();
+}
+
+std::string content_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) fail(path, "cannot be read");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
+                 const std::string& name) {
+  const std::string content = content_of(shards.front().path / name);
+  for (const ShardFolder& shard : shards) {
+    if (content_of(shard.path / name) != content) {
+      fail(shard.path / name, fmt::format("is not that of {}", shards.front().path.string()));
+    }
+  }
+  target.write(name, [&](Sink& sink) { sink.write(content); });
+}
+
+}  // namespace
+
+MergedSweep merge_sweep(const std::vector<fs::path>& folders, const fs::path& target, bool force) {
+  const std::vector<ShardFolder> shards = open_shards(folders);
+  Json result = shards.front().result;
+  MergedSweep merged;
+  merged.points = result["sweep"]["points"];
+  for (const ShardFolder& shard : shards) merged.points_that_fail += shard.points_that_fail;
+  result["sweep"]["points_that_fail"] = merged.points_that_fail;
+  std::vector<std::string> names;
+  ResultFolder folder(target, result["scenario"], force);
+  // The names of the points come first, but every file has its place in the list.
+  StringSink points;
+  names = merge_points(points, shards, merged.points);
+  for (const std::string& name : result["files"].get<std::vector<std::string>>()) {
+    if (name == kPoints) {
+      folder.write(name, [&](Sink& sink) { sink.write(points.text()); });
+    } else if (name == "summary.csv" || name == "replications.csv") {
+      folder.write(name, [&](Sink& sink) { merge_table(sink, shards, name, names); });
+    } else if (name == kResult) {
+      folder.write(name, [&](Sink& sink) {
+        sink.write(result.dump(2, ' ', false, Json::error_handler_t::replace));
+        sink.write("\n");
+      });
+    } else {
+      copy_common(folder, shards, name);
+    }
+  }
+  folder.commit();
+  return merged;
+}
+
+}  // namespace retrysim::report
