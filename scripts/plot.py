@@ -7,11 +7,11 @@ overview: load against capacity for each service, then goodput, success rate, am
 and who waits where, over the time in which anything happens; faults, surges and retry storms are
 shaded. latency: quantiles of the whole window and what became of the attempts. A client group has
 one colour everywhere. Lines are means over replications; bands reach from the 10 % to the 90 %
-quantile of the replications, because a storm in some of them is no normal distribution. Results of
-`retrysim compare` have a third picture, compare: the differences from the baseline.
+quantile of the replications, because a storm in some of them is no normal distribution.
 
-A result of `retrysim sweep` has one picture, sweep: metrics over the varied keys, as lines with
-their intervals (one key) or heat maps (two).
+Results of `retrysim compare` have a third picture, compare: the differences from the baseline.
+Those of `retrysim sweep` have one, sweep: metrics over the varied keys, as lines with their
+intervals (one key) or heat maps (two); those of `retrysim tip` tip or hysteresis.
 
 Reads only the files of the result folder; the same files give the same picture, byte for byte.
 Exit status: 0 done, 2 bad command line, 3 a result file is missing or wrong, 4 cannot write.
@@ -20,7 +20,6 @@ SPDX-License-Identifier: MIT
 """
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
@@ -36,6 +35,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, PercentFormatter  # noq
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # also when loaded from elsewhere
 from plot_comparison import comparison_figure  # noqa: E402
+from plot_file import save  # noqa: E402
 from plot_results import (ResultError, Results, concerns, disturbances, outside,  # noqa: E402
                           seconds_label, storms, verdict)
 from plot_sweep import sweep_figure  # noqa: E402
@@ -557,31 +557,17 @@ def pictures(options):
         yield "compare", lambda: comparison_figure(results.folder, GROUP_COLOURS)
 
 
-def save(figure, path):
-    """Writes beside the target and renames, so that a picture is whole or absent."""
-    kind = path.suffix[1:]
-    metadata = {"png": {"Software": None}, "svg": {"Date": None},
-                "pdf": {"CreationDate": None}}[kind]
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        figure.savefig(beside, format=kind, dpi=150, metadata=metadata)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
-        plt.close(figure)
-
-
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="plot.py", allow_abbrev=False,
-        description="Draws the results of one run: overview and latency pictures.")
-    parser.add_argument("results", metavar="RESULTS_DIR", help="folder that `retrysim run` wrote")
+        description="Draws the results of a run, a comparison, a sweep or a search.")
+    parser.add_argument("results", metavar="RESULTS_DIR", help="folder that retrysim wrote")
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png",
                         help="kind of picture (default: png)")
-    parser.add_argument("--out", metavar="DIR", help="where to put the pictures (default: "
-                        "the result folder)")
-    parser.add_argument("--variant", metavar="NAME", help="which variant to draw (default: the "
-                        "first)")
+    parser.add_argument("--out", metavar="DIR",
+                        help="for the pictures (default: the result folder)")
+    parser.add_argument("--variant", metavar="NAME",
+                        help="the variant to draw (default: the first)")
     return parser.parse_args(arguments)
 
 

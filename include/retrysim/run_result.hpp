@@ -140,6 +140,10 @@ struct ClientResult {
   std::uint64_t expired_replays = 0;  ///< attempts executed again: their token was forgotten
   Histogram latency, latency_ok, attempt_latency, service_latency, queueing_time;
   DurationMoments latency_m, latency_ok_m, attempt_latency_m, service_latency_m, queueing_time_m;
+  /// Closed loops that think from the start of the request before, one request at a time: from when
+  /// a request was due to its end.
+  Histogram latency_intended;
+  DurationMoments latency_intended_m;
   DurationMoments backoff_time_m;          ///< each backoff that was waited for
   WideNanoseconds send_wait_ns = 0;        ///< total waiting for send tokens
   WideNanoseconds connection_wait_ns = 0;  ///< total waiting for pooled connections
@@ -156,7 +160,9 @@ struct ClientResult {
   ClientFlow window;
 
   std::vector<ClientBin> bins;
-  std::vector<double> successes_per_client;  ///< flow: goodput of each client, if count <= 10^6
+  // Flow, by client, if there are not more than 10^6: requests that ended with success, and at all.
+  std::vector<double> successes_per_client;
+  std::vector<std::uint32_t> ended_per_client;
 };
 
 /// What happened in one stretch of time at one service (flow rule).

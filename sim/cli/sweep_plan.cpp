@@ -189,6 +189,7 @@ std::optional<SweepPlan> plan_sweep(const SweepRequest& request, const std::atom
                                          plan.base.input_files.end());
   PointErrors errors;
   std::size_t kept_bytes = 0;
+  bool precision_noted = false;
   for (std::size_t i = 0; i < plan.points.count(); ++i) {
     if (stop != nullptr && *stop) throw Interrupted();
     LoadResult result = plan.points.load(i);
@@ -197,6 +198,17 @@ std::optional<SweepPlan> plan_sweep(const SweepRequest& request, const std::atom
       continue;
     }
     Scenario& scenario = result.loaded->scenario;
+    if (scenario.warmup_is_auto) {
+      throw UsageError(
+          "a sweep does not look for the warm-up of each point; give one: --set warmup=30s "
+          "(retrysim run finds it)");
+    }
+    if (scenario.precision > 0 && !precision_noted) {
+      precision_noted = true;
+      fmt::print(stderr,
+                 "note: precision has no effect on a sweep: each point has as many replications "
+                 "as its scenario says\n");
+    }
     inputs.insert(result.loaded->input_files.begin(), result.loaded->input_files.end());
     plan.replications.push_back(static_cast<std::uint32_t>(scenario.replications));
     // What is read from a file may be large.

@@ -515,6 +515,8 @@ void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
   const Time submitted = r.submitted;
   if (g.deadline_source != kNone) g.deadlines.erase(request, deadline_link());
   recorder_.ended(g.index, client, r.in_cohort, outcome, r.progress.attempts, submitted, now_);
+  if (!g.due.empty()) [[unlikely]]
+    recorder_.ended_after_due(g.index, r.in_cohort, now_ - g.due[client]);
   ++ended_;
   if (g.counts_requests) end_request(g.states.of(client), r.retrying);
   if (!hedge_sequences_.empty()) cancel_hedge(request);
@@ -534,6 +536,7 @@ void World::think(ClientGroup& g, std::uint32_t client, Time last_submitted) {
   const ArrivalSpec& loop = g.spec->arrivals;
   Draws draws(key_, {client_entity(client, g.thinks[client]++), 0, g.index, Purpose::kThinkTime});
   Duration time = loop.think_time.sample(draws);
+  if (!g.due.empty()) g.due[client] = last_submitted + time;
   if (loop.think_from_start) {
     time = std::max(Duration::zero(), time - (now_ - last_submitted));
   }

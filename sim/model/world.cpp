@@ -135,6 +135,7 @@ void World::add_group(std::size_t index) {
   if (g.closed) {
     g.thinks.resize(spec.count);
     g.ordinals.resize(spec.count);
+    if (spec.arrivals.think_from_start && spec.arrivals.concurrency == 1) g.due.resize(spec.count);
   } else if (!spec.caller) {
     g.arrivals.emplace(spec, g.index, key_, &sequence_, end_of_submissions_);
     if (spec.arrivals.process == ArrivalProcess::kPoll) {

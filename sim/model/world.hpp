@@ -50,6 +50,9 @@ struct ClientGroup {
   std::optional<Polling> polling;         ///< arrivals are jobs
   std::vector<std::uint32_t> thinks;      ///< closed loop: think times begun, by client
   std::vector<std::uint32_t> ordinals;    ///< closed loop: requests submitted, by client
+  /// Closed loop, think time from the start of the request before, one request at a time: when each
+  /// client's next request is due, or its present one was.
+  std::vector<Time> due;
   RetryStates states;
   std::vector<std::unique_ptr<CustomStrategy>> strategies;  ///< the user's own, one a client
   std::vector<std::uint64_t> strategy_requests;             ///< their requests so far, by client

@@ -18,8 +18,9 @@ struct Kind {
   Histogram ClientResult::*histogram;
 };
 
-constexpr std::array<Kind, 4> kKinds = {{{"request", &ClientResult::latency},
+constexpr std::array<Kind, 5> kKinds = {{{"request", &ClientResult::latency},
                                          {"request_ok", &ClientResult::latency_ok},
+                                         {"request_intended", &ClientResult::latency_intended},
                                          {"attempt", &ClientResult::attempt_latency},
                                          {"service", &ClientResult::service_latency}}};
 

@@ -466,15 +466,6 @@ const KeyInfo kClientKeys[] = {
      [](const Slots&, const Value&) {}},
 };
 
-const KeyInfo kSurgeKeys[] = {
-    {"start", duration(kNotNegative), "s", "", true, "", "When the surge begins.",
-     [](const Slots& s, const Value& v) { s.surge->start = Time::zero() + v.duration; }},
-    {"duration", duration(kPositive), "s", "", true, "", "How long it lasts.",
-     [](const Slots& s, const Value& v) { s.surge->duration = v.duration; }},
-    {"factor", number(kNotNegative), "", "", true, "", "Factor on the arrival rate.",
-     [](const Slots& s, const Value& v) { s.surge->factor = v.number; }},
-};
-
 const KeyInfo kExpectationKeys[] = {
     {"metric", text(), "", "", true, "", "The metric of summary.csv that is bounded.",
      [](const Slots& s, const Value& v) { s.expectation->metric = v.text; }},
@@ -535,7 +526,7 @@ std::span<const KeyScope> key_scopes() {
                                                {"service.*", service_keys},
                                                {"fault.*", fault_keys},
                                                {"client.*", client_keys},
-                                               {"client.*.surge.*", kSurgeKeys},
+                                               {"client.*.surge.*", surge_keys()},
                                                {"client.*.operation.*", operation_keys()},
                                                {"service.*.calls.*", keys_of_calls},
                                                {"expect.*", kExpectationKeys}}};

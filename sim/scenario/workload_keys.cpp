@@ -9,6 +9,7 @@ namespace {
 constexpr std::string_view kOnOff = "arrivals.process = on-off";
 constexpr std::string_view kPoll = "arrivals.process = poll";
 constexpr Range kPositive{.min = 0, .above_min = true};
+constexpr Range kNotNegative{.min = 0};
 
 const KeyInfo kBurstAndPollKeys[] = {
     {"arrivals.on", ValueRules{ValueKind::kDistribution, {}, {}, {}}, "s", "", true, kOnOff,
@@ -57,10 +58,23 @@ const KeyInfo kOperationKeys[] = {
      [](const Slots& s, const Value& v) { s.operation->work = v.number; }},
 };
 
+const KeyInfo kSurgeKeys[] = {
+    {"start", ValueRules{ValueKind::kDuration, kNotNegative, {}, {}}, "s", "", true, "",
+     "When the surge begins.",
+     [](const Slots& s, const Value& v) { s.surge->start = Time::zero() + v.duration; }},
+    {"duration", ValueRules{ValueKind::kDuration, kPositive, {}, {}}, "s", "", true, "",
+     "How long it lasts.", [](const Slots& s, const Value& v) { s.surge->duration = v.duration; }},
+    {"factor", ValueRules{ValueKind::kNumber, kNotNegative, {}, {}}, "", "", true, "",
+     "Factor on the arrival rate.",
+     [](const Slots& s, const Value& v) { s.surge->factor = v.number; }},
+};
+
 }  // namespace
 
 std::span<const KeyInfo> burst_and_poll_keys() { return kBurstAndPollKeys; }
 
 std::span<const KeyInfo> operation_keys() { return kOperationKeys; }
+
+std::span<const KeyInfo> surge_keys() { return kSurgeKeys; }
 
 }  // namespace retrysim::scenario

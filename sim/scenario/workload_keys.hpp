@@ -15,4 +15,7 @@ std::span<const KeyInfo> burst_and_poll_keys();
 /// The keys of [client.X.operation.NAME].
 std::span<const KeyInfo> operation_keys();
 
+/// The keys of [client.X.surge.NAME].
+std::span<const KeyInfo> surge_keys();
+
 }  // namespace retrysim::scenario

@@ -220,6 +220,26 @@ Value jain_index(In in) {
   return squares == 0 ? 1.0 : sum * sum / (n * squares);
 }
 
+Value jain_index_of_success(In in) {
+  double sum = 0;
+  double squares = 0;
+  double n = 0;  // clients with requests that ended
+  for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
+    if (in.group ? *in.group != g : in.scenario.clients[g].caller.has_value()) continue;
+    const ClientResult& c = in.run.clients[g];
+    if (c.ended_per_client.empty()) return std::nullopt;
+    for (std::size_t i = 0; i < c.ended_per_client.size(); ++i) {
+      if (c.ended_per_client[i] == 0) continue;
+      const double x = c.successes_per_client[i] / c.ended_per_client[i];
+      sum += x;
+      squares += x * x;
+      ++n;
+    }
+  }
+  if (n == 0) return std::nullopt;
+  return squares == 0 ? 1.0 : sum * sum / (n * squares);
+}
+
 Value completion_time(In in) {
   if (in.run.last_request_end == Time::zero()) return std::nullopt;
   return static_cast<double>(in.run.last_request_end.count()) / 1e9;
@@ -400,6 +420,23 @@ constexpr MetricInfo kTable[] = {
      quantile_s<&C::latency_ok, 990>},
     {"latency_ok_p999", "s", "Submission to end of successful requests: 99.9 % quantile", kGroups,
      quantile_s<&C::latency_ok, 999>},
+    {"latency_intended_mean", "s", "From when a request was due to its end: mean (closed loops "
+     "with think_from = start, one request at a time: think time after the start of the one "
+     "before)", kGroups, mean_s<&C::latency_intended_m>},
+    {"latency_intended_sd", "s", "From when a request was due to its end: standard deviation",
+     kGroups,
+     sd_s<&C::latency_intended_m>},
+    {"latency_intended_p50", "s", "From when a request was due to its end: median", kGroups,
+     quantile_s<&C::latency_intended, 500>},
+    {"latency_intended_p90", "s", "From when a request was due to its end: 90 % quantile",
+     kGroups,
+     quantile_s<&C::latency_intended, 900>},
+    {"latency_intended_p99", "s", "From when a request was due to its end: 99 % quantile",
+     kGroups,
+     quantile_s<&C::latency_intended, 990>},
+    {"latency_intended_p999", "s", "From when a request was due to its end: 99.9 % quantile",
+     kGroups,
+     quantile_s<&C::latency_intended, 999>},
     {"backoff_time_mean", "s", "Length of one backoff: mean", kGroups, mean_s<&C::backoff_time_m>},
     {"backoff_time_sd", "s", "Length of one backoff: standard deviation", kGroups,
      sd_s<&C::backoff_time_m>},
@@ -478,6 +515,8 @@ constexpr MetricInfo kTable[] = {
      detection_delay},
     {"jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all", kGroups,
      jain_index},
+    {"jain_index_success_rate", "1", "Fairness of the success rate among clients whose requests "
+     "ended: 1 equal, 1/n one has all", kGroups, jain_index_of_success},
     {"completion_time_s", "s", "When the last request ended, from the start of the run", kAllOnly,
      completion_time},
 };

@@ -47,11 +47,13 @@ void merge_counts(ClientResult& into, const ClientResult& from) {
 void merge_latencies(ClientResult& into, const ClientResult& from) {
   into.latency.merge(from.latency);
   into.latency_ok.merge(from.latency_ok);
+  into.latency_intended.merge(from.latency_intended);
   into.attempt_latency.merge(from.attempt_latency);
   into.service_latency.merge(from.service_latency);
   into.queueing_time.merge(from.queueing_time);
   into.latency_m.merge(from.latency_m);
   into.latency_ok_m.merge(from.latency_ok_m);
+  into.latency_intended_m.merge(from.latency_intended_m);
   into.attempt_latency_m.merge(from.attempt_latency_m);
   into.service_latency_m.merge(from.service_latency_m);
   into.queueing_time_m.merge(from.queueing_time_m);

@@ -34,7 +34,10 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
   all_bins_.reserve(window_bins);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const std::uint32_t count = scenario.clients[i].count;
-    if (count <= kMaxClientsForFairness) groups_[i].result.successes_per_client.resize(count);
+    if (count <= kMaxClientsForFairness) {
+      groups_[i].result.successes_per_client.resize(count);
+      groups_[i].result.ended_per_client.resize(count);
+    }
     groups_[i].result.bins.reserve(window_bins);
     groups_[i].is_inner = scenario.clients[i].caller.has_value();
   }

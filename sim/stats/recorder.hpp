@@ -80,8 +80,9 @@ class Recorder {
       g.latency.add(latency_ns);
       g.row.latency_sum_ns += static_cast<double>(latency_ns);
       last_request_end_ = now;
-      if (ok && in_window_ && client < g.result.successes_per_client.size()) {
-        g.result.successes_per_client[client] += 1;
+      if (in_window_ && client < g.result.ended_per_client.size()) {
+        ++g.result.ended_per_client[client];
+        if (ok) g.result.successes_per_client[client] += 1;
       }
     }
     if (!in_cohort) return;
@@ -95,6 +96,14 @@ class Recorder {
       r.latency_ok.add(latency_ns);
       r.latency_ok_m.add(latency);
     }
+  }
+
+  /// A request that was due at a time of its own.
+  void ended_after_due(std::size_t group, bool in_cohort, Duration since_due) {
+    if (!in_cohort) return;
+    ClientResult& r = groups_[group].result;
+    r.latency_intended.add(static_cast<std::uint64_t>(since_due.count()));
+    r.latency_intended_m.add(since_due);
   }
 
   // Waiting for a send token, and in backoff.

@@ -99,6 +99,25 @@ TEST_CASE("Think time counts from the end of the request before, or from its sta
   CHECK(requests(60, true) == 10);   // at 60, 160, ... 960 ms: the request is what takes longer
 }
 
+TEST_CASE("What a slow answer delays counts from when it was due") {
+  // Starts at 60, 160, 260 ... ms; each but the first was due 60 ms after the start of the one
+  // before, and so 40 ms earlier than it was sent.
+  Scenario s = test::small_world();
+  s.clients[0].count = 1;
+  s.duration = Duration::seconds(1);
+  s.clients[0].arrivals.process = ArrivalProcess::kClosed;
+  s.clients[0].arrivals.think_time = Distribution::constant(Duration::milliseconds(60));
+  s.clients[0].arrivals.think_from_start = true;
+  const ClientResult loop = simulate(s, 0).clients[0];
+  REQUIRE(loop.latency_intended_m.count == 10);
+  CHECK(static_cast<std::int64_t>(loop.latency_m.sum_ns) == 10 * 100'000'000);
+  CHECK(static_cast<std::int64_t>(loop.latency_intended_m.sum_ns) ==
+        10 * 100'000'000 + 9 * 40'000'000);
+  // With several requests at a time nobody knows which one was due when.
+  s.clients[0].arrivals.concurrency = 2;
+  CHECK(simulate(s, 0).clients[0].latency_intended_m.count == 0);
+}
+
 TEST_CASE("A closed loop without think time that is always refused ends the run too") {
   Scenario s = test::small_world();
   s.services[0].errors = {{{500, "InternalError"}, 1.0}};

@@ -173,6 +173,8 @@ TEST_CASE("every documented metric name exists") {
                                     "recovery_median_s",
                                     "metastable_probability",
                                     "jain_index",
+                                    "jain_index_success_rate",
+                                    "latency_intended_mean",
                                     "completion_time_s",
                                     "attempts_variance",
                                     "retry_share",
@@ -479,6 +481,16 @@ TEST_CASE_METHOD(Fixture, "Jain's index of the goodput of the clients") {
   CHECK(number("jain_index") == 1);  // nobody has anything: equal
 }
 
+TEST_CASE_METHOD(Fixture, "Jain's index of the success rate does not mind who asks more") {
+  ClientResult& c = run.clients[0];
+  CHECK(!value("jain_index_success_rate"));
+  c.successes_per_client = {1, 50, 0};
+  c.ended_per_client = {2, 100, 0};
+  CHECK(number("jain_index_success_rate") == 1);  // the third has asked nothing
+  c.ended_per_client = {1, 100, 0};
+  CHECK(number("jain_index_success_rate") == Approx(0.9));  // 1.5^2 / (2 * 1.25)
+}
+
 TEST_CASE_METHOD(Fixture, "completion time is that of the last request") {
   run.last_request_end = Time::from_nanoseconds(61'500'000'000);
   CHECK(number("completion_time_s") == 61.5);
@@ -514,30 +526,6 @@ TEST_CASE_METHOD(Fixture, "all values at once are the same as one by one") {
     CHECK(all[i] == metric_value(table[i], scenario, run, std::nullopt));
     CHECK(group[i] == metric_value(table[i], scenario, run, 0));
   }
-}
-
-TEST_CASE("flows add up, maxima do not") {
-  ServiceFlow a;
-  a.arrivals = 3;
-  a.queue_ns = 5;
-  a.queue_max = 7;
-  ServiceFlow b;
-  b.arrivals = 4;
-  b.queue_ns = 6;
-  b.queue_max = 2;
-  a.merge(b);
-  CHECK(a.arrivals == 7);
-  CHECK(a.queue_ns == 11);
-  CHECK(a.queue_max == 7);
-  ClientFlow f;
-  f.requests = 1;
-  f.in_backoff_ns = 2;
-  ClientFlow g;
-  g.requests = 10;
-  g.in_backoff_ns = 20;
-  f.merge(g);
-  CHECK(f.requests == 11);
-  CHECK(f.in_backoff_ns == 22);
 }
 
 TEST_CASE_METHOD(Fixture, "retries, and attempts per success") {
