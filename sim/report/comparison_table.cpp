@@ -14,7 +14,6 @@
 namespace retrysim::report {
 namespace {
 
-
 /// A table of texts: first column to the left, the others to the right.
 class Grid {
  public:
