@@ -244,7 +244,8 @@ int tip(const Arguments& arguments) {
         "near the answer\nrun again without retries from the end of the trigger on. Example:\n"
         "  retrysim tip scenarios/fifo-zombie.toml --trigger fault.outage.duration=0.9s:1.6s\n\n"
         "A run recovers if its goodput does, after the last fault or surge, within the patience "
-        "that\nREADME.md describes; without either it tips if it has a storm that does not end. "
+        "that\nREADME.md describes; without either it tips if in its last quarter fewer than "
+        "recovery.share of the\nrequests succeed. "
         "Expectations of the\nscenario are not judged. Exit status 1: fewer than half of the "
         "replications tip at HI, or half of\nthem at LO already.\n\n{}",
         help_text(visible));

@@ -75,6 +75,10 @@ TriggerRange parse_trigger(const std::string& option, const std::string& text) {
   range.is_duration = first->has_unit || last->has_unit;
   if (const scenario::KeyInfo* key = find_key(range.path)) {
     const scenario::ValueKind kind = key->rules.kind;
+    if (kind == scenario::ValueKind::kBoolean || kind == scenario::ValueKind::kWord ||
+        kind == scenario::ValueKind::kText || kind == scenario::ValueKind::kFile) {
+      throw UsageError(fmt::format("{}: {} takes no numbers", option, range.path));
+    }
     range.whole_numbers = kind == scenario::ValueKind::kCount;
     range.is_duration = range.is_duration || kind == scenario::ValueKind::kDuration;
     if (!key->unit.empty()) range.unit = key->unit;

@@ -72,7 +72,7 @@ std::vector<std::vector<Storm>> storms_with_twins(const Scenario& scenario,
   const std::vector<RunResult> twins = answer(scenario, runs, questions, options);
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const Question& q = questions[i];
-    const auto recovery = stats::twin_recovery(scenario, runs[q.run], twins[i], q.aftermath);
+    const auto recovery = stats::twin_recovery(scenario, twins[i], q.aftermath);
     const StormVerdict verdict = stats::with_twin(StormVerdict::kSustained, q.aftermath, recovery);
     judgements[q.run].add(verdict);
     if (!q.storm) continue;
@@ -95,7 +95,7 @@ TwinCounts count_twins(const Scenario& scenario, const std::vector<RunResult>& r
   TwinCounts counts;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const stats::Aftermath& after = questions[i].aftermath;
-    const auto recovery = stats::twin_recovery(scenario, runs[questions[i].run], twins[i], after);
+    const auto recovery = stats::twin_recovery(scenario, twins[i], after);
     if (recovery && *recovery <= after.patience_s) ++counts.recovered;
     if (stats::with_twin(StormVerdict::kSustained, after, recovery) == StormVerdict::kMetastable) {
       ++counts.metastable;

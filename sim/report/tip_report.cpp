@@ -62,7 +62,10 @@ Json probe_json(const TippingProbe& p) {
 // --- Text ----------------------------------------------------------------------------------------
 
 std::string with_unit(const TipResult& r, double value) {
-  return fmt::format("{:.6g}{}", value, r.unit == "1" ? "" : " " + r.unit);
+  return fmt::format("{:.6g}{}", value,
+                     r.unit == "1"     ? ""
+                     : r.unit == "1/s" ? " /s"
+                                       : " " + r.unit);
 }
 
 std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }

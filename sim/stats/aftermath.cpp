@@ -124,6 +124,7 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
   const std::vector<Trigger> all = triggers(scenario);
   const Time first = all.empty() ? trigger.start : all.front().start;
   a.success_rate = success_rate_before(run, run.all_bins, first);
+  a.attempt_success_rate = attempt_success_rate_before(run, first);
   a.recovery = recovery_after(scenario, run, run.all_bins, trigger.end, horizon, a.success_rate);
   const auto bin = static_cast<std::size_t>(trigger.end.count() / run.interval.count());
   const BinRange after{bin, window_bins(run, run.all_bins).last};
@@ -149,11 +150,9 @@ std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResu
   return aftermath_of(scenario, run, *last, run.window_end, window * seconds(run.interval));
 }
 
-std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& run,
-                                    const RunResult& twin, const Aftermath& aftermath) {
-  const std::vector<Trigger> all = triggers(scenario);
-  const Time first = all.empty() ? aftermath.trigger.start : all.front().start;
-  const double achieved = std::min(aftermath.success_rate, attempt_success_rate_before(run, first));
+std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& twin,
+                                    const Aftermath& aftermath) {
+  const double achieved = std::min(aftermath.success_rate, aftermath.attempt_success_rate);
   return recovery_after(scenario, twin, twin.all_bins, aftermath.trigger.end, aftermath.horizon,
                         achieved)
       .seconds;

@@ -44,6 +44,8 @@ struct Aftermath {
   Trigger trigger;
   Time horizon;             ///< end of the run, or start of the next disturbance
   double success_rate = 1;  ///< successes per ended request before the first disturbance
+  /// Successes per attempt then: what requests of one attempt each can achieve.
+  double attempt_success_rate = 1;
   Recovery recovery;
   double predicted_drain_s = 0;  ///< t_drain; zero where no queue is left, or it would not drain
   double patience_s = 0;         ///< X
@@ -63,10 +65,10 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
 std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResult& run);
 
 /// When the twin recovers, by the same rule. As its requests have one attempt each, goodput is
-/// compared with what single attempts achieved before the disturbance. `run` is the original,
-/// `twin` the same without retries from `aftermath.trigger.end` on.
-std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& run,
-                                    const RunResult& twin, const Aftermath& aftermath);
+/// compared with what single attempts achieved before the disturbance. The twin has no retries from
+/// `aftermath.trigger.end` on.
+std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& twin,
+                                    const Aftermath& aftermath);
 
 /// `verdict` once the twin is known: metastable if it is sustained, the offered work below
 /// capacity, and the twin recovers in time.

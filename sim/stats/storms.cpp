@@ -263,15 +263,23 @@ Fate fate_of(const Scenario& scenario, const RunResult& run) {
   if (const auto aftermath = final_aftermath(scenario, run)) {
     return {aftermath->verdict(), aftermath};
   }
-  const auto badness = [](StormVerdict v) {
-    return v == StormVerdict::kSustained ? 2 : v == StormVerdict::kCensored ? 1 : 0;
-  };
-  Fate fate;
-  for (const Storm& storm : detect_storms(scenario, run)) {
-    if (fate.aftermath && badness(storm.verdict) <= badness(fate.verdict)) continue;
-    fate = {storm.verdict, storm.aftermath};
+  const BinRange range = window_bins(run, run.all_bins);
+  if (range.last <= range.first) return {};
+  const std::size_t length = range.last - range.first;
+  std::uint64_t requests = 0, successes = 0;
+  for (std::size_t i = range.last - (length + 3) / 4; i < range.last; ++i) {
+    requests += run.all_bins[i].flow.requests;
+    successes += run.all_bins[i].flow.successes;
   }
-  return fate;
+  const double share = scenario.recovery_share * static_cast<double>(requests);
+  if (static_cast<double>(successes) >= share) return {};
+  const Time middle =
+      Time::zero() + run.interval * static_cast<std::int64_t>(range.first + length / 2);
+  const double w = static_cast<double>(amplification_window(scenario, std::nullopt));
+  Aftermath aftermath =
+      aftermath_of(scenario, run, {middle, middle}, run.window_end, w * seconds(run.interval));
+  aftermath.success_rate = aftermath.attempt_success_rate = 1;
+  return {StormVerdict::kSustained, aftermath};
 }
 
 Duration largest_backoff(const RetryRules& rules) {

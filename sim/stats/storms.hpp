@@ -57,8 +57,10 @@ struct Fate {
   std::optional<Aftermath> aftermath;  ///< what the verdict is about; empty: nothing happened
 };
 
-/// With a fault or surge in the scenario: whether goodput recovers from the last one. Without: the
-/// worst of the storms, sustained before censored before transient.
+/// With a fault or surge in the scenario: whether goodput recovers from the last one. Without there
+/// is no time before to compare with: sustained if in the last quarter of the window fewer than
+/// recovery_share of the requests succeed. Its twin then has no retries from the middle of the
+/// window on.
 Fate fate_of(const Scenario& scenario, const RunResult& run);
 
 /// The window w in bins, for one group or (empty) the largest of all groups. At most a tenth of the

@@ -11,6 +11,9 @@ foreach(story IN LISTS stories)
   set_tests_properties(cli/${name} PROPERTIES LABELS cli TIMEOUT 120)
 endforeach()
 
+# It searches; that takes its time with sanitizers.
+set_tests_properties(cli/tip PROPERTIES TIMEOUT 600)
+
 add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests_test.py)
 set_tests_properties(cli/story_runner PROPERTIES LABELS cli)
 

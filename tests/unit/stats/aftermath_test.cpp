@@ -55,7 +55,7 @@ struct Runs {
   Aftermath aftermath() const { return *stats::final_aftermath(scenario, run); }
   StormVerdict verdict() const {
     const Aftermath a = aftermath();
-    return stats::with_twin(a.verdict(), a, stats::twin_recovery(scenario, run, twin, a));
+    return stats::with_twin(a.verdict(), a, stats::twin_recovery(scenario, twin, a));
   }
 };
 
@@ -65,7 +65,7 @@ TEST_CASE_METHOD(Runs, "a run whose twin recovers is metastable") {
   CHECK(aftermath().verdict() == StormVerdict::kSustained);
   CHECK(aftermath().offered_work == Approx(0.7));
   CHECK(aftermath().patience_s == 200);  // 10 times the outage, and 20 windows of 10 bins
-  CHECK(stats::twin_recovery(scenario, run, twin, aftermath()) == 20.0);
+  CHECK(stats::twin_recovery(scenario, twin, aftermath()) == 20.0);
   CHECK(verdict() == StormVerdict::kMetastable);
 }
 

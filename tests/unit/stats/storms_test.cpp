@@ -279,3 +279,17 @@ TEST_CASE_METHOD(Run, "the rolling window is timeout plus backoff, within bounds
   scenario.clients[0].retry.backoff.base = Duration::seconds(1000);
   CHECK(stats::amplification_window(scenario, 0) == 100);  // a tenth of 1000 s
 }
+
+TEST_CASE_METHOD(Run, "without a disturbance the last quarter decides what became of a run") {
+  scenario.faults.clear();
+  CHECK(stats::fate_of(scenario, run).verdict == StormVerdict::kTransient);
+  storm(0, 1000, 300, 50);  // overloaded from the start: no storm, as nothing was ever different
+  CHECK(storms().empty());
+  const stats::Fate fate = stats::fate_of(scenario, run);
+  CHECK(fate.verdict == StormVerdict::kSustained);
+  CHECK(fate.aftermath->trigger.end == at(500));
+  storm(750, 1000, 100, 96);
+  CHECK(stats::fate_of(scenario, run).verdict == StormVerdict::kTransient);
+  storm(750, 1000, 100, 94);
+  CHECK(stats::fate_of(scenario, run).verdict == StormVerdict::kSustained);
+}
