@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/summary.hpp>
 
+#include "stats/ratio_estimate.hpp"
 #include "stats/recovery.hpp"
 
 #include <fmt/format.h>
@@ -137,7 +138,9 @@ std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& 
       for (std::size_t r = 0; r < values.runs(); ++r) {
         if (const auto v = values.at(r, c, m)) present.push_back(*v);
       }
-      if (const auto e = estimate(present)) {
+      auto e = stats::estimate_of_small_counts(values, c, m);
+      if (!e) e = estimate(present);
+      if (e) {
         rows.push_back({client_name(scenario, c), &table[m], *e});
       }
     }
