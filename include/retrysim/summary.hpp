@@ -68,7 +68,9 @@ struct SummaryRow {
 };
 
 /// Rows by client (in scenario order, then "all") and metric (in table order). A metric without a
-/// value in any replication has no row.
+/// value in any replication has no row. A ratio of counts is the mean of the replications' ratios;
+/// where one of at least 10 replications has fewer than 100 below the line, and not as many as the
+/// others, it is the jackknifed ratio of the sums instead.
 std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& values);
 
 /// The row of `client` and `metric`; null if there is none.

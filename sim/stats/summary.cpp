@@ -4,6 +4,7 @@
 #include <retrysim/summary.hpp>
 
 #include "stats/proportion.hpp"
+#include "stats/ratio_estimate.hpp"
 #include "stats/recovery.hpp"
 #include "stats/survival.hpp"
 
@@ -192,10 +193,12 @@ std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& 
       for (std::size_t r = 0; r < values.runs(); ++r) {
         if (const auto v = values.at(r, c, m)) present.push_back(*v);
       }
-      const auto e = table[m].summary == MetricSummary::kMedianRecovery
-                         ? estimate_median_recovery(values, c)
-                     : table[m].summary == MetricSummary::kProportion ? estimate_proportion(present)
-                                                                      : estimate(present);
+      auto e = table[m].summary == MetricSummary::kMedianRecovery
+                   ? estimate_median_recovery(values, c)
+               : table[m].summary == MetricSummary::kProportion
+                   ? estimate_proportion(present)
+                   : stats::estimate_of_small_counts(values, c, m);
+      if (!e && table[m].summary == MetricSummary::kMean) e = estimate(present);
       if (e) {
         rows.push_back({client_name(scenario, c), &table[m], *e});
       }
