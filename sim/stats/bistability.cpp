@@ -6,6 +6,7 @@
 #include "stats/recovery.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace retrysim::stats {
 namespace {
@@ -16,6 +17,12 @@ constexpr std::string_view kDescribed[] = {"goodput", "success_rate", "amplifica
 
 std::size_t index_of(std::string_view metric) {
   return static_cast<std::size_t>(find_metric(metric) - metric_table().data());
+}
+
+/// Whether the gap between modes of goodput, measured over stretches of `length_s`, is more than
+/// counting makes of the higher one by chance: 3 standard deviations of a Poisson count.
+bool exceeds_counting_noise(const Modes& modes, double length_s) {
+  return modes.gap * length_s > 3 * std::sqrt(modes.high_mean * length_s);
 }
 
 /// Goodput by bin of the window.
@@ -77,7 +84,8 @@ std::optional<Bistability> between_runs(std::span<const RunResult> runs,
     goodput.push_back(*v);
   }
   auto modes = find_modes(goodput);
-  if (!modes) return std::nullopt;
+  const double window_s = (runs.front().window_end - runs.front().window_start).in_seconds();
+  if (!modes || !exceeds_counting_noise(*modes, window_s)) return std::nullopt;
   Bistability found;
   found.low_goodput = modes->low_mean;
   found.high_goodput = modes->high_mean;
@@ -100,7 +108,8 @@ std::optional<Bistability> within_runs(std::span<const RunResult> runs) {
       stretches.push_back(sum / static_cast<double>(length));
     }
     const auto modes = find_modes(stretches);
-    if (!modes) continue;
+    const double length_s = static_cast<double>(length) * run.interval.in_seconds();
+    if (!modes || !exceeds_counting_noise(*modes, length_s)) continue;
     ++found.runs_with_both;
     found.low_goodput += modes->low_mean;
     found.high_goodput += modes->high_mean;

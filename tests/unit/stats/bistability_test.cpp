@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -42,7 +44,7 @@ RunResult run_with(std::uint32_t replication, Function successes_of) {
     ClientBin bin;
     bin.flow.requests = bin.flow.attempts = bin.flow.arrivals = 10;
     bin.flow.successes = static_cast<std::uint64_t>(successes_of(i));
-    bin.flow.failures = 10 - bin.flow.successes;
+    bin.flow.failures = 10 - std::min<std::uint64_t>(10, bin.flow.successes);
     bin.latency_count = 10;
     bin.latency_sum_ns = i % 2 == 0 ? 1e9 : 3e9;
     c.bins.push_back(bin);
@@ -97,7 +99,7 @@ TEST_CASE(
   for (std::uint32_t r = 0; r < 10; ++r) {
     runs.push_back(run_with(r, [&](int bin) {
       const int until = 6 + 5 * static_cast<int>(r);  // replications' goodputs are evenly spread
-      return bin < until ? 10 - bin % 2 : 1 + bin % 2;
+      return bin < until ? 100 - 10 * (bin % 2) : 10 + 10 * (bin % 2);
     }));
   }
   const MetricValues values(s, runs);
@@ -105,8 +107,8 @@ TEST_CASE(
   REQUIRE(found);
   CHECK(!found->low);
   CHECK(found->runs_with_both == 10);
-  CHECK(found->low_goodput == Approx(1.5).margin(0.2));
-  CHECK(found->high_goodput == Approx(9.5).margin(0.2));
+  CHECK(found->low_goodput == Approx(15).margin(2));
+  CHECK(found->high_goodput == Approx(95).margin(2));
   CHECK(found->ended_low == 10);
   // With a fault in it two modes of a run are no news.
   FaultSpec fault;
@@ -124,6 +126,16 @@ TEST_CASE("runs that are all alike have one mode") {
   CHECK(!stats::find_bistability(s, runs, MetricValues(s, runs)));
   CHECK(!stats::find_bistability(s, std::span(runs).first(1),
                                  MetricValues(s, std::span(runs).first(1))));
+}
+
+TEST_CASE("a success more or less is no other mode") {
+  // One success, or none, in a minute: the values have a gap and no spread.
+  const Scenario s = one_group();
+  std::vector<RunResult> runs;
+  for (std::uint32_t r = 0; r < 20; ++r) {
+    runs.push_back(run_with(r, [&](int bin) { return bin == 30 && r % 2 == 0 ? 1 : 0; }));
+  }
+  CHECK(!stats::find_bistability(s, runs, MetricValues(s, runs)));
 }
 
 TEST_CASE("a single run of a steady state has intervals from its batches") {
