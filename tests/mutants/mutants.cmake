@@ -20,14 +20,13 @@ function(add_mutant name part file text by message)
   # The rest of the part, so that the linker takes nothing of it from the library.
   get_target_property(sources retrysim_${part} SOURCES)
   list(REMOVE_ITEM sources ${original})
-  add_executable(mutant-${name} ${mutated} ${sources}
-    $<TARGET_OBJECTS:retrysim_cli>)
+  add_executable(mutant-${name} ${mutated} ${sources})
   get_target_property(unity retrysim_${part} UNITY_BUILD)
   if(unity)
     set_target_properties(mutant-${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
   endif()
   target_compile_options(mutant-${name} PRIVATE -O1)  # it need not be fast
-  target_link_libraries(mutant-${name} PRIVATE retrysim retrysim_flags Boost::program_options)
+  target_link_libraries(mutant-${name} PRIVATE retrysim_cli retrysim retrysim_flags)
   add_test(NAME mutants/${name}
            COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/mutants/expect_internal_error.py
                    $<TARGET_FILE:mutant-${name}> ${mutant_scenario} "${message}")
