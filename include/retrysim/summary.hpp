@@ -67,6 +67,11 @@ struct SummaryRow {
   Estimate estimate;
 };
 
+/// What summary.csv says of one metric, as its `MetricInfo::summary` asks; `client` and `metric` as
+/// in `MetricValues::at`. Empty if no replication has a value.
+std::optional<Estimate> summarize_metric(const MetricValues& values, std::size_t client,
+                                         std::size_t metric);
+
 /// Rows by client (in scenario order, then "all") and metric (in table order). A metric without a
 /// value in any replication has no row. A ratio of counts is the mean of the replications' ratios;
 /// where one of at least 10 replications has fewer than 100 below the line, and not as many as the

@@ -37,6 +37,14 @@
 #include <optional>
 #include <vector>
 
+// The two steps that every request takes are compiled as one function each. Not under sanitizers:
+// with their checks that takes the compiler many minutes.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RETRYSIM_FLATTEN
+#else
+#define RETRYSIM_FLATTEN [[gnu::flatten]]
+#endif
+
 namespace retrysim::model {
 
 /// One client group as it runs: the rules its clients share and the state that each has of its own,
@@ -134,7 +142,7 @@ class World {
   void dispatch(std::uint32_t source);
   void change_faults();
   // Nearly every event is one of these two; what they call is compiled into them.
-  [[gnu::flatten]] void next_arrival(ClientGroup& g);
+  RETRYSIM_FLATTEN void next_arrival(ClientGroup& g);
   void timer_due();
   void look_around();
   void note_event(EventKind kind, std::uint64_t entity);
@@ -155,7 +163,7 @@ class World {
   void answer_with(std::uint32_t attempt, std::uint16_t answer);
   void serve_queue(std::size_t service);
   [[gnu::noinline]] bool would_be_late(std::uint32_t attempt) const;
-  [[gnu::flatten]] void complete(std::size_t service);
+  RETRYSIM_FLATTEN void complete(std::size_t service);
   [[gnu::noinline]] void mutation_executed(std::uint32_t attempt, bool succeeded);
   void served(std::size_t service, std::uint32_t attempt, Reply reply);
   void worked_in_vain(const Attempt& a);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/sweep_files.hpp"
 
+#include <retrysim/metrics.hpp>
+
 #include "report/csv_writer.hpp"
 #include "report/result_files.hpp"
 #include "report/result_tables.hpp"
@@ -46,11 +48,18 @@ std::string key_cell(const std::string& value) {
   return parsed ? number(parsed->duration.in_seconds()) : value;
 }
 
-std::vector<std::optional<Estimate>> overview_of(std::span<const SummaryRow> rows) {
+/// Of all clients together.
+std::vector<std::optional<Estimate>> overview_of(const MetricValues& values) {
+  static const std::vector<std::size_t> metrics = [] {
+    std::vector<std::size_t> indices;
+    for (const std::string_view name : kOverview) {
+      indices.push_back(static_cast<std::size_t>(find_metric(name) - metric_table().data()));
+    }
+    return indices;
+  }();
   std::vector<std::optional<Estimate>> estimates;
-  for (const std::string_view metric : kOverview) {
-    const SummaryRow* row = find_row(rows, "all", metric);
-    estimates.push_back(row == nullptr ? std::nullopt : std::optional(row->estimate));
+  for (const std::size_t metric : metrics) {
+    estimates.push_back(summarize_metric(values, values.clients() - 1, metric));
   }
   return estimates;
 }
@@ -92,8 +101,7 @@ class PointsTable {
   }
 
   void add(const SweepPoint& p, SweepOverview& overview) {
-    const std::vector<SummaryRow> rows = summarize(*p.scenario, p.values);
-    const auto estimates = overview_of(rows);
+    const auto estimates = overview_of(p.values);
     csv_.text(p.name);
     for (const std::string& value : p.keys) csv_.text(key_cell(value));
     csv_.integer(p.values.runs());
@@ -103,7 +111,7 @@ class PointsTable {
       csv_.real(e ? e->ci_low : std::nullopt).real(e ? e->ci_high : std::nullopt);
       if (kOverview[m] == kRecovery) csv_.integer(e ? e->count : 0);
     }
-    const std::size_t failed = failed_expectations(p, rows);
+    const std::size_t failed = failed_expectations(p);
     if (expectations_) csv_.integer(failed);
     csv_.end_row();
     overview.points_that_fail += failed > 0;
@@ -112,8 +120,10 @@ class PointsTable {
   }
 
  private:
-  static std::size_t failed_expectations(const SweepPoint& p, std::span<const SummaryRow> rows) {
-    const auto results = judge_expectations(*p.scenario, rows, p.values.runs());
+  static std::size_t failed_expectations(const SweepPoint& p) {
+    if (p.scenario->expectations.empty()) return 0;
+    const auto results =
+        judge_expectations(*p.scenario, summarize(*p.scenario, p.values), p.values.runs());
     return static_cast<std::size_t>(std::count_if(
         results.begin(), results.end(), [](const ExpectationResult& e) { return !e.passed; }));
   }

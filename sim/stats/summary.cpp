@@ -183,23 +183,27 @@ MetricValues::MetricValues(std::size_t runs, std::size_t clients,
   assert(values_.size() == runs_ * clients_ * metrics_);
 }
 
+std::optional<Estimate> summarize_metric(const MetricValues& values, std::size_t client,
+                                         std::size_t metric) {
+  const MetricSummary summary = metric_table()[metric].summary;
+  if (summary == MetricSummary::kMedianRecovery) return estimate_median_recovery(values, client);
+  std::vector<double> present;
+  present.reserve(values.runs());
+  for (std::size_t r = 0; r < values.runs(); ++r) {
+    if (const auto v = values.at(r, client, metric)) present.push_back(*v);
+  }
+  if (present.empty()) return std::nullopt;
+  if (summary == MetricSummary::kProportion) return estimate_proportion(present);
+  const auto careful = stats::estimate_of_small_counts(values, client, metric);
+  return careful ? careful : estimate(present);
+}
+
 std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& values) {
   std::vector<SummaryRow> rows;
   const std::span<const MetricInfo> table = metric_table();
-  std::vector<double> present;
   for (std::size_t c = 0; c < values.clients(); ++c) {
     for (std::size_t m = 0; m < table.size(); ++m) {
-      present.clear();
-      for (std::size_t r = 0; r < values.runs(); ++r) {
-        if (const auto v = values.at(r, c, m)) present.push_back(*v);
-      }
-      auto e = table[m].summary == MetricSummary::kMedianRecovery
-                   ? estimate_median_recovery(values, c)
-               : table[m].summary == MetricSummary::kProportion
-                   ? estimate_proportion(present)
-                   : stats::estimate_of_small_counts(values, c, m);
-      if (!e && table[m].summary == MetricSummary::kMean) e = estimate(present);
-      if (e) {
+      if (const auto e = summarize_metric(values, c, m)) {
         rows.push_back({client_name(scenario, c), &table[m], *e});
       }
     }
