@@ -242,7 +242,7 @@ std::vector<const MetricInfo*> headline_metrics() {
 }
 
 bool is_proportion(const MetricInfo& metric) {
-  return metric.name == "recovered" || metric.name == "metastable_probability";
+  return metric.summary == MetricSummary::kProportion;
 }
 
 bool shown_as_percentage(const MetricInfo& metric) {

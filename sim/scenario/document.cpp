@@ -260,6 +260,20 @@ std::string render(const Node& node) {
   return "[" + inside + "]";
 }
 
+std::size_t find_equals(std::string_view text) {
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote == 0 && c == '=') return i;
+    if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    }
+  }
+  return std::string_view::npos;
+}
+
 std::optional<std::vector<std::string>> split_path(std::string_view path) {
   std::vector<std::string> names;
   std::size_t i = 0;

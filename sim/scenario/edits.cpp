@@ -89,7 +89,7 @@ class Edit {
       : root_(root), text_(sources.text(source)), source_(source), problems_(problems) {}
 
   void apply() {
-    const std::size_t equals = find_equals();
+    const std::size_t equals = find_equals(text_);
     if (equals == std::string_view::npos) {
       fail(1, in_quotes(text_) + " is no edit; expected PATH=VALUE, such as client.web.count=10");
       return;
@@ -108,21 +108,6 @@ class Edit {
   }
 
  private:
-  // The first equals sign outside quotes: a quoted name may contain one.
-  std::size_t find_equals() const {
-    char quote = 0;
-    for (std::size_t i = 0; i < text_.size(); ++i) {
-      const char c = text_[i];
-      if (quote == 0 && c == '=') return i;
-      if (quote == 0 && (c == '"' || c == '\'')) {
-        quote = c;
-      } else if (c == quote) {
-        quote = 0;
-      }
-    }
-    return std::string_view::npos;
-  }
-
   Place place(std::size_t column) const { return {source_, 0, static_cast<int>(column)}; }
 
   void fail(std::size_t column, std::string message) {

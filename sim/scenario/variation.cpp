@@ -127,7 +127,7 @@ class Reader {
   explicit Reader(std::string_view text) : text_(text) { variation_.text = text; }
 
   Variation read() {
-    const std::size_t equals = find_equals();
+    const std::size_t equals = scenario::find_equals(text_);
     if (equals == std::string_view::npos) {
       throw Mistake{0, in_quotes(text_) + " varies nothing; " + std::string(kForm)};
     }
@@ -141,21 +141,6 @@ class Reader {
   }
 
  private:
-  // The first equals sign outside quotes: a quoted name may contain one.
-  std::size_t find_equals() const {
-    char quote = 0;
-    for (std::size_t i = 0; i < text_.size(); ++i) {
-      const char c = text_[i];
-      if (quote == 0 && c == '=') return i;
-      if (quote == 0 && (c == '"' || c == '\'')) {
-        quote = c;
-      } else if (c == quote) {
-        quote = 0;
-      }
-    }
-    return std::string_view::npos;
-  }
-
   void read_paths(Piece left) {
     for (const Piece& path : split(left, ',')) {
       if (path.text.empty()) throw Mistake{path.at, "a path is missing; " + std::string(kForm)};
