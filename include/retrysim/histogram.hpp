@@ -57,6 +57,15 @@ class LogLinearHistogram {
   /// aside.
   bool operator==(const LogLinearHistogram& other) const;
 
+  /// All that a histogram is, to store it or to send it elsewhere.
+  struct Parts {
+    std::size_t first = 0;              ///< a multiple of 2^kBits
+    std::vector<std::uint64_t> counts;  ///< of the buckets from `first` on, in whole 2^kBits
+    std::uint64_t smallest = ~std::uint64_t{0}, largest = 0;
+  };
+  Parts parts() const { return {first_, counts_, smallest_, largest_}; }
+  static LogLinearHistogram from_parts(Parts parts);
+
   /// The bucket of a value.
   static std::size_t index(std::uint64_t v) {
     if (v < kSubBuckets) return v;

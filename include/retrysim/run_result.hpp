@@ -47,6 +47,8 @@ struct DurationMoments {
   /// nanoseconds; zero if there are none. Computed without cancellation.
   double standard_deviation_ns() const;
 
+  bool operator==(const DurationMoments&) const = default;
+
  private:
   void add_squares(SquareNanoseconds squares) {
     sum_squares_ns2 += squares;
@@ -74,6 +76,8 @@ struct AttemptNumberCounts {
   std::uint64_t peak_sends_100ms = 0;  ///< flow: largest number sent in an aligned 100 ms bin
   double in_backoff_ns = 0;            ///< flow: time integral over the window of requests waiting
                                        ///< to send this attempt
+
+  bool operator==(const AttemptNumberCounts&) const = default;
 };
 
 /// What happened in one stretch of time to one client group (flow rule). Levels are time integrals.
@@ -84,6 +88,8 @@ struct ClientFlow {
   double limiter_waiting_ns = 0, in_backoff_ns = 0, in_flight_ns = 0;
 
   void merge(const ClientFlow& o);
+
+  bool operator==(const ClientFlow&) const = default;
 };
 
 /// One row of timeseries.csv.
@@ -92,6 +98,8 @@ struct ClientBin {
   std::uint64_t latency_count = 0;  ///< requests that ended in the bin; quantiles exist if > 0
   double latency_sum_ns = 0;        ///< of their latencies
   double latency_p50_s = 0, latency_p99_s = 0;
+
+  bool operator==(const ClientBin&) const = default;
 };
 
 /// How a job that a client polls for ended.
@@ -111,6 +119,8 @@ struct JobCounts {
   DurationMoments detection_delay_m;  ///< from done until the client knows
 
   void merge(const JobCounts& o);
+
+  bool operator==(const JobCounts&) const = default;
 };
 
 /// One client group over the whole replication.
@@ -163,6 +173,8 @@ struct ClientResult {
   // Flow, by client, if there are not more than 10^6: requests that ended with success, and at all.
   std::vector<double> successes_per_client;
   std::vector<std::uint32_t> ended_per_client;
+
+  bool operator==(const ClientResult&) const = default;
 };
 
 /// What happened in one stretch of time at one service (flow rule).
@@ -179,6 +191,8 @@ struct ServiceFlow {
   std::uint64_t queue_max = 0;
 
   void merge(const ServiceFlow& o);  ///< sums; queue_max: maximum
+
+  bool operator==(const ServiceFlow&) const = default;
 };
 
 struct ServiceResult {
@@ -190,6 +204,8 @@ struct ServiceResult {
   bool unlimited = false;
   std::int64_t nominal_servers = 0;
   std::vector<ServiceFlow> bins;
+
+  bool operator==(const ServiceResult&) const = default;
 };
 
 /// The measurements of one replication.
@@ -208,6 +224,8 @@ struct RunResult {
   /// Whether a storm of the run is metastable; set by the test with twins, empty without it and
   /// where it could not tell.
   std::optional<bool> metastable;
+
+  bool operator==(const RunResult&) const = default;
 };
 
 }  // namespace retrysim

@@ -8,7 +8,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/interruption.hpp"
+#include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
 #include "report/comparison.hpp"
 #include "report/comparison_table.hpp"
@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -144,9 +145,9 @@ std::vector<Variant> baseline_first(std::vector<Variant> variants, const std::st
 }
 
 /// Loads every variant. A mistake that several of them have is printed once.
-std::optional<std::vector<Planned>> plan(const CompareOptions& options) {
+std::optional<std::vector<Planned>> plan(const CompareOptions& options, const Session& session) {
   const VariationsResult parsed = parse_variations(options.vary);
-  print_errors(parsed.errors);
+  session.print_errors(parsed.errors);
   if (!parsed.errors.empty()) return std::nullopt;
   std::size_t size = 1;
   for (const Variation& v : parsed.variations) {
@@ -175,56 +176,59 @@ std::optional<std::vector<Planned>> plan(const CompareOptions& options) {
               own.end());
     planned.push_back({v.name, std::move(*result.loaded)});
   }
-  print_errors(errors);
+  session.print_errors(errors);
   if (!errors.empty()) return std::nullopt;
-  for (const Planned& p : planned) print_notes(p.loaded);
+  for (const Planned& p : planned) session.print_notes(p.loaded);
   if (planned.front().loaded.scenario.precision > 0) {
-    fmt::print(stderr,
-               "note: precision has no effect on a comparison: all variants have as many "
-               "replications as the scenario says\n");
+    session.print_note(
+        "precision has no effect on a comparison: all variants have as many replications as the "
+        "scenario says");
   }
   return planned;
 }
 
 /// With `warmup = "auto"` all variants are measured over the same stretch of time.
-void find_common_warmup(const CompareOptions& options, std::vector<Planned>& planned,
-                        const Interruption& interruption, report::ProgressBar& bar) {
+void find_common_warmup(std::vector<Planned>& planned, const Session& session,
+                        report::ProgressBar& bar) {
   std::vector<Scenario> scenarios;
   for (const Planned& p : planned) {
     if (p.loaded.scenario.warmup_is_auto) scenarios.push_back(p.loaded.scenario);
   }
   if (scenarios.empty()) return;
-  simulate_within_limits(scenarios.front(), options, interruption, bar,
-                         [&](const ReplicationOptions& run_options) {
-                           const FoundWarmup found = find_warmup(scenarios, run_options);
-                           for (Planned& p : planned) {
-                             if (p.loaded.scenario.warmup_is_auto) take_warmup(p.loaded, found);
-                           }
-                         });
+  session.simulate(scenarios.front().name, bar, [&](const ReplicationOptions& options) {
+    const FoundWarmup found = find_warmup(scenarios, options);
+    for (Planned& p : planned) {
+      if (p.loaded.scenario.warmup_is_auto) take_warmup(p.loaded, found);
+    }
+  });
 }
 
-std::vector<report::ResultSet> simulate_all(const CompareOptions& options,
-                                            std::vector<Planned>& planned) {
-  const Interruption interruption(options.timeout);
-  report::ProgressBar bar(planned.front().loaded.scenario.name, options.progress);
-  find_common_warmup(options, planned, interruption, bar);
-  std::vector<report::ResultSet> results;
-  results.reserve(planned.size());
-  std::uint64_t events = 0;
-  for (std::size_t v = 0; v < planned.size(); ++v) {
-    const auto progress = [&](double share) {
-      bar.show((static_cast<double>(v) + share) / static_cast<double>(planned.size()));
-    };
-    results.push_back({planned[v].loaded, planned[v].name, {}});
-    results.back().runs =
-        run_replications(planned[v].loaded.scenario, options, interruption, bar, false, progress);
-    for (const RunResult& run : results.back().runs) events += run.events;
-    if (events > options.max_events) {
-      bar.clear();
-      throw LimitExceeded("more events than --max-events allows, all variants together");
+/// The replications of all variants, side by side.
+std::vector<report::ResultSet> simulate_variants(std::vector<Planned>& planned,
+                                                 const Session& session) {
+  const std::string& name = planned.front().loaded.scenario.name;
+  report::ProgressBar bar = session.progress_bar(name);
+  find_common_warmup(planned, session, bar);
+  std::vector<RunSpec> specs;
+  for (const Planned& p : planned) {
+    const Scenario& scenario = p.loaded.scenario;
+    for (int r = 0; r < scenario.replications; ++r) {
+      specs.push_back({&scenario, static_cast<std::uint32_t>(r)});
     }
   }
+  std::vector<RunResult> runs;
+  session.simulate(name, bar,
+                   [&](const ReplicationOptions& options) { runs = simulate_all(specs, options); });
   bar.clear();
+  std::vector<report::ResultSet> results;
+  results.reserve(planned.size());
+  auto next = runs.begin();
+  for (const Planned& p : planned) {
+    results.push_back({p.loaded, p.name, {}});
+    const auto end = next + p.loaded.scenario.replications;
+    results.back().runs.assign(std::make_move_iterator(next), std::make_move_iterator(end));
+    next = end;
+  }
   return results;
 }
 
@@ -270,6 +274,35 @@ void print(const CompareOptions& options, const report::Comparison& comparison,
   out.flush();
 }
 
+int compare(const CompareOptions& options, const Session& session) {
+  auto planned = plan(options, session);
+  if (!planned) return kBadInput;
+  const std::string& name = planned->front().loaded.scenario.name;
+  // Made before the simulation: a folder that must not be written is said at once.
+  std::optional<report::ResultFolder> folder;
+  if (session.leads()) {
+    folder.emplace(options.out.empty() ? fs::path("results") / name : fs::path(options.out), name,
+                   options.force);
+  }
+  const std::vector<report::ResultSet> results = simulate_variants(*planned, session);
+  if (!session.leads()) return kDone;
+  std::vector<report::Evaluation> evaluations;
+  evaluations.reserve(results.size());
+  for (const report::ResultSet& set : results) evaluations.emplace_back(set);
+  report::Comparison comparison = report::compare(evaluations, options.metrics);
+  comparison.vary = options.vary;
+  report::ResultAdditions additions;
+  additions.comment = [&](const report::Evaluation& variant) {
+    return comment_of(options, variant, evaluations.front().set.variant);
+  };
+  additions.sections = {{"comparison", report::comparison_json(comparison)}};
+  additions.tables = {
+      {"compare.csv", [&](report::Sink& sink) { report::write_comparison_csv(sink, comparison); }}};
+  report::write_result_files(*folder, evaluations, additions);
+  print(options, comparison, additions.sections, *folder);
+  return kDone;
+}
+
 }  // namespace
 
 int compare(const Arguments& arguments) {
@@ -288,29 +321,7 @@ int compare(const Arguments& arguments) {
     return kDone;
   }
   const CompareOptions options = read_options(values);
-  auto planned = plan(options);
-  if (!planned) return kBadInput;
-  const std::string& name = planned->front().loaded.scenario.name;
-  // Made before the simulation: a folder that must not be written is said at once.
-  report::ResultFolder folder(
-      options.out.empty() ? fs::path("results") / name : fs::path(options.out), name,
-      options.force);
-  const std::vector<report::ResultSet> results = simulate_all(options, *planned);
-  std::vector<report::Evaluation> evaluations;
-  evaluations.reserve(results.size());
-  for (const report::ResultSet& set : results) evaluations.emplace_back(set);
-  report::Comparison comparison = report::compare(evaluations, options.metrics);
-  comparison.vary = options.vary;
-  report::ResultAdditions additions;
-  additions.comment = [&](const report::Evaluation& variant) {
-    return comment_of(options, variant, evaluations.front().set.variant);
-  };
-  additions.sections = {{"comparison", report::comparison_json(comparison)}};
-  additions.tables = {
-      {"compare.csv", [&](report::Sink& sink) { report::write_comparison_csv(sink, comparison); }}};
-  report::write_result_files(folder, evaluations, additions);
-  print(options, comparison, additions.sections, folder);
-  return kDone;
+  return in_session(options, [&](const Session& session) { return compare(options, session); });
 }
 
 }  // namespace retrysim::cli

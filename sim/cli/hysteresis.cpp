@@ -5,7 +5,6 @@
 #include <retrysim/variation.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/interruption.hpp"
 #include "cli/trigger.hpp"
 #include "experiment/load_ramp.hpp"
 #include "report/hysteresis_report.hpp"
@@ -150,34 +149,36 @@ void print_result(const HysteresisOptions& options, const report::HysteresisResu
 
 }  // namespace
 
-int find_hysteresis(const HysteresisOptions& options) {
+int find_hysteresis(const HysteresisOptions& options, const Session& session) {
   const LoadKey key = parse_load(options.load);
   const TriggerRange range{key.path, key.loads.front(), key.loads.back(), false, false, "1/s"};
   const LoadResult loaded =
       load_at(options.scenario, options.edits, range, key.loads.front(), kOption);
-  print_errors(loaded.errors);
+  session.print_errors(loaded.errors);
   if (!loaded.loaded) return kBadInput;
-  print_notes(*loaded.loaded);
+  session.print_notes(*loaded.loaded);
   const Scenario& steady = loaded.loaded->scenario;
   const stats::LoadRamp ramp{key.loads, dwell_of(options, steady)};
   const Scenario scenario = experiment::with_load_ramp(steady, groups_of(key, steady), ramp);
   if (scenario.duration > kLongestDuration) {
     throw UsageError("--dwell: so many steps of this length are more than 1e9 s");
   }
-  report::ResultFolder folder(
-      options.out.empty() ? fs::path("results") / steady.name : fs::path(options.out), steady.name,
-      options.force);
-  Interruption interruption(options.timeout);
-  report::ProgressBar bar(steady.name, options.progress);
-  const auto runs = run_replications(scenario, options, interruption, bar);
+  std::optional<report::ResultFolder> folder;
+  if (session.leads()) {
+    folder.emplace(options.out.empty() ? fs::path("results") / steady.name : fs::path(options.out),
+                   steady.name, options.force);
+  }
+  report::ProgressBar bar = session.progress_bar(steady.name);
+  const auto runs = session.run_replications(scenario, bar);
   bar.clear();
+  if (!session.leads()) return kDone;
   report::HysteresisResult result{*loaded.loaded, key.path, range.unit, ramp, {}, {}};
   for (const RunResult& run : runs) {
     result.runs.push_back(stats::measure_ramp(scenario, ramp, run));
   }
   result.notes = notes_on(steady, result.runs);
-  report::write_hysteresis_files(folder, result);
-  print_result(options, result, folder);
+  report::write_hysteresis_files(*folder, result);
+  print_result(options, result, *folder);
   return kDone;
 }
 

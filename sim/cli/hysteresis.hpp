@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
 
 #include <optional>
@@ -17,6 +18,6 @@ struct HysteresisOptions : SimulationSettings {
 };
 
 /// Simulates, writes and prints; an ExitStatus. Throws UsageError.
-int find_hysteresis(const HysteresisOptions& options);
+int find_hysteresis(const HysteresisOptions& options, const Session& session);
 
 }  // namespace retrysim::cli

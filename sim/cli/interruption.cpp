@@ -19,12 +19,15 @@ extern "C" void request_stop(int signal_number) {
 
 }  // namespace
 
-Interruption::Interruption(std::optional<Duration> timeout) {
+Interruption::Interruption() {
   stop_requested = false;
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
   std::signal(SIGHUP, request_stop);
-  if (timeout) timer_ = std::jthread([this, timeout] { wait(*timeout); });
+}
+
+void Interruption::limit(Duration timeout) {
+  timer_ = std::jthread([this, timeout] { wait(timeout); });
 }
 
 Interruption::~Interruption() {

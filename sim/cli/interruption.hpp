@@ -9,7 +9,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 namespace retrysim::cli {
@@ -18,10 +17,13 @@ namespace retrysim::cli {
 /// program.
 class Interruption {
  public:
-  explicit Interruption(std::optional<Duration> timeout);
+  Interruption();
   ~Interruption();
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
+
+  /// Sets it when this time has passed, from now. At most once.
+  void limit(Duration timeout);
 
   const std::atomic<bool>* flag() const;
   /// The flag was set by the time limit.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/launch.hpp"
 
-#include "cli/commands.hpp"
 #ifdef RETRYSIM_MPI
 #include "experiment/mpi/mpi_executor.hpp"
 #endif
@@ -37,6 +36,9 @@ long rank() {
   return 0;
 }
 
+// Their environment says so: MPI is neither needed nor started to find out.
+bool started_as_one_of_several() { return ranks() > 1; }
+
 }  // namespace
 
 Launch read_launch(const std::string& text) {
@@ -46,9 +48,16 @@ Launch read_launch(const std::string& text) {
   throw UsageError(fmt::format("--mpi: '{}' is none of auto, on, off", text));
 }
 
-bool started_as_one_of_several() { return ranks() > 1; }
-
-bool is_other_rank() { return started_as_one_of_several() && rank() > 0; }
+bool another_rank_speaks(const Arguments& arguments) {
+  if (!started_as_one_of_several() || rank() == 0) return false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--mpi=off") return false;
+    if (arguments[i] == "--mpi" && i + 1 < arguments.size() && arguments[i + 1] == "off") {
+      return false;
+    }
+  }
+  return true;
+}
 
 void check_jobs(Launch launch, const std::optional<std::string>& jobs) {
   if (!jobs || *jobs == "1" || launch == Launch::kOff) return;

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "experiment/executor.hpp"
+#include <retrysim/executor.hpp>
+
+#include "cli/commands.hpp"
 
 #include <atomic>
 #include <memory>
@@ -17,12 +19,9 @@ enum class Launch { kAuto, kOn, kOff };
 /// "auto", "on" or "off". Throws UsageError.
 Launch read_launch(const std::string& text);
 
-/// Whether this process was started as one of several by mpirun or srun: their environment says so.
-/// MPI is neither needed nor started to find out.
-bool started_as_one_of_several();
-
-/// Whether this process, started as one of several, is not the one that prints.
-bool is_other_rank();
+/// Whether another one of several processes, started with the same `arguments`, prints what there
+/// is to say about them. Not with `--mpi off`: then each stands for itself.
+bool another_rank_speaks(const Arguments& arguments);
 
 /// A rank computes with one thread: --jobs must not ask for more. Throws UsageError.
 void check_jobs(Launch launch, const std::optional<std::string>& jobs);

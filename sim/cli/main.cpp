@@ -6,10 +6,12 @@
 
 #include <retrysim/experiment.hpp>
 
+#include "cli/launch.hpp"
 #include "report/output_error.hpp"
 #include "scenario/suggestions.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
@@ -70,8 +72,11 @@ int dispatch(const Arguments& arguments) {
   }
   std::vector<std::string_view> names;
   for (const Command& c : kCommands) {
-    if (c.name == name) return c.run(Arguments(arguments.begin() + 1, arguments.end()));
     names.push_back(c.name);
+    if (c.name != name) continue;
+    const Arguments rest(arguments.begin() + 1, arguments.end());
+    const bool asks_for_help = std::find(rest.begin(), rest.end(), "--help") != rest.end();
+    return asks_for_help && another_rank_speaks(rest) ? kDone : c.run(rest);
   }
   throw UsageError(fmt::format("there is no command '{}'; {}", name,
                                scenario::suggestion(name, names, "commands are")));
@@ -101,6 +106,7 @@ int main(int argc, char** argv) {
     if (std::fflush(stdout) != 0) return failed(kOutputFailed, "cannot write standard output");
     return status;
   } catch (const UsageError& e) {
+    if (another_rank_speaks(arguments)) return kBadCommandLine;
     failed(kBadCommandLine, e.what());
     fmt::print(stderr, "Try: retrysim{} --help\n", hint(arguments));
     return kBadCommandLine;

@@ -6,7 +6,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/interruption.hpp"
+#include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
 #include "experiment/twins.hpp"
 #include "report/evaluation.hpp"
@@ -70,17 +70,17 @@ RunOptions read_options(const po::variables_map& values) {
 }
 
 // All scenarios are validated before anything runs; every mistake of every one is reported.
-std::optional<std::vector<Planned>> plan(const RunOptions& options) {
+std::optional<std::vector<Planned>> plan(const RunOptions& options, const Session& session) {
   std::vector<Planned> planned;
   bool failed = false;
   for (const std::string& path : options.scenarios) {
     LoadResult result = load_scenario_file(path, options.edits);
-    print_errors(result.errors);
+    session.print_errors(result.errors);
     if (!result.loaded) {
       failed = true;
       continue;
     }
-    print_notes(*result.loaded);
+    session.print_notes(*result.loaded);
     const std::string name = result.loaded->scenario.name;
     for (const Planned& p : planned) {
       if (p.loaded.scenario.name != name) continue;
@@ -152,15 +152,16 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
   out.flush();
 }
 
-bool run_one(const RunOptions& options, const Planned& planned, Interruption& interruption,
+bool run_one(const RunOptions& options, const Planned& planned, const Session& session,
              JsonOutput& json) {
-  const Scenario& scenario = planned.loaded.scenario;
+  const std::string& name = planned.loaded.scenario.name;
   // Made before the simulation: a folder that must not be written is said at once.
-  report::ResultFolder folder(planned.folder, scenario.name, options.force);
-  report::ProgressBar bar(scenario.name, options.progress);
+  std::optional<report::ResultFolder> folder;
+  if (session.leads()) folder.emplace(planned.folder, name, options.force);
+  report::ProgressBar bar = session.progress_bar(name);
   LoadedScenario loaded = planned.loaded;
   report::ResultSet results{loaded, "base", {}};
-  simulate_within_limits(scenario, options, interruption, bar, [&](ReplicationOptions run_options) {
+  session.simulate(name, bar, [&](ReplicationOptions run_options) {
     run_options.fingerprint = options.fingerprint;
     Experiment experiment = run_experiment(loaded.scenario, run_options);
     if (experiment.warmup) take_warmup(loaded, *experiment.warmup);
@@ -173,9 +174,10 @@ bool run_one(const RunOptions& options, const Planned& planned, Interruption& in
     }
   });
   bar.clear();
+  if (!session.leads()) return true;
   const report::Evaluation evaluation(results);
-  report::write_result_files(folder, report::Evaluations(&evaluation, 1));
-  print_summary(options, evaluation, folder, json);
+  report::write_result_files(*folder, report::Evaluations(&evaluation, 1));
+  print_summary(options, evaluation, *folder, json);
   return evaluation.all_expectations_hold();
 }
 
@@ -194,13 +196,14 @@ int run(const Arguments& arguments) {
     return kDone;
   }
   const RunOptions options = read_options(values);
-  const auto planned = plan(options);
-  if (!planned) return kBadInput;
-  Interruption interruption(options.timeout);
-  JsonOutput json(planned->size());
-  bool all_hold = true;
-  for (const Planned& p : *planned) all_hold &= run_one(options, p, interruption, json);
-  return all_hold ? kDone : kExpectationFailed;
+  return in_session(options, [&](const Session& session) -> int {
+    const auto planned = plan(options, session);
+    if (!planned) return kBadInput;
+    JsonOutput json(planned->size());
+    bool all_hold = true;
+    for (const Planned& p : *planned) all_hold &= run_one(options, p, session, json);
+    return all_hold ? kDone : kExpectationFailed;
+  });
 }
 
 }  // namespace retrysim::cli

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/simulation_options.hpp"
 
-#include <retrysim/replications.hpp>
-
 #include "scenario/values.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +24,9 @@ void add_simulation_options(po::options_description& options, const SimulationHe
        "independent replications, instead of the scenario's number; the fewest, if it has a "
        "precision")  //
       ("jobs", text()->value_name("N"),
-       "threads; changes nothing but the time it takes. Default: one a processor")             //
+       "threads; changes nothing but the time it takes. Default: one a processor")  //
+      ("mpi", text()->value_name("WHEN"),
+       "share the work among MPI ranks: auto (default; when started by mpirun), on or off")    //
       ("out", text()->value_name("DIR"), help.out)                                             //
       ("force", po::bool_switch(), "also replace the result of another scenario")              //
       ("format", text()->value_name("F"), help.format)                                         //
@@ -66,6 +66,8 @@ SimulationSettings read_simulation_settings(const po::variables_map& values) {
   if (const auto jobs = text_of(values, "jobs")) {
     s.jobs = static_cast<int>(std::min<std::uint64_t>(1024, whole_number("jobs", *jobs, 1)));
   }
+  s.launch = read_launch(text_of(values, "mpi").value_or("auto"));
+  check_jobs(s.launch, text_of(values, "jobs"));
   s.out = text_of(values, "out").value_or("");
   if (values.count("out") != 0 && s.out.empty()) throw UsageError("--out: name a folder");
   s.force = values["force"].as<bool>();
@@ -108,40 +110,6 @@ void take_warmup(LoadedScenario& loaded, const FoundWarmup& found) {
   set_found_warmup(loaded, found.warmup,
                    fmt::format("\"auto\": MSER-5 of {} in {} pilot run{}", found.decided_by,
                                found.pilot_runs, found.pilot_runs == 1 ? "" : "s"));
-}
-
-void simulate_within_limits(const Scenario& scenario, const SimulationSettings& settings,
-                            const Interruption& interruption, report::ProgressBar& bar,
-                            const std::function<void(ReplicationOptions)>& work) {
-  ReplicationOptions options;
-  options.jobs = settings.jobs;
-  options.max_events = settings.max_events;
-  options.stop = interruption.flag();
-  if (bar.visible()) options.progress = [&bar](double share) { bar.show(share); };
-  try {
-    work(options);
-  } catch (const Interrupted&) {
-    bar.clear();
-    if (!interruption.timed_out()) throw;
-    throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows", scenario.name));
-  } catch (...) {
-    bar.clear();
-    throw;
-  }
-}
-
-std::vector<RunResult> run_replications(const Scenario& scenario,
-                                        const SimulationSettings& settings,
-                                        const Interruption& interruption, report::ProgressBar& bar,
-                                        bool fingerprint,
-                                        const std::function<void(double)>& progress) {
-  std::vector<RunResult> runs;
-  simulate_within_limits(scenario, settings, interruption, bar, [&](ReplicationOptions options) {
-    options.fingerprint = fingerprint;
-    if (progress && bar.visible()) options.progress = progress;
-    runs = retrysim::run_replications(scenario, options);
-  });
-  return runs;
 }
 
 }  // namespace retrysim::cli

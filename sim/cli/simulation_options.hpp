@@ -1,22 +1,17 @@
-// The options that every command which simulates understands, and the steps that such commands
-// share: loading with its messages, and replications under a progress bar and a time limit.
+// The options that every command which simulates understands, and the messages of loading.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <retrysim/experiment.hpp>
-#include <retrysim/replications.hpp>
-#include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/time.hpp>
 
 #include "cli/command_line.hpp"
-#include "cli/interruption.hpp"
-#include "report/progress_bar.hpp"
+#include "cli/launch.hpp"
 
 #include <boost/program_options.hpp>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +22,7 @@ namespace retrysim::cli {
 struct SimulationSettings {
   std::vector<std::string> edits;  ///< --set, then --seed and --replications as further edits
   int jobs = 1;
+  Launch launch = Launch::kAuto;
   std::string out;  ///< empty: not given
   bool force = false, quiet = false, progress = true;
   std::string format = "table";  ///< table, csv or json
@@ -40,7 +36,7 @@ struct SimulationHelp {
   const char* format;  ///< what of standard output --format chooses
 };
 
-/// Adds set, seed, replications, jobs, out, force, format, max-events, timeout, quiet and
+/// Adds set, seed, replications, jobs, mpi, out, force, format, max-events, timeout, quiet and
 /// no-progress; the command adds its own options before or after, and help.
 void add_simulation_options(boost::program_options::options_description& options,
                             const SimulationHelp& help);
@@ -62,21 +58,5 @@ void print_notes(const LoadedScenario& loaded);
 
 /// The found warm-up becomes that of the scenario; scenario.toml says beside it how it was found.
 void take_warmup(LoadedScenario& loaded, const FoundWarmup& found);
-
-/// Calls `work`, which simulates, with the options that the settings ask for and the bar as its
-/// progress. Throws what `work` throws, and LimitExceeded if --timeout ended it; `bar` is cleared
-/// before anything is thrown.
-void simulate_within_limits(const Scenario& scenario, const SimulationSettings& settings,
-                            const Interruption& interruption, report::ProgressBar& bar,
-                            const std::function<void(ReplicationOptions)>& work);
-
-/// Simulates all replications with `jobs` threads. `progress`, if any, is called with the share
-/// done. Throws what run_replications throws, and LimitExceeded if --timeout ended them; `bar` is
-/// cleared before anything is thrown.
-std::vector<RunResult> run_replications(const Scenario& scenario,
-                                        const SimulationSettings& settings,
-                                        const Interruption& interruption, report::ProgressBar& bar,
-                                        bool fingerprint = false,
-                                        const std::function<void(double)>& progress = {});
 
 }  // namespace retrysim::cli

@@ -5,7 +5,7 @@
 #include <retrysim/simulation.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/launch.hpp"
+#include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
 #include "cli/sweep_plan.hpp"
 #include "experiment/byte_order.hpp"
@@ -43,7 +43,6 @@ struct SweepOptions {
   SimulationSettings settings;
   SweepRequest request;
   bool resume = false;
-  Launch launch = Launch::kAuto;
 };
 
 po::options_description describe_options() {
@@ -56,9 +55,7 @@ po::options_description describe_options() {
        "go on with a sweep that was interrupted; begins it if there is nothing to go on with")  //
       ("shard", po::value<std::string>()->value_name("I/N"),
        "only every N-th point, from the I-th on (I from 1 to N); `retrysim merge` joins the N "
-       "results")  //
-      ("mpi", po::value<std::string>()->value_name("WHEN"),
-       "share the work among MPI ranks: auto (default; when started by mpirun), on or off");
+       "results");
   add_simulation_options(
       options,
       {"folder of the result files; default results/NAME (of a shard results/NAME-shard-I-of-N). "
@@ -95,8 +92,6 @@ SweepOptions read_options(const po::variables_map& values) {
   o.request.edits = o.settings.edits;
   o.resume = values["resume"].as<bool>();
   if (const auto shard = text_of(values, "shard")) o.request.shard = read_shard(*shard);
-  o.launch = read_launch(text_of(values, "mpi").value_or("auto"));
-  check_jobs(o.launch, text_of(values, "jobs"));
   return o;
 }
 
@@ -119,7 +114,7 @@ report::SweepDescription describe(const SweepPlan& plan, const SweepRequest& req
 }
 
 /// What processes without a part in the planning must know: the scenario's text, how many
-/// replications each point has, and the units that are left to do. Empty: there is nothing to do.
+/// replications each point has, and the units that are left to do.
 std::string briefing(const SweepPlan& plan, const std::vector<std::size_t>& units) {
   std::string bytes;
   experiment::put_text(bytes, plan.text);
@@ -141,13 +136,8 @@ experiment::Task only(std::vector<std::size_t> units, std::function<experiment::
 }
 
 /// A process that only computes.
-int help_out(const SweepOptions& options, experiment::Executor& executor,
-             const std::atomic<bool>* stop) {
-  const std::string shared = executor.share("");
-  if (shared.empty()) {
-    executor.finish();
-    return kDone;
-  }
+int help_out(const SweepOptions& options, const Session& session) {
+  const std::string shared = session.executor().share("");
   std::string_view rest = shared;
   const auto text = experiment::take_text(rest);
   std::vector<std::uint32_t> replications(*experiment::take<std::uint64_t>(rest));
@@ -163,10 +153,9 @@ int help_out(const SweepOptions& options, experiment::Executor& executor,
   };
   experiment::PointOptions point_options;
   point_options.max_events = options.settings.max_events;
-  point_options.stop = stop;
+  point_options.stop = session.interruption().flag();
   point_options.name = [&](std::size_t point) { return points->variant(point).name; };
-  executor.run(only(std::move(left), simulate_units(units, scenarios, point_options)));
-  executor.finish();
+  session.executor().run(only(std::move(left), simulate_units(units, scenarios, point_options)));
   return kDone;
 }
 
@@ -381,8 +370,8 @@ std::unique_ptr<Sweep> prepare(const SweepOptions& options, const std::atomic<bo
   return std::make_unique<Sweep>(options, std::move(*plan), folder);
 }
 
-int lead(const SweepOptions& options, experiment::Executor& executor,
-         const Interruption& interruption) {
+int lead(const SweepOptions& options, const Session& session) {
+  const Interruption& interruption = session.interruption();
   std::unique_ptr<Sweep> sweep;
   int status = kDone;
   try {
@@ -390,18 +379,11 @@ int lead(const SweepOptions& options, experiment::Executor& executor,
   } catch (const Interrupted&) {
     if (!interruption.timed_out()) throw;
     throw LimitExceeded("planning the sweep took longer than --timeout allows");
-  } catch (...) {
-    executor.share("");
-    executor.finish();
-    throw;
   }
-  executor.share(sweep ? sweep->briefing() : "");
-  if (!sweep) {
-    executor.finish();
-    return status;
-  }
+  if (!sweep) return status;
   try {
-    sweep->compute(executor, interruption.flag());
+    session.executor().share(sweep->briefing());
+    sweep->compute(session.executor(), interruption.flag());
   } catch (const Interrupted&) {
     const std::string kept = fmt::format("{} of {} points are finished; --resume goes on with them",
                                          sweep->points_done(), sweep->points());
@@ -410,21 +392,19 @@ int lead(const SweepOptions& options, experiment::Executor& executor,
     }
     fmt::print(stderr, "retrysim: error: interrupted; {}\n", kept);
     return kInterrupted;
-  } catch (...) {
-    executor.finish();
-    throw;
   }
-  executor.finish();
+  session.executor().finish();
   const report::SweepOverview overview = sweep->write();
   print_overview(options.settings, *sweep, overview);
   return overview.points_that_fail > 0 ? kExpectationFailed : kDone;
 }
 
-int sweep_as_rank(const Arguments& arguments) {
+}  // namespace
+
+int sweep(const Arguments& arguments) {
   const po::options_description visible = describe_options();
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
-    if (is_other_rank()) return kDone;
     fmt::print(
         "Usage: retrysim sweep SCENARIO --vary PATH=VALUES... [options]\n\n"
         "Simulates every combination of the varied keys and writes the result files; points.csv "
@@ -435,25 +415,9 @@ int sweep_as_rank(const Arguments& arguments) {
     return kDone;
   }
   const SweepOptions options = read_options(values);
-  Interruption interruption(options.settings.timeout);
-  const auto executor = make_executor(options.launch, options.settings.jobs, interruption.flag());
-  if (!executor->is_owner()) return help_out(options, *executor, interruption.flag());
-  return lead(options, *executor, interruption);
-}
-
-}  // namespace
-
-// What every rank of an MPI job would say, only the first one says.
-int sweep(const Arguments& arguments) {
-  try {
-    return sweep_as_rank(arguments);
-  } catch (const UsageError&) {
-    if (is_other_rank()) return kDone;
-    throw;
-  } catch (const Interrupted&) {
-    if (is_other_rank()) return kInterrupted;
-    throw;
-  }
+  return in_session(options.settings, [&](const Session& session) {
+    return session.leads() ? lead(options, session) : help_out(options, session);
+  });
 }
 
 }  // namespace retrysim::cli

@@ -7,7 +7,7 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/hysteresis.hpp"
-#include "cli/interruption.hpp"
+#include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
 #include "cli/trigger.hpp"
 #include "experiment/twins.hpp"
@@ -112,14 +112,14 @@ TipOptions read_options(const po::variables_map& values) {
 /// Runs the replications at one value after the other.
 class Prober {
  public:
-  Prober(const TipOptions& options, Interruption& interruption)
-      : options_(options), interruption_(interruption) {}
+  Prober(const TipOptions& options, const Session& session)
+      : options_(options), session_(session) {}
 
   std::vector<stats::Response> respond(double value) {
     const Scenario scenario = scenario_at(value);
-    report::ProgressBar bar(fmt::format("{}, value {}: {:.6g}", scenario.name, ++probes_, value),
-                            options_.progress);
-    const auto runs = run_replications(scenario, options_, interruption_, bar);
+    report::ProgressBar bar =
+        session_.progress_bar(fmt::format("{}, value {}: {:.6g}", scenario.name, ++probes_, value));
+    const auto runs = session_.run_replications(scenario, bar);
     bar.clear();
     std::vector<stats::Response> responses;
     for (const RunResult& run : runs) responses.push_back(response_of(scenario, run));
@@ -129,13 +129,12 @@ class Prober {
   /// The twins of those that tip there.
   experiment::TwinCounts twins(double value) {
     const Scenario scenario = scenario_at(value);
-    report::ProgressBar bar(scenario.name + ", twins", options_.progress);
-    const auto runs = run_replications(scenario, options_, interruption_, bar);
+    report::ProgressBar bar = session_.progress_bar(scenario.name + ", twins");
+    const auto runs = session_.run_replications(scenario, bar);
     experiment::TwinCounts counts;
-    simulate_within_limits(scenario, options_, interruption_, bar,
-                           [&](const ReplicationOptions& run_options) {
-                             counts = experiment::count_twins(scenario, runs, run_options);
-                           });
+    session_.simulate(scenario.name, bar, [&](const ReplicationOptions& options) {
+      counts = experiment::count_twins(scenario, runs, options);
+    });
     bar.clear();
     return counts;
   }
@@ -147,7 +146,7 @@ class Prober {
   Scenario scenario_at(double value) const {
     LoadResult result =
         load_at(options_.scenario, options_.edits, options_.trigger, value, kTriggerOption);
-    print_errors(result.errors);
+    session_.print_errors(result.errors);
     if (!result.loaded) throw BadTrigger();
     return std::move(result.loaded->scenario);
   }
@@ -164,7 +163,7 @@ class Prober {
   }
 
   const TipOptions& options_;
-  Interruption& interruption_;
+  const Session& session_;
   int probes_ = 0;
   double duration_needed_ = 0;
 };
@@ -210,24 +209,41 @@ void print_result(const TipOptions& options, const report::TipResult& result,
   out.flush();
 }
 
-int tip(const TipOptions& options, const LoadedScenario& loaded) {
+int tip(const TipOptions& options, const LoadedScenario& loaded, const Session& session) {
   const std::string& name = loaded.scenario.name;
   // Made before the simulation: a folder that must not be written is said at once.
-  report::ResultFolder folder(
-      options.out.empty() ? fs::path("results") / name : fs::path(options.out), name,
-      options.force);
-  Interruption interruption(options.timeout);
-  Prober prober(options, interruption);
+  std::optional<report::ResultFolder> folder;
+  if (session.leads()) {
+    folder.emplace(options.out.empty() ? fs::path("results") / name : fs::path(options.out), name,
+                   options.force);
+  }
+  Prober prober(options, session);
   const TriggerRange& trigger = options.trigger;
   report::TipResult result{loaded, trigger.path, trigger.unit, {}, {}, {}};
   result.search = {trigger.first, trigger.last, options.tolerance, trigger.whole_numbers};
   result.point =
       stats::find_tipping_point(result.search, [&](double value) { return prober.respond(value); });
   ask_twins(prober, result.point);
+  if (!session.leads()) return kDone;
   add_notes(result, prober);
-  report::write_tip_files(folder, result);
-  print_result(options, result, folder);
+  report::write_tip_files(*folder, result);
+  print_result(options, result, *folder);
   return result.point.outcome == stats::TippingOutcome::kFound ? kDone : kExpectationFailed;
+}
+
+int tip(const TipOptions& options, const Session& session) {
+  const LoadResult result = load_scenario_file(options.scenario, options.edits);
+  session.print_errors(result.errors);
+  if (!result.loaded) return kBadInput;
+  session.print_notes(*result.loaded);
+  if (result.loaded->scenario.warmup_is_auto) {
+    throw UsageError("a tipping point is not a steady state; give the warm-up: --set warmup=30s");
+  }
+  try {
+    return tip(options, *result.loaded, session);
+  } catch (const BadTrigger&) {
+    return kBadInput;
+  }
 }
 
 }  // namespace
@@ -251,20 +267,13 @@ int tip(const Arguments& arguments) {
         help_text(visible));
     return kDone;
   }
-  if (values.count("hysteresis") != 0) return find_hysteresis(read_hysteresis_options(values));
+  if (values.count("hysteresis") != 0) {
+    const HysteresisOptions options = read_hysteresis_options(values);
+    return in_session(options,
+                      [&](const Session& session) { return find_hysteresis(options, session); });
+  }
   const TipOptions options = read_options(values);
-  const LoadResult result = load_scenario_file(options.scenario, options.edits);
-  print_errors(result.errors);
-  if (!result.loaded) return kBadInput;
-  print_notes(*result.loaded);
-  if (result.loaded->scenario.warmup_is_auto) {
-    throw UsageError("a tipping point is not a steady state; give the warm-up: --set warmup=30s");
-  }
-  try {
-    return tip(options, *result.loaded);
-  } catch (const BadTrigger&) {
-    return kBadInput;
-  }
+  return in_session(options, [&](const Session& session) { return tip(options, session); });
 }
 
 }  // namespace retrysim::cli

@@ -14,9 +14,11 @@ namespace retrysim::experiment {
 
 template <std::unsigned_integral T>
 void put(std::string& bytes, T value) {
+  char little[sizeof(T)];
   for (std::size_t i = 0; i < sizeof(T); ++i) {
-    bytes += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
+    little[i] = static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
   }
+  bytes.append(little, sizeof(T));
 }
 
 inline void put_text(std::string& bytes, std::string_view text) {

@@ -4,10 +4,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/executor.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/summary.hpp>
-
-#include "experiment/executor.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -1,89 +1,87 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/replications.hpp>
 
+#include "experiment/byte_order.hpp"
+#include "experiment/run_bytes.hpp"
+
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <limits>
 #include <memory>
-#include <mutex>
-#include <thread>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace retrysim {
 namespace {
 
-// Replications, or their twins, are handed out one at a time; each thread writes only to the places
-// of its own.
-class Workers {
+// A unit of work is a run. Threads leave their results in the places of their own; results of other
+// processes travel to the owner as bytes, and from there to all.
+class Runs {
  public:
-  Workers(const Scenario& scenario, const ReplicationOptions& options, std::vector<TwinSpec> runs)
-      : scenario_(scenario),
+  Runs(std::span<const RunSpec> runs, const ReplicationOptions& options,
+       experiment::Executor& executor)
+      : runs_(runs),
         options_(options),
-        runs_(std::move(runs)),
-        count_(runs_.size()),
-        results_(count_),
-        progress_(std::make_unique<std::atomic<std::int64_t>[]>(count_)) {}
+        executor_(executor),
+        results_(runs.size()),
+        progress_(std::make_unique<std::atomic<std::int64_t>[]>(runs.size())) {
+    for (const RunSpec& run : runs) {
+      total_s_ += run.scenario->duration.in_seconds();
+    }
+  }
 
   std::vector<RunResult> run() {
-    {
-      std::vector<std::jthread> threads;
-      const auto jobs = std::min(count_, static_cast<std::size_t>(std::max(1, options_.jobs)));
-      running_ = jobs;
-      for (std::size_t i = 0; i < jobs; ++i) threads.emplace_back([this] { work(); });
-      watch();
-    }
-    if (failure_) std::rethrow_exception(failure_);
+    experiment::Task task;
+    task.units = runs_.size();
+    task.make_work = [this] { return [this](std::size_t i) { return simulate_one(i); }; };
+    task.deliver = [this](std::size_t i, const std::string& bytes) {
+      if (!executor_.is_alone()) results_[i] = experiment::decode_run(bytes);
+      progress_[i] = runs_[i].scenario->duration.count();
+    };
+    if (options_.progress) task.tick = [this] { options_.progress(share_done()); };
+    executor_.run(task);
+    if (!executor_.is_alone()) share();
+    if (executor_.is_owner() && options_.progress) options_.progress(1);
     check_events();
     return std::move(results_);
   }
 
  private:
-  void work() {
-    for (std::size_t i = next_++; i < count_; i = next_++) {
-      if (i > first_failure_.load()) break;
-      try {
-        SimulationOptions options;
-        options.fingerprint = options_.fingerprint;
-        options.max_events = options_.max_events;
-        options.stop = options_.stop;
-        options.progress = &progress_[i];
-        options.retries_until = runs_[i].retries_until;
-        results_[i] = simulate(scenario_, runs_[i].replication, options);
-        progress_[i] = scenario_.duration.count();
-      } catch (...) {
-        note_failure(i);
-      }
+  std::string simulate_one(std::size_t i) {
+    SimulationOptions options;
+    options.fingerprint = options_.fingerprint;
+    options.max_events = options_.max_events;
+    options.stop = options_.stop;
+    options.progress = &progress_[i];
+    options.retries_until = runs_[i].retries_until;
+    RunResult result = simulate(*runs_[i].scenario, runs_[i].replication, options);
+    if (!executor_.is_alone()) return experiment::encode(result);
+    results_[i] = std::move(result);
+    return {};
+  }
+
+  void share() {
+    std::string bytes;
+    if (executor_.is_owner()) {
+      for (const RunResult& r : results_) experiment::put_text(bytes, experiment::encode(r));
     }
-    const std::lock_guard lock(mutex_);
-    --running_;
-    changed_.notify_one();
-  }
-
-  // The failure of the lowest replication is the one reported: it does not depend on the threads.
-  void note_failure(std::size_t replication) {
-    const std::lock_guard lock(mutex_);
-    if (replication > first_failure_) return;
-    first_failure_ = replication;
-    failure_ = std::current_exception();
-  }
-
-  void watch() {
-    std::unique_lock lock(mutex_);
-    while (running_ > 0) {
-      changed_.wait_for(lock, std::chrono::milliseconds(100));
-      if (options_.progress) options_.progress(share_done());
+    bytes = executor_.share(std::move(bytes));
+    if (executor_.is_owner()) return;
+    std::string_view rest = bytes;
+    for (RunResult& r : results_) {
+      const auto one = experiment::take_text(rest);
+      if (!one) throw std::runtime_error("results were cut off on their way");
+      r = experiment::decode_run(*one);
     }
   }
 
+  // Of runs in other processes only that they are done.
   double share_done() const {
-    double done = 0;
-    for (std::size_t i = 0; i < count_; ++i) {
-      done += static_cast<double>(progress_[i].load(std::memory_order_relaxed)) /
-              static_cast<double>(scenario_.duration.count());
+    double done_s = 0;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      done_s += static_cast<double>(progress_[i].load(std::memory_order_relaxed)) / 1e9;
     }
-    return std::min(1.0, done / static_cast<double>(count_));
+    return std::min(1.0, done_s / total_s_);
   }
 
   void check_events() const {
@@ -94,35 +92,31 @@ class Workers {
     }
   }
 
-  const Scenario& scenario_;
+  std::span<const RunSpec> runs_;
   const ReplicationOptions& options_;
-  std::vector<TwinSpec> runs_;
-  std::size_t count_;
+  experiment::Executor& executor_;
   std::vector<RunResult> results_;
   std::unique_ptr<std::atomic<std::int64_t>[]> progress_;
-  std::atomic<std::size_t> next_{0};
-  std::atomic<std::size_t> first_failure_{std::numeric_limits<std::size_t>::max()};
-  std::size_t running_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::exception_ptr failure_;
+  double total_s_ = 0;
 };
 
 }  // namespace
 
-std::vector<RunResult> run_replications(const Scenario& scenario,
-                                        const ReplicationOptions& options) {
-  std::vector<TwinSpec> runs(static_cast<std::size_t>(scenario.replications));
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    runs[i] = {options.first + static_cast<std::uint32_t>(i), Time::max()};
-  }
-  return Workers(scenario, options, std::move(runs)).run();
+std::vector<RunResult> simulate_all(std::span<const RunSpec> runs,
+                                    const ReplicationOptions& options) {
+  if (runs.empty()) return {};
+  if (options.executor != nullptr) return Runs(runs, options, *options.executor).run();
+  const auto threads = experiment::make_thread_executor(options.jobs, options.stop);
+  return Runs(runs, options, *threads).run();
 }
 
-std::vector<RunResult> run_twins(const Scenario& scenario, const std::vector<TwinSpec>& twins,
-                                 const ReplicationOptions& options) {
-  if (twins.empty()) return {};
-  return Workers(scenario, options, twins).run();
+std::vector<RunResult> run_replications(const Scenario& scenario,
+                                        const ReplicationOptions& options) {
+  std::vector<RunSpec> runs;
+  for (int i = 0; i < scenario.replications; ++i) {
+    runs.push_back({&scenario, options.first + static_cast<std::uint32_t>(i)});
+  }
+  return simulate_all(runs, options);
 }
 
 }  // namespace retrysim

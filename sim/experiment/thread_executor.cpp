@@ -1,10 +1,10 @@
 // Threads that take batches of units and queue up their bytes for the thread that called `run`.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/executor.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "experiment/batches.hpp"
-#include "experiment/executor.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -181,6 +181,7 @@ class ThreadExecutor : public Executor {
       : jobs_(static_cast<std::size_t>(std::max(1, jobs))), stop_(stop) {}
 
   bool is_owner() const override { return true; }
+  bool is_alone() const override { return true; }
   std::string share(std::string bytes) override { return bytes; }
   void run(const Task& task) override {
     if (task.units > 0) Run(task, std::min(jobs_, task.units), stop_).run();

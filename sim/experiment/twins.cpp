@@ -20,11 +20,11 @@ struct Question {
 std::vector<RunResult> answer(const Scenario& scenario, const std::vector<RunResult>& runs,
                               const std::vector<Question>& questions,
                               const ReplicationOptions& options) {
-  std::vector<TwinSpec> twins;
+  std::vector<RunSpec> twins;
   for (const Question& q : questions) {
-    twins.push_back({runs[q.run].replication, q.aftermath.trigger.end});
+    twins.push_back({&scenario, runs[q.run].replication, q.aftermath.trigger.end});
   }
-  return run_twins(scenario, twins, options);
+  return simulate_all(twins, options);
 }
 
 /// The verdicts on one run; those on its storms and that on the whole need not be about the same.

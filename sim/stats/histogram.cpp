@@ -47,6 +47,17 @@ const std::uint64_t* LogLinearHistogram<kBits>::counts_of(std::size_t block) con
 }
 
 template <int kBits>
+LogLinearHistogram<kBits> LogLinearHistogram<kBits>::from_parts(Parts parts) {
+  LogLinearHistogram h;
+  h.first_ = parts.first;
+  h.counts_ = std::move(parts.counts);
+  h.total_ = std::accumulate(h.counts_.begin(), h.counts_.end(), std::uint64_t{0});
+  h.smallest_ = parts.smallest;
+  h.largest_ = parts.largest;
+  return h;
+}
+
+template <int kBits>
 void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
   if (!other.counts_.empty()) {
     const std::size_t last = other.first_ + other.counts_.size() - 1;

@@ -1,5 +1,5 @@
 # Sweeps that are killed, spread over MPI ranks, and sharded. The full size, which the project's
-# figures come from, is sweep_interruptions.py --points 10000.
+# figures come from, is sweep_interruptions.py --points 10000. And all commands over ranks.
 
 foreach(check killed mpi shards)
   add_test(NAME sweep/${check}
@@ -8,3 +8,6 @@ foreach(check killed mpi shards)
   set_tests_properties(sweep/${check} PROPERTIES
     LABELS sweep TIMEOUT 300 SKIP_RETURN_CODE 77)
 endforeach()
+add_test(NAME experiment/ranks
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/ranks.py --program $<TARGET_FILE:retrysim-cli>)
+set_tests_properties(experiment/ranks PROPERTIES LABELS sweep TIMEOUT 300 SKIP_RETURN_CODE 77)

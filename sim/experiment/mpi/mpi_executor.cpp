@@ -13,6 +13,7 @@
 #include "experiment/batches.hpp"
 #include "experiment/byte_order.hpp"
 
+#include <fmt/format.h>
 #include <mpi.h>
 #include <algorithm>
 #include <bit>
@@ -24,6 +25,7 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -39,6 +41,7 @@ constexpr double kBatchSeconds = 0.02;
 constexpr auto kTick = std::chrono::milliseconds(100);
 constexpr auto kShortestNap = std::chrono::microseconds(100);
 constexpr auto kLongestNap = std::chrono::microseconds(3000);
+constexpr std::uint64_t kFinished = ~std::uint64_t{0};  // instead of the size of what is shared
 constexpr std::size_t kMostBytesAtOnce = std::size_t{1} << 30;  // MPI counts with an int
 
 /// Sleep between looks for something to happen, ever longer.
@@ -172,10 +175,15 @@ class MpiExecutor : public Executor {
   }
 
   bool is_owner() const override { return rank_ == 0; }
+  bool is_alone() const override { return size_ == 1; }
 
   std::string share(std::string bytes) override {
     std::uint64_t size = bytes.size();
     broadcast(&size, sizeof size);
+    if (size == kFinished) {
+      dismissed_ = true;
+      throw Dismissed();
+    }
     bytes.resize(size);
     for (std::size_t at = 0; at < size; at += kMostBytesAtOnce) {
       broadcast(bytes.data() + at, std::min(kMostBytesAtOnce, size - at));
@@ -186,6 +194,15 @@ class MpiExecutor : public Executor {
   void run(const Task& task) override;
 
   void finish() override {
+    if (finished_) return;
+    if (out_of_step_) fall_out();
+    if (is_owner()) {
+      std::uint64_t size = kFinished;
+      broadcast(&size, sizeof size);
+    } else if (!dismissed_) {
+      wait_for_dismissal();
+    }
+    finished_ = true;
     MPI_Request request;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);  // asleep, which MPI_Finalize is not
     wait(request);
@@ -215,8 +232,26 @@ class MpiExecutor : public Executor {
 
   void help(const Task& task);
 
+  void wait_for_dismissal() {
+    try {
+      share("");
+    } catch (const Dismissed&) {
+      return;
+    }
+    fall_out();
+  }
+
+  [[noreturn]] void fall_out() {
+    out_of_step_ = true;
+    throw std::runtime_error(fmt::format(
+        "MPI rank {} has something else to do than rank 0; are the command line, the scenario and "
+        "its inputs the same everywhere?",
+        rank_));
+  }
+
   const std::atomic<bool>* stop_;
   int rank_ = 0, size_ = 1;
+  bool dismissed_ = false, out_of_step_ = false, finished_ = false;
 };
 
 /// Messages on their way, whose bytes must stay until they are gone.
@@ -407,6 +442,8 @@ class MpiExecutor::Owner {
 };
 
 void MpiExecutor::run(const Task& task) {
+  const std::string units = std::to_string(task.units);
+  if (share(units) != units) fall_out();
   if (is_owner()) {
     Owner(*this, task).run();
   } else {

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "experiment/executor.hpp"
+#include <retrysim/executor.hpp>
 
 #include <atomic>
 #include <memory>

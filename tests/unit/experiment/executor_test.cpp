@@ -2,7 +2,7 @@
 // deliveries end or hold up the work in order.
 //
 // SPDX-License-Identifier: MIT
-#include "experiment/executor.hpp"
+#include <retrysim/executor.hpp>
 #include "experiment/batches.hpp"
 
 #include <retrysim/simulation.hpp>

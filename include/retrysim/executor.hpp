@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,25 +30,37 @@ struct Task {
   std::function<void()> tick;
 };
 
+/// In a process that helps: the owner has called `finish`, for whatever reason.
+class Dismissed : public std::exception {
+ public:
+  const char* what() const noexcept override { return "the process that leads has finished"; }
+};
+
 /// Several processes may work together (MPI): all make the same calls on their executors in the
 /// same order. Exactly one of them is the owner, which plans, takes what is computed, and writes.
+/// It may call `finish` at any time instead of what the others expect.
 class Executor {
  public:
   virtual ~Executor() = default;
 
   virtual bool is_owner() const = 0;
+  /// Whether there is no other process: all memory is shared, and nothing needs to travel.
+  virtual bool is_alone() const = 0;
 
-  /// The owner's `bytes`, in every process: what the others must know before they can work.
+  /// The owner's `bytes`, in every process. Throws `Dismissed`.
   virtual std::string share(std::string bytes) = 0;
 
   /// Does all units. If one throws, no further ones are begun; those before it are finished and
   /// delivered, and the owner throws what the lowest failing unit threw. Throws `Interrupted` if
   /// asked to stop before the end; what is finished has been delivered then. What `deliver` and
   /// `tick` throw ends the run as well. Processes that are not the owner return when there is
-  /// nothing left to do, whatever the reason.
+  /// nothing left to do, whatever the reason; they throw `Dismissed`, and std::runtime_error if
+  /// their task has another number of units than the owner's: they are out of step.
   virtual void run(const Task& task) = 0;
 
-  /// No further calls: processes that only help may go their ways.
+  /// No further calls, except for this one, which then does nothing. The owner sends the others
+  /// home. Any other process waits for that; std::runtime_error if it is out of step: the owner
+  /// goes on without it, or expects something else of it.
   virtual void finish() {}
 };
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "cli/session.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/launch.hpp"
+
+#include <fmt/format.h>
+#include <cstdio>
+#include <utility>
+
+namespace retrysim::cli {
+
+void Session::print_errors(const std::vector<Diagnostic>& errors) const {
+  if (leads()) cli::print_errors(errors);
+}
+
+void Session::print_notes(const LoadedScenario& loaded) const {
+  if (leads()) cli::print_notes(loaded);
+}
+
+void Session::print_note(std::string_view note) const {
+  if (leads()) fmt::print(stderr, "note: {}\n", note);
+}
+
+report::ProgressBar Session::progress_bar(std::string name) const {
+  return {std::move(name), settings_.progress && leads()};
+}
+
+void Session::simulate(const std::string& name, report::ProgressBar& bar,
+                       const std::function<void(const ReplicationOptions&)>& work) const {
+  ReplicationOptions options;
+  options.executor = &executor_;
+  options.max_events = settings_.max_events;
+  options.stop = interruption_.flag();
+  if (bar.visible()) options.progress = [&bar](double share) { bar.show(share); };
+  try {
+    work(options);
+  } catch (const Interrupted&) {
+    bar.clear();
+    if (!interruption_.timed_out()) throw;
+    throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows", name));
+  } catch (...) {
+    bar.clear();
+    throw;
+  }
+}
+
+std::vector<RunResult> Session::run_replications(const Scenario& scenario,
+                                                 report::ProgressBar& bar) const {
+  std::vector<RunResult> runs;
+  simulate(scenario.name, bar, [&](const ReplicationOptions& options) {
+    runs = retrysim::run_replications(scenario, options);
+  });
+  return runs;
+}
+
+int in_session(const SimulationSettings& settings, const std::function<int(const Session&)>& work) {
+  Interruption interruption;
+  const auto executor = make_executor(settings.launch, settings.jobs, interruption.flag());
+  const bool leads = executor->is_owner();
+  if (leads && settings.timeout) interruption.limit(*settings.timeout);
+  // Ranks that have been asked to stop may be gone: nobody waits for them then. The process simply
+  // ends, and mpirun ends the others.
+  const auto finish = [&] {
+    if (interruption.flag()->load()) return;
+    try {
+      executor->finish();
+    } catch (const Interrupted&) {  // just now; the work is done
+    }
+  };
+  int status = kDone;
+  try {
+    status = work(Session(settings, interruption, *executor));
+    finish();
+  } catch (const Interrupted&) {
+    if (leads) throw;
+    return kInterrupted;
+  } catch (...) {
+    finish();
+    if (leads) throw;
+  }
+  return leads ? status : kDone;
+}
+
+}  // namespace retrysim::cli

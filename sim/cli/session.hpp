@@ -1,0 +1,63 @@
+// A command at work: alone, or as one of the ranks of an MPI job, until it is done or interrupted.
+// All ranks take the same steps; only the first one says something and writes files.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/executor.hpp>
+#include <retrysim/experiment.hpp>
+#include <retrysim/replications.hpp>
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario_file.hpp>
+
+#include "cli/interruption.hpp"
+#include "cli/simulation_options.hpp"
+#include "report/progress_bar.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::cli {
+
+class Session {
+ public:
+  Session(const SimulationSettings& settings, const Interruption& interruption,
+          experiment::Executor& executor)
+      : settings_(settings), interruption_(interruption), executor_(executor) {}
+
+  const Interruption& interruption() const { return interruption_; }
+  experiment::Executor& executor() const { return executor_; }
+  /// Whether this process is the one that prints and writes.
+  bool leads() const { return executor_.is_owner(); }
+
+  /// To standard error, if this process leads.
+  void print_errors(const std::vector<Diagnostic>& errors) const;
+  void print_notes(const LoadedScenario& loaded) const;
+  void print_note(std::string_view note) const;
+
+  /// A bar for `name`, if this process leads and one is wanted.
+  report::ProgressBar progress_bar(std::string name) const;
+
+  /// Calls `work`, which simulates, with the options that the settings ask for and the bar as its
+  /// progress. Throws what `work` throws, and LimitExceeded with `name` if --timeout ended it;
+  /// `bar` is cleared before anything is thrown.
+  void simulate(const std::string& name, report::ProgressBar& bar,
+                const std::function<void(const ReplicationOptions&)>& work) const;
+
+  /// All replications of a scenario.
+  std::vector<RunResult> run_replications(const Scenario& scenario, report::ProgressBar& bar) const;
+
+ private:
+  const SimulationSettings& settings_;
+  const Interruption& interruption_;
+  experiment::Executor& executor_;
+};
+
+/// Calls `work`, in each rank if `settings` say that there are ranks, and gives its exit status; in
+/// the ranks that only help kDone. Throws what `work` throws where it leads. UsageError if MPI is
+/// wanted but this program was built without it.
+int in_session(const SimulationSettings& settings, const std::function<int(const Session&)>& work);
+
+}  // namespace retrysim::cli

@@ -1,0 +1,181 @@
+#!/usr/bin/python3
+"""Commands over the ranks of an MPI job print and write the same bytes as alone, whatever they
+simulate; a rank that sees something else ends the job.
+
+    ranks.py --program PROGRAM
+
+Exit status: 0 as it should be, 1 not, 77 skipped: no mpirun, or a program without MPI.
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from sweep_interruptions import SKIPPED, Failed, files_of
+
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3"]
+
+# What steers a run by its own results: a warm-up that is found, a precision; and all kinds of
+# results: two tiers, effects, polls, a profile from a file.
+STEADY = """
+name = "steady"
+duration = "200s"
+warmup = "auto"
+replications = 10
+precision = 0.05
+max_replications = 20
+[service.api]
+servers = 4
+service_time = { distribution = "exponential", mean = "20ms" }
+queue = { capacity = 50 }
+idempotency = { window = "60s" }
+errors = { "500" = 0.05 }
+[service.api.calls.db]
+retry = { mode = "standard" }
+[service.db]
+servers = 2
+service_time = { distribution = "exponential", mean = "5ms" }
+[client.web]
+calls = "api"
+count = 50
+arrivals = { process = "poisson", total_rate = 100 }
+mutating = 0.5
+idempotency_token = true
+attempt_timeout = "1s"
+retry = { mode = "adaptive" }
+[client.poller]
+calls = "api"
+count = 20
+arrivals = { process = "poll", rate = 0.05, job_time = "5s" }
+retry = { mode = "legacy" }
+"""
+OUTAGE = """
+name = "outage"
+duration = "80s"
+warmup = "5s"
+interval = "100ms"
+drain_limit = "5s"
+replications = 6
+recovery = { share = 0.95, hold = "10s", window = "1s" }
+[service.api]
+service_time = { distribution = "exponential", mean = "2ms" }
+[fault.outage]
+start = "15s"
+duration = "1.3s"
+capacity = 0
+[client.web]
+count = 100
+arrivals = { process = "poisson", total_rate = 350 }
+attempt_timeout = "1s"
+retry = { mode = "custom", max_attempts = 3, delays = [0] }
+"""
+COMMANDS = {
+    "run": ["run", "steady.toml", "outage.toml", "--twin", "--fingerprint"],
+    "compare": ["compare", "steady.toml", "--vary", "client.web.retry.mode=adaptive,standard"],
+    "tip": ["tip", "outage.toml", "--trigger", "fault.outage.duration=0.9s:1.5s", "--tolerance",
+            "0.2"],
+    "hysteresis": ["tip", "outage.toml", "--hysteresis",
+                   "client.web.arrivals.total_rate=200:600:100", "--dwell", "20s"],
+}
+MISTAKES = {
+    "no such file": (["run", "none.toml"], 3),
+    "no folder can be made": (["run", "outage.toml", "--out", "outage.toml"], 4),
+    "too many events": (["run", "outage.toml", "--max-events", "20000"], 5),
+    "too long": (["run", "outage.toml", "--replications", "100000", "--timeout", "1"], 5),
+    "not a steady state": (["tip", "steady.toml", "--trigger", "client.web.count=1:2"], 2),
+}
+# As mpirun has no options for a single rank: rank 1 does something else.
+OUT_OF_STEP = ["sh", "-c", """
+if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then exec "$0" run {one}; fi; exec "$0" run outage.toml"""]
+
+
+class Checker:
+    """The commands in a folder of its own."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        (folder / "steady.toml").write_text(STEADY)
+        (folder / "outage.toml").write_text(OUTAGE)
+
+    def run(self, command, limit=300):
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True,
+                              check=False, timeout=limit)
+
+    def results(self, command):
+        """What is printed, and the files by their path; `results` is gone then."""
+        done = self.run(command)
+        if done.returncode != 0:
+            raise Failed(f"{command}\nexit status {done.returncode}:\n{done.stderr}")
+        root = self.folder / "results"
+        files = {folder.name: files_of(folder) for folder in root.iterdir()}
+        shutil.rmtree(root)
+        return done.stdout, done.stderr, files
+
+    def check_same(self, name):
+        command = [self.program, *COMMANDS[name], "--no-progress"]
+        alone = self.results([*command, "--jobs", "2"])
+        together = self.results([*MPIRUN, *command])
+        for what, one, other in zip(("output", "messages", "files"), alone, together):
+            if one != other:
+                raise Failed(f"{name}: {what} over ranks differ:\n{one}\n{other}")
+        print(f"{name}: the same over three ranks, "
+              f"{sum(len(files) for files in alone[2].values())} files")
+
+    def check_mistake(self, name):
+        arguments, status = MISTAKES[name]
+        done = self.run([*MPIRUN, self.program, *arguments])
+        if done.returncode != status or done.stderr.count("error:") != 1:
+            raise Failed(f"{name}: exit status {done.returncode}, expected {status} and one "
+                         f"message:\n{done.stderr}")
+        print(f"{name}: exit status {status}, told once")
+
+    def check_out_of_step(self, other):
+        script = [*OUT_OF_STEP[:2], OUT_OF_STEP[2].format(one=other)]
+        done = self.run([*MPIRUN, *script, self.program], limit=60)
+        if done.returncode == 0 or "rank 1 has something else to do" not in done.stderr:
+            raise Failed(f"rank 1 with {other}: exit status {done.returncode}:\n{done.stderr}")
+        if (self.folder / "results" / "outage" / "summary.csv").exists():
+            raise Failed(f"rank 1 with {other}: there are results")
+        print(f"a rank with '{other}' ends the job")
+
+
+def is_possible(checker):
+    if shutil.which("mpirun") is None:
+        print("skipped: there is no mpirun (Debian package openmpi-bin)")
+        return False
+    probe = checker.run([*MPIRUN, checker.program, "run", "none.toml"])
+    if "built without MPI" in probe.stderr:
+        print("skipped: the program was built without MPI (RETRYSIM_MPI=OFF, or not found)")
+        return False
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True)
+    program = os.path.abspath(parser.parse_args().program)
+    with tempfile.TemporaryDirectory(prefix="retrysim-ranks-") as folder:
+        checker = Checker(program, pathlib.Path(folder))
+        if not is_possible(checker):
+            return SKIPPED
+        try:
+            for name in COMMANDS:
+                checker.check_same(name)
+            for name in MISTAKES:
+                checker.check_mistake(name)
+            checker.check_out_of_step("none.toml")
+            checker.check_out_of_step("outage.toml --replications 7")
+        except Failed as failure:
+            print(f"failed: {failure}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
