@@ -47,6 +47,14 @@ const Node& parsed_default(const std::string& toml) {
   return at->second;
 }
 
+// What a preset says, written once, not for each of thousands of client groups.
+const std::string& rule_of(const Preset& preset, const KeyInfo& key) {
+  thread_local std::map<std::pair<const Preset*, const KeyInfo*>, std::string> cache;
+  const auto [at, added] = cache.try_emplace({&preset, &key});
+  if (added) at->second = key.from_rules(preset.rules);
+  return at->second;
+}
+
 std::string plain_text(const Node& node) { return node.is_text() ? node.text : render(node); }
 
 constexpr std::string_view kRetry = "retry.";
@@ -120,7 +128,7 @@ void KeyResolution::resolve_absent(const KeyInfo& key) {
     const std::string toml = key.from_rules(slots_.client->retry);
     texts_[key.name] = plain_text(parsed_default(toml));
     // A value that is not the preset's comes with another key that was given, or with a defect.
-    if (toml == key.from_rules(preset_->rules)) {
+    if (toml == rule_of(*preset_, key)) {
       record(full_path(key.name), toml, Origin::kPreset, preset_name_);
     } else {
       record(full_path(key.name), toml, Origin::kDefault, defect_behind(key, toml));
@@ -419,7 +427,9 @@ std::string_view KeyResolution::text_of(std::string_view key) const {
 }
 
 std::string KeyResolution::full_path(std::string_view key) const {
-  std::string path = path_;
+  std::string path;
+  path.reserve(path_.size() + 1 + key.size());
+  path += path_;
   if (!path.empty()) path += '.';
   return path.append(key);
 }
