@@ -82,13 +82,11 @@ def tipping_point(rows, info):
             axis.axvspan(*ends, color=RED, alpha=0.12, linewidth=0)
             text += f", 95 % interval {ends[0]:.4g} to {ends[1]:.4g}{suffix}"
         axis.axvline(d50["value"], color=RED, linewidth=1.5, label=text, zorder=1)
-    asked = rows[rows["metastable"].notna()]
-    if not asked.empty:
-        probe = asked.iloc[0]
-        axis.plot(probe["value"], probe["probability"], "o", markersize=11, markerfacecolor="none",
-                  markeredgecolor=GREEN, markeredgewidth=1.8, linestyle="none",
-                  label=f"{probe['twin_recovered']:.0f} of the {probe['tipped']:.0f} there would "
-                  "recover without retries")
+    down = shown[shown["tipped"] > 0]
+    if not down.empty:
+        axis.plot(down["value"], down["metastable"] / down["replications"], "o", markersize=10,
+                  markerfacecolor="none", markeredgecolor=GREEN, markeredgewidth=1.6,
+                  linestyle="none", label="of these metastable: would recover without retries")
     axis.set_ylim(-0.03, 1.03)
     axis.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
     axis.set_xlabel(with_unit(info["trigger"]["path"], unit))
@@ -131,5 +129,5 @@ def hysteresis(rows, info):
 
 # Name, function, and the columns that it needs.
 FIGURES = (("tip", tipping_point,
-            "value replications tipped probability ci_low ci_high metastable twin_recovered"),
+            "value replications tipped probability ci_low ci_high metastable"),
            ("hysteresis", hysteresis, "branch load offered_load goodput ci_low ci_high"))

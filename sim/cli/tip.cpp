@@ -25,6 +25,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -120,24 +121,17 @@ class Prober {
     report::ProgressBar bar =
         session_.progress_bar(fmt::format("{}, value {}: {:.6g}", scenario.name, ++probes_, value));
     const auto runs = session_.run_replications(scenario, bar);
+    session_.simulate(scenario.name, bar, [&](const ReplicationOptions& options) {
+      twins_[value] = experiment::count_twins(scenario, runs, options);
+    });
     bar.clear();
     std::vector<stats::Response> responses;
     for (const RunResult& run : runs) responses.push_back(response_of(scenario, run));
     return responses;
   }
 
-  /// The twins of those that tip there.
-  experiment::TwinCounts twins(double value) {
-    const Scenario scenario = scenario_at(value);
-    report::ProgressBar bar = session_.progress_bar(scenario.name + ", twins");
-    const auto runs = session_.run_replications(scenario, bar);
-    experiment::TwinCounts counts;
-    session_.simulate(scenario.name, bar, [&](const ReplicationOptions& options) {
-      counts = experiment::count_twins(scenario, runs, options);
-    });
-    bar.clear();
-    return counts;
-  }
+  /// What the twins of those that tip there have shown; of a value that has been asked for.
+  const experiment::TwinCounts& twins(double value) const { return twins_.at(value); }
 
   /// The shortest duration that would have let every run be judged; zero if all were.
   double duration_needed() const { return duration_needed_; }
@@ -165,15 +159,16 @@ class Prober {
   const TipOptions& options_;
   const Session& session_;
   int probes_ = 0;
+  std::map<double, experiment::TwinCounts> twins_;
   double duration_needed_ = 0;
 };
 
-void ask_twins(Prober& prober, stats::TippingPoint& point) {
-  stats::TippingProbe& probe = point.probes[point.nearest_probe()];
-  if (probe.tipped() == 0) return;
-  const experiment::TwinCounts counts = prober.twins(probe.value);
-  probe.twin_recovered = counts.recovered;
-  probe.metastable = counts.metastable;
+void add_twins(const Prober& prober, stats::TippingPoint& point) {
+  for (stats::TippingProbe& probe : point.probes) {
+    const experiment::TwinCounts& counts = prober.twins(probe.value);
+    probe.twin_recovered = counts.recovered;
+    probe.metastable = counts.metastable;
+  }
 }
 
 void add_notes(report::TipResult& result, const Prober& prober) {
@@ -223,8 +218,8 @@ int tip(const TipOptions& options, const LoadedScenario& loaded, const Session& 
   result.search = {trigger.first, trigger.last, options.tolerance, trigger.whole_numbers};
   result.point =
       stats::find_tipping_point(result.search, [&](double value) { return prober.respond(value); });
-  ask_twins(prober, result.point);
   if (!session.leads()) return kDone;
+  add_twins(prober, result.point);
   add_notes(result, prober);
   report::write_tip_files(*folder, result);
   print_result(options, result, *folder);
@@ -257,7 +252,8 @@ int tip(const Arguments& arguments) {
         "       retrysim tip SCENARIO --hysteresis PATH=LO:HI:STEP [options]\n\n"
         "Finds the smallest trigger that the system does not recover from. All replications run at "
         "LO, HI\nand the values that bisection picks, with the same random numbers; those that tip "
-        "near the answer\nrun again without retries from the end of the trigger on. Example:\n"
+        "run "
+        "again\nwithout retries from the end of the trigger on. Example:\n"
         "  retrysim tip scenarios/fifo-zombie.toml --trigger fault.outage.duration=0.9s:1.6s\n\n"
         "A run recovers if its goodput does, after the last fault or surge, within the patience "
         "that\nREADME.md describes; without either it tips if in its last quarter fewer than "

@@ -21,15 +21,20 @@ using Json = nlohmann::ordered_json;
 using stats::TippingOutcome;
 using stats::TippingProbe;
 
-double share_tipped(const TippingProbe& p) {
-  return static_cast<double>(p.tipped()) / static_cast<double>(p.judged());
+/// A share of the replications that could be judged, with Wilson's interval.
+struct Share {
+  double value, low, high;
+};
+
+/// Empty if none could be judged.
+std::optional<Share> share_of_judged(const TippingProbe& p, std::size_t count) {
+  if (p.judged() == 0) return std::nullopt;
+  const stats::ProportionInterval interval = stats::wilson_interval(count, p.judged());
+  return Share{static_cast<double>(count) / static_cast<double>(p.judged()), interval.low,
+               interval.high};
 }
 
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
-Json optional_json(const std::optional<std::size_t>& value) {
-  return value ? Json(*value) : Json();
-}
 
 std::string_view name(TippingOutcome outcome) {
   switch (outcome) {
@@ -49,13 +54,16 @@ Json probe_json(const TippingProbe& p) {
   json["replications"] = p.judged();
   json["tipped"] = p.tipped();
   json["censored"] = p.count(stats::Response::kUnknown);
-  const bool known = p.judged() > 0;
-  const stats::ProportionInterval interval = stats::wilson_interval(p.tipped(), p.judged());
-  json["probability"] = known ? Json(share_tipped(p)) : Json();
-  json["ci_low"] = known ? Json(interval.low) : Json();
-  json["ci_high"] = known ? Json(interval.high) : Json();
-  json["metastable"] = optional_json(p.metastable);
-  json["twin_recovered"] = optional_json(p.twin_recovered);
+  const auto add_share = [&](const std::string& prefix, std::size_t count) {
+    const auto share = share_of_judged(p, count);
+    json[prefix + "probability"] = share ? Json(share->value) : Json();
+    json[prefix + "ci_low"] = share ? Json(share->low) : Json();
+    json[prefix + "ci_high"] = share ? Json(share->high) : Json();
+  };
+  add_share("", p.tipped());
+  json["metastable"] = p.metastable;
+  json["twin_recovered"] = p.twin_recovered;
+  add_share("metastable_", p.metastable);
   return json;
 }
 
@@ -72,17 +80,17 @@ std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share);
 
 void append_probes(std::string& out, const TipResult& r) {
   const std::string title = r.unit == "1" ? "value" : "value (" + r.unit + ")";
-  out += fmt::format("  {:>12}  {:>12}  probability (95 % interval)\n", title, "do not recover");
+  out += fmt::format("  {:>12}  {:>14}  {:>10}  P(metastable), 95 % interval\n", title,
+                     "do not recover", "metastable");
   const std::size_t nearest = r.point.nearest_probe();
   for (std::size_t i = 0; i < r.point.probes.size(); ++i) {
     const TippingProbe& p = r.point.probes[i];
-    const stats::ProportionInterval interval = stats::wilson_interval(p.tipped(), p.judged());
-    out +=
-        fmt::format("{} {:>12}  {:>14}", i == nearest ? "*" : " ", fmt::format("{:.6g}", p.value),
-                    fmt::format("{} of {}", p.tipped(), p.judged()));
-    if (p.judged() > 0) {
-      out += fmt::format("  {:>11} ({} to {})", percent(share_tipped(p)), percent(interval.low),
-                         percent(interval.high));
+    out += fmt::format("{} {:>12}  {:>14}  {:>10}", i == nearest ? "*" : " ",
+                       fmt::format("{:.6g}", p.value),
+                       fmt::format("{} of {}", p.tipped(), p.judged()), p.metastable);
+    if (const auto share = share_of_judged(p, p.metastable)) {
+      out += fmt::format("  {:>13} ({} to {})", percent(share->value), percent(share->low),
+                         percent(share->high));
     }
     out += "\n";
   }
@@ -129,14 +137,13 @@ void append_answer(std::string& out, const TipResult& r) {
 }
 
 void append_twins(std::string& out, const TipResult& r) {
-  for (const TippingProbe& p : r.point.probes) {
-    if (!p.twin_recovered || p.tipped() == 0) continue;
-    const bool all = *p.metastable == p.tipped();
-    out += fmt::format(
-        "Of the {} that do not recover at {}, {} would without retries{}.\n", p.tipped(),
-        with_unit(r, p.value), *p.twin_recovered,
-        all ? ": metastable failures" : fmt::format("; {} are metastable", *p.metastable));
-  }
+  const TippingProbe& p = r.point.probes[r.point.nearest_probe()];
+  if (p.tipped() == 0) return;
+  const bool all = p.metastable == p.tipped();
+  out +=
+      fmt::format("Of the {} that do not recover at {}, {} would without retries{}.\n", p.tipped(),
+                  with_unit(r, p.value), p.twin_recovered,
+                  all ? ": metastable failures" : fmt::format("; {} are metastable", p.metastable));
 }
 
 void append_caveats(std::string& out, const TipResult& r) {
@@ -156,22 +163,23 @@ void append_caveats(std::string& out, const TipResult& r) {
 void write_tip_csv(Sink& sink, const TipResult& r) {
   CsvWriter csv(sink);
   csv.header({"scenario", "trigger", "value", "unit", "replications", "tipped", "probability",
-              "ci_low", "ci_high", "metastable", "twin_recovered", "censored"});
-  const auto optional_count = [&](const std::optional<std::size_t>& n) {
-    n ? csv.integer(*n) : csv.empty();
-  };
-  for (const TippingProbe& p : r.point.probes) {
-    const stats::ProportionInterval interval = stats::wilson_interval(p.tipped(), p.judged());
-    csv.text(r.scenario.scenario.name).text(r.trigger).real(p.value).text(r.unit);
-    csv.integer(p.judged()).integer(p.tipped());
-    if (p.judged() > 0) {
-      csv.real(share_tipped(p)).real(interval.low).real(interval.high);
+              "ci_low", "ci_high", "metastable", "twin_recovered", "censored",
+              "metastable_probability", "metastable_ci_low", "metastable_ci_high"});
+  const auto share = [&](const std::optional<Share>& found) {
+    if (found) {
+      csv.real(found->value).real(found->low).real(found->high);
     } else {
       csv.empty().empty().empty();
     }
-    optional_count(p.metastable);
-    optional_count(p.twin_recovered);
-    csv.integer(p.count(stats::Response::kUnknown)).end_row();
+  };
+  for (const TippingProbe& p : r.point.probes) {
+    csv.text(r.scenario.scenario.name).text(r.trigger).real(p.value).text(r.unit);
+    csv.integer(p.judged()).integer(p.tipped());
+    share(share_of_judged(p, p.tipped()));
+    csv.integer(p.metastable).integer(p.twin_recovered);
+    csv.integer(p.count(stats::Response::kUnknown));
+    share(share_of_judged(p, p.metastable));
+    csv.end_row();
   }
 }
 

@@ -33,9 +33,9 @@ enum class Response : std::uint8_t {
 struct TippingProbe {
   double value = 0;
   std::vector<Response> responses;  ///< by replication
-  /// From the twins of those that tipped, where they were run: how many recovered in time, and how
-  /// many replications are metastable for it.
-  std::optional<std::size_t> twin_recovered, metastable;
+  /// From the twins of those that tipped: how many recovered in time, and how many replications are
+  /// metastable for it.
+  std::size_t twin_recovered = 0, metastable = 0;
 
   std::size_t count(Response response) const;
   std::size_t tipped() const { return count(Response::kTips); }

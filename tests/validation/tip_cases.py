@@ -82,7 +82,8 @@ class Runner:
         d50 = found["d50"]
         if d50 is None:
             return None
-        twins = next(p for p in found["probes"] if p["metastable"] is not None)
+        twins = min((p for p in found["probes"] if p["tipped"] > 0),
+                    key=lambda p: abs(p["probability"] - 0.5))
         note = (f"{twins['metastable']} of {twins['tipped']} that tip at {twins['value']:.4g} are "
                 f"metastable; {found['not_monotone']} not monotone")
         return d50["value"], d50["ci_low"], d50["ci_high"], note

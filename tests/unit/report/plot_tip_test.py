@@ -23,8 +23,8 @@ TIP = sys.modules["plot_tip"]
 
 TIP_HEADER = ("scenario,trigger,value,unit,replications,tipped,probability,ci_low,ci_high,"
               "metastable,twin_recovered,censored")
-TIP_ROWS = ["1,s,20,0,0,0,0.16,,,0", "2,s,20,4,0.2,0.08,0.42,,,0", "2.5,s,20,11,0.55,0.34,0.74,11,"
-            "10,0", "3,s,20,20,1,0.84,1,,,0", "60,s,20,20,1,0.84,1,,,0"]
+TIP_ROWS = ["1,s,20,0,0,0,0.16,0,0,0", "2,s,20,4,0.2,0.08,0.42,4,4,0", "2.5,s,20,11,0.55,0.34,0.74,10,"
+            "10,0", "3,s,20,20,1,0.84,1,5,5,0", "60,s,20,20,1,0.84,1,0,0,0"]
 LOOP_HEADER = ("scenario,load_key,step,branch,load,unit,offered_load,offered_work,goodput,ci_low,"
                "ci_high,attempt_rate,down,down_share,down_ci_low,down_ci_high,replications")
 LOOP_ROWS = ["1,up,10,1/s,10,0.1,10,9,11,10,0,0,0,0.2,9",
@@ -81,7 +81,11 @@ class TipPicture(unittest.TestCase):
         tip_folder(self.folder)
         axis = axis_of(self.folder)
         self.assertIn("D50 = 2.4 s, 95 % interval 2.1 to 2.9 s", labels(axis))
-        self.assertIn("10 of the 11 there would recover without retries", labels(axis))
+        metastable = "of these metastable: would recover without retries"
+        self.assertIn(metastable, labels(axis))
+        circles = next(line for line in axis.get_lines() if line.get_label() == metastable)
+        self.assertEqual(list(circles.get_xdata()), [2, 2.5, 3])
+        self.assertEqual(list(circles.get_ydata()), [0.2, 0.5, 0.25])
         self.assertIn("share of 20 replications, 95 % interval (Wilson)", labels(axis))
         self.assertEqual(axis.get_xlabel(), "fault.dip.duration (s)")
         low, high = axis.get_xlim()
@@ -90,7 +94,7 @@ class TipPicture(unittest.TestCase):
         self.assertLess(high, 4)  # 60 s is far away, and says nothing
 
     def test_without_a_tipping_point_there_is_none_to_mark(self):
-        tip_folder(self.folder, TIP_ROWS[:1] + ["5,s,20,0,0,0,0.16,,,0", "6,s,0,0,,,,,,20"],
+        tip_folder(self.folder, TIP_ROWS[:1] + ["5,s,20,0,0,0,0.16,0,0,0", "6,s,0,0,,,,0,0,20"],
                    d50=None)
         axis = axis_of(self.folder)
         self.assertEqual(len(labels(axis)), 1)
