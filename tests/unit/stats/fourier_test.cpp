@@ -5,9 +5,13 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <numbers>
 #include <numeric>
+#include <unsupported/Eigen/FFT>
+#include <vector>
 
 using namespace retrysim::stats;
 
@@ -52,6 +56,25 @@ TEST_CASE("the periodogram is that of the definition, for lengths of every kind"
     }
   }
   CHECK(periodogram(series(2)).empty());
+}
+
+TEST_CASE("long periodograms are those of Eigen's Fourier transform") {
+  for (const std::size_t n : {1000, 4096, 10007, 32768, 60000}) {
+    CAPTURE(n);
+    std::vector<double> values = series(n);
+    const std::vector<double> ordinates = periodogram(values);
+    const double mean = mean_of(values);
+    for (double& v : values) v -= mean;
+    Eigen::FFT<double> transform;
+    std::vector<std::complex<double>> spectrum;
+    transform.fwd(spectrum, values);
+    double largest = 0;
+    for (std::size_t k = 1; k <= ordinates.size(); ++k) {
+      const double expected = std::norm(spectrum[k]) / static_cast<double>(n);
+      largest = std::max(largest, std::fabs(ordinates[k - 1] - expected));
+    }
+    CHECK(largest < 1e-6);  // ordinates are about 850, the variance
+  }
 }
 
 TEST_CASE("the ordinates add up to the sum of squares") {
