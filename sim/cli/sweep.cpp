@@ -20,6 +20,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <chrono>
 #include <cstdio>
@@ -299,7 +300,16 @@ class Sweep {
   std::chrono::steady_clock::time_point last_sync_ = std::chrono::steady_clock::now();
 };
 
+bool has_all_files(const fs::path& folder, const nlohmann::json& result) {
+  const auto files = result.value("files", nlohmann::json::array());
+  std::error_code error;
+  return std::all_of(files.begin(), files.end(), [&](const nlohmann::json& file) {
+    return file.is_string() && fs::exists(folder / file.get<std::string>(), error);
+  });
+}
+
 /// The exit status that a sweep of this very kind, finished earlier in `folder`, ended with.
+/// Nothing if a file of it is gone.
 std::optional<int> status_of_finished(const fs::path& folder, const SweepPlan& plan,
                                       const SweepRequest& request) {
   std::ifstream in(folder / "result.json", std::ios::binary);
@@ -310,7 +320,7 @@ std::optional<int> status_of_finished(const fs::path& folder, const SweepPlan& p
   const auto found = sweep.value("shard", nlohmann::json::object());
   if (sweep.value("id", "") != fmt::format("{:016x}", plan.id) ||
       found.value("index", std::size_t{1}) != shard.index ||
-      found.value("count", std::size_t{1}) != shard.count) {
+      found.value("count", std::size_t{1}) != shard.count || !has_all_files(folder, json)) {
     return {};
   }
   return sweep.value("points_that_fail", 0) > 0 ? kExpectationFailed : kDone;
