@@ -419,7 +419,7 @@ int sweep(const Arguments& arguments) {
         "Usage: retrysim sweep SCENARIO --vary PATH=VALUES... [options]\n\n"
         "Simulates every combination of the varied keys and writes the result files; points.csv "
         "has\none row a point. What is finished is kept when the sweep is interrupted. Example:\n"
-        "  retrysim sweep scenarios/capacity-dip.toml --vary 'fault.dip.duration=10s:60s:10s' "
+        "  retrysim sweep scenarios/capacity-dip.toml --vary 'fault.*.duration=10s:60s:10s' "
         "\\\n      --vary 'client.*.retry.max_attempts=1,2,3,5' --replications 5\n\n{}",
         help_text(visible));
     return kDone;

@@ -17,6 +17,11 @@ set_tests_properties(cli/tip PROPERTIES TIMEOUT 600)
 add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests_test.py)
 set_tests_properties(cli/story_runner PROPERTIES LABELS cli)
 
+add_test(NAME cli/documented_examples
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/documented_examples.py
+                 --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR})
+set_tests_properties(cli/documented_examples PROPERTIES LABELS cli)
+
 # RETRYSIM_OTHER_PROGRAM in the environment names a program from another compiler or build type,
 # whose files must be the same to the last byte.
 add_test(NAME determinism/result_files

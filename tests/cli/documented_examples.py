@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""The commands that README.md and --help show are commands that work.
+
+    documented_examples.py --program PROGRAM --root FOLDER
+
+Those that simulate get a limit of one event: what is wrong with them shows before. Exit status: 0
+if all of them work.
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+SIMULATING = ("run", "compare", "sweep", "tip")
+LIMIT_HIT = 5
+PLACEHOLDERS = re.compile(r"KEY=|part-|\bs\.toml|SCENARIO|\.\.\.")
+
+
+def examples_in(text):
+    """Commands of the program in code, joined over continued lines, without comments."""
+    text = text.replace("\\\n", " ")
+    for line in text.splitlines():
+        found = re.match(r"\s*(?:\$ )?(retrysim (?:run|compare|sweep|tip|check|list|strategy)\b.*)",
+                         line)
+        if found and not PLACEHOLDERS.search(found.group(1)):
+            words = shlex.split(found.group(1), comments=True)
+            if len(words) > 2:
+                yield words[1:]
+
+
+def failure(program, words, folder):
+    """What is wrong with a command; empty if nothing is."""
+    expected = 0
+    if words[0] in SIMULATING:
+        words = [*words, "--max-events", "1"]
+        expected = LIMIT_HIT
+    done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True,
+                          check=False)
+    if done.returncode == expected:
+        return ""
+    return f"exit status {done.returncode}, expected {expected}: {done.stderr}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--root", required=True, type=pathlib.Path)
+    arguments = parser.parse_args()
+    program, root = os.path.abspath(arguments.program), arguments.root.resolve()
+    examples = list(examples_in((root / "README.md").read_text(encoding="utf-8")))
+    for command in (*SIMULATING, "check", "list", "strategy"):
+        text = subprocess.run([program, command, "--help"], capture_output=True, text=True,
+                              check=True).stdout
+        examples += examples_in(text.split("Options:")[0])
+    if len(examples) < 10:
+        print(f"only {len(examples)} examples found: has their form changed?")
+        return 1
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="retrysim-examples-") as folder:
+        os.symlink(root / "scenarios", pathlib.Path(folder) / "scenarios")
+        for words in examples:
+            what = failure(program, words, folder)
+            wrong += bool(what)
+            print(f"{'FAILED' if what else 'works'}: retrysim {shlex.join(words)}"
+                  f"{chr(10) + what if what else ''}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
