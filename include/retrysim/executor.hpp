@@ -50,6 +50,10 @@ class Executor {
   /// The owner's `bytes`, in every process. Throws `Dismissed`.
   virtual std::string share(std::string bytes) = 0;
 
+  /// Makes sure that `bytes` are the same in every process. Throws `Dismissed`, and
+  /// std::runtime_error in a process whose bytes are not the owner's: it is out of step.
+  virtual void agree(const std::string& bytes) = 0;
+
   /// Does all units. If one throws, no further ones are begun; those before it are finished and
   /// delivered, and the owner throws what the lowest failing unit threw. Throws `Interrupted` if
   /// asked to stop before the end; what is finished has been delivered then. What `deliver` and

@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
+#include "experiment/twins.hpp"
 #include "report/comparison.hpp"
 #include "report/comparison_table.hpp"
 #include "report/comparison_words.hpp"
@@ -45,6 +46,8 @@ struct CompareOptions : SimulationSettings {
   std::vector<std::string> vary;
   std::string baseline;  ///< empty: the first variant
   std::vector<const MetricInfo*> metrics;
+  bool metrics_given = false;
+  bool twin = false;
 };
 
 /// A variant that is ready to run.
@@ -68,8 +71,11 @@ po::options_description describe_options() {
        "A,B=(1,2),(3,4) for keys that move together. Given several times, all combinations")  //
       ("baseline", po::value<std::string>()->value_name("NAME"),
        "the variant that the others are compared with, such as jitter=equal, or just equal; "
-       "default: the first")  //
-      ("metrics", po::value<std::string>()->value_name("A,B,..."), metrics_help.c_str());
+       "default: the first")                                                              //
+      ("metrics", po::value<std::string>()->value_name("A,B,..."), metrics_help.c_str())  //
+      ("twin", po::bool_switch(),
+       "as in run: repeat what does not recover without retries from the end of the fault or surge "
+       "on, and compare the probability of metastable failures, too");
   add_simulation_options(
       options, {"folder of the result files; default results/NAME. An earlier result of the same "
                 "scenario is replaced",
@@ -119,6 +125,10 @@ CompareOptions read_options(const po::variables_map& values) {
   }
   o.baseline = text_of(values, "baseline").value_or("");
   o.metrics = read_metrics(values);
+  o.metrics_given = values.count("metrics") != 0;
+  o.twin = values["twin"].as<bool>();
+  const MetricInfo* metastable = find_metric("metastable_probability");
+  if (o.twin && !o.metrics_given) o.metrics.push_back(metastable);
   return o;
 }
 
@@ -204,7 +214,8 @@ void find_common_warmup(std::vector<Planned>& planned, const Session& session,
 }
 
 /// The replications of all variants, side by side.
-std::vector<report::ResultSet> simulate_variants(std::vector<Planned>& planned,
+std::vector<report::ResultSet> simulate_variants(const CompareOptions& options,
+                                                 std::vector<Planned>& planned,
                                                  const Session& session) {
   const std::string& name = planned.front().loaded.scenario.name;
   report::ProgressBar bar = session.progress_bar(name);
@@ -217,9 +228,7 @@ std::vector<report::ResultSet> simulate_variants(std::vector<Planned>& planned,
     }
   }
   std::vector<RunResult> runs;
-  session.simulate(name, bar,
-                   [&](const ReplicationOptions& options) { runs = simulate_all(specs, options); });
-  bar.clear();
+  session.simulate(name, bar, [&](const ReplicationOptions& o) { runs = simulate_all(specs, o); });
   std::vector<report::ResultSet> results;
   results.reserve(planned.size());
   auto next = runs.begin();
@@ -229,6 +238,14 @@ std::vector<report::ResultSet> simulate_variants(std::vector<Planned>& planned,
     results.back().runs.assign(std::make_move_iterator(next), std::make_move_iterator(end));
     next = end;
   }
+  for (report::ResultSet& set : results) {
+    if (!options.twin) break;
+    session.simulate(name, bar, [&](const ReplicationOptions& run_options) {
+      set.storms_with_twins =
+          experiment::storms_with_twins(set.scenario.scenario, set.runs, run_options);
+    });
+  }
+  bar.clear();
   return results;
 }
 
@@ -256,6 +273,7 @@ std::string comment_of(const CompareOptions& options, const report::Evaluation& 
       in_shell_quotes(fs::path(options.scenario).filename().string()));
   for (const std::string& vary : options.vary) text += " --vary " + in_shell_quotes(vary);
   for (const std::string& edit : options.edits) text += " --set " + in_shell_quotes(edit);
+  if (options.twin) text += " --twin";
   return text + " --baseline " + in_shell_quotes(baseline) + "\n\n";
 }
 
@@ -277,6 +295,7 @@ void print(const CompareOptions& options, const report::Comparison& comparison,
 int compare(const CompareOptions& options, const Session& session) {
   auto planned = plan(options, session);
   if (!planned) return kBadInput;
+  for (const Planned& p : *planned) session.agree_on(p.loaded);
   const std::string& name = planned->front().loaded.scenario.name;
   // Made before the simulation: a folder that must not be written is said at once.
   std::optional<report::ResultFolder> folder;
@@ -284,13 +303,14 @@ int compare(const CompareOptions& options, const Session& session) {
     folder.emplace(options.out.empty() ? fs::path("results") / name : fs::path(options.out), name,
                    options.force);
   }
-  const std::vector<report::ResultSet> results = simulate_variants(*planned, session);
+  const std::vector<report::ResultSet> results = simulate_variants(options, *planned, session);
   if (!session.leads()) return kDone;
   std::vector<report::Evaluation> evaluations;
   evaluations.reserve(results.size());
   for (const report::ResultSet& set : results) evaluations.emplace_back(set);
   report::Comparison comparison = report::compare(evaluations, options.metrics);
   comparison.vary = options.vary;
+  comparison.was_asked_for = options.metrics_given;
   report::ResultAdditions additions;
   additions.comment = [&](const report::Evaluation& variant) {
     return comment_of(options, variant, evaluations.front().set.variant);
@@ -321,7 +341,8 @@ int compare(const Arguments& arguments) {
     return kDone;
   }
   const CompareOptions options = read_options(values);
-  return in_session(options, [&](const Session& session) { return compare(options, session); });
+  return in_session({"compare", arguments}, options,
+                    [&](const Session& session) { return compare(options, session); });
 }
 
 }  // namespace retrysim::cli

@@ -157,6 +157,7 @@ int find_hysteresis(const HysteresisOptions& options, const Session& session) {
   session.print_errors(loaded.errors);
   if (!loaded.loaded) return kBadInput;
   session.print_notes(*loaded.loaded);
+  session.agree_on(*loaded.loaded);
   const Scenario& steady = loaded.loaded->scenario;
   const stats::LoadRamp ramp{key.loads, dwell_of(options, steady)};
   const Scenario scenario = experiment::with_load_ramp(steady, groups_of(key, steady), ramp);

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/launch.hpp"
 #include "report/sweep_merge.hpp"
 
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ int merge(const Arguments& arguments) {
         help_text(visible));
     return kDone;
   }
+  if (another_rank_speaks(arguments)) return kDone;
   const std::vector<std::string> folders = texts(values, "folder");
   if (folders.empty()) throw UsageError("name the folders of the shards");
   if (values.count("out") == 0) throw UsageError("say where the result goes: --out DIR");

@@ -196,9 +196,10 @@ int run(const Arguments& arguments) {
     return kDone;
   }
   const RunOptions options = read_options(values);
-  return in_session(options, [&](const Session& session) -> int {
+  return in_session({"run", arguments}, options, [&](const Session& session) -> int {
     const auto planned = plan(options, session);
     if (!planned) return kBadInput;
+    for (const Planned& p : *planned) session.agree_on(p.loaded);
     JsonOutput json(planned->size());
     bool all_hold = true;
     for (const Planned& p : *planned) all_hold &= run_one(options, p, session, json);

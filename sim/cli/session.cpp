@@ -3,12 +3,20 @@
 
 #include "cli/commands.hpp"
 #include "cli/launch.hpp"
+#include "experiment/identity.hpp"
 
 #include <fmt/format.h>
 #include <cstdio>
 #include <utility>
 
 namespace retrysim::cli {
+
+void Session::agree_on(const LoadedScenario& loaded) const {
+  if (executor_.is_alone()) return;
+  const std::string inputs = experiment::describe_files(loaded.input_files);
+  executor_.agree(
+      fmt::format("{:016x}", experiment::id_of({{"", to_toml(loaded, false)}, {"", inputs}})));
+}
 
 void Session::print_errors(const std::vector<Diagnostic>& errors) const {
   if (leads()) cli::print_errors(errors);
@@ -54,7 +62,8 @@ std::vector<RunResult> Session::run_replications(const Scenario& scenario,
   return runs;
 }
 
-int in_session(const SimulationSettings& settings, const std::function<int(const Session&)>& work) {
+int in_session(const Invocation& invocation, const SimulationSettings& settings,
+               const std::function<int(const Session&)>& work) {
   Interruption interruption;
   const auto executor = make_executor(settings.launch, settings.jobs, interruption.flag());
   const bool leads = executor->is_owner();
@@ -70,6 +79,8 @@ int in_session(const SimulationSettings& settings, const std::function<int(const
   };
   int status = kDone;
   try {
+    executor->agree(fmt::format("{} {} {}", RETRYSIM_VERSION, invocation.command,
+                                fmt::join(invocation.arguments, "\n")));
     status = work(Session(settings, interruption, *executor));
     finish();
   } catch (const Interrupted&) {

@@ -10,6 +10,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
 
+#include "cli/commands.hpp"
 #include "cli/interruption.hpp"
 #include "cli/simulation_options.hpp"
 #include "report/progress_bar.hpp"
@@ -31,6 +32,10 @@ class Session {
   experiment::Executor& executor() const { return executor_; }
   /// Whether this process is the one that prints and writes.
   bool leads() const { return executor_.is_owner(); }
+
+  /// Makes sure that all ranks have read the same: scenario files and CSV inputs. Throws what
+  /// `Executor::agree` throws.
+  void agree_on(const LoadedScenario& loaded) const;
 
   /// To standard error, if this process leads.
   void print_errors(const std::vector<Diagnostic>& errors) const;
@@ -55,9 +60,16 @@ class Session {
   experiment::Executor& executor_;
 };
 
+/// What the user has asked for, which must be the same in all ranks.
+struct Invocation {
+  std::string command;
+  Arguments arguments;
+};
+
 /// Calls `work`, in each rank if `settings` say that there are ranks, and gives its exit status; in
-/// the ranks that only help kDone. Throws what `work` throws where it leads. UsageError if MPI is
-/// wanted but this program was built without it.
-int in_session(const SimulationSettings& settings, const std::function<int(const Session&)>& work);
+/// the ranks that only help kDone. Throws what `work` throws where it leads, and where a rank is
+/// out of step. UsageError if MPI is wanted but this program was built without it.
+int in_session(const Invocation& invocation, const SimulationSettings& settings,
+               const std::function<int(const Session&)>& work);
 
 }  // namespace retrysim::cli

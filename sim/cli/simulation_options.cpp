@@ -21,16 +21,18 @@ void add_simulation_options(po::options_description& options, const SimulationHe
        "--set 'client.*.retry.backoff.jitter=equal'. May be given several times")  //
       ("seed", text()->value_name("N"), "random seed, instead of the scenario's")  //
       ("replications", text()->value_name("N"),
-       "independent replications, instead of the scenario's number; the fewest, if it has a "
-       "precision")  //
+       "independent replications, instead of the scenario's number; for run with a precision the "
+       "fewest")  //
       ("jobs", text()->value_name("N"),
        "threads; changes nothing but the time it takes. Default: one a processor")  //
       ("mpi", text()->value_name("WHEN"),
-       "share the work among MPI ranks: auto (default; when started by mpirun), on or off")    //
-      ("out", text()->value_name("DIR"), help.out)                                             //
-      ("force", po::bool_switch(), "also replace the result of another scenario")              //
-      ("format", text()->value_name("F"), help.format)                                         //
-      ("max-events", text()->value_name("N"), "give up after so many events (exit status 5)")  //
+       "share the work among MPI ranks: auto (default; when started by mpirun), on or off")  //
+      ("out", text()->value_name("DIR"), help.out)                                           //
+      ("force", po::bool_switch(), "also replace the result of another scenario")            //
+      ("format", text()->value_name("F"), help.format)                                       //
+      ("max-events", text()->value_name("N"),
+       "give up after so many events of all replications together, in a sweep of any one (exit "
+       "status 5)")  //
       ("timeout", text()->value_name("D"),
        "give up after this time by the clock, such as 10min or a number of seconds (exit status "
        "5)")                                                         //

@@ -146,6 +146,8 @@ int help_out(const SweepOptions& options, const Session& session) {
   std::vector<std::size_t> left;
   while (const auto unit = experiment::take<std::uint64_t>(rest)) left.push_back(*unit);
   const auto points = SweepPoints::of(options.request, *text);
+  const LoadResult base = points->load_base();
+  if (base.loaded) session.agree_on(*base.loaded);
   const experiment::PointUnits units(replications);
   const experiment::PointScenarios scenarios = [&](std::size_t point) {
     LoadResult result = points->load(point);
@@ -168,7 +170,8 @@ class Sweep {
         plan_(std::move(plan)),
         description_(describe(plan_, options.request)),
         units_(plan_.replications),
-        folder_(folder, plan_.base.scenario.name, options.settings.force),
+        folder_(folder, plan_.base.scenario.name, options.settings.force,
+                report::ResultFolder::Journal::kOurs),
         journal_(open_journal()),
         bar_(plan_.base.scenario.name, options.settings.progress) {
     missing_.resize(units_.points());
@@ -336,14 +339,17 @@ void print_file(const fs::path& path) {
   out.flush();
 }
 
+/// The file that the user wants to see, if any.
+void print_format(const SimulationSettings& settings, const fs::path& folder) {
+  if (settings.quiet) return;
+  if (settings.format == "csv") print_file(folder / "points.csv");
+  if (settings.format == "json") print_file(folder / "result.json");
+}
+
 void print_overview(const SimulationSettings& settings, const Sweep& sweep,
                     const report::SweepOverview& overview) {
-  if (settings.quiet) return;
-  if (settings.format == "csv") {
-    print_file(sweep.folder() / "points.csv");
-  } else if (settings.format == "json") {
-    print_file(sweep.folder() / "result.json");
-  } else {
+  print_format(settings, sweep.folder());
+  if (!settings.quiet && settings.format == "table") {
     report::DescriptorSink out(STDOUT_FILENO, "standard output");
     out.write(report::sweep_table(sweep.description(), overview));
     out.write(fmt::format("\nResult files: {}\n", sweep.folder().string()));
@@ -371,6 +377,7 @@ std::unique_ptr<Sweep> prepare(const SweepOptions& options, const std::atomic<bo
   if (options.resume && !unfinished) {
     if (const auto finished = status_of_finished(folder, *plan, options.request)) {
       fmt::print(stderr, "note: this sweep is complete already: {}\n", folder.string());
+      print_format(options.settings, folder);
       status = *finished;
       return nullptr;
     }
@@ -393,6 +400,7 @@ int lead(const SweepOptions& options, const Session& session) {
   if (!sweep) return status;
   try {
     session.executor().share(sweep->briefing());
+    session.agree_on(*sweep->description().base);
     sweep->compute(session.executor(), interruption.flag());
   } catch (const Interrupted&) {
     const std::string kept = fmt::format("{} of {} points are finished; --resume goes on with them",
@@ -425,7 +433,7 @@ int sweep(const Arguments& arguments) {
     return kDone;
   }
   const SweepOptions options = read_options(values);
-  return in_session(options.settings, [&](const Session& session) {
+  return in_session({"sweep", arguments}, options.settings, [&](const Session& session) {
     return session.leads() ? lead(options, session) : help_out(options, session);
   });
 }

@@ -83,7 +83,7 @@ bool same_outline(const Scenario& a, const Scenario& b) {
            x.at_most == y.at_most && x.at_least == y.at_least;
   };
   const auto same_name = [](const ClientSpec& x, const ClientSpec& y) { return x.name == y.name; };
-  return a.name == b.name && a.seed == b.seed &&
+  return a.name == b.name && a.seed == b.seed && a.duration == b.duration && a.warmup == b.warmup &&
          std::equal(a.clients.begin(), a.clients.end(), b.clients.begin(), b.clients.end(),
                     same_name) &&
          std::equal(a.expectations.begin(), a.expectations.end(), b.expectations.begin(),
@@ -95,6 +95,8 @@ Scenario outline_of(const Scenario& s) {
   outline.name = s.name;
   outline.seed = s.seed;
   outline.replications = s.replications;
+  outline.duration = s.duration;
+  outline.warmup = s.warmup;
   for (const ClientSpec& client : s.clients) outline.clients.emplace_back().name = client.name;
   outline.expectations = s.expectations;
   return outline;
@@ -104,18 +106,6 @@ std::string joined_lines(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return text;
-}
-
-/// The CSV files that any point reads, as their contents: they are part of what a sweep is.
-std::string contents(const std::set<std::filesystem::path>& files) {
-  std::string all;
-  for (const std::filesystem::path& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    std::string content{std::istreambuf_iterator<char>(in), {}};
-    all += fmt::format("{} {:016x} {}\n", file.filename().string(),
-                       experiment::id_of({{"", content}}), content.size());
-  }
-  return all;
 }
 
 void identify(SweepPlan& plan, const SweepRequest& request,
@@ -128,7 +118,8 @@ void identify(SweepPlan& plan, const SweepRequest& request,
       {"--set, --seed or --replications", joined_lines(request.edits)},
       {"--vary", joined_lines(request.varying)},
       {"the resolved scenario", to_toml(plan.base, false)},
-      {"the CSV inputs", contents(inputs)},
+      // Those that any point reads: they are part of what a sweep is.
+      {"the CSV inputs", experiment::describe_files({inputs.begin(), inputs.end()})},
   };
   plan.id = experiment::id_of(plan.identity);
   plan.identity.emplace_back("--shard", request.shard ? request.shard->text() : "");

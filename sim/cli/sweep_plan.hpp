@@ -59,7 +59,7 @@ struct SweepPlan {
   LoadedScenario base;
   std::vector<std::uint32_t> replications;
   /// The scenario of each point; of one that may be large only what result files need: name, seed,
-  /// names of the client groups, expectations.
+  /// length, names of the client groups, expectations.
   std::vector<std::shared_ptr<const Scenario>> outlines;
   std::vector<bool> is_whole;  ///< whether an outline is the whole scenario
   experiment::Identity identity;

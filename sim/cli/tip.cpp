@@ -231,6 +231,7 @@ int tip(const TipOptions& options, const Session& session) {
   session.print_errors(result.errors);
   if (!result.loaded) return kBadInput;
   session.print_notes(*result.loaded);
+  session.agree_on(*result.loaded);
   if (result.loaded->scenario.warmup_is_auto) {
     throw UsageError("a tipping point is not a steady state; give the warm-up: --set warmup=30s");
   }
@@ -265,11 +266,12 @@ int tip(const Arguments& arguments) {
   }
   if (values.count("hysteresis") != 0) {
     const HysteresisOptions options = read_hysteresis_options(values);
-    return in_session(options,
+    return in_session({"tip", arguments}, options,
                       [&](const Session& session) { return find_hysteresis(options, session); });
   }
   const TipOptions options = read_options(values);
-  return in_session(options, [&](const Session& session) { return tip(options, session); });
+  return in_session({"tip", arguments}, options,
+                    [&](const Session& session) { return tip(options, session); });
 }
 
 }  // namespace retrysim::cli

@@ -40,16 +40,6 @@ std::string record(std::uint64_t number, std::string_view bytes) {
   return result += body;
 }
 
-std::string head_bytes(const Identity& identity) {
-  std::string bytes;
-  put(bytes, static_cast<std::uint64_t>(identity.size()));
-  for (const auto& [name, text] : identity) {
-    put_text(bytes, name);
-    put_text(bytes, text);
-  }
-  return bytes;
-}
-
 std::optional<Identity> read_identity(std::string_view bytes) {
   Identity identity;
   const auto size = take<std::uint64_t>(bytes);
@@ -104,14 +94,6 @@ std::optional<std::string_view> whole_record(std::string_view bytes) {
 }  // namespace
 
 // FNV-1a.
-std::uint64_t id_of(const Identity& identity) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : head_bytes(identity)) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
-  return hash;
-}
-
 Journal::Journal(std::filesystem::path path, std::size_t units)
     : path_(std::move(path)), offsets_(units) {
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -165,7 +147,7 @@ Journal Journal::resume(const std::filesystem::path& path, const Identity& ident
 
 void Journal::write_head(const Identity& identity) {
   if (::ftruncate(fd_, 0) != 0 || ::lseek(fd_, 0, SEEK_SET) < 0) fail();
-  waiting_ = std::string(kMagic) + record(kHeadNumber, head_bytes(identity));
+  waiting_ = std::string(kMagic) + record(kHeadNumber, encode(identity));
   size_ = waiting_.size();
   sync();
 }

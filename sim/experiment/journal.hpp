@@ -12,6 +12,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "experiment/identity.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -19,17 +21,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace retrysim::experiment {
-
-/// What an experiment is: names ("scenario", "--vary") and texts. Two that differ in any of them
-/// have nothing to do with each other.
-using Identity = std::vector<std::pair<std::string, std::string>>;
-
-/// A 64-bit hash of an identity, to compare experiments by.
-std::uint64_t id_of(const Identity& identity);
 
 /// The journal cannot be used: not ours, of another experiment, or in use. The message says why.
 class JournalError : public std::runtime_error {

@@ -183,6 +183,7 @@ class ThreadExecutor : public Executor {
   bool is_owner() const override { return true; }
   bool is_alone() const override { return true; }
   std::string share(std::string bytes) override { return bytes; }
+  void agree(const std::string&) override {}
   void run(const Task& task) override {
     if (task.units > 0) Run(task, std::min(jobs_, task.units), stop_).run();
   }

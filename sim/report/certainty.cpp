@@ -89,23 +89,6 @@ std::string switches_note(const Evaluation& e) {
   return text + (all.size() > kShown ? ", ... (all in result.json)" : "");
 }
 
-std::string modes_note(const Evaluation& e) {
-  const stats::Bistability& b = *e.bistability;
-  const std::string levels =
-      fmt::format("goodput is about {} or about {}", format_number(b.low_goodput, "1/s"),
-                  format_number(b.high_goodput, "1/s"));
-  if (b.low) {
-    return "two modes: " + levels + " in different replications; a mean over both describes " +
-           "neither, and the intervals above are of such means";
-  }
-  const stats::Proportion low = stats::wilson(b.ended_low, e.set.runs.size());
-  return fmt::format(
-      "two modes: {} in different stretches of {} of {} replications; {:.0f} % end in the low one "
-      "(95 % interval {:.0f} to {:.0f} %), and the means depend on how long a run lasts",
-      levels, b.runs_with_both, e.set.runs.size(), 100 * low.share, 100 * low.ci_low,
-      100 * low.ci_high);
-}
-
 Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 Json warmup_json(const FoundWarmup& w) {
@@ -208,6 +191,23 @@ std::string modes_table(const Evaluation& e) {
                     : format_metric(other->estimate, *find_metric(mean.metric)));
   }
   return out;
+}
+
+std::string modes_note(const Evaluation& e) {
+  const stats::Bistability& b = *e.bistability;
+  const std::string levels =
+      fmt::format("goodput is about {} or about {}", format_number(b.low_goodput, "1/s"),
+                  format_number(b.high_goodput, "1/s"));
+  if (b.low) {
+    return "two modes: " + levels + " in different replications; a mean over both describes " +
+           "neither, and the intervals above are of such means";
+  }
+  const stats::Proportion low = stats::wilson(b.ended_low, e.set.runs.size());
+  return fmt::format(
+      "two modes: {} in different stretches of {} of {} replications; {:.0f} % end in the low one "
+      "(95 % interval {:.0f} to {:.0f} %), and the means depend on how long a run lasts",
+      levels, b.runs_with_both, e.set.runs.size(), 100 * low.share, 100 * low.ci_low,
+      100 * low.ci_high);
 }
 
 std::vector<std::string> certainty_notes(const Evaluation& e) {

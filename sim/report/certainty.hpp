@@ -19,6 +19,9 @@ std::string interval_line(const Evaluation& evaluation);
 /// A table of the means in each mode, if there are two; ends with a line break.
 std::string modes_table(const Evaluation& evaluation);
 
+/// What two modes mean for the means, without "note: ". Only if there are two (`bistability`).
+std::string modes_note(const Evaluation& evaluation);
+
 /// One line each, without "note: ".
 std::vector<std::string> certainty_notes(const Evaluation& evaluation);
 

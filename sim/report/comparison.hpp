@@ -32,6 +32,7 @@ struct Comparison {
   /// Groups that some variant has, in their order, if there are several; then "all".
   std::vector<std::string> clients;
   std::vector<const MetricInfo*> metrics;
+  bool was_asked_for = false;  ///< the user named the metrics
   /// By variant, client and metric. What exists on neither side has no row; what exists on one
   /// side only has a row with no pairs.
   std::vector<ComparisonRow> rows;

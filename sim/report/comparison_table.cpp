@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/comparison_table.hpp"
 
+#include "report/certainty.hpp"
 #include "report/comparison_words.hpp"
 #include "report/display.hpp"
 
@@ -221,7 +222,10 @@ class TableWriter {
                        }
                        return varies ? row : std::vector<std::string>();
                      });
-    if (!any && comparison_.variants() > 0) {
+    const bool pairs =
+        std::any_of(comparison_.rows.begin(), comparison_.rows.end(),
+                    [](const ComparisonRow& row) { return row.difference.pairs > 0; });
+    if (!any && pairs) {
       out_ += "\nCommon random numbers save nothing here: one side of each pair does not vary.\n";
     }
   }
@@ -243,6 +247,40 @@ class TableWriter {
     return text;
   }
 
+  bool has_rows(const MetricInfo& metric) const {
+    return std::any_of(comparison_.rows.begin(), comparison_.rows.end(),
+                       [&](const ComparisonRow& row) { return row.metric == &metric; });
+  }
+
+  /// Means over two modes, and differences between such means, describe nothing that happens.
+  void add_modes(std::vector<std::string>& notes) const {
+    constexpr std::size_t kMost = 3;
+    std::size_t count = 0;
+    for (const Evaluation& e : comparison_.evaluations) {
+      if (!e.bistability || ++count > kMost) continue;
+      notes.push_back(e.set.variant + ": " + modes_note(e));
+    }
+    if (count > kMost) {
+      notes.push_back(fmt::format("{} more variants have two modes; result.json describes them",
+                                  count - kMost));
+    }
+  }
+
+  void add_short_runs(std::vector<std::string>& notes) const {
+    constexpr double kNeeded = 10000;
+    const bool far_quantiles =
+        std::any_of(comparison_.metrics.begin(), comparison_.metrics.end(),
+                    [](const MetricInfo* m) { return m->name.find("_p99") != m->name.npos; });
+    double fewest = kNeeded;
+    for (const Evaluation& e : comparison_.evaluations) {
+      const SummaryRow* requests = find_row(e.summary, "all", "requests");
+      if (requests != nullptr) fewest = std::min(fewest, requests->estimate.min);
+    }
+    if (!far_quantiles || fewest >= kNeeded) return;
+    notes.push_back(
+        fmt::format("short: {} requests a replication leave fewer than 100 beyond p99", fewest));
+  }
+
   void append_notes() {
     std::vector<std::string> notes;
     const std::size_t n = replications();
@@ -255,6 +293,13 @@ class TableWriter {
       if (e.scenario().seed == comparison_.baseline().scenario().seed) continue;
       notes.emplace_back("the variants have different seeds: no common random numbers");
       break;
+    }
+    add_modes(notes);
+    add_short_runs(notes);
+    for (const MetricInfo* metric : comparison_.metrics) {
+      if (!comparison_.was_asked_for || has_rows(*metric)) continue;
+      notes.push_back(std::string(metric->name) + ": no variant has it" +
+                      (metric->name == "metastable_probability" ? "; --twin measures it" : ""));
     }
     const auto add = [&](const std::string& rows, std::string_view what) {
       if (!rows.empty()) notes.push_back(rows + ": " + std::string(what));

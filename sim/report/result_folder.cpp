@@ -100,8 +100,11 @@ bool holds_something(const fs::path& folder) {
 
 }  // namespace
 
-ResultFolder::ResultFolder(const fs::path& target, std::string scenario_name, bool force)
-    : target_(target.lexically_normal()), scenario_name_(std::move(scenario_name)) {
+ResultFolder::ResultFolder(const fs::path& target, std::string scenario_name, bool force,
+                           Journal journal)
+    : target_(target.lexically_normal()),
+      scenario_name_(std::move(scenario_name)),
+      journal_(journal) {
   if (!target_.has_filename()) target_ = target_.parent_path();
   // A result that is half replaced gets its own files back before it is looked at.
   clean_up_after_killed_runs(target_);
@@ -133,6 +136,9 @@ void ResultFolder::check_target(bool force) {
   const std::optional<EarlierResult> earlier = read_earlier_result(target_);
   if (earlier) earlier_files_ = earlier->files;
   if (force) return;
+  if (journal_ == Journal::kOfAnother && fs::exists(target_ / kJournalName, error)) {
+    throw OutputError(target_, "it holds an unfinished sweep; use another folder or --force");
+  }
   if (earlier && earlier->scenario != scenario_name_) {
     throw OutputError(target_, "it holds a result of scenario \"" + earlier->scenario +
                                    "\"; use another folder or --force");
@@ -208,6 +214,7 @@ void ResultFolder::commit() {
 
 std::vector<std::string> ResultFolder::outdated_files() const {
   std::vector<std::string> names = files_;
+  if (journal_ == Journal::kOfAnother) names.emplace_back(kJournalName);
   names.insert(names.end(), earlier_files_.begin(), earlier_files_.end());
   if (!earlier_files_.empty()) {
     for (const std::string_view picture : kPictures) {

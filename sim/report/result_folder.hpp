@@ -25,11 +25,14 @@ inline constexpr std::string_view kJournalName = "sweep.journal";
 /// A folder that is new or empty is taken; one that holds a result of the same scenario is
 /// replaced: its result files go, other files in it stay. A result of another scenario, or a
 /// folder with other things in it, is refused unless `force` is set; even then files that are not
-/// ours stay. Not for use by several threads at once.
+/// ours stay. A folder with the journal of a sweep is that sweep's: others are refused, and with
+/// `force` the journal goes. Not for use by several threads at once.
 class ResultFolder {
  public:
+  enum class Journal { kOfAnother, kOurs };
   /// Throws OutputError if the folder must not or cannot be written.
-  ResultFolder(const std::filesystem::path& target, std::string scenario_name, bool force);
+  ResultFolder(const std::filesystem::path& target, std::string scenario_name, bool force,
+               Journal journal = Journal::kOfAnother);
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
@@ -53,6 +56,7 @@ class ResultFolder {
 
   std::filesystem::path target_;
   std::string scenario_name_;
+  Journal journal_;
   bool existed_ = false;
   StagingFolder staging_;
   std::vector<std::filesystem::path> created_parents_;

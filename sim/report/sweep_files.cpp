@@ -7,6 +7,7 @@
 #include "report/result_files.hpp"
 #include "report/result_tables.hpp"
 #include "scenario/values.hpp"
+#include "stats/bistability.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -96,6 +97,7 @@ class PointsTable {
       csv_.text(name).text(name + "_ci_low").text(name + "_ci_high");
       if (metric == kRecovery) csv_.text(name + "_replications");
     }
+    csv_.text("modes");
     if (expectations_) csv_.text("expectations_failed");
     csv_.end_row();
   }
@@ -111,6 +113,10 @@ class PointsTable {
       csv_.real(e ? e->ci_low : std::nullopt).real(e ? e->ci_high : std::nullopt);
       if (kOverview[m] == kRecovery) csv_.integer(e ? e->count : 0);
     }
+    const double window_s = (p.scenario->duration - p.scenario->warmup).in_seconds();
+    const bool two_modes = stats::goodput_modes(p.values, window_s).has_value();
+    csv_.integer(two_modes ? 2 : 1);
+    overview.points_with_two_modes += two_modes;
     const std::size_t failed = failed_expectations(p);
     if (expectations_) csv_.integer(failed);
     csv_.end_row();
@@ -222,6 +228,12 @@ std::string sweep_table(const SweepDescription& d, const SweepOverview& overview
   }
   if (overview.points > overview.rows.size()) {
     fmt::format_to(out, "... and {} more in points.csv\n", overview.points - overview.rows.size());
+  }
+  if (overview.points_with_two_modes > 0) {
+    fmt::format_to(out,
+                   "\nTwo modes of goodput at {} of {} points (column modes of points.csv): a mean "
+                   "over both\ndescribes neither; retrysim run tells what they are\n",
+                   overview.points_with_two_modes, overview.points);
   }
   if (overview.points_that_fail > 0) {
     fmt::format_to(out, "\nExpectations fail at {} of {} points; points.csv says where\n",

@@ -51,6 +51,7 @@ struct SweepPoint {
 struct SweepOverview {
   std::size_t points = 0;
   std::size_t points_that_fail = 0;  ///< those with an expectation that does not hold
+  std::size_t points_with_two_modes = 0;
   /// The first points, with their estimates for all clients together.
   struct Row {
     std::string name;

@@ -230,6 +230,14 @@ void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
 
 MergedSweep merge_sweep(const std::vector<fs::path>& folders, const fs::path& target, bool force) {
   const std::vector<ShardFolder> shards = open_shards(folders);
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    if (fs::equivalent(folder, target, error)) {
+      throw MergeError(folder.string() +
+                       " is a shard itself; expected another folder for the "
+                       "joined result");
+    }
+  }
   Json result = shards.front().result;
   MergedSweep merged;
   merged.points = result["sweep"]["points"];

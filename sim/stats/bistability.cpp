@@ -77,15 +77,9 @@ void add_switches(const RunResult& run, Bistability& found) {
 
 std::optional<Bistability> between_runs(std::span<const RunResult> runs,
                                         const MetricValues& values) {
-  std::vector<double> goodput;
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    const auto v = values.at(r, values.clients() - 1, index_of("goodput"));
-    if (!v) return std::nullopt;
-    goodput.push_back(*v);
-  }
-  auto modes = find_modes(goodput);
   const double window_s = (runs.front().window_end - runs.front().window_start).in_seconds();
-  if (!modes || !exceeds_counting_noise(*modes, window_s)) return std::nullopt;
+  auto modes = goodput_modes(values, window_s);
+  if (!modes) return std::nullopt;
   Bistability found;
   found.low_goodput = modes->low_mean;
   found.high_goodput = modes->high_mean;
@@ -121,6 +115,18 @@ std::optional<Bistability> within_runs(std::span<const RunResult> runs) {
 }
 
 }  // namespace
+
+std::optional<Modes> goodput_modes(const MetricValues& values, double window_s) {
+  std::vector<double> goodput;
+  for (std::size_t r = 0; r < values.runs(); ++r) {
+    const auto v = values.at(r, values.clients() - 1, index_of("goodput"));
+    if (!v) return std::nullopt;
+    goodput.push_back(*v);
+  }
+  auto modes = find_modes(goodput);
+  if (!modes || !exceeds_counting_noise(*modes, window_s)) return std::nullopt;
+  return modes;
+}
 
 std::optional<Bistability> find_bistability(const Scenario& scenario,
                                             std::span<const RunResult> runs,

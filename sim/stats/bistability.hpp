@@ -48,6 +48,10 @@ struct Bistability {
   std::vector<ModeSwitch> switches;
 };
 
+/// Two modes of the replications' goodput, further apart than counting the successes of a window of
+/// `window_s` makes them by chance.
+std::optional<Modes> goodput_modes(const MetricValues& values, double window_s);
+
 /// By `find_modes`, from the goodput of the replications, where the gap is also wider than the
 /// noise of counting the successes (0, 1 and 2 of them are no modes). If these are alike and the
 /// scenario has a steady state, each run is looked at by itself: its window in 30 equal stretches.

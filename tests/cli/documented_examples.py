@@ -63,13 +63,13 @@ def main():
         print(f"only {len(examples)} examples found: has their form changed?")
         return 1
     wrong = 0
-    with tempfile.TemporaryDirectory(prefix="retrysim-examples-") as folder:
-        os.symlink(root / "scenarios", pathlib.Path(folder) / "scenarios")
-        for words in examples:
+    for words in examples:
+        with tempfile.TemporaryDirectory(prefix="retrysim-examples-") as folder:
+            os.symlink(root / "scenarios", pathlib.Path(folder) / "scenarios")
             what = failure(program, words, folder)
-            wrong += bool(what)
-            print(f"{'FAILED' if what else 'works'}: retrysim {shlex.join(words)}"
-                  f"{chr(10) + what if what else ''}")
+        wrong += bool(what)
+        print(f"{'FAILED' if what else 'works'}: retrysim {shlex.join(words)}"
+              f"{chr(10) + what if what else ''}")
     return 1 if wrong else 0
 
 

@@ -75,6 +75,18 @@ arrivals = { process = "poisson", total_rate = 350 }
 attempt_timeout = "1s"
 retry = { mode = "custom", max_attempts = 3, delays = [0] }
 """
+TRACED = """
+name = "traced"
+duration = "10s"
+replications = 3
+[service.api]
+servers = 1
+service_time = "100ms"
+[client.web]
+count = 10
+arrivals = { process = "trace", file = "trace.csv" }
+retry.mode = "standard"
+"""
 COMMANDS = {
     "run": ["run", "steady.toml", "outage.toml", "--twin", "--fingerprint"],
     "compare": ["compare", "steady.toml", "--vary", "client.web.retry.mode=adaptive,standard"],
@@ -90,9 +102,14 @@ MISTAKES = {
     "too long": (["run", "outage.toml", "--replications", "100000", "--timeout", "1"], 5),
     "not a steady state": (["tip", "steady.toml", "--trigger", "client.web.count=1:2"], 2),
 }
-# As mpirun has no options for a single rank: rank 1 does something else.
-OUT_OF_STEP = ["sh", "-c", """
-if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then exec "$0" run {one}; fi; exec "$0" run outage.toml"""]
+SWEEP = "sweep traced.toml --vary client.web.count=1:4:1"
+# What the ranks do, but for rank 1, and what that does instead.
+OUT_OF_STEP = (("run outage.toml", "run none.toml"),
+               ("run outage.toml", "run outage.toml --replications 7"),
+               ("run outage.toml", "compare outage.toml --vary seed=1,2"),
+               ("run traced.toml", "run traced.toml", "cd other"),
+               (SWEEP, SWEEP + ",7"),
+               (SWEEP, SWEEP, "cd other"))
 
 
 class Checker:
@@ -102,6 +119,12 @@ class Checker:
         self.program, self.folder = program, folder
         (folder / "steady.toml").write_text(STEADY)
         (folder / "outage.toml").write_text(OUTAGE)
+        # The same names with other contents, as on a machine whose copies are out of date.
+        for place, rate in ((folder, 5), (folder / "other", 6)):
+            place.mkdir(exist_ok=True)
+            (place / "traced.toml").write_text(TRACED)
+            (place / "trace.csv").write_text(
+                "\n".join(["time_s", *(f"{i / rate}" for i in range(40))]) + "\n")
 
     def run(self, command, limit=300):
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True,
@@ -135,14 +158,17 @@ class Checker:
                          f"message:\n{done.stderr}")
         print(f"{name}: exit status {status}, told once")
 
-    def check_out_of_step(self, other):
-        script = [*OUT_OF_STEP[:2], OUT_OF_STEP[2].format(one=other)]
-        done = self.run([*MPIRUN, *script, self.program], limit=60)
+    def check_out_of_step(self, usual, other, before="true"):
+        script = (f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {before or "true"}; '
+                  f'exec "$0" {other}; fi; exec "$0" {usual}')
+        done = self.run([*MPIRUN, "sh", "-c", script, self.program], limit=60)
         if done.returncode == 0 or "rank 1 has something else to do" not in done.stderr:
-            raise Failed(f"rank 1 with {other}: exit status {done.returncode}:\n{done.stderr}")
-        if (self.folder / "results" / "outage" / "summary.csv").exists():
-            raise Failed(f"rank 1 with {other}: there are results")
-        print(f"a rank with '{other}' ends the job")
+            raise Failed(f"rank 1 with {before} {other}: exit status {done.returncode}:\n"
+                         f"{done.stderr}")
+        if list(self.folder.glob("results/*/summary.csv")):
+            raise Failed(f"rank 1 with {before} {other}: there are results")
+        shutil.rmtree(self.folder / "results", ignore_errors=True)
+        print(f"a rank with '{before} {other}' ends the job")
 
 
 def is_possible(checker):
@@ -169,8 +195,8 @@ def main():
                 checker.check_same(name)
             for name in MISTAKES:
                 checker.check_mistake(name)
-            checker.check_out_of_step("none.toml")
-            checker.check_out_of_step("outage.toml --replications 7")
+            for case in OUT_OF_STEP:
+                checker.check_out_of_step(*case)
         except Failed as failure:
             print(f"failed: {failure}")
             return 1

@@ -191,6 +191,10 @@ class MpiExecutor : public Executor {
     return bytes;
   }
 
+  void agree(const std::string& bytes) override {
+    if (share(bytes) != bytes) fall_out();
+  }
+
   void run(const Task& task) override;
 
   void finish() override {
@@ -232,6 +236,21 @@ class MpiExecutor : public Executor {
 
   void help(const Task& task);
 
+  /// What comes of a batch, as it travels; if that is too much to travel, that.
+  static std::string result_of(BatchWorker& worker, Batch batch) {
+    BatchResult failed;
+    try {
+      std::string bytes = encode(worker.compute(batch));
+      if (bytes.size() <= kMostBytesAtOnce) return bytes;
+      failed.failure = Failure{batch.first, Failure::kLimit,
+                               "results of more than 1 GiB cannot travel between MPI ranks; "
+                               "choose a longer interval"};
+    } catch (...) {
+      failed.failure = Failure::current(batch.first);
+    }
+    return encode(failed);
+  }
+
   void wait_for_dismissal() {
     try {
       share("");
@@ -265,7 +284,6 @@ class Outbox {
     });
     Message& m = waiting_.emplace_back();
     m.bytes = std::move(bytes);
-    if (m.bytes.size() > kMostBytesAtOnce) throw std::length_error("a batch of more than 1 GiB");
     MPI_Isend(m.bytes.data(), static_cast<int>(m.bytes.size()), MPI_BYTE, to, tag, MPI_COMM_WORLD,
               &m.request);
   }
@@ -364,7 +382,7 @@ class MpiExecutor::Owner {
     if (there == 0) return false;
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
-    std::string bytes(static_cast<std::size_t>(size), '\0');
+    std::string bytes(static_cast<std::size_t>(size), '\0');  // without memory the job ends
     MPI_Recv(bytes.data(), size, MPI_BYTE, status.MPI_SOURCE, kResultTag, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
     BatchResult result;
@@ -442,8 +460,7 @@ class MpiExecutor::Owner {
 };
 
 void MpiExecutor::run(const Task& task) {
-  const std::string units = std::to_string(task.units);
-  if (share(units) != units) fall_out();
+  agree(std::to_string(task.units));
   if (is_owner()) {
     Owner(*this, task).run();
   } else {
@@ -468,7 +485,7 @@ void MpiExecutor::help(const Task& task) {
     if (batch.count == 0) {
       ++ended;
     } else {
-      outbox.send(encode(worker.compute(batch)), 0, kResultTag);
+      outbox.send(result_of(worker, batch), 0, kResultTag);
     }
   }
   for (MPI_Request* request : outbox.open()) wait(*request);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "experiment/identity.hpp"
+
+#include "experiment/byte_order.hpp"
+
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+
+namespace retrysim::experiment {
+
+std::string encode(const Identity& identity) {
+  std::string bytes;
+  put(bytes, static_cast<std::uint64_t>(identity.size()));
+  for (const auto& [name, text] : identity) {
+    put_text(bytes, name);
+    put_text(bytes, text);
+  }
+  return bytes;
+}
+
+// FNV-1a.
+std::uint64_t id_of(const Identity& identity) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : encode(identity)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+std::string describe_files(const std::vector<std::filesystem::path>& files) {
+  std::string all;
+  for (const std::filesystem::path& file : files) {
+    std::ifstream in(file, std::ios::binary);
+    const std::string content{std::istreambuf_iterator<char>(in), {}};
+    all += fmt::format("{} {:016x} {}\n", file.filename().string(), id_of({{"", content}}),
+                       content.size());
+  }
+  return all;
+}
+
+}  // namespace retrysim::experiment
