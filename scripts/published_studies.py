@@ -174,14 +174,17 @@ def open_closed_latency():
 
 
 def backoff_open_closed():
-    strategies = {"three retries, open": "open",
-                  "three retries with backoff, open": "open-backoff",
-                  "three retries, closed": "closed",
-                  "three retries with backoff, closed": "closed-backoff"}
+    strategies = {"three retries, open": ("open",),
+                  "three retries with backoff, open": ("open-backoff",),
+                  "three retries, closed": ("closed",),
+                  "three retries with backoff, closed": ("closed-backoff",),
+                  "bucket, open": ("bucket", "bucket-above"),
+                  "bucket with backoff, open": ("bucket-backoff", "bucket-backoff-above")}
     cases = {
         f"failures {failures}, {name}": Case((f"service.api.errors.internal={failures}",),
-                                             (client,))
-        for failures in ("0", "0.1", "0.3", "0.5", "0.75") for name, client in strategies.items()}
+                                             clients)
+        for failures in ("0", "0.1", "0.3", "0.5", "0.75")
+        for name, clients in strategies.items()}
     return Study(
         name="backoff-open-closed",
         title="what backoff saves in open and closed loops",

@@ -24,7 +24,8 @@ TIP = sys.modules["plot_tip"]
 TIP_HEADER = ("scenario,trigger,value,unit,replications,tipped,probability,ci_low,ci_high,"
               "metastable,twin_recovered,censored")
 TIP_ROWS = ["1,s,20,0,0,0,0.16,0,0,0", "2,s,20,4,0.2,0.08,0.42,4,4,0",
-            "2.5,s,20,11,0.55,0.34,0.74,10,10,0", "3,s,20,20,1,0.84,1,5,5,0", "60,s,20,20,1,0.84,1,0,0,0"]
+            "2.5,s,20,11,0.55,0.34,0.74,10,10,0",
+            "3,s,20,20,1,0.84,1,5,5,0", "60,s,20,20,1,0.84,1,0,0,0"]
 LOOP_HEADER = ("scenario,load_key,step,branch,load,unit,offered_load,offered_work,goodput,ci_low,"
                "ci_high,attempt_rate,down,down_share,down_ci_low,down_ci_high,replications")
 LOOP_ROWS = ["1,up,10,1/s,10,0.1,10,9,11,10,0,0,0,0.2,9",
