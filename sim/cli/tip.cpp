@@ -259,7 +259,8 @@ int tip(const Arguments& arguments) {
         "that\nREADME.md describes; without either it tips if in its last quarter fewer than "
         "recovery.share of the\nrequests succeed. "
         "Expectations of the\nscenario are not judged. Exit status 1: fewer than half of the "
-        "replications tip at HI, or half of\nthem at LO already.\n\n{}",
+        "replications tip at HI, or half of\nthem at LO already, or the runs are too short to "
+        "tell.\n\n{}",
         help_text(visible));
     return kDone;
   }

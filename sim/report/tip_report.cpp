@@ -44,6 +44,8 @@ std::string_view name(TippingOutcome outcome) {
       return "tips_at_first_value";
     case TippingOutcome::kRecoversAtLast:
       return "recovers_at_last_value";
+    case TippingOutcome::kNotJudged:
+      return "not_judged";
   }
   return "";
 }
@@ -99,10 +101,12 @@ void append_probes(std::string& out, const TipResult& r) {
 std::string interval_text(const TipResult& r) {
   const stats::TippingPoint& point = r.point;
   if (point.rank == 0) return "; too few replications for an interval, six are the least";
-  const auto end = [&](const std::optional<double>& value, double outermost) {
-    return value ? with_unit(r, *value) : "beyond " + with_unit(r, outermost);
+  const auto end = [&](const std::optional<double>& value, double outermost, bool not_judged) {
+    if (value) return with_unit(r, *value);
+    return not_judged ? "an end that could not be judged" : "beyond " + with_unit(r, outermost);
   };
-  std::string first = end(point.ci_first, r.search.first), last = end(point.ci_last, r.search.last);
+  std::string first = end(point.ci_first, r.search.first, point.first_end_not_judged());
+  std::string last = end(point.ci_last, r.search.last, point.last_end_not_judged());
   if (r.search.last < r.search.first) std::swap(first, last);
   return fmt::format(", 95 % interval {} to {}", first, last);
 }
@@ -112,6 +116,25 @@ std::string tipped_text(const TippingProbe& p) {
   const std::size_t unknown = p.count(stats::Response::kUnknown);
   return fmt::format("{} of {} replications{}", p.tipped(), p.judged(),
                      unknown == 0 ? "" : fmt::format(" ({} more could not be judged)", unknown));
+}
+
+/// What kept the search from an answer.
+std::string not_judged_text(const TipResult& r) {
+  const std::vector<TippingProbe>& probes = r.point.probes;
+  const auto half_may_tip = [](const TippingProbe& p) {
+    return 2 * (p.tipped() + p.count(stats::Response::kUnknown)) >= p.responses.size();
+  };
+  const auto unclear = std::find_if(probes.begin(), probes.end(), half_may_tip);
+  std::string text = fmt::format(
+      "Whether there is a tipping point in this range could not be judged: at {}, {} of {} "
+      "replications ran too short to tell",
+      with_unit(r, unclear->value), unclear->count(stats::Response::kUnknown),
+      unclear->responses.size());
+  if (unclear != probes.begin()) {
+    text += fmt::format("; up to {} more than half of them recover",
+                        with_unit(r, std::prev(unclear)->value));
+  }
+  return text + ".";
 }
 
 void append_answer(std::string& out, const TipResult& r) {
@@ -132,6 +155,9 @@ void append_answer(std::string& out, const TipResult& r) {
       out += fmt::format(
           "\nNo tipping point in this range: at {}, the last value, only {} do not recover.\n",
           with_unit(r, last.value), tipped_text(last));
+      break;
+    case TippingOutcome::kNotJudged:
+      out += "\n" + not_judged_text(r) + "\n";
       break;
   }
 }
