@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -118,6 +119,7 @@ class Search {
     TippingProbe p;
     p.value = value;
     p.responses = probe_(value);
+    assert(probes_.empty() || p.responses.size() == probes_.front().responses.size());
     probes_.insert(place, std::move(p));
   }
 
