@@ -231,6 +231,11 @@ int tip(const TipOptions& options, const Session& session) {
   session.print_errors(result.errors);
   if (!result.loaded) return kBadInput;
   session.print_notes(*result.loaded);
+  if (result.loaded->scenario.precision > 0) {
+    session.print_note(
+        "precision has no effect on a search for a tipping point: every value has as many "
+        "replications as the scenario says");
+  }
   if (result.loaded->scenario.warmup_is_auto) {
     throw UsageError("a tipping point is not a steady state; give the warm-up: --set warmup=30s");
   }

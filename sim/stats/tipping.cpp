@@ -228,6 +228,9 @@ TippingPoint find_tipping_point(const TippingSearch& search,
       if (first) result.ci_first = first->low;
       if (last) result.ci_last = last->high;
     }
+  } else if (s.tips_at_first(upper_median) == Answer::kYes &&
+             s.tips_at_last(lower_median) == Answer::kNo) {
+    result.outcome = TippingOutcome::kEndsExchanged;
   } else if (s.tips_at_last(upper_median) == Answer::kNo) {
     result.outcome = TippingOutcome::kRecoversAtLast;
   } else if (s.tips_at_first(lower_median) == Answer::kYes) {

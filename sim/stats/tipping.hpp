@@ -71,6 +71,7 @@ enum class TippingOutcome : std::uint8_t {
   kFound,
   kTipsAtFirst,     ///< half of the replications or more tip at the first size already
   kRecoversAtLast,  ///< fewer than half tip at the last
+  kEndsExchanged,   ///< more than half tip at the first size, and fewer than half at the last
   kNotJudged,       ///< too many replications are unknown: at the first size, or from where on half
                     ///< would have to tip
 };

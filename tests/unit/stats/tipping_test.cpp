@@ -117,6 +117,16 @@ TEST_CASE("ends at which there is nothing to find are told apart") {
   CHECK(!cut.ci_last);
 }
 
+TEST_CASE("ends the wrong way round are noticed") {
+  const TippingPoint p = find_tipping_point({20, 2, 0.01, false}, steps(one_to(21)));
+  CHECK(p.outcome == TippingOutcome::kEndsExchanged);
+  CHECK(!p.d50);
+  CHECK(p.probes.size() == 2);
+  // Half at both ends is no such thing.
+  const TippingPoint flat = find_tipping_point({1, 2, 0.01, false}, steps({0, 0, 0, 9, 9, 9}));
+  CHECK(flat.outcome == TippingOutcome::kRecoversAtLast);
+}
+
 TEST_CASE("a threshold at zero does not keep the bisection going for ever") {
   const TippingPoint p = find_tipping_point({0, 10, 0.01, false}, steps({1e-9, 1e-9, 1e-9}));
   CHECK(p.d50->high <= 0.001);
