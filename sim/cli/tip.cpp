@@ -56,8 +56,8 @@ po::options_description describe_options() {
        "instead of a trigger: raise the rate of a client group step by step and lower it again "
        "within one run; where does the system tip, where does it recover?")  //
       ("dwell", po::value<std::string>()->value_name("D"),
-       "--hysteresis: time at each step, of which the second half counts; default 20 rolling "
-       "windows of attempt timeout + longest backoff")  //
+       "--hysteresis: time at each step, such as 60s or a number of seconds, of which the second "
+       "half counts; default 20 rolling windows of attempt timeout + longest backoff")  //
       ("tolerance", po::value<std::string>()->value_name("REL"),
        "stop when the tipping point, and the ends of its interval, are known to this share; "
        "default 0.01");
@@ -212,6 +212,11 @@ int tip(const TipOptions& options, const LoadedScenario& loaded, const Session& 
     folder.emplace(options.out.empty() ? fs::path("results") / name : fs::path(options.out), name,
                    options.force);
   }
+  if (loaded.scenario.precision > 0) {
+    session.print_note(
+        "precision has no effect on a search for a tipping point: every value has as many "
+        "replications as the scenario says");
+  }
   Prober prober(options, session);
   const TriggerRange& trigger = options.trigger;
   report::TipResult result{loaded, trigger.path, trigger.unit, {}, {}, {}};
@@ -231,11 +236,6 @@ int tip(const TipOptions& options, const Session& session) {
   session.print_errors(result.errors);
   if (!result.loaded) return kBadInput;
   session.print_notes(*result.loaded);
-  if (result.loaded->scenario.precision > 0) {
-    session.print_note(
-        "precision has no effect on a search for a tipping point: every value has as many "
-        "replications as the scenario says");
-  }
   if (result.loaded->scenario.warmup_is_auto) {
     throw UsageError("a tipping point is not a steady state; give the warm-up: --set warmup=30s");
   }
