@@ -96,13 +96,7 @@ std::vector<std::size_t> groups_of(const LoadKey& key, const Scenario& scenario)
 Duration dwell_of(const HysteresisOptions& options, const Scenario& scenario) {
   const auto window = static_cast<std::int64_t>(stats::amplification_window(scenario, {}));
   Duration dwell = scenario.interval * (window * kDwellWindows);
-  if (options.dwell) {
-    const auto parsed = scenario::parse_duration(*options.dwell);
-    if (!parsed) {
-      throw UsageError(fmt::format("--dwell: '{}' is not a duration such as 30s", *options.dwell));
-    }
-    dwell = parsed->duration;
-  }
+  if (options.dwell) dwell = duration_above_zero("dwell", *options.dwell);
   if (dwell < scenario.interval * 4) {
     throw UsageError(fmt::format("--dwell: {} is shorter than four bins of {} (interval)",
                                  scenario::to_text(dwell), scenario::to_text(scenario.interval)));
@@ -159,6 +153,11 @@ int find_hysteresis(const HysteresisOptions& options, const Session& session) {
   session.print_notes(*loaded.loaded);
   session.agree_on(*loaded.loaded);
   const Scenario& steady = loaded.loaded->scenario;
+  if (steady.precision > 0) {
+    session.print_note(
+        "precision has no effect on a hysteresis loop: it has as many replications as the scenario "
+        "says");
+  }
   const stats::LoadRamp ramp{key.loads, dwell_of(options, steady)};
   const Scenario scenario = experiment::with_load_ramp(steady, groups_of(key, steady), ramp);
   if (scenario.duration > kLongestDuration) {

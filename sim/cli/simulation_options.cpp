@@ -55,6 +55,20 @@ std::uint64_t whole_number(const std::string& option, const std::string& text, s
   return value;
 }
 
+Duration duration_above_zero(const std::string& option, const std::string& text) {
+  // As in scenarios a bare number is seconds.
+  const bool bare =
+      !text.empty() && (text.back() == '.' || (text.back() >= '0' && text.back() <= '9'));
+  const auto parsed = scenario::parse_duration(bare ? text + "s" : text);
+  if (!parsed || parsed->duration == Duration::zero()) {
+    throw UsageError(
+        fmt::format("--{}: '{}' is not a duration such as 90s or 10min, or a number of seconds "
+                    "above 0",
+                    option, text));
+  }
+  return parsed->duration;
+}
+
 SimulationSettings read_simulation_settings(const po::variables_map& values) {
   SimulationSettings s;
   s.edits = texts(values, "set");
@@ -82,18 +96,7 @@ SimulationSettings read_simulation_settings(const po::variables_map& values) {
   if (const auto n = text_of(values, "max-events")) {
     s.max_events = whole_number("max-events", *n, 1);
   }
-  if (const auto d = text_of(values, "timeout")) {
-    // As in scenarios a bare number is seconds.
-    const bool bare = !d->empty() && (d->back() == '.' || (d->back() >= '0' && d->back() <= '9'));
-    const auto parsed = scenario::parse_duration(bare ? *d + "s" : *d);
-    if (!parsed || parsed->duration == Duration::zero()) {
-      throw UsageError(
-          fmt::format("--timeout: '{}' is not a duration such as 90s or 10min, or a number of "
-                      "seconds above 0",
-                      *d));
-    }
-    s.timeout = parsed->duration;
-  }
+  if (const auto d = text_of(values, "timeout")) s.timeout = duration_above_zero("timeout", *d);
   return s;
 }
 

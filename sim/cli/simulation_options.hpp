@@ -51,6 +51,9 @@ std::optional<std::string> text_of(const boost::program_options::variables_map& 
 /// The value of --`option` as a number of at least `min`. Throws UsageError.
 std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t min);
 
+/// The value of --`option` as a time; a bare number is seconds. Throws UsageError, also for zero.
+Duration duration_above_zero(const std::string& option, const std::string& text);
+
 /// Prints errors to standard error.
 void print_errors(const std::vector<Diagnostic>& errors);
 /// Prints the notes of a loaded scenario to standard error, each once.

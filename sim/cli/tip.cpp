@@ -56,8 +56,8 @@ po::options_description describe_options() {
        "instead of a trigger: raise the rate of a client group step by step and lower it again "
        "within one run; where does the system tip, where does it recover?")  //
       ("dwell", po::value<std::string>()->value_name("D"),
-       "--hysteresis: time at each step, of which the second half counts; default 20 rolling "
-       "windows of attempt timeout + longest backoff")  //
+       "--hysteresis: time at each step, such as 60s or a number of seconds, of which the second "
+       "half counts; default 20 rolling windows of attempt timeout + longest backoff")  //
       ("tolerance", po::value<std::string>()->value_name("REL"),
        "stop when the tipping point, and the ends of its interval, are known to this share; "
        "default 0.01");
@@ -212,6 +212,11 @@ int tip(const TipOptions& options, const LoadedScenario& loaded, const Session& 
     folder.emplace(options.out.empty() ? fs::path("results") / name : fs::path(options.out), name,
                    options.force);
   }
+  if (loaded.scenario.precision > 0) {
+    session.print_note(
+        "precision has no effect on a search for a tipping point: every value has as many "
+        "replications as the scenario says");
+  }
   Prober prober(options, session);
   const TriggerRange& trigger = options.trigger;
   report::TipResult result{loaded, trigger.path, trigger.unit, {}, {}, {}};
@@ -260,7 +265,8 @@ int tip(const Arguments& arguments) {
         "that\nREADME.md describes; without either it tips if in its last quarter fewer than "
         "recovery.share of the\nrequests succeed. "
         "Expectations of the\nscenario are not judged. Exit status 1: fewer than half of the "
-        "replications tip at HI, or half of\nthem at LO already.\n\n{}",
+        "replications tip at HI, or half of\nthem at LO already, or the runs are too short to "
+        "tell.\n\n{}",
         help_text(visible));
     return kDone;
   }

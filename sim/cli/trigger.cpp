@@ -74,6 +74,14 @@ TriggerRange parse_trigger(const std::string& option, const std::string& text) {
   }
   range.is_duration = first->has_unit || last->has_unit;
   if (const scenario::KeyInfo* key = find_key(range.path)) {
+    // Keys of no group say how many runs there are, how long and with which draws: bisection
+    // compares the same replications at all values.
+    if (range.path.find('.') == std::string::npos) {
+      throw UsageError(fmt::format(
+          "{}: {} says how to run and measure, not what happens to the system; name a key of a "
+          "fault, client group or service",
+          option, range.path));
+    }
     const scenario::ValueKind kind = key->rules.kind;
     if (kind == scenario::ValueKind::kBoolean || kind == scenario::ValueKind::kWord ||
         kind == scenario::ValueKind::kText || kind == scenario::ValueKind::kFile) {

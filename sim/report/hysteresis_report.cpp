@@ -131,9 +131,10 @@ void write_hysteresis_json(Sink& sink, const HysteresisResult& r,
 void write_hysteresis_text(Sink& sink, const HysteresisResult& r) {
   const Scenario& scenario = r.scenario.scenario;
   std::string out = fmt::format(
-      "{}: {} from {:.6g} up to {:.6g} and back, {} steps of {:.6g} s, {} replications, seed {}\n",
+      "{}: {} from {:.6g} up to {:.6g} and back, {} steps of {:.6g} s, {} replication{}, seed "
+      "{}\n",
       scenario.name, r.load, r.ramp.loads.front(), r.ramp.loads.back(), r.ramp.steps(),
-      r.ramp.dwell.in_seconds(), r.runs.size(), scenario.seed);
+      r.ramp.dwell.in_seconds(), r.runs.size(), r.runs.size() == 1 ? "" : "s", scenario.seed);
   if (!scenario.description.empty()) out += scenario.description + "\n";
   out += fmt::format("\n  {:>10}  {:>6}  {:>16}  {:>16}  {:>11}  {:>11}\n", "load", "work",
                      "goodput, up", "goodput, back", "down, up", "down, back");

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -44,6 +46,10 @@ std::string_view name(TippingOutcome outcome) {
       return "tips_at_first_value";
     case TippingOutcome::kRecoversAtLast:
       return "recovers_at_last_value";
+    case TippingOutcome::kEndsExchanged:
+      return "ends_exchanged";
+    case TippingOutcome::kNotJudged:
+      return "not_judged";
   }
   return "";
 }
@@ -76,6 +82,11 @@ std::string with_unit(const TipResult& r, double value) {
                                        : " " + r.unit);
 }
 
+/// As --trigger takes it.
+std::string as_written(const TipResult& r, double value) {
+  return fmt::format("{:.6g}{}", value, r.unit == "s" ? "s" : "");
+}
+
 std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
 void append_probes(std::string& out, const TipResult& r) {
@@ -99,12 +110,39 @@ void append_probes(std::string& out, const TipResult& r) {
 std::string interval_text(const TipResult& r) {
   const stats::TippingPoint& point = r.point;
   if (point.rank == 0) return "; too few replications for an interval, six are the least";
-  const auto end = [&](const std::optional<double>& value, double outermost) {
-    return value ? with_unit(r, *value) : "beyond " + with_unit(r, outermost);
+  const auto end = [&](const std::optional<double>& value, double outermost, bool not_judged) {
+    if (value) return with_unit(r, *value);
+    return not_judged ? "an end that could not be judged" : "beyond " + with_unit(r, outermost);
   };
-  std::string first = end(point.ci_first, r.search.first), last = end(point.ci_last, r.search.last);
+  std::string first = end(point.ci_first, r.search.first, point.first_end_not_judged());
+  std::string last = end(point.ci_last, r.search.last, point.last_end_not_judged());
   if (r.search.last < r.search.first) std::swap(first, last);
   return fmt::format(", 95 % interval {} to {}", first, last);
+}
+
+/// Counting those that could not be judged.
+bool half_may_tip(const TippingProbe& p) {
+  return 2 * (p.tipped() + p.count(stats::Response::kUnknown)) >= p.responses.size();
+}
+
+/// The median of the thresholds, and of whole numbers the first one at which half do not recover.
+std::string d50_text(const TipResult& r) {
+  const stats::Bracket& d50 = *r.point.d50;
+  const std::string interval = interval_text(r);
+  if (r.search.whole_numbers) {
+    const auto first = std::find_if(r.point.probes.begin(), r.point.probes.end(), half_may_tip);
+    const TippingProbe& before = *std::prev(first);
+    const bool neighbours = std::fabs(first->value - before.value) == 1;
+    if (neighbours && 2 * first->tipped() >= first->responses.size()) {
+      return fmt::format(
+          "D50 is between {} and {}{}: {} is the first value at which half of the replications do "
+          "not recover.",
+          with_unit(r, std::min(d50.low, d50.high)), with_unit(r, std::max(d50.low, d50.high)),
+          interval, with_unit(r, first->value));
+    }
+  }
+  return fmt::format("D50 = {}{}: half of the replications do not recover.",
+                     with_unit(r, d50.middle()), interval);
 }
 
 /// "3 of 20 replications", and how many more could not be judged.
@@ -114,14 +152,29 @@ std::string tipped_text(const TippingProbe& p) {
                      unknown == 0 ? "" : fmt::format(" ({} more could not be judged)", unknown));
 }
 
+/// What kept the search from an answer.
+std::string not_judged_text(const TipResult& r) {
+  const std::vector<TippingProbe>& probes = r.point.probes;
+  const auto unclear = std::find_if(probes.begin(), probes.end(), half_may_tip);
+  std::string text = fmt::format(
+      "Whether there is a tipping point in this range could not be judged: at {}, {} of {} "
+      "replications ran too short to tell",
+      with_unit(r, unclear->value), unclear->count(stats::Response::kUnknown),
+      unclear->responses.size());
+  if (unclear != probes.begin()) {
+    text += fmt::format("; up to {} more than half of them recover",
+                        with_unit(r, std::prev(unclear)->value));
+  }
+  return text + ".";
+}
+
 void append_answer(std::string& out, const TipResult& r) {
   const stats::TippingPoint& point = r.point;
   const TippingProbe& first = point.probes.front();
   const TippingProbe& last = point.probes.back();
   switch (point.outcome) {
     case TippingOutcome::kFound:
-      out += fmt::format("\nD50 = {}{}: half of the replications do not recover.\n",
-                         with_unit(r, point.d50->middle()), interval_text(r));
+      out += "\n" + d50_text(r) + "\n";
       break;
     case TippingOutcome::kTipsAtFirst:
       out += fmt::format(
@@ -132,6 +185,16 @@ void append_answer(std::string& out, const TipResult& r) {
       out += fmt::format(
           "\nNo tipping point in this range: at {}, the last value, only {} do not recover.\n",
           with_unit(r, last.value), tipped_text(last));
+      break;
+    case TippingOutcome::kEndsExchanged:
+      out += fmt::format(
+          "\nLO and HI seem exchanged: {} do not recover at {}, and {} at {}; try {}={}:{}.\n",
+          tipped_text(first), with_unit(r, first.value), tipped_text(last),
+          with_unit(r, last.value), r.trigger, as_written(r, last.value),
+          as_written(r, first.value));
+      break;
+    case TippingOutcome::kNotJudged:
+      out += "\n" + not_judged_text(r) + "\n";
       break;
   }
 }
@@ -148,7 +211,8 @@ void append_twins(std::string& out, const TipResult& r) {
 
 void append_caveats(std::string& out, const TipResult& r) {
   std::vector<std::string> notes = r.notes;
-  if (const std::size_t n = r.point.not_monotone(); n > 0) {
+  const std::size_t n = r.point.not_monotone();
+  if (n > 0 && r.point.outcome != TippingOutcome::kEndsExchanged) {
     notes.push_back(fmt::format(
         "{} of {} replications are not monotone: they recover from a greater trigger than one they "
         "do not recover from. The interval holds for thresholds, which these do not have",
@@ -232,10 +296,11 @@ void write_tip_json(Sink& sink, const TipResult& r, const std::vector<std::strin
 
 void write_tip_text(Sink& sink, const TipResult& r) {
   const Scenario& scenario = r.scenario.scenario;
+  const std::size_t runs = r.point.thresholds.size();
   std::string out =
-      fmt::format("{}: {} from {} to {}, {} replications at each value, seed {}\n", scenario.name,
-                  r.trigger, with_unit(r, r.search.first), with_unit(r, r.search.last),
-                  r.point.thresholds.size(), scenario.seed);
+      fmt::format("{}: {} from {} to {}, {} replication{} at each value, seed {}\n", scenario.name,
+                  r.trigger, with_unit(r, r.search.first), with_unit(r, r.search.last), runs,
+                  runs == 1 ? "" : "s", scenario.seed);
   if (!scenario.description.empty()) out += scenario.description + "\n";
   out += "\n";
   append_probes(out, r);

@@ -127,7 +127,9 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
   a.attempt_success_rate = attempt_success_rate_before(run, first);
   a.recovery = recovery_after(scenario, run, run.all_bins, trigger.end, horizon, a.success_rate);
   const auto bin = static_cast<std::size_t>(trigger.end.count() / run.interval.count());
-  const BinRange after{bin, window_bins(run, run.all_bins).last};
+  // The next disturbance brings other load.
+  const auto bins_to_horizon = static_cast<std::size_t>(horizon.count() / run.interval.count());
+  const BinRange after{bin, std::min(window_bins(run, run.all_bins).last, bins_to_horizon)};
   a.offered_work = offered_work(scenario, run, after);
   for (std::size_t s = 0; s < run.services.size(); ++s) {
     if (!has_capacity(run.services[s])) continue;

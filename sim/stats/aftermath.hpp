@@ -49,8 +49,8 @@ struct Aftermath {
   Recovery recovery;
   double predicted_drain_s = 0;  ///< t_drain; zero where no queue is left, or it would not drain
   double patience_s = 0;         ///< X
-  /// Work of the requests, one attempt each, that are submitted after the disturbance, per nominal
-  /// capacity of the service where that is most; zero if all are unlimited.
+  /// Work of the requests, one attempt each, that are submitted between the disturbance and the
+  /// horizon, per nominal capacity of the service where that is most; zero if all are unlimited.
   double offered_work = 0;
 
   /// Without a twin: transient, sustained or censored.

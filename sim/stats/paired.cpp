@@ -4,8 +4,8 @@
 #include <retrysim/summary.hpp>
 
 #include <fmt/format.h>
-#include <boost/math/distributions/beta.hpp>
 #include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
 #include <algorithm>
@@ -58,6 +58,22 @@ double covariance(const std::vector<double>& x, double mean_x, const std::vector
   return sum / static_cast<double>(x.size() - 1);
 }
 
+/// Whether `up` of `pairs` pairs that go up and `down` that go down are within `z` standard errors
+/// of what a true `difference` makes one expect. The standard error is that under the difference:
+/// the share of pairs that go down is then the larger root of A q^2 + B q + C = 0, its maximum
+/// likelihood.
+bool is_within(double up, double down, double pairs, double difference, double z) {
+  if (difference < 0) return is_within(down, up, pairs, -difference, z);
+  const double a = 2 * pairs;
+  const double b = (2 * pairs - up + down) * difference - up - down;
+  const double c = -down * difference * (1 - difference);
+  const double root = std::sqrt(b * b - 4 * a * c);  // c <= 0
+  // Of the two forms of the root the one that subtracts nothing.
+  const double q = b <= 0 ? (root - b) / (2 * a) : -2 * c / (root + b);
+  const double excess = up - down - pairs * difference;
+  return excess * excess <= z * z * pairs * (2 * q + difference * (1 - difference));
+}
+
 class Comparison {
  public:
   Comparison(const Series& variant, const Series& baseline)
@@ -96,7 +112,7 @@ class Comparison {
     return result_;
   }
 
-  /// McNemar's p value and the exact interval that belongs to it.
+  /// McNemar's p value, and Tango's interval widened to zero where the test does not reject.
   PairedDifference mcnemar(double error) {
     if (result_.pairs < 2) return result_;
     std::size_t up = 0;
@@ -106,21 +122,11 @@ class Comparison {
       down += d < 0 ? 1 : 0;
     }
     result_.p_value = mcnemar_p_value(up, down);
-    // The share of pairs that go up, of those that disagree: `up` out of `up + down`.
-    const double disagree = static_cast<double>(up + down);
-    double low = 0;
-    double high = 1;
-    using Beta = boost::math::beta_distribution<>;
-    if (up > 0) {
-      low = boost::math::quantile(Beta(static_cast<double>(up), static_cast<double>(down) + 1),
-                                  error / 2);
+    Interval interval = tango_interval(up, down, result_.pairs, error);
+    if (*result_.p_value > error) {
+      interval = {std::min(interval.low, 0.0), std::max(interval.high, 0.0)};
     }
-    if (down > 0) {
-      high = boost::math::quantile(Beta(static_cast<double>(up) + 1, static_cast<double>(down)),
-                                   1 - error / 2);
-    }
-    result_.interval = {(2 * rounded_to_decimals(low) - 1) * disagree / n_,
-                        (2 * rounded_to_decimals(high) - 1) * disagree / n_};
+    result_.interval = interval;
     return result_;
   }
 
@@ -179,6 +185,25 @@ double mcnemar_p_value(std::size_t b, std::size_t c) {
   const boost::math::binomial disagreeing(static_cast<double>(b + c), 0.5);
   const double tail = boost::math::cdf(disagreeing, static_cast<double>(std::min(b, c)));
   return rounded(std::min(1.0, 2 * tail));
+}
+
+Interval tango_interval(std::size_t up, std::size_t down, std::size_t pairs, double error) {
+  const auto rise = static_cast<double>(up), fall = static_cast<double>(down);
+  const auto n = static_cast<double>(pairs);
+  const double z = rounded_to_decimals(
+      boost::math::quantile(boost::math::complement(boost::math::normal(), error / 2)));
+  // Bisects between the estimate, which is in the interval, and `outermost`.
+  const auto end_towards = [&](double outermost) {
+    double inside = (rise - fall) / n;
+    if (is_within(rise, fall, n, outermost, z)) return outermost;
+    double outside = outermost;
+    while (std::fabs(outside - inside) > 1e-13) {
+      const double middle = (inside + outside) / 2;
+      (is_within(rise, fall, n, middle, z) ? inside : outside) = middle;
+    }
+    return rounded_to_decimals(inside);
+  };
+  return {end_towards(-1), end_towards(1)};
 }
 
 std::vector<std::optional<double>> holm(std::span<const std::optional<double>> p_values) {

@@ -10,11 +10,13 @@
 //   relative    mean(variant) / mean(baseline) - 1 with Fieller's interval of that width, which
 //               leaves zero out exactly if the interval of the difference does
 // Values that are 0 or 1 (did it recover?) have McNemar's exact test instead: of the pairs that
-// disagree, half should go each way. Their interval is Clopper and Pearson's for that share, turned
-// into a difference of proportions, given the number of pairs that disagree.
+// disagree, half should go each way. Their interval is Tango's, of all differences of proportions
+// that the score test does not reject; it holds for few pairs and at the edges, where Student's has
+// no width. The score test rejects a little more than the exact one, so where the latter does not
+// reject the interval is widened to zero, and never contradicts the test.
 //
 // Sources: Law, Simulation Modeling and Analysis, 10.2 and 11.2; Holm 1979; Fieller 1954; McNemar
-// 1947; Clopper and Pearson 1934.
+// 1947; Tango 1998, Statistics in Medicine 17, 891-908.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -77,6 +79,12 @@ std::vector<std::optional<double>> holm(std::span<const std::optional<double>> p
 /// McNemar's exact two-sided p value for `b` pairs that disagree one way and `c` the other way:
 /// twice the smaller tail of the binomial distribution with share 1/2, at most 1.
 double mcnemar_p_value(std::size_t b, std::size_t c);
+
+/// Tango's score interval for the difference of two proportions that were observed on the same
+/// `pairs` pairs, at least one: `up` times only the first was true, `down` times only the second.
+/// It misses the difference with probability `error` on average; near the edges it may be 2
+/// `error`.
+Interval tango_interval(std::size_t up, std::size_t down, std::size_t pairs, double error);
 
 /// Two-sided p value of Student's t, and the quantile at 1 - `error` / 2. Rounded (to 6 significant
 /// digits, and to 10 decimals), so that files do not depend on the machine's mathematical library.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -34,31 +35,70 @@ class Search {
     try_size(search.last);
   }
 
-  /// Whether replications whose response is unknown count as tipped.
-  enum class Unknown : std::uint8_t { kRecover, kTip };
+  /// Whether `rank` replications tip at a size.
+  enum class Answer : std::uint8_t { kNo, kCannotTell, kYes };
 
-  bool tips(const TippingProbe& p, std::size_t rank, Unknown unknown) const {
-    const std::size_t extra = unknown == Unknown::kTip ? p.count(Response::kUnknown) : 0;
-    return p.tipped() + extra >= rank;
+  static Answer tips(const TippingProbe& p, std::size_t rank) {
+    if (p.tipped() >= rank) return Answer::kYes;
+    return p.tipped() + p.count(Response::kUnknown) >= rank ? Answer::kCannotTell : Answer::kNo;
+  }
+  Answer tips_at_first(std::size_t rank) const { return tips(probes_.front(), rank); }
+  Answer tips_at_last(std::size_t rank) const { return tips(probes_.back(), rank); }
+
+  /// Closes in on the smallest size at which `rank` replications may tip: those whose response is
+  /// unknown count as tipped. Empty if as many may tip at the first size, or cannot at the last.
+  std::optional<Bracket> close_in_from_below(std::size_t rank) {
+    if (tips_at_first(rank) != Answer::kNo || tips_at_last(rank) == Answer::kNo) return {};
+    return close_in([&](const TippingProbe& p) { return tips(p, rank) != Answer::kNo; });
   }
 
-  /// Closes in on the smallest size at which `rank` replications tip. Empty if as many tip at the
-  /// first size, or not as many at the last.
-  std::optional<Bracket> close_in(std::size_t rank, Unknown unknown) {
-    if (tips(probes_.front(), rank, unknown) || !tips(probes_.back(), rank, unknown)) return {};
-    for (;;) {
-      const auto high = std::find_if(probes_.begin(), probes_.end(),
-                                     [&](const TippingProbe& p) { return tips(p, rank, unknown); });
-      const Bracket bracket{std::prev(high)->value, high->value};
-      const double middle = middle_of(bracket);
-      if (is_closed(bracket) || middle == bracket.low || middle == bracket.high) return bracket;
-      try_size(middle);
-    }
+  /// Closes in on the smallest size at which `rank` replications tip for sure. Empty if as many do
+  /// at the first size, or at none that could be found.
+  std::optional<Bracket> close_in_from_above(std::size_t rank) {
+    if (tips_at_first(rank) == Answer::kYes || !has_upper_end(rank)) return {};
+    return close_in([&](const TippingProbe& p) { return tips(p, rank) == Answer::kYes; });
   }
 
   std::vector<TippingProbe>& probes() { return probes_; }
 
  private:
+  /// Whether there is a size at which `rank` replications tip for sure. Great triggers leave runs
+  /// the least time to be judged: where it cannot be told at the last size it is looked for between
+  /// the sizes at which fewer tip and those at which that cannot be told.
+  bool has_upper_end(std::size_t rank) {
+    const auto first_with = [&](Answer answer) {
+      return std::find_if(probes_.begin(), probes_.end(),
+                          [&](const TippingProbe& p) { return tips(p, rank) == answer; });
+    };
+    if (tips_at_last(rank) == Answer::kNo) return false;
+    for (;;) {
+      if (first_with(Answer::kYes) != probes_.end()) return true;
+      const auto unclear = first_with(Answer::kCannotTell);
+      if (unclear == probes_.begin() || !halve({std::prev(unclear)->value, unclear->value})) {
+        return false;
+      }
+    }
+  }
+
+  /// Closes in on the first size with a property that the first size tried has not, and another
+  /// has.
+  template <class Property>
+  Bracket close_in(Property property) {
+    for (;;) {
+      const auto high = std::find_if(probes_.begin(), probes_.end(), property);
+      const Bracket bracket{std::prev(high)->value, high->value};
+      if (!halve(bracket)) return bracket;
+    }
+  }
+
+  /// Tries the middle, unless the bracket is closed.
+  bool halve(const Bracket& bracket) {
+    const double middle = middle_of(bracket);
+    if (is_closed(bracket) || middle == bracket.low || middle == bracket.high) return false;
+    try_size(middle);
+    return true;
+  }
+
   double middle_of(const Bracket& b) const {
     return search_.whole_numbers ? std::floor(b.middle()) : rounded(b.middle());
   }
@@ -79,6 +119,7 @@ class Search {
     TippingProbe p;
     p.value = value;
     p.responses = probe_(value);
+    assert(probes_.empty() || p.responses.size() == probes_.front().responses.size());
     probes_.insert(place, std::move(p));
   }
 
@@ -116,6 +157,16 @@ std::size_t TippingProbe::count(Response response) const {
 std::size_t TippingPoint::not_monotone() const {
   return static_cast<std::size_t>(std::count_if(thresholds.begin(), thresholds.end(),
                                                 [](const Threshold& t) { return !t.monotone; }));
+}
+
+bool TippingPoint::first_end_not_judged() const {
+  return rank > 0 && !ci_first && probes.front().tipped() < rank;
+}
+
+bool TippingPoint::last_end_not_judged() const {
+  const TippingProbe& last = probes.back();
+  return rank > 0 && !ci_last &&
+         last.tipped() + last.count(Response::kUnknown) > thresholds.size() - rank;
 }
 
 std::size_t TippingPoint::nearest_probe() const {
@@ -157,13 +208,13 @@ MedianRank median_rank(std::size_t n) {
 
 TippingPoint find_tipping_point(const TippingSearch& search,
                                 const std::function<std::vector<Response>(double)>& probe) {
-  using Unknown = Search::Unknown;
+  using Answer = Search::Answer;
   Search s(search, probe);
   const std::size_t n = s.probes().front().responses.size();
   const std::size_t lower_median = (n + 1) / 2, upper_median = n / 2 + 1;
   TippingPoint result;
-  const auto lower = s.close_in(lower_median, Unknown::kTip);
-  const auto upper = s.close_in(upper_median, Unknown::kRecover);
+  const auto lower = s.close_in_from_below(lower_median);
+  const auto upper = s.close_in_from_above(upper_median);
   if (lower && upper) {
     const bool same = lower->low == upper->low && lower->high == upper->high;
     result.d50 = same || lower_median == upper_median ? Bracket{lower->low, upper->high}
@@ -172,15 +223,20 @@ TippingPoint find_tipping_point(const TippingSearch& search,
     result.rank = median.rank;
     result.coverage = median.coverage;
     if (median.rank > 0) {
-      const auto first = s.close_in(median.rank, Unknown::kTip);
-      const auto last = s.close_in(n + 1 - median.rank, Unknown::kRecover);
+      const auto first = s.close_in_from_below(median.rank);
+      const auto last = s.close_in_from_above(n + 1 - median.rank);
       if (first) result.ci_first = first->low;
       if (last) result.ci_last = last->high;
     }
+  } else if (s.tips_at_first(upper_median) == Answer::kYes &&
+             s.tips_at_last(lower_median) == Answer::kNo) {
+    result.outcome = TippingOutcome::kEndsExchanged;
+  } else if (s.tips_at_last(upper_median) == Answer::kNo) {
+    result.outcome = TippingOutcome::kRecoversAtLast;
+  } else if (s.tips_at_first(lower_median) == Answer::kYes) {
+    result.outcome = TippingOutcome::kTipsAtFirst;
   } else {
-    const bool recovers_at_last = !s.tips(s.probes().back(), upper_median, Unknown::kRecover);
-    result.outcome =
-        recovers_at_last ? TippingOutcome::kRecoversAtLast : TippingOutcome::kTipsAtFirst;
+    result.outcome = TippingOutcome::kNotJudged;
   }
   result.probes = std::move(s.probes());
   for (std::size_t r = 0; r < n; ++r) result.thresholds.push_back(threshold_of(result.probes, r));

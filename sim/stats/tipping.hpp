@@ -12,6 +12,10 @@
 // A replication that tips at one size and recovers at a greater one has no threshold; such
 // replications are counted and told.
 //
+// Runs may be too short to tell whether they recover, and the greater the trigger the more of them
+// are: a size that tips for sure is then looked for below, and what is unknown makes brackets
+// wider.
+//
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -67,6 +71,9 @@ enum class TippingOutcome : std::uint8_t {
   kFound,
   kTipsAtFirst,     ///< half of the replications or more tip at the first size already
   kRecoversAtLast,  ///< fewer than half tip at the last
+  kEndsExchanged,   ///< more than half tip at the first size, and fewer than half at the last
+  kNotJudged,       ///< too many replications are unknown: at the first size, or from where on half
+                    ///< would have to tip
 };
 
 struct TippingPoint {
@@ -76,13 +83,16 @@ struct TippingPoint {
   /// The median threshold lies in it; if the number of replications is even, from the middle of the
   /// bracket of the one to that of the other of the two in the middle. Exists if found.
   std::optional<Bracket> d50;
-  /// 95 % interval of the median; an end is empty if it lies outside of the sizes searched, both
-  /// with fewer than six replications.
+  /// 95 % interval of the median; an end is empty if it lies outside of the sizes searched or could
+  /// not be judged, both with fewer than six replications.
   std::optional<double> ci_first, ci_last;
   std::size_t rank = 0;  ///< j, from 1; zero: too few replications for an interval
   double coverage = 0;   ///< of the interval, at least 0.95
 
   std::size_t not_monotone() const;
+  /// Whether unknown responses are why that end of the interval is missing.
+  bool first_end_not_judged() const;
+  bool last_end_not_judged() const;
   /// Index of the probe at which the share that tips is nearest to one half; of equals, the first
   /// where more than half tip.
   std::size_t nearest_probe() const;

@@ -141,3 +141,17 @@ TEST_CASE_METHOD(Runs, "disturbances that overlap count as one") {
   CHECK(aftermath().trigger.end == at(340));
   CHECK(aftermath().patience_s == 400);
 }
+
+TEST_CASE_METHOD(Runs, "the next disturbance ends the time after one") {
+  // From 600 s on a surge to three times the load: 0.7 of the capacity becomes 2.1.
+  for (std::size_t i = 600; i < 1000; ++i) run.clients[0].bins[i].flow.requests = 300;
+  run.services[0].bins.resize(1000);
+  run.services[0].bins[320].queue_ns = 300e9;  // 300 wait, on the average of that second
+  const stats::Trigger outage{at(300), at(320)};
+  const Aftermath before = stats::aftermath_of(scenario, run, outage, at(600), 10);
+  CHECK(before.offered_work == Approx(0.7));
+  CHECK(before.predicted_drain_s == Approx(300 * 0.007 / (1 - 0.7)));
+  const Aftermath over_both = stats::aftermath_of(scenario, run, outage, at(1000), 10);
+  CHECK(over_both.offered_work == Approx((280 * 0.7 + 400 * 2.1) / 680));
+  CHECK(over_both.predicted_drain_s == 0);  // it would not drain
+}

@@ -175,6 +175,23 @@ TEST_CASE_METHOD(Run, "a backlog that takes long to drain by itself asks for pat
   CHECK(storms().at(0).verdict == StormVerdict::kCensored);
 }
 
+TEST_CASE_METHOD(Run, "offered work and drain of a storm end where the next disturbance starts") {
+  scenario.faults.resize(2);
+  scenario.faults[1].start = at(600);
+  scenario.faults[1].duration = Duration::seconds(100);
+  storm(300, 340, 300, 50);
+  scenario.services[0].service_time = Distribution::constant(Duration::milliseconds(7));
+  run.clients.resize(1);
+  run.clients[0].bins = run.all_bins;
+  for (std::size_t i = 600; i < 1000; ++i) run.clients[0].bins[i].flow.requests = 300;
+  run.services[0].bins.resize(1000);
+  run.services[0].bins[320].queue_ns = 300e9;
+  const auto found = storms();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].aftermath.offered_work == Approx(0.7));
+  CHECK(*found[0].predicted_drain_s() == Approx(300 * 0.007 / (1 - 0.7)));
+}
+
 TEST_CASE_METHOD(Run, "a storm of its own has no trigger") {
   scenario.faults.clear();
   storm(500, 540, 300, 50);

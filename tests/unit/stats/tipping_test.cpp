@@ -117,6 +117,16 @@ TEST_CASE("ends at which there is nothing to find are told apart") {
   CHECK(!cut.ci_last);
 }
 
+TEST_CASE("ends the wrong way round are noticed") {
+  const TippingPoint p = find_tipping_point({20, 2, 0.01, false}, steps(one_to(21)));
+  CHECK(p.outcome == TippingOutcome::kEndsExchanged);
+  CHECK(!p.d50);
+  CHECK(p.probes.size() == 2);
+  // Half at both ends is no such thing.
+  const TippingPoint flat = find_tipping_point({1, 2, 0.01, false}, steps({0, 0, 0, 9, 9, 9}));
+  CHECK(flat.outcome == TippingOutcome::kRecoversAtLast);
+}
+
 TEST_CASE("a threshold at zero does not keep the bisection going for ever") {
   const TippingPoint p = find_tipping_point({0, 10, 0.01, false}, steps({1e-9, 1e-9, 1e-9}));
   CHECK(p.d50->high <= 0.001);
@@ -154,6 +164,76 @@ TEST_CASE("runs that are too short make the interval wider, not narrower") {
   CHECK(p.probes.back().judged() == 20);
   CHECK(!p.thresholds[10].low);
   CHECK(!p.thresholds[10].high);
+}
+
+TEST_CASE("where the last size cannot be judged the upper end is looked for below") {
+  // From 25 on no run is long enough, from 18 on every third is not.
+  const auto censored = [](double value) {
+    auto r = steps(one_to(21))(value);
+    for (std::size_t i = 0; i < r.size(); ++i) {
+      if (value >= 25 || (value >= 18 && i % 3 == 0)) r[i] = Response::kUnknown;
+    }
+    return r;
+  };
+  const TippingPoint p = find_tipping_point({0, 100, 0.001, false}, censored);
+  CHECK(p.outcome == TippingOutcome::kFound);
+  CHECK(p.d50->low < 11);
+  CHECK(p.d50->high >= 11);
+  CHECK(p.d50->high - p.d50->low <= 0.011);
+  CHECK(p.probes.back().judged() == 0);
+  // The interval is the one of all that is known.
+  const TippingPoint known = find_tipping_point({0, 24, 0.001, false}, steps(one_to(21)));
+  CHECK(*p.ci_first == Approx(*known.ci_first).epsilon(0.002));
+  CHECK(*p.ci_last == Approx(*known.ci_last).epsilon(0.002));
+  CHECK_FALSE(p.last_end_not_judged());
+}
+
+TEST_CASE("an end of the interval that no size shows for sure is missing") {
+  // From 12 on every third replication is unknown: 11 of 21 tip for sure somewhere, 16 nowhere.
+  const auto censored = [](double value) {
+    auto r = steps(one_to(21))(value);
+    for (std::size_t i = 0; i < r.size(); i += 3) {
+      if (value >= 12) r[i] = Response::kUnknown;
+    }
+    return r;
+  };
+  const TippingPoint p = find_tipping_point({0, 100, 0.001, false}, censored);
+  CHECK(p.outcome == TippingOutcome::kFound);
+  CHECK(p.d50->high >= 11);
+  CHECK(p.ci_first);
+  CHECK_FALSE(p.ci_last);
+  CHECK(p.last_end_not_judged());
+  CHECK_FALSE(p.first_end_not_judged());
+  const TippingPoint cut = find_tipping_point({0, 12, 0.01, false}, steps(one_to(21)));
+  CHECK_FALSE(cut.ci_last);  // it lies beyond, for sure
+  CHECK_FALSE(cut.last_end_not_judged());
+}
+
+TEST_CASE("a search in which nothing above the tipping point can be judged denies nothing") {
+  const auto censored_from = [](double size) {
+    return [size](double value) {
+      return value >= size ? std::vector<Response>(10, Response::kUnknown)
+                           : std::vector<Response>(10, Response::kRecovers);
+    };
+  };
+  const TippingPoint last = find_tipping_point({0, 10, 0.01, false}, censored_from(3));
+  CHECK(last.outcome == TippingOutcome::kNotJudged);
+  CHECK(!last.d50);
+  const TippingPoint first = find_tipping_point({0, 10, 0.01, false}, censored_from(0));
+  CHECK(first.outcome == TippingOutcome::kNotJudged);
+  CHECK(first.probes.size() == 2);
+  // So does one that cannot be judged at the first size, though all tip at the last.
+  const TippingPoint begin = find_tipping_point({0, 10, 0.01, false}, [](double value) {
+    return std::vector<Response>(10, value > 5 ? Response::kTips : Response::kUnknown);
+  });
+  CHECK(begin.outcome == TippingOutcome::kNotJudged);
+  // Four of ten that are unknown cannot make half of them tip.
+  const TippingPoint few = find_tipping_point({0, 10, 0.01, false}, [](double) {
+    std::vector<Response> r(10, Response::kRecovers);
+    std::fill_n(r.begin(), 4, Response::kUnknown);
+    return r;
+  });
+  CHECK(few.outcome == TippingOutcome::kRecoversAtLast);
 }
 
 TEST_CASE("ranks of the interval of a median") {
