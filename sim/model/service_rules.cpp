@@ -17,6 +17,7 @@ void World::overflow(std::uint32_t attempt) {
   const ServiceAnswers& answers = service_answers_[a.service];
   const bool no_answer = services_[a.service].spec().overflow == Overflow::kDrop;
   recorder_.rejected(a.group, a.service, a.in_cohort, no_answer || answers.overflow_is_throttling);
+  recorder_.refused(a.group, a.in_cohort);
   if (!no_answer) return turn_away(attempt, answers.overflow);
   recorder_.dropped(a.group, a.in_cohort);
   discard(attempt);
@@ -89,6 +90,12 @@ void World::worked_in_vain(const Attempt& a) {
 double World::server_time_ns(const Attempt& a) const {
   if (services_[a.service].shares_processor()) return a.work_left_ns;
   return static_cast<double>((a.finished - a.started).count());
+}
+
+// An attempt has been given server time for an answer that nobody waits for.
+void World::answer_unused(const Attempt& a) {
+  if (!a.executed && !a.goes_on) return;
+  recorder_.answer_unused(a.service, server_time_ns(a), a.finished, a.executed);
 }
 
 // An admitted attempt of a service that watches over what it has admitted.

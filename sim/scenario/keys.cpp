@@ -146,7 +146,8 @@ const KeyInfo kServiceKeys[] = {
     {"model", words("queue|independent|occ"), "", R"("queue")", false, "",
      "How the service works: a queue in front of servers; independent serves all at once and fails "
      "with the probabilities of errors; occ is such a queue in front of a row that each attempt "
-     "reads, then writes if nobody else has meanwhile.",
+     "reads, then writes if nobody else has meanwhile: queueing_time and wait_probability count "
+     "both passes, service_latency is that of the write.",
      [](const Slots& s, const Value& v) {
        s.service->model = static_cast<ServiceModelKind>(v.word);
        if (s.service->model == ServiceModelKind::kIndependent) {
@@ -260,7 +261,8 @@ const KeyInfo kServiceKeys[] = {
      "Price of an attempt, in any unit, for the metric cost.",
      [](const Slots& s, const Value& v) { s.service->price = v.number; }},
     {"rejection_price", number(kNotNegative), "", "1.0", false, "",
-     "Price of an attempt that is turned away or throttled.",
+     "Price of an attempt that throttle, limit or queue refuses, or that gets another throttling "
+     "error, whether or not its client has that answer.",
      [](const Slots& s, const Value& v) { s.service->rejection_price = v.number; }},
     {"overflow", words("unavailable|throttled|invalid|drop"), "", R"("unavailable")", false,
      "model != independent",

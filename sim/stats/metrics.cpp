@@ -5,6 +5,7 @@
 #include <retrysim/metrics.hpp>
 
 #include "stats/burstiness.hpp"
+#include "stats/fairness.hpp"
 #include "stats/metrics_merge.hpp"
 #include "stats/recovery.hpp"
 #include "stats/storms.hpp"
@@ -130,6 +131,11 @@ Value wasted_after_give_up_share(In in) {
   return share_of_capacity(in, sum);
 }
 
+/// An attempt on a row under optimistic concurrency control is served twice: read and write.
+double passes(const ServiceSpec& service) {
+  return service.model == ServiceModelKind::kOcc ? 2 : 1;
+}
+
 /// Mean work that arrives, in server time per time and capacity.
 Value work_load(In in) {
   if (in.services.empty()) return std::nullopt;
@@ -137,16 +143,17 @@ Value work_load(In in) {
   for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
     if (in.group && *in.group != g) continue;
     const ClientSpec& client = in.scenario.clients[g];
+    const ServiceSpec& service = in.scenario.services[client.service];
     work_ns += static_cast<double>(in.run.clients[g].window.arrivals) * stats::mean_work(client) *
-               in.scenario.services[client.service].service_time.mean_seconds() * 1e9;
+               passes(service) * service.service_time.mean_seconds() * 1e9;
   }
   return share_of_capacity(in, work_ns);
 }
 
 Value badput(In in) {
-  double unused = 0;
-  for (const ServiceResult& s : in.services) unused += static_cast<double>(s.unused);
-  return ratio(unused, in.window_s());
+  double bad = 0;
+  for (const ServiceResult& s : in.services) bad += static_cast<double>(s.unused + s.failed);
+  return ratio(bad, in.window_s());
 }
 
 // Metrics with a rule of their own.
@@ -157,10 +164,8 @@ double price_of_attempts(In in) {
     if (in.group && *in.group != g) continue;
     const ClientResult& c = in.run.clients[g];
     const ServiceSpec& service = in.scenario.services[in.scenario.clients[g].service];
-    const std::uint64_t refused =
-        c.rejected + c.results[static_cast<std::size_t>(AttemptResult::kThrottled)];
-    sum += service.price * static_cast<double>(c.attempts - std::min(refused, c.attempts)) +
-           service.rejection_price * static_cast<double>(refused);
+    sum += service.price * static_cast<double>(c.attempts - c.refused) +
+           service.rejection_price * static_cast<double>(c.refused);
   }
   return sum;
 }
@@ -200,44 +205,6 @@ Value attempts_variance(In in) {
   const Value square = ratio(in.client.attempts_squared, in.client.requests);
   if (!mean || !square) return std::nullopt;
   return std::max(0.0, *square - *mean * *mean);
-}
-
-Value jain_index(In in) {
-  double sum = 0;
-  double squares = 0;
-  double n = 0;
-  for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
-    if (in.group ? *in.group != g : in.scenario.clients[g].caller.has_value()) continue;
-    const std::vector<double>& goodput = in.run.clients[g].successes_per_client;
-    if (goodput.empty()) return std::nullopt;  // not recorded: too many clients
-    for (const double x : goodput) {
-      sum += x;
-      squares += x * x;
-    }
-    n += static_cast<double>(goodput.size());
-  }
-  if (n == 0) return std::nullopt;
-  return squares == 0 ? 1.0 : sum * sum / (n * squares);
-}
-
-Value jain_index_of_success(In in) {
-  double sum = 0;
-  double squares = 0;
-  double n = 0;  // clients with requests that ended
-  for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
-    if (in.group ? *in.group != g : in.scenario.clients[g].caller.has_value()) continue;
-    const ClientResult& c = in.run.clients[g];
-    if (c.ended_per_client.empty()) return std::nullopt;
-    for (std::size_t i = 0; i < c.ended_per_client.size(); ++i) {
-      if (c.ended_per_client[i] == 0) continue;
-      const double x = c.successes_per_client[i] / c.ended_per_client[i];
-      sum += x;
-      squares += x * x;
-      ++n;
-    }
-  }
-  if (n == 0) return std::nullopt;
-  return squares == 0 ? 1.0 : sum * sum / (n * squares);
 }
 
 Value completion_time(In in) {
@@ -300,8 +267,9 @@ constexpr MetricInfo kTable[] = {
      [](In in) { return ratio(retries(in), in.client.attempts); }},
     {"attempts_per_success", "1", "Attempts per successful request", kGroups,
      [](In in) { return ratio(in.client.attempts, outcome(in, Outcome::kSuccess)); }},
-    {"cost", "1", "Price of all attempts; of those that are rejected or throttled, the rejection "
-     "price", kGroups, [](In in) { return Value(price_of_attempts(in)); }},
+    {"cost", "1", "Price of all attempts; of those that the service refuses or answers with a "
+     "throttling error, the rejection price", kGroups,
+     [](In in) { return Value(price_of_attempts(in)); }},
     {"cost_per_success", "1", "That price per successful request", kGroups,
      [](In in) { return ratio(price_of_attempts(in),
                               static_cast<double>(outcome(in, Outcome::kSuccess))); }},
@@ -316,9 +284,10 @@ constexpr MetricInfo kTable[] = {
      [](In in) { return ratio(sum_over_services<&S::completions>(in), in.window_s()); }},
     {"goodput", "1/s", "Requests that end with success per second", kGroups,
      [](In in) { return per_second(in, in.client.window.successes); }},
-    {"badput", "1/s", "Executions per second whose result nobody used", kServices, badput},
-    {"work_load", "1", "Mean service time of all attempts that arrive, rejected ones included, per "
-     "nominal capacity; may exceed 1", kServices, work_load},
+    {"badput", "1/s", "Executions per second that brought no client a success: nobody waited for "
+     "the answer any more, or it was a failure", kServices, badput},
+    {"work_load", "1", "Mean service time of all attempts that arrive (model occ: read and write), "
+     "rejected ones included, per nominal capacity; may exceed 1", kServices, work_load},
     {"utilization", "1", "Busy share of the nominal servers", kServices,
      [](In in) { return share_of_capacity(in, sum_over_services<&S::busy_ns>(in)); }},
 
@@ -468,11 +437,12 @@ constexpr MetricInfo kTable[] = {
     {"mismatches_per_request", "1", "Attempts refused because their token belonged to another "
      "request, per request with side effects", kGroups,
      [](In in) { return ratio(in.client.mismatches, in.client.mutating); }},
-    {"wasted_share", "1", "Capacity spent on executions that nobody used: whole service times",
-     kServices, [](In in) { return share_of_capacity(in, *wasted_ns(in)); }},
+    {"wasted_share", "1", "Capacity spent on answers that nobody waited for any more or that were "
+     "lost: whole service times; failures that reached their client do not count", kServices,
+     [](In in) { return share_of_capacity(in, *wasted_ns(in)); }},
     {"wasted_after_give_up_share", "1", "Capacity spent on attempts after their client had given "
      "up", kServices, wasted_after_give_up_share},
-    {"wasted_s", "s", "Service time of executions that nobody used", kServices,
+    {"wasted_s", "s", "Service time of those answers", kServices,
      [](In in) { return Value(*wasted_ns(in) / 1e9); }},
 
     {"peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the window",
@@ -514,9 +484,9 @@ constexpr MetricInfo kTable[] = {
     {"detection_delay_mean", "s", "From the end of a job until its client knows: mean", kGroups,
      detection_delay},
     {"jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all", kGroups,
-     jain_index},
+     stats::jain_index},
     {"jain_index_success_rate", "1", "Fairness of the success rate among clients whose requests "
-     "ended: 1 equal, 1/n one has all", kGroups, jain_index_of_success},
+     "ended: 1 equal, 1/n one has all", kGroups, stats::jain_index_of_success},
     {"completion_time_s", "s", "When the last request ended, from the start of the run", kAllOnly,
      completion_time},
 };

@@ -106,10 +106,10 @@ void Recorder::busy_in_vain(std::size_t service, double servers, Time now) {
   s.in_vain = servers;
 }
 
-void Recorder::result_unused(std::size_t service, double server_ns, Time finished) {
+void Recorder::answer_unused(std::size_t service, double server_ns, Time finished, bool executed) {
   if (finished < window_start_ || finished >= window_end_) return;
   services_[service].result.wasted_full_ns += server_ns;
-  ++services_[service].result.unused;
+  services_[service].result.unused += executed;
 }
 
 void Recorder::choose_boundary() {

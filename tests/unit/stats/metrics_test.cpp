@@ -541,7 +541,8 @@ TEST_CASE_METHOD(Fixture, "retries, and attempts per success") {
 }
 
 TEST_CASE_METHOD(Fixture, "cost: attempts at the prices of their service") {
-  // 24 rejected and 15 throttled of 150 attempts.
+  // 39 refused of 150 attempts, whatever their clients heard of it.
+  run.clients[0].refused = 39;
   CHECK(number("cost") == 150);
   scenario.services[0].price = 2;
   scenario.services[0].rejection_price = 0.5;
@@ -556,8 +557,11 @@ TEST_CASE_METHOD(Fixture, "the work that arrives, and the work that was for noth
   CHECK(number("work_load") == Approx(600 * 0.5 / 50 / 4));
   scenario.clients[0].operations = {{"read", 3, 1}, {"scan", 1, 9}};  // three times the work
   CHECK(number("work_load", 0) == Approx(3 * 600 * 0.5 / 50 / 4));
+  scenario.services[0].model = ServiceModelKind::kOcc;  // each attempt reads and writes
+  CHECK(number("work_load", 0) == Approx(2 * 3 * 600 * 0.5 / 50 / 4));
   run.services[0].unused = 20;
-  CHECK(number("badput") == Approx(0.4));
+  run.services[0].failed = 5;
+  CHECK(number("badput") == Approx(0.5));
   run.services[0].unlimited = true;
   CHECK_FALSE(value("work_load"));
 }
