@@ -266,12 +266,14 @@ void World::serve_queue(std::size_t service) {
     const Attempt& a = attempts_[id];
     if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
       leave_service(id);
+      s.turn_out(a, now_);
       recorder_.dropped(a.group, a.in_cohort);
       release_attempt(id);
     } else if (a.rejection) {
       s.start(id, now_);
     } else if (s.spec().drop_expired && would_be_late(id)) {
       leave_service(id);
+      s.turn_out(a, now_);
       recorder_.dropped(a.group, a.in_cohort);
       discard(id);
     } else if (s.sheds(a, now_)) {
@@ -380,7 +382,7 @@ void World::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t id,
   } else if (a.stage == Attempt::Stage::kQueued &&
              (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
     leave_service(id);
-    s.remove_from_queue(id);
+    s.remove_from_queue(id, now_);
     recorder_.dropped(a.group, a.in_cohort);
     service_changed(a.service);
     release_attempt(id);

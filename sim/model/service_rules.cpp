@@ -19,6 +19,7 @@ void World::overflow(std::uint32_t attempt) {
   recorder_.rejected(a.group, a.service, a.in_cohort, no_answer || answers.overflow_is_throttling);
   recorder_.refused(a.group, a.in_cohort);
   if (!no_answer) return turn_away(attempt, answers.overflow);
+  services_[a.service].turn_out(a, now_);
   recorder_.dropped(a.group, a.in_cohort);
   discard(attempt);
 }
@@ -27,7 +28,10 @@ void World::overflow(std::uint32_t attempt) {
 void World::turn_away(std::uint32_t attempt, std::uint16_t answer) {
   Attempt& a = attempts_[attempt];
   Service& s = services_[a.service];
-  if (s.spec().reject_cost == Duration::zero()) return answer_with(attempt, answer);
+  if (s.spec().reject_cost == Duration::zero()) {
+    s.turn_out(a, now_);
+    return answer_with(attempt, answer);
+  }
   a.answer = answer;
   s.turn_away(attempt, now_);
   service_changed(a.service);
@@ -171,7 +175,7 @@ void World::pass_limit(std::size_t service) {
   Service& s = services_[service];
   const Attempt& a = attempts_[id];
   if (a.stage == Attempt::Stage::kQueued) {
-    s.remove_from_queue(id);
+    s.remove_from_queue(id, now_);
   } else {
     if (a.stage == Attempt::Stage::kCalling) cancel_calls(id);
     s.abort(id, now_);

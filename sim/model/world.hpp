@@ -273,6 +273,7 @@ class World {
   /// What must hold of every run, whatever the scenario: conservation.cpp. Throws
   /// InvariantViolated.
   void check_conservation(const RunResult& result) const;
+  Service::TimeSpent time_spent(std::size_t service, Time end) const;
 
   const Scenario& scenario_;
   SimulationOptions options_;
