@@ -75,6 +75,13 @@ Value quantile_s(In in) {
   return quantile_seconds(in.client.*Quantiles, kPermille / 1000.0);
 }
 
+/// Mean of a request, over all requests.
+template <auto Total>
+Value part_of_latency(In in) {
+  return ratio(static_cast<double>(in.client.*Total) / 1e9,
+               static_cast<double>(in.client.requests));
+}
+
 // Services: all of them, or that of a group. Levels add up over services; what does not add up
 // exists for a single service only.
 
@@ -312,6 +319,12 @@ constexpr MetricInfo kTable[] = {
     {"quota_denied_share", "1", "Requests that ended because the retry quota was too small, per "
      "request", kGroups,
      [](In in) { return ratio(outcome(in, Outcome::kQuotaExceeded), in.client.requests); }},
+    {"no_send_token_share", "1", "Requests that ended because their client did not let an attempt be "
+     "sent (client throttle, or a send token that is not waited for), per request", kGroups,
+     [](In in) { return ratio(outcome(in, Outcome::kNoSendToken), in.client.requests); }},
+    {"deadline_exceeded_share", "1", "Requests that ended because their deadline passed, or would "
+     "have before the next attempt, per request", kGroups,
+     [](In in) { return ratio(outcome(in, Outcome::kDeadlineExceeded), in.client.requests); }},
     {"quota_mean", "tokens", "Mean level of a retry quota over time and buckets", kGroups,
      [](In in) { return in.client.has_quota ? Value(in.client.quota_mean) : Value(); }},
 
@@ -410,11 +423,14 @@ constexpr MetricInfo kTable[] = {
     {"backoff_time_sd", "s", "Length of one backoff: standard deviation", kGroups,
      sd_s<&C::backoff_time_m>},
     {"send_wait_mean", "s", "Waiting for send tokens of a request: mean", kGroups,
-     [](In in) { return ratio(static_cast<double>(in.client.send_wait_ns) / 1e9,
-                              static_cast<double>(in.client.requests)); }},
+     part_of_latency<&C::send_wait_ns>},
     {"connection_wait_mean", "s", "Waiting for a pooled connection of a request: mean", kGroups,
-     [](In in) { return ratio(static_cast<double>(in.client.connection_wait_ns) / 1e9,
-                              static_cast<double>(in.client.requests)); }},
+     part_of_latency<&C::connection_wait_ns>},
+    {"backoff_wait_mean", "s", "All backoffs of a request: mean", kGroups,
+     part_of_latency<&C::backoff_total_ns>},
+    {"answer_wait_mean", "s", "Attempts of a request under way: mean; where every request ended, "
+     "without hedges, these four add up to latency_mean", kGroups,
+     part_of_latency<&C::attempt_total_ns>},
 
     {"executed", "attempts", "Attempts served to the end", kGroups,
      [](In in) { return count(in.client.executed); }},

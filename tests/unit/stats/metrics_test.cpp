@@ -28,11 +28,11 @@ ClientResult web_result() {
   ClientResult c;
   c.requests = 100;
   outcome(c, Outcome::kSuccess) = 90;
-  outcome(c, Outcome::kMaxAttemptsExceeded) = 2;
+  outcome(c, Outcome::kMaxAttemptsExceeded) = 1;
   outcome(c, Outcome::kQuotaExceeded) = 3;
   outcome(c, Outcome::kNotRetryable) = 1;
   outcome(c, Outcome::kNoSendToken) = 1;
-  outcome(c, Outcome::kDeadlineExceeded) = 1;
+  outcome(c, Outcome::kDeadlineExceeded) = 2;
   outcome(c, Outcome::kUnfinished) = 2;
   c.attempts = 150;
   c.attempts_squared = 300;
@@ -142,6 +142,8 @@ TEST_CASE("every documented metric name exists") {
                                     "abandoned_share",
                                     "late_share",
                                     "quota_denied_share",
+                                    "no_send_token_share",
+                                    "deadline_exceeded_share",
                                     "quota_mean",
                                     "queue_mean",
                                     "queue_max",
@@ -153,6 +155,8 @@ TEST_CASE("every documented metric name exists") {
                                     "backoff_time_sd",
                                     "send_wait_mean",
                                     "connection_wait_mean",
+                                    "backoff_wait_mean",
+                                    "answer_wait_mean",
                                     "wait_probability",
                                     "executed",
                                     "executions_per_request",
@@ -218,7 +222,7 @@ TEST_CASE_METHOD(Fixture, "counts of the cohort") {
   CHECK(number("attempts") == 150);
   CHECK(number("retries") == 52);  // 150 - 98 first attempts; not 150 - 100
   CHECK(number("successes") == 90);
-  CHECK(number("failures") == 8);  // 2 + 3 + 1 + 1 + 1; the 2 unfinished are apart
+  CHECK(number("failures") == 8);  // 1 + 3 + 1 + 1 + 2; the 2 unfinished are apart
   CHECK(number("unfinished") == 2);
   CHECK(number("executed") == 99);
 }
@@ -235,6 +239,8 @@ TEST_CASE_METHOD(Fixture, "shares of requests and attempts") {
   CHECK(number("abandoned_share") == 0.12);            // 18 / 150
   CHECK(number("late_share") == 0.06);                 // 9 / 150
   CHECK(number("quota_denied_share") == 0.03);         // 3 / 100
+  CHECK(number("no_send_token_share") == 0.01);        // 1 / 100
+  CHECK(number("deadline_exceeded_share") == 0.02);    // 2 / 100
   CHECK(number("wait_probability") == 0.25);           // 40 / 160
   CHECK(number("send_wait_mean") == 0.2);              // 20 s / 100
   CHECK(number("attempts_variance") == Approx(0.75));  // 300/100 - 1.5^2
@@ -334,11 +340,18 @@ TEST_CASE_METHOD(Fixture, "a group that alone calls a service has the metrics of
 
 TEST_CASE_METHOD(Fixture, "metrics of nothing do not exist") {
   run.clients[0] = ClientResult();
-  for (const char* name :
-       {"success_rate", "attempt_success_rate", "amplification", "throttled_share", "quota_mean",
-        "wait_probability", "latency_mean", "latency_sd", "latency_p50", "backoff_time_mean",
-        "send_wait_mean", "connection_wait_mean", "attempts_variance", "completion_time_s",
-        "jain_index", "recovery_s", "recovered", "peak_attempt_rate", "peak_amplification"}) {
+  for (const char* name : {"success_rate",        "attempt_success_rate",
+                           "amplification",       "throttled_share",
+                           "quota_mean",          "wait_probability",
+                           "latency_mean",        "latency_sd",
+                           "latency_p50",         "backoff_time_mean",
+                           "send_wait_mean",      "connection_wait_mean",
+                           "backoff_wait_mean",   "answer_wait_mean",
+                           "no_send_token_share", "deadline_exceeded_share",
+                           "attempts_variance",   "completion_time_s",
+                           "jain_index",          "recovery_s",
+                           "recovered",           "peak_attempt_rate",
+                           "peak_amplification"}) {
     CAPTURE(name);
     CHECK(!value(name));
   }
