@@ -319,8 +319,8 @@ constexpr MetricInfo kTable[] = {
     {"quota_denied_share", "1", "Requests that ended because the retry quota was too small, per "
      "request", kGroups,
      [](In in) { return ratio(outcome(in, Outcome::kQuotaExceeded), in.client.requests); }},
-    {"no_send_token_share", "1", "Requests that ended because their client did not let an attempt be "
-     "sent (client throttle, or a send token that is not waited for), per request", kGroups,
+    {"no_send_token_share", "1", "Requests that ended because their client did not let an attempt "
+     "be sent (client throttle, or a send token that is not waited for), per request", kGroups,
      [](In in) { return ratio(outcome(in, Outcome::kNoSendToken), in.client.requests); }},
     {"deadline_exceeded_share", "1", "Requests that ended because their deadline passed, or would "
      "have before the next attempt, per request", kGroups,
