@@ -213,8 +213,9 @@ const KeyInfo kServiceKeys[] = {
      "How long the target may be exceeded before attempts are shed; they get the overflow answer.",
      [](const Slots& s, const Value& v) { s.service->codel.interval = v.duration; }},
     {"queue.drop_expired", boolean(), "", "false", false, "queue.discipline != processor-sharing",
-     "Drop an attempt, when its turn comes, whose answer could not be there before its client's "
-     "timeout or deadline; its service time counts as known.",
+     "Drop an attempt that has waited, when its turn comes, whose answer could not be there before "
+     "its client's timeout or deadline; its service time counts as known. One that finds a free "
+     "server is always served.",
      [](const Slots& s, const Value& v) { s.service->drop_expired = v.boolean; }},
     {"concurrency.control", words("fixed|gradient2|aimd"), "", R"("fixed")", false,
      "model != independent",
@@ -320,7 +321,7 @@ const KeyInfo kServiceKeys[] = {
     {"idempotency.in_progress", words("error|execute"), "", R"("error")", false,
      "idempotency.window != none",
      "What happens to an attempt while another one with its token is in service: 400 "
-     "PriorRequestNotComplete, or it is executed as well.",
+     "PriorRequestNotComplete, or it is executed as well. To wait for the other one is left out.",
      [](const Slots& s, const Value& v) {
        s.service->idempotency.in_progress = static_cast<InProgress>(v.word);
      }},

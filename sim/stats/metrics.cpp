@@ -493,7 +493,8 @@ constexpr MetricInfo kTable[] = {
      metastable, MetricSummary::kProportion},
     {"jobs", "jobs", "Jobs begun in the window that clients poll for", kGroups,
      [](In in) { return in.client.jobs.begun > 0 ? count(in.client.jobs.begun) : Value(); }},
-    {"job_success_rate", "1", "Jobs that their client saw done, per job", kGroups,
+    {"job_success_rate", "1", "Jobs that their client saw done, per job; the others had too many "
+     "checks, one that failed otherwise than by throttling, or had not ended", kGroups,
      [](In in) { return ratio(job_end(in, JobEnd::kSucceeded), in.client.jobs.begun); }},
     {"checks_per_job", "1", "Requests that it took to see a job done: mean", kGroups,
      [](In in) { return ratio(in.client.jobs.checks, job_end(in, JobEnd::kSucceeded)); }},
