@@ -85,7 +85,7 @@ struct ClientFlow {
   std::uint64_t requests = 0, attempts = 0, retries = 0, successes = 0, failures = 0;
   std::uint64_t throttled = 0, errors = 0, timeouts = 0, quota_denied = 0;
   std::uint64_t arrivals = 0;  ///< attempts that reached the service
-  double limiter_waiting_ns = 0, in_backoff_ns = 0, in_flight_ns = 0;
+  double limiter_waiting_ns = 0, connection_waiting_ns = 0, in_backoff_ns = 0, in_flight_ns = 0;
 
   void merge(const ClientFlow& o);
 

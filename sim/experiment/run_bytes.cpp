@@ -32,7 +32,7 @@ void fields(auto& code, Any<AttemptNumberCounts> auto& c) {
 void fields(auto& code, Any<ClientFlow> auto& f) {
   code(f.requests, f.attempts, f.retries, f.successes, f.failures);
   code(f.throttled, f.errors, f.timeouts, f.quota_denied, f.arrivals);
-  code(f.limiter_waiting_ns, f.in_backoff_ns, f.in_flight_ns);
+  code(f.limiter_waiting_ns, f.connection_waiting_ns, f.in_backoff_ns, f.in_flight_ns);
 }
 
 void fields(auto& code, Any<ClientBin> auto& b) {

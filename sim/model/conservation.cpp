@@ -99,11 +99,12 @@ std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool co
   if (all_ended && !attempts_overlap ? parts != c.latency_m.sum_ns : parts < c.latency_m.sum_ns) {
     return "the parts of the latencies do not add up";
   }
-  double in_backoff = 0, in_flight = 0, waiting = 0;
+  double in_backoff = 0, in_flight = 0, waiting = 0, connecting = 0;
   for (const ClientBin& bin : c.bins) {
     in_backoff += bin.flow.in_backoff_ns;
     in_flight += bin.flow.in_flight_ns;
     waiting += bin.flow.limiter_waiting_ns;
+    connecting += bin.flow.connection_waiting_ns;
   }
   // Those before the window are in the levels, but not in the cohort.
   const auto differs = [&](double level, WideNanoseconds times) {
@@ -114,6 +115,9 @@ std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool co
   if (differs(in_flight, c.attempt_total_ns)) return "Little's law: attempts in flight";
   if (differs(in_backoff, c.backoff_total_ns)) return "Little's law: requests in backoff";
   if (differs(waiting, c.send_wait_ns)) return "Little's law: requests waiting for send tokens";
+  if (differs(connecting, c.connection_wait_ns)) {
+    return "Little's law: requests waiting for connections";
+  }
   return "";
 }
 

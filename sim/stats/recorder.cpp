@@ -133,6 +133,7 @@ void Recorder::fold_segment(Time end) {
   const Duration length = end - segment_start_;
   for (Group& g : groups_) {
     g.flow.limiter_waiting_ns = g.limiter_waiting.fold(length);
+    g.flow.connection_waiting_ns = g.connection_waiting.fold(length);
     g.flow.in_backoff_ns = g.in_backoff.fold(length);
     g.flow.in_flight_ns = g.in_flight.fold(length);
     g.row.flow.merge(g.flow);

@@ -106,7 +106,7 @@ class Recorder {
     r.latency_intended_m.add(since_due);
   }
 
-  // Waiting for a send token, and in backoff.
+  // Waiting for a send token, for a connection, and in backoff.
   void send_wait_begins(std::size_t group, Time now) {
     groups_[group].limiter_waiting.rise(now - segment_start_);
   }
@@ -115,8 +115,13 @@ class Recorder {
     g.limiter_waiting.fall(now - segment_start_);
     if (in_cohort) g.result.send_wait_ns += waited.count();
   }
-  void connection_wait_ends(std::size_t group, bool in_cohort, Duration waited) {
-    if (in_cohort) groups_[group].result.connection_wait_ns += waited.count();
+  void connection_wait_begins(std::size_t group, Time now) {
+    groups_[group].connection_waiting.rise(now - segment_start_);
+  }
+  void connection_wait_ends(std::size_t group, bool in_cohort, Duration waited, Time now) {
+    Group& g = groups_[group];
+    g.connection_waiting.fall(now - segment_start_);
+    if (in_cohort) g.result.connection_wait_ns += waited.count();
   }
   void backoff_begins(std::size_t group, Time now) {
     groups_[group].in_backoff.rise(now - segment_start_);
@@ -272,7 +277,7 @@ class Recorder {
     ClientFlow flow;  // of the running segment
     ClientBin row;    // of the running bin
     BinHistogram latency;
-    Level limiter_waiting, in_backoff, in_flight;
+    Level limiter_waiting, connection_waiting, in_backoff, in_flight;
     bool is_inner = false;    // a service's own client
     std::vector<Peak> peaks;  // by attempt number, in step with result.by_attempt
     double quota_level = 0, quota_area_ns = 0, quota_buckets = 0;
