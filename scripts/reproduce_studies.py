@@ -184,7 +184,7 @@ def reproduce(study, published, runs, options):
 def main():
     parser = argparse.ArgumentParser(
         description="Holds the simulator against published studies: theirs beside ours with half "
-        "the 95 %% interval; exit status 1 if one does not agree.",
+        "the 95 % interval; exit status 1 if one does not agree.",
         epilog="Studies: " + ", ".join(s.name for s in STUDIES) + ".")
     parser.add_argument("--program", type=pathlib.Path,
                         default=ROOT / "build" / "release" / "retrysim")

@@ -85,7 +85,7 @@ struct ClientFlow {
   std::uint64_t requests = 0, attempts = 0, retries = 0, successes = 0, failures = 0;
   std::uint64_t throttled = 0, errors = 0, timeouts = 0, quota_denied = 0;
   std::uint64_t arrivals = 0;  ///< attempts that reached the service
-  double limiter_waiting_ns = 0, in_backoff_ns = 0, in_flight_ns = 0;
+  double limiter_waiting_ns = 0, connection_waiting_ns = 0, in_backoff_ns = 0, in_flight_ns = 0;
 
   void merge(const ClientFlow& o);
 
@@ -132,6 +132,8 @@ struct ClientResult {
   std::uint64_t attempts_squared = 0;                   ///< sum over requests of attempts^2
   std::array<std::uint64_t, kAttemptResultCount> results{};
   std::uint64_t rejected = 0;  ///< attempts answered by a full queue (not `throttled`, not drop)
+  std::uint64_t refused = 0;   ///< attempts that a throttle, a limit or the queue refused, or that
+                               ///< were answered with another throttling error; answered or not
   std::uint64_t dropped = 0;   ///< attempts discarded without service or answer
   std::uint64_t lost = 0;      ///< attempts whose request or response message was lost
   std::uint64_t gave_up = 0;   ///< attempts whose client gave up before it had an answer
@@ -198,9 +200,11 @@ struct ServiceFlow {
 struct ServiceResult {
   ServiceFlow window;
   double wasted_after_give_up_ns = 0;  ///< window: server time on attempts already given up
-  double wasted_full_ns = 0;           ///< whole service times of executions nobody used, ended in
-                                       ///< the window
-  std::uint64_t unused = 0;            ///< the number of those executions
+  /// Whole server times whose answer nobody waited for, of what ended in the window: of executions,
+  /// and of the reads of model "occ".
+  double wasted_full_ns = 0;
+  std::uint64_t unused = 0;  ///< executions, ended in the window, whose answer nobody waited for
+  std::uint64_t failed = 0;  ///< those whose answer, a failure, reached the client in time
   bool unlimited = false;
   std::int64_t nominal_servers = 0;
   std::vector<ServiceFlow> bins;

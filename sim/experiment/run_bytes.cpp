@@ -32,7 +32,7 @@ void fields(auto& code, Any<AttemptNumberCounts> auto& c) {
 void fields(auto& code, Any<ClientFlow> auto& f) {
   code(f.requests, f.attempts, f.retries, f.successes, f.failures);
   code(f.throttled, f.errors, f.timeouts, f.quota_denied, f.arrivals);
-  code(f.limiter_waiting_ns, f.in_backoff_ns, f.in_flight_ns);
+  code(f.limiter_waiting_ns, f.connection_waiting_ns, f.in_backoff_ns, f.in_flight_ns);
 }
 
 void fields(auto& code, Any<ClientBin> auto& b) {
@@ -45,7 +45,8 @@ void fields(auto& code, Any<JobCounts> auto& j) {
 
 void fields(auto& code, Any<ClientResult> auto& c) {
   code(c.requests, c.outcomes, c.attempts, c.attempts_squared, c.results);
-  code(c.rejected, c.dropped, c.lost, c.gave_up, c.late, c.arrivals, c.executed, c.waited);
+  code(c.rejected, c.refused, c.dropped, c.lost, c.gave_up, c.late, c.arrivals, c.executed,
+       c.waited);
   code(c.admitted, c.mutating, c.effects, c.duplicated, c.ambiguous, c.replays, c.mismatches);
   code(c.expired_replays);
   code(c.latency, c.latency_ok, c.attempt_latency, c.service_latency, c.queueing_time);
@@ -63,8 +64,8 @@ void fields(auto& code, Any<ServiceFlow> auto& f) {
 }
 
 void fields(auto& code, Any<ServiceResult> auto& s) {
-  code(s.window, s.wasted_after_give_up_ns, s.wasted_full_ns, s.unused, s.unlimited);
-  code(s.nominal_servers, s.bins);
+  code(s.window, s.wasted_after_give_up_ns, s.wasted_full_ns, s.unused, s.failed);
+  code(s.unlimited, s.nominal_servers, s.bins);
 }
 
 void fields(auto& code, Any<RunResult> auto& r) {

@@ -175,6 +175,7 @@ bool World::take_connection(ClientGroup& g, std::uint32_t request) {
   r.phase = Request::Phase::kWaitingForConnection;
   r.phase_since = now_;
   join(pool, request);
+  recorder_.connection_wait_begins(g.index, now_);
   return false;
 }
 
@@ -215,7 +216,7 @@ void World::send_connected() {
 void World::leave_connection_queue(ClientGroup& g, std::uint32_t request) {
   const Request& r = requests_[request];
   leave(g.connections[r.client], request);
-  recorder_.connection_wait_ends(g.index, r.in_cohort, now_ - r.phase_since);
+  recorder_.connection_wait_ends(g.index, r.in_cohort, now_ - r.phase_since, now_);
 }
 
 Duration World::connection_setup(const Attempt& a) const {

@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/world.hpp"
 
@@ -47,6 +49,48 @@ std::string_view miscount(const ClientResult& c, std::uint64_t open_attempts) {
   return "";
 }
 
+/// Whether no random error is what clients take for a success: programs may ask for any status.
+bool errors_are_failures(const std::vector<RandomError>& errors) {
+  return std::ranges::none_of(errors, [](const RandomError& e) {
+    return e.answer.status >= 200 && e.answer.status < 300 && e.answer.code.empty();
+  });
+}
+
+bool errors_are_failures(const Scenario& scenario, std::size_t service) {
+  return errors_are_failures(scenario.services[service].errors) &&
+         std::ranges::all_of(scenario.faults, [&](const FaultSpec& f) {
+           return f.service != service || errors_are_failures(f.errors);
+         });
+}
+
+/// Whether the service refuses attempts only when they arrive.
+bool refuses_at_once(const ServiceSpec& s) {
+  return s.model == ServiceModelKind::kQueue && s.discipline != Discipline::kCodel &&
+         !s.idempotency.remembers();
+}
+
+/// What the service did with the attempts of a group, against what became of them.
+std::string_view miscount_at_service(const ClientResult& c, const ServiceSpec& service,
+                                     bool only_service_succeeds) {
+  const std::uint64_t succeeded = c.results[static_cast<std::size_t>(AttemptResult::kSuccess)];
+  if (succeeded != c.outcomes[static_cast<std::size_t>(Outcome::kSuccess)]) {
+    return "successful requests and successful attempts differ";
+  }
+  if (only_service_succeeds && succeeded > c.executed + c.replays) {
+    return "more successes than executions";
+  }
+  if (c.executed > c.arrivals || c.executed > c.admitted) {
+    return "more executions than attempts at the service";
+  }
+  if (c.refused > c.attempts) return "more refusals than attempts";
+  // Attempts on a row under optimistic concurrency control come twice.
+  const std::uint64_t passes = service.model == ServiceModelKind::kOcc ? 2 : 1;
+  if (c.admitted + (refuses_at_once(service) ? c.refused : 0) > passes * c.arrivals) {
+    return "more attempts admitted or refused than arrived";
+  }
+  return "";
+}
+
 /// Parts of the latencies against their whole, and (Little's law) against the levels over time.
 std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool cohort_is_all) {
   const bool all_ended = c.outcomes[static_cast<std::size_t>(Outcome::kUnfinished)] == 0;
@@ -55,11 +99,12 @@ std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool co
   if (all_ended && !attempts_overlap ? parts != c.latency_m.sum_ns : parts < c.latency_m.sum_ns) {
     return "the parts of the latencies do not add up";
   }
-  double in_backoff = 0, in_flight = 0, waiting = 0;
+  double in_backoff = 0, in_flight = 0, waiting = 0, connecting = 0;
   for (const ClientBin& bin : c.bins) {
     in_backoff += bin.flow.in_backoff_ns;
     in_flight += bin.flow.in_flight_ns;
     waiting += bin.flow.limiter_waiting_ns;
+    connecting += bin.flow.connection_waiting_ns;
   }
   // Those before the window are in the levels, but not in the cohort.
   const auto differs = [&](double level, WideNanoseconds times) {
@@ -70,6 +115,28 @@ std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool co
   if (differs(in_flight, c.attempt_total_ns)) return "Little's law: attempts in flight";
   if (differs(in_backoff, c.backoff_total_ns)) return "Little's law: requests in backoff";
   if (differs(waiting, c.send_wait_ns)) return "Little's law: requests waiting for send tokens";
+  if (differs(connecting, c.connection_wait_ns)) {
+    return "Little's law: requests waiting for connections";
+  }
+  return "";
+}
+
+/// Little's law at a service: what attempts spent there, one by one, against the levels over time.
+/// `rounding`: how far the levels may be off, relative to that of all attempts there.
+std::string_view lost_time(const ServiceResult& s, const Service::TimeSpent& spent, bool has_queue,
+                           double rounding) {
+  double in_system = 0, queued = 0;
+  for (const ServiceFlow& bin : s.bins) {
+    in_system += bin.in_system_ns;
+    queued += bin.queue_ns;
+  }
+  const double margin = 1 + in_system * rounding;
+  if (std::abs(in_system - static_cast<double>(spent.in_system)) > margin) {
+    return "Little's law: attempts at the service";
+  }
+  if (has_queue && std::abs(queued - static_cast<double>(spent.queued)) > margin) {
+    return "Little's law: attempts in the queue";
+  }
   return "";
 }
 
@@ -103,6 +170,9 @@ void World::check_conservation(const RunResult& result) const {
     const std::string where = "client " + spec.name + ": ";
     check(miscount(c, open_attempts_[i]), where);
     check(lost_time(c, spec.retry.hedging.enabled, cohort_is_all), where);
+    check(miscount_at_service(c, scenario_.services[spec.service],
+                              errors_are_failures(scenario_, spec.service)),
+          where);
     if (groups_[i].tokens.refunded > groups_[i].tokens.refundable) {
       check("more retry quota was given back than had been taken", where);
     }
@@ -115,13 +185,40 @@ void World::check_conservation(const RunResult& result) const {
       check("a request took effect twice although its token was known", where);
     }
   }
+  const double window_ns = static_cast<double>((result.window_end - result.window_start).count());
+  // Each event may add to a level's integral once, with a rounding error or four.
+  const double rounding = kRounding + static_cast<double>(events_) * 0x1p-51;
   for (std::size_t i = 0; i < services_.size(); ++i) {
     const ServiceResult& s = result.services[i];
-    if (s.window.busy_ns > s.window.servers_ns * (1 + kRounding) && faults_->size() == 0 &&
-        !some_scale_) {
-      check("more busy time than servers", "service " + scenario_.services[i].name + ": ");
+    const std::string where = "service " + scenario_.services[i].name + ": ";
+    // Servers that are taken away finish what they do: more may be busy than work, but never more
+    // than worked at once before.
+    const auto most_servers = static_cast<double>(services_[i].most_servers());
+    if (s.window.busy_ns > most_servers * window_ns * (1 + kRounding)) {
+      check("more busy time than servers", where);
     }
+    if (s.unused + s.failed > s.window.completions) {
+      check("more executions without use than executions", where);
+    }
+    const Time end = Time::zero() + result.interval * static_cast<std::int64_t>(s.bins.size());
+    check(lost_time(s, time_spent(i, end), !services_[i].shares_processor(), rounding), where);
   }
+}
+
+// Attempts that are still there when the run is over stay until the last bin ends.
+Service::TimeSpent World::time_spent(std::size_t service, Time end) const {
+  const Service& s = services_[service];
+  Service::TimeSpent spent = s.time_spent();
+  const auto stays = [&](std::uint32_t id) {
+    spent.in_system += (end - attempts_[id].arrived).count();
+  };
+  s.for_each_in_service(stays);
+  for (const std::uint32_t id : calling_at(service)) stays(id);
+  s.for_each_queued([&](std::uint32_t id) {
+    stays(id);
+    spent.queued += (end - attempts_[id].arrived).count();
+  });
+  return spent;
 }
 
 }  // namespace retrysim::model

@@ -219,11 +219,13 @@ void World::arrive(std::uint32_t attempt) {
     for (const auto& [cumulative, answer] : s.impairment().errors) {
       if (u >= cumulative) continue;
       recorder_.error_answered(a.service);
+      if (is_throttling(a, answer)) recorder_.refused(a.group, a.in_cohort);
       return answer_with(attempt, answer);
     }
   }
   if (!s.pass_throttle(a.group, a.client, now_)) {
     recorder_.throttled(a.service);
+    recorder_.refused(a.group, a.in_cohort);
     return turn_away(attempt, service_answers_[a.service].throttled);
   }
   const Service::Admission admission = s.admit(attempt, now_);
@@ -247,7 +249,7 @@ void World::answer_with(std::uint32_t attempt, std::uint16_t answer) {
     draws.next();  // decided the request's own loss
     if (draws.uniform() < response_loss) {
       recorder_.lost(a.group, a.in_cohort);
-      if (a.executed) recorder_.result_unused(a.service, server_time_ns(a), a.finished);
+      answer_unused(a);
       return discard(attempt);
     }
   }
@@ -264,12 +266,14 @@ void World::serve_queue(std::size_t service) {
     const Attempt& a = attempts_[id];
     if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
       leave_service(id);
+      s.turn_out(a, now_);
       recorder_.dropped(a.group, a.in_cohort);
       release_attempt(id);
     } else if (a.rejection) {
       s.start(id, now_);
     } else if (s.spec().drop_expired && would_be_late(id)) {
       leave_service(id);
+      s.turn_out(a, now_);
       recorder_.dropped(a.group, a.in_cohort);
       discard(id);
     } else if (s.sheds(a, now_)) {
@@ -290,7 +294,10 @@ void World::complete(std::size_t service) {
   note_event(EventKind::kCompletion, id);
   Attempt& a = attempts_[id];
   leave_service(id);
-  served(service, id, s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a));
+  const Reply reply = s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a);
+  if (reply.answer != 0 && !a.rejection && is_throttling(a, reply.answer)) [[unlikely]]
+    recorder_.refused(a.group, a.in_cohort);
+  served(service, id, reply);
 }
 
 // What becomes of an attempt when its server is free again.
@@ -303,13 +310,13 @@ void World::served(std::size_t service, std::uint32_t id, Reply reply) {
   }
   serve_queue(service);
   service_changed(service);
-  if (a.given_up()) {
-    worked_in_vain(a);
-    if (a.executed) recorder_.result_unused(service, server_time_ns(a), a.finished);
-    return release_attempt(id);
-  }
   a.goes_on = reply.goes_on;
   if (reply.goes_on) a.executed = false;
+  if (a.given_up()) {
+    worked_in_vain(a);
+    answer_unused(a);
+    return release_attempt(id);
+  }
   answer_with(id, reply.answer);
 }
 
@@ -317,7 +324,7 @@ void World::served(std::size_t service, std::uint32_t id, Reply reply) {
 void World::deliver(std::uint32_t attempt) {
   const Attempt& a = attempts_[attempt];
   if (a.given_up()) {
-    if (a.executed) recorder_.result_unused(a.service, server_time_ns(a), a.finished);
+    answer_unused(a);
     return release_attempt(attempt);
   }
   if (a.goes_on) [[unlikely]]
@@ -333,6 +340,7 @@ void World::deliver(std::uint32_t attempt) {
   if (r.attempt == kNone) disarm_timeout(g, request);
   recorder_.attempt_ended(g.index, r.in_cohort, a.number, result_of(error.response_class), a.sent,
                           now_);
+  if (a.executed && !error.success()) recorder_.execution_failed(a.service, a.finished);
   release_attempt(attempt);
   if (!g.connections.empty()) {
     return_connection(g, r.client,
@@ -374,7 +382,7 @@ void World::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t id,
   } else if (a.stage == Attempt::Stage::kQueued &&
              (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
     leave_service(id);
-    s.remove_from_queue(id);
+    s.remove_from_queue(id, now_);
     recorder_.dropped(a.group, a.in_cohort);
     service_changed(a.service);
     release_attempt(id);

@@ -80,6 +80,7 @@ void Service::start(std::uint32_t attempt, Time now) {
   Attempt& a = (*attempts_)[attempt];
   a.stage = Attempt::Stage::kInService;
   a.started = now;
+  time_spent_.queued += (now - a.arrived).count();
   if (a.mutating && sessions_ != nullptr) [[unlikely]]
     look_at_token(attempt, now);
   a.work_left_ns = demand_ns(a);
@@ -158,6 +159,7 @@ std::uint32_t Service::complete(Time now) {
   }
   Attempt& a = (*attempts_)[attempt];
   a.finished = now;
+  time_spent_.in_system += (now - a.arrived).count();
   a.executed = !a.rejection && !a.replay;
   a.stage = Attempt::Stage::kOnTheWire;
   return attempt;
@@ -174,6 +176,7 @@ void Service::release(std::uint32_t attempt, Time now) {
   let_go();
   Attempt& a = (*attempts_)[attempt];
   a.finished = now;
+  time_spent_.in_system += (now - a.arrived).count();
   a.executed = true;
   a.stage = Attempt::Stage::kOnTheWire;
 }
@@ -191,19 +194,22 @@ std::uint32_t Service::take_from_queue() {
   return rejections_.empty() ? line_.pop() : rejections_.pop();
 }
 
-void Service::remove_from_queue(std::uint32_t attempt) {
+void Service::remove_from_queue(std::uint32_t attempt, Time now) {
   const Attempt& a = (*attempts_)[attempt];
   assert(a.stage == Attempt::Stage::kQueued);
+  turn_out(a, now);
   (a.rejection ? rejections_ : line_).erase(attempt);
 }
 
 void Service::abort(std::uint32_t attempt, Time now) {
   close_session(attempt);
-  if ((*attempts_)[attempt].stage == Attempt::Stage::kCalling) {
+  const Attempt& a = (*attempts_)[attempt];
+  time_spent_.in_system += (now - a.arrived).count();
+  if (a.stage == Attempt::Stage::kCalling) {
     let_go();
     return;
   }
-  assert((*attempts_)[attempt].stage == Attempt::Stage::kInService);
+  assert(a.stage == Attempt::Stage::kInService);
   if (shares_processor()) {
     sharing_.advance(now);
     sharing_.erase(attempt);
@@ -223,8 +229,13 @@ std::vector<std::uint32_t> Service::take_all(Time now) {
   std::vector<std::uint32_t> all = in_service_.take_all();
   busy_ = shares_processor() ? 0 : calling_;
   while (sharing_.size() > 0) all.push_back(take_from_shares(now));
+  for (const std::uint32_t attempt : all) {
+    time_spent_.in_system += (now - (*attempts_)[attempt].arrived).count();
+  }
+  const std::size_t served = all.size();
   while (!rejections_.empty()) all.push_back(rejections_.pop());
   while (!line_.empty()) all.push_back(line_.pop());
+  for (std::size_t i = served; i < all.size(); ++i) turn_out((*attempts_)[all[i]], now);
   for (const std::uint32_t attempt : all) close_session(attempt);
   return all;
 }
@@ -298,6 +309,7 @@ void Service::impair(Impairment impairment, Time now) {
     const auto servers = static_cast<double>(autoscaler_ ? autoscaler_->servers() : spec_->servers);
     working_ = std::llround(std::min(kMost, servers * impairment_.capacity));
   }
+  most_working_ = std::max(most_working_, working_);
   if (shares_processor()) {
     sharing_.advance(now);
     sharing_.set_power(working_, impairment_.speed);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <retrysim/random.hpp>
+#include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
 #include "kernel/event_order.hpp"
@@ -167,8 +168,15 @@ class Service {
   Duration service_time_of(std::uint32_t attempt) const;
 
   /// An attempt leaves the queue, or its server, before it is served.
-  void remove_from_queue(std::uint32_t attempt);
+  void remove_from_queue(std::uint32_t attempt, Time now);
   void abort(std::uint32_t attempt, Time now);
+
+  /// The same for one that has been taken from the queue, and is not started; or that came, and
+  /// does not stay.
+  void turn_out(const Attempt& attempt, Time now) {
+    time_spent_.queued += (now - attempt.arrived).count();
+    time_spent_.in_system += (now - attempt.arrived).count();
+  }
 
   /// The client of an attempt in service has given up.
   void given_up(Time now);
@@ -192,6 +200,20 @@ class Service {
     in_service_.for_each(visit);
     sharing_.for_each(visit);
   }
+  template <class Visit>
+  void for_each_queued(Visit visit) const {
+    line_.for_each(visit);
+    rejections_.for_each(visit);
+  }
+
+  /// How long attempts have been here, from their arrival on: in the queue, summed when they leave
+  /// it, and at all, summed when they go. For the check at the end of the run.
+  struct TimeSpent {
+    WideNanoseconds queued = 0, in_system = 0;
+  };
+  const TimeSpent& time_spent() const { return time_spent_; }
+  /// The most servers that ever worked at once.
+  std::int64_t most_servers() const { return most_working_; }
 
  private:
   Admission admit_if_queue_has_room(std::uint32_t attempt, Time now);
@@ -212,7 +234,7 @@ class Service {
   OperationMix operations_;
   CompletionSet in_service_;
   std::uint64_t queue_capacity_;
-  std::int64_t working_;
+  std::int64_t working_, most_working_ = 0;
   std::int64_t busy_ = 0;  // attempts in service; processor sharing: sharing_.size() instead
   bool shares_processor_, controls_delay_, limits_concurrency_, always_succeeds_;
   bool watches_attempts_, calls_others_ = false;
@@ -225,6 +247,7 @@ class Service {
   ProcessorSharing sharing_;
   kernel::EventKey next_end_ = kernel::EventKey::never();
   std::int64_t given_up_ = 0, shared_rejections_ = 0;  // processor sharing: of those in service
+  TimeSpent time_spent_;
   Impairment impairment_;
   std::unique_ptr<Sessions> sessions_;  // if it remembers tokens
   TokenAnswers token_answers_;

@@ -17,7 +17,9 @@ void World::overflow(std::uint32_t attempt) {
   const ServiceAnswers& answers = service_answers_[a.service];
   const bool no_answer = services_[a.service].spec().overflow == Overflow::kDrop;
   recorder_.rejected(a.group, a.service, a.in_cohort, no_answer || answers.overflow_is_throttling);
+  recorder_.refused(a.group, a.in_cohort);
   if (!no_answer) return turn_away(attempt, answers.overflow);
+  services_[a.service].turn_out(a, now_);
   recorder_.dropped(a.group, a.in_cohort);
   discard(attempt);
 }
@@ -26,7 +28,10 @@ void World::overflow(std::uint32_t attempt) {
 void World::turn_away(std::uint32_t attempt, std::uint16_t answer) {
   Attempt& a = attempts_[attempt];
   Service& s = services_[a.service];
-  if (s.spec().reject_cost == Duration::zero()) return answer_with(attempt, answer);
+  if (s.spec().reject_cost == Duration::zero()) {
+    s.turn_out(a, now_);
+    return answer_with(attempt, answer);
+  }
   a.answer = answer;
   s.turn_away(attempt, now_);
   service_changed(a.service);
@@ -89,6 +94,12 @@ void World::worked_in_vain(const Attempt& a) {
 double World::server_time_ns(const Attempt& a) const {
   if (services_[a.service].shares_processor()) return a.work_left_ns;
   return static_cast<double>((a.finished - a.started).count());
+}
+
+// An attempt has been given server time for an answer that nobody waits for.
+void World::answer_unused(const Attempt& a) {
+  if (!a.executed && !a.goes_on) return;
+  recorder_.answer_unused(a.service, server_time_ns(a), a.finished, a.executed);
 }
 
 // An admitted attempt of a service that watches over what it has admitted.
@@ -164,7 +175,7 @@ void World::pass_limit(std::size_t service) {
   Service& s = services_[service];
   const Attempt& a = attempts_[id];
   if (a.stage == Attempt::Stage::kQueued) {
-    s.remove_from_queue(id);
+    s.remove_from_queue(id, now_);
   } else {
     if (a.stage == Attempt::Stage::kCalling) cancel_calls(id);
     s.abort(id, now_);

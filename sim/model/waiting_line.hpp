@@ -52,6 +52,19 @@ class WaitingLine {
     unlink(line_, attempt);
   }
 
+  /// Visits all, in no particular order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    const auto walk = [&](const Ends& ends) {
+      for (std::uint32_t id = ends.first; id != kNone; id = (*attempts_)[id].next_in_queue) {
+        visit(id);
+      }
+    };
+    walk(line_);
+    for (const Ends& ends : by_priority_) walk(ends);
+    for (const std::uint32_t id : anywhere_) visit(id);
+  }
+
  private:
   static constexpr std::size_t kPriorities = std::size_t{kMostPriority} + 1;
   static_assert(kPriorities <= 64);

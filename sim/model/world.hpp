@@ -168,6 +168,11 @@ class World {
   void served(std::size_t service, std::uint32_t attempt, Reply reply);
   void worked_in_vain(const Attempt& a);
   double server_time_ns(const Attempt& a) const;
+  void answer_unused(const Attempt& a);
+  /// What its client makes of this answer.
+  bool is_throttling(const Attempt& a, std::uint16_t answer) const {
+    return groups_[a.group].errors[answer].response_class == ResponseClass::kThrottling;
+  }
   [[gnu::noinline]] void enter_service(std::uint32_t attempt);
   void leave_service(std::uint32_t attempt) {
     if (attempts_[attempt].watched) [[unlikely]]
@@ -268,6 +273,7 @@ class World {
   /// What must hold of every run, whatever the scenario: conservation.cpp. Throws
   /// InvariantViolated.
   void check_conservation(const RunResult& result) const;
+  Service::TimeSpent time_spent(std::size_t service, Time end) const;
 
   const Scenario& scenario_;
   SimulationOptions options_;

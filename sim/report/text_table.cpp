@@ -45,6 +45,8 @@ constexpr Line kLoad[] = {
 constexpr Line kOutcomes[] = {
     {"success rate", "success_rate"},
     {"denied by retry quota", "quota_denied_share", kHideZero},
+    {"not let through by the client", "no_send_token_share", kHideZero},
+    {"past their deadline", "deadline_exceeded_share", kHideZero},
     {"unfinished", "unfinished", kHideZero},
 };
 constexpr Line kAttempts[] = {

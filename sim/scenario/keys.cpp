@@ -146,7 +146,8 @@ const KeyInfo kServiceKeys[] = {
     {"model", words("queue|independent|occ"), "", R"("queue")", false, "",
      "How the service works: a queue in front of servers; independent serves all at once and fails "
      "with the probabilities of errors; occ is such a queue in front of a row that each attempt "
-     "reads, then writes if nobody else has meanwhile.",
+     "reads, then writes if nobody else has meanwhile: queueing_time and wait_probability count "
+     "both passes, service_latency is that of the write.",
      [](const Slots& s, const Value& v) {
        s.service->model = static_cast<ServiceModelKind>(v.word);
        if (s.service->model == ServiceModelKind::kIndependent) {
@@ -212,8 +213,9 @@ const KeyInfo kServiceKeys[] = {
      "How long the target may be exceeded before attempts are shed; they get the overflow answer.",
      [](const Slots& s, const Value& v) { s.service->codel.interval = v.duration; }},
     {"queue.drop_expired", boolean(), "", "false", false, "queue.discipline != processor-sharing",
-     "Drop an attempt, when its turn comes, whose answer could not be there before its client's "
-     "timeout or deadline; its service time counts as known.",
+     "Drop an attempt that has waited, when its turn comes, whose answer could not be there before "
+     "its client's timeout or deadline; its service time counts as known. One that finds a free "
+     "server is always served.",
      [](const Slots& s, const Value& v) { s.service->drop_expired = v.boolean; }},
     {"concurrency.control", words("fixed|gradient2|aimd"), "", R"("fixed")", false,
      "model != independent",
@@ -260,7 +262,8 @@ const KeyInfo kServiceKeys[] = {
      "Price of an attempt, in any unit, for the metric cost.",
      [](const Slots& s, const Value& v) { s.service->price = v.number; }},
     {"rejection_price", number(kNotNegative), "", "1.0", false, "",
-     "Price of an attempt that is turned away or throttled.",
+     "Price of an attempt that throttle, limit or queue refuses, or that gets another throttling "
+     "error, whether or not its client has that answer.",
      [](const Slots& s, const Value& v) { s.service->rejection_price = v.number; }},
     {"overflow", words("unavailable|throttled|invalid|drop"), "", R"("unavailable")", false,
      "model != independent",
@@ -318,7 +321,7 @@ const KeyInfo kServiceKeys[] = {
     {"idempotency.in_progress", words("error|execute"), "", R"("error")", false,
      "idempotency.window != none",
      "What happens to an attempt while another one with its token is in service: 400 "
-     "PriorRequestNotComplete, or it is executed as well.",
+     "PriorRequestNotComplete, or it is executed as well. To wait for the other one is left out.",
      [](const Slots& s, const Value& v) {
        s.service->idempotency.in_progress = static_cast<InProgress>(v.word);
      }},

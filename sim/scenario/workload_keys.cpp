@@ -23,7 +23,8 @@ const KeyInfo kBurstAndPollKeys[] = {
      "rate * (on + off) / on.",
      [](const Slots& s, const Value& v) { s.client->arrivals.off = v.distribution; }},
     {"arrivals.job_time", ValueRules{ValueKind::kDistribution, {}, {}, {}}, "s", "", true, kPoll,
-     "How long a job takes; rate counts jobs, each of which is asked about until it is done.",
+     "How long a job takes; rate counts jobs, each of which is asked about until it is done, or "
+     "given up at the first check that ends with anything but success or a throttling failure.",
      [](const Slots& s, const Value& v) { s.client->arrivals.job_time = v.distribution; }},
     {"arrivals.base", ValueRules{ValueKind::kDuration, kPositive, {}, {}}, "s", R"("100ms")", false,
      kPoll, "Pause before the first check of a job.",

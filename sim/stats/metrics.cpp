@@ -5,6 +5,7 @@
 #include <retrysim/metrics.hpp>
 
 #include "stats/burstiness.hpp"
+#include "stats/fairness.hpp"
 #include "stats/metrics_merge.hpp"
 #include "stats/recovery.hpp"
 #include "stats/storms.hpp"
@@ -74,6 +75,13 @@ Value quantile_s(In in) {
   return quantile_seconds(in.client.*Quantiles, kPermille / 1000.0);
 }
 
+/// Mean of a request, over all requests.
+template <auto Total>
+Value part_of_latency(In in) {
+  return ratio(static_cast<double>(in.client.*Total) / 1e9,
+               static_cast<double>(in.client.requests));
+}
+
 // Services: all of them, or that of a group. Levels add up over services; what does not add up
 // exists for a single service only.
 
@@ -130,6 +138,11 @@ Value wasted_after_give_up_share(In in) {
   return share_of_capacity(in, sum);
 }
 
+/// An attempt on a row under optimistic concurrency control is served twice: read and write.
+double passes(const ServiceSpec& service) {
+  return service.model == ServiceModelKind::kOcc ? 2 : 1;
+}
+
 /// Mean work that arrives, in server time per time and capacity.
 Value work_load(In in) {
   if (in.services.empty()) return std::nullopt;
@@ -137,16 +150,17 @@ Value work_load(In in) {
   for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
     if (in.group && *in.group != g) continue;
     const ClientSpec& client = in.scenario.clients[g];
+    const ServiceSpec& service = in.scenario.services[client.service];
     work_ns += static_cast<double>(in.run.clients[g].window.arrivals) * stats::mean_work(client) *
-               in.scenario.services[client.service].service_time.mean_seconds() * 1e9;
+               passes(service) * service.service_time.mean_seconds() * 1e9;
   }
   return share_of_capacity(in, work_ns);
 }
 
 Value badput(In in) {
-  double unused = 0;
-  for (const ServiceResult& s : in.services) unused += static_cast<double>(s.unused);
-  return ratio(unused, in.window_s());
+  double bad = 0;
+  for (const ServiceResult& s : in.services) bad += static_cast<double>(s.unused + s.failed);
+  return ratio(bad, in.window_s());
 }
 
 // Metrics with a rule of their own.
@@ -157,10 +171,8 @@ double price_of_attempts(In in) {
     if (in.group && *in.group != g) continue;
     const ClientResult& c = in.run.clients[g];
     const ServiceSpec& service = in.scenario.services[in.scenario.clients[g].service];
-    const std::uint64_t refused =
-        c.rejected + c.results[static_cast<std::size_t>(AttemptResult::kThrottled)];
-    sum += service.price * static_cast<double>(c.attempts - std::min(refused, c.attempts)) +
-           service.rejection_price * static_cast<double>(refused);
+    sum += service.price * static_cast<double>(c.attempts - c.refused) +
+           service.rejection_price * static_cast<double>(c.refused);
   }
   return sum;
 }
@@ -200,44 +212,6 @@ Value attempts_variance(In in) {
   const Value square = ratio(in.client.attempts_squared, in.client.requests);
   if (!mean || !square) return std::nullopt;
   return std::max(0.0, *square - *mean * *mean);
-}
-
-Value jain_index(In in) {
-  double sum = 0;
-  double squares = 0;
-  double n = 0;
-  for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
-    if (in.group ? *in.group != g : in.scenario.clients[g].caller.has_value()) continue;
-    const std::vector<double>& goodput = in.run.clients[g].successes_per_client;
-    if (goodput.empty()) return std::nullopt;  // not recorded: too many clients
-    for (const double x : goodput) {
-      sum += x;
-      squares += x * x;
-    }
-    n += static_cast<double>(goodput.size());
-  }
-  if (n == 0) return std::nullopt;
-  return squares == 0 ? 1.0 : sum * sum / (n * squares);
-}
-
-Value jain_index_of_success(In in) {
-  double sum = 0;
-  double squares = 0;
-  double n = 0;  // clients with requests that ended
-  for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
-    if (in.group ? *in.group != g : in.scenario.clients[g].caller.has_value()) continue;
-    const ClientResult& c = in.run.clients[g];
-    if (c.ended_per_client.empty()) return std::nullopt;
-    for (std::size_t i = 0; i < c.ended_per_client.size(); ++i) {
-      if (c.ended_per_client[i] == 0) continue;
-      const double x = c.successes_per_client[i] / c.ended_per_client[i];
-      sum += x;
-      squares += x * x;
-      ++n;
-    }
-  }
-  if (n == 0) return std::nullopt;
-  return squares == 0 ? 1.0 : sum * sum / (n * squares);
 }
 
 Value completion_time(In in) {
@@ -300,8 +274,9 @@ constexpr MetricInfo kTable[] = {
      [](In in) { return ratio(retries(in), in.client.attempts); }},
     {"attempts_per_success", "1", "Attempts per successful request", kGroups,
      [](In in) { return ratio(in.client.attempts, outcome(in, Outcome::kSuccess)); }},
-    {"cost", "1", "Price of all attempts; of those that are rejected or throttled, the rejection "
-     "price", kGroups, [](In in) { return Value(price_of_attempts(in)); }},
+    {"cost", "1", "Price of all attempts; of those that the service refuses or answers with a "
+     "throttling error, the rejection price", kGroups,
+     [](In in) { return Value(price_of_attempts(in)); }},
     {"cost_per_success", "1", "That price per successful request", kGroups,
      [](In in) { return ratio(price_of_attempts(in),
                               static_cast<double>(outcome(in, Outcome::kSuccess))); }},
@@ -316,9 +291,10 @@ constexpr MetricInfo kTable[] = {
      [](In in) { return ratio(sum_over_services<&S::completions>(in), in.window_s()); }},
     {"goodput", "1/s", "Requests that end with success per second", kGroups,
      [](In in) { return per_second(in, in.client.window.successes); }},
-    {"badput", "1/s", "Executions per second whose result nobody used", kServices, badput},
-    {"work_load", "1", "Mean service time of all attempts that arrive, rejected ones included, per "
-     "nominal capacity; may exceed 1", kServices, work_load},
+    {"badput", "1/s", "Executions per second that brought no client a success: nobody waited for "
+     "the answer any more, or it was a failure", kServices, badput},
+    {"work_load", "1", "Mean service time of all attempts that arrive (model occ: read and write), "
+     "rejected ones included, per nominal capacity; may exceed 1", kServices, work_load},
     {"utilization", "1", "Busy share of the nominal servers", kServices,
      [](In in) { return share_of_capacity(in, sum_over_services<&S::busy_ns>(in)); }},
 
@@ -343,6 +319,12 @@ constexpr MetricInfo kTable[] = {
     {"quota_denied_share", "1", "Requests that ended because the retry quota was too small, per "
      "request", kGroups,
      [](In in) { return ratio(outcome(in, Outcome::kQuotaExceeded), in.client.requests); }},
+    {"no_send_token_share", "1", "Requests that ended because their client did not let an attempt "
+     "be sent (client throttle, or a send token that is not waited for), per request", kGroups,
+     [](In in) { return ratio(outcome(in, Outcome::kNoSendToken), in.client.requests); }},
+    {"deadline_exceeded_share", "1", "Requests that ended because their deadline passed, or would "
+     "have before the next attempt, per request", kGroups,
+     [](In in) { return ratio(outcome(in, Outcome::kDeadlineExceeded), in.client.requests); }},
     {"quota_mean", "tokens", "Mean level of a retry quota over time and buckets", kGroups,
      [](In in) { return in.client.has_quota ? Value(in.client.quota_mean) : Value(); }},
 
@@ -441,11 +423,14 @@ constexpr MetricInfo kTable[] = {
     {"backoff_time_sd", "s", "Length of one backoff: standard deviation", kGroups,
      sd_s<&C::backoff_time_m>},
     {"send_wait_mean", "s", "Waiting for send tokens of a request: mean", kGroups,
-     [](In in) { return ratio(static_cast<double>(in.client.send_wait_ns) / 1e9,
-                              static_cast<double>(in.client.requests)); }},
+     part_of_latency<&C::send_wait_ns>},
     {"connection_wait_mean", "s", "Waiting for a pooled connection of a request: mean", kGroups,
-     [](In in) { return ratio(static_cast<double>(in.client.connection_wait_ns) / 1e9,
-                              static_cast<double>(in.client.requests)); }},
+     part_of_latency<&C::connection_wait_ns>},
+    {"backoff_wait_mean", "s", "All backoffs of a request: mean", kGroups,
+     part_of_latency<&C::backoff_total_ns>},
+    {"answer_wait_mean", "s", "Attempts of a request under way: mean; where every request ended, "
+     "without hedges, these four add up to latency_mean", kGroups,
+     part_of_latency<&C::attempt_total_ns>},
 
     {"executed", "attempts", "Attempts served to the end", kGroups,
      [](In in) { return count(in.client.executed); }},
@@ -468,11 +453,12 @@ constexpr MetricInfo kTable[] = {
     {"mismatches_per_request", "1", "Attempts refused because their token belonged to another "
      "request, per request with side effects", kGroups,
      [](In in) { return ratio(in.client.mismatches, in.client.mutating); }},
-    {"wasted_share", "1", "Capacity spent on executions that nobody used: whole service times",
-     kServices, [](In in) { return share_of_capacity(in, *wasted_ns(in)); }},
+    {"wasted_share", "1", "Capacity spent on answers that nobody waited for any more or that were "
+     "lost: whole service times; failures that reached their client do not count", kServices,
+     [](In in) { return share_of_capacity(in, *wasted_ns(in)); }},
     {"wasted_after_give_up_share", "1", "Capacity spent on attempts after their client had given "
      "up", kServices, wasted_after_give_up_share},
-    {"wasted_s", "s", "Service time of executions that nobody used", kServices,
+    {"wasted_s", "s", "Service time of those answers", kServices,
      [](In in) { return Value(*wasted_ns(in) / 1e9); }},
 
     {"peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the window",
@@ -507,16 +493,17 @@ constexpr MetricInfo kTable[] = {
      metastable, MetricSummary::kProportion},
     {"jobs", "jobs", "Jobs begun in the window that clients poll for", kGroups,
      [](In in) { return in.client.jobs.begun > 0 ? count(in.client.jobs.begun) : Value(); }},
-    {"job_success_rate", "1", "Jobs that their client saw done, per job", kGroups,
+    {"job_success_rate", "1", "Jobs that their client saw done, per job; the others had too many "
+     "checks, one that failed otherwise than by throttling, or had not ended", kGroups,
      [](In in) { return ratio(job_end(in, JobEnd::kSucceeded), in.client.jobs.begun); }},
     {"checks_per_job", "1", "Requests that it took to see a job done: mean", kGroups,
      [](In in) { return ratio(in.client.jobs.checks, job_end(in, JobEnd::kSucceeded)); }},
     {"detection_delay_mean", "s", "From the end of a job until its client knows: mean", kGroups,
      detection_delay},
     {"jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all", kGroups,
-     jain_index},
+     stats::jain_index},
     {"jain_index_success_rate", "1", "Fairness of the success rate among clients whose requests "
-     "ended: 1 equal, 1/n one has all", kGroups, jain_index_of_success},
+     "ended: 1 equal, 1/n one has all", kGroups, stats::jain_index_of_success},
     {"completion_time_s", "s", "When the last request ended, from the start of the run", kAllOnly,
      completion_time},
 };

@@ -21,6 +21,7 @@ void merge_counts(ClientResult& into, const ClientResult& from) {
   into.attempts_squared += from.attempts_squared;
   add_each(into.results, from.results);
   into.rejected += from.rejected;
+  into.refused += from.refused;
   into.dropped += from.dropped;
   into.lost += from.lost;
   into.gave_up += from.gave_up;

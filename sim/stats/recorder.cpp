@@ -106,10 +106,10 @@ void Recorder::busy_in_vain(std::size_t service, double servers, Time now) {
   s.in_vain = servers;
 }
 
-void Recorder::result_unused(std::size_t service, double server_ns, Time finished) {
+void Recorder::answer_unused(std::size_t service, double server_ns, Time finished, bool executed) {
   if (finished < window_start_ || finished >= window_end_) return;
   services_[service].result.wasted_full_ns += server_ns;
-  ++services_[service].result.unused;
+  services_[service].result.unused += executed;
 }
 
 void Recorder::choose_boundary() {
@@ -133,6 +133,7 @@ void Recorder::fold_segment(Time end) {
   const Duration length = end - segment_start_;
   for (Group& g : groups_) {
     g.flow.limiter_waiting_ns = g.limiter_waiting.fold(length);
+    g.flow.connection_waiting_ns = g.connection_waiting.fold(length);
     g.flow.in_backoff_ns = g.in_backoff.fold(length);
     g.flow.in_flight_ns = g.in_flight.fold(length);
     g.row.flow.merge(g.flow);

@@ -106,7 +106,7 @@ class Recorder {
     r.latency_intended_m.add(since_due);
   }
 
-  // Waiting for a send token, and in backoff.
+  // Waiting for a send token, for a connection, and in backoff.
   void send_wait_begins(std::size_t group, Time now) {
     groups_[group].limiter_waiting.rise(now - segment_start_);
   }
@@ -115,8 +115,13 @@ class Recorder {
     g.limiter_waiting.fall(now - segment_start_);
     if (in_cohort) g.result.send_wait_ns += waited.count();
   }
-  void connection_wait_ends(std::size_t group, bool in_cohort, Duration waited) {
-    if (in_cohort) groups_[group].result.connection_wait_ns += waited.count();
+  void connection_wait_begins(std::size_t group, Time now) {
+    groups_[group].connection_waiting.rise(now - segment_start_);
+  }
+  void connection_wait_ends(std::size_t group, bool in_cohort, Duration waited, Time now) {
+    Group& g = groups_[group];
+    g.connection_waiting.fall(now - segment_start_);
+    if (in_cohort) g.result.connection_wait_ns += waited.count();
   }
   void backoff_begins(std::size_t group, Time now) {
     groups_[group].in_backoff.rise(now - segment_start_);
@@ -191,6 +196,8 @@ class Recorder {
     ++services_[service].flow.rejected;
     groups_[group].result.rejected += in_cohort && !counts_elsewhere;
   }
+  /// The service will not serve the attempt: told when it decides that, whatever the client hears.
+  void refused(std::size_t group, bool in_cohort) { groups_[group].result.refused += in_cohort; }
   /// A request of the cohort with side effects, when nothing more can become of it.
   void side_effects(std::size_t group, const RequestEffects& e) {
     ClientResult& r = groups_[group].result;
@@ -229,9 +236,13 @@ class Recorder {
   /// From `now` on so many servers work for attempts whose clients have given up: told of services
   /// where that is not a matter of one server at a time.
   void busy_in_vain(std::size_t service, double servers, Time now);
-  /// An execution, finished at `finished`, that took `server_ns` of server time and whose result
-  /// nobody used.
-  void result_unused(std::size_t service, double server_ns, Time finished);
+  /// Nobody waited for the answer that a service had at `finished`, after `server_ns` of server
+  /// time. `executed`: it ended an attempt; otherwise another call was to follow.
+  void answer_unused(std::size_t service, double server_ns, Time finished, bool executed);
+  /// The client learns from the answer to an execution, finished at `finished`, that it failed.
+  void execution_failed(std::size_t service, Time finished) {
+    services_[service].result.failed += finished >= window_start_ && finished < window_end_;
+  }
 
   /// The numbers of busy servers, of attempts at the service and, of those, in the queue, and of
   /// working servers from `now` on.
@@ -266,7 +277,7 @@ class Recorder {
     ClientFlow flow;  // of the running segment
     ClientBin row;    // of the running bin
     BinHistogram latency;
-    Level limiter_waiting, in_backoff, in_flight;
+    Level limiter_waiting, connection_waiting, in_backoff, in_flight;
     bool is_inner = false;    // a service's own client
     std::vector<Peak> peaks;  // by attempt number, in step with result.by_attempt
     double quota_level = 0, quota_area_ns = 0, quota_buckets = 0;

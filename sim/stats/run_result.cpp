@@ -19,6 +19,7 @@ void ClientFlow::merge(const ClientFlow& o) {
   quota_denied += o.quota_denied;
   arrivals += o.arrivals;
   limiter_waiting_ns += o.limiter_waiting_ns;
+  connection_waiting_ns += o.connection_waiting_ns;
   in_backoff_ns += o.in_backoff_ns;
   in_flight_ns += o.in_flight_ns;
 }

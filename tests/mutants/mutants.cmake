@@ -42,3 +42,13 @@ add_mutant(double-refund retry retry_strategy.cpp
   "state.quota->release(static_cast<int>(amount), q.capacity);"
   "state.quota->release(2 * static_cast<int>(amount), q.capacity);"
   "more retry quota was given back than had been taken")
+
+add_mutant(late-arrival model request_life.cpp
+  "a.arrived = now_;"
+  "if (attempt != 7) a.arrived = now_;"
+  "Little's law: attempts at the service")
+
+add_mutant(lost-execution model request_life.cpp
+  "recorder_.executed("
+  "if (id % 2 == 0) recorder_.executed("
+  "more successes than executions")

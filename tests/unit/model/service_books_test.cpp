@@ -89,5 +89,21 @@ TEST_CASE("Whatever happens at a service, it is empty when all is over") {
   }
 }
 
+TEST_CASE("The books are in order whenever a run is cut off") {
+  const Discipline discipline =
+      GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kRandom, Discipline::kPriority,
+               Discipline::kProcessorSharing, Discipline::kCodel);
+  for (int variant = 0; variant < 6; ++variant) {
+    INFO("discipline " << static_cast<int>(discipline) << ", variant " << variant);
+    Scenario s = troubled(discipline, Abandoned::kServe, variant);
+    s.drain = false;
+    s.duration = ms(1500 + 1700 * variant);
+    const RunResult r = simulate(s, 0);  // throws if they are not
+    CHECK(r.ended <= Time::zero() + s.duration);
+    CHECK(r.services[0].unused + r.services[0].failed <= r.services[0].window.completions);
+    CHECK(r.clients[0].refused > 0);
+  }
+}
+
 }  // namespace
 }  // namespace retrysim
