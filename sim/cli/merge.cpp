@@ -45,7 +45,8 @@ int merge(const Arguments& arguments) {
     const report::MergedSweep merged =
         report::merge_sweep({folders.begin(), folders.end()}, out, values["force"].as<bool>());
     if (!values["quiet"].as<bool>()) {
-      fmt::print("{} points from {} shards\n\nResult files: {}\n", merged.points, folders.size(),
+      fmt::print("{} point{} from {} shard{}\n\nResult files: {}\n", merged.points,
+                 merged.points == 1 ? "" : "s", folders.size(), folders.size() == 1 ? "" : "s",
                  out);
     }
     return merged.points_that_fail > 0 ? kExpectationFailed : kDone;

@@ -207,7 +207,7 @@ std::string sweep_table(const SweepDescription& d, const SweepOverview& overview
           : fmt::format("{} replications", d.base->scenario.replications);
   const std::string points =
       d.shard ? fmt::format("shard {}, {} of {} points", d.shard->text(), overview.points, d.points)
-              : fmt::format("{} points", d.points);
+              : fmt::format("{} point{}", d.points, d.points == 1 ? "" : "s");
   std::string text = fmt::format("{}: {}, {} each, seed {}\n", d.base->scenario.name, points,
                                  replications, d.base->scenario.seed);
   text += "Means over replications and all clients\n\n";

@@ -8,11 +8,11 @@ foreach(story IN LISTS stories)
            COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests.py
                    --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR}
                    ${CMAKE_CURRENT_LIST_DIR}/${story})
-  set_tests_properties(cli/${name} PROPERTIES LABELS cli TIMEOUT 120)
+  set_tests_properties(cli/${name} PROPERTIES LABELS cli TIMEOUT 600)
 endforeach()
 
 # It searches; that takes its time with sanitizers.
-set_tests_properties(cli/tip PROPERTIES TIMEOUT 600)
+set_tests_properties(cli/tip PROPERTIES TIMEOUT 1200)
 
 add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests_test.py)
 set_tests_properties(cli/story_runner PROPERTIES LABELS cli)
@@ -36,7 +36,7 @@ set_tests_properties(determinism/result_files determinism/comparison_notices PRO
 add_test(NAME studies/open_closed_latency
          COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/reproduce_studies.py --brief
                  --program $<TARGET_FILE:retrysim-cli> --only open-closed-latency)
-set_tests_properties(studies/open_closed_latency PROPERTIES LABELS studies TIMEOUT 300)
+set_tests_properties(studies/open_closed_latency PROPERTIES LABELS studies TIMEOUT 900)
 
 # The reference tables of scenarios/README.md and sim/retry/README.md are the program's own.
 add_test(NAME cli/reference_tables

@@ -168,7 +168,7 @@ class Checker:
                     os.kill(victim, signal.SIGKILL)
             except ProcessLookupError:
                 victim = None
-            errors = process.communicate(timeout=300)[1]
+            errors = process.communicate(timeout=600)[1]
             if process.returncode != 0:
                 if victim is None:
                     raise Failed(f"exit status {process.returncode}:\n{errors}")

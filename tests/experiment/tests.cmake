@@ -6,8 +6,8 @@ foreach(check killed mpi shards)
            COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/sweep_interruptions.py
                    --program $<TARGET_FILE:retrysim-cli> --check ${check} --points 200)
   set_tests_properties(sweep/${check} PROPERTIES
-    LABELS sweep TIMEOUT 300 SKIP_RETURN_CODE 77)
+    LABELS sweep TIMEOUT 900 SKIP_RETURN_CODE 77)
 endforeach()
 add_test(NAME experiment/ranks
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/ranks.py --program $<TARGET_FILE:retrysim-cli>)
-set_tests_properties(experiment/ranks PROPERTIES LABELS sweep TIMEOUT 300 SKIP_RETURN_CODE 77)
+set_tests_properties(experiment/ranks PROPERTIES LABELS sweep TIMEOUT 900 SKIP_RETURN_CODE 77)
