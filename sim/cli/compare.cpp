@@ -298,11 +298,7 @@ int compare(const CompareOptions& options, const Session& session) {
   for (const Planned& p : *planned) session.agree_on(p.loaded);
   const std::string& name = planned->front().loaded.scenario.name;
   // Made before the simulation: a folder that must not be written is said at once.
-  std::optional<report::ResultFolder> folder;
-  if (session.leads()) {
-    folder.emplace(options.out.empty() ? fs::path("results") / name : fs::path(options.out), name,
-                   options.force);
-  }
+  const auto folder = session.result_folder(name);
   const std::vector<report::ResultSet> results = simulate_variants(options, *planned, session);
   if (!session.leads()) return kDone;
   std::vector<report::Evaluation> evaluations;

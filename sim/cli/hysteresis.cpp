@@ -163,11 +163,7 @@ int find_hysteresis(const HysteresisOptions& options, const Session& session) {
   if (scenario.duration > kLongestDuration) {
     throw UsageError("--dwell: so many steps of this length are more than 1e9 s");
   }
-  std::optional<report::ResultFolder> folder;
-  if (session.leads()) {
-    folder.emplace(options.out.empty() ? fs::path("results") / steady.name : fs::path(options.out),
-                   steady.name, options.force);
-  }
+  const auto folder = session.result_folder(steady.name);
   report::ProgressBar bar = session.progress_bar(steady.name);
   const auto runs = session.run_replications(scenario, bar);
   bar.clear();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 namespace retrysim::cli {
@@ -28,6 +29,15 @@ void Session::print_notes(const LoadedScenario& loaded) const {
 
 void Session::print_note(std::string_view note) const {
   if (leads()) fmt::print(stderr, "note: {}\n", note);
+}
+
+std::unique_ptr<report::ResultFolder> Session::result_folder(
+    const std::string& scenario_name) const {
+  if (!leads()) return nullptr;
+  namespace fs = std::filesystem;
+  const fs::path path =
+      settings_.out.empty() ? fs::path("results") / scenario_name : fs::path(settings_.out);
+  return std::make_unique<report::ResultFolder>(path, scenario_name, settings_.force);
 }
 
 report::ProgressBar Session::progress_bar(std::string name) const {

@@ -14,8 +14,10 @@
 #include "cli/interruption.hpp"
 #include "cli/simulation_options.hpp"
 #include "report/progress_bar.hpp"
+#include "report/result_folder.hpp"
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +43,10 @@ class Session {
   void print_errors(const std::vector<Diagnostic>& errors) const;
   void print_notes(const LoadedScenario& loaded) const;
   void print_note(std::string_view note) const;
+
+  /// Where the results of a scenario go: --out, or results/NAME. Null if this process does not
+  /// lead. Throws OutputError.
+  std::unique_ptr<report::ResultFolder> result_folder(const std::string& scenario_name) const;
 
   /// A bar for `name`, if this process leads and one is wanted.
   report::ProgressBar progress_bar(std::string name) const;

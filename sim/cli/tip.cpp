@@ -207,11 +207,7 @@ void print_result(const TipOptions& options, const report::TipResult& result,
 int tip(const TipOptions& options, const LoadedScenario& loaded, const Session& session) {
   const std::string& name = loaded.scenario.name;
   // Made before the simulation: a folder that must not be written is said at once.
-  std::optional<report::ResultFolder> folder;
-  if (session.leads()) {
-    folder.emplace(options.out.empty() ? fs::path("results") / name : fs::path(options.out), name,
-                   options.force);
-  }
+  const auto folder = session.result_folder(name);
   if (loaded.scenario.precision > 0) {
     session.print_note(
         "precision has no effect on a search for a tipping point: every value has as many "
@@ -258,8 +254,7 @@ int tip(const Arguments& arguments) {
         "       retrysim tip SCENARIO --hysteresis PATH=LO:HI:STEP [options]\n\n"
         "Finds the smallest trigger that the system does not recover from. All replications run at "
         "LO, HI\nand the values that bisection picks, with the same random numbers; those that tip "
-        "run "
-        "again\nwithout retries from the end of the trigger on. Example:\n"
+        "run again\nwithout retries from the end of the trigger on. Example:\n"
         "  retrysim tip scenarios/fifo-zombie.toml --trigger fault.outage.duration=0.9s:1.6s\n\n"
         "A run recovers if its goodput does, after the last fault or surge, within the patience "
         "that\nREADME.md describes; without either it tips if in its last quarter fewer than "

@@ -93,7 +93,6 @@ std::optional<std::string_view> whole_record(std::string_view bytes) {
 
 }  // namespace
 
-// FNV-1a.
 Journal::Journal(std::filesystem::path path, std::size_t units)
     : path_(std::move(path)), offsets_(units) {
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);

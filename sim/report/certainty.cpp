@@ -210,6 +210,11 @@ std::string modes_note(const Evaluation& e) {
       100 * low.ci_high);
 }
 
+std::string short_runs_note(double requests) {
+  if (requests >= 10000) return "";
+  return fmt::format("short: {} requests a replication leave fewer than 100 beyond p99", requests);
+}
+
 std::vector<std::string> certainty_notes(const Evaluation& e) {
   std::vector<std::string> notes;
   if (e.set.warmup) notes.push_back(warmup_note(*e.set.warmup));

@@ -22,6 +22,10 @@ std::string modes_table(const Evaluation& evaluation);
 /// What two modes mean for the means, without "note: ". Only if there are two (`bistability`).
 std::string modes_note(const Evaluation& evaluation);
 
+/// That so few requests a replication say little about the farthest quantiles; empty for 10,000 or
+/// more.
+std::string short_runs_note(double requests);
+
 /// One line each, without "note: ".
 std::vector<std::string> certainty_notes(const Evaluation& evaluation);
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace retrysim::report {
 namespace {
@@ -267,18 +268,16 @@ class TableWriter {
   }
 
   void add_short_runs(std::vector<std::string>& notes) const {
-    constexpr double kNeeded = 10000;
     const bool far_quantiles =
         std::any_of(comparison_.metrics.begin(), comparison_.metrics.end(),
                     [](const MetricInfo* m) { return m->name.find("_p99") != m->name.npos; });
-    double fewest = kNeeded;
+    double fewest = std::numeric_limits<double>::infinity();
     for (const Evaluation& e : comparison_.evaluations) {
       const SummaryRow* requests = find_row(e.summary, "all", "requests");
       if (requests != nullptr) fewest = std::min(fewest, requests->estimate.min);
     }
-    if (!far_quantiles || fewest >= kNeeded) return;
-    notes.push_back(
-        fmt::format("short: {} requests a replication leave fewer than 100 beyond p99", fewest));
+    const std::string note = short_runs_note(fewest);
+    if (far_quantiles && !note.empty()) notes.push_back(note);
   }
 
   void append_notes() {

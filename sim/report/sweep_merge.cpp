@@ -234,8 +234,7 @@ MergedSweep merge_sweep(const std::vector<fs::path>& folders, const fs::path& ta
     std::error_code error;
     if (fs::equivalent(folder, target, error)) {
       throw MergeError(folder.string() +
-                       " is a shard itself; expected another folder for the "
-                       "joined result");
+                       " is a shard itself; expected another folder for the joined result");
     }
   }
   Json result = shards.front().result;

@@ -278,9 +278,9 @@ void append_notes(std::string& out, const Evaluation& e) {
   if (requests != nullptr && requests->estimate.max == 0) {
     notes.emplace_back(
         "no request was submitted between warmup and duration; there is nothing to see");
-  } else if (requests != nullptr && requests->estimate.min < 10000) {
-    notes.push_back(fmt::format("short: {} requests a replication leave fewer than 100 beyond p99",
-                                requests->estimate.min));
+  } else if (requests != nullptr) {
+    const std::string note = short_runs_note(requests->estimate.min);
+    if (!note.empty()) notes.push_back(note);
   }
   append_recovery_notes(notes, e);
   const std::vector<std::string> how_sure = certainty_notes(e);

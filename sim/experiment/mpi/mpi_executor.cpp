@@ -382,11 +382,11 @@ class MpiExecutor::Owner {
     if (there == 0) return false;
     int size = 0;
     MPI_Get_count(&status, MPI_BYTE, &size);
-    std::string bytes(static_cast<std::size_t>(size), '\0');  // without memory the job ends
+    std::string bytes(static_cast<std::size_t>(size), '\0');
     MPI_Recv(bytes.data(), size, MPI_BYTE, status.MPI_SOURCE, kResultTag, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
     BatchResult result;
-    if (size > 0) result = decode(bytes);
+    if (size > 0) guard([&] { result = decode(bytes); });
     Batch batch;
     {
       const std::lock_guard lock(mutex_);

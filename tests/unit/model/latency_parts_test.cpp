@@ -2,24 +2,18 @@
 // answer, as metrics.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/metrics.hpp>
 #include <retrysim/presets.hpp>
 
 #include <catch2/catch.hpp>
 
 #include "unit/model/small_world.hpp"
 
-#include <string_view>
-
 namespace retrysim {
 namespace {
 
 using test::count;
+using test::metric;
 using test::ms;
-
-double metric(std::string_view name, const Scenario& s, const RunResult& r) {
-  return metric_value(*find_metric(name), s, r, std::nullopt).value();
-}
 
 /// A service at twice its capacity that throttles adaptive clients with few connections.
 Scenario waiting_everywhere() {

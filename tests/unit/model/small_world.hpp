@@ -3,7 +3,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/metrics.hpp>
 #include <retrysim/simulation.hpp>
+
+#include <optional>
+#include <string_view>
 
 namespace retrysim::test {
 
@@ -49,6 +53,11 @@ inline ClientFlow total(const ClientResult& c) {
   ClientFlow t;
   for (const ClientBin& b : c.bins) t.merge(b.flow);
   return t;
+}
+
+/// A metric of all clients together, which must exist.
+inline double metric(std::string_view name, const Scenario& s, const RunResult& r) {
+  return metric_value(*find_metric(name), s, r, std::nullopt).value();
 }
 
 }  // namespace retrysim::test

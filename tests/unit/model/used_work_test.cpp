@@ -4,21 +4,14 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
-#include <retrysim/metrics.hpp>
-
 #include "unit/model/small_world.hpp"
-
-#include <string_view>
 
 namespace retrysim {
 namespace {
 
 using test::count;
+using test::metric;
 using test::ms;
-
-double metric(std::string_view name, const Scenario& s, const RunResult& r) {
-  return metric_value(*find_metric(name), s, r, std::nullopt).value();
-}
 
 TEST_CASE("Executions that fail are badput, but nobody's wasted time") {
   Scenario s = test::small_world();
