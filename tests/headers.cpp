@@ -1,0 +1,3 @@
+// Nothing but the precompiled headers of the tests.
+//
+// SPDX-License-Identifier: MIT
