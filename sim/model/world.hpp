@@ -39,9 +39,16 @@
 
 // The two steps that every request takes are compiled as one function each. Not under sanitizers:
 // with their checks that takes the compiler many minutes.
+#ifndef RETRYSIM_FLATTEN
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define RETRYSIM_FLATTEN
-#else
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RETRYSIM_FLATTEN
+#endif
+#endif
+#endif
+#ifndef RETRYSIM_FLATTEN
 #define RETRYSIM_FLATTEN [[gnu::flatten]]
 #endif
 

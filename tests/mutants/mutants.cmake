@@ -25,8 +25,9 @@ function(add_mutant name part file text by message)
   if(unity)
     set_target_properties(mutant-${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
   endif()
-  target_compile_options(mutant-${name} PRIVATE -O1)  # it need not be fast
+  target_compile_options(mutant-${name} PRIVATE -O0 -DRETRYSIM_FLATTEN=)  # it need not be fast
   target_link_libraries(mutant-${name} PRIVATE retrysim_cli retrysim retrysim_flags)
+  target_precompile_headers(mutant-${name} PRIVATE ${retrysim_common_headers})
   add_test(NAME mutants/${name}
            COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/mutants/expect_internal_error.py
                    $<TARGET_FILE:mutant-${name}> ${mutant_scenario} "${message}")
