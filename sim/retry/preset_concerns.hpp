@@ -182,7 +182,6 @@ inline constexpr ErrorRules kCppErrors = {Classifier::kStandard, TimeoutClass::k
                                           k429IsNot};
 inline constexpr ErrorRules kConnectionErrors = {Classifier::kStandard, TimeoutClass::kConnections,
                                                  k429IsNot};
-inline constexpr ErrorRules kGoV2Errors = {Classifier::kStandard, TimeoutClass::kNone, k429IsNot};
 inline constexpr ErrorRules kSmithyErrors = {Classifier::kSmithy, TimeoutClass::kNoAnswer,
                                              k429IsThrottling};
 

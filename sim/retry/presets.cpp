@@ -113,8 +113,9 @@ const Row kRows[] = {
    kReturn, "aws-sdk-ruby plugins/retry_errors.rb, retries/retry_quota.rb"},
   {kStandard, "2.0", "php", "default", 3, kPhpStandard20, kPhpQuota20, kConnectionErrors, kIgnore,
    kReturn, "aws-sdk-php RetryMiddlewareV2.php, QuotaManager.php"},
-  {kStandard, "2.0", "go-v2", "default", 3, kGoV2Standard20, kGoV2Quota20, kGoV2Errors, kIgnore,
-   kReturn, "aws-sdk-go-v2 aws/retry/standard.go, middleware.go, jitter_backoff.go"},
+  {kStandard, "2.0", "go-v2", "default", 3, kGoV2Standard20, kGoV2Quota20, kErrors, kIgnore,
+   kReturn, "aws-sdk-go-v2 aws/retry/standard.go, timeout_error.go, middleware.go, "
+   "jitter_backoff.go; pull request 3400"},
   {kStandard, "2.0", "rust", "default", 3, kStandard20, kQuota20, kRustErrors, kReplace, kReturn,
    "smithy-rs retries/strategy/standard.rs, token_bucket.rs"},
   {kStandard, "2.0", "kotlin", "default", 3, kKotlin, kKotlinQuota, kErrors, kIgnore, kReturn,
@@ -137,7 +138,7 @@ const Row kRows[] = {
   {kStandard, "2.1", "php", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "aws-sdk-php tests/Retry/Standard (2026)"},
   {kStandard, "2.1", "go-v2", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWaitBase,
-   "aws-sdk-go-v2 aws/retry/retry2026_test.go"},
+   "aws-sdk-go-v2 aws/retry/jitter_backoff.go, retry2026_test.go (058d984); pull request 3400"},
   {kStandard, "2.1", "rust", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "smithy-rs retries/strategy/standard.rs (2026)"},
   {kStandard, "2.1", "kotlin", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
@@ -168,6 +169,8 @@ struct AdaptiveRow {
   std::string_view revision, sdk;  // revision empty: every one in which the SDK has standard mode
   SendRateRules rate_limit;
   std::string_view source;
+  // Where more than the send rate differs from standard mode.
+  void (*change)(RetryRules&) = nullptr;
 };
 
 const AdaptiveRow kAdaptiveRows[] = {
@@ -185,8 +188,10 @@ const AdaptiveRow kAdaptiveRows[] = {
    "aws-sdk-ruby plugins/retries/client_rate_limiter.rb"},
   {"", "php", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kBeforeBackoff; }),
    "aws-sdk-php RateLimiter.php"},
+  // The end of an attempt tells its limiter alone: a success earns no credit (issue 3550).
   {"", "go-v2", limiter([](SendRateRules&) {}),
-   "aws-sdk-go-v2 aws/retry/adaptive_ratelimit.go, adaptive_token_bucket.go"},
+   "aws-sdk-go-v2 aws/retry/adaptive.go (1674645), adaptive_ratelimit.go", [](RetryRules& r) {
+   r.quota.credit = 0; r.quota.refund = Refund::kLast; }},
   {"2.0", "rust", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kInsteadOfBackoff;
    r.wait = SendTokenWait::kReserve; r.retry_cost = 5; r.costly_retry_cost = 10;
    r.initial_measured_rate = 0.5; }),
@@ -248,6 +253,7 @@ std::vector<Preset> make_presets() {
       adaptive.mode = "adaptive";
       adaptive.rules.mode = RetryMode::kAdaptive;
       adaptive.rules.rate_limit = row.rate_limit;
+      if (row.change != nullptr) row.change(adaptive.rules);
       adaptive.source = row.source;
       standard.push_back(std::move(adaptive));
     }

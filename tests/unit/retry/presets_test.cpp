@@ -146,14 +146,34 @@ TEST_CASE("the Smithy reference design differs from standard 2.0 where it says s
 
 TEST_CASE("a defect changes what it names and nothing else") {
   CHECK(find_defect("nonsense") == nullptr);
-  RetryRules rules = find_preset("adaptive", "2.0", "go-v2", "")->rules;
   const Defect* never_refilled = find_defect("quota-never-refilled");
   REQUIRE(never_refilled != nullptr);
-  REQUIRE(never_refilled->applies(rules));
-  never_refilled->apply(rules);
-  CHECK(rules.quota.refund == Refund::kNone);
-  CHECK(rules.quota.credit == 0);
-  CHECK(rules.quota.capacity == 500);
+  struct Row {
+    const char *revision, *sdk;
+    Refund refund;
+  };
+  const Row rows[] = {{"2.0", "botocore", Refund::kLast},
+                      {"2.0", "go-v2", Refund::kLast},      // the price alone
+                      {"2.0", "java-v2", Refund::kLast},    // "or credit"
+                      {"2.0", "kotlin", Refund::kNone},     // only ever a credit
+                      {"2.0", "php", Refund::kSharedLast},  // a price, whoever paid it
+                      {"smithy", "", Refund::kNone}};
+  for (const Row& row : rows) {
+    INFO(row.sdk);
+    RetryRules rules = find_preset("standard", row.revision, row.sdk, "")->rules;
+    REQUIRE(never_refilled->applies(rules));
+    never_refilled->apply(rules);
+    CHECK(rules.quota.refund == row.refund);
+    CHECK(rules.quota.credit == 0);
+    CHECK(rules.quota.capacity == 500);
+    CHECK(rules.quota.cost == 5);
+  }
+  // The preset of the SDK that has it is left as it is.
+  RetryRules go = find_preset("adaptive", "2.0", "go-v2", "")->rules;
+  never_refilled->apply(go);
+  CHECK(go.quota.refund == Refund::kLast);
+  CHECK(go.quota.credit == 0);
+  CHECK(go.quota.timeout_cost == 10);
   CHECK_FALSE(
       find_defect("send-token-deadlock")->applies(find_preset("standard", "", "", "")->rules));
   CHECK_FALSE(find_defect("no-quota")->applies(find_preset("legacy", "", "", "")->rules));
