@@ -47,7 +47,13 @@ constexpr std::string_view kBotocoreFiles = "botocore retryhandler.py, data/_ret
 constexpr std::string_view kJavaV1Files =
     "aws-sdk-java PredefinedRetryPolicies, PredefinedBackoffStrategies, AmazonHttpClient";
 constexpr std::string_view kJavaV2Files =
-    "aws-sdk-java-v2 DefaultLegacyRetryStrategy, SdkDefaultRetryStrategy, DynamoDbRetryPolicy";
+    "aws-sdk-java-v2 2.44 DefaultRetryStrategy, SdkDefaultRetryStrategy, AwsErrorCode, "
+    "DynamoDbRetryPolicy";
+constexpr std::string_view kJavaV2FilesOf2026 =
+    "aws-sdk-java-v2 2.44 DefaultRetryStrategy (V21), DefaultStandardRetryStrategy, "
+    "AwsRetryStrategy, DynamoDbRetryPolicy, StsRetryStrategy";
+constexpr std::string_view kJavaV2AdaptiveFiles =
+    "aws-sdk-java-v2 2.44 DefaultAdaptiveRetryStrategy, RateLimiterTokenBucket";
 constexpr std::string_view kReference = "AWS SDK reference, retry behavior of 2026";
 
 // clang-format off
@@ -70,8 +76,8 @@ const Row kRows[] = {
    "aws-sdk-js lib/util.js, lib/service.js"},
   {kLegacy, "", "js-v2", kDynamodb, 11, kJsV2Dynamodb, kNoQuota, kJsV2Errors, kIgnore, kReturn,
    "aws-sdk-js lib/services/dynamodb.js"},
-  {kLegacy, "", "cpp", "default", 11, kCppLegacy, kNoQuota, kErrors, kIgnore, kReturn,
-   "aws-sdk-cpp DefaultRetryStrategy.cpp"},
+  {kLegacy, "", "cpp", "default", 11, kCppLegacy, kNoQuota, kCppErrors, kIgnore, kReturn,
+   "aws-sdk-cpp DefaultRetryStrategy.cpp, CoreErrors.cpp (20bc07a), HttpResponse.h"},
   {kLegacy, "", "dotnet", "default", 5, kDotnetLegacy, kDotnetLegacyQuota, kDotnetLegacyErrors,
    kIgnore, kReturn, "aws-sdk-net DefaultRetryPolicy.cs, RetryPolicy.cs, ClientConfig.cs"},
   {kLegacy, "", "dotnet", kDynamodb, 11, kDotnetLegacy, kDotnetLegacyQuota, kDotnetLegacyErrors,
@@ -100,11 +106,13 @@ const Row kRows[] = {
   {kStandard, "2.0", "java-v1", "default", 3, kJava, kJavaV1Standard, kJavaV1Errors, kIgnore,
    kReturn, "aws-sdk-java RetryMode STANDARD; backoff as in legacy"},
   {kStandard, "2.0", "java-v2", "default", 3, kJavaV2Standard20, kJavaV2Standard, kJavaV2Errors,
-   kMinimum, kReturn, "aws-sdk-java-v2 DefaultRetryStrategy, BaseRetryStrategy"},
+   kMinimum, kReturn, kJavaV2Files},
+  {kStandard, "2.0", "java-v2", kDynamodb, 9, kJavaV2Standard20Dynamodb, kJavaV2Standard,
+   kJavaV2Errors, kMinimum, kReturn, kJavaV2Files},
   {kStandard, "2.0", "js-v3", "default", 3, kJsV3Standard20, kQuota20, kJsV3Errors, kMinimumCapped,
    kReturn, "smithy-typescript packages/core, submodule retry"},
   {kStandard, "2.0", "cpp", "default", 3, kCppStandard20, kQuota20, kCppErrors, kIgnore, kReturn,
-   "aws-sdk-cpp RetryStrategy.cpp"},
+   "aws-sdk-cpp RetryStrategy.cpp (10540c7), CoreErrors.cpp (20bc07a), HttpResponse.h"},
   {kStandard, "2.0", "dotnet", "default", 3, kJitterBeforeCap20, kQuota20, kErrors, kIgnore,
    kReturn, "aws-sdk-net StandardRetryPolicy.cs"},
   {kStandard, "2.0", "dotnet", kDynamodb, 11, kJitterBeforeCap20, kQuota20, kErrors, kIgnore,
@@ -125,12 +133,13 @@ const Row kRows[] = {
 
   {kStandard, "2.1", "botocore", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "botocore retries/standard.py (2.1)"},
-  {kStandard, "2.1", "java-v2", "default", 3, kJavaV2Standard21, kQuota21, kErrors429, kClamp,
-   kWait, kReference},
+  {kStandard, "2.1", "java-v2", "default", 3, kJavaV2Standard21, kQuota21, kJavaV2ErrorsOf2026,
+   kClamp, kWait, kJavaV2FilesOf2026},
   {kStandard, "2.1", "js-v3", "default", 3, kJsV3Standard21, kQuota21, kJsV3Errors, kClamp, kWait,
    "smithy-typescript packages/core, submodule retry (2026)"},
-  {kStandard, "2.1", "cpp", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
-   kReference},
+  {kStandard, "2.1", "cpp", "default", 3, kCppStandard21, kQuota21, kCppErrorsOf2026, kClamp,
+   kWait, "aws-sdk-cpp RetryStrategy.cpp (10540c7), CoreErrors.cpp (20bc07a), "
+   "DynamoDBStreamsClientConfiguration.cpp (ffd539a)"},
   {kStandard, "2.1", "dotnet", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    kReference},
   {kStandard, "2.1", "ruby", "default", 3, kStandard21, kQuota21, kRubyErrors, kClamp, kWait,
@@ -173,15 +182,24 @@ struct AdaptiveRow {
   void (*change)(RetryRules&) = nullptr;
 };
 
+SendRateRules java_v2_limiter() {
+  return limiter([](SendRateRules& r) {
+    r.acquire = SendTokenTiming::kWithBackoff;
+    r.update = LimiterUpdate::kRetriedThrottling;
+  });
+}
+
 const AdaptiveRow kAdaptiveRows[] = {
   {"", "botocore", limiter([](SendRateRules& r) { r.initial_fill_rate = 1; }),
    "botocore retries/adaptive.py, bucket.py, throttling.py"},
-  {"", "java-v2", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kWithBackoff;
-   r.update = LimiterUpdate::kRetriedThrottling; }), "aws-sdk-java-v2 RateLimiterTokenBucket"},
+  {"2.0", "java-v2", java_v2_limiter(), kJavaV2AdaptiveFiles},
+  // Only its standard strategy limits a suggested delay, and waits before a long poll returns.
+  {"2.1", "java-v2", java_v2_limiter(), kJavaV2AdaptiveFiles, [](RetryRules& r) {
+   r.retry_after = kMinimum; r.long_poll = kReturn; }},
   {"", "js-v3", limiter([](SendRateRules& r) { r.round_rates = true; }),
    "smithy-typescript DefaultRateLimiter.ts"},
   {"", "cpp", limiter([](SendRateRules& r) { r.wait = SendTokenWait::kOnce; }),
-   "aws-sdk-cpp AdaptiveRetryStrategy.cpp"},
+   "aws-sdk-cpp AdaptiveRetryStrategy.cpp (38947e6)"},
   {"", "dotnet", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kBeforeBackoff;
    r.update = LimiterUpdate::kRetried; }), "aws-sdk-net AdaptiveRetryPolicy.cs, TokenBucket.cs"},
   {"", "ruby", limiter([](SendRateRules&) {}),

@@ -76,8 +76,13 @@ TEST_CASE("adaptive is standard plus the send-rate limiter") {
     CHECK(adaptive.backoff.cap == standard.backoff.cap);
     CHECK(adaptive.quota.cost == standard.quota.cost);
     CHECK(adaptive.quota.timeout_cost == standard.quota.timeout_cost);
-    CHECK(adaptive.retry_after == standard.retry_after);
-    CHECK(adaptive.long_poll == standard.long_poll);
+    // Java's adaptive strategy has only some of what revision 2.1 brought its standard one.
+    const bool java_of_2026 = p.sdk == "java-v2" && p.revision == "2.1";
+    CHECK(adaptive.retry_after == (java_of_2026 ? RetryAfter::kMinimum : standard.retry_after));
+    CHECK(adaptive.long_poll == (java_of_2026 ? LongPoll::kReturn : standard.long_poll));
+    // In aws-sdk-go-v2 no success in adaptive mode earns a credit.
+    CHECK(adaptive.quota.credit == (p.sdk == "go-v2" ? 0 : standard.quota.credit));
+    CHECK(adaptive.quota.refund == (p.sdk == "go-v2" ? Refund::kLast : standard.quota.refund));
   }
 }
 
@@ -129,6 +134,39 @@ TEST_CASE("revision 2.1 has numbers of its own for DynamoDB in every SDK") {
       CHECK(rules.max_attempts == 4);
       CHECK(rules.backoff.base == Duration::milliseconds(25));
       CHECK(rules.backoff.throttle_base == Duration::seconds(1));
+    }
+  }
+}
+
+TEST_CASE("java-v2 has numbers of its own for DynamoDB in every mode before revision 2.1") {
+  const auto rules = [](const char* mode, const char* api) -> const RetryRules& {
+    return find_preset(mode, "2.0", "java-v2", api)->rules;
+  };
+  for (const char* mode : {"legacy", "standard", "adaptive"}) {
+    INFO(mode);
+    CHECK(rules(mode, "dynamodb").api == "dynamodb");
+    CHECK(rules(mode, "dynamodb").max_attempts == 9);
+    CHECK(rules(mode, "dynamodb").backoff.base == Duration::milliseconds(25));
+    CHECK(rules(mode, "dynamodb").backoff.throttle_base ==
+          rules(mode, "default").backoff.throttle_base);
+    CHECK(rules(mode, "dynamodb").quota.cost == rules(mode, "default").quota.cost);
+    CHECK(rules(mode, "default").max_attempts == (std::string(mode) == "legacy" ? 4 : 3));
+  }
+}
+
+TEST_CASE("C++ waits whole milliseconds under revision 2.1") {
+  for (const char* mode : {"standard", "adaptive"}) {
+    for (const char* api : {"default", "dynamodb"}) {
+      const BackoffRules& rules = find_preset(mode, "2.1", "cpp", api)->rules.backoff;
+      const RetryProgress first{.attempts = 1};
+      Draws draws(RandomKey(1, 0), {});
+      const auto delay = [&](double draw) {
+        return backoff_delay(rules, ResponseClass::kTransient, first, draws, draw);
+      };
+      // 0.99 * 50 ms = 49.5 ms, 0.99 * 25 ms = 24.75 ms
+      const bool dynamodb = std::string(api) == "dynamodb";
+      CHECK(delay(0.99) == Duration::milliseconds(dynamodb ? 24 : 49));
+      CHECK(delay(0.01) == Duration::zero());
     }
   }
 }
