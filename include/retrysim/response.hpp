@@ -73,32 +73,37 @@ enum class Classifier : std::uint8_t {
   kJsV3,
   kDotnetLegacy,
   kRuby,
-  kSmithy,  ///< the reference design: retry safety, then the side at fault
+  kSmithy,        ///< the reference design: retry safety, then the side at fault
+  kJavaV2Of2026,  ///< the AWS SDK for Java 2.x under revision 2.1
+  kCpp,
 };
 template <>
 inline constexpr std::string_view kWords<Classifier> =
-    "standard|botocore-legacy|java-v1|java-v2|js-v2|js-v3|dotnet-legacy|ruby|smithy";
-static_assert(words_end_with(Classifier::kSmithy));
+    "standard|botocore-legacy|java-v1|java-v2|js-v2|js-v3|dotnet-legacy|ruby|smithy|java-v2-2026|"
+    "cpp";
+static_assert(words_end_with(Classifier::kCpp));
 
 /// Which errors pay the quota's timeout price.
 enum class TimeoutClass : std::uint8_t {
   kNone,
-  kNoAnswer,        ///< no connection or no answer in time
-  kConnections,     ///< every transport error: the above, refused and broken connections
-  kNetworking,      ///< every transport error, RequestTimeout(Exception), InternalError
-  kRequestTimeout,  ///< codes RequestTimeout(Exception), status 408
-  kTransient,       ///< every transient error, 5xx among them
+  kNoAnswer,     ///< no connection or no answer in time
+  kConnections,  ///< every transport error: the above, refused and broken connections
+  kNetworking,   ///< every transport error, RequestTimeout(Exception), InternalError
+  /// Codes RequestTimeout(Exception); where no known code decides, status 408, 419, 440, 504,
+  /// 598 or 599.
+  kRequestTimeout,
+  kTransient,  ///< every transient error, 5xx among them
 };
 template <>
 inline constexpr std::string_view kWords<TimeoutClass> =
     "none|no-answer|connections|networking|request-timeout|transient";
 static_assert(words_end_with(TimeoutClass::kTransient));
 
-/// What a status 429 without a code of the table means.
-enum class Status429 : std::uint8_t { kThrottling, kNotRetryable };
+/// What a status 429 without a code of the table means; for classifier `kCpp` also 509.
+enum class Status429 : std::uint8_t { kThrottling, kNotRetryable, kTransient };
 template <>
-inline constexpr std::string_view kWords<Status429> = "throttling|not-retryable";
-static_assert(words_end_with(Status429::kNotRetryable));
+inline constexpr std::string_view kWords<Status429> = "throttling|not-retryable|transient";
+static_assert(words_end_with(Status429::kTransient));
 
 /// How the errors of one group of clients are classified.
 struct ErrorRules {

@@ -78,6 +78,7 @@ std::string describe_errors(const RetryRules& rules) {
   const ErrorRules& e = rules.errors;
   std::string result(name(e.classifier));
   if (e.status_429 == Status429::kThrottling) result += ", 429";
+  if (e.status_429 == Status429::kTransient) result += ", 429 transient";
   if (rules.quota.enabled && rules.quota.timeout_cost != rules.quota.cost) {
     result += fmt::format(", timeouts: {}", name(e.timeout_class));
   }

@@ -2,9 +2,11 @@
 // family of SDKs. Sources: botocore retries/standard.py (standard and adaptive modes, together with
 // the AWS SDK reference page); botocore data/_retry.json (its legacy mode); RetryUtils.java of the
 // AWS SDK for Java 1.x; DefaultRetryPolicy.cs of the AWS SDK for .NET; lib/event_listeners.js of
-// the AWS SDK for JavaScript v2; service-error-classification of smithy-typescript;
-// error_inspector.rb of the AWS SDK for Ruby; the Smithy reference's retry interface. Rules that
-// look at a body's checksum have no counterpart in a simulated answer and are left out.
+// the AWS SDK for JavaScript v2; AwsErrorCode.java and AwsRetryStrategy.java of the AWS SDK for
+// Java 2.x; CoreErrors.cpp and HttpResponse.h of the AWS SDK for C++; service-error-classification
+// of smithy-typescript; error_inspector.rb of the AWS SDK for Ruby; the Smithy reference's retry
+// interface. Rules that look at a body's checksum have no counterpart in a simulated answer and are
+// left out.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/response.hpp>
@@ -75,7 +77,6 @@ constexpr ServiceCode kStandardServiceCodes[] = {
     {"sts", 0, "IDPCommunicationError", ResponseClass::kTransient},
 };
 
-// Before 2026, the AWS SDK for Java 2.x did not list LimitExceededException.
 constexpr std::string_view kJavaV2ThrottlingCodes[] = {
     "Throttling",
     "ThrottlingException",
@@ -88,8 +89,65 @@ constexpr std::string_view kJavaV2ThrottlingCodes[] = {
     "BandwidthLimitExceeded",
     "RequestThrottled",
     "SlowDown",
+    "EC2ThrottledException",
+};
+
+constexpr std::string_view kJavaV2TransientCodes[] = {
+    "PriorRequestNotComplete",
+    "RequestTimeout",
+    "RequestTimeoutException",
+    "InternalError",
+    // Clock skew: the SDK corrects its clock and signs the request again.
+    "RequestTimeTooSkewed",
+    "RequestExpired",
+    "RequestInTheFuture",
+    "InvalidSignatureException",
+    "SignatureDoesNotMatch",
+    "AuthFailure",
+};
+
+// What the AWS SDK for Java 2.x retries besides under revision 2.1.
+constexpr ServiceCode kJavaV2CodesOf2026[] = {
+    {"", 0, "LimitExceededException", ResponseClass::kThrottling},
+    {"sts", 0, "IDPCommunicationError", ResponseClass::kTransient},
+};
+
+// The AWS SDK for C++ knows these in its core and the other throttling codes from the models of the
+// services, which are taken together here.
+constexpr std::string_view kCppThrottlingCodes[] = {
+    "Throttling",
+    "ThrottlingException",
+    "ThrottledException",
+    "RequestThrottledException",
+    "TooManyRequestsException",
+    "ProvisionedThroughputExceededException",
+    "TransactionInProgressException",
+    "RequestLimitExceeded",
+    "BandwidthLimitExceeded",
+    "LimitExceededException",
+    "RequestThrottled",
+    "SlowDown",
+    "SlowDownException",
     "PriorRequestNotComplete",
     "EC2ThrottledException",
+};
+
+constexpr std::string_view kCppTransientCodes[] = {
+    "RequestTimeout",
+    "RequestTimeoutException",
+    "InternalFailure",
+    "InternalFailureException",
+    "InternalError",
+    "InternalServerError",
+    "ServiceUnavailable",
+    "ServiceUnavailableError",
+    "ServiceUnavailableException",
+    "RequestExpired",
+    "RequestExpiredException",
+    "RequestTimeTooSkewed",
+    "RequestTimeTooSkewedException",
+    "ExpiredToken",
+    "InvalidToken",
 };
 
 constexpr std::string_view kExpiredCredentialCodes[] = {"ExpiredToken", "ExpiredTokenException",
@@ -97,6 +155,8 @@ constexpr std::string_view kExpiredCredentialCodes[] = {"ExpiredToken", "Expired
 
 constexpr int kTransientStatuses[] = {500, 502, 503, 504};
 constexpr int kEvery5xx = 500;  // and above
+constexpr int kTimeoutStatuses[] = {408, 419, 440, 504, 598, 599};
+constexpr int k509IsLike429[] = {509};
 
 constexpr int kLegacyStatuses[] = {500, 502, 503, 504, 509};
 
@@ -166,6 +226,7 @@ struct Table {
   std::span<const int> transient_statuses;
   int transient_from_status = 600;  ///< this status and all above are transient
   bool any_name_with_throttl = false;
+  std::span<const int> statuses_like_429 = {};
 };
 
 const Table& table_of(Classifier classifier) {
@@ -174,8 +235,10 @@ const Table& table_of(Classifier classifier) {
   static constexpr Table kBotocoreLegacy{{}, {}, kLegacyCodes, kLegacyStatuses};
   static constexpr Table kJavaV1{
       kJavaV1ThrottlingCodes, kJavaV1TransientCodes, {}, kTransientStatuses};
-  static constexpr Table kJavaV2{kJavaV2ThrottlingCodes, kStandardTransientCodes,
-                                 kStandardServiceCodes, kTransientStatuses};
+  static constexpr Table kJavaV2{
+      kJavaV2ThrottlingCodes, kJavaV2TransientCodes, {}, kTransientStatuses};
+  static constexpr Table kJavaV2Of2026{kJavaV2ThrottlingCodes, kJavaV2TransientCodes,
+                                       kJavaV2CodesOf2026, kTransientStatuses};
   static constexpr Table kJsV2{
       kStandardThrottlingCodes, kExpiredCredentialCodes, {}, {}, kEvery5xx};
   static constexpr Table kJsV3{kStandardThrottlingCodes, kJsV3TransientCodes, kStandardServiceCodes,
@@ -183,6 +246,9 @@ const Table& table_of(Classifier classifier) {
   static constexpr Table kDotnetLegacy{{}, {}, kDotnetLegacyCodes, kTransientStatuses};
   static constexpr Table kRuby{
       kStandardThrottlingCodes, kRubyTransientCodes, kStandardServiceCodes, {}, kEvery5xx, true};
+  static constexpr Table kCpp{kCppThrottlingCodes, kCppTransientCodes, kStandardServiceCodes,
+                              kTimeoutStatuses,    kEvery5xx,          false,
+                              k509IsLike429};
   static constexpr Table kSmithy{kStandardThrottlingCodes, {}, {}, {}, kEvery5xx};
   switch (classifier) {
     case Classifier::kStandard:
@@ -203,6 +269,10 @@ const Table& table_of(Classifier classifier) {
       return kRuby;
     case Classifier::kSmithy:
       return kSmithy;
+    case Classifier::kJavaV2Of2026:
+      return kJavaV2Of2026;
+    case Classifier::kCpp:
+      return kCpp;
   }
   return kStandard;
 }
@@ -230,17 +300,35 @@ bool has_throttl(std::string_view code) {
   return std::search(code.begin(), code.end(), kPart.begin(), kPart.end(), same) != code.end();
 }
 
-ResponseClass class_by_table(const ErrorRules& rules, std::string_view api,
-                             const Response& response) {
-  const Table& table = table_of(rules.classifier);
+ResponseClass class_of_429(Status429 meaning) {
+  switch (meaning) {
+    case Status429::kThrottling:
+      return ResponseClass::kThrottling;
+    case Status429::kTransient:
+      return ResponseClass::kTransient;
+    case Status429::kNotRetryable:
+      break;
+  }
+  return ResponseClass::kNotRetryable;
+}
+
+/// The class that the error code gives, whatever the status; kNotRetryable for an unknown one.
+ResponseClass class_by_code(const Table& table, std::string_view api, const Response& response) {
   const ResponseClass listed = find_code(table.codes_with_status, api, response);
   if (listed != ResponseClass::kNotRetryable) return listed;
   if (contains(table.throttling_codes, response.code)) return ResponseClass::kThrottling;
   if (table.any_name_with_throttl && has_throttl(response.code)) return ResponseClass::kThrottling;
   if (contains(table.transient_codes, response.code)) return ResponseClass::kTransient;
-  if (response.status == 429) {
-    return rules.status_429 == Status429::kThrottling ? ResponseClass::kThrottling
-                                                      : ResponseClass::kNotRetryable;
+  return ResponseClass::kNotRetryable;
+}
+
+ResponseClass class_by_table(const ErrorRules& rules, std::string_view api,
+                             const Response& response) {
+  const Table& table = table_of(rules.classifier);
+  const ResponseClass by_code = class_by_code(table, api, response);
+  if (by_code != ResponseClass::kNotRetryable) return by_code;
+  if (response.status == 429 || contains(table.statuses_like_429, response.status)) {
+    return class_of_429(rules.status_429);
   }
   if (response.status < table.transient_from_status &&
       !contains(table.transient_statuses, response.status)) {
@@ -271,10 +359,10 @@ bool is_request_timeout(const Response& response) {
   return response.code == "RequestTimeout" || response.code == "RequestTimeoutException";
 }
 
-bool pays_timeout_price(TimeoutClass timeout_class, const Response& response,
+bool pays_timeout_price(const ErrorRules& rules, std::string_view api, const Response& response,
                         ResponseClass response_class) {
   const bool transport = response.transport != TransportError::kNone;
-  switch (timeout_class) {
+  switch (rules.timeout_class) {
     case TimeoutClass::kNone:
       return false;
     case TimeoutClass::kNoAnswer:
@@ -284,7 +372,11 @@ bool pays_timeout_price(TimeoutClass timeout_class, const Response& response,
     case TimeoutClass::kNetworking:
       return transport || is_request_timeout(response) || response.code == "InternalError";
     case TimeoutClass::kRequestTimeout:
-      return !transport && (is_request_timeout(response) || response.status == 408);
+      if (transport) return false;
+      if (is_request_timeout(response)) return true;
+      return contains(kTimeoutStatuses, response.status) &&
+             class_by_code(table_of(rules.classifier), api, response) ==
+                 ResponseClass::kNotRetryable;
     case TimeoutClass::kTransient:
       return response_class == ResponseClass::kTransient ||
              response_class == ResponseClass::kTimeout;
@@ -308,8 +400,7 @@ ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response
     const auto modelled = class_by_traits(response.traits, info.fault);
     info.response_class = modelled ? *modelled : class_by_table(rules, api, response);
   }
-  info.timeout =
-      info.retryable() && pays_timeout_price(rules.timeout_class, response, info.response_class);
+  info.timeout = info.retryable() && pays_timeout_price(rules, api, response, info.response_class);
   return info;
 }
 

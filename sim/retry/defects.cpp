@@ -13,22 +13,40 @@ namespace {
 bool has_quota(const RetryRules& r) { return r.quota.enabled; }
 bool has_limiter(const RetryRules& r) { return r.rate_limit.enabled; }
 
+/// What is left of a refund if successes earn no credit.
+Refund without_credit(Refund refund) {
+  switch (refund) {
+    case Refund::kLastAndCredit:
+    case Refund::kLastOrCredit:
+      return Refund::kLast;
+    case Refund::kCredit:
+      return Refund::kNone;
+    case Refund::kLast:
+    case Refund::kCost:
+    case Refund::kNone:
+    case Refund::kSharedLast:
+      break;
+  }
+  return refund;
+}
+
 constexpr Defect kDefects[] = {
-    {"quota-never-refilled", "Successes give nothing back to the retry quota.",
-     "aws-sdk-go-v2 issue 3550 (adaptive mode)", has_quota,
+    {"quota-never-refilled",
+     "No success earns the retry quota a credit; only a retry that succeeds gives its price back.",
+     "aws-sdk-go-v2 issue 3550 (its adaptive mode has this by preset)", has_quota,
      [](RetryRules& r) {
-       r.quota.refund = Refund::kNone;
+       r.quota.refund = without_credit(r.quota.refund);
        r.quota.credit = 0;
      }},
     {"no-quota", "There is no retry quota: only the limit on attempts stops retries.",
      "aws-sdk-rust issue 1234", has_quota, [](RetryRules& r) { r.quota = QuotaRules{}; }},
     {"no-send-token-on-retries", "Only first attempts take a send token; retries go out freely.",
-     "smithy-typescript issue 1974", has_limiter,
+     "smithy-typescript pull request 1974", has_limiter,
      [](RetryRules& r) { r.rate_limit.acquire = SendTokenTiming::kFirstAttempt; }},
     {"send-token-deadlock",
      "Retries cost 5 or 10 send tokens, of which the bucket holds one at low rates: they wait "
      "forever.",
-     "smithy-rs issue 4749", has_limiter,
+     "smithy-rs pull request 4749", has_limiter,
      [](RetryRules& r) {
        r.rate_limit.acquire = SendTokenTiming::kBeforeSend;
        r.rate_limit.wait = SendTokenWait::kQueue;

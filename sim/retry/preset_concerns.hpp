@@ -88,6 +88,8 @@ inline const BackoffRules kJavaV2Standard20 =
       b.quantum = ms(1);
       b.rounding = Rounding::kIntegers;
     });
+inline const BackoffRules kJavaV2Standard20Dynamodb =
+    with(kJavaV2Standard20, [](BackoffRules& b) { b.base = ms(25); });
 inline const BackoffRules kJsV3Standard20 =
     with(backoff(ms(100), ms(500), kCap, kFull), [](BackoffRules& b) { b.quantum = ms(1); });
 inline const BackoffRules kCppStandard20 = with(kJitterBeforeCap20, [](BackoffRules& b) {
@@ -109,6 +111,7 @@ inline const BackoffRules kJavaV2Standard21 = with(kStandard21, [](BackoffRules&
 });
 inline const BackoffRules kJsV3Standard21 =
     with(kStandard21, [](BackoffRules& b) { b.quantum = ms(1); });
+inline const BackoffRules kCppStandard21 = kJsV3Standard21;  // rounded down, too
 
 // --- Retry quota ---------------------------------------------------------------------------------
 
@@ -168,6 +171,8 @@ inline constexpr ErrorRules kJavaV1Errors = {Classifier::kJavaV1, TimeoutClass::
                                              k429IsThrottling};
 inline constexpr ErrorRules kJavaV2Errors = {Classifier::kJavaV2, TimeoutClass::kNoAnswer,
                                              k429IsThrottling};
+inline constexpr ErrorRules kJavaV2ErrorsOf2026 = {Classifier::kJavaV2Of2026,
+                                                   TimeoutClass::kNoAnswer, k429IsThrottling};
 inline constexpr ErrorRules kJsV2Errors = {Classifier::kJsV2, TimeoutClass::kNoAnswer,
                                            k429IsThrottling};
 inline constexpr ErrorRules kJsV3Errors = {Classifier::kJsV3, TimeoutClass::kTransient,
@@ -178,11 +183,12 @@ inline constexpr ErrorRules kRubyErrors = {Classifier::kRuby, TimeoutClass::kNet
                                            k429IsThrottling};
 inline constexpr ErrorRules kRustErrors = {Classifier::kStandard, TimeoutClass::kTransient,
                                            k429IsNot};
-inline constexpr ErrorRules kCppErrors = {Classifier::kStandard, TimeoutClass::kRequestTimeout,
-                                          k429IsNot};
+inline constexpr ErrorRules kCppErrors = {Classifier::kCpp, TimeoutClass::kRequestTimeout,
+                                          k429IsThrottling};
+inline constexpr ErrorRules kCppErrorsOf2026 = {Classifier::kCpp, TimeoutClass::kRequestTimeout,
+                                                Status429::kTransient};
 inline constexpr ErrorRules kConnectionErrors = {Classifier::kStandard, TimeoutClass::kConnections,
                                                  k429IsNot};
-inline constexpr ErrorRules kGoV2Errors = {Classifier::kStandard, TimeoutClass::kNone, k429IsNot};
 inline constexpr ErrorRules kSmithyErrors = {Classifier::kSmithy, TimeoutClass::kNoAnswer,
                                              k429IsThrottling};
 

@@ -47,7 +47,13 @@ constexpr std::string_view kBotocoreFiles = "botocore retryhandler.py, data/_ret
 constexpr std::string_view kJavaV1Files =
     "aws-sdk-java PredefinedRetryPolicies, PredefinedBackoffStrategies, AmazonHttpClient";
 constexpr std::string_view kJavaV2Files =
-    "aws-sdk-java-v2 DefaultLegacyRetryStrategy, SdkDefaultRetryStrategy, DynamoDbRetryPolicy";
+    "aws-sdk-java-v2 2.44 DefaultRetryStrategy, SdkDefaultRetryStrategy, AwsErrorCode, "
+    "DynamoDbRetryPolicy";
+constexpr std::string_view kJavaV2FilesOf2026 =
+    "aws-sdk-java-v2 2.44 DefaultRetryStrategy (V21), DefaultStandardRetryStrategy, "
+    "AwsRetryStrategy, DynamoDbRetryPolicy, StsRetryStrategy";
+constexpr std::string_view kJavaV2AdaptiveFiles =
+    "aws-sdk-java-v2 2.44 DefaultAdaptiveRetryStrategy, RateLimiterTokenBucket";
 constexpr std::string_view kReference = "AWS SDK reference, retry behavior of 2026";
 
 // clang-format off
@@ -70,8 +76,8 @@ const Row kRows[] = {
    "aws-sdk-js lib/util.js, lib/service.js"},
   {kLegacy, "", "js-v2", kDynamodb, 11, kJsV2Dynamodb, kNoQuota, kJsV2Errors, kIgnore, kReturn,
    "aws-sdk-js lib/services/dynamodb.js"},
-  {kLegacy, "", "cpp", "default", 11, kCppLegacy, kNoQuota, kErrors, kIgnore, kReturn,
-   "aws-sdk-cpp DefaultRetryStrategy.cpp"},
+  {kLegacy, "", "cpp", "default", 11, kCppLegacy, kNoQuota, kCppErrors, kIgnore, kReturn,
+   "aws-sdk-cpp DefaultRetryStrategy.cpp, CoreErrors.cpp (20bc07a), HttpResponse.h"},
   {kLegacy, "", "dotnet", "default", 5, kDotnetLegacy, kDotnetLegacyQuota, kDotnetLegacyErrors,
    kIgnore, kReturn, "aws-sdk-net DefaultRetryPolicy.cs, RetryPolicy.cs, ClientConfig.cs"},
   {kLegacy, "", "dotnet", kDynamodb, 11, kDotnetLegacy, kDotnetLegacyQuota, kDotnetLegacyErrors,
@@ -100,11 +106,13 @@ const Row kRows[] = {
   {kStandard, "2.0", "java-v1", "default", 3, kJava, kJavaV1Standard, kJavaV1Errors, kIgnore,
    kReturn, "aws-sdk-java RetryMode STANDARD; backoff as in legacy"},
   {kStandard, "2.0", "java-v2", "default", 3, kJavaV2Standard20, kJavaV2Standard, kJavaV2Errors,
-   kMinimum, kReturn, "aws-sdk-java-v2 DefaultRetryStrategy, BaseRetryStrategy"},
+   kMinimum, kReturn, kJavaV2Files},
+  {kStandard, "2.0", "java-v2", kDynamodb, 9, kJavaV2Standard20Dynamodb, kJavaV2Standard,
+   kJavaV2Errors, kMinimum, kReturn, kJavaV2Files},
   {kStandard, "2.0", "js-v3", "default", 3, kJsV3Standard20, kQuota20, kJsV3Errors, kMinimumCapped,
    kReturn, "smithy-typescript packages/core, submodule retry"},
   {kStandard, "2.0", "cpp", "default", 3, kCppStandard20, kQuota20, kCppErrors, kIgnore, kReturn,
-   "aws-sdk-cpp RetryStrategy.cpp"},
+   "aws-sdk-cpp RetryStrategy.cpp (10540c7), CoreErrors.cpp (20bc07a), HttpResponse.h"},
   {kStandard, "2.0", "dotnet", "default", 3, kJitterBeforeCap20, kQuota20, kErrors, kIgnore,
    kReturn, "aws-sdk-net StandardRetryPolicy.cs"},
   {kStandard, "2.0", "dotnet", kDynamodb, 11, kJitterBeforeCap20, kQuota20, kErrors, kIgnore,
@@ -113,8 +121,9 @@ const Row kRows[] = {
    kReturn, "aws-sdk-ruby plugins/retry_errors.rb, retries/retry_quota.rb"},
   {kStandard, "2.0", "php", "default", 3, kPhpStandard20, kPhpQuota20, kConnectionErrors, kIgnore,
    kReturn, "aws-sdk-php RetryMiddlewareV2.php, QuotaManager.php"},
-  {kStandard, "2.0", "go-v2", "default", 3, kGoV2Standard20, kGoV2Quota20, kGoV2Errors, kIgnore,
-   kReturn, "aws-sdk-go-v2 aws/retry/standard.go, middleware.go, jitter_backoff.go"},
+  {kStandard, "2.0", "go-v2", "default", 3, kGoV2Standard20, kGoV2Quota20, kErrors, kIgnore,
+   kReturn, "aws-sdk-go-v2 aws/retry/standard.go, timeout_error.go, middleware.go, "
+   "jitter_backoff.go; pull request 3400"},
   {kStandard, "2.0", "rust", "default", 3, kStandard20, kQuota20, kRustErrors, kReplace, kReturn,
    "smithy-rs retries/strategy/standard.rs, token_bucket.rs"},
   {kStandard, "2.0", "kotlin", "default", 3, kKotlin, kKotlinQuota, kErrors, kIgnore, kReturn,
@@ -124,12 +133,13 @@ const Row kRows[] = {
 
   {kStandard, "2.1", "botocore", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "botocore retries/standard.py (2.1)"},
-  {kStandard, "2.1", "java-v2", "default", 3, kJavaV2Standard21, kQuota21, kErrors429, kClamp,
-   kWait, kReference},
+  {kStandard, "2.1", "java-v2", "default", 3, kJavaV2Standard21, kQuota21, kJavaV2ErrorsOf2026,
+   kClamp, kWait, kJavaV2FilesOf2026},
   {kStandard, "2.1", "js-v3", "default", 3, kJsV3Standard21, kQuota21, kJsV3Errors, kClamp, kWait,
    "smithy-typescript packages/core, submodule retry (2026)"},
-  {kStandard, "2.1", "cpp", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
-   kReference},
+  {kStandard, "2.1", "cpp", "default", 3, kCppStandard21, kQuota21, kCppErrorsOf2026, kClamp,
+   kWait, "aws-sdk-cpp RetryStrategy.cpp (10540c7), CoreErrors.cpp (20bc07a), "
+   "DynamoDBStreamsClientConfiguration.cpp (ffd539a)"},
   {kStandard, "2.1", "dotnet", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    kReference},
   {kStandard, "2.1", "ruby", "default", 3, kStandard21, kQuota21, kRubyErrors, kClamp, kWait,
@@ -137,7 +147,7 @@ const Row kRows[] = {
   {kStandard, "2.1", "php", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "aws-sdk-php tests/Retry/Standard (2026)"},
   {kStandard, "2.1", "go-v2", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWaitBase,
-   "aws-sdk-go-v2 aws/retry/retry2026_test.go"},
+   "aws-sdk-go-v2 aws/retry/jitter_backoff.go, retry2026_test.go (058d984); pull request 3400"},
   {kStandard, "2.1", "rust", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "smithy-rs retries/strategy/standard.rs (2026)"},
   {kStandard, "2.1", "kotlin", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
@@ -168,25 +178,38 @@ struct AdaptiveRow {
   std::string_view revision, sdk;  // revision empty: every one in which the SDK has standard mode
   SendRateRules rate_limit;
   std::string_view source;
+  // Where more than the send rate differs from standard mode.
+  void (*change)(RetryRules&) = nullptr;
 };
+
+SendRateRules java_v2_limiter() {
+  return limiter([](SendRateRules& r) {
+    r.acquire = SendTokenTiming::kWithBackoff;
+    r.update = LimiterUpdate::kRetriedThrottling;
+  });
+}
 
 const AdaptiveRow kAdaptiveRows[] = {
   {"", "botocore", limiter([](SendRateRules& r) { r.initial_fill_rate = 1; }),
    "botocore retries/adaptive.py, bucket.py, throttling.py"},
-  {"", "java-v2", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kWithBackoff;
-   r.update = LimiterUpdate::kRetriedThrottling; }), "aws-sdk-java-v2 RateLimiterTokenBucket"},
+  {"2.0", "java-v2", java_v2_limiter(), kJavaV2AdaptiveFiles},
+  // Only its standard strategy limits a suggested delay, and waits before a long poll returns.
+  {"2.1", "java-v2", java_v2_limiter(), kJavaV2AdaptiveFiles, [](RetryRules& r) {
+   r.retry_after = kMinimum; r.long_poll = kReturn; }},
   {"", "js-v3", limiter([](SendRateRules& r) { r.round_rates = true; }),
    "smithy-typescript DefaultRateLimiter.ts"},
   {"", "cpp", limiter([](SendRateRules& r) { r.wait = SendTokenWait::kOnce; }),
-   "aws-sdk-cpp AdaptiveRetryStrategy.cpp"},
+   "aws-sdk-cpp AdaptiveRetryStrategy.cpp (38947e6)"},
   {"", "dotnet", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kBeforeBackoff;
    r.update = LimiterUpdate::kRetried; }), "aws-sdk-net AdaptiveRetryPolicy.cs, TokenBucket.cs"},
   {"", "ruby", limiter([](SendRateRules&) {}),
    "aws-sdk-ruby plugins/retries/client_rate_limiter.rb"},
   {"", "php", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kBeforeBackoff; }),
    "aws-sdk-php RateLimiter.php"},
+  // The end of an attempt tells its limiter alone: a success earns no credit (issue 3550).
   {"", "go-v2", limiter([](SendRateRules&) {}),
-   "aws-sdk-go-v2 aws/retry/adaptive_ratelimit.go, adaptive_token_bucket.go"},
+   "aws-sdk-go-v2 aws/retry/adaptive.go (1674645), adaptive_ratelimit.go", [](RetryRules& r) {
+   r.quota.credit = 0; r.quota.refund = Refund::kLast; }},
   {"2.0", "rust", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kInsteadOfBackoff;
    r.wait = SendTokenWait::kReserve; r.retry_cost = 5; r.costly_retry_cost = 10;
    r.initial_measured_rate = 0.5; }),
@@ -248,6 +271,7 @@ std::vector<Preset> make_presets() {
       adaptive.mode = "adaptive";
       adaptive.rules.mode = RetryMode::kAdaptive;
       adaptive.rules.rate_limit = row.rate_limit;
+      if (row.change != nullptr) row.change(adaptive.rules);
       adaptive.source = row.source;
       standard.push_back(std::move(adaptive));
     }

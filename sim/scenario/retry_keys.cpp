@@ -183,12 +183,14 @@ std::vector<KeyInfo> error_keys() {
       word_key<&RetryRules::errors, &ErrorRules::classifier>(
           "retry.classifier", kRetries, "Whose table of error codes and statuses applies."),
       word_key<&RetryRules::errors, &ErrorRules::status_429>(
-          "retry.status_429", kRetries, "What a status 429 without a known code is."),
+          "retry.status_429", kRetries,
+          "What a status 429 without a known code is; with classifier cpp also a 509."),
       word_key<&RetryRules::errors, &ErrorRules::timeout_class>(
           "retry.timeout_class", kRetries,
           "Which errors pay the timeout price: none; no-answer: no connection or answer in time; "
           "connections: every transport error; networking: these, RequestTimeout, InternalError; "
-          "request-timeout: the code or status 408; transient: every transient error."),
+          "request-timeout: the code, or status 408, 419, 440, 504, 598, 599 without a known code; "
+          "transient: every transient error."),
   };
 }
 

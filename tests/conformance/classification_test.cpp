@@ -1,8 +1,9 @@
-// The classes of answers against botocore's three checkers.
+// The classes of answers against botocore's three checkers, and against the tables of other SDKs.
 //
 // SPDX-License-Identifier: MIT
 #include "csv_rows.hpp"
 
+#include <retrysim/presets.hpp>
 #include <retrysim/response.hpp>
 
 #include <catch2/catch.hpp>
@@ -48,4 +49,21 @@ TEST_CASE("answers fall into the classes that botocore's checkers give them") {
     ++checked;
   }
   CHECK(checked == 38);
+}
+
+TEST_CASE("answers fall into the classes that each SDK's own tables give them") {
+  const auto rows = read_csv("sdk_classes.csv", "sdk", "mode", "revision", "api", "status", "code",
+                             "class", "timeout", "origin");
+  for (const CsvRow& row : rows) {
+    INFO(row.text("sdk") << ' ' << row.text("mode") << ' ' << row.text("revision") << ": "
+                         << row.text("status") << ' ' << row.text("code"));
+    const Preset* preset =
+        find_preset(row.text("mode"), row.text("revision"), row.text("sdk"), row.text("api"));
+    REQUIRE(preset != nullptr);
+    const Response response{.status = row.integer("status"), .code = row.text("code")};
+    const ErrorInfo info = classify(preset->rules.errors, row.text("api"), response);
+    CHECK(name(info.response_class) == row.text("class"));
+    CHECK(info.timeout == row.boolean("timeout"));
+  }
+  CHECK(rows.size() == 130);
 }

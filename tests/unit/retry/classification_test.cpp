@@ -85,6 +85,25 @@ TEST_CASE("botocore's legacy mode wants the code together with its status") {
   CHECK(legacy(503, "AnythingElse") == kTransient);
 }
 
+TEST_CASE("a 429 without a known code is what the rules say") {
+  const auto classified = [](Classifier classifier, Status429 meaning, int status,
+                             const char* code = "") {
+    const ErrorRules rules{.classifier = classifier, .status_429 = meaning};
+    return classify(rules, "default", {.status = status, .code = code}).response_class;
+  };
+  for (const Classifier c : {Classifier::kStandard, Classifier::kJavaV2, Classifier::kCpp}) {
+    INFO(name(c));
+    CHECK(classified(c, Status429::kThrottling, 429) == kThrottling);
+    CHECK(classified(c, Status429::kTransient, 429) == kTransient);
+    CHECK(classified(c, Status429::kNotRetryable, 429) == kNotRetryable);
+    CHECK(classified(c, Status429::kTransient, 429, "SlowDown") == kThrottling);
+  }
+  // C++ treats 509 alike, others do not know it.
+  CHECK(classified(Classifier::kCpp, Status429::kThrottling, 509) == kThrottling);
+  CHECK(classified(Classifier::kCpp, Status429::kTransient, 509) == kTransient);
+  CHECK(classified(Classifier::kStandard, Status429::kThrottling, 509) == kNotRetryable);
+}
+
 TEST_CASE("services add codes of their own") {
   struct Addition {
     const char* api;
@@ -209,6 +228,13 @@ TEST_CASE("which errors pay the timeout price depends on the SDK") {
     CHECK_FALSE(classify(rules, "default", slow).timeout);  // throttling has its own price
     CHECK_FALSE(classify(rules, "default", {.status = 404}).timeout);
   }
+  // Where no code is known, some statuses are timeouts, too.
+  const ErrorRules by_status{.timeout_class = TimeoutClass::kRequestTimeout};
+  CHECK(classify(by_status, "default", {.status = 504}).timeout);
+  CHECK(classify(by_status, "default", {.status = 504, .code = "Unheard"}).timeout);
+  CHECK_FALSE(classify(by_status, "default", {.status = 504, .code = "SlowDown"}).timeout);
+  CHECK_FALSE(classify(by_status, "default", {.status = 502}).timeout);
+  CHECK_FALSE(classify(by_status, "default", {.status = 408}).timeout);  // not retried here
 }
 
 TEST_CASE("what a model says of an error goes before its code and status") {

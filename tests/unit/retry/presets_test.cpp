@@ -76,8 +76,13 @@ TEST_CASE("adaptive is standard plus the send-rate limiter") {
     CHECK(adaptive.backoff.cap == standard.backoff.cap);
     CHECK(adaptive.quota.cost == standard.quota.cost);
     CHECK(adaptive.quota.timeout_cost == standard.quota.timeout_cost);
-    CHECK(adaptive.retry_after == standard.retry_after);
-    CHECK(adaptive.long_poll == standard.long_poll);
+    // Java's adaptive strategy has only some of what revision 2.1 brought its standard one.
+    const bool java_of_2026 = p.sdk == "java-v2" && p.revision == "2.1";
+    CHECK(adaptive.retry_after == (java_of_2026 ? RetryAfter::kMinimum : standard.retry_after));
+    CHECK(adaptive.long_poll == (java_of_2026 ? LongPoll::kReturn : standard.long_poll));
+    // In aws-sdk-go-v2 no success in adaptive mode earns a credit.
+    CHECK(adaptive.quota.credit == (p.sdk == "go-v2" ? 0 : standard.quota.credit));
+    CHECK(adaptive.quota.refund == (p.sdk == "go-v2" ? Refund::kLast : standard.quota.refund));
   }
 }
 
@@ -133,6 +138,39 @@ TEST_CASE("revision 2.1 has numbers of its own for DynamoDB in every SDK") {
   }
 }
 
+TEST_CASE("java-v2 has numbers of its own for DynamoDB in every mode before revision 2.1") {
+  const auto rules = [](const char* mode, const char* api) -> const RetryRules& {
+    return find_preset(mode, "2.0", "java-v2", api)->rules;
+  };
+  for (const char* mode : {"legacy", "standard", "adaptive"}) {
+    INFO(mode);
+    CHECK(rules(mode, "dynamodb").api == "dynamodb");
+    CHECK(rules(mode, "dynamodb").max_attempts == 9);
+    CHECK(rules(mode, "dynamodb").backoff.base == Duration::milliseconds(25));
+    CHECK(rules(mode, "dynamodb").backoff.throttle_base ==
+          rules(mode, "default").backoff.throttle_base);
+    CHECK(rules(mode, "dynamodb").quota.cost == rules(mode, "default").quota.cost);
+    CHECK(rules(mode, "default").max_attempts == (std::string(mode) == "legacy" ? 4 : 3));
+  }
+}
+
+TEST_CASE("C++ waits whole milliseconds under revision 2.1") {
+  for (const char* mode : {"standard", "adaptive"}) {
+    for (const char* api : {"default", "dynamodb"}) {
+      const BackoffRules& rules = find_preset(mode, "2.1", "cpp", api)->rules.backoff;
+      const RetryProgress first{.attempts = 1};
+      Draws draws(RandomKey(1, 0), {});
+      const auto delay = [&](double draw) {
+        return backoff_delay(rules, ResponseClass::kTransient, first, draws, draw);
+      };
+      // 0.99 * 50 ms = 49.5 ms, 0.99 * 25 ms = 24.75 ms
+      const bool dynamodb = std::string(api) == "dynamodb";
+      CHECK(delay(0.99) == Duration::milliseconds(dynamodb ? 24 : 49));
+      CHECK(delay(0.01) == Duration::zero());
+    }
+  }
+}
+
 TEST_CASE("the Smithy reference design differs from standard 2.0 where it says so") {
   const RetryRules& smithy = find_preset("standard", "smithy", "", "")->rules;
   CHECK(smithy.max_attempts == 5);
@@ -146,14 +184,34 @@ TEST_CASE("the Smithy reference design differs from standard 2.0 where it says s
 
 TEST_CASE("a defect changes what it names and nothing else") {
   CHECK(find_defect("nonsense") == nullptr);
-  RetryRules rules = find_preset("adaptive", "2.0", "go-v2", "")->rules;
   const Defect* never_refilled = find_defect("quota-never-refilled");
   REQUIRE(never_refilled != nullptr);
-  REQUIRE(never_refilled->applies(rules));
-  never_refilled->apply(rules);
-  CHECK(rules.quota.refund == Refund::kNone);
-  CHECK(rules.quota.credit == 0);
-  CHECK(rules.quota.capacity == 500);
+  struct Row {
+    const char *revision, *sdk;
+    Refund refund;
+  };
+  const Row rows[] = {{"2.0", "botocore", Refund::kLast},
+                      {"2.0", "go-v2", Refund::kLast},      // the price alone
+                      {"2.0", "java-v2", Refund::kLast},    // "or credit"
+                      {"2.0", "kotlin", Refund::kNone},     // only ever a credit
+                      {"2.0", "php", Refund::kSharedLast},  // a price, whoever paid it
+                      {"smithy", "", Refund::kNone}};
+  for (const Row& row : rows) {
+    INFO(row.sdk);
+    RetryRules rules = find_preset("standard", row.revision, row.sdk, "")->rules;
+    REQUIRE(never_refilled->applies(rules));
+    never_refilled->apply(rules);
+    CHECK(rules.quota.refund == row.refund);
+    CHECK(rules.quota.credit == 0);
+    CHECK(rules.quota.capacity == 500);
+    CHECK(rules.quota.cost == 5);
+  }
+  // The preset of the SDK that has it is left as it is.
+  RetryRules go = find_preset("adaptive", "2.0", "go-v2", "")->rules;
+  never_refilled->apply(go);
+  CHECK(go.quota.refund == Refund::kLast);
+  CHECK(go.quota.credit == 0);
+  CHECK(go.quota.timeout_cost == 10);
   CHECK_FALSE(
       find_defect("send-token-deadlock")->applies(find_preset("standard", "", "", "")->rules));
   CHECK_FALSE(find_defect("no-quota")->applies(find_preset("legacy", "", "", "")->rules));
