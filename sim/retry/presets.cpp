@@ -188,11 +188,10 @@ const AdaptiveRow kAdaptiveRows[] = {
   {"", "go-v2", limiter([](SendRateRules&) {}),
    "aws-sdk-go-v2 aws/retry/adaptive_ratelimit.go, adaptive_token_bucket.go"},
   {"2.0", "rust", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kInsteadOfBackoff;
-   r.wait = SendTokenWait::kReserve; r.retry_cost = 5; r.costly_retry_cost = 10;
-   r.initial_measured_rate = 0.5; }),
-   "smithy-rs retries/client_rate_limiter.rs"},
+   r.retry_cost = 5; r.costly_retry_cost = 10; r.initial_measured_rate = 0.5; }),
+   "smithy-rs retries/client_rate_limiter.rs, strategy/standard.rs (56ee88c, August 2026)"},
   {"2.1", "rust", limiter([](SendRateRules& r) { r.initial_measured_rate = 0.5; }),
-   "smithy-rs retries/client_rate_limiter.rs (2026)"},
+   "smithy-rs client/orchestrator.rs, retries/client_rate_limiter.rs (56ee88c, August 2026)"},
   {"", "kotlin", limiter([](SendRateRules&) {}), "smithy-kotlin AdaptiveRateLimiter"},
 };
 // clang-format on

@@ -330,15 +330,17 @@ std::vector<KeyInfo> limiter_keys() {
           "added to the backoff, with the wait instead of the backoff, or never."),
       word_key<kL, &L::wait>("retry.rate_limit.wait", kAdaptive,
                              "Whether waiters queue, by the rate as it changes, or each waits once "
-                             "for the time computed at first (reserve: its tokens taken then)."),
+                             "for the time computed at first (reserve: its tokens are taken then, "
+                             "even below zero)."),
       word_key<kL, &L::update>("retry.rate_limit.update", kAdaptive,
                                "Which errors change the rate: all, those that will be retried, or "
                                "throttling errors that will be retried."),
       count_key<kL, &L::retry_cost>("retry.rate_limit.retry_cost", "tokens", kSendTokens, kAdaptive,
-                                    "Send tokens of a retry after a transient error."),
+                                    "Send tokens of a retry after a transient error or a "
+                                    "timeout."),
       count_key<kL, &L::costly_retry_cost>("retry.rate_limit.costly_retry_cost", "tokens",
                                            kSendTokens, kAdaptive,
-                                           "The same after a throttling error or a timeout."),
+                                           "The same after a throttling error."),
       number_key<kL, &L::initial_fill_rate>(
           "retry.rate_limit.initial_fill_rate", "1/s", {.min = 0, .max = 1e6}, kAdaptive,
           "Rate at which the bucket fills from the start; 0: it fills from the first response on."),
