@@ -43,10 +43,10 @@ constexpr std::string_view kStandardThrottlingCodes[] = {
     "EC2ThrottledException",
 };
 
-constexpr std::string_view kStandardTransientCodes[] = {
-    "RequestTimeout", "RequestTimeoutException",
-    "InternalError",  // the reference page and Ruby; botocore knows it by its status 500 only
-};
+// The reference page also names InternalError, but botocore, smithy-rs, aws-sdk-go-v2, aws-sdk-php,
+// aws-sdk-kotlin and smithy-typescript know that error by its status 500 only.
+constexpr std::string_view kStandardTransientCodes[] = {"RequestTimeout",
+                                                        "RequestTimeoutException"};
 
 constexpr std::string_view kJsV3TransientCodes[] = {"TimeoutError", "RequestTimeout",
                                                     "RequestTimeoutException"};
@@ -91,6 +91,9 @@ constexpr std::string_view kJavaV2ThrottlingCodes[] = {
     "PriorRequestNotComplete",
     "EC2ThrottledException",
 };
+
+constexpr std::string_view kJavaV2TransientCodes[] = {"RequestTimeout", "RequestTimeoutException",
+                                                      "InternalError"};
 
 constexpr std::string_view kExpiredCredentialCodes[] = {"ExpiredToken", "ExpiredTokenException",
                                                         "RequestExpired"};
@@ -174,7 +177,7 @@ const Table& table_of(Classifier classifier) {
   static constexpr Table kBotocoreLegacy{{}, {}, kLegacyCodes, kLegacyStatuses};
   static constexpr Table kJavaV1{
       kJavaV1ThrottlingCodes, kJavaV1TransientCodes, {}, kTransientStatuses};
-  static constexpr Table kJavaV2{kJavaV2ThrottlingCodes, kStandardTransientCodes,
+  static constexpr Table kJavaV2{kJavaV2ThrottlingCodes, kJavaV2TransientCodes,
                                  kStandardServiceCodes, kTransientStatuses};
   static constexpr Table kJsV2{
       kStandardThrottlingCodes, kExpiredCredentialCodes, {}, {}, kEvery5xx};

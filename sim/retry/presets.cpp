@@ -33,7 +33,6 @@ struct Row {
 constexpr auto kIgnore = RetryAfter::kIgnore;
 constexpr auto kMinimum = RetryAfter::kMinimum;
 constexpr auto kClamp = RetryAfter::kClamp;
-constexpr auto kMinimumCapped = RetryAfter::kMinimumCapped;
 constexpr auto kAddWhenThrottled = RetryAfter::kAddWhenThrottled;
 constexpr auto kReplace = RetryAfter::kReplace;
 constexpr auto kReturn = LongPoll::kReturn;
@@ -48,6 +47,8 @@ constexpr std::string_view kJavaV1Files =
     "aws-sdk-java PredefinedRetryPolicies, PredefinedBackoffStrategies, AmazonHttpClient";
 constexpr std::string_view kJavaV2Files =
     "aws-sdk-java-v2 DefaultLegacyRetryStrategy, SdkDefaultRetryStrategy, DynamoDbRetryPolicy";
+constexpr std::string_view kJsV3Files =
+    "smithy-typescript packages/core, StandardRetryStrategy.ts (6815d3e, August 2026)";
 constexpr std::string_view kReference = "AWS SDK reference, retry behavior of 2026";
 
 // clang-format off
@@ -96,13 +97,13 @@ const Row kRows[] = {
    "AWS General Reference, error retries and exponential backoff"},
 
   {kStandard, "2.0", "botocore", "default", 3, kStandard20, kQuota20, kErrors, kIgnore, kReturn,
-   "botocore retries/standard.py, retries/quota.py"},
+   "botocore retries/standard.py, retries/quota.py (1.34.107 and later)"},
   {kStandard, "2.0", "java-v1", "default", 3, kJava, kJavaV1Standard, kJavaV1Errors, kIgnore,
    kReturn, "aws-sdk-java RetryMode STANDARD; backoff as in legacy"},
   {kStandard, "2.0", "java-v2", "default", 3, kJavaV2Standard20, kJavaV2Standard, kJavaV2Errors,
    kMinimum, kReturn, "aws-sdk-java-v2 DefaultRetryStrategy, BaseRetryStrategy"},
-  {kStandard, "2.0", "js-v3", "default", 3, kJsV3Standard20, kQuota20, kJsV3Errors, kMinimumCapped,
-   kReturn, "smithy-typescript packages/core, submodule retry"},
+  {kStandard, "2.0", "js-v3", "default", 3, kJsV3Standard20, kQuota20, kJsV3Errors, kClamp, kReturn,
+   kJsV3Files},
   {kStandard, "2.0", "cpp", "default", 3, kCppStandard20, kQuota20, kCppErrors, kIgnore, kReturn,
    "aws-sdk-cpp RetryStrategy.cpp"},
   {kStandard, "2.0", "dotnet", "default", 3, kJitterBeforeCap20, kQuota20, kErrors, kIgnore,
@@ -127,7 +128,7 @@ const Row kRows[] = {
   {kStandard, "2.1", "java-v2", "default", 3, kJavaV2Standard21, kQuota21, kErrors429, kClamp,
    kWait, kReference},
   {kStandard, "2.1", "js-v3", "default", 3, kJsV3Standard21, kQuota21, kJsV3Errors, kClamp, kWait,
-   "smithy-typescript packages/core, submodule retry (2026)"},
+   kJsV3Files},
   {kStandard, "2.1", "cpp", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    kReference},
   {kStandard, "2.1", "dotnet", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
@@ -176,7 +177,7 @@ const AdaptiveRow kAdaptiveRows[] = {
   {"", "java-v2", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kWithBackoff;
    r.update = LimiterUpdate::kRetriedThrottling; }), "aws-sdk-java-v2 RateLimiterTokenBucket"},
   {"", "js-v3", limiter([](SendRateRules& r) { r.round_rates = true; }),
-   "smithy-typescript DefaultRateLimiter.ts"},
+   "smithy-typescript packages/core, DefaultRateLimiter.ts (6815d3e, August 2026)"},
   {"", "cpp", limiter([](SendRateRules& r) { r.wait = SendTokenWait::kOnce; }),
    "aws-sdk-cpp AdaptiveRetryStrategy.cpp"},
   {"", "dotnet", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kBeforeBackoff;

@@ -241,7 +241,8 @@ std::vector<KeyInfo> backoff_keys() {
        }},
       flag_key<kB, &B::jitter_before_cap>(
           "retry.backoff.jitter_before_cap", kFormula,
-          "Whether the cap limits the backoff after the jitter instead of before."),
+          "Whether the cap limits the backoff after the jitter instead of before, as in botocore "
+          "before 1.34.107."),
       word_key<kB, &B::over_cap>(
           "retry.backoff.over_cap", kFormula,
           "A backoff above the cap: limit, and spread; flat: exactly the cap; redraw: uniform "

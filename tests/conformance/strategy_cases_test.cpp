@@ -217,6 +217,33 @@ TEST_CASE("a server-suggested delay changes the backoff by the rule") {
   }
 }
 
+TEST_CASE(
+    "delays of the AWS SDK for JavaScript v3 are whole milliseconds, also with a suggestion") {
+  const auto rows = read_csv("js_v3_delays.csv", "revision", "class", "retry", "draw",
+                             "suggested_ms", "delay_ms", "origin");
+  CHECK(rows.size() == 52);
+  for (const CsvRow& row : rows) {
+    INFO(row.text("revision") << ' ' << row.text("class") << ", retry " << row.text("retry")
+                              << ", draw " << row.text("draw") << ", suggested "
+                              << row.text("suggested_ms"));
+    for (const char* mode : {"standard", "adaptive"}) {
+      RetryRules rules = rules_of(mode, row.text("revision"), "default", "js-v3");
+      rules.max_attempts = RetryRules::kUnlimited;
+      Failure failure;
+      failure.error.response_class = row.text("class") == "throttling" ? ResponseClass::kThrottling
+                                                                       : ResponseClass::kTransient;
+      failure.retry_after = parse_retry_after(row.text("suggested_ms"));
+      RetryProgress progress{.attempts = static_cast<std::uint32_t>(row.integer("retry"))};
+      RetryQuota quota{500};
+      Draws draws(RandomKey(1, 0), {});
+      const RetryDecision decision = refresh_retry_token(
+          rules, {.quota = &quota}, progress, failure, Time::zero(), draws, row.number("draw"));
+      CHECK(decision.outcome == Outcome::kRetry);
+      CHECK(decision.delay.count() == Duration::milliseconds(row.integer("delay_ms")).count());
+    }
+  }
+}
+
 TEST_CASE("adaptive requests take as long as smithy-rs's own test says") {
   const auto rows = read_csv("adaptive_replays.csv", "case", "revision", "wait", "responses",
                              "min_total_s", "max_total_s", "origin");

@@ -62,7 +62,8 @@ TEST_CASE("a code outweighs the status in standard mode") {
   CHECK(standard(500, "SlowDown") == kThrottling);
   CHECK(standard(200, "SlowDown") == kThrottling);
   CHECK(standard(404, "RequestTimeout") == kTransient);
-  CHECK(standard(400, "InternalError") == kTransient);
+  CHECK(standard(400, "InternalError") == kNotRetryable);  // known by its status 500 only
+  CHECK(standard(500, "InternalError") == kTransient);
   CHECK(standard(200, "AccessDenied") == kNotRetryable);
   CHECK(standard(400, "slowdown") == kNotRetryable);  // codes are case-sensitive
 }
@@ -160,6 +161,13 @@ TEST_CASE("SDKs differ in what they retry") {
       {"standard", "botocore", 400, "MyThrottlingThing", kNotRetryable},
       {"standard", "java-v2", 400, "LimitExceededException", kNotRetryable},
       {"standard", "rust", 400, "LimitExceededException", kThrottling},
+      {"standard", "botocore", 400, "InternalError", kNotRetryable},
+      {"standard", "rust", 400, "InternalError", kNotRetryable},
+      {"standard", "go-v2", 400, "InternalError", kNotRetryable},
+      {"standard", "php", 400, "InternalError", kNotRetryable},
+      {"standard", "js-v3", 400, "InternalError", kNotRetryable},
+      {"standard", "java-v2", 400, "InternalError", kTransient},
+      {"standard", "ruby", 400, "InternalError", kTransient},
       // The .NET SDK's legacy rules want 400 or 503.
       {"legacy", "dotnet", 400, "ThrottlingException", kThrottling},
       {"legacy", "dotnet", 503, "ThrottlingException", kThrottling},
