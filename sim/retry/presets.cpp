@@ -127,8 +127,8 @@ const Row kRows[] = {
    "botocore retries/standard.py (2.1)"},
   {kStandard, "2.1", "java-v2", "default", 3, kJavaV2Standard21, kQuota21, kErrors429, kClamp,
    kWait, kReference},
-  {kStandard, "2.1", "js-v3", "default", 3, kJsV3Standard21, kQuota21, kJsV3Errors, kClamp, kWait,
-   kJsV3Files},
+  {kStandard, "2.1", "js-v3", "default", 3, kWholeMilliseconds21, kQuota21, kJsV3Errors, kClamp,
+   kWait, kJsV3Files},
   {kStandard, "2.1", "cpp", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    kReference},
   {kStandard, "2.1", "dotnet", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
@@ -144,8 +144,12 @@ const Row kRows[] = {
   {kStandard, "2.1", "kotlin", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    kReference},
 
-  {kStandard, "smithy", "", "default", 5, kStandard20, kSmithyQuota, kSmithyErrors, kMinimum,
-   kReturn, "Smithy reference, retry interface: example strategy"},
+  // "At 5 or more attempts" is asked of a counter that begins at 0 with the first attempt: six.
+  {kStandard, "smithy", "", "default", 6, kSmithyBackoff, kSmithyQuota, kSmithyErrors, kMinimum,
+   kReturn, "Smithy guide client-guidance/retries.md, example strategy (40ddb4a, February 2026)"},
+  {kStandard, "smithy-2.1", "", "default", 6, kWholeMilliseconds21, kSmithyQuota21, kSmithyErrors,
+   kMinimum, kWait,
+   "Smithy guide client-guidance/retries.md, example strategy (524ebb7, April 2026)"},
 
   {kCustom, "", "", "default", 3, kNoBackoff, kNoQuota, kErrors, kIgnore, kReturn,
    "a plain starting point for studies of principle"},

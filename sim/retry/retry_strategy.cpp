@@ -228,7 +228,7 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
                                           ? ResponseClass::kTransient
                                           : error.response_class;
   const Duration backoff = backoff_delay(rules.backoff, backoff_class, progress, draws, fixed_draw);
-  Duration delay = failure.retry_after
+  Duration delay = failure.retry_after && !error.no_retry_after
                        ? apply_retry_after(rules, backoff, *failure.retry_after,
                                            error.response_class == ResponseClass::kThrottling)
                        : backoff;

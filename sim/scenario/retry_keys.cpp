@@ -140,8 +140,8 @@ std::vector<KeyInfo> preset_keys() {
        "The kind of retry strategy.",
        [](const Slots& s, const Value& v) { s.preset->mode = v.text; }},
       {"retry.revision", text, "", R"("2.0")", false, "retry.mode = standard|adaptive",
-       "The generation of the standard rules: 2.0, 2.1 of the year 2026, or smithy, the Smithy "
-       "reference's example.",
+       "The generation of the standard rules: 2.0, 2.1 of the year 2026, or smithy and smithy-2.1, "
+       "the example in the Smithy guide before and since April 2026.",
        [](const Slots& s, const Value& v) { s.preset->revision = v.text; }},
       {"retry.sdk", text, "", "", false, "retry.mode = legacy|standard|adaptive|custom",
        "The SDK whose legacy rules, or deviations from the standard ones, apply (botocore if not "

@@ -239,6 +239,29 @@ TEST_CASE("what a model says of an error goes before its code and status") {
   CHECK(classify({}, "default", {}).fault == Fault::kNone);
 }
 
+TEST_CASE("the Smithy example retries what may be safe, and a server's error in any case") {
+  const ErrorRules rules = find_preset("standard", "smithy", "", "")->rules.errors;
+  const auto classified = [&rules](int status, ErrorTraits traits) {
+    return classify(rules, "default", {.status = status, .traits = traits});
+  };
+  CHECK(classified(400, {.retry_safety = RetrySafety::kYes}).response_class == kTransient);
+  CHECK(classified(400, {.retry_safety = RetrySafety::kMaybe}).response_class == kTransient);
+  CHECK(classified(500, {.retry_safety = RetrySafety::kMaybe}).response_class == kTransient);
+  CHECK(classified(400, {.retry_safety = RetrySafety::kMaybe, .throttling = true}).response_class ==
+        kThrottling);
+  CHECK(classified(400, {.retry_safety = RetrySafety::kNo}).response_class == kNotRetryable);
+  // Not safe, but the server's fault: a plain error, whatever else the model says of it.
+  for (const bool throttling : {false, true}) {
+    const ErrorInfo unsafe = classified(
+        500, {.retry_safety = RetrySafety::kNo, .throttling = throttling, .timeout = !throttling});
+    CHECK(unsafe.response_class == kTransient);
+    CHECK_FALSE(unsafe.timeout);
+    CHECK(unsafe.no_retry_after);
+  }
+  CHECK_FALSE(classified(500, {.retry_safety = RetrySafety::kMaybe}).no_retry_after);
+  CHECK_FALSE(classified(500, {}).no_retry_after);
+}
+
 TEST_CASE("a retry-after header is a whole number of milliseconds") {
   CHECK(parse_retry_after("0") == Duration::zero());
   CHECK(parse_retry_after("1500") == Duration::milliseconds(1500));
