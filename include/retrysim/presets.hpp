@@ -16,7 +16,7 @@ namespace retrysim {
 /// One row of the table of presets.
 struct Preset {
   std::string_view mode;      ///< "none", "legacy", "standard", "adaptive", "custom"
-  std::string_view revision;  ///< "2.0", "2.1", "smithy"; empty: the mode has none
+  std::string_view revision;  ///< "2.0", "2.1", "smithy", "smithy-2.1"; empty: the mode has none
   std::string_view sdk;       ///< "botocore", "java-v1"; empty: the mode does not depend on it
   std::string_view api;       ///< "default", or a service with numbers of its own
   RetryRules rules;

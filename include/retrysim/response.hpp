@@ -38,14 +38,15 @@ enum class TransportError : std::uint8_t {
 enum class RetrySafety : std::uint8_t {
   kYes,
   kNo,
-  kMaybe,  ///< the side at fault decides: the server's errors may pass, the client's do not
+  kMaybe,  ///< not known: SDKs go by the side at fault, the Smithy example retries
 };
 
 /// Whose fault an error is.
 enum class Fault : std::uint8_t { kNone, kClient, kServer };
 
 /// What the model of a service says about one of its errors (Smithy traits `retryable`, with
-/// `throttling`, and `error`). It goes before every rule about codes and statuses.
+/// `throttling`, and `error`). It goes before every rule about codes and statuses; only the Smithy
+/// example retries a server's error even where that is not safe.
 struct ErrorTraits {
   std::optional<RetrySafety> retry_safety = {};
   bool throttling = false;
@@ -117,6 +118,7 @@ struct ErrorInfo {
   ResponseClass response_class = ResponseClass::kSuccess;
   bool timeout = false;  ///< its retry pays the timeout price
   Fault fault = Fault::kNone;
+  bool no_retry_after = false;  ///< a delay that the service suggests with it is not looked at
 
   bool success() const { return response_class == ResponseClass::kSuccess; }
   bool retryable() const {

@@ -169,11 +169,14 @@ static_assert(words_end_with(OnEmpty::kFail));
 
 /// When an attempt takes its send token.
 enum class SendTokenTiming : std::uint8_t {
-  kBeforeSend,        ///< after the backoff
-  kBeforeBackoff,     ///< retries wait for it before their backoff
-  kWithBackoff,       ///< reserved when the retry is decided; the wait is added to the backoff
-  kInsteadOfBackoff,  ///< the wait, if any, replaces the backoff, limited by its cap
-  kFirstAttempt,      ///< retries take none
+  kBeforeSend,     ///< after the backoff
+  kBeforeBackoff,  ///< retries wait for it before their backoff
+  kWithBackoff,    ///< reserved when the retry is decided; the wait is added to the backoff
+  /// Asked for before the quota. If they are not there, nothing is taken: the wait for them,
+  /// limited by the cap, replaces the backoff, and the retry then goes without. With `kReserve`
+  /// they are taken after the quota, there or not.
+  kInsteadOfBackoff,
+  kFirstAttempt,  ///< retries take none
 };
 template <>
 inline constexpr std::string_view kWords<SendTokenTiming> =
@@ -207,8 +210,8 @@ struct SendRateRules {
   SendTokenTiming acquire = SendTokenTiming::kBeforeSend;
   SendTokenWait wait = SendTokenWait::kQueue;
   LimiterUpdate update = LimiterUpdate::kAll;
-  int retry_cost = 1;         ///< send tokens of a retry after a transient error
-  int costly_retry_cost = 1;  ///< after a throttling error or a timeout
+  int retry_cost = 1;         ///< send tokens of a retry after a transient error or a timeout
+  int costly_retry_cost = 1;  ///< after a throttling error
   double min_rate = 0.5;      ///< lower bound of the fill rate, tokens per second
   double initial_measured_rate = 0;
   /// Fill rate from the start on, tokens per second; 0: the bucket fills from the first response

@@ -105,7 +105,7 @@ po::options_description describe_options() {
        "response is an HTTP status with an optional error code and header (500, "
        "400:ThrottlingException, 500+retry-after=1500ms), or timeout, or connect")  //
       ("revision", text()->value_name("R"),
-       "2.0 (default), 2.1 or smithy, of the standard rules")                                     //
+       "2.0 (default), 2.1, smithy or smithy-2.1, of the standard rules")                         //
       ("sdk", text()->value_name("NAME"), "whose rules; botocore by default")                     //
       ("api", text()->value_name("NAME"), "a service with numbers of its own, such as dynamodb")  //
       ("draw", text()->value_name("R"),

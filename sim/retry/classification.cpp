@@ -45,10 +45,10 @@ constexpr std::string_view kStandardThrottlingCodes[] = {
     "EC2ThrottledException",
 };
 
-constexpr std::string_view kStandardTransientCodes[] = {
-    "RequestTimeout", "RequestTimeoutException",
-    "InternalError",  // the reference page and Ruby; botocore knows it by its status 500 only
-};
+// The reference page also names InternalError, but botocore, smithy-rs, aws-sdk-go-v2, aws-sdk-php,
+// aws-sdk-kotlin and smithy-typescript know that error by its status 500 only.
+constexpr std::string_view kStandardTransientCodes[] = {"RequestTimeout",
+                                                        "RequestTimeoutException"};
 
 constexpr std::string_view kJsV3TransientCodes[] = {"TimeoutError", "RequestTimeout",
                                                     "RequestTimeoutException"};
@@ -341,16 +341,23 @@ ResponseClass class_by_table(const ErrorRules& rules, std::string_view api,
   return says_slow_down ? ResponseClass::kThrottling : ResponseClass::kTransient;
 }
 
-/// What the model of the service says, or the side at fault where it says "maybe".
-std::optional<ResponseClass> class_by_traits(const ErrorTraits& traits, Fault fault) {
+/// What the model of the service says, or the side at fault where it says "maybe". The Smithy
+/// example asks the other way round: "maybe" is enough, and so is a server's fault without it.
+std::optional<ResponseClass> class_by_traits(Classifier classifier, const ErrorTraits& traits,
+                                             Fault fault) {
   if (!traits.retry_safety) {
     if (traits.throttling) return ResponseClass::kThrottling;
     if (traits.timeout) return ResponseClass::kTimeout;
     return std::nullopt;
   }
-  const bool retry = *traits.retry_safety == RetrySafety::kYes ||
-                     (*traits.retry_safety == RetrySafety::kMaybe && fault == Fault::kServer);
-  if (!retry) return ResponseClass::kNotRetryable;
+  const bool smithy = classifier == Classifier::kSmithy;
+  const bool server = fault == Fault::kServer;
+  if (*traits.retry_safety == RetrySafety::kNo) {
+    return smithy && server ? ResponseClass::kTransient : ResponseClass::kNotRetryable;
+  }
+  if (*traits.retry_safety == RetrySafety::kMaybe && !smithy && !server) {
+    return ResponseClass::kNotRetryable;
+  }
   if (traits.throttling) return ResponseClass::kThrottling;
   return traits.timeout ? ResponseClass::kTimeout : ResponseClass::kTransient;
 }
@@ -397,9 +404,11 @@ ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response
     return info;
   } else {
     info.fault = response.status >= 500 ? Fault::kServer : Fault::kClient;
-    const auto modelled = class_by_traits(response.traits, info.fault);
+    const auto modelled = class_by_traits(rules.classifier, response.traits, info.fault);
     info.response_class = modelled ? *modelled : class_by_table(rules, api, response);
   }
+  // What is retried for the server's fault alone is so without a look at the rest.
+  info.no_retry_after = response.traits.retry_safety == RetrySafety::kNo;
   info.timeout = info.retryable() && pays_timeout_price(rules, api, response, info.response_class);
   return info;
 }

@@ -104,14 +104,17 @@ inline const BackoffRules kGoV2Standard20 = with(kStandard20, [](BackoffRules& b
   b.over_cap = OverCap::kFlat;
 });
 
+inline const BackoffRules kSmithyBackoff =
+    with(kStandard20, [](BackoffRules& b) { b.quantum = ms(1); });
+
 inline const BackoffRules kStandard21 = backoff(ms(50), ms(1000), kCap, kFull);
 inline const BackoffRules kJavaV2Standard21 = with(kStandard21, [](BackoffRules& b) {
   b.quantum = ms(1);
   b.rounding = Rounding::kIntegers;
 });
-inline const BackoffRules kJsV3Standard21 =
+inline const BackoffRules kWholeMilliseconds21 =
     with(kStandard21, [](BackoffRules& b) { b.quantum = ms(1); });
-inline const BackoffRules kCppStandard21 = kJsV3Standard21;  // rounded down, too
+inline const BackoffRules kCppStandard21 = kWholeMilliseconds21;  // rounded down, too
 
 // --- Retry quota ---------------------------------------------------------------------------------
 
@@ -155,6 +158,7 @@ inline const QuotaRules kCrtQuota = with(quota(5, 5, 10, Refund::kLast), [](Quot
   q.partial = true;
 });
 inline const QuotaRules kSmithyQuota = quota(5, 5, 10, Refund::kCredit);
+inline const QuotaRules kSmithyQuota21 = quota(14, 5, 14, Refund::kCredit);
 inline const QuotaRules kQuota21 = quota(14, 5, 14, Refund::kLast);
 
 // --- Error classes -------------------------------------------------------------------------------

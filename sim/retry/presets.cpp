@@ -33,7 +33,6 @@ struct Row {
 constexpr auto kIgnore = RetryAfter::kIgnore;
 constexpr auto kMinimum = RetryAfter::kMinimum;
 constexpr auto kClamp = RetryAfter::kClamp;
-constexpr auto kMinimumCapped = RetryAfter::kMinimumCapped;
 constexpr auto kAddWhenThrottled = RetryAfter::kAddWhenThrottled;
 constexpr auto kReplace = RetryAfter::kReplace;
 constexpr auto kReturn = LongPoll::kReturn;
@@ -54,6 +53,8 @@ constexpr std::string_view kJavaV2FilesOf2026 =
     "AwsRetryStrategy, DynamoDbRetryPolicy, StsRetryStrategy";
 constexpr std::string_view kJavaV2AdaptiveFiles =
     "aws-sdk-java-v2 2.44 DefaultAdaptiveRetryStrategy, RateLimiterTokenBucket";
+constexpr std::string_view kJsV3Files =
+    "smithy-typescript packages/core, StandardRetryStrategy.ts (6815d3e, August 2026)";
 constexpr std::string_view kReference = "AWS SDK reference, retry behavior of 2026";
 
 // clang-format off
@@ -102,15 +103,15 @@ const Row kRows[] = {
    "AWS General Reference, error retries and exponential backoff"},
 
   {kStandard, "2.0", "botocore", "default", 3, kStandard20, kQuota20, kErrors, kIgnore, kReturn,
-   "botocore retries/standard.py, retries/quota.py"},
+   "botocore retries/standard.py, retries/quota.py (1.34.107 and later)"},
   {kStandard, "2.0", "java-v1", "default", 3, kJava, kJavaV1Standard, kJavaV1Errors, kIgnore,
    kReturn, "aws-sdk-java RetryMode STANDARD; backoff as in legacy"},
   {kStandard, "2.0", "java-v2", "default", 3, kJavaV2Standard20, kJavaV2Standard, kJavaV2Errors,
    kMinimum, kReturn, kJavaV2Files},
   {kStandard, "2.0", "java-v2", kDynamodb, 9, kJavaV2Standard20Dynamodb, kJavaV2Standard,
    kJavaV2Errors, kMinimum, kReturn, kJavaV2Files},
-  {kStandard, "2.0", "js-v3", "default", 3, kJsV3Standard20, kQuota20, kJsV3Errors, kMinimumCapped,
-   kReturn, "smithy-typescript packages/core, submodule retry"},
+  {kStandard, "2.0", "js-v3", "default", 3, kJsV3Standard20, kQuota20, kJsV3Errors, kClamp, kReturn,
+   kJsV3Files},
   {kStandard, "2.0", "cpp", "default", 3, kCppStandard20, kQuota20, kCppErrors, kIgnore, kReturn,
    "aws-sdk-cpp RetryStrategy.cpp (10540c7), CoreErrors.cpp (20bc07a), HttpResponse.h"},
   {kStandard, "2.0", "dotnet", "default", 3, kJitterBeforeCap20, kQuota20, kErrors, kIgnore,
@@ -135,8 +136,8 @@ const Row kRows[] = {
    "botocore retries/standard.py (2.1)"},
   {kStandard, "2.1", "java-v2", "default", 3, kJavaV2Standard21, kQuota21, kJavaV2ErrorsOf2026,
    kClamp, kWait, kJavaV2FilesOf2026},
-  {kStandard, "2.1", "js-v3", "default", 3, kJsV3Standard21, kQuota21, kJsV3Errors, kClamp, kWait,
-   "smithy-typescript packages/core, submodule retry (2026)"},
+  {kStandard, "2.1", "js-v3", "default", 3, kWholeMilliseconds21, kQuota21, kJsV3Errors, kClamp,
+   kWait, kJsV3Files},
   {kStandard, "2.1", "cpp", "default", 3, kCppStandard21, kQuota21, kCppErrorsOf2026, kClamp,
    kWait, "aws-sdk-cpp RetryStrategy.cpp (10540c7), CoreErrors.cpp (20bc07a), "
    "DynamoDBStreamsClientConfiguration.cpp (ffd539a)"},
@@ -153,8 +154,12 @@ const Row kRows[] = {
   {kStandard, "2.1", "kotlin", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    kReference},
 
-  {kStandard, "smithy", "", "default", 5, kStandard20, kSmithyQuota, kSmithyErrors, kMinimum,
-   kReturn, "Smithy reference, retry interface: example strategy"},
+  // "At 5 or more attempts" is asked of a counter that begins at 0 with the first attempt: six.
+  {kStandard, "smithy", "", "default", 6, kSmithyBackoff, kSmithyQuota, kSmithyErrors, kMinimum,
+   kReturn, "Smithy guide client-guidance/retries.md, example strategy (40ddb4a, February 2026)"},
+  {kStandard, "smithy-2.1", "", "default", 6, kWholeMilliseconds21, kSmithyQuota21, kSmithyErrors,
+   kMinimum, kWait,
+   "Smithy guide client-guidance/retries.md, example strategy (524ebb7, April 2026)"},
 
   {kCustom, "", "", "default", 3, kNoBackoff, kNoQuota, kErrors, kIgnore, kReturn,
    "a plain starting point for studies of principle"},
@@ -197,7 +202,7 @@ const AdaptiveRow kAdaptiveRows[] = {
   {"2.1", "java-v2", java_v2_limiter(), kJavaV2AdaptiveFiles, [](RetryRules& r) {
    r.retry_after = kMinimum; r.long_poll = kReturn; }},
   {"", "js-v3", limiter([](SendRateRules& r) { r.round_rates = true; }),
-   "smithy-typescript DefaultRateLimiter.ts"},
+   "smithy-typescript packages/core, DefaultRateLimiter.ts (6815d3e, August 2026)"},
   {"", "cpp", limiter([](SendRateRules& r) { r.wait = SendTokenWait::kOnce; }),
    "aws-sdk-cpp AdaptiveRetryStrategy.cpp (38947e6)"},
   {"", "dotnet", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kBeforeBackoff;
@@ -211,11 +216,10 @@ const AdaptiveRow kAdaptiveRows[] = {
    "aws-sdk-go-v2 aws/retry/adaptive.go (1674645), adaptive_ratelimit.go", [](RetryRules& r) {
    r.quota.credit = 0; r.quota.refund = Refund::kLast; }},
   {"2.0", "rust", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kInsteadOfBackoff;
-   r.wait = SendTokenWait::kReserve; r.retry_cost = 5; r.costly_retry_cost = 10;
-   r.initial_measured_rate = 0.5; }),
-   "smithy-rs retries/client_rate_limiter.rs"},
+   r.retry_cost = 5; r.costly_retry_cost = 10; r.initial_measured_rate = 0.5; }),
+   "smithy-rs retries/client_rate_limiter.rs, strategy/standard.rs (56ee88c, August 2026)"},
   {"2.1", "rust", limiter([](SendRateRules& r) { r.initial_measured_rate = 0.5; }),
-   "smithy-rs retries/client_rate_limiter.rs (2026)"},
+   "smithy-rs client/orchestrator.rs, retries/client_rate_limiter.rs (56ee88c, August 2026)"},
   {"", "kotlin", limiter([](SendRateRules&) {}), "smithy-kotlin AdaptiveRateLimiter"},
 };
 // clang-format on

@@ -21,10 +21,9 @@ int cost_of(const QuotaRules& quota, const ErrorInfo& error) {
   return error.timeout ? quota.timeout_cost : quota.cost;
 }
 
-int send_cost_of(const SendRateRules& rules, ResponseClass response_class) {
-  const bool costly =
-      response_class == ResponseClass::kThrottling || response_class == ResponseClass::kTimeout;
-  return costly ? rules.costly_retry_cost : rules.retry_cost;
+int send_cost_of(const SendRateRules& rules, const ErrorInfo& error) {
+  return error.response_class == ResponseClass::kThrottling ? rules.costly_retry_cost
+                                                            : rules.retry_cost;
 }
 
 Duration apply_retry_after(const RetryRules& rules, Duration backoff, Duration suggested,
@@ -108,15 +107,29 @@ void take_note_of_failure(const RetryRules& rules, const RetryState& state, cons
   if (state.throttle != nullptr && !error.retryable()) state.throttle->accepted(now);
 }
 
+/// Send tokens that are asked for before the quota: takes them, or says how long they would take.
+std::optional<Duration> ask_for_send_tokens(const RetryRules& rules, const RetryState& state,
+                                            const ErrorInfo& error, Time now) {
+  const SendRateRules& r = rules.rate_limit;
+  if (state.limiter == nullptr || r.acquire != SendTokenTiming::kInsteadOfBackoff ||
+      r.wait == SendTokenWait::kReserve) {
+    return std::nullopt;
+  }
+  const int tokens = send_cost_of(r, error);
+  if (state.limiter->try_acquire(now, tokens)) return Duration::zero();
+  return state.limiter->wait(now, tokens);
+}
+
 /// Adaptive mode: the limiter takes note of an error that will be retried, and the retry's tokens
-/// are taken as far as they are now. May change the delay.
+/// are taken as far as they are now. `asked` is the answer to a question asked before the quota.
+/// May change the delay.
 int take_send_tokens(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
-                     Time now, Duration& delay) {
+                     Time now, std::optional<Duration> asked, Duration& delay) {
   const SendRateRules& r = rules.rate_limit;
   SendRateLimiter& limiter = *state.limiter;
   const bool throttling = error.response_class == ResponseClass::kThrottling;
   if (r.update == LimiterUpdate::kRetriedThrottling && throttling) limiter.on_response(now, true);
-  const int tokens = send_cost_of(r, error.response_class);
+  const int tokens = send_cost_of(r, error);
   switch (r.acquire) {
     case SendTokenTiming::kBeforeSend:
     case SendTokenTiming::kBeforeBackoff:
@@ -125,8 +138,8 @@ int take_send_tokens(const RetryRules& rules, const RetryState& state, const Err
       delay += limiter.reserve(now, tokens);
       return 0;
     case SendTokenTiming::kInsteadOfBackoff:
-      // The tokens are taken either way.
-      if (const Duration wait = limiter.reserve(now, tokens); wait > Duration::zero()) {
+      if (const Duration wait = asked ? *asked : limiter.reserve(now, tokens);
+          wait > Duration::zero()) {
         delay = std::min(wait, rules.backoff.cap);
       }
       return 0;
@@ -204,6 +217,7 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
   if (!strategies_beyond_permit(rules, state, progress, now)) {
     return refuse(Outcome::kQuotaExceeded);
   }
+  const auto asked = ask_for_send_tokens(rules, state, error, now);
   if (!payment) {
     payment = has_quota ? pay(rules.quota, state, error, now) : Payment{.made = true, .wait = {}};
   }
@@ -214,7 +228,7 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
                                           ? ResponseClass::kTransient
                                           : error.response_class;
   const Duration backoff = backoff_delay(rules.backoff, backoff_class, progress, draws, fixed_draw);
-  Duration delay = failure.retry_after
+  Duration delay = failure.retry_after && !error.no_retry_after
                        ? apply_retry_after(rules, backoff, *failure.retry_after,
                                            error.response_class == ResponseClass::kThrottling)
                        : backoff;
@@ -226,7 +240,9 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
   }
   delay += payment->wait;
   int send_tokens = 0;
-  if (state.limiter != nullptr) send_tokens = take_send_tokens(rules, state, error, now, delay);
+  if (state.limiter != nullptr) {
+    send_tokens = take_send_tokens(rules, state, error, now, asked, delay);
+  }
   return {Outcome::kRetry, delay, send_tokens};
 }
 

@@ -140,8 +140,8 @@ std::vector<KeyInfo> preset_keys() {
        "The kind of retry strategy.",
        [](const Slots& s, const Value& v) { s.preset->mode = v.text; }},
       {"retry.revision", text, "", R"("2.0")", false, "retry.mode = standard|adaptive",
-       "The generation of the standard rules: 2.0, 2.1 of the year 2026, or smithy, the Smithy "
-       "reference's example.",
+       "The generation of the standard rules: 2.0, 2.1 of the year 2026, or smithy and smithy-2.1, "
+       "the example in the Smithy guide before and since April 2026.",
        [](const Slots& s, const Value& v) { s.preset->revision = v.text; }},
       {"retry.sdk", text, "", "", false, "retry.mode = legacy|standard|adaptive|custom",
        "The SDK whose legacy rules, or deviations from the standard ones, apply (botocore if not "
@@ -243,7 +243,8 @@ std::vector<KeyInfo> backoff_keys() {
        }},
       flag_key<kB, &B::jitter_before_cap>(
           "retry.backoff.jitter_before_cap", kFormula,
-          "Whether the cap limits the backoff after the jitter instead of before."),
+          "Whether the cap limits the backoff after the jitter instead of before, as in botocore "
+          "before 1.34.107."),
       word_key<kB, &B::over_cap>(
           "retry.backoff.over_cap", kFormula,
           "A backoff above the cap: limit, and spread; flat: exactly the cap; redraw: uniform "
@@ -332,15 +333,17 @@ std::vector<KeyInfo> limiter_keys() {
           "added to the backoff, with the wait instead of the backoff, or never."),
       word_key<kL, &L::wait>("retry.rate_limit.wait", kAdaptive,
                              "Whether waiters queue, by the rate as it changes, or each waits once "
-                             "for the time computed at first (reserve: its tokens taken then)."),
+                             "for the time computed at first (reserve: its tokens are taken then, "
+                             "even below zero)."),
       word_key<kL, &L::update>("retry.rate_limit.update", kAdaptive,
                                "Which errors change the rate: all, those that will be retried, or "
                                "throttling errors that will be retried."),
       count_key<kL, &L::retry_cost>("retry.rate_limit.retry_cost", "tokens", kSendTokens, kAdaptive,
-                                    "Send tokens of a retry after a transient error."),
+                                    "Send tokens of a retry after a transient error or a "
+                                    "timeout."),
       count_key<kL, &L::costly_retry_cost>("retry.rate_limit.costly_retry_cost", "tokens",
                                            kSendTokens, kAdaptive,
-                                           "The same after a throttling error or a timeout."),
+                                           "The same after a throttling error."),
       number_key<kL, &L::initial_fill_rate>(
           "retry.rate_limit.initial_fill_rate", "1/s", {.min = 0, .max = 1e6}, kAdaptive,
           "Rate at which the bucket fills from the start; 0: it fills from the first response on."),

@@ -124,6 +124,25 @@ TEST_CASE("standard 2.0 delays of SDKs that deviate have the published upper bou
   }
 }
 
+TEST_CASE("jitter before the cap gives the delays of botocore before 1.34.107") {
+  const auto rows = read_csv("botocore_old_delays.csv", "retry", "draw", "delay_s", "origin");
+  CHECK(rows.size() == 35);
+  BackoffRules rules = backoff_of("standard", "2.0", "botocore", "default");
+  const BackoffRules later = rules;
+  rules.jitter_before_cap = true;
+  for (const CsvRow& row : rows) {
+    INFO("retry " << row.text("retry") << ", draw " << row.text("draw"));
+    const int retry = row.integer("retry");
+    const double draw = row.number("draw"), expected = row.number("delay_s");
+    const auto delay = [&](const BackoffRules& r) {
+      return delay_with_draw(r, ResponseClass::kTransient, retry, draw).in_seconds();
+    };
+    CHECK(delay(rules) == expected);
+    // The two agree while 2^n is below the cap of 20 s.
+    CHECK((delay(later) == expected) == (retry <= 5));
+  }
+}
+
 TEST_CASE("botocore's legacy helpers") {
   const auto rows = read_csv("botocore_legacy_helpers.csv", "function", "base_s", "factor",
                              "attempts", "min_s", "max_s", "origin");

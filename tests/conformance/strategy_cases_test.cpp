@@ -1,5 +1,5 @@
 // Standard mode and its quota against the SDKs' own test cases: outcomes, quota levels and delays,
-// response by response.
+// response by response; and adaptive mode by the time that whole requests take.
 //
 // SPDX-License-Identifier: MIT
 #include "csv_rows.hpp"
@@ -11,6 +11,7 @@
 
 #include <limits>
 #include <memory>
+#include <sstream>
 
 using namespace retrysim;
 using retrysim::conformance::CsvRow;
@@ -52,6 +53,30 @@ int count_retries(const RetryRules& rules, int status) {
     if (!token.may_send()) return retries;
     ++retries;
   }
+}
+
+/// Waits until the attempt may be sent.
+void wait_for_send_token(RetryStrategy& strategy, RetryToken& token, Time& now) {
+  for (Duration wait = strategy.acquire_send_token(token, now); wait > Duration::zero();
+       wait = strategy.acquire_send_token(token, now)) {
+    REQUIRE(wait < Duration::seconds(100));
+    now = now + wait;
+  }
+}
+
+/// One request whose attempts are answered at once, each by the next of `responses`.
+void replay(RetryStrategy& strategy, const std::string& responses, Time& now) {
+  std::istringstream words(responses);
+  RetryToken token = strategy.acquire_initial_token(now);
+  for (std::string word; words >> word;) {
+    REQUIRE(token.may_send());
+    wait_for_send_token(strategy, token, now);
+    const Failure failure = strategy.failure_of(response_of(word));
+    if (failure.error.success()) return strategy.record_success(std::move(token), now);
+    token = strategy.refresh_retry_token(std::move(token), failure, now);
+    now = now + token.delay();
+  }
+  CHECK(token.outcome() == Outcome::kMaxAttemptsExceeded);
 }
 
 }  // namespace
@@ -189,5 +214,60 @@ TEST_CASE("a server-suggested delay changes the backoff by the rule") {
         refresh_retry_token(rules, {}, progress, failure, Time::zero(), draws);
     CHECK(decision.outcome == Outcome::kRetry);
     CHECK(decision.delay.count() == Duration::milliseconds(row.integer("delay_ms")).count());
+  }
+}
+
+TEST_CASE(
+    "delays of the AWS SDK for JavaScript v3 are whole milliseconds, also with a suggestion") {
+  const auto rows = read_csv("js_v3_delays.csv", "revision", "class", "retry", "draw",
+                             "suggested_ms", "delay_ms", "origin");
+  CHECK(rows.size() == 52);
+  for (const CsvRow& row : rows) {
+    INFO(row.text("revision") << ' ' << row.text("class") << ", retry " << row.text("retry")
+                              << ", draw " << row.text("draw") << ", suggested "
+                              << row.text("suggested_ms"));
+    for (const char* mode : {"standard", "adaptive"}) {
+      RetryRules rules = rules_of(mode, row.text("revision"), "default", "js-v3");
+      rules.max_attempts = RetryRules::kUnlimited;
+      Failure failure;
+      failure.error.response_class = row.text("class") == "throttling" ? ResponseClass::kThrottling
+                                                                       : ResponseClass::kTransient;
+      failure.retry_after = parse_retry_after(row.text("suggested_ms"));
+      RetryProgress progress{.attempts = static_cast<std::uint32_t>(row.integer("retry"))};
+      RetryQuota quota{500};
+      Draws draws(RandomKey(1, 0), {});
+      const RetryDecision decision = refresh_retry_token(
+          rules, {.quota = &quota}, progress, failure, Time::zero(), draws, row.number("draw"));
+      CHECK(decision.outcome == Outcome::kRetry);
+      CHECK(decision.delay.count() == Duration::milliseconds(row.integer("delay_ms")).count());
+    }
+  }
+}
+
+TEST_CASE("adaptive requests take as long as smithy-rs's own test says") {
+  const auto rows = read_csv("adaptive_replays.csv", "case", "revision", "wait", "responses",
+                             "min_total_s", "max_total_s", "origin");
+  CHECK(rows.size() == 12);
+  std::unique_ptr<RetryStrategy> strategy;
+  std::string at_case;
+  Time now = Time::zero();
+  for (const CsvRow& row : rows) {
+    INFO(row.text("case") << ' ' << row.text("revision") << ": " << row.text("responses"));
+    if (row.text("case") + row.text("revision") != at_case) {
+      at_case = row.text("case") + row.text("revision");
+      RetryRules rules = find_preset("adaptive", row.text("revision"), "rust", "dynamodb")->rules;
+      rules.max_attempts = 4;
+      if (!row.empty("wait")) {
+        REQUIRE(row.text("wait") == name(SendTokenWait::kReserve));
+        rules.rate_limit.wait = SendTokenWait::kReserve;
+      }
+      strategy = std::make_unique<RetryStrategy>(rules, RandomKey(1, 0));
+      strategy->fix_draws(1);
+      now = Time::zero();
+    }
+    replay(*strategy, row.text("responses"), now);
+    const double total_s = (now - Time::zero()).in_seconds();
+    CHECK(total_s >= row.number("min_total_s"));
+    CHECK(total_s <= row.number("max_total_s"));
   }
 }

@@ -62,7 +62,8 @@ TEST_CASE("a code outweighs the status in standard mode") {
   CHECK(standard(500, "SlowDown") == kThrottling);
   CHECK(standard(200, "SlowDown") == kThrottling);
   CHECK(standard(404, "RequestTimeout") == kTransient);
-  CHECK(standard(400, "InternalError") == kTransient);
+  CHECK(standard(400, "InternalError") == kNotRetryable);  // known by its status 500 only
+  CHECK(standard(500, "InternalError") == kTransient);
   CHECK(standard(200, "AccessDenied") == kNotRetryable);
   CHECK(standard(400, "slowdown") == kNotRetryable);  // codes are case-sensitive
 }
@@ -179,6 +180,13 @@ TEST_CASE("SDKs differ in what they retry") {
       {"standard", "botocore", 400, "MyThrottlingThing", kNotRetryable},
       {"standard", "java-v2", 400, "LimitExceededException", kNotRetryable},
       {"standard", "rust", 400, "LimitExceededException", kThrottling},
+      {"standard", "botocore", 400, "InternalError", kNotRetryable},
+      {"standard", "rust", 400, "InternalError", kNotRetryable},
+      {"standard", "go-v2", 400, "InternalError", kNotRetryable},
+      {"standard", "php", 400, "InternalError", kNotRetryable},
+      {"standard", "js-v3", 400, "InternalError", kNotRetryable},
+      {"standard", "java-v2", 400, "InternalError", kTransient},
+      {"standard", "ruby", 400, "InternalError", kTransient},
       // The .NET SDK's legacy rules want 400 or 503.
       {"legacy", "dotnet", 400, "ThrottlingException", kThrottling},
       {"legacy", "dotnet", 503, "ThrottlingException", kThrottling},
@@ -255,6 +263,29 @@ TEST_CASE("what a model says of an error goes before its code and status") {
   CHECK(classify({}, "default", {.status = 404}).fault == Fault::kClient);
   CHECK(classify({}, "default", {.status = 503}).fault == Fault::kServer);
   CHECK(classify({}, "default", {}).fault == Fault::kNone);
+}
+
+TEST_CASE("the Smithy example retries what may be safe, and a server's error in any case") {
+  const ErrorRules rules = find_preset("standard", "smithy", "", "")->rules.errors;
+  const auto classified = [&rules](int status, ErrorTraits traits) {
+    return classify(rules, "default", {.status = status, .traits = traits});
+  };
+  CHECK(classified(400, {.retry_safety = RetrySafety::kYes}).response_class == kTransient);
+  CHECK(classified(400, {.retry_safety = RetrySafety::kMaybe}).response_class == kTransient);
+  CHECK(classified(500, {.retry_safety = RetrySafety::kMaybe}).response_class == kTransient);
+  CHECK(classified(400, {.retry_safety = RetrySafety::kMaybe, .throttling = true}).response_class ==
+        kThrottling);
+  CHECK(classified(400, {.retry_safety = RetrySafety::kNo}).response_class == kNotRetryable);
+  // Not safe, but the server's fault: a plain error, whatever else the model says of it.
+  for (const bool throttling : {false, true}) {
+    const ErrorInfo unsafe = classified(
+        500, {.retry_safety = RetrySafety::kNo, .throttling = throttling, .timeout = !throttling});
+    CHECK(unsafe.response_class == kTransient);
+    CHECK_FALSE(unsafe.timeout);
+    CHECK(unsafe.no_retry_after);
+  }
+  CHECK_FALSE(classified(500, {.retry_safety = RetrySafety::kMaybe}).no_retry_after);
+  CHECK_FALSE(classified(500, {}).no_retry_after);
 }
 
 TEST_CASE("a retry-after header is a whole number of milliseconds") {

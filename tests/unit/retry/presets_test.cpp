@@ -173,13 +173,70 @@ TEST_CASE("C++ waits whole milliseconds under revision 2.1") {
 
 TEST_CASE("the Smithy reference design differs from standard 2.0 where it says so") {
   const RetryRules& smithy = find_preset("standard", "smithy", "", "")->rules;
-  CHECK(smithy.max_attempts == 5);
+  CHECK(smithy.max_attempts == 6);  // it refuses at 5 or more, and counts from 0
+  CHECK(smithy.backoff.base == Duration::seconds(1));
+  CHECK(smithy.backoff.quantum == Duration::milliseconds(1));
   CHECK(smithy.quota.cost == 5);
   CHECK(smithy.quota.timeout_cost == 10);
   CHECK(smithy.quota.refund == Refund::kCredit);
   CHECK(smithy.quota.credit == 1);
   CHECK(smithy.retry_after == RetryAfter::kMinimum);
   CHECK(smithy.errors.classifier == Classifier::kSmithy);
+  // The same example with the numbers of 2026.
+  const RetryRules& later = find_preset("standard", "smithy-2.1", "", "")->rules;
+  CHECK(later.max_attempts == 6);
+  CHECK(later.backoff.base == Duration::milliseconds(50));
+  CHECK(later.backoff.throttle_base == Duration::seconds(1));
+  CHECK(later.quota.cost == 14);
+  CHECK(later.quota.throttle_cost == 5);
+  CHECK(later.quota.timeout_cost == 14);
+  CHECK(later.quota.refund == Refund::kCredit);
+  CHECK(later.retry_after == RetryAfter::kMinimum);
+  CHECK(later.long_poll == LongPoll::kWait);
+}
+
+TEST_CASE("the Smithy example makes six attempts and gives one token back for a success") {
+  for (const char* revision : {"smithy", "smithy-2.1"}) {
+    INFO(revision);
+    const RetryRules& rules = find_preset("standard", revision, "", "")->rules;
+    RetryStrategy strategy(rules, RandomKey(1, 0));
+    const Failure failure = strategy.failure_of({.status = 500});
+    int attempts = 1;
+    RetryToken token = strategy.acquire_initial_token(Time::zero());
+    while ((token = strategy.refresh_retry_token(std::move(token), failure, Time::zero()))
+               .may_send()) {
+      ++attempts;
+    }
+    CHECK(attempts == 6);
+    CHECK(token.outcome() == Outcome::kMaxAttemptsExceeded);
+    CHECK(strategy.quota() == 500 - 5 * rules.quota.cost);
+    token = strategy.acquire_initial_token(Time::zero());
+    token = strategy.refresh_retry_token(std::move(token), failure, Time::zero());
+    strategy.record_success(std::move(token), Time::zero());
+    CHECK(strategy.quota() == 500 - 6 * rules.quota.cost + 1);
+  }
+}
+
+TEST_CASE("the Smithy example retries for a server's fault alone, without a suggested delay") {
+  const RetryRules& rules = find_preset("standard", "smithy", "", "")->rules;
+  RetryStrategy strategy(rules, RandomKey(1, 0));
+  strategy.fix_draws(0);
+  const auto delay_s = [&](RetrySafety safety) {
+    const Failure failure =
+        strategy.failure_of({.status = 500,
+                             .retry_after = Duration::seconds(3),
+                             .traits = {.retry_safety = safety, .timeout = true}});
+    const RetryToken token = strategy.refresh_retry_token(
+        strategy.acquire_initial_token(Time::zero()), failure, Time::zero());
+    CHECK(token.outcome() == Outcome::kRetry);
+    return token.delay().in_seconds();
+  };
+  CHECK(delay_s(RetrySafety::kYes) == 3);
+  CHECK(strategy.quota() == 490);  // a timeout
+  CHECK(delay_s(RetrySafety::kMaybe) == 3);
+  CHECK(strategy.quota() == 480);
+  CHECK(delay_s(RetrySafety::kNo) == 0);
+  CHECK(strategy.quota() == 475);  // any other error
 }
 
 TEST_CASE("a defect changes what it names and nothing else") {

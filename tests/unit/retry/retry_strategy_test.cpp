@@ -478,7 +478,7 @@ TEST_CASE("server-suggested delays of older SDKs") {
         .in_seconds();
   };
   CHECK(delay("standard", "js-v3", kTransient, 3) == 3);
-  CHECK(delay("standard", "js-v3", kTransient, 100) == 20);
+  CHECK(delay("standard", "js-v3", kTransient, 100) == 5);
   CHECK(delay("standard", "java-v2", kTransient, 100) == 100);
   CHECK(delay("legacy", "go-v1", kThrottling, 3) == 3.5);
   CHECK(delay("legacy", "go-v1", kTransient, 3) == 0.03);
