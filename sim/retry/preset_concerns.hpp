@@ -114,7 +114,7 @@ inline const BackoffRules kJavaV2Standard21 = with(kStandard21, [](BackoffRules&
 });
 inline const BackoffRules kWholeMilliseconds21 =
     with(kStandard21, [](BackoffRules& b) { b.quantum = ms(1); });
-inline const BackoffRules kCppStandard21 = kWholeMilliseconds21;  // rounded down, too
+inline const BackoffRules kCppStandard21 = kWholeMilliseconds21;
 
 // --- Retry quota ---------------------------------------------------------------------------------
 
