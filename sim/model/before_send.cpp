@@ -62,7 +62,7 @@ bool World::take_send_tokens(ClientGroup& g, std::uint32_t request) {
 // Waits for a time that is fixed when the wait begins.
 void World::wait_once(ClientGroup& g, std::uint32_t request, Duration time) {
   Request& r = requests_[request];
-  if (g.deadline_source != kNone && now_ + time >= r.deadline.key.time) {
+  if (g.deadline_source != kNone && now_ + time >= armed(r.deadline.key()).time) {
     return finish(g, request, Outcome::kDeadlineExceeded);
   }
   r.phase = Request::Phase::kWaitingToSend;
@@ -196,10 +196,12 @@ void World::return_connection(ClientGroup& g, std::uint32_t client, bool reusabl
   leave_connection_queue(g, next);
   requests_[next].connecting = !reusable;
   connected_.push_back(next);
+  unsettled_ = true;
 }
 
 void World::send_connected() {
   for (std::size_t i = 0; i < connected_.size(); ++i) {
+    count_step();
     const std::uint32_t request = connected_[i];
     const Request& r = requests_[request];
     ClientGroup& g = groups_[r.group];

@@ -82,7 +82,9 @@ void World::call_ended(std::uint32_t request, bool succeeded) {
   Calls& calls = calls_[id.attempt];
   if (!calls.active || calls.serial != id.serial) return;  // nobody waits for it any more
   calls.failed |= !succeeded;
-  if (--calls.open == 0) calls_over_.push_back(id);
+  if (--calls.open > 0) return;
+  calls_over_.push_back(id);
+  unsettled_ = true;
 }
 
 // The attempt does not wait any more. Calls under way run on to their own end.
@@ -91,6 +93,7 @@ void World::cancel_calls(std::uint32_t attempt) { calls_[attempt].active = false
 // After the event in which they ended: an answer may have come at once, in the midst of the call.
 void World::go_on_after_calls() {
   for (std::size_t i = 0; i < calls_over_.size(); ++i) {
+    count_step();
     const CallId id = calls_over_[i];
     const Calls& calls = calls_[id.attempt];
     if (!calls.active || calls.serial != id.serial) continue;
@@ -122,14 +125,6 @@ std::vector<std::uint32_t> World::calling_at(std::size_t service) const {
     if (calls_[id].active && attempts_[id].service == service) all.push_back(id);
   }
   return all;
-}
-
-// What an event has left to be done at the same instant.
-void World::settle() {
-  while (!connected_.empty() || !calls_over_.empty()) {
-    send_connected();
-    go_on_after_calls();
-  }
 }
 
 }  // namespace retrysim::model

@@ -216,7 +216,11 @@ void World::start_closed_loops() {
 }
 
 RunResult World::run() {
-  while (next_event()) {
+  try {
+    while (next_event()) {
+    }
+  } catch (const kernel::TimerMisused& e) {
+    violated(e.what());
   }
   close_books();
   RunResult result = recorder_.finish(now_);
@@ -237,13 +241,13 @@ bool World::next_event() {
   if (t != now_) {
     assert(t > now_);
     now_ = t;
-    instant_events_ = events_;
+    instant_events_ = events_ + steps_;
   }
   recorder_.advance(t);
-  if (++events_ >= next_look_) [[unlikely]]
+  if (++events_ + steps_ >= next_look_) [[unlikely]]
     look_around();
   dispatch(source);
-  if (!connected_.empty() || !calls_over_.empty()) [[unlikely]]
+  if (unsettled_) [[unlikely]]
     settle();
   return true;
 }
@@ -273,14 +277,16 @@ EventKey World::true_head(std::uint32_t source) const {
   if (source == varying_timeout_source_) return varying_timeouts_.head();
   if (sources_[source].kind == EventKind::kServiceTimeout) {
     const kernel::TimerLane& lane = service_limits_[sources_[source].index].lane;
-    return lane.empty() ? EventKey::never() : attempts_[lane.front()].limit.key;
+    return lane.empty() ? EventKey::never() : armed(attempts_[lane.front()].limit.key());
   }
   const ClientGroup& g = groups_[sources_[source].index];
   if (source == g.wake_source) return g.wakes.head();
   if (source == g.timeout_source) {
-    return g.timeouts.empty() ? EventKey::never() : requests_[g.timeouts.front()].timeout.key;
+    return g.timeouts.empty() ? EventKey::never()
+                              : armed(requests_[g.timeouts.front()].timeout.key());
   }
-  return g.deadlines.empty() ? EventKey::never() : requests_[g.deadlines.front()].deadline.key;
+  return g.deadlines.empty() ? EventKey::never()
+                             : armed(requests_[g.deadlines.front()].deadline.key());
 }
 
 // An answer that is there at the very instant of a timeout is in time, whether the service
@@ -426,18 +432,18 @@ void World::service_changed(std::size_t service) {
 
 // Now and then: has a limit been passed, does somebody want to know how far we are, or to stop?
 void World::look_around() {
-  if (events_ > options_.max_events) {
+  const std::uint64_t done = events_ + steps_;
+  if (done > options_.max_events) {
     throw LimitExceeded(fmt::format("more than {} events: replication {} stopped at {} s",
                                     options_.max_events, replication_, now_.in_seconds()));
   }
   // A herd may be as large as it likes, and all of it may be served at one instant; what must not
   // go on is the same few requests going round and round.
-  if (events_ - instant_events_ > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
+  if (done - instant_events_ > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
     throw LimitExceeded(fmt::format(
         "ten million events at {} s of simulated time (replication {}): requests and answers go "
         "round in a loop that takes no time, or arrive at an impossible rate; give the service, "
-        "the "
-        "network, the backoff or the think time a positive duration",
+        "the network, the backoff or the think time a positive duration, or limit the attempts",
         now_.in_seconds(), replication_));
   }
   if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
@@ -446,8 +452,28 @@ void World::look_around() {
   if (options_.progress != nullptr) {
     options_.progress->store(now_.count(), std::memory_order_relaxed);
   }
-  next_look_ = std::min(events_ + kEventsBetweenLooks,
+  next_look_ = std::min(done + kEventsBetweenLooks,
                         options_.max_events + (options_.max_events < ~std::uint64_t{0}));
+}
+
+// What an event has left to be done at the same instant. None of these steps takes another of them
+// itself, so the lists take the place of a stack, and every turn of an endless chain is counted.
+void World::settle() {
+  while (!answered_.empty() || !connected_.empty() || !calls_over_.empty()) {
+    deliver_answered();
+    send_connected();
+    go_on_after_calls();
+  }
+  unsettled_ = false;
+}
+
+void World::deliver_answered() {
+  answering_.swap(answered_);
+  for (const std::uint32_t attempt : answering_) {
+    count_step();
+    deliver(attempt);
+  }
+  answering_.clear();
 }
 
 void World::note_event(EventKind kind, std::uint64_t entity) {
