@@ -24,7 +24,8 @@ bool World::pass_gates(ClientGroup& g, std::uint32_t request) {
   Request& r = requests_[request];
   const bool is_hedge = r.attempt != kNone;
   if (g.states.throttle()) {
-    Draws draws(key_, {r.entity, r.progress.attempts + 1, g.index, Purpose::kClientThrottle});
+    Draws draws(streams_.of_group(g.index),
+                {r.entity, r.progress.attempts + 1, 0, Purpose::kClientThrottle});
     if (!permit_attempt(g.spec->retry, g.states.of(r.client), now_, draws)) {
       if (!is_hedge) finish(g, request, Outcome::kNoSendToken);
       return false;
@@ -224,7 +225,7 @@ void World::leave_connection_queue(ClientGroup& g, std::uint32_t request) {
 Duration World::connection_setup(const Attempt& a) const {
   const Distribution& connect = scenario_.network.connect;
   if (connect.is_constant()) return connect.constant_value();
-  Draws draws(key_, {a.entity, a.number, a.group, Purpose::kConnect});
+  Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kConnect});
   return connect.sample(draws);
 }
 

@@ -140,7 +140,7 @@ void World::arm_timeout(ClientGroup& g, std::uint32_t request) {
     return;
   }
   const Request& r = requests_[request];
-  Draws draws(key_, {r.entity, r.progress.attempts, g.index, Purpose::kTimeout});
+  Draws draws(streams_.of_group(g.index), {r.entity, r.progress.attempts, 0, Purpose::kTimeout});
   const EventKey key = key_in(g.spec->attempt_timeout.sample(draws));
   varying_timeouts_.push(request, key, timeout_position());
   offer(varying_timeout_source_, key);
@@ -162,7 +162,7 @@ Duration World::network_delay(const Attempt& a, Purpose purpose) const {
   if (a.round > 0) {
     purpose = purpose == Purpose::kNetwork ? Purpose::kSecondNetwork : Purpose::kSecondResponse;
   }
-  Draws draws(key_, {a.entity, a.number, a.group, purpose});
+  Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, purpose});
   return latency.sample(draws) + added;
 }
 
@@ -186,7 +186,7 @@ void World::travel_to_service(std::uint32_t attempt) {
   }
   const double request_loss = services_[a.service].impairment().request_loss;
   if (request_loss > 0) {
-    Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
+    Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
     for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
     if (draws.uniform() < request_loss) {
       recorder_.lost(a.group, a.in_cohort);
@@ -214,7 +214,7 @@ void World::arrive(std::uint32_t attempt) {
     return release_attempt(attempt);
   }
   if (!s.impairment().errors.empty() && s.spec().model != ServiceModelKind::kIndependent) {
-    Draws draws(key_, {a.entity, a.number, a.group, Purpose::kServiceError});
+    Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kServiceError});
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : s.impairment().errors) {
       if (u >= cumulative) continue;
@@ -253,7 +253,7 @@ bool World::send_answer(std::uint32_t attempt, std::uint16_t answer) {
   a.stage = Attempt::Stage::kOnTheWire;
   const double response_loss = services_[a.service].impairment().response_loss;
   if (response_loss > 0) {
-    Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
+    Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
     for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
     draws.next();  // decided the request's own loss
     if (draws.uniform() < response_loss) {
@@ -452,7 +452,7 @@ void World::pass_deadline(std::uint32_t request) {
 // What the client's strategy says about a failed attempt, with its books kept.
 RetryDecision World::decide(ClientGroup& g, std::uint32_t request, const Failure& failure) {
   Request& r = requests_[request];
-  Draws draws(key_, {r.entity, r.progress.attempts, g.index, Purpose::kBackoff});
+  Draws draws(streams_.of_group(g.index), {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
   if (!g.strategies.empty()) {
     const RetryDecision decision =
         checked(g, g.strategies[r.client]->refresh_retry_token(
@@ -560,7 +560,8 @@ void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
 // A closed-loop client thinks before its next request.
 void World::think(ClientGroup& g, std::uint32_t client, Time last_submitted) {
   const ArrivalSpec& loop = g.spec->arrivals;
-  Draws draws(key_, {client_entity(client, g.thinks[client]++), 0, g.index, Purpose::kThinkTime});
+  Draws draws(streams_.of_group(g.index),
+              {client_entity(client, g.thinks[client]++), 0, 0, Purpose::kThinkTime});
   Duration time = loop.think_time.sample(draws);
   if (!g.due.empty()) g.due[client] = last_submitted + time;
   if (loop.think_from_start) {

@@ -40,7 +40,7 @@ void World::turn_away(std::uint32_t attempt, std::uint16_t answer) {
 // Whether a new request has side effects, and which token it carries.
 void World::decide_side_effects(ClientGroup& g, std::uint32_t request) {
   Request& r = requests_[request];
-  Draws draws(key_, {r.entity, 0, g.index, Purpose::kSideEffect});
+  Draws draws(streams_.of_group(g.index), {r.entity, 0, 0, Purpose::kSideEffect});
   r.mutating = draws.uniform() < g.spec->mutating;
   if (!r.mutating) return;
   SideEffects::Account account;
@@ -161,7 +161,7 @@ void World::restart(std::size_t service) {
 void World::scale(std::size_t service) {
   Service& s = services_[service];
   Autoscaler& scaler = *s.autoscaler();
-  note_event(EventKind::kScaling, service);
+  note_event(EventKind::kScaling, service_ranks_[service]);
   scaler.observe(s.busy(), s.working_servers(), now_);
   scaler.step(now_);
   s.rescale(now_);

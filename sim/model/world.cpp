@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/world.hpp"
 
+#include "model/name_order.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,9 +31,15 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
     : scenario_(scenario),
       options_(options),
       replication_(replication),
-      key_(scenario.seed, replication),
+      streams_(scenario, replication),
+      groups_by_name_(name_order(scenario.clients)),
+      services_by_name_(name_order(scenario.services)),
+      service_ranks_(scenario.services.size()),
       recorder_(scenario, replication),
       end_of_submissions_(Time::zero() + scenario.duration) {
+  for (std::size_t rank = 0; rank < services_by_name_.size(); ++rank) {
+    service_ranks_[services_by_name_[rank]] = rank;
+  }
   answers_.emplace_back();  // answer 0: success
   Response refused;
   refused.status = 0;
@@ -48,8 +56,8 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
     const ServiceSpec& s = scenario.services[i];
     const bool conflicts = s.model == ServiceModelKind::kOcc;
     services_.emplace_back(
-        s, i, conflicts ? answer({503, "TransactionConflictException"}) : std::uint16_t{0}, key_,
-        &attempts_, &sequence_);
+        s, i, conflicts ? answer({503, "TransactionConflictException"}) : std::uint16_t{0},
+        &streams_, &attempts_, &sequence_);
     services_.back().impair(faults_->at(i, Time::zero()), Time::zero());
     services_.back().set_operations(i, scenario.clients);
     ServiceAnswers a;
@@ -71,7 +79,7 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
   }
   link_services();
   groups_.resize(scenario.clients.size());
-  for (std::size_t i = 0; i < groups_.size(); ++i) add_group(i);
+  for (const std::size_t i : groups_by_name_) add_group(i);
   add_sources();
   for (Service& s : services_) s.keep_books(side_effects_ ? &*side_effects_ : nullptr);
   start_closed_loops();
@@ -137,9 +145,9 @@ void World::add_group(std::size_t index) {
     g.ordinals.resize(spec.count);
     if (spec.arrivals.think_from_start && spec.arrivals.concurrency == 1) g.due.resize(spec.count);
   } else if (!spec.caller) {
-    g.arrivals.emplace(spec, g.index, key_, &sequence_, end_of_submissions_);
+    g.arrivals.emplace(spec, streams_.of_group(index), &sequence_, end_of_submissions_);
     if (spec.arrivals.process == ArrivalProcess::kPoll) {
-      g.polling.emplace(spec.arrivals, g.index, key_);
+      g.polling.emplace(spec.arrivals, streams_.of_group(index));
     }
   }
 }
@@ -191,7 +199,7 @@ void World::add_sources() {
     }
   }
   tournament_.emplace(static_cast<std::uint32_t>(sources_.size()));
-  for (std::size_t i = 0; i < services_.size(); ++i) {
+  for (const std::size_t i : services_by_name_) {
     if (scaling_sources_[i] == kNone) continue;
     service_changed(i);
     offer(scaling_sources_[i], {services_[i].autoscaler()->next(), sequence_++});
@@ -205,10 +213,11 @@ void World::add_sources() {
 }
 
 void World::start_closed_loops() {
-  for (ClientGroup& g : groups_) {
+  for (const std::size_t i : groups_by_name_) {
+    ClientGroup& g = groups_[i];
     if (!g.closed) continue;
     for (std::uint32_t client = 0; client < g.spec->count; ++client) {
-      for (std::uint32_t i = 0; i < g.spec->arrivals.concurrency; ++i) {
+      for (std::uint32_t k = 0; k < g.spec->arrivals.concurrency; ++k) {
         think(g, client, Time::zero());
       }
     }
@@ -365,7 +374,7 @@ void World::dispatch(std::uint32_t source) {
 void World::change_faults() {
   const FaultTimeline::Change change = faults_->pop();
   const std::size_t service = change.service;
-  note_event(EventKind::kFault, service);
+  note_event(EventKind::kFault, service_ranks_[service]);
   if (change.cold_restart) restart(service);
   services_[service].impair(faults_->at(service, now_), now_);
   serve_queue(service);

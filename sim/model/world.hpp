@@ -29,6 +29,7 @@
 #include "model/request.hpp"
 #include "model/service.hpp"
 #include "model/side_effects.hpp"
+#include "model/streams.hpp"
 #include "model/workload.hpp"
 #include "stats/recorder.hpp"
 
@@ -290,7 +291,9 @@ class World {
   const Scenario& scenario_;
   SimulationOptions options_;
   std::uint32_t replication_;
-  RandomKey key_;
+  Streams streams_;
+  std::vector<std::size_t> groups_by_name_, services_by_name_;
+  std::vector<std::size_t> service_ranks_;  // by service: its place among the names
   stats::Recorder recorder_;
   std::uint64_t sequence_ = 0;
   Time now_;
