@@ -1,7 +1,8 @@
-// Keyed random draws. A draw is a pure function of what it is for: seed, replication, entity,
-// attempt, purpose and position. Nothing depends on the order in which draws are made, so the same
-// request meets the same arrival time, service demand and network delay whatever the retry policy
-// does (common random numbers), and results do not depend on threads.
+// Keyed random draws. A draw is a pure function of what it is for: seed, replication, the name of
+// the client group (or service), entity, attempt, purpose and position. Nothing depends on the
+// order in which draws are made, so the same request meets the same arrival time, service demand
+// and network delay whatever the retry policy does (common random numbers), and results do not
+// depend on threads.
 //
 // Generator: Philox2x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
 // from the Random123 library. Its block is as large as that of Philox4x32-10, at half the
@@ -14,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace retrysim {
 
@@ -39,18 +41,26 @@ enum class Purpose : std::uint8_t {
   kCall = 41,            ///< names the call that a service makes for an attempt
 };
 
-/// The random numbers of one replication: key = (seed, replication).
+/// The random numbers of one replication, key = (seed, replication), or of a named part of it.
 class RandomKey {
  public:
   RandomKey(std::uint64_t seed, std::uint64_t replication);
+
+  /// The random numbers of the part called `name` among those of its `kind`, for example ("client",
+  /// "web"). They do not depend on which other parts there are. Two parts of one replication have
+  /// different keys unless a 64-bit hash takes their names for the same (compare `philox_key` where
+  /// a chance of 2^-64 is too much); a part has different keys in any two replications of a seed.
+  RandomKey named(std::string_view kind, std::string_view name) const;
+
   r123::Philox2x64::key_type philox_key() const { return key_; }
 
  private:
   r123::Philox2x64::key_type key_;
 };
 
-/// Who draws: `entity` identifies a request (or a client) inside client group `group`; `attempt`
-/// counts from 1 (0 where no attempt is involved). `group` < 65536.
+/// Who draws: `entity` identifies a request (or a client) of those that share a key; `attempt`
+/// counts from 1 (0 where no attempt is involved). `group` is free for users who number groups
+/// under one key; the simulator gives each a key of its own (`RandomKey::named`).
 struct DrawId {
   std::uint64_t entity = 0;
   std::uint32_t attempt = 0;

@@ -9,6 +9,8 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
+#include <stdexcept>
 
 namespace retrysim::kernel {
 
@@ -19,5 +21,21 @@ struct EventKey {
   friend constexpr auto operator<=>(const EventKey&, const EventKey&) = default;
   static constexpr EventKey never() { return {}; }
 };
+
+/// A timer was used in a state that does not allow it: a defect of the simulator, found in every
+/// build.
+class TimerMisused : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+[[noreturn, gnu::cold]] inline void timer_misused(const char* what) { throw TimerMisused(what); }
+
+/// The key of a timer that must be armed.
+inline EventKey armed(const std::optional<EventKey>& key) {
+  if (!key) [[unlikely]]
+    timer_misused("a timer was read that is not armed");
+  return *key;
+}
 
 }  // namespace retrysim::kernel

@@ -1,9 +1,10 @@
 // FIFO lanes: timers with one constant delay expire in the order in which they were set, so a
 // queue is all the order they need, however many are pending.
 //
-//   TimerLane    intrusive doubly linked list: a timer can be cancelled at once (timeouts,
-//   deadlines) MessageLane  ring buffer for timers that are never cancelled (messages on the wire,
-//   think times)
+//   TimerLane    intrusive doubly linked list: a timer can be cancelled at once
+//                (timeouts, deadlines)
+//   MessageLane  ring buffer for timers that are never cancelled
+//                (messages on the wire, think times)
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -13,15 +14,27 @@
 
 #include <cassert>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace retrysim::kernel {
 
 /// A timer's place in a lane, kept in the object it belongs to.
-struct LaneLink {
+class LaneLink {
+ public:
+  /// When the timer expires; empty if it is not armed.
+  std::optional<EventKey> key() const {
+    return armed() ? std::optional<EventKey>(key_) : std::nullopt;
+  }
+
+ private:
+  friend class TimerLane;
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  EventKey key;
-  std::uint32_t previous = kNone, next = kNone;
+
+  bool armed() const { return key_ != EventKey::never(); }
+
+  EventKey key_ = EventKey::never();  // never(): not armed
+  std::uint32_t previous_ = kNone, next_ = kNone;
 };
 
 /// `link(id)` gives the LaneLink of object `id`; passed to each call, so the lane stores nothing
@@ -31,27 +44,34 @@ class TimerLane {
   bool empty() const { return first_ == LaneLink::kNone; }
   std::uint32_t front() const { return first_; }
 
-  /// `key` must be larger than that of every timer in the lane.
+  /// Arms the timer of `id`, which must not be armed. `key` must be larger than that of every timer
+  /// in the lane.
   template <class LinkOf>
   void push_back(std::uint32_t id, EventKey key, LinkOf link) {
     LaneLink& l = link(id);
-    assert(empty() || link(last_).key < key);
-    l.key = key;
-    l.previous = last_;
-    l.next = LaneLink::kNone;
+    if (l.armed()) [[unlikely]]
+      timer_misused("a timer was armed twice");
+    assert(empty() || link(last_).key_ < key);
+    l.key_ = key;
+    l.previous_ = last_;
+    l.next_ = LaneLink::kNone;
     if (last_ == LaneLink::kNone) {
       first_ = id;
     } else {
-      link(last_).next = id;
+      link(last_).next_ = id;
     }
     last_ = id;
   }
 
+  /// Disarms the timer of `id`, which must be armed.
   template <class LinkOf>
   void erase(std::uint32_t id, LinkOf link) {
-    const LaneLink& l = link(id);
-    (l.previous == LaneLink::kNone ? first_ : link(l.previous).next) = l.next;
-    (l.next == LaneLink::kNone ? last_ : link(l.next).previous) = l.previous;
+    LaneLink& l = link(id);
+    if (!l.armed()) [[unlikely]]
+      timer_misused("a timer was cancelled that is not armed");
+    (l.previous_ == LaneLink::kNone ? first_ : link(l.previous_).next_) = l.next_;
+    (l.next_ == LaneLink::kNone ? last_ : link(l.next_).previous_) = l.previous_;
+    l.key_ = EventKey::never();
   }
 
  private:

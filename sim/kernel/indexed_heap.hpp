@@ -8,8 +8,8 @@
 #include "kernel/event_order.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace retrysim::kernel {
@@ -24,18 +24,30 @@ class IndexedHeap {
   std::size_t size() const { return heap_.size(); }
   EventKey head() const { return heap_.empty() ? EventKey::never() : heap_[0].key; }
   std::uint32_t front() const { return heap_[0].entity; }
-  EventKey key_at(std::uint32_t position) const { return heap_[position].key; }
 
+  /// When the timer of `entity` expires; empty if it is not in the heap.
+  template <class PositionOf>
+  std::optional<EventKey> key_of(std::uint32_t entity, PositionOf position) const {
+    const std::size_t i = position(entity);
+    if (!holds(i, entity)) return std::nullopt;
+    return heap_[i].key;
+  }
+
+  /// `entity` must not be in the heap.
   template <class PositionOf>
   void push(std::uint32_t entity, EventKey key, PositionOf position) {
+    if (position(entity) != kNotInHeap) [[unlikely]]
+      timer_misused("a timer was armed twice");
     heap_.push_back({key, entity});
     sift_up(heap_.size() - 1, position);
   }
 
+  /// `entity` must be in the heap.
   template <class PositionOf>
   void erase(std::uint32_t entity, PositionOf position) {
     const std::size_t i = position(entity);
-    assert(i < heap_.size() && heap_[i].entity == entity);
+    if (!holds(i, entity)) [[unlikely]]
+      timer_misused("a timer was cancelled that is not armed");
     position(entity) = kNotInHeap;
     const Node last = heap_.back();
     heap_.pop_back();
@@ -65,6 +77,10 @@ class IndexedHeap {
     EventKey key;
     std::uint32_t entity;
   };
+
+  bool holds(std::size_t position, std::uint32_t entity) const {
+    return position < heap_.size() && heap_[position].entity == entity;
+  }
 
   template <class PositionOf>
   void sift_up(std::size_t i, PositionOf position) {

@@ -21,10 +21,28 @@ constexpr std::uint64_t mix(std::uint64_t z) {
 // The odd integer nearest to 2^64 divided by the golden ratio; keeps 0 from being a fixed point.
 constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
 
+// A hash of the bytes and the length, eight bytes at a time, the same on every machine.
+std::uint64_t hash(std::uint64_t h, std::string_view bytes) {
+  h = mix(h + bytes.size());
+  for (std::size_t i = 0; i < bytes.size(); i += 8) {
+    std::uint64_t word = 0;
+    for (const char c : bytes.substr(i, 8)) word = word << 8 | static_cast<unsigned char>(c);
+    h = mix(h ^ word) + kGolden;
+  }
+  return h;
+}
+
 }  // namespace
 
 RandomKey::RandomKey(std::uint64_t seed, std::uint64_t replication) {
   key_[0] = mix(mix(seed + kGolden) ^ (replication * kGolden));
+}
+
+// For a given name a bijection of the key, for a given key one of the hash.
+RandomKey RandomKey::named(std::string_view kind, std::string_view name) const {
+  RandomKey part = *this;
+  part.key_[0] = mix(key_[0] + hash(hash(kGolden, kind), name));
+  return part;
 }
 
 }  // namespace retrysim

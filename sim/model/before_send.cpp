@@ -24,7 +24,8 @@ bool World::pass_gates(ClientGroup& g, std::uint32_t request) {
   Request& r = requests_[request];
   const bool is_hedge = r.attempt != kNone;
   if (g.states.throttle()) {
-    Draws draws(key_, {r.entity, r.progress.attempts + 1, g.index, Purpose::kClientThrottle});
+    Draws draws(streams_.of_group(g.index),
+                {r.entity, r.progress.attempts + 1, 0, Purpose::kClientThrottle});
     if (!permit_attempt(g.spec->retry, g.states.of(r.client), now_, draws)) {
       if (!is_hedge) finish(g, request, Outcome::kNoSendToken);
       return false;
@@ -62,7 +63,7 @@ bool World::take_send_tokens(ClientGroup& g, std::uint32_t request) {
 // Waits for a time that is fixed when the wait begins.
 void World::wait_once(ClientGroup& g, std::uint32_t request, Duration time) {
   Request& r = requests_[request];
-  if (g.deadline_source != kNone && now_ + time >= r.deadline.key.time) {
+  if (g.deadline_source != kNone && now_ + time >= armed(r.deadline.key()).time) {
     return finish(g, request, Outcome::kDeadlineExceeded);
   }
   r.phase = Request::Phase::kWaitingToSend;
@@ -196,10 +197,12 @@ void World::return_connection(ClientGroup& g, std::uint32_t client, bool reusabl
   leave_connection_queue(g, next);
   requests_[next].connecting = !reusable;
   connected_.push_back(next);
+  unsettled_ = true;
 }
 
 void World::send_connected() {
   for (std::size_t i = 0; i < connected_.size(); ++i) {
+    count_step();
     const std::uint32_t request = connected_[i];
     const Request& r = requests_[request];
     ClientGroup& g = groups_[r.group];
@@ -222,7 +225,7 @@ void World::leave_connection_queue(ClientGroup& g, std::uint32_t request) {
 Duration World::connection_setup(const Attempt& a) const {
   const Distribution& connect = scenario_.network.connect;
   if (connect.is_constant()) return connect.constant_value();
-  Draws draws(key_, {a.entity, a.number, a.group, Purpose::kConnect});
+  Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kConnect});
   return connect.sample(draws);
 }
 

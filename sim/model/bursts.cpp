@@ -16,14 +16,8 @@ constexpr std::uint32_t kPeriodDraws = 1;
 
 }  // namespace
 
-Bursts::Bursts(const ClientSpec& spec, std::uint16_t group, const RandomKey& key, Time end,
-               std::uint64_t* sequence)
-    : spec_(&spec.arrivals),
-      group_(group),
-      key_(key),
-      end_(end),
-      sequence_(sequence),
-      count_(spec.count) {
+Bursts::Bursts(const ClientSpec& spec, const RandomKey& key, Time end, std::uint64_t* sequence)
+    : spec_(&spec.arrivals), key_(key), end_(end), sequence_(sequence), count_(spec.count) {
   const double on_s = spec_->on.mean_seconds(), off_s = spec_->off.mean_seconds();
   const std::uint32_t senders = spec_->aligned ? 1 : count_;
   const double base = spec_->rate * (on_s + off_s) / on_s * (spec_->aligned ? count_ : 1);
@@ -42,7 +36,7 @@ Bursts::Bursts(const ClientSpec& spec, std::uint16_t group, const RandomKey& key
 }
 
 Draws Bursts::period_draws(std::uint32_t sender, std::uint32_t period) const {
-  return Draws(key_, {entity(sender, period), kPeriodDraws, group_, Purpose::kArrival});
+  return Draws(key_, {entity(sender, period), kPeriodDraws, 0, Purpose::kArrival});
 }
 
 // Clients that act together start with a burst. Others start somewhere in a burst or pause: of a
@@ -75,7 +69,7 @@ void Bursts::next_period(std::uint32_t sender) {
 bool Bursts::walk(std::uint32_t sender) {
   Sender& s = senders_[sender];
   for (;;) {
-    Draws draws(key_, {entity(sender, s.requests++), 0, group_, Purpose::kArrival});
+    Draws draws(key_, {entity(sender, s.requests++), 0, 0, Purpose::kArrival});
     // The fraction of a nanosecond is carried on: rounding every gap would bias high rates.
     double gap_ns = unit_exponential(draws) * mean_gap_ns_ + s.carried_ns;
     while (!s.on || gap_ns >= static_cast<double>((s.edge - s.now).count())) {
@@ -100,7 +94,7 @@ Bursts::Next Bursts::pop() {
   const std::uint64_t name = entity(sender, senders_[sender].requests - 1);
   std::uint32_t client = sender;
   if (spec_->aligned) {
-    Draws draws(key_, {name, kPeriodDraws + 1, group_, Purpose::kArrival});
+    Draws draws(key_, {name, kPeriodDraws + 1, 0, Purpose::kArrival});
     client = draws.below(count_);
   }
   if (walk(sender)) {

@@ -23,9 +23,9 @@ class Bursts {
     std::uint64_t entity = 0;
   };
 
-  /// Nothing comes from `end` on; `sequence` is the simulation's counter of scheduled events.
-  Bursts(const ClientSpec& spec, std::uint16_t group, const RandomKey& key, Time end,
-         std::uint64_t* sequence);
+  /// Nothing comes from `end` on; `key` is that of the client group, `sequence` the simulation's
+  /// counter of scheduled events.
+  Bursts(const ClientSpec& spec, const RandomKey& key, Time end, std::uint64_t* sequence);
 
   /// Key of the next request; `EventKey::never()` after the last.
   kernel::EventKey head() const {
@@ -60,7 +60,6 @@ class Bursts {
   Draws period_draws(std::uint32_t sender, std::uint32_t period) const;
 
   const ArrivalSpec* spec_;
-  std::uint16_t group_;
   RandomKey key_;
   Time end_;
   std::uint64_t* sequence_;

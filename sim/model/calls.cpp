@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 namespace retrysim::model {
 
@@ -18,6 +19,13 @@ void World::link_services() {
     if (spec.count != 1) throw std::invalid_argument("a service calls another as one client");
     callees_[*spec.caller].push_back(static_cast<std::uint16_t>(i));
     services_[*spec.caller].call_others();
+  }
+  // Calls that are made together have no order of their own.
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    if (!services_[i].spec().parallel_calls) continue;
+    std::ranges::stable_sort(callees_[i], {}, [&](std::uint16_t group) -> const std::string& {
+      return scenario_.clients[group].name;
+    });
   }
   // Services that call nobody, or only such services, and so on: all must be among them.
   std::vector<bool> ends(services_.size(), false);
@@ -63,7 +71,7 @@ void World::make_calls(std::uint32_t attempt) {
   }
   const std::uint16_t end = calls.next = static_cast<std::uint16_t>(first + calls.open);
   // The same attempt makes the same calls whatever else happens.
-  Draws name(key_, {a.entity, a.number, a.group, Purpose::kCall});
+  Draws name(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kCall});
   const std::uint64_t entity = name.next();
   for (std::uint16_t i = first; i < end; ++i) submit(groups_[callees[i]], 0, entity, attempt);
 }
@@ -82,7 +90,9 @@ void World::call_ended(std::uint32_t request, bool succeeded) {
   Calls& calls = calls_[id.attempt];
   if (!calls.active || calls.serial != id.serial) return;  // nobody waits for it any more
   calls.failed |= !succeeded;
-  if (--calls.open == 0) calls_over_.push_back(id);
+  if (--calls.open > 0) return;
+  calls_over_.push_back(id);
+  unsettled_ = true;
 }
 
 // The attempt does not wait any more. Calls under way run on to their own end.
@@ -91,6 +101,7 @@ void World::cancel_calls(std::uint32_t attempt) { calls_[attempt].active = false
 // After the event in which they ended: an answer may have come at once, in the midst of the call.
 void World::go_on_after_calls() {
   for (std::size_t i = 0; i < calls_over_.size(); ++i) {
+    count_step();
     const CallId id = calls_over_[i];
     const Calls& calls = calls_[id.attempt];
     if (!calls.active || calls.serial != id.serial) continue;
@@ -122,14 +133,6 @@ std::vector<std::uint32_t> World::calling_at(std::size_t service) const {
     if (calls_[id].active && attempts_[id].service == service) all.push_back(id);
   }
   return all;
-}
-
-// What an event has left to be done at the same instant.
-void World::settle() {
-  while (!connected_.empty() || !calls_over_.empty()) {
-    send_connected();
-    go_on_after_calls();
-  }
 }
 
 }  // namespace retrysim::model

@@ -17,7 +17,7 @@ class CompletionSet {
   auto position() {
     return [this](std::uint32_t attempt) -> std::uint32_t& {
       if (attempt >= positions_.size()) [[unlikely]]
-        positions_.resize(2 * std::size_t{attempt} + 64);
+        positions_.resize(2 * std::size_t{attempt} + 64, kernel::IndexedHeap::kNotInHeap);
       return positions_[attempt];
     };
   }
@@ -58,7 +58,9 @@ class CompletionSet {
       heap_.erase(attempt, position());
       return;
     }
-    std::erase_if(array_, [attempt](const Entry& e) { return e.attempt == attempt; });
+    const auto entry = std::ranges::find(array_, attempt, &Entry::attempt);
+    if (entry == array_.end()) kernel::timer_misused("a completion was cancelled that is not due");
+    array_.erase(entry);
   }
 
   /// Takes out everything, in the order of completion.

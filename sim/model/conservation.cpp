@@ -151,12 +151,15 @@ bool deduplicates(const Scenario& scenario, const ClientSpec& client) {
 
 }  // namespace
 
+void World::violated(std::string_view what) const {
+  throw InvariantViolated(
+      fmt::format("internal check failed: {} (seed {}, replication {}, simulated time {} s)", what,
+                  scenario_.seed, replication_, now_.in_seconds()));
+}
+
 void World::check_conservation(const RunResult& result) const {
   const auto check = [&](std::string_view wrong, std::string_view where = "") {
-    if (wrong.empty()) return;
-    throw InvariantViolated(
-        fmt::format("internal check failed: {}{} (seed {}, replication {}, simulated time {} s)",
-                    where, wrong, scenario_.seed, replication_, now_.in_seconds()));
+    if (!wrong.empty()) violated(fmt::format("{}{}", where, wrong));
   };
   if (submitted_ != ended_) check("requests submitted and ended differ");
   // Jobs are polled for to their end, beyond the window, which calls other services as well.

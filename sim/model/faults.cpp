@@ -6,8 +6,9 @@
 namespace retrysim::model {
 
 void FaultTimeline::sort() {
-  std::stable_sort(changes_.begin(), changes_.end(),
-                   [](const Change& a, const Change& b) { return a.time < b.time; });
+  std::ranges::stable_sort(changes_, {}, [this](const Change& c) {
+    return std::tie(c.time, scenario_->services[c.service].name);
+  });
 }
 
 namespace {
@@ -38,8 +39,8 @@ Impairment FaultTimeline::at(std::size_t service, Time now) const {
     escaped *= 1 - hit;
   };
   add(service_errors_[service]);
-  for (std::size_t i = 0; i < scenario_->faults.size(); ++i) {
-    const FaultSpec& f = scenario_->faults[i];
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    const FaultSpec& f = scenario_->faults[order_[i]];
     if (f.service != service || now < f.start || now >= f.start + f.duration) continue;
     all.capacity *= f.capacity;
     all.speed *= f.speed;

@@ -6,9 +6,12 @@
 
 #include <retrysim/scenario.hpp>
 
+#include "model/name_order.hpp"
 #include "model/service.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 namespace retrysim::model {
@@ -17,8 +20,10 @@ class FaultTimeline {
  public:
   /// `answer_of(error)` gives the number of an error answer.
   template <class AnswerOf>
-  FaultTimeline(const Scenario& scenario, AnswerOf answer_of) : scenario_(&scenario) {
-    for (const FaultSpec& f : scenario.faults) {
+  FaultTimeline(const Scenario& scenario, AnswerOf answer_of)
+      : scenario_(&scenario), order_(name_order(scenario.faults)) {
+    for (const std::size_t i : order_) {
+      const FaultSpec& f = scenario.faults[i];
       changes_.push_back({f.start, f.service, f.cold_restart});
       changes_.push_back({f.start + f.duration, f.service});
       fault_errors_.push_back(number(f.errors, answer_of));
@@ -57,16 +62,21 @@ class FaultTimeline {
 
   template <class AnswerOf>
   static Errors number(const std::vector<RandomError>& errors, AnswerOf answer_of) {
+    std::vector<RandomError> in_order = errors;
+    std::ranges::stable_sort(in_order, {}, [](const RandomError& e) {
+      return std::tie(e.answer.status, e.answer.code);
+    });
     Errors numbered;
-    for (const RandomError& e : errors) numbered.push_back({e.probability, answer_of(e.answer)});
+    for (const RandomError& e : in_order) numbered.push_back({e.probability, answer_of(e.answer)});
     return numbered;
   }
   void sort();
 
   const Scenario* scenario_;
+  std::vector<std::size_t> order_;  // the faults by name
   std::vector<Change> changes_;
   std::size_t at_ = 0;
-  std::vector<Errors> fault_errors_, service_errors_;
+  std::vector<Errors> fault_errors_, service_errors_;  // faults: in that order
 };
 
 }  // namespace retrysim::model

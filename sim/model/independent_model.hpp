@@ -13,7 +13,7 @@ class IndependentModel {
  public:
   Reply reply(const Attempt& a, const ReplyContext& context) const {
     if (context.errors.empty()) return {};
-    Draws draws(context.key, {a.entity, a.number, a.group, Purpose::kServiceError});
+    Draws draws(context.key, {a.entity, a.number, 0, Purpose::kServiceError});
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : context.errors) {
       if (u < cumulative) return {answer};

@@ -23,7 +23,7 @@ class OperationMix {
 
   /// Whether all requests are alike.
   bool empty() const { return groups_.empty(); }
-  /// Factor on the service time of a request of client group `group`.
+  /// Factor on the service time of a request of client group `group`, whose key is `key`.
   double work(const RandomKey& key, std::uint64_t entity, std::uint16_t group) const;
 
  private:

@@ -10,7 +10,7 @@ namespace retrysim::model {
 std::uint32_t Polling::begin(std::uint32_t client, std::uint64_t entity, bool in_cohort, Time now) {
   const std::uint32_t id = jobs_.allocate();
   Job& j = jobs_[id];
-  Draws draws(key_, {entity, 0, group_, Purpose::kTimeout});
+  Draws draws(key_, {entity, 0, 0, Purpose::kTimeout});
   j.entity = entity;
   j.done = now + spec_->job_time.sample(draws);
   j.pause_ns = static_cast<double>(spec_->poll.base.count());
@@ -32,7 +32,7 @@ Duration Polling::next_pause(std::uint32_t job) {
   Job& j = jobs_[job];
   const double cap = static_cast<double>(p.cap.count());
   const double pause = std::min(j.pause_ns, cap);
-  Draws draws(key_, {check_entity(j), 0, group_, Purpose::kThinkTime});
+  Draws draws(key_, {check_entity(j), 0, 0, Purpose::kThinkTime});
   if (p.jitter == Jitter::kDecorrelated) {
     const double base = static_cast<double>(p.base.count());
     j.pause_ns = std::min(cap, base + draws.uniform() * std::max(0.0, 3 * pause - base));

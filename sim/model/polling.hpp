@@ -30,8 +30,8 @@ struct Job {
 
 class Polling {
  public:
-  Polling(const ArrivalSpec& spec, std::uint16_t group, const RandomKey& key)
-      : spec_(&spec), group_(group), key_(key) {}
+  /// `key`: that of the client group.
+  Polling(const ArrivalSpec& spec, const RandomKey& key) : spec_(&spec), key_(key) {}
 
   /// A job of `client` begins; its number.
   std::uint32_t begin(std::uint32_t client, std::uint64_t entity, bool in_cohort, Time now);
@@ -71,7 +71,6 @@ class Polling {
   std::uint64_t check_entity(const Job& j) const;
 
   const ArrivalSpec* spec_;
-  std::uint16_t group_;
   RandomKey key_;
   kernel::Pool<Job> jobs_;
   std::vector<Check> checks_;   // by request

@@ -27,7 +27,7 @@ class ProcessorSharing {
   auto position() {
     return [this](std::uint32_t attempt) -> std::uint32_t& {
       if (attempt >= positions_.size()) [[unlikely]]
-        positions_.resize(2 * std::size_t{attempt} + 64);
+        positions_.resize(2 * std::size_t{attempt} + 64, kernel::IndexedHeap::kNotInHeap);
       return positions_[attempt];
     };
   }

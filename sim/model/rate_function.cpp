@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/rate_function.hpp"
 
+#include "model/name_order.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -39,7 +41,8 @@ RateFunction::RateFunction(double base, const std::optional<RateProfile>& profil
     double rate = 1, slope = 0;
     if (profile) evaluate(*profile, t, &rate, &slope);
     double factor = base;
-    for (const SurgeSpec& s : surges) {
+    for (const std::size_t i : name_order(surges)) {
+      const SurgeSpec& s = surges[i];
       if (s.start <= t && t < s.start + s.duration) factor *= s.factor;
     }
     const Piece piece{t.in_seconds(), rate * factor, slope * factor};

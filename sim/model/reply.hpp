@@ -18,7 +18,7 @@ struct Reply {
 };
 
 struct ReplyContext {
-  const RandomKey& key;
+  const RandomKey& key;  ///< of the client group
   /// Random errors at present: cumulative probability, answer.
   const std::vector<std::pair<double, std::uint16_t>>& errors;
 };

@@ -140,7 +140,7 @@ void World::arm_timeout(ClientGroup& g, std::uint32_t request) {
     return;
   }
   const Request& r = requests_[request];
-  Draws draws(key_, {r.entity, r.progress.attempts, g.index, Purpose::kTimeout});
+  Draws draws(streams_.of_group(g.index), {r.entity, r.progress.attempts, 0, Purpose::kTimeout});
   const EventKey key = key_in(g.spec->attempt_timeout.sample(draws));
   varying_timeouts_.push(request, key, timeout_position());
   offer(varying_timeout_source_, key);
@@ -162,7 +162,7 @@ Duration World::network_delay(const Attempt& a, Purpose purpose) const {
   if (a.round > 0) {
     purpose = purpose == Purpose::kNetwork ? Purpose::kSecondNetwork : Purpose::kSecondResponse;
   }
-  Draws draws(key_, {a.entity, a.number, a.group, purpose});
+  Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, purpose});
   return latency.sample(draws) + added;
 }
 
@@ -186,7 +186,7 @@ void World::travel_to_service(std::uint32_t attempt) {
   }
   const double request_loss = services_[a.service].impairment().request_loss;
   if (request_loss > 0) {
-    Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
+    Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
     for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
     if (draws.uniform() < request_loss) {
       recorder_.lost(a.group, a.in_cohort);
@@ -214,7 +214,7 @@ void World::arrive(std::uint32_t attempt) {
     return release_attempt(attempt);
   }
   if (!s.impairment().errors.empty() && s.spec().model != ServiceModelKind::kIndependent) {
-    Draws draws(key_, {a.entity, a.number, a.group, Purpose::kServiceError});
+    Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kServiceError});
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : s.impairment().errors) {
       if (u >= cumulative) continue;
@@ -238,25 +238,36 @@ void World::arrive(std::uint32_t attempt) {
   service_changed(a.service);
 }
 
+// The attempt is answered now. An answer that takes no time is there when the event is over: what
+// its client makes of it may come back to the service, which is in the midst of something.
 void World::answer_with(std::uint32_t attempt, std::uint16_t answer) {
+  if (!send_answer(attempt, answer)) return;
+  answered_.push_back(attempt);
+  unsettled_ = true;
+}
+
+// True if the answer is to be delivered at once.
+bool World::send_answer(std::uint32_t attempt, std::uint16_t answer) {
   Attempt& a = attempts_[attempt];
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
   const double response_loss = services_[a.service].impairment().response_loss;
   if (response_loss > 0) {
-    Draws draws(key_, {a.entity, a.number, a.group, Purpose::kLoss});
+    Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
     for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
     draws.next();  // decided the request's own loss
     if (draws.uniform() < response_loss) {
       recorder_.lost(a.group, a.in_cohort);
       answer_unused(a);
-      return discard(attempt);
+      discard(attempt);
+      return false;
     }
   }
-  if (!network_takes_time_) return deliver(attempt);
+  if (!network_takes_time_) return true;
   const Duration delay = network_delay(a, Purpose::kResponse);
-  if (delay == Duration::zero()) return deliver(attempt);
+  if (delay == Duration::zero()) return true;
   schedule_response(attempt, delay);
+  return false;
 }
 
 // Free servers take what waits.
@@ -300,7 +311,8 @@ void World::complete(std::size_t service) {
   served(service, id, reply);
 }
 
-// What becomes of an attempt when its server is free again.
+// What becomes of an attempt when its server is free again. The last step of its event, or of the
+// work list it comes from: the answer need not be put down.
 void World::served(std::size_t service, std::uint32_t id, Reply reply) {
   Attempt& a = attempts_[id];
   if (a.executed && !reply.goes_on) {
@@ -317,7 +329,7 @@ void World::served(std::size_t service, std::uint32_t id, Reply reply) {
     answer_unused(a);
     return release_attempt(id);
   }
-  answer_with(id, reply.answer);
+  if (send_answer(id, reply.answer)) deliver(id);
 }
 
 // The client has its answer, unless it has stopped waiting.
@@ -357,19 +369,26 @@ void World::deliver(std::uint32_t attempt) {
   finish(g, request, Outcome::kSuccess);
 }
 
-// The client stops waiting for what is under way; the service may go on with it.
+// The client stops waiting for what is under way; the service may go on with it. Servers that this
+// sets free look at the queue when all of the request's attempts are given up: another of them may
+// have been waiting there.
 void World::give_up(ClientGroup& g, std::uint32_t request, AttemptResult result) {
   Request& r = requests_[request];
   const bool connections = !g.connections.empty();
+  bool servers_are_free = false;
   while (r.attempt != kNone) {
     const std::uint32_t id = r.attempt;
     r.attempt = attempts_[id].sibling;
-    give_up_attempt(g, r, id, result);
+    servers_are_free |= give_up_attempt(g, r, id, result);
     if (connections) return_connection(g, r.client, false);
   }
+  if (!servers_are_free) return;
+  serve_queue(g.service);
+  service_changed(g.service);
 }
 
-void World::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t id,
+// True if it sets a server free.
+bool World::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t id,
                             AttemptResult result) {
   Attempt& a = attempts_[id];
   recorder_.attempt_ended(g.index, r.in_cohort, a.number, result, a.sent, now_);
@@ -393,13 +412,12 @@ void World::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t id,
       leave_service(id);
       s.abort(id, now_);
       recorder_.dropped(a.group, a.in_cohort);
-      serve_queue(a.service);
       release_attempt(id);
-    } else if (!s.shares_processor()) {
-      return;
+      return true;
     }
-    service_changed(a.service);
+    if (s.shares_processor()) service_changed(a.service);
   }
+  return false;
 }
 
 void World::time_out(std::uint32_t request) {
@@ -434,7 +452,7 @@ void World::pass_deadline(std::uint32_t request) {
 // What the client's strategy says about a failed attempt, with its books kept.
 RetryDecision World::decide(ClientGroup& g, std::uint32_t request, const Failure& failure) {
   Request& r = requests_[request];
-  Draws draws(key_, {r.entity, r.progress.attempts, g.index, Purpose::kBackoff});
+  Draws draws(streams_.of_group(g.index), {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
   if (!g.strategies.empty()) {
     const RetryDecision decision =
         checked(g, g.strategies[r.client]->refresh_retry_token(
@@ -508,7 +526,7 @@ void World::fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
 void World::back_off(ClientGroup& g, std::uint32_t request, Duration delay, EventKind then) {
   Request& r = requests_[request];
   // A backoff that leaves no time for the next attempt is not waited for.
-  if (g.deadline_source != kNone && now_ + delay >= r.deadline.key.time) {
+  if (g.deadline_source != kNone && now_ + delay >= armed(r.deadline.key()).time) {
     return finish(g, request, Outcome::kDeadlineExceeded);
   }
   r.phase = Request::Phase::kInBackoff;
@@ -542,7 +560,8 @@ void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
 // A closed-loop client thinks before its next request.
 void World::think(ClientGroup& g, std::uint32_t client, Time last_submitted) {
   const ArrivalSpec& loop = g.spec->arrivals;
-  Draws draws(key_, {client_entity(client, g.thinks[client]++), 0, g.index, Purpose::kThinkTime});
+  Draws draws(streams_.of_group(g.index),
+              {client_entity(client, g.thinks[client]++), 0, 0, Purpose::kThinkTime});
   Duration time = loop.think_time.sample(draws);
   if (!g.due.empty()) g.due[client] = last_submitted + time;
   if (loop.think_from_start) {

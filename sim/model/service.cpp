@@ -10,9 +10,9 @@ namespace retrysim::model {
 using kernel::EventKey;
 
 Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t conflict,
-                 const RandomKey& key, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
+                 const Streams* streams, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
     : spec_(&spec),
-      key_(key),
+      streams_(streams),
       attempts_(attempts),
       sequence_(sequence),
       in_service_(std::max(spec.servers, spec.autoscaling.max)),
@@ -24,8 +24,8 @@ Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t confl
       always_succeeds_(spec.model == ServiceModelKind::kQueue),
       watches_attempts_(limits_concurrency_ || spec.timeout != Duration::max()),
       model_(make_service_model(spec, conflict)),
-      line_(spec.discipline, attempts, key, static_cast<std::uint16_t>(index)),
-      rejections_(Discipline::kFifo, attempts, key, static_cast<std::uint16_t>(index)),
+      line_(spec.discipline, attempts, streams->of_service(index)),
+      rejections_(Discipline::kFifo, attempts, streams->of_service(index)),
       codel_(spec.codel),
       concurrency_(spec.concurrency),
       throttle_(spec.throttle.rate, spec.throttle.burst) {
@@ -94,10 +94,11 @@ double Service::demand_ns(const Attempt& a) const {
   if (a.rejection) return static_cast<double>(spec_->reject_cost.count());
   if (a.replay) return static_cast<double>(spec_->idempotency.replay_cost.count());
   const Purpose purpose = a.round == 0 ? Purpose::kServiceTime : Purpose::kSecondServiceTime;
-  Draws draws(key_, {a.entity, a.number, a.group, purpose});
+  const RandomKey& key = streams_->of_group(a.group);
+  Draws draws(key, {a.entity, a.number, 0, purpose});
   auto own = static_cast<double>(spec_->service_time.sample(draws).count());
   if (!operations_.empty()) [[unlikely]]
-    own = std::round(own * operations_.work(key_, a.entity, a.group));
+    own = std::round(own * operations_.work(key, a.entity, a.group));
   if (spec_->slowdown == 0) return own;
   const std::int64_t others = shares_processor() ? sharing_.size() : busy_;
   return std::round(own * (1 + spec_->slowdown * static_cast<double>(others)));

@@ -19,6 +19,7 @@
 #include "model/request.hpp"
 #include "model/service_model.hpp"
 #include "model/side_effects.hpp"
+#include "model/streams.hpp"
 #include "model/waiting_line.hpp"
 
 #include <cstdint>
@@ -64,8 +65,8 @@ class Service {
 
   /// `index` is that of the service in the scenario, `conflict` the number of the answer to a
   /// write that came too late.
-  Service(const ServiceSpec& spec, std::size_t index, std::uint16_t conflict, const RandomKey& key,
-          kernel::Pool<Attempt>* attempts, std::uint64_t* sequence);
+  Service(const ServiceSpec& spec, std::size_t index, std::uint16_t conflict,
+          const Streams* streams, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence);
 
   /// The operations of the groups that call service `index`, whose requests differ in work.
   void set_operations(std::size_t index, const std::vector<ClientSpec>& clients) {
@@ -149,7 +150,9 @@ class Service {
   /// Whether what has been served has succeeded, without more ado.
   bool always_succeeds() const { return always_succeeds_; }
   /// What comes of an attempt that has just been served.
-  Reply reply(Attempt& attempt) { return reply_of(model_, attempt, {key_, impairment_.errors}); }
+  Reply reply(Attempt& attempt) {
+    return reply_of(model_, attempt, {streams_->of_group(attempt.group), impairment_.errors});
+  }
 
   /// The numbers of the answers to attempts whose token is known.
   struct TokenAnswers {
@@ -228,7 +231,7 @@ class Service {
   void schedule_next_end() { next_end_ = {sharing_.next_end(), (*sequence_)++}; }
 
   const ServiceSpec* spec_;
-  RandomKey key_;
+  const Streams* streams_;
   kernel::Pool<Attempt>* attempts_;
   std::uint64_t* sequence_;
   OperationMix operations_;

@@ -40,7 +40,7 @@ void World::turn_away(std::uint32_t attempt, std::uint16_t answer) {
 // Whether a new request has side effects, and which token it carries.
 void World::decide_side_effects(ClientGroup& g, std::uint32_t request) {
   Request& r = requests_[request];
-  Draws draws(key_, {r.entity, 0, g.index, Purpose::kSideEffect});
+  Draws draws(streams_.of_group(g.index), {r.entity, 0, 0, Purpose::kSideEffect});
   r.mutating = draws.uniform() < g.spec->mutating;
   if (!r.mutating) return;
   SideEffects::Account account;
@@ -69,18 +69,21 @@ bool World::would_be_late(std::uint32_t attempt) const {
   const ClientGroup& g = groups_[a.group];
   const Request& r = requests_[a.request];
   Time latest = Time::max();
-  if (g.constant_timeout) {
-    latest = r.timeout.key.time;
-  } else if (g.spec->has_attempt_timeout) {
-    latest = varying_timeouts_.key_at(r.timeout_position).time;
-  }
-  if (g.deadline_source != kNone) latest = std::min(latest, r.deadline.key.time);
+  if (g.spec->has_attempt_timeout) latest = timeout_of(g, a.request).time;
+  if (g.deadline_source != kNone) latest = std::min(latest, armed(r.deadline.key()).time);
   if (latest == Time::max()) return false;
   const Service& s = services_[a.service];
   const Distribution& latency = scenario_.network.latency;
   const Duration way_back =
       latency.is_constant() ? latency.constant_value() + s.impairment().latency : Duration::zero();
   return now_ + s.service_time_of(attempt) + way_back > latest;
+}
+
+// Of a request with an attempt under way: as long as there is one, the timer runs.
+EventKey World::timeout_of(const ClientGroup& g, std::uint32_t request) const {
+  if (g.constant_timeout) return armed(requests_[request].timeout.key());
+  return armed(varying_timeouts_.key_of(
+      request, [this](std::uint32_t r) { return requests_[r].timeout_position; }));
 }
 
 // An attempt in service, or just served, whose client has given up.
@@ -158,7 +161,7 @@ void World::restart(std::size_t service) {
 void World::scale(std::size_t service) {
   Service& s = services_[service];
   Autoscaler& scaler = *s.autoscaler();
-  note_event(EventKind::kScaling, service);
+  note_event(EventKind::kScaling, service_ranks_[service]);
   scaler.observe(s.busy(), s.working_servers(), now_);
   scaler.step(now_);
   s.rescale(now_);

@@ -20,10 +20,9 @@ namespace retrysim::model {
 
 class WaitingLine {
  public:
-  /// `service` names the draws of the discipline "random".
-  WaitingLine(Discipline discipline, kernel::Pool<Attempt>* attempts, const RandomKey& key,
-              std::uint16_t service)
-      : discipline_(discipline), service_(service), attempts_(attempts), key_(key) {
+  /// `key`: for the draws of the discipline "random".
+  WaitingLine(Discipline discipline, kernel::Pool<Attempt>* attempts, const RandomKey& key)
+      : discipline_(discipline), attempts_(attempts), key_(key) {
     if (discipline == Discipline::kPriority) by_priority_.resize(kPriorities);
   }
 
@@ -128,12 +127,11 @@ class WaitingLine {
     if (discipline_ == Discipline::kPriority) {
       return by_priority_[static_cast<std::size_t>(std::bit_width(occupied_)) - 1].first;
     }
-    Draws draws(key_, {picks_++, 0, service_, Purpose::kQueuePick});
+    Draws draws(key_, {picks_++, 0, 0, Purpose::kQueuePick});
     return anywhere_[draws.below(static_cast<std::uint32_t>(anywhere_.size()))];
   }
 
   Discipline discipline_;
-  std::uint16_t service_;
   Ends line_;
   kernel::Pool<Attempt>* attempts_;
   std::uint64_t size_ = 0;

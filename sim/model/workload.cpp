@@ -11,9 +11,9 @@ namespace retrysim::model {
 
 using kernel::EventKey;
 
-ArrivalStream::ArrivalStream(const ClientSpec& spec, std::uint16_t group, const RandomKey& key,
-                             std::uint64_t* sequence, Time end)
-    : group_(group), key_(key), sequence_(sequence), count_(spec.count) {
+ArrivalStream::ArrivalStream(const ClientSpec& spec, const RandomKey& key, std::uint64_t* sequence,
+                             Time end)
+    : key_(key), sequence_(sequence), count_(spec.count) {
   const ArrivalSpec& a = spec.arrivals;
   switch (a.process) {
     case ArrivalProcess::kPoisson:
@@ -44,7 +44,7 @@ ArrivalStream::ArrivalStream(const ClientSpec& spec, std::uint16_t group, const 
       return;
     case ArrivalProcess::kOnOff:
       kind_ = Kind::kBursts;
-      bursts_.emplace(spec, group, key, end, sequence);
+      bursts_.emplace(spec, key, end, sequence);
       head_ = bursts_->head();
       return;
     case ArrivalProcess::kClosed:

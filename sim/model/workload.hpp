@@ -32,10 +32,10 @@ inline std::uint64_t client_entity(std::uint32_t client, std::uint32_t ordinal) 
 
 class ArrivalStream {
  public:
-  /// `sequence` is the simulation's counter of scheduled events; what would come at `end` or later
-  /// is not asked for.
-  ArrivalStream(const ClientSpec& spec, std::uint16_t group, const RandomKey& key,
-                std::uint64_t* sequence, Time end = Time::max());
+  /// `key` is that of the client group, `sequence` the simulation's counter of scheduled events;
+  /// what would come at `end` or later is not asked for.
+  ArrivalStream(const ClientSpec& spec, const RandomKey& key, std::uint64_t* sequence,
+                Time end = Time::max());
 
   /// Key of the next request; `EventKey::never()` after the last.
   kernel::EventKey head() const { return head_; }
@@ -59,12 +59,9 @@ class ArrivalStream {
   void prepare_list(const ClientSpec& spec);
   void schedule_next();
   Time time_of_phase(const Client& c);
-  Draws draws(std::uint64_t entity) const {
-    return Draws(key_, {entity, 0, group_, Purpose::kArrival});
-  }
+  Draws draws(std::uint64_t entity) const { return Draws(key_, {entity, 0, 0, Purpose::kArrival}); }
 
   Kind kind_ = Kind::kPoisson;
-  std::uint16_t group_;
   RandomKey key_;
   std::uint64_t* sequence_;
   std::uint32_t count_;

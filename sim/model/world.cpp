@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/world.hpp"
 
+#include "model/name_order.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,9 +31,15 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
     : scenario_(scenario),
       options_(options),
       replication_(replication),
-      key_(scenario.seed, replication),
+      streams_(scenario, replication),
+      groups_by_name_(name_order(scenario.clients)),
+      services_by_name_(name_order(scenario.services)),
+      service_ranks_(scenario.services.size()),
       recorder_(scenario, replication),
       end_of_submissions_(Time::zero() + scenario.duration) {
+  for (std::size_t rank = 0; rank < services_by_name_.size(); ++rank) {
+    service_ranks_[services_by_name_[rank]] = rank;
+  }
   answers_.emplace_back();  // answer 0: success
   Response refused;
   refused.status = 0;
@@ -48,8 +56,8 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
     const ServiceSpec& s = scenario.services[i];
     const bool conflicts = s.model == ServiceModelKind::kOcc;
     services_.emplace_back(
-        s, i, conflicts ? answer({503, "TransactionConflictException"}) : std::uint16_t{0}, key_,
-        &attempts_, &sequence_);
+        s, i, conflicts ? answer({503, "TransactionConflictException"}) : std::uint16_t{0},
+        &streams_, &attempts_, &sequence_);
     services_.back().impair(faults_->at(i, Time::zero()), Time::zero());
     services_.back().set_operations(i, scenario.clients);
     ServiceAnswers a;
@@ -71,7 +79,7 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
   }
   link_services();
   groups_.resize(scenario.clients.size());
-  for (std::size_t i = 0; i < groups_.size(); ++i) add_group(i);
+  for (const std::size_t i : groups_by_name_) add_group(i);
   add_sources();
   for (Service& s : services_) s.keep_books(side_effects_ ? &*side_effects_ : nullptr);
   start_closed_loops();
@@ -137,9 +145,9 @@ void World::add_group(std::size_t index) {
     g.ordinals.resize(spec.count);
     if (spec.arrivals.think_from_start && spec.arrivals.concurrency == 1) g.due.resize(spec.count);
   } else if (!spec.caller) {
-    g.arrivals.emplace(spec, g.index, key_, &sequence_, end_of_submissions_);
+    g.arrivals.emplace(spec, streams_.of_group(index), &sequence_, end_of_submissions_);
     if (spec.arrivals.process == ArrivalProcess::kPoll) {
-      g.polling.emplace(spec.arrivals, g.index, key_);
+      g.polling.emplace(spec.arrivals, streams_.of_group(index));
     }
   }
 }
@@ -191,7 +199,7 @@ void World::add_sources() {
     }
   }
   tournament_.emplace(static_cast<std::uint32_t>(sources_.size()));
-  for (std::size_t i = 0; i < services_.size(); ++i) {
+  for (const std::size_t i : services_by_name_) {
     if (scaling_sources_[i] == kNone) continue;
     service_changed(i);
     offer(scaling_sources_[i], {services_[i].autoscaler()->next(), sequence_++});
@@ -205,10 +213,11 @@ void World::add_sources() {
 }
 
 void World::start_closed_loops() {
-  for (ClientGroup& g : groups_) {
+  for (const std::size_t i : groups_by_name_) {
+    ClientGroup& g = groups_[i];
     if (!g.closed) continue;
     for (std::uint32_t client = 0; client < g.spec->count; ++client) {
-      for (std::uint32_t i = 0; i < g.spec->arrivals.concurrency; ++i) {
+      for (std::uint32_t k = 0; k < g.spec->arrivals.concurrency; ++k) {
         think(g, client, Time::zero());
       }
     }
@@ -216,7 +225,11 @@ void World::start_closed_loops() {
 }
 
 RunResult World::run() {
-  while (next_event()) {
+  try {
+    while (next_event()) {
+    }
+  } catch (const kernel::TimerMisused& e) {
+    violated(e.what());
   }
   close_books();
   RunResult result = recorder_.finish(now_);
@@ -237,13 +250,13 @@ bool World::next_event() {
   if (t != now_) {
     assert(t > now_);
     now_ = t;
-    instant_events_ = events_;
+    instant_events_ = events_ + steps_;
   }
   recorder_.advance(t);
-  if (++events_ >= next_look_) [[unlikely]]
+  if (++events_ + steps_ >= next_look_) [[unlikely]]
     look_around();
   dispatch(source);
-  if (!connected_.empty() || !calls_over_.empty()) [[unlikely]]
+  if (unsettled_) [[unlikely]]
     settle();
   return true;
 }
@@ -273,14 +286,16 @@ EventKey World::true_head(std::uint32_t source) const {
   if (source == varying_timeout_source_) return varying_timeouts_.head();
   if (sources_[source].kind == EventKind::kServiceTimeout) {
     const kernel::TimerLane& lane = service_limits_[sources_[source].index].lane;
-    return lane.empty() ? EventKey::never() : attempts_[lane.front()].limit.key;
+    return lane.empty() ? EventKey::never() : armed(attempts_[lane.front()].limit.key());
   }
   const ClientGroup& g = groups_[sources_[source].index];
   if (source == g.wake_source) return g.wakes.head();
   if (source == g.timeout_source) {
-    return g.timeouts.empty() ? EventKey::never() : requests_[g.timeouts.front()].timeout.key;
+    return g.timeouts.empty() ? EventKey::never()
+                              : armed(requests_[g.timeouts.front()].timeout.key());
   }
-  return g.deadlines.empty() ? EventKey::never() : requests_[g.deadlines.front()].deadline.key;
+  return g.deadlines.empty() ? EventKey::never()
+                             : armed(requests_[g.deadlines.front()].deadline.key());
 }
 
 // An answer that is there at the very instant of a timeout is in time, whether the service
@@ -359,7 +374,7 @@ void World::dispatch(std::uint32_t source) {
 void World::change_faults() {
   const FaultTimeline::Change change = faults_->pop();
   const std::size_t service = change.service;
-  note_event(EventKind::kFault, service);
+  note_event(EventKind::kFault, service_ranks_[service]);
   if (change.cold_restart) restart(service);
   services_[service].impair(faults_->at(service, now_), now_);
   serve_queue(service);
@@ -426,18 +441,18 @@ void World::service_changed(std::size_t service) {
 
 // Now and then: has a limit been passed, does somebody want to know how far we are, or to stop?
 void World::look_around() {
-  if (events_ > options_.max_events) {
+  const std::uint64_t done = events_ + steps_;
+  if (done > options_.max_events) {
     throw LimitExceeded(fmt::format("more than {} events: replication {} stopped at {} s",
                                     options_.max_events, replication_, now_.in_seconds()));
   }
   // A herd may be as large as it likes, and all of it may be served at one instant; what must not
   // go on is the same few requests going round and round.
-  if (events_ - instant_events_ > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
+  if (done - instant_events_ > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
     throw LimitExceeded(fmt::format(
         "ten million events at {} s of simulated time (replication {}): requests and answers go "
         "round in a loop that takes no time, or arrive at an impossible rate; give the service, "
-        "the "
-        "network, the backoff or the think time a positive duration",
+        "the network, the backoff or the think time a positive duration, or limit the attempts",
         now_.in_seconds(), replication_));
   }
   if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
@@ -446,8 +461,28 @@ void World::look_around() {
   if (options_.progress != nullptr) {
     options_.progress->store(now_.count(), std::memory_order_relaxed);
   }
-  next_look_ = std::min(events_ + kEventsBetweenLooks,
+  next_look_ = std::min(done + kEventsBetweenLooks,
                         options_.max_events + (options_.max_events < ~std::uint64_t{0}));
+}
+
+// What an event has left to be done at the same instant. None of these steps takes another of them
+// itself, so the lists take the place of a stack, and every turn of an endless chain is counted.
+void World::settle() {
+  while (!answered_.empty() || !connected_.empty() || !calls_over_.empty()) {
+    deliver_answered();
+    send_connected();
+    go_on_after_calls();
+  }
+  unsettled_ = false;
+}
+
+void World::deliver_answered() {
+  answering_.swap(answered_);
+  for (const std::uint32_t attempt : answering_) {
+    count_step();
+    deliver(attempt);
+  }
+  answering_.clear();
 }
 
 void World::note_event(EventKind kind, std::uint64_t entity) {

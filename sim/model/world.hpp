@@ -29,12 +29,14 @@
 #include "model/request.hpp"
 #include "model/service.hpp"
 #include "model/side_effects.hpp"
+#include "model/streams.hpp"
 #include "model/workload.hpp"
 #include "stats/recorder.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 // The two steps that every request takes are compiled as one function each. Not under sanitizers:
@@ -152,6 +154,11 @@ class World {
   RETRYSIM_FLATTEN void next_arrival(ClientGroup& g);
   void timer_due();
   void look_around();
+  /// Work done at an instant besides its events: it counts against the same limits.
+  void count_step() {
+    if (events_ + ++steps_ >= next_look_) [[unlikely]]
+      look_around();
+  }
   void note_event(EventKind kind, std::uint64_t entity);
 
   // The life of a request.
@@ -168,8 +175,10 @@ class World {
   [[gnu::noinline]] void overflow(std::uint32_t attempt);
   [[gnu::noinline]] void turn_away(std::uint32_t attempt, std::uint16_t answer);
   void answer_with(std::uint32_t attempt, std::uint16_t answer);
+  bool send_answer(std::uint32_t attempt, std::uint16_t answer);
   void serve_queue(std::size_t service);
   [[gnu::noinline]] bool would_be_late(std::uint32_t attempt) const;
+  kernel::EventKey timeout_of(const ClientGroup& g, std::uint32_t request) const;
   RETRYSIM_FLATTEN void complete(std::size_t service);
   [[gnu::noinline]] void mutation_executed(std::uint32_t attempt, bool succeeded);
   void served(std::size_t service, std::uint32_t attempt, Reply reply);
@@ -192,7 +201,7 @@ class World {
   void deliver(std::uint32_t attempt);
   [[gnu::noinline]] void next_call(std::uint32_t attempt);
   [[gnu::noinline]] void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);
-  void give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t attempt,
+  bool give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t attempt,
                        AttemptResult result);
   void time_out(std::uint32_t request);
   void pass_deadline(std::uint32_t request);
@@ -252,7 +261,10 @@ class World {
   void go_on_after_calls();
   void end_calls(std::uint32_t attempt);
   std::vector<std::uint32_t> calling_at(std::size_t service) const;
+
+  // What an event leaves to be done at the same instant.
   [[gnu::noinline]] void settle();
+  void deliver_answered();
 
   // Scheduling.
   kernel::EventKey key_in(Duration delay) { return {now_ + delay, sequence_++}; }
@@ -280,12 +292,15 @@ class World {
   /// What must hold of every run, whatever the scenario: conservation.cpp. Throws
   /// InvariantViolated.
   void check_conservation(const RunResult& result) const;
+  [[noreturn]] void violated(std::string_view what) const;
   Service::TimeSpent time_spent(std::size_t service, Time end) const;
 
   const Scenario& scenario_;
   SimulationOptions options_;
   std::uint32_t replication_;
-  RandomKey key_;
+  Streams streams_;
+  std::vector<std::size_t> groups_by_name_, services_by_name_;
+  std::vector<std::size_t> service_ranks_;  // by service: its place among the names
   stats::Recorder recorder_;
   std::uint64_t sequence_ = 0;
   Time now_;
@@ -325,8 +340,9 @@ class World {
                 response_heap_source_ = kNone, first_service_source_ = kNone;
 
   std::uint64_t events_ = 0, fingerprint_ = 0;
-  std::uint64_t next_look_ = 0;  // event count at which limits are checked and progress is told
-  std::uint64_t instant_events_ = 0;  // event count when this instant began
+  std::uint64_t steps_ = 0;           // in the work lists below, between events
+  std::uint64_t next_look_ = 0;       // events and steps at which limits are next checked
+  std::uint64_t instant_events_ = 0;  // events and steps when this instant began
   std::uint64_t most_at_once_ = 0;    // requests that may rightly be submitted at one instant
   std::uint64_t submitted_ = 0, ended_ = 0;
   std::uint64_t faults_begun_ = 0;
@@ -334,7 +350,13 @@ class World {
   std::vector<std::uint64_t> hedge_sequences_;
   // By request of a group with the user's own strategies: its number at its client.
   std::vector<std::uint64_t> request_numbers_;
-  std::vector<std::uint32_t> connected_;  // requests that got a connection in this event
+  // Work lists. A step that could lead back to itself at the same instant (an answer that takes no
+  // time, the hand-over of a connection, the end of a call) is not taken in the midst of another
+  // one: it is put down here, and `settle` takes it when the event is over. So nothing recurses,
+  // however long a chain of such steps is, and no step finds another one half done.
+  bool unsettled_ = false;                           // one of these lists is not empty
+  std::vector<std::uint32_t> answered_, answering_;  // attempts whose answer is there
+  std::vector<std::uint32_t> connected_;             // requests that got a connection
   bool connections_take_time_ = false;
   // The calls that an attempt waits for, by attempt; `serial` tells them from those of attempts
   // that had the slot before.
@@ -350,7 +372,7 @@ class World {
   std::vector<std::vector<std::uint16_t>> callees_;  // by service: its own client groups
   std::vector<Calls> calls_;                         // by attempt
   std::vector<CallId> callers_;                      // by request of those groups
-  std::vector<CallId> calls_over_;                   // in this event
+  std::vector<CallId> calls_over_;                   // a work list, see above
   std::vector<std::uint64_t> open_attempts_;  // at the end of the run: cohort attempts, by group
 };
 

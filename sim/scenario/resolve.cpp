@@ -23,7 +23,7 @@ namespace {
 
 // Bins and their memory: ten million are 0.5 GB for each client group.
 constexpr double kMostBins = 1e7;
-// Draws are keyed by 16 bits of the client group.
+// Attempts name their client group by 16 bits.
 constexpr std::size_t kMostClientGroups = 65535;
 // Room for the rounding of sums such as 0.7 + 0.2 + 0.1.
 constexpr double kMostProbability = 1 + 1e-9;

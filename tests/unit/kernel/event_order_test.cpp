@@ -109,7 +109,7 @@ TEST_CASE("The indexed heap keeps its order through pushes, pops and cancellatio
       heap.push(e, keys[e], position);
       oracle.emplace(keys[e], e);
     } else if (d.below(2) == 0) {
-      REQUIRE(heap.key_at(positions[e]) == keys[e]);
+      REQUIRE(heap.key_of(e, position) == keys[e]);
       heap.erase(e, position);
       oracle.erase({keys[e], e});
     } else {
@@ -136,6 +136,34 @@ TEST_CASE("A timer lane is a queue from which any timer can be cancelled") {
   REQUIRE(order == std::vector<std::uint32_t>{1, 2, 4});
   lane.push_back(3, {at(9), 9}, link);
   REQUIRE(lane.front() == 3);
+}
+
+TEST_CASE("A timer that is not armed has no time, and cannot be cancelled") {
+  TimerLane lane;
+  std::vector<LaneLink> links(3);
+  auto link = [&](std::uint32_t id) -> LaneLink& { return links[id]; };
+  CHECK_FALSE(links[1].key().has_value());
+  CHECK_THROWS_AS(lane.erase(1, link), TimerMisused);
+  lane.push_back(1, {at(5), 1}, link);
+  CHECK(armed(links[1].key()) == EventKey{at(5), 1});
+  CHECK_THROWS_AS(lane.push_back(1, {at(6), 2}, link), TimerMisused);
+  lane.erase(1, link);
+  CHECK_FALSE(links[1].key().has_value());
+  CHECK_THROWS_AS(armed(links[1].key()), TimerMisused);
+  CHECK_THROWS_AS(lane.erase(1, link), TimerMisused);
+  lane.push_back(1, {at(7), 3}, link);
+  CHECK(armed(links[1].key()).time == at(7));
+
+  IndexedHeap heap;
+  std::vector<std::uint32_t> positions(3, IndexedHeap::kNotInHeap);
+  auto position = [&](std::uint32_t e) -> std::uint32_t& { return positions[e]; };
+  CHECK_FALSE(heap.key_of(2, position).has_value());
+  CHECK_THROWS_AS(heap.erase(2, position), TimerMisused);
+  heap.push(2, {at(5), 1}, position);
+  CHECK_THROWS_AS(heap.push(2, {at(6), 2}, position), TimerMisused);
+  heap.erase(2, position);
+  CHECK_FALSE(heap.key_of(2, position).has_value());
+  CHECK_THROWS_AS(heap.erase(2, position), TimerMisused);
 }
 
 TEST_CASE("A message lane refuses what would overtake, and grows") {

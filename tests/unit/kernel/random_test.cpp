@@ -16,6 +16,7 @@
 #include <retrysim/distribution.hpp>
 #include <retrysim/random.hpp>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,46 @@ TEST_CASE("Philox2x64-10 gives the known answers published with Random123") {
   for (const Answer& answer : answers) {
     CHECK(r123::Philox2x64{}(answer.counter, answer.key) == answer.block);
   }
+}
+
+TEST_CASE("names have keys of their own") {
+  const RandomKey world(7, 3);
+  const auto key = [](const RandomKey& k) { return k.philox_key()[0]; };
+  std::set<std::uint64_t> keys{key(world)};
+  std::size_t names = 1;
+  const auto add = [&](const RandomKey& k) {
+    keys.insert(key(k));
+    ++names;
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string name = "group-" + std::to_string(i);
+    add(world.named("client", name));
+    add(world.named("service", name));
+    add(RandomKey(7, 4).named("client", name));
+    add(RandomKey(8, 3).named("client", name));
+  }
+  // Where a word of eight bytes ends, and where the kind does.
+  for (const std::string name : {"", "a", "b", "aa", "1234567", "12345678", "123456789"}) {
+    add(world.named("client", name));
+    add(world.named("client", name + std::string(1, '\0')));
+    add(world.named("client" + name, "x"));
+  }
+  CHECK(keys.size() == names);
+  CHECK(key(world.named("client", "web")) == key(RandomKey(7, 3).named("client", "web")));
+}
+
+TEST_CASE("the streams of two names are not correlated") {
+  // The mean of 10^5 products of centred uniforms has the standard deviation 1/12/sqrt(1e5); six of
+  // them are exceeded by chance once in 5e8.
+  const RandomKey world(1, 0);
+  const RandomKey a = world.named("client", "a"), b = world.named("client", "b");
+  double sum = 0;
+  constexpr std::uint32_t n = 100'000;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const DrawId id{i, 1, 0, Purpose::kServiceTime};
+    sum += (Draws(a, id).uniform() - 0.5) * (Draws(b, id).uniform() - 0.5);
+  }
+  CHECK(std::abs(sum / n) < 6.0 / 12 / std::sqrt(double{n}));
 }
 
 TEST_CASE("words are the Philox blocks of the documented counter") {

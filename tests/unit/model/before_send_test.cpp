@@ -189,6 +189,7 @@ TEST_CASE("A client-side throttle refuses attempts of a service that accepts non
   CHECK(c.attempts < 30);
   CHECK(count(c, Outcome::kNoSendToken) == 1000 - c.attempts);
   s.services[0].errors.clear();
+  s.services[0].service_time = Distribution::constant(ms(10));  // answered before the next request
   CHECK(simulate(s, 0).clients[0].attempts == 1000);
 }
 

@@ -36,7 +36,7 @@ struct Request {
 
 std::vector<Request> requests(const ClientSpec& spec, double until_s) {
   std::uint64_t sequence = 0;
-  ArrivalStream stream(spec, 0, RandomKey(1, 0), &sequence, at(until_s));
+  ArrivalStream stream(spec, RandomKey(1, 0), &sequence, at(until_s));
   std::vector<Request> all;
   while (stream.head().time != Time::max()) {
     const double time = stream.head().time.in_seconds();

@@ -15,7 +15,7 @@ using test::ms;
 
 std::vector<Time> arrivals(const ClientSpec& spec, double until_s, std::uint64_t seed = 1) {
   std::uint64_t sequence = 0;
-  ArrivalStream stream(spec, 0, RandomKey(seed, 0), &sequence);
+  ArrivalStream stream(spec, RandomKey(seed, 0), &sequence);
   std::vector<Time> times;
   while (stream.head().time < Time::zero() + Duration::from_seconds(until_s)) {
     times.push_back(stream.head().time);
@@ -113,7 +113,7 @@ TEST_CASE(
     "uniform") {
   ClientSpec s = spec(ArrivalProcess::kPoisson, 10, 100);
   std::uint64_t sequence = 0;
-  ArrivalStream stream(s, 0, RandomKey(3, 0), &sequence);
+  ArrivalStream stream(s, RandomKey(3, 0), &sequence);
   double sum = 0, squares = 0;
   std::vector<double> clients(10);
   constexpr int n = 100'000;
