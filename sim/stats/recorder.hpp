@@ -108,6 +108,8 @@ class Recorder {
     ++r.outcomes[static_cast<std::size_t>(outcome)];
     r.attempts_squared += std::uint64_t{attempts} * attempts;
     if (outcome == Outcome::kUnfinished) return;
+    r.ended_within += in_window_;
+    r.successes_within += ok && in_window_;
     r.latency.add(latency_ns);
     r.latency_m.add(latency);
     if (ok) {

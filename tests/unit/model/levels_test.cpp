@@ -58,3 +58,26 @@ TEST_CASE("A quota that starts with more than it can hold is full") {
   s.clients[0].retry.quota.initial = 500;
   CHECK(simulate(s, 0).clients[0].quota_mean == 5);
 }
+
+TEST_CASE("What ends in the drain is told apart from what ends within the duration") {
+  // Ten requests at once, 100 ms each: those ending at 0.1 and 0.2 s are within 0.25 s; after the
+  // warm-up none is submitted.
+  Scenario s = test::small_world();
+  s.clients[0].count = 10;
+  s.duration = ms(250);
+  const RunResult run = simulate(s, 0);
+  CHECK(run.clients[0].ended_within == 2);
+  CHECK(test::metric("success_rate", s, run) == 1);
+  CHECK(test::metric("success_rate_within_duration", s, run) == Approx(0.2));
+  CHECK(test::metric("finished_in_drain", s, run) == 8);
+  CHECK(test::metric("finished_in_drain_share", s, run) == Approx(0.8));
+  s.drain_limit = ms(300);  // the end at 0.5 s is seen, that at 0.6 s is not
+  const RunResult cut = simulate(s, 0);
+  CHECK(test::metric("success_rate", s, cut) == Approx(0.5));
+  CHECK(test::metric("success_rate_within_duration", s, cut) == Approx(0.2));
+  CHECK(test::metric("finished_in_drain", s, cut) == 3);
+  s.drain = false;
+  const RunResult none = simulate(s, 0);
+  CHECK(test::metric("success_rate", s, none) == Approx(0.2));
+  CHECK(test::metric("finished_in_drain", s, none) == 0);
+}

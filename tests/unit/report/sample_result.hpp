@@ -74,6 +74,7 @@ inline RunResult sample_run(std::uint32_t replication, std::uint64_t retries) {
   bin.queue_ns = 1.5e9;
   bin.queue_max = 5;
   bin.busy_ns = 0.5e9;
+  bin.in_system_ns = 2e9;
   bin.servers_ns = 2e9;
   service.bins[1].servers_ns = 1e9;
   service.window = service.bins[0];
