@@ -44,7 +44,8 @@ double student_t_95(std::size_t degrees_of_freedom);
 std::optional<Estimate> estimate(std::span<const double> values);
 
 /// Cuts the interval off at what the metric can be. The true mean lies in that range, so the
-/// interval covers it as often as before.
+/// interval covers it as often as before. So is a mean from which a bias was taken out, which may
+/// go too far.
 void respect_range(Estimate& estimate, MetricRange range);
 
 /// Every metric of every replication, for each client group and for all together.

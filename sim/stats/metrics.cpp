@@ -579,18 +579,6 @@ MetricInput input_of(const Scenario& scenario, const RunResult& run, const Clien
 
 std::span<const MetricInfo> metric_table() { return kTable; }
 
-std::vector<std::string_view> metric_names() {
-  std::vector<std::string_view> names;
-  for (const MetricInfo& metric : kTable) names.push_back(metric.name);
-  return names;
-}
-
-const MetricInfo* find_metric(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kTable), std::end(kTable),
-                                   [&](const MetricInfo& m) { return m.name == name; });
-  return found == std::end(kTable) ? nullptr : found;
-}
-
 std::optional<double> metric_value(const MetricInfo& metric, const Scenario& scenario,
                                    const RunResult& run, std::optional<std::size_t> client) {
   if (client) return apply(metric, input_of(scenario, run, run.clients[*client], client));
@@ -613,25 +601,6 @@ MeasuredMetrics measure_metrics(const Scenario& scenario, const RunResult& run,
 std::vector<std::optional<double>> metric_values(const Scenario& scenario, const RunResult& run,
                                                  std::optional<std::size_t> client) {
   return measure_metrics(scenario, run, client).values;
-}
-
-std::optional<std::size_t> own_service(const Scenario& scenario, std::size_t client) {
-  const std::size_t service = scenario.clients[client].service;
-  for (std::size_t other = 0; other < scenario.clients.size(); ++other) {
-    if (other != client && scenario.clients[other].service == service) return std::nullopt;
-  }
-  return service;
-}
-
-std::optional<double> quantile_seconds(const Histogram& histogram, double p) {
-  // The tolerance lets 10 values have a p90 although 1 - 0.9 is a little less than 0.1.
-  const double beyond = static_cast<double>(histogram.count()) * std::min(p, 1 - p);
-  if (beyond < 1 - 1e-9) return std::nullopt;
-  return histogram.quantile(p) / 1e9;
-}
-
-bool quantile_is_well_supported(const Histogram& histogram, double p) {
-  return static_cast<double>(histogram.count()) * std::min(p, 1 - p) >= 100 - 1e-9;
 }
 
 }  // namespace retrysim

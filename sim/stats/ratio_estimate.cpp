@@ -26,11 +26,6 @@ std::optional<Estimate> jackknife_ratio(std::span<const double> numerators,
   auto result = estimate(pseudo);
   result->min = *std::min_element(own.begin(), own.end());
   result->max = *std::max_element(own.begin(), own.end());
-  // The ratio of the sums lies between the smallest and the largest of the ratios; taking out its
-  // bias may lead a little beyond.
-  result->mean = std::clamp(result->mean, result->min, result->max);
-  result->ci_low = std::min(*result->ci_low, result->mean);
-  result->ci_high = std::max(*result->ci_high, result->mean);
   return result;
 }
 

@@ -169,6 +169,7 @@ void respect_range(Estimate& e, MetricRange range) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double low = range == MetricRange::kCorrelation ? -1 : 0;
   const double high = range == MetricRange::kNotNegative ? kInfinity : 1;
+  e.mean = std::clamp(e.mean, low, high);
   if (e.ci_low) e.ci_low = std::clamp(*e.ci_low, low, high);
   if (e.ci_high) e.ci_high = std::clamp(*e.ci_high, low, high);
 }

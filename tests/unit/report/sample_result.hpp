@@ -30,6 +30,7 @@ inline ClientResult sample_client(std::uint64_t requests, std::uint64_t retries)
   ClientResult c;
   c.requests = requests;
   c.outcomes[static_cast<std::size_t>(Outcome::kSuccess)] = requests;
+  c.ended_within = c.successes_within = requests;
   c.attempts = requests + retries;
   c.attempts_squared = requests + 3 * retries;
   c.results[static_cast<std::size_t>(AttemptResult::kSuccess)] = requests;
