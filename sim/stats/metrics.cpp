@@ -11,7 +11,6 @@
 #include "stats/storms.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace retrysim {
 namespace {
@@ -248,7 +247,6 @@ Value recovered(In in) {
 }
 
 // What ratios are divided by.
-
 double requests(In in) { return static_cast<double>(in.client.requests); }
 double attempts(In in) { return static_cast<double>(in.client.attempts); }
 double successes(In in) { return static_cast<double>(outcome(in, Outcome::kSuccess)); }
@@ -447,19 +445,15 @@ constexpr MetricInfo kTable[] = {
      "before)", kGroups, mean_s<&C::latency_intended_m>,
      kMean, kNotNegative, number<&C::latency_intended_m>},
     {"latency_intended_sd", "s", "From when a request was due to its end: standard deviation",
-     kGroups,
-     sd_s<&C::latency_intended_m>},
+     kGroups, sd_s<&C::latency_intended_m>},
     {"latency_intended_p50", "s", "From when a request was due to its end: median", kGroups,
      quantile_s<&C::latency_intended, 500>},
     {"latency_intended_p90", "s", "From when a request was due to its end: 90 % quantile",
-     kGroups,
-     quantile_s<&C::latency_intended, 900>},
+     kGroups, quantile_s<&C::latency_intended, 900>},
     {"latency_intended_p99", "s", "From when a request was due to its end: 99 % quantile",
-     kGroups,
-     quantile_s<&C::latency_intended, 990>},
+     kGroups, quantile_s<&C::latency_intended, 990>},
     {"latency_intended_p999", "s", "From when a request was due to its end: 99.9 % quantile",
-     kGroups,
-     quantile_s<&C::latency_intended, 999>},
+     kGroups, quantile_s<&C::latency_intended, 999>},
     {"backoff_time_mean", "s", "Length of one backoff: mean", kGroups, mean_s<&C::backoff_time_m>,
      kMean, kNotNegative, number<&C::backoff_time_m>},
     {"backoff_time_sd", "s", "Length of one backoff: standard deviation", kGroups,
