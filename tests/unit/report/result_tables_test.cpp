@@ -216,14 +216,14 @@ TEST_CASE_METHOD(Sample, "attempts.csv has means over the replications") {
         "timeouts_ci_low,timeouts_ci_high,peak_sends_100ms_ci_low,peak_sends_100ms_ci_high,"
         "in_backoff_mean_ci_low,in_backoff_mean_ci_high");
   CHECK(lines[1] ==
-        "sample,base,web,1,10,7,3,0,0,4,0,10,10,0,19.7062047364,0,15.7062047364,0,0,0,0,4,4,0,0");
+        "sample,base,web,1,10,7,3,0,0,4,0,10,10,0,19.7062047362,0,15.7062047362,0,0,0,0,4,4,0,0");
   CHECK(lines[2] ==
-        "sample,base,web,2,3,3,0,0,0,1,0.25,0,15.7062047364,0,15.7062047364,0,0,0,0,0,0,1,1,"
+        "sample,base,web,2,3,3,0,0,0,1,0.25,0,15.7062047362,0,15.7062047362,0,0,0,0,0,0,1,1,"
         "0.25,0.25");
   CHECK(lines[3].starts_with("sample,base,\"a \"\"b\"\", c\",1,20,20,0,0,0,4,0,20,20,"));
   CHECK(lines[4].starts_with("sample,base,\"a \"\"b\"\", c\",2,0,0,0,0,0,1,0.25,0,0,"));
   CHECK(lines[5].starts_with("sample,base,all,1,30,27,3,0,0,,0,30,30,"));
-  CHECK(lines[6].starts_with("sample,base,all,2,3,3,0,0,0,,0.5,0,15.7062047364,"));
+  CHECK(lines[6].starts_with("sample,base,all,2,3,3,0,0,0,,0.5,0,15.7062047362,"));
   set.runs.pop_back();
   CHECK(lines_of(text(write_attempts_csv))[1] == "sample,base,web,1,10,8,2,0,0,4,0,,,,,,,,,,,,,,");
 }
