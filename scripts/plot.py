@@ -233,7 +233,8 @@ def draw_queues(axis, results):
         names = results.callers(service["name"])
         style = styles[names[0]] if len(names) == 1 else {
             "colour": "black", "width": 1.4, "step": results.interval}
-        draw(axis, results.service_pivot(service["name"], "queue_mean"), service["name"], **style)
+        waiting, in_service = results.waiting_at(service["name"])
+        draw(axis, waiting, service["name"] + (" (in service)" if in_service else ""), **style)
     axis.set_ylim(0, max(1, axis.get_ylim()[1]))
     axis.set_title("In the queue of each service")
     axis.set_ylabel("attempts")
@@ -246,7 +247,7 @@ def draw_clients(axis, results):
     if results.series["limiter_waiting"].max() > 0:
         for name, style in group_styles(results):
             waiting = results.pivot(name, "limiter_waiting")
-            if waiting.to_numpy().max(initial=0) > 0:
+            if (waiting > 0).any(axis=None):
                 draw(axis, waiting, None, **{**style, "style": (0, (2, 1)), "band": False})
         title = "In backoff; dashed: waiting for a send token"
     axis.set_ylim(0, max(1, axis.get_ylim()[1]))
@@ -257,8 +258,8 @@ def draw_clients(axis, results):
 def draw_waiting(axis, results):
     """The view of a single group and service: who waits where."""
     step = results.interval
-    draw(axis, results.service_pivot(results.details["services"][0]["name"], "queue_mean"),
-         "in the queue", BLUE, step=step)
+    waiting, in_service = results.waiting_at(results.details["services"][0]["name"])
+    draw(axis, waiting, "in service" if in_service else "in the queue", BLUE, step=step)
     draw(axis, results.pivot("all", "in_backoff"), "in backoff", ORANGE, step=step)
     if results.series["limiter_waiting"].max() > 0:
         draw(axis, results.pivot("all", "limiter_waiting"), "for a send token", PURPLE, step=step)

@@ -54,9 +54,12 @@ class Comparison:
         """(variant, value, low, high, significant) of a metric, and the unit of the numbers."""
         rows = self.rows[self.rows["metric"] == metric]
         unit = rows["unit"].iloc[0]
-        share = unit == "1" and (metric.endswith(("_share", "_rate"))
-                                 or metric in ("utilization", "recovered"))
-        relative = not share and rows["relative_ci_low"].notna().any()
+        share = unit == "1" and (metric.endswith(("_share", "_rate")) or
+                                 metric in ("utilization", "recovered",
+                                            "success_rate_within_duration"))
+        # In percent only if every difference has a value in percent: a bar must not vanish.
+        relative = (not share and rows["relative_ci_low"].notna().any() and
+                    rows.loc[rows["difference"].notna(), "relative_difference"].notna().all())
         prefix, columns = (("relative_", ["relative_difference", "relative_ci_low",
                                           "relative_ci_high"]) if relative
                            else ("", ["difference", "ci_low", "ci_high"]))

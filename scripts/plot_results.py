@@ -10,7 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 TEXT_COLUMNS = ["scenario", "variant", "client", "service", "kind", "verdict"]
-RATES = ["requests", "attempts", "successes", "failures"]
+# What a replication has none of any more once it is over, while others still drain. A latency does
+# not exist there, and the number of servers stays what it was.
+LATENCIES = ["latency_p50_s", "latency_p99_s"]
 
 
 class ResultError(Exception):
@@ -104,14 +106,23 @@ class Results:
         return min(end, (float(busy["time_s"].max()) + self.interval) * 1.05)
 
     def pivot(self, client, column):
-        """One column a replication, time as index. A count after a replication's end is zero."""
+        """One column a replication, time as index. Replications drain for different times: counts
+        and levels after the end of one are zero, as nothing is under way there any more."""
         rows = self.series[self.series["client"] == client]
         table = rows.pivot(index="time_s", columns="replication", values=column)
-        return table.fillna(0) if column in RATES else table
+        return table if column in LATENCIES else table.fillna(0)
 
     def service_pivot(self, service, column):
+        """The same for a service, whose servers stay."""
         rows = self.service[self.service["service"] == service]
-        return rows.pivot(index="time_s", columns="replication", values=column)
+        table = rows.pivot(index="time_s", columns="replication", values=column)
+        return table.ffill() if column == "servers" else table.fillna(0)
+
+    def waiting_at(self, service):
+        """Attempts in the queue of a service; where they share the servers, those in service."""
+        shares = self.key(f"service.{service}.queue.discipline", "") == "processor-sharing"
+        column = "in_service_mean" if shares and "in_service_mean" in self.service else "queue_mean"
+        return self.service_pivot(service, column), column != "queue_mean"
 
     def summary(self, metric, client="all"):
         for row in self.info["summary"]:

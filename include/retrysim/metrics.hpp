@@ -48,6 +48,13 @@ enum class MetricSummary : std::uint8_t {
   kMedianRecovery,  ///< the median that recovery_s and recovery_censored_s together give
 };
 
+/// The values that a metric can have, whatever happens.
+enum class MetricRange : std::uint8_t {
+  kNotNegative,  ///< counts, rates, times and what is per something
+  kShare,        ///< 0 to 1
+  kCorrelation,  ///< -1 to 1
+};
+
 struct MetricInfo {
   std::string_view name;
   std::string_view unit;     ///< "s", "1/s", "1" for shares and ratios, or what is counted
@@ -56,12 +63,26 @@ struct MetricInfo {
   /// Empty if the metric does not exist in this run (utilization of unlimited servers, say).
   std::optional<double> (*formula)(const MetricInput&);
   MetricSummary summary = MetricSummary::kMean;
+  MetricRange range = MetricRange::kNotNegative;
+  /// Of a metric that is a ratio of two sums over the run (requests, attempts, ...): the lower one,
+  /// which differs from replication to replication. Null for all others: what is divided by the
+  /// length of the window or by the number of servers is no such ratio.
+  double (*per)(const MetricInput&) = nullptr;
 };
 
 /// Every metric, in the order in which files list them.
 std::span<const MetricInfo> metric_table();
 
 std::vector<std::string_view> metric_names();
+
+/// All that `metric_values` computes of one client group: the metrics in table order, and for those
+/// that are ratios what they are divided by (`MetricInfo::per`), in the same order; 0 for others.
+struct MeasuredMetrics {
+  std::vector<std::optional<double>> values;
+  std::vector<double> per;
+};
+MeasuredMetrics measure_metrics(const Scenario& scenario, const RunResult& run,
+                                std::optional<std::size_t> client);
 
 /// The metric of that name; null if there is none.
 const MetricInfo* find_metric(std::string_view name);

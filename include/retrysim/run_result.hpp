@@ -128,8 +128,11 @@ struct ClientResult {
   // Cohort: requests submitted in the window.
   std::uint64_t requests = 0;
   std::array<std::uint64_t, kOutcomeCount> outcomes{};  ///< by Outcome; kRetry stays zero
-  std::uint64_t attempts = 0;                           ///< sends
-  std::uint64_t attempts_squared = 0;                   ///< sum over requests of attempts^2
+  /// Of the requests, those that ended, and that ended with success, before the window did; the
+  /// others that ended did so in the drain.
+  std::uint64_t ended_within = 0, successes_within = 0;
+  std::uint64_t attempts = 0;          ///< sends
+  std::uint64_t attempts_squared = 0;  ///< sum over requests of attempts^2
   std::array<std::uint64_t, kAttemptResultCount> results{};
   std::uint64_t rejected = 0;  ///< attempts answered by a full queue (not `throttled`, not drop)
   std::uint64_t refused = 0;   ///< attempts that a throttle, a limit or the queue refused, or that

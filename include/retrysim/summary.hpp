@@ -9,6 +9,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -24,12 +25,14 @@ struct Estimate {
   double min = 0, max = 0;
   /// Sample standard deviation and 95 % interval of the mean; exist from two values on. Metrics
   /// other than means have the interval that `MetricInfo::summary` says; an end may be infinite.
+  /// No end lies beyond what the metric can be (`MetricInfo::range`).
   std::optional<double> stddev, ci_low, ci_high;
 
-  /// Half the width of the interval.
+  /// From the mean to the farther end of the interval: half its width, unless the range of the
+  /// metric cuts it off at one side.
   std::optional<double> half_width() const {
     if (!ci_low) return std::nullopt;
-    return (*ci_high - *ci_low) / 2;
+    return std::max(*ci_high - mean, mean - *ci_low);
   }
 };
 
@@ -40,23 +43,34 @@ double student_t_95(std::size_t degrees_of_freedom);
 /// Mean, spread and interval of `values`; empty if there are none.
 std::optional<Estimate> estimate(std::span<const double> values);
 
+/// Cuts the interval off at what the metric can be. The true mean lies in that range, so the
+/// interval covers it as often as before. So is a mean from which a bias was taken out, which may
+/// go too far.
+void respect_range(Estimate& estimate, MetricRange range);
+
 /// Every metric of every replication, for each client group and for all together.
 class MetricValues {
  public:
   MetricValues(const Scenario& scenario, std::span<const RunResult> runs);
-  /// From values kept elsewhere: [run][client][metric], the metrics as in `metric_table()`.
+  /// From values kept elsewhere: [run][client][place]. The first `metric_table().size()` places are
+  /// those of the metrics, the rest those of what ratios are divided by.
   MetricValues(std::size_t runs, std::size_t clients, std::vector<std::optional<double>> values);
+
+  /// Places of a client group of a run.
+  static std::size_t places();
 
   std::size_t runs() const { return runs_; }
   /// Client groups and, last, all together.
   std::size_t clients() const { return clients_; }
   /// `metric` is an index into `metric_table()`; `client` == number of groups means all together.
   std::optional<double> at(std::size_t run, std::size_t client, std::size_t metric) const {
-    return values_[(run * clients_ + client) * metrics_ + metric];
+    return values_[(run * clients_ + client) * places_ + metric];
   }
+  /// What a metric that is a ratio is divided by (`MetricInfo::per`), of which it must have one.
+  double per(std::size_t run, std::size_t client, std::size_t metric) const;
 
  private:
-  std::size_t runs_, clients_, metrics_;
+  std::size_t runs_, clients_, places_;
   std::vector<std::optional<double>> values_;
 };
 

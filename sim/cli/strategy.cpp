@@ -10,6 +10,7 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/strategy_responses.hpp"
+#include "scenario/suggestions.hpp"
 
 #include <fmt/format.h>
 
@@ -217,8 +218,12 @@ RetryRules resolve_rules(const StrategyOptions& options) {
     for (const std::string& word : asked) {
       if (!word.empty()) combination += (combination.empty() ? "" : " ") + word;
     }
-    throw UsageError(fmt::format("there are no rules for '{}'; there are: {}", combination,
-                                 existing_combinations()));
+    const std::string_view before =
+        options.mode == "legacy" ? scenario::predecessor(options.sdk) : std::string_view();
+    throw UsageError(fmt::format(
+        "there are no rules for '{}'{}; there are: {}", combination,
+        before.empty() ? "" : fmt::format(" (the predecessor of {} is {})", options.sdk, before),
+        existing_combinations()));
   }
   std::vector<std::string> edits;
   for (const std::string& edit : options.edits) edits.push_back("client.x.retry." + edit);
@@ -230,6 +235,9 @@ RetryRules resolve_rules(const StrategyOptions& options) {
       messages += (error.file == "--set" ? "--set: " : "") + in_own_words(error.message);
     }
     throw UsageError(messages);
+  }
+  for (const std::string& note : result.loaded->notes) {
+    fmt::print(stderr, "note: {}\n", in_own_words(note));
   }
   RetryRules rules = result.loaded->scenario.clients.at(0).retry;
   if (options.quota) {

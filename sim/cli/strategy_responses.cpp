@@ -1,11 +1,13 @@
-// Parses what `retrysim strategy` is told to answer: `status[:code][+retry-after=MS]`, `timeout` or
-// `connect`. A header whose value no client could read is kept as no suggestion, because ignoring
-// it is one of the rules that can be tried out here.
+// Parses what `retrysim strategy` is told to answer: `status[:code][+retry-after=DURATION]`,
+// `timeout` or `connect`. A duration without a unit is in milliseconds, as in the header. One whose
+// value no client could read is kept as no suggestion, because ignoring it is one of the rules that
+// can be tried out here.
 //
 // SPDX-License-Identifier: MIT
 #include "cli/strategy_responses.hpp"
 
 #include "cli/commands.hpp"
+#include "scenario/values.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +21,21 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-/// "retry-after=1500ms"; the unit may be left out, as in the header itself.
+/// The milliseconds that a duration with a unit stands for, as the header would have them; empty
+/// for what is none, which is left to the clients to read or to ignore.
+std::string in_milliseconds(std::string_view text) {
+  const bool has_unit = text.find_first_of("nmsuh") != std::string_view::npos;
+  const auto written = has_unit ? scenario::parse_duration(text) : std::nullopt;
+  if (!written || written->duration < Duration::zero()) return "";
+  const std::int64_t ns = written->duration.count();
+  if (ns % 1'000'000 != 0) {
+    throw UsageError(fmt::format(
+        "retry-after={} is no whole number of milliseconds, which is what the header holds", text));
+  }
+  return std::to_string(ns / 1'000'000);
+}
+
+/// "retry-after=1500ms", "retry-after=1.5s"; without a unit milliseconds, as in the header itself.
 void parse_header(std::string_view header, Response& response) {
   const std::size_t equals = header.find('=');
   const std::string_view name = trimmed(header.substr(0, equals));
@@ -32,9 +48,9 @@ void parse_header(std::string_view header, Response& response) {
   if (equals == std::string_view::npos) {
     throw UsageError("retry-after has no value; write it as in 500+retry-after=1500ms");
   }
-  std::string_view value = trimmed(header.substr(equals + 1));
-  if (value.ends_with("ms")) value.remove_suffix(2);
-  response.retry_after = parse_retry_after(value);
+  const std::string_view value = trimmed(header.substr(equals + 1));
+  const std::string milliseconds = in_milliseconds(value);
+  response.retry_after = parse_retry_after(milliseconds.empty() ? value : milliseconds);
   if (response.retry_after) return;
   // What a client cannot read it ignores, and so does the strategy: that can be tried out here.
   fmt::print(stderr,

@@ -15,8 +15,8 @@ namespace {
 
 bool is_share(const MetricInfo& metric) {
   const std::string_view name = metric.name;
-  return metric.unit == "1" &&
-         (name.ends_with("_share") || name.ends_with("_rate") || name == "utilization");
+  return metric.unit == "1" && (name.ends_with("_share") || name.ends_with("_rate") ||
+                                name == "success_rate_within_duration" || name == "utilization");
 }
 
 /// Values of one metric of all clients together, as replications come in.

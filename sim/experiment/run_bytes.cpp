@@ -44,7 +44,8 @@ void fields(auto& code, Any<JobCounts> auto& j) {
 }
 
 void fields(auto& code, Any<ClientResult> auto& c) {
-  code(c.requests, c.outcomes, c.attempts, c.attempts_squared, c.results);
+  code(c.requests, c.outcomes, c.ended_within, c.successes_within, c.attempts, c.attempts_squared,
+       c.results);
   code(c.rejected, c.refused, c.dropped, c.lost, c.gave_up, c.late, c.arrivals, c.executed,
        c.waited);
   code(c.admitted, c.mutating, c.effects, c.duplicated, c.ambiguous, c.replays, c.mismatches);

@@ -1,5 +1,5 @@
-// Layout: seed, events (64 bits each), clients, metrics (32 bits each), one bit for each value that
-// exists, and those values.
+// Layout: seed, events (64 bits each), clients, places of a client (32 bits each), one bit for each
+// value that exists, and those values.
 //
 // SPDX-License-Identifier: MIT
 #include "experiment/unit_result.hpp"
@@ -19,8 +19,8 @@ UnitResult measure(const Scenario& scenario, const RunResult& run) {
   result.clients = static_cast<std::uint32_t>(scenario.clients.size() + 1);
   const MetricValues values(scenario, std::span(&run, 1));
   for (std::size_t c = 0; c < values.clients(); ++c) {
-    for (std::size_t m = 0; m < metric_table().size(); ++m) {
-      result.values.push_back(values.at(0, c, m));
+    for (std::size_t place = 0; place < MetricValues::places(); ++place) {
+      result.values.push_back(values.at(0, c, place));
     }
   }
   return result;
@@ -32,7 +32,7 @@ std::string encode(const UnitResult& result) {
   put(bytes, result.seed);
   put(bytes, result.events);
   put(bytes, result.clients);
-  put(bytes, static_cast<std::uint32_t>(metric_table().size()));
+  put(bytes, static_cast<std::uint32_t>(MetricValues::places()));
   for (std::size_t i = 0; i < result.values.size(); i += 8) {
     unsigned char exist = 0;
     for (std::size_t k = 0; k < 8 && i + k < result.values.size(); ++k) {
@@ -51,9 +51,9 @@ std::optional<UnitResult> decode(std::string_view bytes) {
   const auto seed = take<std::uint64_t>(bytes);
   const auto events = take<std::uint64_t>(bytes);
   const auto clients = take<std::uint32_t>(bytes);
-  const auto metrics = take<std::uint32_t>(bytes);
-  if (!metrics || *metrics != metric_table().size() || *clients == 0) return std::nullopt;
-  const std::size_t count = std::size_t{*clients} * *metrics;
+  const auto places = take<std::uint32_t>(bytes);
+  if (!places || *places != MetricValues::places() || *clients == 0) return std::nullopt;
+  const std::size_t count = std::size_t{*clients} * *places;
   if (count / 8 > bytes.size()) return std::nullopt;
   std::string_view exist = bytes.substr(0, (count + 7) / 8);
   if (exist.size() < (count + 7) / 8) return std::nullopt;

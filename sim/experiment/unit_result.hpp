@@ -22,7 +22,7 @@ struct UnitResult {
   std::uint64_t seed = 0;
   std::uint64_t events = 0;
   std::uint32_t clients = 0;                  ///< client groups, and all together
-  std::vector<std::optional<double>> values;  ///< [client][metric], as metric_table() has them
+  std::vector<std::optional<double>> values;  ///< [client][place], as in MetricValues
 };
 
 UnitResult measure(const Scenario& scenario, const RunResult& run);

@@ -252,11 +252,8 @@ void World::hedge_due(ClientGroup& g, std::uint32_t request, std::uint64_t seque
   Request& r = requests_[request];
   if (!r.open || r.attempt == kNone || retries_are_over()) return;
   const RetryState state = g.states.of(r.client);
-  const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
-  const bool permitted = acquire_hedge(g.spec->retry, state, r.progress, now_);
-  if (state.quota != nullptr && state.quota->available != before) {
-    recorder_.quota_changed(g.index, state.quota->available - before, now_);
-  }
+  bool permitted = false;
+  watch_quota(g, state, [&] { permitted = acquire_hedge(g.spec->retry, state, r.progress, now_); });
   if (!permitted) return;
   r.retrying = true;
   if (pass_gates(g, request)) send(g, request);

@@ -162,6 +162,7 @@ void World::check_conservation(const RunResult& result) const {
     if (!wrong.empty()) violated(fmt::format("{}{}", where, wrong));
   };
   if (submitted_ != ended_) check("requests submitted and ended differ");
+  check(wrong_level(result));
   // Jobs are polled for to their end, beyond the window, which calls other services as well.
   const bool polls = std::ranges::any_of(scenario_.clients, [](const ClientSpec& client) {
     return client.arrivals.process == ArrivalProcess::kPoll;

@@ -75,7 +75,10 @@ void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
     g.deadlines.push_back(id, key, deadline_link());
     offer(g.deadline_source, key);
   }
-  if (g.counts_requests) begin_request(g.spec->retry, g.states.of(client), now_);
+  if (g.counts_requests) {
+    const RetryState state = g.states.of(client);
+    watch_quota(g, state, [&] { begin_request(g.spec->retry, state, now_); });
+  }
   if (!g.strategies.empty()) {
     if (request_numbers_.size() < requests_.slots()) request_numbers_.resize(requests_.slots());
     request_numbers_[id] = g.strategy_requests[client]++;
@@ -461,13 +464,11 @@ RetryDecision World::decide(ClientGroup& g, std::uint32_t request, const Failure
     return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
   }
   const RetryState state = g.states.of(r.client);
-  const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
   const RetryRules& rules = retries_are_over() ? g.last_rules : g.spec->retry;
-  const RetryDecision decision =
-      refresh_retry_token(rules, state, r.progress, failure, now_, draws);
-  if (state.quota != nullptr && state.quota->available != before) {
-    recorder_.quota_changed(g.index, state.quota->available - before, now_);
-  }
+  RetryDecision decision;
+  watch_quota(g, state, [&] {
+    decision = refresh_retry_token(rules, state, r.progress, failure, now_, draws);
+  });
   limiter_changed(g, r.client);
   return decision;
 }
@@ -479,14 +480,11 @@ void World::book_success(ClientGroup& g, std::uint32_t request) {
     return;
   }
   const RetryState state = g.states.of(r.client);
-  const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
-  record_success(g.spec->retry, state, r.progress, now_);
-  if (state.quota != nullptr && state.quota->available != before) {
-    recorder_.quota_changed(g.index, state.quota->available - before, now_);
-    if (r.progress.attempts > 1) {
-      g.tokens.refunded += state.quota->available - before;
-      g.tokens.refundable += largest_refund(g.spec->retry.quota, r.progress);
-    }
+  const std::int32_t change =
+      watch_quota(g, state, [&] { record_success(g.spec->retry, state, r.progress, now_); });
+  if (change != 0 && r.progress.attempts > 1) {
+    g.tokens.refunded += change;
+    g.tokens.refundable += largest_refund(g.spec->retry.quota, r.progress);
   }
   limiter_changed(g, r.client);
 }

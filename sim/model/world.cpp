@@ -121,7 +121,7 @@ void World::add_group(std::size_t index) {
     g.states = RetryStates(rules, spec.count, Time::zero());
   }
   if (!g.states.quotas().empty()) {
-    recorder_.quota_starts(index, g.states.quotas().size(), rules.quota.initial);
+    recorder_.quota_starts(index, g.states.quotas().size(), g.states.quotas().front().available);
   }
   if (g.states.limit_send_rate()) g.send_queues.resize(spec.count);
   const Distribution& connect = scenario_.network.connect;

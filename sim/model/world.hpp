@@ -36,6 +36,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -207,6 +208,16 @@ class World {
   void pass_deadline(std::uint32_t request);
   [[gnu::noinline]] void fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
                               std::optional<Duration> retry_after);
+  /// Takes a step of a client's strategy. Every step that may change a retry quota is taken here,
+  /// so that the recorder hears of every change. Returns the change, in tokens.
+  template <class Step>
+  std::int32_t watch_quota(const ClientGroup& g, const RetryState& state, Step&& step) {
+    const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
+    step();
+    const std::int32_t change = state.quota != nullptr ? state.quota->available - before : 0;
+    if (change != 0) recorder_.quota_changed(g.index, change, now_);
+    return change;
+  }
   RetryDecision decide(ClientGroup& g, std::uint32_t request, const Failure& failure);
   bool retries_are_over() const { return now_ >= options_.retries_until; }
   bool must_not_be_sent(const Request& r) const {
@@ -293,6 +304,9 @@ class World {
   /// InvariantViolated.
   void check_conservation(const RunResult& result) const;
   [[noreturn]] void violated(std::string_view what) const;
+  /// The same for levels over time: level_checks.cpp. Returns what is wrong; empty if nothing is.
+  std::string wrong_level(const RunResult& result) const;
+  std::vector<stats::GroupLevels> group_levels() const;
   Service::TimeSpent time_spent(std::size_t service, Time end) const;
 
   const Scenario& scenario_;

@@ -21,9 +21,10 @@ constexpr std::size_t kMostLags = 100;
 using ByScale = std::map<double, std::vector<double>>;
 
 void write_rows(CsvWriter& csv, const Evaluation& e, std::size_t client, std::string_view statistic,
-                const ByScale& values) {
+                MetricRange range, const ByScale& values) {
   for (const auto& [scale_s, replications] : values) {
-    const auto of_all = estimate(replications);
+    auto of_all = estimate(replications);
+    respect_range(*of_all, range);
     csv.text(e.scenario().name).text(e.set.variant).text(e.client_name(client)).text(statistic);
     csv.real(scale_s).real(of_all->mean).real(of_all->ci_low).real(of_all->ci_high).end_row();
   }
@@ -45,8 +46,8 @@ void write_client(CsvWriter& csv, const Evaluation& e, std::size_t client) {
       correlation[static_cast<double>(lag) * arrivals.bin_s].push_back(lags[lag]);
     }
   }
-  write_rows(csv, e, client, "dispersion_index", dispersion);
-  write_rows(csv, e, client, "autocorrelation", correlation);
+  write_rows(csv, e, client, "dispersion_index", MetricRange::kNotNegative, dispersion);
+  write_rows(csv, e, client, "autocorrelation", MetricRange::kCorrelation, correlation);
 }
 
 }  // namespace

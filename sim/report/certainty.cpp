@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace retrysim::report {
 namespace {
@@ -213,6 +214,27 @@ std::string modes_note(const Evaluation& e) {
 std::string short_runs_note(double requests) {
   if (requests >= 10000) return "";
   return fmt::format("short: {} requests a replication leave fewer than 100 beyond p99", requests);
+}
+
+std::vector<std::string> drain_notes(const Evaluation& e) {
+  constexpr double kNoteworthy = 0.01;
+  std::vector<std::string> notes;
+  for (std::size_t c = 0; c < e.clients(); ++c) {
+    const std::string client = e.client_name(c);
+    if (client == "all" && e.clients() > 2) continue;  // its groups are told of one by one
+    if (client != "all" && e.clients() == 2) continue;
+    const SummaryRow* whole = find_row(e.summary, client, "success_rate");
+    const SummaryRow* within = find_row(e.summary, client, "success_rate_within_duration");
+    const SummaryRow* drained = find_row(e.summary, client, "finished_in_drain");
+    if (whole == nullptr || within == nullptr || drained == nullptr) continue;
+    if (std::fabs(whole->estimate.mean - within->estimate.mean) <= kNoteworthy) continue;
+    notes.push_back(fmt::format(
+        "{}{:.4g} % of the requests had succeeded when duration was over; the success rate of "
+        "{:.4g} % includes the drain, in which {:.0f} requests a replication ended",
+        client == "all" ? "" : client + ": ", 100 * within->estimate.mean,
+        100 * whole->estimate.mean, drained->estimate.mean));
+  }
+  return notes;
 }
 
 std::vector<std::string> certainty_notes(const Evaluation& e) {

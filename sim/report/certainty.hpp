@@ -26,6 +26,11 @@ std::string modes_note(const Evaluation& evaluation);
 /// more.
 std::string short_runs_note(double requests);
 
+/// For each client group that needs it: how much of its success rate is owed to the drain, which
+/// had no new requests. One line each, without "note: "; where the rate within `duration` differs
+/// from that to the end of the drain by more than one percentage point.
+std::vector<std::string> drain_notes(const Evaluation& evaluation);
+
 /// One line each, without "note: ".
 std::vector<std::string> certainty_notes(const Evaluation& evaluation);
 

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <vector>
 
 namespace retrysim::report {
 namespace {
@@ -67,13 +69,6 @@ void write_kind(CsvWriter& csv, const Evaluation& e, std::size_t client, const K
   }
 }
 
-/// Sums over the replications for one attempt number.
-struct AttemptSums {
-  AttemptNumberCounts counts;
-  double peaks = 0;
-  double in_backoff = 0;  ///< mean number of requests, summed
-};
-
 /// By replication and attempt number.
 using AttemptCounts = std::vector<std::vector<AttemptNumberCounts>>;
 
@@ -86,39 +81,64 @@ AttemptCounts attempts_of(const Evaluation& e, std::size_t client) {
   return counts;
 }
 
-AttemptSums sum_attempt(const Evaluation& e, const AttemptCounts& by_run, std::size_t attempt) {
-  AttemptSums sums;
+constexpr std::array<std::string_view, 7> kAttemptColumns = {
+    "sent", "successes", "throttled", "errors", "timeouts", "peak_sends_100ms", "in_backoff_mean"};
+
+/// The numbers of one attempt number in one replication, by column.
+std::array<double, kAttemptColumns.size()> attempt_numbers(const RunResult& run,
+                                                           const AttemptNumberCounts& counts) {
+  const auto of = [&](AttemptResult result) {
+    return static_cast<double>(counts.results[static_cast<std::size_t>(result)]);
+  };
+  const std::int64_t window_ns = (run.window_end - run.window_start).count();
+  return {static_cast<double>(counts.sent),
+          of(AttemptResult::kSuccess),
+          of(AttemptResult::kThrottled),
+          of(AttemptResult::kError),
+          of(AttemptResult::kTimeout),
+          static_cast<double>(counts.peak_sends_100ms),
+          window_ns > 0 ? counts.in_backoff_ns / static_cast<double>(window_ns) : 0};
+}
+
+/// Of each column; a replication without the attempt has zeros.
+std::array<Estimate, kAttemptColumns.size()> estimate_attempt(const Evaluation& e,
+                                                              const AttemptCounts& by_run,
+                                                              std::size_t attempt) {
+  std::array<std::vector<double>, kAttemptColumns.size()> values;
   for (std::size_t r = 0; r < by_run.size(); ++r) {
-    if (attempt >= by_run[r].size()) continue;
-    const AttemptNumberCounts& counts = by_run[r][attempt];
-    sums.counts.sent += counts.sent;
-    for (std::size_t i = 0; i < counts.results.size(); ++i) {
-      sums.counts.results[i] += counts.results[i];
-    }
-    sums.peaks += static_cast<double>(counts.peak_sends_100ms);
-    const RunResult& run = e.set.runs[r];
-    const std::int64_t window_ns = (run.window_end - run.window_start).count();
-    if (window_ns > 0) sums.in_backoff += counts.in_backoff_ns / static_cast<double>(window_ns);
+    const bool made = attempt < by_run[r].size();
+    const auto numbers =
+        attempt_numbers(e.set.runs[r], made ? by_run[r][attempt] : AttemptNumberCounts());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i].push_back(numbers[i]);
   }
-  return sums;
+  std::array<Estimate, kAttemptColumns.size()> estimates;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    estimates[i] = *estimate(values[i]);
+    respect_range(estimates[i], MetricRange::kNotNegative);
+  }
+  return estimates;
 }
 
 void write_attempts(CsvWriter& csv, const Evaluation& e, std::size_t client) {
   const AttemptCounts by_run = attempts_of(e, client);
   std::size_t attempts = 0;
   for (const auto& counts : by_run) attempts = std::max(attempts, counts.size());
-  const double n = static_cast<double>(by_run.size());
   const bool peak_known = !is_all(e, client) || e.scenario().clients.size() == 1;
+  const auto known = [&](std::size_t column) {
+    return peak_known || kAttemptColumns[column] != "peak_sends_100ms";
+  };
   for (std::size_t a = 0; a < attempts; ++a) {
-    const AttemptSums sums = sum_attempt(e, by_run, a);
+    const auto estimates = estimate_attempt(e, by_run, a);
     begin_row(csv, e, client);
-    csv.integer(a + 1).real(static_cast<double>(sums.counts.sent) / n);
-    for (const AttemptResult result : {AttemptResult::kSuccess, AttemptResult::kThrottled,
-                                       AttemptResult::kError, AttemptResult::kTimeout}) {
-      csv.real(static_cast<double>(sums.counts.results[static_cast<std::size_t>(result)]) / n);
+    csv.integer(a + 1);
+    for (std::size_t i = 0; i < estimates.size(); ++i) {
+      csv.real(known(i) ? std::optional<double>(estimates[i].mean) : std::nullopt);
     }
-    csv.real(peak_known ? std::optional<double>(sums.peaks / n) : std::nullopt);
-    csv.real(sums.in_backoff / n).end_row();
+    for (std::size_t i = 0; i < estimates.size(); ++i) {
+      csv.real(known(i) ? estimates[i].ci_low : std::nullopt);
+      csv.real(known(i) ? estimates[i].ci_high : std::nullopt);
+    }
+    csv.end_row();
   }
 }
 
@@ -137,8 +157,31 @@ void write_latency_csv(Sink& sink, Evaluations evaluations) {
 
 void write_attempts_csv(Sink& sink, Evaluations evaluations) {
   CsvWriter csv(sink);
-  csv.header({"scenario", "variant", "client", "attempt", "sent", "successes", "throttled",
-              "errors", "timeouts", "peak_sends_100ms", "in_backoff_mean"});
+  csv.header({"scenario",
+              "variant",
+              "client",
+              "attempt",
+              "sent",
+              "successes",
+              "throttled",
+              "errors",
+              "timeouts",
+              "peak_sends_100ms",
+              "in_backoff_mean",
+              "sent_ci_low",
+              "sent_ci_high",
+              "successes_ci_low",
+              "successes_ci_high",
+              "throttled_ci_low",
+              "throttled_ci_high",
+              "errors_ci_low",
+              "errors_ci_high",
+              "timeouts_ci_low",
+              "timeouts_ci_high",
+              "peak_sends_100ms_ci_low",
+              "peak_sends_100ms_ci_high",
+              "in_backoff_mean_ci_low",
+              "in_backoff_mean_ci_high"});
   for (const Evaluation& e : evaluations) {
     for (std::size_t c = 0; c < e.clients(); ++c) write_attempts(csv, e, c);
   }

@@ -267,6 +267,20 @@ class TableWriter {
     }
   }
 
+  /// Where rates are compared that the drain has made.
+  void add_drains(std::vector<std::string>& notes) const {
+    constexpr std::size_t kMost = 3;
+    std::size_t count = 0;
+    for (const Evaluation& e : comparison_.evaluations) {
+      for (const std::string& note : drain_notes(e)) {
+        if (++count <= kMost) notes.push_back(e.set.variant + ": " + note);
+      }
+    }
+    if (count > kMost) {
+      notes.push_back(fmt::format("{} more notes on the drain are in result.json", count - kMost));
+    }
+  }
+
   void add_short_runs(std::vector<std::string>& notes) const {
     const bool far_quantiles =
         std::any_of(comparison_.metrics.begin(), comparison_.metrics.end(),
@@ -294,6 +308,7 @@ class TableWriter {
       break;
     }
     add_modes(notes);
+    add_drains(notes);
     add_short_runs(notes);
     for (const MetricInfo* metric : comparison_.metrics) {
       if (!comparison_.was_asked_for || has_rows(*metric)) continue;

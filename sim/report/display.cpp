@@ -34,7 +34,8 @@ std::string format_plain(double value) {
 }
 
 bool is_share(std::string_view metric) {
-  return metric.ends_with("_share") || metric.ends_with("_rate") || metric == "utilization";
+  return metric.ends_with("_share") || metric.ends_with("_rate") ||
+         metric == "success_rate_within_duration" || metric == "utilization";
 }
 
 std::size_t columns_of(std::string_view text) {

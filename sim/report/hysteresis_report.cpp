@@ -27,7 +27,9 @@ template <auto Member>
 Estimate at_step(const HysteresisResult& r, std::size_t step) {
   std::vector<double> values;
   for (const RampRun& run : r.runs) values.push_back(run.steps[step].*Member);
-  return *estimate(values);
+  Estimate of_all = *estimate(values);
+  respect_range(of_all, MetricRange::kNotNegative);
+  return of_all;
 }
 
 std::size_t down_at(const HysteresisResult& r, std::size_t step) {

@@ -4,6 +4,7 @@
 #include "report/result_json.hpp"
 
 #include "report/certainty.hpp"
+#include "report/text_table.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -47,6 +48,7 @@ Json variant_json(const Evaluation& e) {
   json["window_end_s"] = seconds(scenario.duration.count());
   json["interval_s"] = seconds(scenario.interval.count());
   add_certainty(json, e);
+  json["notes"] = result_notes(e);
   json["services"] = Json::array();
   for (const ServiceSpec& service : scenario.services) {
     json["services"].push_back(service_json(service));

@@ -21,14 +21,17 @@ void write_replications_csv(Sink& sink, Evaluations evaluations);
 /// Counts of each bin; levels (limiter_waiting, in_backoff, in_flight) are averages over the bin.
 /// `time_s` is its start.
 void write_timeseries_csv(Sink& sink, Evaluations evaluations);
+/// `busy_mean` is the mean number of busy servers: under processor sharing all of them or none.
 /// `servers` is the mean number of working servers; empty for an unlimited service.
+/// `in_service_mean` is the mean number of attempts in service, however many share a server.
 void write_service_csv(Sink& sink, Evaluations evaluations);
 /// Quantiles of all replications pooled; the interval comes from the quantiles of the single
 /// replications and exists only if each of them has at least 100 values beyond the quantile.
 void write_latency_csv(Sink& sink, Evaluations evaluations);
 /// Means over the replications of the counts by attempt number (1 is the first attempt), of the
 /// largest number sent in 100 ms (empty for several groups together), and of the mean number of
-/// requests in the backoff before that attempt.
+/// requests in the backoff before that attempt; then, from two replications on, the ends of their
+/// 95 % intervals. A replication without such an attempt counts with zero.
 void write_attempts_csv(Sink& sink, Evaluations evaluations);
 /// How attempts arrive, mean over the replications: `dispersion_index` by the width of the windows
 /// (`scale_s`), `autocorrelation` by lag, up to 100 bins or a quarter of the window.

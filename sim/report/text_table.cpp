@@ -12,17 +12,26 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace retrysim::report {
 namespace {
 
+/// Where a line is left out.
+enum class Hide : std::uint8_t {
+  kNever,
+  kZero,        ///< where it is zero for everybody
+  kShortDrain,  ///< where the drain changes the success rate of nobody much
+};
+
 struct Line {
   std::string_view label;
   std::string_view metric;
-  bool hide_zero = false;  ///< leave the line out where it is zero for everybody
+  Hide hide = Hide::kNever;
 };
 
 struct Section {
@@ -30,7 +39,7 @@ struct Section {
   std::span<const Line> lines;
 };
 
-constexpr bool kHideZero = true;
+using enum Hide;
 
 constexpr Line kLoad[] = {
     {"requests", "requests"},
@@ -44,19 +53,21 @@ constexpr Line kLoad[] = {
 };
 constexpr Line kOutcomes[] = {
     {"success rate", "success_rate"},
-    {"denied by retry quota", "quota_denied_share", kHideZero},
-    {"not let through by the client", "no_send_token_share", kHideZero},
-    {"past their deadline", "deadline_exceeded_share", kHideZero},
-    {"unfinished", "unfinished", kHideZero},
+    {"success rate within duration", "success_rate_within_duration", kShortDrain},
+    {"finished in the drain", "finished_in_drain", kShortDrain},
+    {"denied by retry quota", "quota_denied_share", kZero},
+    {"not let through by the client", "no_send_token_share", kZero},
+    {"past their deadline", "deadline_exceeded_share", kZero},
+    {"unfinished", "unfinished", kZero},
 };
 constexpr Line kAttempts[] = {
     {"success", "attempt_success_rate"},
-    {"throttled", "throttled_share", kHideZero},
-    {"rejected by full queue", "rejected_share", kHideZero},
-    {"errors", "error_share", kHideZero},
-    {"timeouts", "timeout_share", kHideZero},
-    {"dropped", "dropped_share", kHideZero},
-    {"served too late", "late_share", kHideZero},
+    {"throttled", "throttled_share", kZero},
+    {"rejected by full queue", "rejected_share", kZero},
+    {"errors", "error_share", kZero},
+    {"timeouts", "timeout_share", kZero},
+    {"dropped", "dropped_share", kZero},
+    {"served too late", "late_share", kZero},
 };
 constexpr Line kLatency[] = {
     {"mean", "latency_mean"},
@@ -71,14 +82,14 @@ constexpr Line kService[] = {
     {"utilization", "utilization"},
     {"queue, mean", "queue_mean"},
     {"queue, largest", "queue_max"},
-    {"wasted capacity", "wasted_share", kHideZero},
+    {"wasted capacity", "wasted_share", kZero},
 };
 constexpr Line kRetries[] = {
     {"one backoff, mean", "backoff_time_mean"},
-    {"requests in backoff", "in_backoff_mean", kHideZero},
+    {"requests in backoff", "in_backoff_mean", kZero},
     {"retry quota, mean", "quota_mean"},
-    {"wait for send token", "send_wait_mean", kHideZero},
-    {"wait for connection", "connection_wait_mean", kHideZero},
+    {"wait for send token", "send_wait_mean", kZero},
+    {"wait for connection", "connection_wait_mean", kZero},
     {"recovery", "recovery_s"},
 };
 constexpr Section kSections[] = {
@@ -129,7 +140,8 @@ std::vector<TableRow> table_rows(const Evaluation& e, const std::vector<std::str
   for (const Section& section : kSections) {
     std::vector<TableRow> lines;
     for (const Line& line : section.lines) {
-      if (line.hide_zero && zero_for_all(e, line.metric)) continue;
+      if (line.hide == Hide::kZero && zero_for_all(e, line.metric)) continue;
+      if (line.hide == Hide::kShortDrain && drain_notes(e).empty()) continue;
       TableRow row{"  " + std::string(line.label), {}};
       bool something = false;
       for (const std::string& client : clients) {
@@ -261,7 +273,23 @@ void append_recovery_notes(std::vector<std::string>& notes, const Evaluation& e)
   }
 }
 
-void append_notes(std::string& out, const Evaluation& e) {
+}  // namespace
+
+std::string format_estimate(const Estimate& estimate, std::string_view unit) {
+  return format_scaled(estimate, display_unit(estimate.mean, unit));
+}
+
+std::string format_metric(const Estimate& estimate, const MetricInfo& metric) {
+  return metric.unit == "1" && is_share(metric.name) ? format_scaled(estimate, {100, " %"})
+                                                     : format_estimate(estimate, metric.unit);
+}
+
+std::string format_number(double value, std::string_view unit) {
+  const DisplayUnit display = display_unit(value, unit);
+  return format_plain(value * display.scale) + std::string(display.name);
+}
+
+std::vector<std::string> result_notes(const Evaluation& e) {
   const std::size_t n = e.set.runs.size();
   std::vector<std::string> notes;
   if (n > 1 && n < 10) {
@@ -283,26 +311,10 @@ void append_notes(std::string& out, const Evaluation& e) {
     if (!note.empty()) notes.push_back(note);
   }
   append_recovery_notes(notes, e);
+  for (std::string& note : drain_notes(e)) notes.push_back(std::move(note));
   const std::vector<std::string> how_sure = certainty_notes(e);
   notes.insert(notes.end(), how_sure.begin(), how_sure.end());
-  if (!notes.empty()) out += "\n";
-  for (const std::string& note : notes) out += "note: " + note + "\n";
-}
-
-}  // namespace
-
-std::string format_estimate(const Estimate& estimate, std::string_view unit) {
-  return format_scaled(estimate, display_unit(estimate.mean, unit));
-}
-
-std::string format_metric(const Estimate& estimate, const MetricInfo& metric) {
-  return metric.unit == "1" && is_share(metric.name) ? format_scaled(estimate, {100, " %"})
-                                                     : format_estimate(estimate, metric.unit);
-}
-
-std::string format_number(double value, std::string_view unit) {
-  const DisplayUnit display = display_unit(value, unit);
-  return format_plain(value * display.scale) + std::string(display.name);
+  return notes;
 }
 
 void write_text_table(Sink& sink, const Evaluation& e) {
@@ -323,7 +335,9 @@ void write_text_table(Sink& sink, const Evaluation& e) {
   append_storms(out, e);
   append_probabilities(out, e);
   append_expectations(out, e);
-  append_notes(out, e);
+  const std::vector<std::string> notes = result_notes(e);
+  if (!notes.empty()) out += "\n";
+  for (const std::string& note : notes) out += "note: " + note + "\n";
   sink.write(out);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retrysim::report {
 
@@ -22,6 +23,10 @@ std::string format_metric(const Estimate& estimate, const MetricInfo& metric);
 
 /// A number without interval, in the unit that suits it.
 std::string format_number(double value, std::string_view unit);
+
+/// What limits the result: one replication, too short a run, a drain that the figures rest on. One
+/// line each, without "note: ".
+std::vector<std::string> result_notes(const Evaluation& evaluation);
 
 /// Rows of related metrics in groups, a column for each client group and one for all together
 /// (a single group has one column); then storms, expectations with their verdicts, and notes on

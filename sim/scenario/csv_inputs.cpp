@@ -157,11 +157,20 @@ class Rows {
     return std::nullopt;
   }
 
+  // Of the header line; of the first line if there is none.
+  Place header_place() const {
+    const std::string_view header = header_line(sources_, file_.source);
+    if (header.empty()) return {file_.source, 1, 1};
+    const char* text = sources_.text(file_.source).data();
+    return {file_.source, 1 + static_cast<int>(std::count(text, header.data(), '\n')), 1};
+  }
+
   // Whether the file had no mistake and at least one row.
   bool finish(std::size_t rows) {
     if (errors_ == 0 && rows == 0) {
       ++errors_;
-      problems_.add({file_.source, 0, 0}, "no rows; expected rows of " + expected());
+      problems_.add(header_place(),
+                    "no rows below the header line; expected rows of " + expected());
     }
     return errors_ == 0;
   }
@@ -177,7 +186,7 @@ class Rows {
     } catch (const io::error::base&) {
       good_ = false;
       ++errors_;
-      problems_.add({file_.source, 0, 0}, "no usable header line; expected " + expected());
+      problems_.add(header_place(), "no usable header line; expected " + expected());
     }
   }
 

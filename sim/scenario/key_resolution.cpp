@@ -241,6 +241,14 @@ void KeyResolution::read_named_error(const KeyInfo& key, const Member& member) {
   record_given(path, render_value(key.rules, member.value), member.value);
 }
 
+// Where the SDK's predecessor has what was asked for.
+static std::string legacy_hint(const PresetChoice& choice) {
+  const std::string_view before = predecessor(choice.sdk);
+  if (before.empty() || choice.mode != "legacy") return "";
+  return " (" + choice.sdk + " never had a legacy mode; its predecessor is " + std::string(before) +
+         ")";
+}
+
 void KeyResolution::choose_preset() {
   const PresetChoice& choice = *slots_.preset;
   preset_name_ = "?";  // decided, whatever comes out
@@ -280,9 +288,19 @@ void KeyResolution::choose_preset() {
 void KeyResolution::check_api() {
   const std::string& api = slots_.preset->api;
   const auto known = known_apis();
-  if (std::find(known.begin(), known.end(), api) != known.end()) return;
-  const std::vector<std::string_view> words(known.begin(), known.end());
   const std::string path = full_path("retry.api");
+  if (std::find(known.begin(), known.end(), api) != known.end()) {
+    // Such an SDK calls the API as any other, which is no mistake, but may not be what was meant.
+    const std::string others = presets_with_own_numbers(api);
+    if (preset_->api != api && !others.empty()) {
+      loaded_.notes.push_back(path + " = " + in_quotes(api) + ": " + preset_name_ +
+                              " has no numbers of its own for it and uses those of \"default\"; "
+                              "these have: " +
+                              others);
+    }
+    return;
+  }
+  const std::vector<std::string_view> words(known.begin(), known.end());
   if (!nearest(api, words).empty()) {
     files_.problems().add(place_of("retry.api"), path + " = " + in_quotes(api) + " is unknown; " +
                                                      suggestion(api, words, "there are"));
@@ -316,7 +334,7 @@ void KeyResolution::report_no_preset() {
   asked += choice.sdk;
   files_.problems().add(place_of(at), full_path(kRetry.substr(0, 5)) + ": mode " + choice.mode +
                                           " does not exist as " + in_quotes(asked) +
-                                          "; it does as: " + known);
+                                          "; it does as: " + known + legacy_hint(choice));
 }
 
 void KeyResolution::report_missing(const KeyInfo& key) {

@@ -70,7 +70,8 @@ void excerpt(std::string_view line, int column, Diagnostic& d) {
   d.source_line = slice(line, from, to);
   if (from > 0) d.source_line.insert(0, kCut);
   if (to < size) d.source_line += kCut;
-  if (column > 0) d.caret = static_cast<int>(at - from + (from > 0 ? kCut.size() : 0)) + 1;
+  if (column > 0 && !line.empty())
+    d.caret = static_cast<int>(at - from + (from > 0 ? kCut.size() : 0)) + 1;
 }
 
 }  // namespace

@@ -27,6 +27,8 @@ constexpr double kMostBins = 1e7;
 constexpr std::size_t kMostClientGroups = 65535;
 // Room for the rounding of sums such as 0.7 + 0.2 + 0.1.
 constexpr double kMostProbability = 1 + 1e-9;
+// Where keys that are in no table have to be.
+constexpr Place kTop{0, 1, 1};
 
 // A number in a message, without the noise of binary fractions.
 std::string share_text(double value) { return fmt::format("{:.6g}", value); }
@@ -42,8 +44,9 @@ class Resolver {
     for_each("fault", [this](const Member& m) { resolve_fault(m); });
     const Node* clients = tables("client");
     if (clients != nullptr && clients->members.size() > kMostClientGroups) {
-      problems_.add({}, std::to_string(clients->members.size()) +
-                            " client groups; expected at most 65535 (use count for many alike)");
+      problems_.add(root_.find("client")->place,
+                    std::to_string(clients->members.size()) +
+                        " client groups; expected at most 65535 (use count for many alike)");
     } else {
       for_each("client", [this](const Member& m) { resolve_client(m); });
       for_each("service", [this](const Member& m) { resolve_calls(m); });
@@ -75,7 +78,7 @@ class Resolver {
   void require(std::string_view kind, const std::string& what) {
     const Member* member = root_.find(kind);
     if (member != nullptr && (!member->value.is_table() || !member->value.members.empty())) return;
-    problems_.add(member == nullptr ? Place{} : member->place,
+    problems_.add(member == nullptr ? kTop : member->place,
                   "there is no " + std::string(kind) + "; expected " + what);
   }
 
@@ -121,7 +124,7 @@ class Resolver {
     Scenario& s = loaded_.scenario;
     Slots slots;
     slots.scenario = &s;
-    KeyResolution keys(key_scope(""), "", root_, Place{}, slots, files_, loaded_);
+    KeyResolution keys(key_scope(""), "", root_, kTop, slots, files_, loaded_);
     prepare_precision(keys, root_);
     keys.resolve();
     if (keys.has("name")) check_name(keys);
@@ -133,13 +136,23 @@ class Resolver {
                                                  " leaves nothing of the duration of " +
                                                  to_text(s.duration) + "; expected less");
     }
-    if (!keys.has("interval") || !keys.has("drain_limit")) return;
-    // The bins go on through the drain.
+    if (keys.has("interval") && keys.has("drain_limit")) check_bins(keys);
+  }
+
+  // The bins go on through the drain. Either side of the relation may be the mistake, so the error
+  // is shown at each that is written.
+  void check_bins(const KeyResolution& keys) {
+    const Scenario& s = loaded_.scenario;
     const double length_s = (s.duration + s.drain_limit).in_seconds();
-    if (length_s / s.interval.in_seconds() > kMostBins) {
-      problems_.add(keys.place_of("interval"),
-                    "interval = " + to_text(s.interval) + " makes more than ten million bins of " +
-                        "duration and drain_limit; expected a longer one");
+    if (length_s / s.interval.in_seconds() <= kMostBins) return;
+    const std::string message =
+        "interval = " + to_text(s.interval) +
+        " makes more than ten million bins of duration = " + to_text(s.duration) +
+        " and drain_limit = " + to_text(s.drain_limit) + "; expected a longer interval";
+    for (const std::string_view key : {"interval", "duration"}) {
+      if (keys.place_of(key) == kTop) continue;
+      problems_.add(keys.place_of(key),
+                    key == "interval" ? message : message + " or a shorter duration");
     }
   }
 

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/suggestions.hpp"
 
+#include <retrysim/presets.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -59,6 +61,27 @@ std::string suggestion(std::string_view name, const std::vector<std::string_view
   constexpr std::size_t kMost = 40;
   if (known.size() <= kMost) return std::string(prefix) + ": " + joined(known);
   return std::string(prefix) + ": " + joined({known.begin(), known.begin() + kMost}) + ", ...";
+}
+
+std::string_view predecessor(std::string_view sdk) {
+  if (sdk == "js-v3") return "js-v2";
+  if (sdk == "java-v2") return "java-v1";
+  if (sdk == "go-v2") return "go-v1";
+  return {};
+}
+
+std::string presets_with_own_numbers(std::string_view api) {
+  std::string list, last;
+  for (const Preset& preset : presets()) {
+    if (preset.api != api || api == "default") continue;
+    std::string kind(preset.mode);
+    if (!preset.revision.empty()) kind.append(" ").append(preset.revision);
+    const bool same = kind == last;
+    if (!same) list += (list.empty() ? "" : "; ") + kind;
+    if (!preset.sdk.empty()) list.append(same ? ", " : ": ").append(preset.sdk);
+    last = kind;
+  }
+  return list;
 }
 
 }  // namespace retrysim::scenario

@@ -20,6 +20,14 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& known,
                        std::string_view prefix);
 
+/// The SDK whose place this one took, and whose legacy mode people may mean; empty if there is
+/// none.
+std::string_view predecessor(std::string_view sdk);
+
+/// Which presets have numbers of their own for an API: "legacy: botocore, java-v1; standard 2.0:
+/// dotnet"; empty if none has.
+std::string presets_with_own_numbers(std::string_view api);
+
 /// The words with ", " between them.
 std::string joined(const std::vector<std::string_view>& words);
 

@@ -45,7 +45,10 @@ ModeDescription describe(const MetricValues& values, std::vector<std::size_t> re
         present.push_back(*v);
       }
     }
-    if (const auto e = estimate(present)) mode.means.push_back({metric, *e});
+    if (auto e = estimate(present)) {
+      respect_range(*e, find_metric(metric)->range);
+      mode.means.push_back({metric, *e});
+    }
   }
   mode.replications = std::move(replications);
   return mode;

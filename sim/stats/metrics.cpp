@@ -11,7 +11,6 @@
 #include "stats/storms.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace retrysim {
 namespace {
@@ -46,6 +45,10 @@ std::uint64_t failures(In in) {
     n += outcome(in, o);
   }
   return n;
+}
+
+std::uint64_t finished_in_drain(In in) {
+  return in.client.requests - outcome(in, Outcome::kUnfinished) - in.client.ended_within;
 }
 
 std::uint64_t retries(In in) {
@@ -243,9 +246,26 @@ Value recovered(In in) {
   return recovery(in) ? 1.0 : 0.0;
 }
 
+// What ratios are divided by.
+double requests(In in) { return static_cast<double>(in.client.requests); }
+double attempts(In in) { return static_cast<double>(in.client.attempts); }
+double successes(In in) { return static_cast<double>(outcome(in, Outcome::kSuccess)); }
+double admitted(In in) { return static_cast<double>(in.client.admitted); }
+double mutating(In in) { return static_cast<double>(in.client.mutating); }
+double jobs(In in) { return static_cast<double>(in.client.jobs.begun); }
+double jobs_done(In in) { return static_cast<double>(job_end(in, JobEnd::kSucceeded)); }
+double detections(In in) { return static_cast<double>(in.client.jobs.detection_delay_m.count); }
+
+template <auto Moments>
+double number(In in) {
+  return static_cast<double>((in.client.*Moments).count);
+}
+
 using C = ClientResult;
 using S = ServiceFlow;
 using enum MetricScope;
+using enum MetricSummary;
+using enum MetricRange;
 
 // clang-format off
 // One row a metric; the order is that of the result files.
@@ -263,23 +283,36 @@ constexpr MetricInfo kTable[] = {
     {"unfinished", "requests", "Requests that had not ended when the run was over", kGroups,
      [](In in) { return count(outcome(in, Outcome::kUnfinished)); }},
     {"success_rate", "1", "Successes per request", kGroups,
-     [](In in) { return ratio(outcome(in, Outcome::kSuccess), in.client.requests); }},
+     [](In in) { return ratio(outcome(in, Outcome::kSuccess), in.client.requests); },
+     kMean, kShare, requests},
+    {"success_rate_within_duration", "1", "Requests that ended with success before the end of "
+     "`duration`, per request; success_rate counts those of the drain as well", kGroups,
+     [](In in) { return ratio(in.client.successes_within, in.client.requests); },
+     kMean, kShare, requests},
+    {"finished_in_drain", "requests", "Requests that ended after `duration`, in the drain", kGroups,
+     [](In in) { return count(finished_in_drain(in)); }},
+    {"finished_in_drain_share", "1", "Requests that ended after `duration`, per request", kGroups,
+     [](In in) { return ratio(finished_in_drain(in), in.client.requests); },
+     kMean, kShare, requests},
     {"attempt_success_rate", "1", "Successful attempts per attempt", kGroups,
-     [](In in) { return result_share(in, AttemptResult::kSuccess); }},
+     [](In in) { return result_share(in, AttemptResult::kSuccess); }, kMean, kShare, attempts},
     {"amplification", "1", "Attempts per request", kGroups,
-     [](In in) { return ratio(in.client.attempts, in.client.requests); }},
+     [](In in) { return ratio(in.client.attempts, in.client.requests); },
+     kMean, kNotNegative, requests},
     {"attempts_variance", "1", "Variance of the number of attempts of a request", kGroups,
      attempts_variance},
     {"retry_share", "1", "Retries per attempt", kGroups,
-     [](In in) { return ratio(retries(in), in.client.attempts); }},
+     [](In in) { return ratio(retries(in), in.client.attempts); }, kMean, kShare, attempts},
     {"attempts_per_success", "1", "Attempts per successful request", kGroups,
-     [](In in) { return ratio(in.client.attempts, outcome(in, Outcome::kSuccess)); }},
+     [](In in) { return ratio(in.client.attempts, outcome(in, Outcome::kSuccess)); },
+     kMean, kNotNegative, successes},
     {"cost", "1", "Price of all attempts; of those that the service refuses or answers with a "
      "throttling error, the rejection price", kGroups,
      [](In in) { return Value(price_of_attempts(in)); }},
     {"cost_per_success", "1", "That price per successful request", kGroups,
      [](In in) { return ratio(price_of_attempts(in),
-                              static_cast<double>(outcome(in, Outcome::kSuccess))); }},
+                              static_cast<double>(outcome(in, Outcome::kSuccess))); },
+     kMean, kNotNegative, successes},
 
     {"offered_load", "1/s", "Requests submitted per second", kGroups,
      [](In in) { return per_second(in, in.client.window.requests); }},
@@ -300,31 +333,35 @@ constexpr MetricInfo kTable[] = {
 
     {"rejected_share", "1", "Attempts turned away by the queue with an error other than "
      "throttling, per attempt", kGroups,
-     [](In in) { return ratio(in.client.rejected, in.client.attempts); }},
+     [](In in) { return ratio(in.client.rejected, in.client.attempts); }, kMean, kShare, attempts},
     {"throttled_share", "1", "Attempts answered with a throttling error, per attempt", kGroups,
-     [](In in) { return result_share(in, AttemptResult::kThrottled); }},
+     [](In in) { return result_share(in, AttemptResult::kThrottled); }, kMean, kShare, attempts},
     {"timeout_share", "1", "Attempts without an answer in time, per attempt", kGroups,
-     [](In in) { return result_share(in, AttemptResult::kTimeout); }},
+     [](In in) { return result_share(in, AttemptResult::kTimeout); }, kMean, kShare, attempts},
     {"error_share", "1", "Attempts answered with another error (rejections included) or refused, "
      "per attempt", kGroups,
-     [](In in) { return result_share(in, AttemptResult::kError); }},
+     [](In in) { return result_share(in, AttemptResult::kError); }, kMean, kShare, attempts},
     {"dropped_share", "1", "Attempts discarded without service or answer, per attempt", kGroups,
-     [](In in) { return ratio(in.client.dropped, in.client.attempts); }},
+     [](In in) { return ratio(in.client.dropped, in.client.attempts); }, kMean, kShare, attempts},
     {"abandoned_share", "1", "Attempts whose client gave up before it had an answer (timeout or "
      "deadline), per attempt", kGroups,
-     [](In in) { return ratio(in.client.gave_up, in.client.attempts); }},
+     [](In in) { return ratio(in.client.gave_up, in.client.attempts); }, kMean, kShare, attempts},
     {"late_share", "1", "Attempts served to the end after their client had given up, per attempt",
-     kGroups, [](In in) { return ratio(in.client.late, in.client.attempts); }},
+     kGroups, [](In in) { return ratio(in.client.late, in.client.attempts); },
+     kMean, kShare, attempts},
 
     {"quota_denied_share", "1", "Requests that ended because the retry quota was too small, per "
      "request", kGroups,
-     [](In in) { return ratio(outcome(in, Outcome::kQuotaExceeded), in.client.requests); }},
+     [](In in) { return ratio(outcome(in, Outcome::kQuotaExceeded), in.client.requests); },
+     kMean, kShare, requests},
     {"no_send_token_share", "1", "Requests that ended because their client did not let an attempt "
      "be sent (client throttle, or a send token that is not waited for), per request", kGroups,
-     [](In in) { return ratio(outcome(in, Outcome::kNoSendToken), in.client.requests); }},
+     [](In in) { return ratio(outcome(in, Outcome::kNoSendToken), in.client.requests); },
+     kMean, kShare, requests},
     {"deadline_exceeded_share", "1", "Requests that ended because their deadline passed, or would "
      "have before the next attempt, per request", kGroups,
-     [](In in) { return ratio(outcome(in, Outcome::kDeadlineExceeded), in.client.requests); }},
+     [](In in) { return ratio(outcome(in, Outcome::kDeadlineExceeded), in.client.requests); },
+     kMean, kShare, requests},
     {"quota_mean", "tokens", "Mean level of a retry quota over time and buckets", kGroups,
      [](In in) { return in.client.has_quota ? Value(in.client.quota_mean) : Value(); }},
 
@@ -338,12 +375,13 @@ constexpr MetricInfo kTable[] = {
     {"in_backoff_mean", "requests", "Mean number of requests that wait out a backoff", kGroups,
      [](In in) { return ratio(in.client.window.in_backoff_ns, in.window_s() * 1e9); }},
     {"all_busy_share", "1", "Share of time with no free server (a single service)", kServices,
-     all_busy_share},
+     all_busy_share, kMean, kShare},
     {"wait_probability", "1", "Admitted attempts that found no free server, per admitted attempt",
-     kGroups, [](In in) { return ratio(in.client.waited, in.client.admitted); }},
+     kGroups, [](In in) { return ratio(in.client.waited, in.client.admitted); },
+     kMean, kShare, admitted},
 
     {"queueing_time_mean", "s", "Waiting in the queue of an attempt: mean", kGroups,
-     mean_s<&C::queueing_time_m>},
+     mean_s<&C::queueing_time_m>, kMean, kNotNegative, number<&C::queueing_time_m>},
     {"queueing_time_sd", "s", "Waiting in the queue: standard deviation", kGroups,
      sd_s<&C::queueing_time_m>},
     {"queueing_time_p50", "s", "Waiting in the queue: median", kGroups,
@@ -355,7 +393,7 @@ constexpr MetricInfo kTable[] = {
     {"queueing_time_p999", "s", "Waiting in the queue: 99.9 % quantile", kGroups,
      quantile_s<&C::queueing_time, 999>},
     {"service_latency_mean", "s", "Queue and service of an attempt: mean", kGroups,
-     mean_s<&C::service_latency_m>},
+     mean_s<&C::service_latency_m>, kMean, kNotNegative, number<&C::service_latency_m>},
     {"service_latency_sd", "s", "Queue and service: standard deviation", kGroups,
      sd_s<&C::service_latency_m>},
     {"service_latency_p50", "s", "Queue and service: median", kGroups,
@@ -367,7 +405,7 @@ constexpr MetricInfo kTable[] = {
     {"service_latency_p999", "s", "Queue and service: 99.9 % quantile", kGroups,
      quantile_s<&C::service_latency, 999>},
     {"attempt_latency_mean", "s", "Send to result of an attempt, as its client sees it: mean",
-     kGroups, mean_s<&C::attempt_latency_m>},
+     kGroups, mean_s<&C::attempt_latency_m>, kMean, kNotNegative, number<&C::attempt_latency_m>},
     {"attempt_latency_sd", "s", "Send to result of an attempt: standard deviation", kGroups,
      sd_s<&C::attempt_latency_m>},
     {"attempt_latency_p50", "s", "Send to result of an attempt: median", kGroups,
@@ -379,7 +417,7 @@ constexpr MetricInfo kTable[] = {
     {"attempt_latency_p999", "s", "Send to result of an attempt: 99.9 % quantile", kGroups,
      quantile_s<&C::attempt_latency, 999>},
     {"latency_mean", "s", "Submission to end of a request, waiting and backoff included: mean",
-     kGroups, mean_s<&C::latency_m>},
+     kGroups, mean_s<&C::latency_m>, kMean, kNotNegative, number<&C::latency_m>},
     {"latency_sd", "s", "Submission to end of a request: standard deviation", kGroups,
      sd_s<&C::latency_m>},
     {"latency_p50", "s", "Submission to end of a request: median", kGroups,
@@ -391,7 +429,7 @@ constexpr MetricInfo kTable[] = {
     {"latency_p999", "s", "Submission to end of a request: 99.9 % quantile", kGroups,
      quantile_s<&C::latency, 999>},
     {"latency_ok_mean", "s", "Submission to end of successful requests: mean", kGroups,
-     mean_s<&C::latency_ok_m>},
+     mean_s<&C::latency_ok_m>, kMean, kNotNegative, number<&C::latency_ok_m>},
     {"latency_ok_sd", "s", "Submission to end of successful requests: standard deviation", kGroups,
      sd_s<&C::latency_ok_m>},
     {"latency_ok_p50", "s", "Submission to end of successful requests: median", kGroups,
@@ -404,55 +442,59 @@ constexpr MetricInfo kTable[] = {
      quantile_s<&C::latency_ok, 999>},
     {"latency_intended_mean", "s", "From when a request was due to its end: mean (closed loops "
      "with think_from = start, one request at a time: think time after the start of the one "
-     "before)", kGroups, mean_s<&C::latency_intended_m>},
+     "before)", kGroups, mean_s<&C::latency_intended_m>,
+     kMean, kNotNegative, number<&C::latency_intended_m>},
     {"latency_intended_sd", "s", "From when a request was due to its end: standard deviation",
-     kGroups,
-     sd_s<&C::latency_intended_m>},
+     kGroups, sd_s<&C::latency_intended_m>},
     {"latency_intended_p50", "s", "From when a request was due to its end: median", kGroups,
      quantile_s<&C::latency_intended, 500>},
     {"latency_intended_p90", "s", "From when a request was due to its end: 90 % quantile",
-     kGroups,
-     quantile_s<&C::latency_intended, 900>},
+     kGroups, quantile_s<&C::latency_intended, 900>},
     {"latency_intended_p99", "s", "From when a request was due to its end: 99 % quantile",
-     kGroups,
-     quantile_s<&C::latency_intended, 990>},
+     kGroups, quantile_s<&C::latency_intended, 990>},
     {"latency_intended_p999", "s", "From when a request was due to its end: 99.9 % quantile",
-     kGroups,
-     quantile_s<&C::latency_intended, 999>},
-    {"backoff_time_mean", "s", "Length of one backoff: mean", kGroups, mean_s<&C::backoff_time_m>},
+     kGroups, quantile_s<&C::latency_intended, 999>},
+    {"backoff_time_mean", "s", "Length of one backoff: mean", kGroups, mean_s<&C::backoff_time_m>,
+     kMean, kNotNegative, number<&C::backoff_time_m>},
     {"backoff_time_sd", "s", "Length of one backoff: standard deviation", kGroups,
      sd_s<&C::backoff_time_m>},
     {"send_wait_mean", "s", "Waiting for send tokens of a request: mean", kGroups,
-     part_of_latency<&C::send_wait_ns>},
+     part_of_latency<&C::send_wait_ns>, kMean, kNotNegative, requests},
     {"connection_wait_mean", "s", "Waiting for a pooled connection of a request: mean", kGroups,
-     part_of_latency<&C::connection_wait_ns>},
+     part_of_latency<&C::connection_wait_ns>, kMean, kNotNegative, requests},
     {"backoff_wait_mean", "s", "All backoffs of a request: mean", kGroups,
-     part_of_latency<&C::backoff_total_ns>},
+     part_of_latency<&C::backoff_total_ns>, kMean, kNotNegative, requests},
     {"answer_wait_mean", "s", "Attempts of a request under way: mean; where every request ended, "
      "without hedges, these four add up to latency_mean", kGroups,
-     part_of_latency<&C::attempt_total_ns>},
+     part_of_latency<&C::attempt_total_ns>, kMean, kNotNegative, requests},
 
     {"executed", "attempts", "Attempts served to the end", kGroups,
      [](In in) { return count(in.client.executed); }},
     {"executions_per_request", "1", "Attempts served to the end, per request", kGroups,
-     [](In in) { return ratio(in.client.executed, in.client.requests); }},
+     [](In in) { return ratio(in.client.executed, in.client.requests); },
+     kMean, kNotNegative, requests},
     {"effects_per_request", "1", "Executions that succeeded, per request with side effects",
-     kGroups, [](In in) { return ratio(in.client.effects, in.client.mutating); }},
+     kGroups, [](In in) { return ratio(in.client.effects, in.client.mutating); },
+     kMean, kNotNegative, mutating},
     {"duplicate_share", "1", "Requests with side effects that took effect more than once, per "
      "such request", kGroups,
-     [](In in) { return ratio(in.client.duplicated, in.client.mutating); }},
+     [](In in) { return ratio(in.client.duplicated, in.client.mutating); },
+     kMean, kShare, mutating},
     {"ambiguous_share", "1", "Requests with side effects that failed for their client but took "
      "effect, per such request", kGroups,
-     [](In in) { return ratio(in.client.ambiguous, in.client.mutating); }},
+     [](In in) { return ratio(in.client.ambiguous, in.client.mutating); }, kMean, kShare, mutating},
     {"replays_per_request", "1", "Attempts answered without execution because their token showed "
      "that the effect was there, per request with side effects", kGroups,
-     [](In in) { return ratio(in.client.replays, in.client.mutating); }},
+     [](In in) { return ratio(in.client.replays, in.client.mutating); },
+     kMean, kNotNegative, mutating},
     {"expired_replays_per_request", "1", "Attempts executed again because the token of an earlier "
      "effect was forgotten, per request with side effects", kGroups,
-     [](In in) { return ratio(in.client.expired_replays, in.client.mutating); }},
+     [](In in) { return ratio(in.client.expired_replays, in.client.mutating); },
+     kMean, kNotNegative, mutating},
     {"mismatches_per_request", "1", "Attempts refused because their token belonged to another "
      "request, per request with side effects", kGroups,
-     [](In in) { return ratio(in.client.mismatches, in.client.mutating); }},
+     [](In in) { return ratio(in.client.mismatches, in.client.mutating); },
+     kMean, kNotNegative, mutating},
     {"wasted_share", "1", "Capacity spent on answers that nobody waited for any more or that were "
      "lost: whole service times; failures that reached their client do not count", kServices,
      [](In in) { return share_of_capacity(in, *wasted_ns(in)); }},
@@ -469,41 +511,43 @@ constexpr MetricInfo kTable[] = {
      arrival_dispersion},
     {"autocorrelation", "1", "Largest correlation of the attempts that arrive in a bin with those "
      "some bins earlier, up to a quarter of the window", kGroups,
-     echo<&stats::Echo::correlation>},
+     echo<&stats::Echo::correlation>, kMean, kCorrelation},
     {"autocorrelation_lag_s", "s", "How much earlier that is", kGroups, echo<&stats::Echo::lag_s>},
     {"spectral_peak_ratio", "1", "Largest ordinate of the periodogram of the attempts that arrive, "
      "per median ordinate", kGroups, spectrum<&stats::SpectralPeak::ratio>},
     {"spectral_peak_frequency", "1/s", "Where that is", kGroups,
      spectrum<&stats::SpectralPeak::frequency>},
     {"spectral_p_value", "1", "Probability of such a peak without any rhythm (Fisher's test)",
-     kGroups, spectrum<&stats::SpectralPeak::p_value>},
+     kGroups, spectrum<&stats::SpectralPeak::p_value>, kMean, kShare},
     {"peak_amplification", "1", "Largest attempts per request over a rolling window of attempt "
      "timeout + longest backoff, at least 10 bins", kGroups, peak_amplification},
     {"recovery_s", "s", "From the end of the last fault or surge until goodput is back to stay; "
      "absent if that did not happen in the run", kGroups, recovery},
     {"recovered", "1", "Whether that happened in the run: 1 or 0", kGroups, recovered,
-     MetricSummary::kProportion},
+     kProportion, kShare},
     {"recovery_censored_s", "s", "In a run without recovery: how long after that end goodput was "
      "still not back", kGroups, recovery_censored},
     {"recovery_median_s", "s", "Median of recovery_s over the replications, those without recovery "
      "included (Kaplan and Meier); summary only", kGroups,
-     [](In) { return Value(); }, MetricSummary::kMedianRecovery},
+     [](In) { return Value(); }, kMedianRecovery},
     {"metastable_probability", "1", "Probability that retries keep the service down: it does not "
      "recover, but would without them (run --twin, tip); interval after Wilson", kAllOnly,
-     metastable, MetricSummary::kProportion},
+     metastable, kProportion, kShare},
     {"jobs", "jobs", "Jobs begun in the window that clients poll for", kGroups,
      [](In in) { return in.client.jobs.begun > 0 ? count(in.client.jobs.begun) : Value(); }},
     {"job_success_rate", "1", "Jobs that their client saw done, per job; the others had too many "
      "checks, one that failed otherwise than by throttling, or had not ended", kGroups,
-     [](In in) { return ratio(job_end(in, JobEnd::kSucceeded), in.client.jobs.begun); }},
+     [](In in) { return ratio(job_end(in, JobEnd::kSucceeded), in.client.jobs.begun); },
+     kMean, kShare, jobs},
     {"checks_per_job", "1", "Requests that it took to see a job done: mean", kGroups,
-     [](In in) { return ratio(in.client.jobs.checks, job_end(in, JobEnd::kSucceeded)); }},
+     [](In in) { return ratio(in.client.jobs.checks, job_end(in, JobEnd::kSucceeded)); },
+     kMean, kNotNegative, jobs_done},
     {"detection_delay_mean", "s", "From the end of a job until its client knows: mean", kGroups,
-     detection_delay},
+     detection_delay, kMean, kNotNegative, detections},
     {"jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all", kGroups,
-     stats::jain_index},
+     stats::jain_index, kMean, kShare},
     {"jain_index_success_rate", "1", "Fairness of the success rate among clients whose requests "
-     "ended: 1 equal, 1/n one has all", kGroups, stats::jain_index_of_success},
+     "ended: 1 equal, 1/n one has all", kGroups, stats::jain_index_of_success, kMean, kShare},
     {"completion_time_s", "s", "When the last request ended, from the start of the run", kAllOnly,
      completion_time},
 };
@@ -529,18 +573,6 @@ MetricInput input_of(const Scenario& scenario, const RunResult& run, const Clien
 
 std::span<const MetricInfo> metric_table() { return kTable; }
 
-std::vector<std::string_view> metric_names() {
-  std::vector<std::string_view> names;
-  for (const MetricInfo& metric : kTable) names.push_back(metric.name);
-  return names;
-}
-
-const MetricInfo* find_metric(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kTable), std::end(kTable),
-                                   [&](const MetricInfo& m) { return m.name == name; });
-  return found == std::end(kTable) ? nullptr : found;
-}
-
 std::optional<double> metric_value(const MetricInfo& metric, const Scenario& scenario,
                                    const RunResult& run, std::optional<std::size_t> client) {
   if (client) return apply(metric, input_of(scenario, run, run.clients[*client], client));
@@ -548,32 +580,21 @@ std::optional<double> metric_value(const MetricInfo& metric, const Scenario& sce
   return apply(metric, input_of(scenario, run, all, client));
 }
 
-std::vector<std::optional<double>> metric_values(const Scenario& scenario, const RunResult& run,
-                                                 std::optional<std::size_t> client) {
+MeasuredMetrics measure_metrics(const Scenario& scenario, const RunResult& run,
+                                std::optional<std::size_t> client) {
   const ClientResult all = client ? ClientResult() : stats::merge_groups(scenario, run);
   const MetricInput in = input_of(scenario, run, client ? run.clients[*client] : all, client);
-  std::vector<std::optional<double>> values;
-  for (const MetricInfo& metric : kTable) values.push_back(apply(metric, in));
-  return values;
-}
-
-std::optional<std::size_t> own_service(const Scenario& scenario, std::size_t client) {
-  const std::size_t service = scenario.clients[client].service;
-  for (std::size_t other = 0; other < scenario.clients.size(); ++other) {
-    if (other != client && scenario.clients[other].service == service) return std::nullopt;
+  MeasuredMetrics measured;
+  for (const MetricInfo& metric : kTable) {
+    measured.values.push_back(apply(metric, in));
+    measured.per.push_back(metric.per != nullptr ? metric.per(in) : 0);
   }
-  return service;
+  return measured;
 }
 
-std::optional<double> quantile_seconds(const Histogram& histogram, double p) {
-  // The tolerance lets 10 values have a p90 although 1 - 0.9 is a little less than 0.1.
-  const double beyond = static_cast<double>(histogram.count()) * std::min(p, 1 - p);
-  if (beyond < 1 - 1e-9) return std::nullopt;
-  return histogram.quantile(p) / 1e9;
-}
-
-bool quantile_is_well_supported(const Histogram& histogram, double p) {
-  return static_cast<double>(histogram.count()) * std::min(p, 1 - p) >= 100 - 1e-9;
+std::vector<std::optional<double>> metric_values(const Scenario& scenario, const RunResult& run,
+                                                 std::optional<std::size_t> client) {
+  return measure_metrics(scenario, run, client).values;
 }
 
 }  // namespace retrysim

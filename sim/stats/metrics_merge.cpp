@@ -17,6 +17,8 @@ void add_each(Array& into, const Array& from) {
 void merge_counts(ClientResult& into, const ClientResult& from) {
   into.requests += from.requests;
   add_each(into.outcomes, from.outcomes);
+  into.ended_within += from.ended_within;
+  into.successes_within += from.successes_within;
   into.attempts += from.attempts;
   into.attempts_squared += from.attempts_squared;
   add_each(into.results, from.results);

@@ -26,7 +26,7 @@ std::optional<PooledQuantile> pooled_quantile(std::span<const Histogram* const> 
   const auto n = static_cast<double>(replications.size());
   const double half = student_t_95(replications.size() - 1) * std::sqrt(squares / (n - 1) / n);
   const Histogram::Bounds bounds = pooled.quantile_bounds(p);
-  result.ci_low_s = bounds.low / 1e9 - half;
+  result.ci_low_s = std::max(0.0, bounds.low / 1e9 - half);
   result.ci_high_s = bounds.high / 1e9 + half;
   return result;
 }

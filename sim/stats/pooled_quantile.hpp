@@ -23,7 +23,7 @@ struct PooledQuantile {
 /// of R - 1 degrees of freedom (Asmussen and Glynn, Stochastic Simulation, III.5; Nakayama, ACM
 /// TOMACS 24(4), 2014). To this the interval adds how far the exact quantile may lie from the
 /// histogram's. It exists from two replications on, if each of them has 100 values beyond the
-/// quantile (`quantile_is_well_supported`).
+/// quantile (`quantile_is_well_supported`), and is cut off at zero.
 std::optional<PooledQuantile> pooled_quantile(std::span<const Histogram* const> replications,
                                               const Histogram& pooled, double p);
 

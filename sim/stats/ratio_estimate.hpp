@@ -26,10 +26,10 @@ inline constexpr std::size_t kFewestToJackknife = 10;
 std::optional<Estimate> jackknife_ratio(std::span<const double> numerators,
                                         std::span<const double> denominators);
 
-/// The jackknife estimate of a metric that is a ratio of counts (success_rate, amplification,
-/// shares of attempts, means per request), if there are `kFewestToJackknife` replications with it,
-/// one of them has few of what it is divided by, and these are not equally many in all; else empty.
-/// `metric` is an index into `metric_table()`.
+/// The jackknife estimate of a metric that is a ratio of sums (`MetricInfo::per`: success_rate,
+/// amplification, shares of attempts, means per request), if there are `kFewestToJackknife`
+/// replications with it, one of them has few of what it is divided by, and these are not equally
+/// many in all; else empty. `metric` is an index into `metric_table()`.
 std::optional<Estimate> estimate_of_small_counts(const MetricValues& values, std::size_t client,
                                                  std::size_t metric);
 

@@ -89,6 +89,18 @@ void Recorder::quota_changed(std::size_t group, std::int64_t change, Time now) {
   g.quota_level += static_cast<double>(change);
 }
 
+GroupLevels Recorder::levels_of_group(std::size_t group) const {
+  const Group& g = groups_[group];
+  return {g.limiter_waiting.now(), g.connection_waiting.now(), g.in_backoff.now(),
+          g.in_flight.now(), static_cast<std::int64_t>(g.quota_level)};
+}
+
+StationLevels Recorder::levels_of_service(std::size_t service) const {
+  const ServiceLevels& s = levels_[service];
+  return {static_cast<std::int64_t>(s.busy), static_cast<std::int64_t>(s.in_system),
+          static_cast<std::int64_t>(s.queued), s.working};
+}
+
 double Recorder::inside_window_ns(Time from, Time to) const {
   const Time begin = std::max(from, window_start_), end = std::min(to, window_end_);
   return end > begin ? static_cast<double>((end - begin).count()) : 0;

@@ -26,6 +26,7 @@ class Level {
     --level_;
     shift_ += into_segment.count();
   }
+  std::int64_t now() const { return level_; }
   /// The integral over the segment, in nanoseconds; the next one begins.
   double fold(Duration segment) {
     const WideNanoseconds area = WideNanoseconds{level_} * segment.count() + shift_;
@@ -43,6 +44,23 @@ struct RequestEffects {
   std::uint32_t effects = 0;                                       ///< executions that succeeded
   std::uint32_t replays = 0, mismatches = 0, expired_replays = 0;  ///< see ClientResult
   bool failed = false;                                             ///< as its client saw it
+};
+
+/// Levels of a client group at one instant: requests that wait for a send token, for a connection
+/// and in backoff, attempts in flight, and the tokens in all its retry quotas.
+struct GroupLevels {
+  std::int64_t limiter_waiting = 0, connection_waiting = 0, in_backoff = 0, in_flight = 0;
+  std::int64_t quota = 0;
+
+  bool operator==(const GroupLevels&) const = default;
+};
+
+/// Levels of a service at one instant: busy servers, attempts there and, of those, in the queue,
+/// and working servers.
+struct StationLevels {
+  std::int64_t busy = 0, in_system = 0, queued = 0, working = 0;
+
+  bool operator==(const StationLevels&) const = default;
 };
 
 class Recorder {
@@ -90,6 +108,8 @@ class Recorder {
     ++r.outcomes[static_cast<std::size_t>(outcome)];
     r.attempts_squared += std::uint64_t{attempts} * attempts;
     if (outcome == Outcome::kUnfinished) return;
+    r.ended_within += in_window_;
+    r.successes_within += ok && in_window_;
     r.latency.add(latency_ns);
     r.latency_m.add(latency);
     if (ok) {
@@ -266,6 +286,10 @@ class Recorder {
   RunResult finish(Time end);
 
   Time last_request_end() const { return last_request_end_; }
+
+  /// What the recorder has been told, to be compared with what is there.
+  GroupLevels levels_of_group(std::size_t group) const;
+  StationLevels levels_of_service(std::size_t service) const;
 
  private:
   struct Peak {

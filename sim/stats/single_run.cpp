@@ -42,6 +42,7 @@ SingleRunIntervals add_batch_means(const Scenario& scenario, const RunResult& ru
     }
     row.estimate.ci_low = row.estimate.mean - batches->half_width;
     row.estimate.ci_high = row.estimate.mean + batches->half_width;
+    respect_range(row.estimate, row.metric->range);
     result.fewest_batches =
         result.rows == 0 ? batches->batches : std::min(result.fewest_batches, batches->batches);
     result.most_batches = std::max(result.most_batches, batches->batches);

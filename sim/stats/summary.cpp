@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace retrysim {
@@ -164,23 +165,61 @@ std::optional<Estimate> estimate(std::span<const double> values) {
   return e;
 }
 
+void respect_range(Estimate& e, MetricRange range) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double low = range == MetricRange::kCorrelation ? -1 : 0;
+  const double high = range == MetricRange::kNotNegative ? kInfinity : 1;
+  e.mean = std::clamp(e.mean, low, high);
+  if (e.ci_low) e.ci_low = std::clamp(*e.ci_low, low, high);
+  if (e.ci_high) e.ci_high = std::clamp(*e.ci_high, low, high);
+}
+
+namespace {
+
+/// The place, after those of the metrics, of what each ratio is divided by.
+const std::vector<std::size_t>& places_of_divisors() {
+  static const std::vector<std::size_t> places = [] {
+    std::vector<std::size_t> of_metrics;
+    std::size_t next = metric_table().size();
+    for (const MetricInfo& metric : metric_table()) {
+      of_metrics.push_back(metric.per != nullptr ? next++ : next);
+    }
+    of_metrics.push_back(next);
+    return of_metrics;
+  }();
+  return places;
+}
+
+}  // namespace
+
+std::size_t MetricValues::places() { return places_of_divisors().back(); }
+
+double MetricValues::per(std::size_t run, std::size_t client, std::size_t metric) const {
+  assert(metric_table()[metric].per != nullptr);
+  return at(run, client, places_of_divisors()[metric]).value_or(0);
+}
+
 MetricValues::MetricValues(const Scenario& scenario, std::span<const RunResult> runs)
-    : runs_(runs.size()), clients_(scenario.clients.size() + 1), metrics_(metric_table().size()) {
-  values_.reserve(runs_ * clients_ * metrics_);
+    : runs_(runs.size()), clients_(scenario.clients.size() + 1), places_(places()) {
+  values_.reserve(runs_ * clients_ * places_);
+  const std::span<const MetricInfo> table = metric_table();
   for (const RunResult& run : runs) {
     for (std::size_t c = 0; c < clients_; ++c) {
       const bool all = c + 1 == clients_;
-      const auto values =
-          metric_values(scenario, run, all ? std::nullopt : std::optional<std::size_t>(c));
-      values_.insert(values_.end(), values.begin(), values.end());
+      const MeasuredMetrics measured =
+          measure_metrics(scenario, run, all ? std::nullopt : std::optional<std::size_t>(c));
+      values_.insert(values_.end(), measured.values.begin(), measured.values.end());
+      for (std::size_t m = 0; m < table.size(); ++m) {
+        if (table[m].per != nullptr) values_.emplace_back(measured.per[m]);
+      }
     }
   }
 }
 
 MetricValues::MetricValues(std::size_t runs, std::size_t clients,
                            std::vector<std::optional<double>> values)
-    : runs_(runs), clients_(clients), metrics_(metric_table().size()), values_(std::move(values)) {
-  assert(values_.size() == runs_ * clients_ * metrics_);
+    : runs_(runs), clients_(clients), places_(places()), values_(std::move(values)) {
+  assert(values_.size() == runs_ * clients_ * places_);
 }
 
 std::optional<Estimate> summarize_metric(const MetricValues& values, std::size_t client,
@@ -194,8 +233,10 @@ std::optional<Estimate> summarize_metric(const MetricValues& values, std::size_t
   }
   if (present.empty()) return std::nullopt;
   if (summary == MetricSummary::kProportion) return estimate_proportion(present);
-  const auto careful = stats::estimate_of_small_counts(values, client, metric);
-  return careful ? careful : estimate(present);
+  auto result = stats::estimate_of_small_counts(values, client, metric);
+  if (!result) result = estimate(present);
+  respect_range(*result, metric_table()[metric].range);
+  return result;
 }
 
 std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& values) {

@@ -36,7 +36,7 @@ TEST_CASE("A unit's result comes back bit by bit") {
   result.seed = ~std::uint64_t{0};
   result.events = 12345678901234;
   result.clients = 2;
-  result.values.resize(2 * metric_table().size());
+  result.values.resize(2 * MetricValues::places());
   result.values[0] = -0.0;
   result.values[1] = std::numeric_limits<double>::denorm_min();
   result.values[9] = 0.1;

@@ -192,6 +192,28 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def make_unequal_drains(folder, groups=2):
+    """Of two replications the first is over at 155 s; in the second, requests wait for send tokens
+    until 170 s, 40 of each group."""
+    make_results(folder, groups=groups, replications=2)
+    with open(folder / "timeseries.csv", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    waiting, time, column = 40.0, header.index("time_s"), header.index("limiter_waiting")
+    for row in rows:
+        if int(row[time]) >= 100 and row[3] != "all":
+            row[column] = waiting
+    for t in range(155, 170):
+        for g in range(groups):
+            rows.append(["dip", "base", 1, f"g{g}", t, *[0] * 9, waiting, 0, 0, "", ""])
+        rows.append(["dip", "base", 1, "all", t, *[0] * 9, groups * waiting, 0, 0, "", ""])
+    write(folder / "timeseries.csv", header, rows)
+    with open(folder / "service.csv", encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    rows += [["dip", "base", 1, "api", t, *[0] * 6, 8, 8, 10, 10] for t in range(155, 170)]
+    write(folder / "service.csv", header, rows)
+    return folder
+
+
 def make_comparison(folder):
     """Results with a comparison of three variants: one far away, one not significant."""
     make_results(folder)
@@ -233,6 +255,25 @@ class PlotTest(unittest.TestCase):
         self._temporary = tempfile.TemporaryDirectory()
         self.addCleanup(self._temporary.cleanup)
         self.root = Path(self._temporary.name)
+
+    def test_levels_of_replications_that_are_over_are_zero(self):
+        folder = make_unequal_drains(self.root / "unequal")
+        _, figure = draw_overview(self, folder)
+        clients = panel(figure, "In backoff; dashed: waiting for a send token")
+        dashed = [line for line in clients.lines if line.get_linestyle() == "--"]
+        self.assertEqual(len(dashed), 2)  # one a group
+        for line in dashed:
+            level = dict(zip(line.get_xdata(), line.get_ydata()))
+            self.assertEqual(level[120.5], 40)  # in both replications
+            self.assertEqual(level[160.5], 20)  # the first one is over
+        self.assertEqual(dict(zip(*panel(figure, "In the queue").lines[0].get_data()))[160.5], 4)
+
+    def test_the_waiting_line_of_a_single_group_is_drawn_too(self):
+        folder = make_unequal_drains(self.root / "one_unequal", groups=1)
+        _, figure = draw_overview(self, folder)
+        lines = {line.get_label(): line for line in panel(figure, "Waiting").lines}
+        level = dict(zip(*lines["for a send token"].get_data()))
+        self.assertEqual(level[160.5], 20)
 
     def test_comparison_has_a_picture_of_the_differences(self):
         folder = make_comparison(self.root / "results")

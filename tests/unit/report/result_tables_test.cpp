@@ -145,14 +145,14 @@ TEST_CASE_METHOD(Sample, "service.csv") {
   set.runs[0].services[0].bins[1].servers_ns = 2e9;
   const std::string header =
       "scenario,variant,replication,service,time_s,arrivals,admitted,rejected,throttled,"
-      "completions,wasted,queue_mean,queue_max,busy_mean,servers\n";
+      "completions,wasted,queue_mean,queue_max,busy_mean,servers,in_service_mean\n";
   CHECK(text(write_service_csv) == header +
-                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,2\n"
-                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,2\n");
+                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,2,0.5\n"
+                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,2,0\n");
   set.runs[0].services[0].unlimited = true;
   CHECK(text(write_service_csv) == header +
-                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,\n"
-                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,\n");
+                                       "sample,base,0,api,0,32,30,0,2,30,0,1.5,5,0.5,,0.5\n"
+                                       "sample,base,0,api,1,0,0,0,0,0,0,0,0,0,,0\n");
 }
 
 TEST_CASE_METHOD(Sample, "latency.csv pools the replications") {
@@ -198,23 +198,34 @@ TEST_CASE_METHOD(Sample, "latency.csv has intervals where each replication has 1
   std::getline(in, low, ',');
   std::getline(in, high, ',');
   CHECK(std::stod(value) == Approx(1e-6).epsilon(0.01));
-  CHECK(std::stod(low) == Approx(1e-6 - 8.9846e-6).epsilon(0.01));
+  CHECK(std::stod(low) == 0);  // Student's interval would begin at 1e-6 - 8.9846e-6
   CHECK(std::stod(high) == Approx(1e-6 + 8.9846e-6).epsilon(0.01));
   CHECK(!row("sample,base,web,attempt,0.9,").ends_with(",,"));
   CHECK(row("sample,base,web,attempt,0.95,").ends_with(",,"));  // 50 beyond
 }
 
 TEST_CASE_METHOD(Sample, "attempts.csv has means over the replications") {
-  // web: 10 first attempts, retries 2 and 4; backoff 0.5 s of 2 s. All: peaks are not known.
-  CHECK(text(write_attempts_csv) ==
+  // web: 10 first attempts, retries 2 and 4; backoff 0.5 s of 2 s. All: peaks are not known. The
+  // interval of two values is their mean +- 12.706 half differences, but nothing is below zero.
+  const auto lines = lines_of(text(write_attempts_csv));
+  REQUIRE(lines.size() == 7);
+  CHECK(lines[0] ==
         "scenario,variant,client,attempt,sent,successes,throttled,errors,timeouts,"
-        "peak_sends_100ms,in_backoff_mean\n"
-        "sample,base,web,1,10,7,3,0,0,4,0\n"
-        "sample,base,web,2,3,3,0,0,0,1,0.25\n"
-        "sample,base,\"a \"\"b\"\", c\",1,20,20,0,0,0,4,0\n"
-        "sample,base,\"a \"\"b\"\", c\",2,0,0,0,0,0,1,0.25\n"
-        "sample,base,all,1,30,27,3,0,0,,0\n"
-        "sample,base,all,2,3,3,0,0,0,,0.5\n");
+        "peak_sends_100ms,in_backoff_mean,sent_ci_low,sent_ci_high,successes_ci_low,"
+        "successes_ci_high,throttled_ci_low,throttled_ci_high,errors_ci_low,errors_ci_high,"
+        "timeouts_ci_low,timeouts_ci_high,peak_sends_100ms_ci_low,peak_sends_100ms_ci_high,"
+        "in_backoff_mean_ci_low,in_backoff_mean_ci_high");
+  CHECK(lines[1] ==
+        "sample,base,web,1,10,7,3,0,0,4,0,10,10,0,19.7062047362,0,15.7062047362,0,0,0,0,4,4,0,0");
+  CHECK(lines[2] ==
+        "sample,base,web,2,3,3,0,0,0,1,0.25,0,15.7062047362,0,15.7062047362,0,0,0,0,0,0,1,1,"
+        "0.25,0.25");
+  CHECK(lines[3].starts_with("sample,base,\"a \"\"b\"\", c\",1,20,20,0,0,0,4,0,20,20,"));
+  CHECK(lines[4].starts_with("sample,base,\"a \"\"b\"\", c\",2,0,0,0,0,0,1,0.25,0,0,"));
+  CHECK(lines[5].starts_with("sample,base,all,1,30,27,3,0,0,,0,30,30,"));
+  CHECK(lines[6].starts_with("sample,base,all,2,3,3,0,0,0,,0.5,0,15.7062047362,"));
+  set.runs.pop_back();
+  CHECK(lines_of(text(write_attempts_csv))[1] == "sample,base,web,1,10,8,2,0,0,4,0,,,,,,,,,,,,,,");
 }
 
 TEST_CASE_METHOD(Sample, "storms.csv") {

@@ -30,6 +30,7 @@ inline ClientResult sample_client(std::uint64_t requests, std::uint64_t retries)
   ClientResult c;
   c.requests = requests;
   c.outcomes[static_cast<std::size_t>(Outcome::kSuccess)] = requests;
+  c.ended_within = c.successes_within = requests;
   c.attempts = requests + retries;
   c.attempts_squared = requests + 3 * retries;
   c.results[static_cast<std::size_t>(AttemptResult::kSuccess)] = requests;
@@ -74,6 +75,7 @@ inline RunResult sample_run(std::uint32_t replication, std::uint64_t retries) {
   bin.queue_ns = 1.5e9;
   bin.queue_max = 5;
   bin.busy_ns = 0.5e9;
+  bin.in_system_ns = 2e9;
   bin.servers_ns = 2e9;
   service.bins[1].servers_ns = 1e9;
   service.window = service.bins[0];

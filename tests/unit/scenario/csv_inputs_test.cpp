@@ -231,7 +231,11 @@ TEST_CASE("mistakes in profiles and request times") {
              Catch::Contains("input.csv:2:1: error: time_s: the first time is 1; expected 0"));
   CHECK_THAT(loader.errors("time_s,rate\n0,10\n0,11\n", keys),
              Catch::Contains("input.csv:3:1: error: time_s: 0 is not later than the row before"));
-  CHECK_THAT(loader.errors("time_s,rate\n", keys), Catch::Contains("input.csv: error: no rows"));
+  CHECK_THAT(loader.errors("time_s,rate\n", keys),
+             Catch::Contains("input.csv:1:1: error: no rows"));
+  CHECK_THAT(loader.errors("\n# a note\ntime_s,rate\n", keys),
+             Catch::Contains("input.csv:3:1: error: no rows below the header line"));
+  CHECK_THAT(loader.errors("", keys), Catch::Contains("input.csv:1:1: error: "));
   CHECK_THAT(loader.errors("time_s\n1\n", keys),
              Catch::Contains("a profile needs the columns time_s,rate"));
   CHECK_THAT(loader.errors("time_s\n2\n1\n", kTrace),

@@ -79,11 +79,12 @@ TEST_CASE("an edit is its own place") {
 
 TEST_CASE("an empty file misses its keys") {
   CHECK(errors_of("") ==
-        "demo.toml: error: name is missing; expected text in quotes\n"
-        "demo.toml: error: duration is missing; expected a duration such as \"250ms\" or a number "
+        "demo.toml:1:1: error: name is missing; expected text in quotes\n"
+        "demo.toml:1:1: error: duration is missing; expected a duration such as \"250ms\" or a "
+        "number "
         "of seconds above 0, at most 1000000000\n"
-        "demo.toml: error: there is no service; expected a [service.NAME] to call\n"
-        "demo.toml: error: there is no client; expected a [client.NAME] that sends requests\n");
+        "demo.toml:1:1: error: there is no service; expected a [service.NAME] to call\n"
+        "demo.toml:1:1: error: there is no client; expected a [client.NAME] that sends requests\n");
 }
 
 TEST_CASE("a missing key is reported at the innermost table that exists") {
@@ -105,6 +106,30 @@ arrivals = { rate = 5 }
        "standard, adaptive, custom\n"
        "[client.web.retry]\n"
        "            ^\n");
+}
+
+TEST_CASE("a key that is missing outside all tables is reported at the first line") {
+  CHECK(errors_of("description = \"x\"\n" + kSmall.substr(kSmall.find('\n') + 1)) ==
+        "demo.toml:1:1: error: name is missing; expected text in quotes\n"
+        "description = \"x\"\n"
+        "^\n");
+}
+
+TEST_CASE("an interval that is too short for the duration is shown at both") {
+  const std::string rest = kSmall.substr(kSmall.find("[service"));
+  const std::string message =
+      "interval = 1us makes more than ten million bins of duration = 1000s and drain_limit = 300s; "
+      "expected a longer interval";
+  CHECK(errors_of("name = \"a\"\ninterval = \"1us\"\nduration = 1000\n" + rest) ==
+        "demo.toml:2:12: error: " + message +
+            "\n"
+            "interval = \"1us\"\n"
+            "           ^\n"
+            "demo.toml:3:12: error: " +
+            message +
+            " or a shorter duration\n"
+            "duration = 1000\n"
+            "           ^\n");
 }
 
 TEST_CASE("no more than twenty errors, the first by place") {

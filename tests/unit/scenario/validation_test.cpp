@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "loading.hpp"
 
+#include <retrysim/presets.hpp>
+
 #include <utility>
 
 using namespace retrysim;
@@ -345,4 +347,37 @@ TEST_CASE("what starts after the last request is noted") {
   CHECK(herd("start = 15") ==
         std::vector<std::string>{"client.herd.arrivals starts at 15s, but no request is submitted "
                                  "after the duration of 10s; this group sends nothing"});
+}
+
+TEST_CASE("an API for which the preset has no numbers of its own is said, with those that have") {
+  const auto notes = [](const std::string& retry) {
+    return load(kSmall, {"client.web.retry={" + retry + "}"}).notes;
+  };
+  // Every preset by itself: silent if it has numbers, a note if it has none.
+  for (const Preset& preset : presets()) {
+    if (preset.mode == "none" || preset.mode == "custom" || preset.api != "default") continue;
+    std::string retry = "mode='" + std::string(preset.mode) + "', api='dynamodb'";
+    if (!preset.revision.empty()) retry += ", revision='" + std::string(preset.revision) + "'";
+    if (!preset.sdk.empty()) retry += ", sdk='" + std::string(preset.sdk) + "'";
+    CAPTURE(retry);
+    const bool has_own =
+        find_preset(preset.mode, preset.revision, preset.sdk, "dynamodb")->api == "dynamodb";
+    CHECK(notes(retry).size() == (has_own ? 0 : 1));
+  }
+  const auto said = notes("mode='standard', api='dynamodb'");
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0],
+             Catch::StartsWith("client.web.retry.api = \"dynamodb\": standard 2.0 botocore has no "
+                               "numbers of its own for it and uses those of \"default\"; these "
+                               "have: legacy: botocore, java-v1, "));
+  CHECK_THAT(said[0], Catch::Contains("standard 2.1: botocore, "));
+  // Only error codes are special here, not numbers.
+  CHECK(notes("mode='legacy', api='sqs'").empty());
+}
+
+TEST_CASE("an SDK without a legacy mode names its predecessor, which has one") {
+  CHECK_THAT(after("client.web.retry={mode='legacy', sdk='js-v3'}"),
+             Catch::Contains("(js-v3 never had a legacy mode; its predecessor is js-v2)"));
+  CHECK_THAT(after("client.web.retry={mode='legacy', sdk='rust'}"),
+             !Catch::Contains("predecessor"));
 }

@@ -8,7 +8,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 using namespace retrysim;
@@ -33,6 +36,92 @@ RunResult replication(std::uint64_t requests, std::uint64_t successes) {
   run.clients[0].requests = requests;
   run.clients[0].outcomes[static_cast<std::size_t>(Outcome::kSuccess)] = successes;
   return run;
+}
+
+Scenario two_groups() {
+  Scenario s = one_group();
+  s.clients.push_back(s.clients[0]);
+  s.clients[1].name = "batch";
+  return s;
+}
+
+/// What a ratio of sums may be divided by: every count of a client group.
+std::vector<std::pair<std::string, double>> counts_of(const ClientResult& c) {
+  const auto n = [](auto count) { return static_cast<double>(count); };
+  return {{"requests", n(c.requests)},
+          {"successes", n(c.outcomes[static_cast<std::size_t>(Outcome::kSuccess)])},
+          {"ended_within", n(c.ended_within)},
+          {"successes_within", n(c.successes_within)},
+          {"attempts", n(c.attempts)},
+          {"arrivals", n(c.arrivals)},
+          {"executed", n(c.executed)},
+          {"admitted", n(c.admitted)},
+          {"mutating", n(c.mutating)},
+          {"jobs", n(c.jobs.begun)},
+          {"jobs done", n(c.jobs.ends[static_cast<std::size_t>(JobEnd::kSucceeded)])},
+          {"detections", n(c.jobs.detection_delay_m.count)},
+          {"latencies", n(c.latency_m.count)},
+          {"latencies of successes", n(c.latency_ok_m.count)},
+          {"latencies since due", n(c.latency_intended_m.count)},
+          {"latencies of attempts", n(c.attempt_latency_m.count)},
+          {"latencies at the service", n(c.service_latency_m.count)},
+          {"queueing times", n(c.queueing_time_m.count)},
+          {"backoffs", n(c.backoff_time_m.count)}};
+}
+
+/// A group in which every count is another number.
+ClientResult every_count(Draws& draws) {
+  ClientResult c;
+  const auto some = [&] { return std::uint64_t{1} + draws.below(1'000'000); };
+  for (auto& n : c.outcomes) n = some();
+  for (auto& n : c.results) n = some();
+  for (auto* n : {&c.requests,
+                  &c.ended_within,
+                  &c.successes_within,
+                  &c.attempts,
+                  &c.attempts_squared,
+                  &c.rejected,
+                  &c.refused,
+                  &c.dropped,
+                  &c.lost,
+                  &c.gave_up,
+                  &c.late,
+                  &c.arrivals,
+                  &c.executed,
+                  &c.waited,
+                  &c.admitted,
+                  &c.mutating,
+                  &c.effects,
+                  &c.duplicated,
+                  &c.ambiguous,
+                  &c.replays,
+                  &c.mismatches,
+                  &c.expired_replays,
+                  &c.jobs.begun,
+                  &c.jobs.checks,
+                  &c.window.requests,
+                  &c.window.attempts,
+                  &c.window.arrivals,
+                  &c.window.successes}) {
+    *n = some();
+  }
+  c.requests += 20'000'000;  // more than ended
+  c.attempts += 20'000'000;
+  for (auto& n : c.jobs.ends) n = some();
+  for (auto* m :
+       {&c.latency_m, &c.latency_ok_m, &c.latency_intended_m, &c.attempt_latency_m,
+        &c.service_latency_m, &c.queueing_time_m, &c.backoff_time_m, &c.jobs.detection_delay_m}) {
+    for (std::uint64_t i = 1 + draws.below(50); i > 0; --i) {
+      m->add(Duration::nanoseconds(static_cast<std::int64_t>(some())));
+    }
+  }
+  for (auto* ns :
+       {&c.send_wait_ns, &c.connection_wait_ns, &c.backoff_total_ns, &c.attempt_total_ns}) {
+    *ns = static_cast<WideNanoseconds>(some());
+  }
+  c.by_attempt.resize(1);
+  c.by_attempt[0].sent = some();
+  return c;
 }
 
 Estimate success_rate(const std::vector<RunResult>& runs) {
@@ -113,4 +202,68 @@ TEST_CASE("the interval of a biased ratio covers where that of the averaged rati
   CAPTURE(covered, plain_covered);
   CHECK((covered >= 920 && covered <= 975));
   CHECK(plain_covered < 300);
+}
+
+// The ratio of two sums over both groups together is the mean of the groups' ratios, weighted by
+// what they are divided by; that is how one gives itself away, whatever its formula looks like.
+TEST_CASE("every metric that is a ratio of two sums is declared as one") {
+  Scenario s = two_groups();
+  s.services[0].price = 3;
+  s.services[0].rejection_price = 2;
+  constexpr int kTrials = 3;
+  std::vector<RunResult> runs;
+  for (int t = 0; t < kTrials; ++t) {
+    Draws draws(RandomKey(1, static_cast<std::uint64_t>(t)), {0, 0, 0, Purpose::kServiceTime});
+    RunResult run = replication(1, 1);
+    run.clients = {every_count(draws), every_count(draws)};
+    run.last_request_end = run.window_end;
+    runs.push_back(run);
+  }
+  const MetricValues values(s, runs);
+  int found = 0;
+  for (std::size_t m = 0; m < metric_table().size(); ++m) {
+    const MetricInfo& metric = metric_table()[m];
+    CAPTURE(std::string(metric.name));
+    for (std::size_t k = 0; k < counts_of(runs[0].clients[0]).size(); ++k) {
+      bool is_weighted_mean = true, is_declared = metric.per != nullptr;
+      for (std::size_t t = 0; t < kTrials && is_weighted_mean; ++t) {
+        const auto a = values.at(t, 0, m), b = values.at(t, 1, m), all = values.at(t, 2, m);
+        is_weighted_mean = a && b && all && *a != *b;
+        if (!is_weighted_mean) break;
+        const double x = counts_of(runs[t].clients[0])[k].second;
+        const double y = counts_of(runs[t].clients[1])[k].second;
+        const double mean = (x * *a + y * *b) / (x + y);
+        is_weighted_mean = std::fabs(*all - mean) <= 1e-12 * std::fabs(mean);
+        is_declared = is_declared && values.per(t, 0, m) == x && values.per(t, 1, m) == y;
+      }
+      if (!is_weighted_mean) continue;
+      CAPTURE(counts_of(runs[0].clients[0])[k].first);
+      CHECK(is_declared);
+      ++found;
+    }
+    // What is declared must have been found, or the counts above lack one.
+    if (metric.per != nullptr) {
+      CHECK(found > 0);
+      found = 0;
+    }
+    CHECK(found == 0);
+  }
+}
+
+TEST_CASE("executions per request, and means of few durations, are jackknifed") {
+  std::vector<RunResult> runs;
+  for (int r = 0; r < 10; ++r) {
+    RunResult run = replication(r < 9 ? 2 : 40, 1);
+    run.clients[0].executed = r < 9 ? 1 : 30;
+    for (int i = 0; i < (r < 9 ? 2 : 40); ++i) {
+      run.clients[0].queueing_time_m.add(Duration::milliseconds(r < 9 ? 500 : 750));
+    }
+    runs.push_back(run);
+  }
+  const Scenario s = one_group();
+  const auto rows = summarize(s, MetricValues(s, runs));
+  // As above: r = 39 / 58.
+  const double expected = 10 * 39.0 / 58 - 9 * (9 * 38.0 / 56 + 0.5) / 10;
+  CHECK(find_row(rows, "web", "executions_per_request")->estimate.mean == Approx(expected));
+  CHECK(find_row(rows, "web", "queueing_time_mean")->estimate.mean == Approx(expected));
 }

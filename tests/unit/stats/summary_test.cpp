@@ -140,10 +140,10 @@ TEST_CASE("an expectation must hold for the far end of the interval") {
   CHECK(verdict(expect("success_rate", {}, 0.65, "web")).passed);
   CHECK(!verdict(expect("success_rate", {}, 0.66, "web")).passed);  // although the mean is 0.9
   CHECK(verdict(expect("success_rate", 1.15, {}, "web")).passed);
-  CHECK(!verdict(expect("success_rate", 1.14, {}, "web")).passed);
+  CHECK(!verdict(expect("success_rate", 0.99, {}, "web")).passed);
   CHECK(verdict(expect("success_rate", 1.15, 0.65)).passed);
   CHECK(!verdict(expect("success_rate", 1.15, 0.66)).passed);
-  CHECK(!verdict(expect("success_rate", 1.14, 0.65)).passed);
+  CHECK(!verdict(expect("success_rate", 0.99, 0.65)).passed);
   CHECK(verdict(expect("success_rate", {}, 0.66, "web")).reason == "lower end 0.651586 >= 0.66");
 }
 
@@ -259,4 +259,41 @@ TEST_CASE("a probability has Wilson's interval") {
   CHECK(e->mean == Approx(5.0 / 19));
   CHECK(e->count == 19);
   CHECK(*e->ci_low > 0.1);
+}
+
+TEST_CASE("no interval leaves the range of its metric") {
+  const Scenario s = two_groups();
+  // Success rates of 0.9 and 1, and of 0 and 0.1: Student's half-width is 12.706 * 0.05.
+  const auto rate = [&](std::uint64_t first, std::uint64_t second) {
+    const std::vector<RunResult> runs = {replication(1000, first), replication(1000, second)};
+    const auto rows = summarize(s, MetricValues(s, runs));
+    return find_row(rows, "web", "success_rate")->estimate;
+  };
+  const Estimate high = rate(900, 1000);
+  CHECK(high.mean == Approx(0.95));
+  CHECK(*high.ci_low == Approx(0.95 - 0.6353102));
+  CHECK(*high.ci_high == 1);
+  CHECK(*high.half_width() == Approx(0.6353102));  // as wide as it was for "mean +- half"
+  const Estimate low = rate(0, 100);
+  CHECK(*low.ci_low == 0);
+  CHECK(*low.ci_high == Approx(0.05 + 0.6353102));
+  CHECK(*low.half_width() == Approx(0.6353102));
+
+  std::vector<RunResult> runs = {replication(1000, 1000), replication(1000, 1000)};
+  for (int i = 0; i < 100; ++i) runs[0].clients[0].latency.add(1'000'000);
+  for (int i = 0; i < 100; ++i) runs[1].clients[0].latency.add(3'000'000);
+  const auto rows = summarize(s, MetricValues(s, runs));
+  const Estimate median = find_row(rows, "web", "latency_p50")->estimate;
+  CHECK(median.mean == Approx(2e-3).epsilon(0.01));
+  CHECK(*median.ci_low == 0);
+  CHECK(*median.ci_high == Approx(2e-3 + 12.7062047e-3).epsilon(0.01));
+}
+
+TEST_CASE("a correlation may be negative, but not below -1") {
+  Estimate e;
+  e.ci_low = -1.5;
+  e.ci_high = 0.5;
+  respect_range(e, MetricRange::kCorrelation);
+  CHECK(e.ci_low == -1.0);
+  CHECK(e.ci_high == 0.5);
 }
