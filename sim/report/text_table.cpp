@@ -80,6 +80,7 @@ constexpr Line kRetries[] = {
     {"wait for send token", "send_wait_mean", kHideZero},
     {"wait for connection", "connection_wait_mean", kHideZero},
     {"recovery", "recovery_s"},
+    {"success while disturbed", "disturbed_success_rate"},
 };
 constexpr Section kSections[] = {
     {"Load", kLoad},         {"Requests", kOutcomes},
