@@ -102,6 +102,20 @@ struct ClientBin {
   bool operator==(const ClientBin&) const = default;
 };
 
+/// What happened to the requests of one client group in one count bin, a stretch of time whose
+/// width depends on nothing but the length of the run (see RunResult::count_width).
+struct RequestCounts {
+  std::uint32_t requests = 0;         ///< submitted in the bin
+  std::uint32_t failed = 0;           ///< of those, the ones that failed, whenever they did
+  std::uint32_t successes = 0;        ///< requests that succeeded in the bin, whenever submitted
+  std::uint32_t failures = 0;         ///< requests that failed in the bin
+  std::uint32_t failed_attempts = 0;  ///< that ended in the bin with an error, or with none in time
+
+  void merge(const RequestCounts& o);
+
+  bool operator==(const RequestCounts&) const = default;
+};
+
 /// How a job that a client polls for ended.
 enum class JobEnd : std::uint8_t {
   kSucceeded,   ///< the client knows that it is done
@@ -175,6 +189,7 @@ struct ClientResult {
   ClientFlow window;
 
   std::vector<ClientBin> bins;
+  std::vector<RequestCounts> counts;  ///< from the start to the end of the window
   // Flow, by client, if there are not more than 10^6: requests that ended with success, and at all.
   std::vector<double> successes_per_client;
   std::vector<std::uint32_t> ended_per_client;
@@ -211,6 +226,7 @@ struct ServiceResult {
   bool unlimited = false;
   std::int64_t nominal_servers = 0;
   std::vector<ServiceFlow> bins;
+  std::vector<std::uint32_t> queued;  ///< waiting attempts at the start of each count bin
 
   bool operator==(const ServiceResult&) const = default;
 };
@@ -221,6 +237,9 @@ struct RunResult {
   std::uint32_t replication = 0;
   Time window_start, window_end;  ///< [warmup, duration)
   Duration interval;
+  /// Width of the bins of `ClientResult::counts`, at most 10,000 of which make up the run. It does
+  /// not depend on `interval`, so neither does what is concluded from them.
+  Duration count_width;
   Time ended;                           ///< time of the last event
   Time last_request_end;                ///< when the last request ended; zero if none did
   std::uint64_t events = 0;             ///< events executed

@@ -330,7 +330,9 @@ struct Scenario {
   std::vector<std::string> precision_metrics = {"goodput", "success_rate", "amplification",
                                                 "latency_mean"};
   Duration interval = Duration::seconds(1);  ///< width of a time-series bin
-  double recovery_share = 0.95;              ///< goodput / offered load that counts as recovered
+  /// Goodput per offered load, times the success rate before the first fault or surge, that counts
+  /// as recovered; how long it must stay there; and over what time lapses may average out.
+  double recovery_share = 0.95;
   Duration recovery_hold = Duration::seconds(30);
   Duration recovery_window = Duration::seconds(1);
   NetworkSpec network;

@@ -39,6 +39,10 @@ void fields(auto& code, Any<ClientBin> auto& b) {
   code(b.flow, b.latency_count, b.latency_sum_ns, b.latency_p50_s, b.latency_p99_s);
 }
 
+void fields(auto& code, Any<RequestCounts> auto& c) {
+  code(c.requests, c.failed, c.successes, c.failures, c.failed_attempts);
+}
+
 void fields(auto& code, Any<JobCounts> auto& j) {
   code(j.begun, j.ends, j.checks, j.detection_delay_m);
 }
@@ -55,7 +59,7 @@ void fields(auto& code, Any<ClientResult> auto& c) {
   code(c.latency_intended, c.latency_intended_m, c.backoff_time_m);
   code(c.send_wait_ns, c.connection_wait_ns, c.backoff_total_ns, c.attempt_total_ns);
   code(c.by_attempt, c.quota_mean, c.has_quota, c.jobs, c.window, c.bins);
-  code(c.successes_per_client, c.ended_per_client);
+  code(c.counts, c.successes_per_client, c.ended_per_client);
 }
 
 void fields(auto& code, Any<ServiceFlow> auto& f) {
@@ -66,13 +70,13 @@ void fields(auto& code, Any<ServiceFlow> auto& f) {
 
 void fields(auto& code, Any<ServiceResult> auto& s) {
   code(s.window, s.wasted_after_give_up_ns, s.wasted_full_ns, s.unused, s.failed);
-  code(s.unlimited, s.nominal_servers, s.bins);
+  code(s.unlimited, s.nominal_servers, s.bins, s.queued);
 }
 
 void fields(auto& code, Any<RunResult> auto& r) {
   code(r.seed, r.replication, r.window_start, r.window_end, r.interval, r.ended);
   code(r.last_request_end, r.events, r.fingerprint, r.clients, r.services, r.all_bins);
-  code(r.metastable);
+  code(r.count_width, r.metastable);
 }
 
 class Writer {

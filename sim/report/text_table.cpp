@@ -91,6 +91,7 @@ constexpr Line kRetries[] = {
     {"wait for send token", "send_wait_mean", kZero},
     {"wait for connection", "connection_wait_mean", kZero},
     {"recovery", "recovery_s"},
+    {"success while disturbed", "disturbed_success_rate"},
 };
 constexpr Section kSections[] = {
     {"Load", kLoad},         {"Requests", kOutcomes},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace retrysim::stats {
@@ -12,9 +13,9 @@ namespace {
 
 double seconds(Duration d) { return d.in_seconds(); }
 
-/// Requests that group `c` submits in the bins [first, last). Those of a service that calls another
-/// one come one from each request that it gets itself, not one from each attempt: the work of
-/// retries is not offered.
+/// Requests that group `c` submits in the count bins [first, last). Those of a service that calls
+/// another one come one from each request that it gets itself, not one from each attempt: the work
+/// of retries is not offered.
 std::uint64_t offered_requests(const Scenario& scenario, const RunResult& run, std::size_t c,
                                BinRange bins) {
   std::uint64_t requests = 0;
@@ -25,9 +26,9 @@ std::uint64_t offered_requests(const Scenario& scenario, const RunResult& run, s
     }
     return requests;
   }
-  const std::vector<ClientBin>& own = run.clients[c].bins;
+  const std::vector<RequestCounts>& own = run.clients[c].counts;
   for (std::size_t i = bins.first; i < std::min(bins.last, own.size()); ++i) {
-    requests += own[i].flow.requests;
+    requests += own[i].requests;
   }
   return requests;
 }
@@ -45,30 +46,27 @@ double offered_work_at(const Scenario& scenario, const RunResult& run, std::size
     work += static_cast<double>(offered_requests(scenario, run, c, bins)) *
             mean_work(scenario.clients[c]);
   }
-  const double time = static_cast<double>(bins.last - bins.first) * seconds(run.interval);
+  const double time = static_cast<double>(bins.last - bins.first) * seconds(run.count_width);
   return work * scenario.services[s].service_time.mean_seconds() /
          (static_cast<double>(run.services[s].nominal_servers) * time);
 }
 
-/// Q E[S] / (c (1 - rho)) with the mean queue in the bin in which the trigger ends.
+/// Q E[S] / (c (1 - rho)) with the queue at the start of count bin `bin`.
 double drain_seconds(const Scenario& scenario, const RunResult& run, std::size_t s, std::size_t bin,
                      double rho) {
   const ServiceResult& service = run.services[s];
-  if (rho >= 1 || bin >= service.bins.size()) return 0;
-  const double queue = service.bins[bin].queue_ns / static_cast<double>(run.interval.count());
-  return queue * scenario.services[s].service_time.mean_seconds() /
+  if (rho >= 1 || bin >= service.queued.size()) return 0;
+  return static_cast<double>(service.queued[bin]) *
+         scenario.services[s].service_time.mean_seconds() /
          (static_cast<double>(service.nominal_servers) * (1 - rho));
 }
 
-/// Successes per attempt that ended before `trigger_start`; 1 if none did.
-double attempt_success_rate_before(const RunResult& run, Time trigger_start) {
-  const BinRange window = window_bins(run, run.all_bins);
+/// Successes per attempt that ended in the bins; 1 if none did.
+double attempt_success_rate(std::span<const RequestCounts> counts, BinRange bins) {
   std::uint64_t successes = 0, failures = 0;
-  for (std::size_t i = window.first; i < window.last; ++i) {
-    if (run.interval * static_cast<std::int64_t>(i + 1) > trigger_start - Time::zero()) break;
-    const ClientFlow& flow = run.all_bins[i].flow;
-    successes += flow.successes;
-    failures += flow.throttled + flow.errors + flow.timeouts;
+  for (std::size_t i = bins.first; i < bins.last; ++i) {
+    successes += counts[i].successes;
+    failures += counts[i].failed_attempts;
   }
   const double ended = static_cast<double>(successes + failures);
   return ended > 0 ? static_cast<double>(successes) / ended : 1;
@@ -85,7 +83,8 @@ double mean_work(const ClientSpec& client) {
   return shares > 0 ? work / shares : 1;
 }
 
-double offered_work(const Scenario& scenario, const RunResult& run, BinRange bins) {
+double offered_work(const Scenario& scenario, const RunResult& run, Time from, Time to) {
+  const BinRange bins = count_bins(run, from, to);
   double most = 0;
   for (std::size_t s = 0; s < run.services.size(); ++s) {
     if (has_capacity(run.services[s])) {
@@ -117,25 +116,27 @@ StormVerdict Aftermath::verdict() const {
 }
 
 Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Trigger& trigger,
-                       Time horizon, double window_s) {
+                       Time horizon) {
   Aftermath a;
   a.trigger = trigger;
   a.horizon = horizon;
   const std::vector<Trigger> all = triggers(scenario);
   const Time first = all.empty() ? trigger.start : all.front().start;
-  a.success_rate = success_rate_before(run, run.all_bins, first);
-  a.attempt_success_rate = attempt_success_rate_before(run, first);
-  a.recovery = recovery_after(scenario, run, run.all_bins, trigger.end, horizon, a.success_rate);
-  const auto bin = static_cast<std::size_t>(trigger.end.count() / run.interval.count());
+  const std::vector<RequestCounts> counts = request_counts(scenario, run, std::nullopt);
+  a.before = before(run, counts, first);
+  a.attempt_success_rate = attempt_success_rate(counts, a.before.bins);
+  a.recovery = recovery_after(scenario, run, counts, trigger.end, horizon, a.before);
   // The next disturbance brings other load.
-  const auto bins_to_horizon = static_cast<std::size_t>(horizon.count() / run.interval.count());
-  const BinRange after{bin, std::min(window_bins(run, run.all_bins).last, bins_to_horizon)};
-  a.offered_work = offered_work(scenario, run, after);
+  const BinRange after = count_bins(run, trigger.end, horizon);
+  a.offered_work = offered_work(scenario, run, trigger.end, horizon);
   for (std::size_t s = 0; s < run.services.size(); ++s) {
     if (!has_capacity(run.services[s])) continue;
     const double rho = offered_work_at(scenario, run, s, after);
-    a.predicted_drain_s = std::max(a.predicted_drain_s, drain_seconds(scenario, run, s, bin, rho));
+    a.predicted_drain_s =
+        std::max(a.predicted_drain_s, drain_seconds(scenario, run, s, after.first, rho));
   }
+  const double window_s = std::max(seconds(amplification_span(scenario, std::nullopt)),
+                                   seconds(scenario.duration) / 1000);
   a.patience_s = std::max(
       {20 * window_s, 10 * seconds(trigger.end - trigger.start), 10 * a.predicted_drain_s});
   return a;
@@ -147,16 +148,16 @@ std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResu
     const bool overlaps = last && t.start <= last->end;
     last = overlaps ? Trigger{last->start, std::max(last->end, t.end)} : t;
   }
-  if (!last || run.interval <= Duration::zero()) return std::nullopt;
-  const auto window = static_cast<double>(amplification_window(scenario, std::nullopt));
-  return aftermath_of(scenario, run, *last, run.window_end, window * seconds(run.interval));
+  if (!last) return std::nullopt;
+  return aftermath_of(scenario, run, *last, run.window_end);
 }
 
 std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& twin,
                                     const Aftermath& aftermath) {
-  const double achieved = std::min(aftermath.success_rate, aftermath.attempt_success_rate);
-  return recovery_after(scenario, twin, twin.all_bins, aftermath.trigger.end, aftermath.horizon,
-                        achieved)
+  Before before = aftermath.before;
+  before.success_rate = std::min(before.success_rate, aftermath.attempt_success_rate);
+  return recovery_after(scenario, twin, request_counts(scenario, twin, std::nullopt),
+                        aftermath.trigger.end, aftermath.horizon, before)
       .seconds;
 }
 

@@ -3,9 +3,10 @@
 //
 // A system that has not recovered X = max(10 t_drain, 20 w, 10 times the length of the disturbance)
 // after its end counts as not recovering by itself. t_drain is the time that the backlog would take
-// to drain with no retries at all, w the rolling window of storms. Whether retries are to blame
-// shows the twin: the same replication, to the last draw, in which no retry is permitted from the
-// end of the disturbance on.
+// to drain with no retries at all, w the attempt timeout and the largest backoff of one retry
+// together, as in the rolling window of storms, at least a thousandth of the run. Whether retries
+// are to blame shows the twin: the same replication, to the last draw, in which no retry is
+// permitted from the end of the disturbance on.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -35,15 +36,15 @@ std::string_view name(StormVerdict verdict);
 /// Mean factor on the service time that the operations of a client group have.
 double mean_work(const ClientSpec& client);
 
-/// Work that the requests submitted in `bins` bring, one attempt each, per time and nominal
+/// Work that the requests submitted in [from, to) bring, one attempt each, per time and nominal
 /// capacity of the service where that is most; zero if all are unlimited.
-double offered_work(const Scenario& scenario, const RunResult& run, BinRange bins);
+double offered_work(const Scenario& scenario, const RunResult& run, Time from, Time to);
 
 /// The time after one disturbance.
 struct Aftermath {
   Trigger trigger;
-  Time horizon;             ///< end of the run, or start of the next disturbance
-  double success_rate = 1;  ///< successes per ended request before the first disturbance
+  Time horizon;   ///< end of the run, or start of the next disturbance
+  Before before;  ///< the first disturbance
   /// Successes per attempt then: what requests of one attempt each can achieve.
   double attempt_success_rate = 1;
   Recovery recovery;
@@ -57,9 +58,8 @@ struct Aftermath {
   StormVerdict verdict() const;
 };
 
-/// `window_s` is w.
 Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Trigger& trigger,
-                       Time horizon, double window_s);
+                       Time horizon);
 
 /// After the last disturbance of the scenario (several that overlap are one); empty if it has none.
 std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResult& run);

@@ -30,7 +30,9 @@ StepMeasurement measure_step(const Scenario& scenario, const LoadRamp& ramp, con
   m.offered_load = static_cast<double>(flow.requests) / seconds;
   m.goodput = static_cast<double>(flow.successes) / seconds;
   m.attempt_rate = static_cast<double>(flow.arrivals) / seconds;
-  m.offered_work = offered_work(scenario, run, {from, to});
+  m.offered_work =
+      offered_work(scenario, run, Time::zero() + run.interval * static_cast<std::int64_t>(from),
+                   Time::zero() + run.interval * static_cast<std::int64_t>(to));
   return m;
 }
 

@@ -230,13 +230,18 @@ Value peak_amplification(In in) {
 }
 
 Value recovery(In in) {
-  const auto found = stats::final_recovery(in.scenario, in.run, in.bins());
+  const auto found = stats::final_recovery(in.scenario, in.run, in.group);
   return found ? found->seconds : Value();
 }
 
 Value recovery_censored(In in) {
-  const auto found = stats::final_recovery(in.scenario, in.run, in.bins());
+  const auto found = stats::final_recovery(in.scenario, in.run, in.group);
   return found && !found->seconds ? Value(found->not_before_s) : Value();
+}
+
+Value disturbed_success_rate(In in) {
+  const auto found = stats::disturbed(in.scenario, in.run, in.group);
+  return found ? ratio(found->requests - found->failed, found->requests) : Value();
 }
 
 Value metastable(In in) { return in.run.metastable ? Value(*in.run.metastable ? 1 : 0) : Value(); }
@@ -523,6 +528,8 @@ constexpr MetricInfo kTable[] = {
      "timeout + longest backoff, at least 10 bins", kGroups, peak_amplification},
     {"recovery_s", "s", "From the end of the last fault or surge until goodput is back to stay; "
      "absent if that did not happen in the run", kGroups, recovery},
+    {"disturbed_success_rate", "1", "Share that did not fail of the requests submitted while a "
+     "fault or surge was on, a time that recovery_s leaves out", kGroups, disturbed_success_rate},
     {"recovered", "1", "Whether that happened in the run: 1 or 0", kGroups, recovered,
      kProportion, kShare},
     {"recovery_censored_s", "s", "In a run without recovery: how long after that end goodput was "

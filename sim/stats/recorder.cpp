@@ -2,12 +2,26 @@
 #include "stats/recorder.hpp"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace retrysim::stats {
 namespace {
 
 constexpr std::uint32_t kMaxClientsForFairness = 1'000'000;
+constexpr std::int64_t kMostCountBins = 10'000;
+
+/// The smallest of 1, 2 and 5 times a power of ten, in nanoseconds, of which at most kMostCountBins
+/// make up the run: times in a scenario tend to be multiples of it.
+Duration count_width(Duration run) {
+  std::int64_t power = 1;
+  for (;; power *= 10) {
+    for (const std::int64_t digit : {1, 2, 5}) {
+      const std::int64_t width = digit * power;
+      if ((run.count() - 1) / width < kMostCountBins) return Duration::nanoseconds(width);
+    }
+  }
+}
 
 void describe_latency(const BinHistogram& latency, ClientBin& row) {
   row.latency_count = latency.count();
@@ -26,6 +40,9 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
       window_end_(Time::zero() + scenario.duration),
       bin_end_(Time::zero() + scenario.interval),
       interval_(scenario.interval),
+      count_width_(count_width(scenario.duration)),
+      count_bins_(static_cast<std::size_t>(
+          std::max<std::int64_t>((scenario.duration.count() - 1) / count_width_.count() + 1, 1))),
       seed_(scenario.seed),
       replication_(replication) {
   // There will be no fewer bins; the drain may add some.
@@ -39,12 +56,14 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
       groups_[i].result.ended_per_client.resize(count);
     }
     groups_[i].result.bins.reserve(window_bins);
+    groups_[i].result.counts.resize(count_bins_ + 1);
     groups_[i].is_inner = scenario.clients[i].caller.has_value();
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
     const ServiceSpec& spec = scenario.services[i];
     ServiceResult& r = services_[i].result;
     r.bins.reserve(window_bins);
+    r.queued.resize(count_bins_ + 1);
     r.unlimited = spec.servers == ServiceSpec::kUnlimited;
     r.nominal_servers = r.unlimited ? 0 : spec.servers;
     levels_[i].has_queue = spec.discipline != Discipline::kProcessorSharing;
@@ -52,6 +71,7 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
     levels_[i].all_busy_from = static_cast<double>(spec.servers);
   }
   in_window_ = window_start_ == Time::zero();
+  count_bin_end_ = Time::zero() + count_width_;
   choose_boundary();
 }
 
@@ -125,7 +145,7 @@ void Recorder::answer_unused(std::size_t service, double server_ns, Time finishe
 }
 
 void Recorder::choose_boundary() {
-  next_boundary_ = bin_end_;
+  next_boundary_ = std::min(bin_end_, count_bin_end_);
   if (window_start_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_start_);
   if (window_end_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_end_);
 }
@@ -133,8 +153,11 @@ void Recorder::choose_boundary() {
 void Recorder::cross_boundaries(Time now) {
   while (now >= next_boundary_) {
     const Time boundary = next_boundary_;
-    fold_segment(boundary);
-    if (boundary == bin_end_) close_bin();
+    const bool ends_bin = boundary == bin_end_;
+    if (boundary == count_bin_end_) begin_count_bin();
+    // Count bins cut no segment: sums of levels are the same whatever the width of these bins.
+    if (ends_bin || boundary == window_start_ || boundary == window_end_) fold_segment(boundary);
+    if (ends_bin) close_bin();
     if (boundary == window_start_) in_window_ = true;
     if (boundary == window_end_) in_window_ = false;
     choose_boundary();
@@ -194,6 +217,16 @@ void Recorder::close_bin() {
   bin_end_ = bin_end_ + interval_;
 }
 
+void Recorder::begin_count_bin() {
+  ++count_bin_;
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    const std::uint64_t queued = levels_[i].has_queue ? levels_[i].queued : 0;
+    services_[i].result.queued[count_bin_] = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(queued, std::numeric_limits<std::uint32_t>::max()));
+  }
+  count_bin_end_ = count_bin_ < count_bins_ ? count_bin_end_ + count_width_ : Time::max();
+}
+
 RunResult Recorder::finish(Time end) {
   // The last bin is completed: nothing happens in the rest of it.
   const std::int64_t width = interval_.count();
@@ -206,6 +239,7 @@ RunResult Recorder::finish(Time end) {
   result.window_start = window_start_;
   result.window_end = window_end_;
   result.interval = interval_;
+  result.count_width = count_width_;
   result.ended = end;
   result.last_request_end = last_request_end_;
   const double window_ns = static_cast<double>((window_end_ - window_start_).count());
@@ -218,10 +252,14 @@ RunResult Recorder::finish(Time end) {
     result.clients.push_back(std::move(g.result));
   }
   // Results of many replications are kept: without the room that vectors take to grow.
-  for (ClientResult& client : result.clients) client.bins.shrink_to_fit();
+  for (ClientResult& client : result.clients) {
+    client.bins.shrink_to_fit();
+    client.counts.pop_back();
+  }
   all_bins_.shrink_to_fit();
   for (ServiceTotals& s : services_) {
     s.result.bins.shrink_to_fit();
+    s.result.queued.pop_back();
     result.services.push_back(std::move(s.result));
   }
   result.all_bins = std::move(all_bins_);

@@ -77,6 +77,7 @@ class Recorder {
   bool submitted(std::size_t group) {
     Group& g = groups_[group];
     ++g.flow.requests;
+    ++g.result.counts[count_bin_].requests;
     if (in_window_) ++g.result.requests;
     return in_window_;
   }
@@ -84,6 +85,7 @@ class Recorder {
   void called(std::size_t group, bool in_cohort) {
     Group& g = groups_[group];
     ++g.flow.requests;
+    ++g.result.counts[count_bin_].requests;
     g.result.requests += in_cohort;
   }
   void ended(std::size_t group, std::uint32_t client, bool in_cohort, Outcome outcome,
@@ -95,6 +97,10 @@ class Recorder {
     if (outcome != Outcome::kUnfinished) {
       g.flow.successes += ok;
       g.flow.failures += !ok;
+      RequestCounts& counts = g.result.counts[count_bin_];
+      counts.successes += ok;
+      counts.failures += !ok;
+      if (!ok) ++g.result.counts[count_bin_of(submitted)].failed;
       g.latency.add(latency_ns);
       g.row.latency_sum_ns += static_cast<double>(latency_ns);
       last_request_end_ = now;
@@ -174,6 +180,8 @@ class Recorder {
     g.flow.throttled += result == AttemptResult::kThrottled;
     g.flow.errors += result == AttemptResult::kError;
     g.flow.timeouts += result == AttemptResult::kTimeout;
+    g.result.counts[count_bin_].failed_attempts +=
+        result != AttemptResult::kSuccess && result != AttemptResult::kAbandoned;
     if (!in_cohort) return;
     const Duration latency = now - sent;
     ++g.result.results[static_cast<std::size_t>(result)];
@@ -335,6 +343,10 @@ class Recorder {
     }
     return g.result.by_attempt[number - 1];
   }
+  /// Later ones share the last bin, which is no part of the result.
+  std::size_t count_bin_of(Time t) const {
+    return std::min(static_cast<std::size_t>(t.count() / count_width_.count()), count_bins_);
+  }
   static void count_peak(Peak& peak, AttemptNumberCounts& by, Time now) {
     constexpr std::int64_t kWidth = 100'000'000;
     if (now >= peak.bin_end) {
@@ -362,6 +374,7 @@ class Recorder {
   void cross_boundaries(Time now);
   void fold_segment(Time end);
   void close_bin();
+  void begin_count_bin();
   void choose_boundary();
 
   std::vector<Group> groups_;
@@ -369,7 +382,9 @@ class Recorder {
   std::vector<ServiceLevels> levels_;
   std::vector<ClientBin> all_bins_;
   Time window_start_, window_end_, segment_start_, bin_end_, next_boundary_, last_request_end_;
-  Duration interval_;
+  Time count_bin_end_;
+  Duration interval_, count_width_;
+  std::size_t count_bin_ = 0, count_bins_;
   std::uint64_t seed_;
   std::uint32_t replication_;
   bool in_window_ = false;

@@ -1,6 +1,15 @@
 // How long after a disturbance the goodput is back. Disturbances ("triggers") are the fault windows
 // and surges of the scenario.
 //
+// What counts is the shortfall: the successes that were due, `recovery_share` of the success rate
+// before for each request, less those that there were. It grows while the system is down and
+// shrinks once goodput is above the bar. The system has recovered at the moment from which on, for
+// `recovery_hold`, the shortfall does not grow by more than chance explains; the moment itself is
+// where the shortfall was greatest.
+//
+// All of it is counted in the run's count bins, so that the width of time-series bins plays no
+// part.
+//
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,6 +17,7 @@
 #include <retrysim/scenario.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -28,9 +38,21 @@ struct BinRange {
 };
 BinRange window_bins(const RunResult& run, std::span<const ClientBin> bins);
 
-/// Successes / ended requests in the window before `trigger_start`; 1 if none ended.
-double success_rate_before(const RunResult& run, std::span<const ClientBin> bins,
-                           Time trigger_start);
+/// The count bins [first, last) that lie wholly inside [from, to); none if there are no counts.
+BinRange count_bins(const RunResult& run, Time from, Time to);
+
+/// The counts of client group `group`; empty: of all together, without those by which services call
+/// others.
+std::vector<RequestCounts> request_counts(const Scenario& scenario, const RunResult& run,
+                                          std::optional<std::size_t> group);
+
+/// What is normal: the part of the window before the first disturbance.
+struct Before {
+  BinRange bins;            ///< count bins; none: nothing is known
+  double success_rate = 1;  ///< successes per ended request; 1 if none ended
+  std::uint64_t ended = 0;  ///< requests that it is known from
+};
+Before before(const RunResult& run, std::span<const RequestCounts> counts, Time trigger_start);
 
 /// What a run shows of a recovery.
 struct Recovery {
@@ -40,17 +62,25 @@ struct Recovery {
   double not_before_s = 0;
 };
 
-/// From `trigger_end` to the first moment from which goodput stays at or above
-/// recovery_share * success_rate * offered load for recovery_hold; both rates are averages over
-/// recovery_window from that moment on. Zero if that holds from the first whole bin after the end.
-/// Censored if the moment does not come, or cannot be confirmed, before `horizon`.
+/// From `trigger_end` to the moment of recovery; zero if goodput is back from the first whole count
+/// bin on. The hold is longer than `recovery_hold` where fewer requests than it takes to tell a
+/// recovery from chance come in that time. Censored if the moment does not come, or cannot be
+/// confirmed, before `horizon`.
 Recovery recovery_after(const Scenario& scenario, const RunResult& run,
-                        std::span<const ClientBin> bins, Time trigger_end, Time horizon,
-                        double success_rate);
+                        std::span<const RequestCounts> counts, Time trigger_end, Time horizon,
+                        const Before& before);
 
-/// The metrics recovery_s and recovery_censored_s: from the end of the last trigger, with the
-/// success rate before the first one. Empty if the scenario has no trigger.
+/// The metrics recovery_s and recovery_censored_s: from the end of the last trigger, compared with
+/// the time before the first one. Empty if the scenario has no trigger.
 std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
-                                       std::span<const ClientBin> bins);
+                                       std::optional<std::size_t> group);
+
+/// Requests submitted while a fault or surge was on, and those of them that failed.
+struct Disturbed {
+  std::uint64_t requests = 0, failed = 0;
+};
+/// Of the count bins that lie wholly or in part inside a trigger. Empty if there is no trigger.
+std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& run,
+                                   std::optional<std::size_t> group);
 
 }  // namespace retrysim::stats

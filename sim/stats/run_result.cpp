@@ -24,6 +24,14 @@ void ClientFlow::merge(const ClientFlow& o) {
   in_flight_ns += o.in_flight_ns;
 }
 
+void RequestCounts::merge(const RequestCounts& o) {
+  requests += o.requests;
+  failed += o.failed;
+  successes += o.successes;
+  failures += o.failures;
+  failed_attempts += o.failed_attempts;
+}
+
 void JobCounts::merge(const JobCounts& o) {
   begun += o.begun;
   for (std::size_t i = 0; i < ends.size(); ++i) ends[i] += o.ends[i];

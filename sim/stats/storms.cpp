@@ -201,9 +201,7 @@ class Detector {
       }
     }
     storm.window_s = static_cast<double>(window_) * seconds(run_.interval);
-    const auto after = [&](const Trigger& t) {
-      return aftermath_of(scenario_, run_, t, horizon, storm.window_s);
-    };
+    const auto after = [&](const Trigger& t) { return aftermath_of(scenario_, run_, t, horizon); };
     if (trigger) {
       storm.aftermath = after(*trigger);
       storm.trigger_end_s = in_seconds(trigger->end);
@@ -263,22 +261,22 @@ Fate fate_of(const Scenario& scenario, const RunResult& run) {
   if (const auto aftermath = final_aftermath(scenario, run)) {
     return {aftermath->verdict(), aftermath};
   }
-  const BinRange range = window_bins(run, run.all_bins);
+  const BinRange range = count_bins(run, run.window_start, run.window_end);
   if (range.last <= range.first) return {};
+  const std::vector<RequestCounts> counts = request_counts(scenario, run, std::nullopt);
   const std::size_t length = range.last - range.first;
   std::uint64_t requests = 0, successes = 0;
   for (std::size_t i = range.last - (length + 3) / 4; i < range.last; ++i) {
-    requests += run.all_bins[i].flow.requests;
-    successes += run.all_bins[i].flow.successes;
+    requests += counts[i].requests;
+    successes += counts[i].successes;
   }
   const double share = scenario.recovery_share * static_cast<double>(requests);
   if (static_cast<double>(successes) >= share) return {};
   const Time middle =
-      Time::zero() + run.interval * static_cast<std::int64_t>(range.first + length / 2);
-  const double w = static_cast<double>(amplification_window(scenario, std::nullopt));
-  Aftermath aftermath =
-      aftermath_of(scenario, run, {middle, middle}, run.window_end, w * seconds(run.interval));
-  aftermath.success_rate = aftermath.attempt_success_rate = 1;
+      Time::zero() + run.count_width * static_cast<std::int64_t>(range.first + length / 2);
+  Aftermath aftermath = aftermath_of(scenario, run, {middle, middle}, run.window_end);
+  aftermath.before = Before();  // there is no time of which to say that all was well
+  aftermath.attempt_success_rate = 1;
   return {StormVerdict::kSustained, aftermath};
 }
 
@@ -305,7 +303,7 @@ Duration largest_backoff(const RetryRules& rules) {
   return Duration::from_nanoseconds(std::min(longest, cap));
 }
 
-std::size_t amplification_window(const Scenario& scenario, std::optional<std::size_t> group) {
+Duration amplification_span(const Scenario& scenario, std::optional<std::size_t> group) {
   Duration longest;
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     if (group ? *group != c : scenario.clients[c].caller.has_value()) continue;
@@ -316,7 +314,11 @@ std::size_t amplification_window(const Scenario& scenario, std::optional<std::si
     }
     longest = std::max(longest, w);
   }
-  longest = std::min(longest, Duration::nanoseconds(scenario.duration.count() / 10));
+  return std::min(longest, Duration::nanoseconds(scenario.duration.count() / 10));
+}
+
+std::size_t amplification_window(const Scenario& scenario, std::optional<std::size_t> group) {
+  const Duration longest = amplification_span(scenario, group);
   const std::int64_t interval = std::max<std::int64_t>(scenario.interval.count(), 1);
   return static_cast<std::size_t>(
       std::max<std::int64_t>((longest.count() + interval - 1) / interval, 10));

@@ -67,6 +67,10 @@ Fate fate_of(const Scenario& scenario, const RunResult& run);
 /// scenario's duration where that is more than 10 bins: an uncapped backoff would leave no series.
 std::size_t amplification_window(const Scenario& scenario, std::optional<std::size_t> group);
 
+/// Attempt timeout + largest backoff of one retry, of one group or (empty) the largest of all, at
+/// most a tenth of the scenario's duration.
+Duration amplification_span(const Scenario& scenario, std::optional<std::size_t> group);
+
 /// Longest backoff that one retry can have: of the constants, or the mean where `delays` or a
 /// distribution has no bound.
 Duration largest_backoff(const RetryRules& rules);

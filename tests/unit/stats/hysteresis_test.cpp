@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "unit/stats/count_bins.hpp"
+
 using namespace retrysim;
 using stats::LoadRamp;
 using stats::RampRun;
@@ -52,7 +54,7 @@ TEST_CASE("a ramp has its highest load once") {
 }
 
 TEST_CASE_METHOD(Ramp, "tipping and recovery of a loop") {
-  const RampRun r = measure_ramp(scenario, ramp, run);
+  const RampRun r = measure_ramp(scenario, ramp, with_counts(run));
   REQUIRE(r.steps.size() == 7);
   CHECK(r.steps[2].offered_load == 30);
   CHECK(r.steps[2].goodput == 0);  // only the second half of a step counts
@@ -71,7 +73,7 @@ TEST_CASE_METHOD(Ramp, "tipping and recovery of a loop") {
 TEST_CASE_METHOD(Ramp, "the loop is what goodput on the way down is short of") {
   for (std::size_t i = 20; i < 40; ++i) run.all_bins[i].flow.successes = i < 30 ? 30 : 0;
   for (std::size_t i = 50; i < 60; ++i) run.all_bins[i].flow.successes = 0;  // at 20
-  const RampRun r = measure_ramp(scenario, ramp, run);
+  const RampRun r = measure_ramp(scenario, ramp, with_counts(run));
   CHECK(r.tip_load == 40.0);
   CHECK(r.recover_load == 10.0);
   // Up: 10 * (15 + 25 + 15) = 550. Down: 10 * (5 + 0 + 0) = 50.
@@ -81,7 +83,7 @@ TEST_CASE_METHOD(Ramp, "the loop is what goodput on the way down is short of") {
 
 TEST_CASE_METHOD(Ramp, "what does not tip has nothing to recover from") {
   for (ClientBin& bin : run.all_bins) bin.flow.successes = bin.flow.requests;
-  const RampRun r = measure_ramp(scenario, ramp, run);
+  const RampRun r = measure_ramp(scenario, ramp, with_counts(run));
   CHECK(!r.tip_load);
   CHECK(!r.recover_load);
   CHECK(r.loop_area == 0);
@@ -89,7 +91,7 @@ TEST_CASE_METHOD(Ramp, "what does not tip has nothing to recover from") {
 
 TEST_CASE_METHOD(Ramp, "what is down at the end has not recovered") {
   for (std::size_t i = 25; i < 70; ++i) run.all_bins[i].flow.successes = 0;
-  const RampRun r = measure_ramp(scenario, ramp, run);
+  const RampRun r = measure_ramp(scenario, ramp, with_counts(run));
   CHECK(r.tip_load == 30.0);
   CHECK(!r.recover_load);
 }
@@ -97,5 +99,5 @@ TEST_CASE_METHOD(Ramp, "what is down at the end has not recovered") {
 TEST_CASE_METHOD(Ramp, "the bar is the success rate of the first step") {
   // Half of all requests fail even at the lowest load: that is not down.
   for (ClientBin& bin : run.all_bins) bin.flow.successes = bin.flow.requests / 2;
-  CHECK(!measure_ramp(scenario, ramp, run).tip_load);
+  CHECK(!measure_ramp(scenario, ramp, with_counts(run)).tip_load);
 }

@@ -82,6 +82,7 @@ TEST_CASE("every documented metric name exists") {
                                     "peak_attempt_rate",
                                     "peak_amplification",
                                     "recovery_s",
+                                    "disturbed_success_rate",
                                     "recovered",
                                     "recovery_censored_s",
                                     "recovery_median_s",

@@ -239,7 +239,7 @@ TEST_CASE_METHOD(Fixture, "metrics of nothing do not exist") {
                            "attempts_variance",   "completion_time_s",
                            "jain_index",          "recovery_s",
                            "recovered",           "peak_attempt_rate",
-                           "peak_amplification"}) {
+                           "peak_amplification",  "disturbed_success_rate"}) {
     CAPTURE(name);
     CHECK(!value(name));
   }

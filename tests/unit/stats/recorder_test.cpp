@@ -56,3 +56,28 @@ TEST_CASE("a run of thirty years costs its bins and events") {
   CHECK(run.services[0].bins[999].queue_ns == 3e15);
   CHECK(run.services[0].bins[999].queue_max == 3);
 }
+
+TEST_CASE("requests are counted where they begin and where they end, whatever the interval") {
+  for (const std::int64_t interval_s : {1, 5}) {
+    CAPTURE(interval_s);
+    const Scenario s = of_bins(10 / interval_s, interval_s);
+    Recorder recorder(s, 0);
+    recorder.advance(at(1));
+    for (int i = 0; i < 3; ++i) recorder.submitted(0);
+    recorder.service_levels(0, 1, 3, 2, 1, at(1));
+    recorder.advance(at(3));
+    recorder.attempt_ended(0, true, 1, AttemptResult::kError, at(1), at(3));
+    recorder.ended(0, 0, true, Outcome::kSuccess, 1, at(1), at(3));
+    recorder.ended(0, 0, true, Outcome::kNotRetryable, 1, at(1), at(3));
+    recorder.advance(at(12));  // in the drain: it counts where the request began
+    recorder.ended(0, 0, true, Outcome::kNotRetryable, 1, at(1), at(12));
+    const RunResult run = recorder.finish(at(12));
+    CHECK(run.count_width == Duration::milliseconds(1));  // 10,000 of them are 10 s
+    const std::vector<RequestCounts>& counts = run.clients[0].counts;
+    REQUIRE(counts.size() == 10'000);
+    CHECK(counts[1000] == RequestCounts{3, 2, 0, 0, 0});
+    CHECK(counts[3000] == RequestCounts{0, 0, 1, 1, 1});
+    CHECK(run.services[0].queued[1000] == 0);  // at the start of a bin
+    CHECK(run.services[0].queued[1001] == 2);
+  }
+}

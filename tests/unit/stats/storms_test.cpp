@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "unit/stats/count_bins.hpp"
+
 using namespace retrysim;
 using stats::Storm;
 using stats::StormVerdict;
@@ -41,9 +43,15 @@ struct Run {
     for (std::size_t i = from; i < to; ++i) {
       run.all_bins[i].flow.arrivals = arrivals;
       run.all_bins[i].flow.successes = successes;
+      run.all_bins[i].flow.failures = 100 - successes;
     }
   }
-  std::vector<Storm> storms() const { return stats::detect_storms(scenario, run); }
+  std::vector<Storm> storms() const { return stats::detect_storms(scenario, with_counts(run)); }
+  stats::Fate fate() const { return stats::fate_of(scenario, with_counts(run)); }
+  void queue_at_end_of_trigger(std::uint32_t waiting) {
+    run.services[0].queued.resize(1000);
+    run.services[0].queued[320] = waiting;
+  }
 };
 
 }  // namespace
@@ -74,21 +82,19 @@ TEST_CASE_METHOD(Run, "duration, load ratio, drain and recovery ratio of a storm
   storm(300, 340, 300, 50);
   scenario.services[0].service_time = Distribution::constant(Duration::milliseconds(9));
   run.clients.resize(1);
-  run.clients[0].bins = run.all_bins;
-  run.services[0].bins.resize(1000);
-  run.services[0].bins[320].queue_ns = 200e9;
+  queue_at_end_of_trigger(200);
   const Storm s = storms().at(0);
   CHECK(s.duration_s() == 48.0);    // 301 to 349
   CHECK(s.peak_load_ratio == 3.0);  // 300/s over a whole window, against 100/s
   CHECK(s.aftermath.offered_work == Approx(0.9));
   CHECK(*s.predicted_drain_s() == Approx(18));  // 200 * 9 ms / (1 - 0.9)
   CHECK(*s.recovery_ratio() == Approx(20.0 / 18));
-  run.services[0].bins[320].queue_ns = 0;
+  queue_at_end_of_trigger(0);
   CHECK(*storms().at(0).recovery_ratio() == Approx(2));  // the window of 10 s is longer
 }
 
 TEST_CASE_METHOD(Run, "a goodput that returns after more than the patience was sustained") {
-  storm(300, 530, 300, 50);  // back at 530: 210 s after the trigger; patience is 20 w = 200 s
+  storm(300, 530, 300, 50);  // back at 530: 210 s after the trigger; patience is 200 s
   CHECK(storms().at(0).recovery_s == 210.0);
   CHECK(storms().at(0).verdict == StormVerdict::kSustained);
   storm(510, 530, 100, 100);
@@ -155,7 +161,7 @@ TEST_CASE_METHOD(Run, "goodput that never returns is sustained once there was ti
   REQUIRE(found.size() == 1);
   CHECK(!found[0].end_s);
   CHECK(!found[0].recovery_s);
-  // Patience: max(20 w = 200 s, 10 * 20 s); 680 s are left after the trigger.
+  // Patience: 10 * 20 s; 680 s are left after the trigger.
   CHECK(found[0].verdict == StormVerdict::kSustained);
   // A trigger of 80 s asks for 800 s of patience; 620 s are left.
   scenario.faults[0].duration = Duration::seconds(80);
@@ -166,12 +172,10 @@ TEST_CASE_METHOD(Run, "a backlog that takes long to drain by itself asks for pat
   storm(300, 1000, 300, 20);
   scenario.services[0].service_time = Distribution::constant(Duration::milliseconds(9));
   run.clients.resize(1);
-  run.clients[0].bins = run.all_bins;
-  run.services[0].bins.resize(1000);
   // Load 0.9; 500 waiting drain in 500 * 9 ms / (1 - 0.9) = 45 s: patience 450 s of the 680 s.
-  run.services[0].bins[320].queue_ns = 500e9;
+  queue_at_end_of_trigger(500);
   CHECK(storms().at(0).verdict == StormVerdict::kSustained);
-  run.services[0].bins[320].queue_ns = 1000e9;  // 90 s: patience 900 s
+  queue_at_end_of_trigger(1000);  // 90 s: patience 900 s
   CHECK(storms().at(0).verdict == StormVerdict::kCensored);
 }
 
@@ -182,10 +186,8 @@ TEST_CASE_METHOD(Run, "offered work and drain of a storm end where the next dist
   storm(300, 340, 300, 50);
   scenario.services[0].service_time = Distribution::constant(Duration::milliseconds(7));
   run.clients.resize(1);
-  run.clients[0].bins = run.all_bins;
-  for (std::size_t i = 600; i < 1000; ++i) run.clients[0].bins[i].flow.requests = 300;
-  run.services[0].bins.resize(1000);
-  run.services[0].bins[320].queue_ns = 300e9;
+  for (std::size_t i = 600; i < 1000; ++i) run.all_bins[i].flow.requests = 300;
+  queue_at_end_of_trigger(300);
   const auto found = storms();
   REQUIRE(found.size() == 1);
   CHECK(found[0].aftermath.offered_work == Approx(0.7));
@@ -201,7 +203,7 @@ TEST_CASE_METHOD(Run, "a storm of its own has no trigger") {
   CHECK(!found[0].recovery_s);
   CHECK(found[0].verdict == StormVerdict::kTransient);  // it ended
   storm(500, 1000, 300, 50);
-  CHECK(storms().at(0).verdict == StormVerdict::kSustained);  // 500 s, patience 200 s
+  CHECK(storms().at(0).verdict == StormVerdict::kSustained);  // 500 s, patience 20 s
 }
 
 TEST_CASE_METHOD(Run, "a storm long after the system was well again is not the trigger's") {
@@ -299,14 +301,14 @@ TEST_CASE_METHOD(Run, "the rolling window is timeout plus backoff, within bounds
 
 TEST_CASE_METHOD(Run, "without a disturbance the last quarter decides what became of a run") {
   scenario.faults.clear();
-  CHECK(stats::fate_of(scenario, run).verdict == StormVerdict::kTransient);
+  CHECK(fate().verdict == StormVerdict::kTransient);
   storm(0, 1000, 300, 50);  // overloaded from the start: no storm, as nothing was ever different
   CHECK(storms().empty());
-  const stats::Fate fate = stats::fate_of(scenario, run);
-  CHECK(fate.verdict == StormVerdict::kSustained);
-  CHECK(fate.aftermath->trigger.end == at(500));
+  const stats::Fate down = fate();
+  CHECK(down.verdict == StormVerdict::kSustained);
+  CHECK(down.aftermath->trigger.end == at(500));
   storm(750, 1000, 100, 96);
-  CHECK(stats::fate_of(scenario, run).verdict == StormVerdict::kTransient);
+  CHECK(fate().verdict == StormVerdict::kTransient);
   storm(750, 1000, 100, 94);
-  CHECK(stats::fate_of(scenario, run).verdict == StormVerdict::kSustained);
+  CHECK(fate().verdict == StormVerdict::kSustained);
 }

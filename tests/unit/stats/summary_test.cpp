@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "unit/stats/count_bins.hpp"
+
 #include <array>
 #include <limits>
 #include <optional>
@@ -211,7 +213,7 @@ std::vector<RunResult> recoveries(Scenario& scenario, std::size_t never) {
       run.all_bins[i].flow.successes = down ? 0 : 10;
       run.all_bins[i].flow.failures = down ? 10 : 0;
     }
-    runs.push_back(run);
+    runs.push_back(with_counts(run));
   }
   return runs;
 }
