@@ -52,6 +52,7 @@ class Scenario:
     def __init__(self, keys, vocabulary):
         self.keys = keys
         self.vocabulary = vocabulary
+        self.places = vocabulary.places  # remembered: there are few different paths
 
     def names(self, *prefix):
         """The tables in one, by name: names("client")."""
@@ -70,13 +71,15 @@ class Scenario:
 
     def split(self, path):
         """("client", "c0", "retry", "mode") as (("client", "c0"), "client.*", "retry.mode")."""
-        best = ((), "")
-        for scope in self.vocabulary.by_scope:
-            parts = scope.split(".") if scope else []
-            if len(best[0]) < len(parts) < len(path) and \
-                    all(part in ("*", name) for part, name in zip(parts, path)):
-                best = (path[:len(parts)], scope)
-        return *best, ".".join(path[len(best[0]):])
+        if path not in self.places:
+            best = ((), "")
+            for scope in self.vocabulary.by_scope:
+                parts = scope.split(".") if scope else []
+                if len(best[0]) < len(parts) < len(path) and \
+                        all(part in ("*", name) for part, name in zip(parts, path)):
+                    best = (path[:len(parts)], scope)
+            self.places[path] = (*best, ".".join(path[len(best[0]):]))
+        return self.places[path]
 
     def key_of(self, path):
         """The row of the table of keys."""
