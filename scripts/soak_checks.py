@@ -5,10 +5,10 @@ SPDX-License-Identifier: MIT
 
 import csv
 import dataclasses
+import functools
 import math
 import os
 import re
-import resource
 import shutil
 import subprocess
 import tempfile
@@ -24,11 +24,13 @@ MOST_WALL_S = 600
 MOST_MEMORY_MB = 2048
 
 DONE, EXPECTATION_FAILED, BAD_INPUT, LIMIT, INTERNAL = 0, 1, 3, 5, 70
+HANG = "hang: --max-events does not stop it"
 SANITIZER_STATUS = 86  # otherwise it would look like a failed expectation
 
 ENVIRONMENT = {
     "ASAN_OPTIONS": f"exitcode={SANITIZER_STATUS}:hard_rss_limit_mb={MOST_MEMORY_MB}:"
-                    "detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1",
+                    "detect_stack_use_after_return=1:strict_string_checks=1:"
+                    "check_initialization_order=1",
     "UBSAN_OPTIONS": f"exitcode={SANITIZER_STATUS}:print_stacktrace=1",
     "LSAN_OPTIONS": f"exitcode={SANITIZER_STATUS}",
     "AWS_CONFIG_FILE": "/dev/null",
@@ -63,9 +65,18 @@ class Run:
     files: dict  # relative path -> bytes
 
 
-def limit_processor_time():
-    resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_S, MOST_CPU_S + 5))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+@functools.cache
+def has_address_sanitizer(program):
+    return b"__asan_init" in Path(program).read_bytes()
+
+
+def with_limits(command, cpu_s):
+    """The command with limits on its processor time and memory."""
+    limits = [f"--cpu={cpu_s}:{cpu_s + 5}", "--core=0"]
+    # The address sanitizer reserves terabytes, and watches over the memory in use by itself.
+    if not has_address_sanitizer(command[0]):
+        limits.append(f"--as={MOST_MEMORY_MB << 20}")
+    return ["prlimit", *limits, *command]
 
 
 def environment_of(case):
@@ -73,14 +84,18 @@ def environment_of(case):
     return {**kept, **ENVIRONMENT, **case.environment}
 
 
-def run(program, case, scenario, folder, jobs):
-    """Runs the case's command; results go to `folder`, which is removed after it is read."""
+def run(program, case, scenario, folder, jobs, cpu_s=MOST_CPU_S):
+    """Runs the case's command; results go to `folder`, which is removed once read."""
     command = [str(program), *soak_commands.arguments(case, scenario, folder, jobs),
                "--max-events", str(MOST_EVENTS)]
+    return execute(command, case, folder, cpu_s)
+
+
+def execute(command, case, folder, cpu_s=MOST_CPU_S):
+    """Runs a command within the limits, in the case's environment."""
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True,
-                              env=environment_of(case), timeout=MOST_WALL_S,
-                              preexec_fn=limit_processor_time)
+        done = subprocess.run(with_limits(command, cpu_s), stdin=subprocess.DEVNULL,
+                              capture_output=True, env=environment_of(case), timeout=MOST_WALL_S)
     except subprocess.TimeoutExpired as expired:
         return Run(None, b"", (expired.stderr or b"").decode("utf-8", "replace"), {})
     files = {str(path.relative_to(folder)): path.read_bytes()
@@ -110,7 +125,7 @@ def crash_kind(run_):
         deep = name == "stack-overflow"  # any function of the circle may be on top
         return f"sanitizer: {name}" + (f" in {frame.group(1)}" if frame and not deep else "")
     if run_.status is None or run_.status in (-24, -9):  # SIGXCPU, then SIGKILL
-        return f"hang: more than {MOST_CPU_S} s of processor time"
+        return HANG
     lines = run_.stderr.strip().splitlines() or [""]
     return f"signal {-run_.status}: {without_details(lines[-1])}"
 
@@ -201,15 +216,30 @@ def attempts_of(run_):
                if row["metric"] == "attempts" and row["client"] == "all")
 
 
-def examine(program, case):
-    """Runs a case with one job, again, with three jobs, and from its own resolved scenario."""
+def merge_shards(program, case, scenario, folder):
+    """What `retrysim merge` makes of the two halves of a sweep."""
+    halves = [folder / "half1", folder / "half2"]
+    for number, half in enumerate(halves, 1):
+        options = ("--shard", f"{number}/2")
+        sweep = dataclasses.replace(case, command=case.command + options)
+        command = [str(program), *soak_commands.arguments(sweep, scenario, half, 1)]
+        result = execute([*command, "--max-events", str(MOST_EVENTS)], case, folder / "none")
+        if result.status not in (DONE, EXPECTATION_FAILED):
+            return result
+    command = [str(program), "merge", *map(str, halves), "--out", str(folder / "merged")]
+    return execute(command, case, folder / "merged")
+
+
+def examine(program, case, cpu_s=MOST_CPU_S):
+    """Runs a case with one job, again, with three jobs, and in parts or from the scenario that a
+    run leaves."""
     outcome = Outcome()
     with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
         folder = Path(temporary)
         scenario = write(case, folder)
 
         def once(name, jobs, run_case=case, path=scenario):
-            result = run(program, run_case, path, folder / name, jobs)
+            result = run(program, run_case, path, folder / name, jobs, cpu_s)
             outcome.runs += 1
             outcome.attempts += attempts_of(result)
             outcome.failure = judge_status(run_case, result)
@@ -223,6 +253,11 @@ def examine(program, case):
                 return outcome
             other = once(name, jobs)
             outcome.failure = outcome.failure or compare(reference, other, how)
+        if case.command[0] == "sweep" and reference.status == DONE and not outcome.failure:
+            merged = merge_shards(program, case, scenario, folder)
+            outcome.runs += 3
+            outcome.failure = judge_status(case, merged) or compare(
+                reference, merged, "whole and merged", ("standard output",))
         # The scenario that a run leaves gives its results once more.
         if case.command[0] == "run" and case.seed % 4 == 0 and "scenario.toml" in reference.files \
                 and not outcome.failure:
@@ -233,8 +268,11 @@ def examine(program, case):
                     (resolved / name).write_bytes(content)
             plain = dataclasses.replace(case, edits=(), environment={})
             other = once("out", 1, plain, resolved / "scenario.toml")
+            ignored = {"scenario.toml", "result.json"}  # the settings and where they came from
+            if "json" in case.command:
+                ignored.add("standard output")
             outcome.failure = outcome.failure or compare(
-                reference, other, "from the resolved scenario", ("scenario.toml", "result.json"))
+                reference, other, "from the resolved scenario", ignored)
     return outcome
 
 

@@ -23,6 +23,9 @@ import soak_vocabulary
 
 # Failures of one kind are shrunk so often; more examples seldom tell more.
 SHRUNK_PER_KIND = 1
+# Hangs are not waited out each time.
+SHRINKING_HANG_CPU_S = 3
+SHRINKING_HANG_TRIALS = 100
 STATUS_WORDS = {soak_checks.DONE: "done", soak_checks.EXPECTATION_FAILED: "expectation not met",
                 soak_checks.BAD_INPUT: "no steady state", soak_checks.LIMIT: "at --max-events"}
 
@@ -36,7 +39,8 @@ def read_options(arguments):
     parser.add_argument("--seed", type=int, help="the first seed; the others count on from it "
                         "(default: from the clock)")
     parser.add_argument("--seed-only", type=int, metavar="SEED", help="repeat one scenario")
-    parser.add_argument("--jobs", type=int, default=2, help="scenarios at the same time (default 2)")
+    parser.add_argument("--jobs", type=int, default=2,
+                        help="scenarios at the same time (default 2)")
     parser.add_argument("--program", type=Path,
                         help="the program under test (default: built with the preset asan)")
     parser.add_argument("--out", type=Path, default=Path("build/soak"), metavar="DIR",
@@ -102,11 +106,15 @@ class Soak:
             self.shrink(case, outcome.failure)
 
     def shrink(self, case, failure):
+        hangs = failure.kind == soak_checks.HANG
+
         def fails(smaller):
-            found = soak_checks.examine(self.program, smaller).failure
+            cpu_s = SHRINKING_HANG_CPU_S if hangs else soak_checks.MOST_CPU_S
+            found = soak_checks.examine(self.program, smaller, cpu_s).failure
             return found is not None and found.kind == failure.kind
 
-        small = soak_shrink.shrink(case, fails)
+        trials = SHRINKING_HANG_TRIALS if hangs else soak_shrink.MOST_TRIALS
+        small = soak_shrink.shrink(case, fails, trials)
         shown = soak_checks.examine(self.program, small).failure or failure
         path = save(self.program, small, shown, self.out / f"seed-{case.seed}")
         print(f"  shrunk from {len(case.keys)} to {len(small.keys)} keys: {path}")
@@ -132,7 +140,8 @@ def soak(options):
     vocabulary = soak_vocabulary.load(options.program)
     if options.show:
         case = soak_scenarios.generate(options.seed_only, vocabulary)
-        print(f"# {command_text(options.program, case)}\n{soak_commands.scenario_text(case)}", end="")
+        print(f"# {command_text(options.program, case)}")
+        print(soak_commands.scenario_text(case), end="")
         print("".join(f"# --- {name}\n{text}" for name, text in case.files.items()), end="")
         return 0
     seeds = itertools.count(options.seed)

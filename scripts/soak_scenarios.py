@@ -1,9 +1,9 @@
 """Random valid scenarios that combine everything the table of keys offers.
 
-`generate(seed, vocabulary)` gives a Case: the keys of a scenario, its CSV inputs and the command that
-runs it. Which keys there are, when they apply and what they may be comes from the program, so that a
-new key is used from its first day. What is said here is which values keep a scenario small enough to
-run in a moment (POOLS), and what keys must agree on (soak_rules.py).
+`generate(seed, vocabulary)` gives a Case: the keys of a scenario, its CSV inputs and the command
+that runs it. Which keys exist, when they apply and what values they take comes from the program, so
+a new key is used as soon as it is in the table. POOLS lists the values that keep a scenario small
+enough to run in a moment; soak_rules.py says what several keys must agree on.
 
 SPDX-License-Identifier: MIT
 """

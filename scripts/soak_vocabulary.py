@@ -1,4 +1,4 @@
-"""What a scenario may say, as the program under test lists it: keys, presets, distributions, metrics.
+"""What the program under test lists: keys, presets, distributions and metrics.
 
 SPDX-License-Identifier: MIT
 """
@@ -120,7 +120,8 @@ def read_presets(program, rows):
     lines = ['name = "presets"', "duration = 1", "[service.s]", "service_time = 1"]
     for number, row in enumerate(rows):
         table = ", ".join(f'{key} = "{value}"' for key, value in preset_table(row).items())
-        lines += [f"[client.p{number}]", 'arrivals = { process = "once" }', f"retry = {{ {table} }}"]
+        lines += [f"[client.p{number}]", 'arrivals = { process = "once" }',
+                  f"retry = {{ {table} }}"]
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         path = Path(folder) / "presets.toml"
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -32,16 +32,20 @@ VOCABULARY = None
 
 # A program that has just the defect that a test is about; what it needs is in the lines before.
 FAKE = """#!/usr/bin/python3
-import os, pathlib, signal, sys
+import os, pathlib, shutil, signal, sys
 words = sys.argv[1:]
 if words[0] in ("list", "check"):
     os.execv({program!r}, [{program!r}, *words])
+out = pathlib.Path(words[words.index("--out") + 1])
+if words[0] == "merge":
+    shutil.copytree(words[1], out)
+    sys.exit()
 text = pathlib.Path(words[1]).read_text()
 jobs = words[words.index("--jobs") + 1]
-out = pathlib.Path(words[words.index("--out") + 1])
 out.mkdir()
 def write(value):
-    (out / "replications.csv").write_text("client,metric,value\\nall,attempts," + str(value) + "\\n")
+    rows = "client,metric,value\\nall,attempts," + str(value) + "\\n"
+    (out / "replications.csv").write_text(rows)
 {body}
 """
 
@@ -149,6 +153,13 @@ class Checks(Fakes):
         self.assertEqual("difference: replications.csv, one job and three",
                          self.kind_of("write(jobs)"))
 
+    def test_shards_that_are_not_the_whole(self):
+        case = soak_scenarios.generate(1, VOCABULARY)
+        command = ("sweep", "--vary", "duration=1,2")
+        failure = soak_checks.examine(self.fake("write(int('--shard' in words))"),
+                                      dataclasses.replace(case, command=command)).failure
+        self.assertEqual("difference: replications.csv, whole and merged", failure.kind)
+
     def test_figures_that_cannot_be(self):
         self.assertEqual("implausible: attempts", self.kind_of("write(-1)"))
         self.assertEqual("implausible: attempts", self.kind_of("write('nan')"))
@@ -156,11 +167,9 @@ class Checks(Fakes):
         self.assertEqual("implausible: mean of x outside of its range", self.kind_of(body))
 
     def test_a_hang(self):
-        old, soak_checks.MOST_CPU_S = soak_checks.MOST_CPU_S, 1
-        try:
-            self.assertRegex(self.kind_of("while True: pass"), "^hang")
-        finally:
-            soak_checks.MOST_CPU_S = old
+        case = dataclasses.replace(soak_scenarios.generate(1, VOCABULARY), command=("run",))
+        failure = soak_checks.examine(self.fake("while True: pass"), case, cpu_s=1).failure
+        self.assertEqual(soak_checks.HANG, failure.kind)
 
     def test_failed_expectations_are_for_scenarios_that_have_some(self):
         seeds = {bool([p for p in soak_scenarios.generate(seed, VOCABULARY).keys
