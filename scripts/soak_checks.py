@@ -37,9 +37,9 @@ ENVIRONMENT = {
     "LC_ALL": "C",
 }
 
-# Metrics that may be negative, and shares that may exceed 1.
 MAY_BE_NEGATIVE = {"autocorrelation"}
-MAY_EXCEED_1 = set()
+# Shares of the nominal capacity, which profiles, faults and autoscaling may raise.
+MAY_EXCEED_1 = {"wasted_share", "wasted_after_give_up_share"}
 ROUNDING = 1e-9
 
 
@@ -142,10 +142,11 @@ def judge_status(case, run_):
         return None  # that the system does not settle is known only after the pilot runs
     if status in (DONE, LIMIT):
         return None
-    errors = [line for line in run_.stderr.splitlines()
-              if re.match(r"(?!note)(\S+:\d+:\d+: )?.*(error|internal)", line)]
-    message = (errors or run_.stderr.strip().splitlines() or ["nothing on standard error"])[0]
-    return Failure(f"exit {status}: {without_details(message.replace('error: ', ''))}", run_.stderr)
+    lines = run_.stderr.strip().splitlines()
+    errors = [line for line in lines if "error: " in line] or lines[:1]
+    messages = sorted({without_details(line.replace("error: ", "")) for line in errors})
+    message = "; ".join(messages) or "nothing on standard error"
+    return Failure(f"exit {status}: {message}", run_.stderr)
 
 
 def may_disappoint(case):

@@ -116,6 +116,13 @@ class Scenario:
     def given(self, prefix, name):
         return (*prefix, *name.split(".")) in self.keys
 
+    def missing(self):
+        """Whether a key is required, say because of another one, and not given."""
+        return any(key.required and key.name not in ("retry.mode", "service", "calls") and
+                   not self.given(prefix, key.name) and self.applies(prefix, key.name)
+                   for prefix, scope in self.tables() if (*prefix, "like") not in self.keys
+                   for key in self.vocabulary.by_scope[scope].values())
+
     def applies(self, prefix, name):
         scope = self.split((*prefix, *name.split(".")))[1]
         key = self.vocabulary.by_scope[scope].get(name)
@@ -353,7 +360,7 @@ def is_valid(case, vocabulary):
     """Whether `mend` would leave a case as it is."""
     before = dict(case.keys)
     mend(case, vocabulary)
-    valid = before == case.keys
+    valid = before == case.keys and not Scenario(case.keys, vocabulary).missing()
     case.keys.clear()
     case.keys.update(before)
     return valid
