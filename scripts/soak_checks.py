@@ -18,7 +18,7 @@ import soak_commands
 
 # The guard against endless loops is the program's own. A run that the guard does not stop either is
 # a hang: this much processor time is some hundred times what a scenario takes.
-MOST_EVENTS = 60_000
+MOST_EVENTS = 30_000
 MOST_CPU_S = 20
 MOST_WALL_S = 600
 MOST_MEMORY_MB = 2048

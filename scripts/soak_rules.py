@@ -12,7 +12,7 @@ import soak_csv
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
 # What one replication may amount to: a scenario should take a moment.
-MOST_REQUESTS = 300
+MOST_REQUESTS = 200
 MOST_BINS = 2000
 FEWEST_REPLICATIONS_FOR_PRECISION = 10
 FEWEST_BINS_FOR_WARMUP = 100

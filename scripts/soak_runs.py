@@ -49,6 +49,8 @@ def read_options(arguments):
                         help="with --seed-only: print the scenario and its command, run nothing")
     parser.add_argument("--brief", action="store_true", help="without the table of coverage")
     options = parser.parse_args(arguments)
+    if options.show and options.seed_only is None:
+        parser.error("--show needs --seed-only")
     if options.minutes is None and options.scenarios is None:
         options.minutes = 10
     if options.seed is None:
@@ -88,22 +90,27 @@ class Soak:
         self.statuses = collections.Counter()
         self.failures = {}  # kind -> seeds
 
+    # Scenarios and shrinking run in threads; what they return is then called in the main thread.
+
     def examine(self, seed):
         case = soak_scenarios.generate(seed, self.vocabulary)
-        return case, soak_checks.examine(self.program, case)
+        outcome = soak_checks.examine(self.program, case)
+        return lambda: self.add(case, outcome)
 
     def add(self, case, outcome):
+        """Counts a scenario; returns what to do next, if anything, for a thread."""
         self.coverage.add(case)
         self.runs += outcome.runs
         self.attempts += outcome.attempts
         if outcome.failure is None:
             self.statuses[outcome.status] += 1
-            return
+            return None
         seeds = self.failures.setdefault(outcome.failure.kind, [])
         seeds.append(case.seed)
         print(f"seed {case.seed}: {outcome.failure.kind}", flush=True)
-        if len(seeds) <= SHRUNK_PER_KIND:
-            self.shrink(case, outcome.failure)
+        if len(seeds) > SHRUNK_PER_KIND:
+            return None
+        return lambda: self.shrink(case, outcome.failure)
 
     def shrink(self, case, failure):
         hangs = failure.kind == soak_checks.HANG
@@ -117,9 +124,10 @@ class Soak:
         small = soak_shrink.shrink(case, fails, trials)
         shown = soak_checks.examine(self.program, small).failure or failure
         path = save(self.program, small, shown, self.out / f"seed-{case.seed}")
-        print(f"  shrunk from {len(case.keys)} to {len(small.keys)} keys: {path}")
-        print("".join(f"    {line}\n" for line in path.read_text("utf-8").splitlines()[:60]),
-              flush=True)
+        lines = path.read_text("utf-8").splitlines()[:60]
+        text = "".join(f"    {line}".rstrip() + "\n" for line in lines)
+        return lambda: print(f"seed {case.seed}: shrunk from {len(case.keys)} to "
+                             f"{len(small.keys)} keys: {path}\n{text}", end="", flush=True)
 
     def report(self, seconds, brief):
         count = sum(self.statuses.values()) + sum(map(len, self.failures.values()))
@@ -168,7 +176,8 @@ def soak(options):
             done, pending = concurrent.futures.wait(
                 pending, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in done:
-                found.add(*future.result())
+                if more := future.result()():
+                    pending.add(pool.submit(more))
     found.report(time.monotonic() - started, options.brief)
     return 1 if found.failures else 0
 
