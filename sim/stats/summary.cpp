@@ -1,6 +1,7 @@
 // Statistics across replications. Sums run in the order of the replications.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/stop.hpp>
 #include <retrysim/summary.hpp>
 
 #include "stats/proportion.hpp"
@@ -169,6 +170,7 @@ MetricValues::MetricValues(const Scenario& scenario, std::span<const RunResult> 
   values_.reserve(runs_ * clients_ * metrics_);
   for (const RunResult& run : runs) {
     for (std::size_t c = 0; c < clients_; ++c) {
+      stop_point();
       const bool all = c + 1 == clients_;
       const auto values =
           metric_values(scenario, run, all ? std::nullopt : std::optional<std::size_t>(c));
