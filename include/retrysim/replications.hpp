@@ -25,6 +25,11 @@ struct ReplicationOptions {
   std::uint32_t first = 0;  ///< number of the first replication
   /// Events of all runs together; `LimitExceeded` beyond.
   std::uint64_t max_events = ~std::uint64_t{0};
+  /// Bytes that all of this may take, what its caller keeps included: `kept_memory`. Fewer threads
+  /// than `jobs` work where there is no memory for more; `LimitExceeded` if there is not even
+  /// enough for one, before anything is taken (needs.hpp).
+  std::uint64_t max_memory = ~std::uint64_t{0};
+  std::uint64_t kept_memory = 0;
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
   /// Called from time to time with the share done, in [0, 1], by one thread at a time; of several
   /// processes in the executor's owner only.

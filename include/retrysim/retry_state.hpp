@@ -58,6 +58,12 @@ class SlidingCounts {
   std::uint64_t first(Time now) { return advance(now), first_; }
   std::uint64_t second(Time now) { return advance(now), second_; }
 
+  /// Memory besides the object itself: what its slices take on the heap.
+  std::size_t bytes() const {
+    constexpr std::size_t kOfTheHeap = 2 * sizeof(void*);  // what an allocation costs besides
+    return slices_.capacity() * sizeof(Slice) + kOfTheHeap;
+  }
+
  private:
   struct Slice {
     std::uint32_t first = 0, second = 0;
@@ -132,6 +138,8 @@ class RetryStates {
   RetryStates() = default;
   /// `clients` clients that were made at `start`.
   RetryStates(const RetryRules& rules, std::size_t clients, Time start);
+  /// The memory that those take.
+  static std::uint64_t bytes(const RetryRules& rules, std::size_t clients);
 
   RetryState of(std::size_t client) {
     RetryState state;
@@ -155,6 +163,9 @@ class RetryStates {
   SendRateLimiter& limiter(std::size_t client) { return limiters_[client]; }
 
  private:
+  template <class Take>
+  void take_memory(const RetryRules& rules, std::size_t clients, Time start, Take& take);
+
   std::vector<RetryQuota> quotas_;  // one a client, or one for all
   std::vector<QuotaAccrual> accruals_;
   std::vector<SendRateLimiter> limiters_;

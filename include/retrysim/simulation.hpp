@@ -6,6 +6,7 @@
 
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/stop.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -21,22 +22,32 @@ struct SimulationOptions {
   /// Attempts under way go on. What happens before is the same as without this, to the last draw.
   Time retries_until = Time::max();
   std::uint64_t max_events = ~std::uint64_t{0};
+  /// Bytes that the requests under way may take; `LimitExceeded` beyond. What else a run takes is
+  /// known before it begins: see `needs_of`.
+  std::uint64_t max_memory = ~std::uint64_t{0};
   /// Set from outside to end the run early with `Interrupted`; may be null.
   const std::atomic<bool>* stop = nullptr;
   /// Simulated time reached so far in nanoseconds, for a progress display; may be null.
   std::atomic<std::int64_t>* progress = nullptr;
 };
 
-/// A limit was hit: `max_events`, or ten million events at one instant of simulated time.
-class LimitExceeded : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
+/// What a run had too much of.
+enum class LimitKind : std::uint8_t {
+  kTime,     ///< wall-clock time
+  kEvents,   ///< `max_events`, of events or of steps that lead to none
+  kInstant,  ///< ten million events at one instant of simulated time
+  kMemory,   ///< `max_memory`
 };
 
-/// `SimulationOptions::stop` was set.
-class Interrupted : public std::runtime_error {
+/// A limit was hit.
+class LimitExceeded : public std::runtime_error {
  public:
-  Interrupted() : std::runtime_error("interrupted") {}
+  explicit LimitExceeded(const std::string& what, LimitKind kind = LimitKind::kTime)
+      : std::runtime_error(what), kind_(kind) {}
+  LimitKind kind() const { return kind_; }
+
+ private:
+  LimitKind kind_;
 };
 
 /// One of our own invariants does not hold: a defect of the simulator. The message gives seed,

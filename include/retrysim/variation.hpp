@@ -63,6 +63,9 @@ struct Variant {
 /// named "base". Throws std::length_error above 10 million.
 std::vector<Variant> grid(std::span<const Variation> variations);
 
+/// About how many bytes `grid` takes. Throws what it throws.
+double grid_bytes(std::span<const Variation> variations);
+
 /// The ends of `paths` that name them in variants: "jitter" for "client.*.retry.backoff.jitter".
 std::vector<std::string> short_names(std::span<const std::string> paths);
 

@@ -2,12 +2,17 @@
 // of every value. What it prints loads back to the same scenario.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/needs.hpp>
 #include <retrysim/scenario_file.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/interruption.hpp"
+#include "cli/simulation_options.hpp"
+#include "report/sink.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <boost/program_options.hpp>
 #include <cstdio>
@@ -21,7 +26,9 @@ constexpr const char* kUsage =
     "Usage: retrysim check SCENARIO... [--set PATH=VALUE]...\n"
     "\n"
     "Validates scenario files and prints each with every default filled in; a comment names the\n"
-    "origin of each value. Exit status: 0 all are valid, 3 one is not.\n"
+    "origin of each value, and the first ones say how much memory and how many events a run takes\n"
+    "(if every request succeeds at its first attempt). Exit status: 0 all are valid, 3 one is "
+    "not.\n"
     "\n"
     "Example: retrysim check dip.toml --set 'client.*.retry.mode=none'\n";
 
@@ -31,16 +38,45 @@ po::options_description describe_options() {
       ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
        "change any key before it is checked; TOML syntax, bare words allowed; * in PATH matches "
        "any one name")  //
+      ("jobs", po::value<std::string>()->value_name("N"),
+       "threads of the run whose memory is estimated. Default: one a processor")  //
+      ("timeout", po::value<std::string>()->value_name("D"),
+       "give up after this time by the clock, such as 10s (exit status 5)")  //
       ("help", "print this text");
   return options;
 }
 
+std::string count_text(double count) {
+  return count < 1e6 ? fmt::format("{:.0f}", count) : fmt::format("{:.3g} million", count / 1e6);
+}
+
+/// Comments that say what `retrysim run` takes.
+std::string needs_text(const Scenario& scenario, std::size_t jobs) {
+  const std::vector<const Scenario*> runs(static_cast<std::size_t>(scenario.replications),
+                                          &scenario);
+  const MemoryPlan plan = plan_memory(runs, jobs, ~std::uint64_t{0});
+  const double events = needs_of(scenario).events * scenario.replications;
+  std::string text =
+      fmt::format("# A run takes about {} of memory and {} events: {} replication{}, {} at once.\n",
+                  to_text_of_bytes(plan.total), count_text(events), runs.size(),
+                  runs.size() == 1 ? "" : "s", plan.at_once);
+  constexpr double kLarge = 0.1;
+  for (const MemoryPart& part : plan.parts) {
+    if (static_cast<double>(part.bytes) < kLarge * static_cast<double>(plan.total)) continue;
+    text +=
+        fmt::format("#   {} for {} (see {})\n", to_text_of_bytes(part.bytes), part.what, part.keys);
+  }
+  return text;
+}
+
 // Whether the scenario is valid.
-bool check_one(const std::string& path, const std::vector<std::string>& edits) {
+bool check_one(const std::string& path, const std::vector<std::string>& edits, std::size_t jobs,
+               report::Sink& out) {
   const LoadResult result = load_scenario_file(path, edits);
   for (const Diagnostic& d : result.errors) fmt::print(stderr, "{}\n", to_string(d));
   if (!result.loaded) return false;
-  fmt::print("# {}\n{}", path, to_toml(*result.loaded, true));
+  out.write(fmt::format("# {}\n{}{}", path, needs_text(result.loaded->scenario, jobs),
+                        to_toml(*result.loaded, true)));
   for (const std::string& note : result.loaded->notes) {
     fmt::print(stderr, "{}: note: {}\n", path, note);
   }
@@ -59,14 +95,19 @@ int check(const Arguments& arguments) {
   const auto paths = texts(values, "scenario");
   if (paths.empty()) throw UsageError("no scenario given; expected retrysim check SCENARIO...");
   const auto edits = texts(values, "set");
-  bool good = true;
-  bool first = true;
-  for (const std::string& path : paths) {
-    if (!first) fmt::print("\n");
-    first = false;
-    good = check_one(path, edits) && good;
-  }
-  return good ? kDone : kBadInput;
+  const auto jobs = static_cast<std::size_t>(read_jobs(values));
+  return interruptible(read_timeout(values), [&]() -> int {
+    report::DescriptorSink out(STDOUT_FILENO, "standard output");
+    bool good = true;
+    bool first = true;
+    for (const std::string& path : paths) {
+      if (!first) out.write("\n");
+      first = false;
+      good = check_one(path, edits, jobs, out) && good;
+      out.flush();
+    }
+    return good ? kDone : kBadInput;
+  });
 }
 
 }  // namespace retrysim::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/interruption.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -19,7 +21,7 @@ extern "C" void request_stop(int signal_number) {
 
 }  // namespace
 
-Interruption::Interruption() {
+Interruption::Interruption() : scope_(&stop_requested) {
   stop_requested = false;
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
@@ -50,6 +52,21 @@ void Interruption::wait(Duration timeout) {
   if (done_changed_.wait_for(lock, limit, [this] { return done_; })) return;
   timed_out_ = true;
   stop_requested = true;
+}
+
+void throw_timed_out() {
+  throw LimitExceeded("the command took longer than --timeout allows; nothing was written");
+}
+
+int interruptible(std::optional<Duration> timeout, const std::function<int()>& work) {
+  Interruption interruption;
+  if (timeout) interruption.limit(*timeout);
+  try {
+    return work();
+  } catch (const Interrupted&) {
+    if (interruption.timed_out()) throw_timed_out();
+    throw;
+  }
 }
 
 }  // namespace retrysim::cli

@@ -1,20 +1,24 @@
 // Ending early: Ctrl-C, a polite kill, or a limit on the time by the clock. All three set one flag
-// that simulations look at, so that they end in order and nothing is half written.
+// that whatever takes long looks at (retrysim/stop.hpp), so that it ends in order and nothing is
+// half written.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/stop.hpp>
 #include <retrysim/time.hpp>
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace retrysim::cli {
 
-/// One at a time. While it lives, SIGINT, SIGTERM and SIGHUP set it; a second signal ends the
-/// program.
+/// One at a time. While it lives, SIGINT, SIGTERM and SIGHUP set it, and work in the thread that
+/// made it ends at its next stop point; a second signal ends the program.
 class Interruption {
  public:
   Interruption();
@@ -37,6 +41,14 @@ class Interruption {
   std::condition_variable done_changed_;
   bool done_ = false;
   std::jthread timer_;
+  StopScope scope_;
 };
+
+/// What a command says that --timeout has ended, as `LimitExceeded`.
+[[noreturn]] void throw_timed_out();
+
+/// Calls `work`, which simulates nothing, until it is done, interrupted or `timeout` has passed;
+/// gives its exit status. Throws what `work` throws; LimitExceeded after the timeout.
+int interruptible(std::optional<Duration> timeout, const std::function<int()>& work);
 
 }  // namespace retrysim::cli

@@ -6,6 +6,7 @@
 #endif
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -57,6 +58,14 @@ bool another_rank_speaks(const Arguments& arguments) {
     }
   }
   return true;
+}
+
+std::uint64_t ranks_on_this_machine(Launch launch) {
+  if (launch == Launch::kOff) return 1;
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    if (const long n = number_in(variable); n > 0) return static_cast<std::uint64_t>(n);
+  }
+  return static_cast<std::uint64_t>(std::max(1L, ranks()));
 }
 
 void check_jobs(Launch launch, const std::optional<std::string>& jobs) {

@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ Launch read_launch(const std::string& text);
 /// Whether another one of several processes, started with the same `arguments`, prints what there
 /// is to say about them. Not with `--mpi off`: then each stands for itself.
 bool another_rank_speaks(const Arguments& arguments);
+
+/// How many ranks share this machine, as far as the environment tells; 1 with `--mpi off`.
+std::uint64_t ranks_on_this_machine(Launch launch);
 
 /// A rank computes with one thread: --jobs must not ask for more. Throws UsageError.
 void check_jobs(Launch launch, const std::optional<std::string>& jobs);

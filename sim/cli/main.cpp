@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   } catch (const WarmupNotFound& e) {
     return failed(kBadInput, e.what());
   } catch (const Interrupted&) {
-    return failed(kInterrupted, "interrupted; nothing was written for the running scenario");
+    return failed(kInterrupted, "interrupted; what was under way is not written");
   } catch (const std::system_error& e) {  // what fmt throws if standard output takes no more
     return failed(kOutputFailed, e.what());
   } catch (const std::bad_alloc&) {

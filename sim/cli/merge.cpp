@@ -1,9 +1,13 @@
 // `retrysim merge`: join the shards of a sweep.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/simulation.hpp>
+
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/interruption.hpp"
 #include "cli/launch.hpp"
+#include "cli/simulation_options.hpp"
 #include "report/sweep_merge.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +27,9 @@ int merge(const Arguments& arguments) {
       ("out", po::value<std::string>()->value_name("DIR"),
        "folder of the joined result; an earlier result of the same scenario is replaced")  //
       ("force", po::bool_switch(), "also replace the result of another scenario")          //
-      ("quiet", po::bool_switch(), "print nothing")                                        //
+      ("timeout", po::value<std::string>()->value_name("D"),
+       "give up after this time by the clock, such as 10min (exit status 5)")  //
+      ("quiet", po::bool_switch(), "print nothing")                            //
       ("help", "print this text");
   const po::variables_map values = parse_command_line(arguments, visible, "folder");
   if (values.count("help") != 0) {
@@ -42,14 +48,21 @@ int merge(const Arguments& arguments) {
   const std::string out = values["out"].as<std::string>();
   if (out.empty()) throw UsageError("--out: name a folder");
   try {
-    const report::MergedSweep merged =
-        report::merge_sweep({folders.begin(), folders.end()}, out, values["force"].as<bool>());
-    if (!values["quiet"].as<bool>()) {
-      fmt::print("{} point{} from {} shard{}\n\nResult files: {}\n", merged.points,
-                 merged.points == 1 ? "" : "s", folders.size(), folders.size() == 1 ? "" : "s",
-                 out);
-    }
-    return merged.points_that_fail > 0 ? kExpectationFailed : kDone;
+    return interruptible(read_timeout(values), [&]() -> int {
+      const report::MergedSweep merged =
+          report::merge_sweep({folders.begin(), folders.end()}, out, values["force"].as<bool>());
+      if (!values["quiet"].as<bool>()) {
+        fmt::print("{} point{} from {} shard{}\n\nResult files: {}\n", merged.points,
+                   merged.points == 1 ? "" : "s", folders.size(), folders.size() == 1 ? "" : "s",
+                   out);
+      }
+      if (merged.points_over_limit > 0) {
+        throw LimitExceeded(fmt::format(
+            "{} of {} points went over a limit; column outcome of points.csv says which",
+            merged.points_over_limit, merged.points));
+      }
+      return merged.points_that_fail > 0 ? kExpectationFailed : kDone;
+    });
   } catch (const report::MergeError& e) {
     std::fflush(stdout);
     fmt::print(stderr, "retrysim: error: {}\n", e.what());

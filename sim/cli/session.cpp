@@ -2,7 +2,9 @@
 #include "cli/session.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/free_memory.hpp"
 #include "cli/launch.hpp"
+#include "experiment/byte_order.hpp"
 #include "experiment/identity.hpp"
 
 #include <fmt/format.h>
@@ -48,6 +50,8 @@ void Session::simulate(const std::string& name, report::ProgressBar& bar,
                        const std::function<void(const ReplicationOptions&)>& work) const {
   ReplicationOptions options;
   options.executor = &executor_;
+  options.jobs = jobs();
+  options.max_memory = max_memory_;
   options.max_events = settings_.max_events;
   options.stop = interruption_.flag();
   if (bar.visible()) options.progress = [&bar](double share) { bar.show(share); };
@@ -72,6 +76,22 @@ std::vector<RunResult> Session::run_replications(const Scenario& scenario,
   return runs;
 }
 
+namespace {
+
+// What the machine of the owner has free holds for all ranks: they must come to the same end.
+std::uint64_t agree_on_memory(const SimulationSettings& settings, experiment::Executor& executor) {
+  if (settings.max_memory) return *settings.max_memory;
+  std::string bytes;
+  if (executor.is_owner()) {
+    experiment::put(bytes, free_memory() / ranks_on_this_machine(settings.launch));
+  }
+  const std::string shared = executor.share(std::move(bytes));
+  std::string_view rest = shared;
+  return experiment::take<std::uint64_t>(rest).value_or(~std::uint64_t{0});
+}
+
+}  // namespace
+
 int in_session(const Invocation& invocation, const SimulationSettings& settings,
                const std::function<int(const Session&)>& work) {
   Interruption interruption;
@@ -91,9 +111,11 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
   try {
     executor->agree(fmt::format("{} {} {}", RETRYSIM_VERSION, invocation.command,
                                 fmt::join(invocation.arguments, "\n")));
-    status = work(Session(settings, interruption, *executor));
+    const std::uint64_t max_memory = agree_on_memory(settings, *executor);
+    status = work(Session(settings, interruption, *executor, max_memory));
     finish();
   } catch (const Interrupted&) {
+    if (interruption.timed_out()) throw_timed_out();
     if (leads) throw;
     return kInterrupted;
   } catch (...) {

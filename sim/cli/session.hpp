@@ -16,6 +16,7 @@
 #include "report/progress_bar.hpp"
 #include "report/result_folder.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,11 +28,18 @@ namespace retrysim::cli {
 class Session {
  public:
   Session(const SimulationSettings& settings, const Interruption& interruption,
-          experiment::Executor& executor)
-      : settings_(settings), interruption_(interruption), executor_(executor) {}
+          experiment::Executor& executor, std::uint64_t max_memory)
+      : settings_(settings),
+        interruption_(interruption),
+        executor_(executor),
+        max_memory_(max_memory) {}
 
   const Interruption& interruption() const { return interruption_; }
   experiment::Executor& executor() const { return executor_; }
+  /// Replications that this process computes at once.
+  int jobs() const { return executor_.is_alone() ? settings_.jobs : 1; }
+  /// Bytes that this process may take; the same in all ranks.
+  std::uint64_t max_memory() const { return max_memory_; }
   /// Whether this process is the one that prints and writes.
   bool leads() const { return executor_.is_owner(); }
 
@@ -64,6 +72,7 @@ class Session {
   const SimulationSettings& settings_;
   const Interruption& interruption_;
   experiment::Executor& executor_;
+  std::uint64_t max_memory_;
 };
 
 /// What the user has asked for, which must be the same in all ranks.

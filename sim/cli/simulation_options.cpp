@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/simulation_options.hpp"
 
+#include "cli/free_memory.hpp"
 #include "scenario/values.hpp"
 
 #include <fmt/format.h>
@@ -31,11 +32,14 @@ void add_simulation_options(po::options_description& options, const SimulationHe
       ("force", po::bool_switch(), "also replace the result of another scenario")            //
       ("format", text()->value_name("F"), help.format)                                       //
       ("max-events", text()->value_name("N"),
-       "give up after so many events of all replications together, in a sweep of any one (exit "
-       "status 5)")  //
+       "give up after so many events of all replications together (exit status 5); in a sweep of "
+       "any one: the sweep goes on with its other points")  //
+      ("max-memory", text()->value_name("SIZE"),
+       "refuse what takes more memory, such as 4GiB, before it begins; of each MPI rank. Default: "
+       "what the machine has free (exit status 5; a sweep goes on with its other points)")  //
       ("timeout", text()->value_name("D"),
-       "give up after this time by the clock, such as 10min or a number of seconds (exit status "
-       "5)")                                                         //
+       "give up after this time by the clock, reading and writing included, such as 10min or a "
+       "number of seconds (exit status 5)")                          //
       ("quiet", po::bool_switch(), "no summary on standard output")  //
       ("no-progress", po::bool_switch(), "no progress bar, not even on a terminal");
 }
@@ -69,6 +73,18 @@ Duration duration_above_zero(const std::string& option, const std::string& text)
   return parsed->duration;
 }
 
+int read_jobs(const po::variables_map& values) {
+  const auto jobs = text_of(values, "jobs");
+  if (!jobs) return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return static_cast<int>(std::min<std::uint64_t>(1024, whole_number("jobs", *jobs, 1)));
+}
+
+std::optional<Duration> read_timeout(const po::variables_map& values) {
+  const auto text = text_of(values, "timeout");
+  if (!text) return std::nullopt;
+  return duration_above_zero("timeout", *text);
+}
+
 SimulationSettings read_simulation_settings(const po::variables_map& values) {
   SimulationSettings s;
   s.edits = texts(values, "set");
@@ -78,10 +94,7 @@ SimulationSettings read_simulation_settings(const po::variables_map& values) {
   if (const auto n = text_of(values, "replications")) {
     s.edits.push_back(fmt::format("replications={}", whole_number("replications", *n, 1)));
   }
-  s.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  if (const auto jobs = text_of(values, "jobs")) {
-    s.jobs = static_cast<int>(std::min<std::uint64_t>(1024, whole_number("jobs", *jobs, 1)));
-  }
+  s.jobs = read_jobs(values);
   s.launch = read_launch(text_of(values, "mpi").value_or("auto"));
   check_jobs(s.launch, text_of(values, "jobs"));
   s.out = text_of(values, "out").value_or("");
@@ -96,7 +109,15 @@ SimulationSettings read_simulation_settings(const po::variables_map& values) {
   if (const auto n = text_of(values, "max-events")) {
     s.max_events = whole_number("max-events", *n, 1);
   }
-  if (const auto d = text_of(values, "timeout")) s.timeout = duration_above_zero("timeout", *d);
+  s.timeout = read_timeout(values);
+  if (const auto size = text_of(values, "max-memory")) {
+    s.max_memory = parse_bytes(*size);
+    if (!s.max_memory) {
+      throw UsageError(fmt::format(
+          "--max-memory: '{}' is not a size such as 512MiB, 4GiB or a number of bytes above 0",
+          *size));
+    }
+  }
   return s;
 }
 

@@ -28,6 +28,7 @@ struct SimulationSettings {
   std::string format = "table";  ///< table, csv or json
   std::uint64_t max_events = ~std::uint64_t{0};
   std::optional<Duration> timeout;
+  std::optional<std::uint64_t> max_memory;  ///< bytes of each process; otherwise what is free
 };
 
 /// The texts of --help that depend on the command.
@@ -36,8 +37,8 @@ struct SimulationHelp {
   const char* format;  ///< what of standard output --format chooses
 };
 
-/// Adds set, seed, replications, jobs, mpi, out, force, format, max-events, timeout, quiet and
-/// no-progress; the command adds its own options before or after, and help.
+/// Adds set, seed, replications, jobs, mpi, out, force, format, max-events, max-memory, timeout,
+/// quiet and no-progress; the command adds its own options before or after, and help.
 void add_simulation_options(boost::program_options::options_description& options,
                             const SimulationHelp& help);
 
@@ -53,6 +54,12 @@ std::uint64_t whole_number(const std::string& option, const std::string& text, s
 
 /// The value of --`option` as a time; a bare number is seconds. Throws UsageError, also for zero.
 Duration duration_above_zero(const std::string& option, const std::string& text);
+
+/// The value of --jobs, at most 1024; one a processor if it is not given. Throws UsageError.
+int read_jobs(const boost::program_options::variables_map& values);
+
+/// The value of --timeout, if it is given. Throws UsageError.
+std::optional<Duration> read_timeout(const boost::program_options::variables_map& values);
 
 /// Prints errors to standard error.
 void print_errors(const std::vector<Diagnostic>& errors);

@@ -26,6 +26,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -156,10 +157,25 @@ int help_out(const SweepOptions& options, const Session& session) {
   };
   experiment::PointOptions point_options;
   point_options.max_events = options.settings.max_events;
+  point_options.max_memory = session.max_memory();
+  point_options.jobs = session.jobs();
   point_options.stop = session.interruption().flag();
   point_options.name = [&](std::size_t point) { return points->variant(point).name; };
   session.executor().run(only(std::move(left), simulate_units(units, scenarios, point_options)));
   return kDone;
+}
+
+std::string outcome_of(LimitKind limit) {
+  switch (limit) {
+    case LimitKind::kMemory:
+      return "over_memory";
+    case LimitKind::kInstant:
+      return "endless_instant";
+    case LimitKind::kEvents:
+    case LimitKind::kTime:
+      break;
+  }
+  return "over_events";
 }
 
 /// The process that plans, collects and writes.
@@ -190,7 +206,7 @@ class Sweep {
 
   std::string briefing() const { return cli::briefing(plan_, left_); }
 
-  void compute(experiment::Executor& executor, const std::atomic<bool>* stop) {
+  void compute(const Session& session) {
     const experiment::PointScenarios scenarios = [this](std::size_t point) {
       if (plan_.is_whole[point]) return plan_.outlines[point];
       LoadResult result = plan_.points.load(point);
@@ -199,17 +215,15 @@ class Sweep {
     };
     experiment::PointOptions point_options;
     point_options.max_events = options_.settings.max_events;
-    point_options.stop = stop;
+    point_options.max_memory = session.max_memory();
+    point_options.jobs = session.jobs();
+    point_options.stop = session.interruption().flag();
     point_options.name = [this](std::size_t point) { return plan_.points.variant(point).name; };
     experiment::Task task = only(left_, simulate_units(units_, scenarios, point_options));
-    task.deliver = [this](std::size_t i, const std::string& bytes) {
-      journal_.append(left_[i], bytes);
-      // A point that is finished survives whatever happens to this process.
-      if (note_done(left_[i])) journal_.flush();
-    };
+    task.deliver = [this](std::size_t i, const std::string& bytes) { take(left_[i], bytes); };
     task.tick = [this] { tick(); };
     try {
-      executor.run(task);
+      session.executor().run(task);
     } catch (...) {
       bar_.clear();
       journal_.sync();
@@ -224,6 +238,11 @@ class Sweep {
                                               [this](std::size_t i) { return point(i); });
     journal_.remove();
     return overview;
+  }
+
+  /// What the first point that went over a limit, in the order of the grid, says about it.
+  std::string first_over_limit() const {
+    return over_limit_.empty() ? "" : over_limit_.begin()->second.message;
   }
 
   const report::SweepDescription& description() const { return description_; }
@@ -258,6 +277,19 @@ class Sweep {
     }
   }
 
+  void take(std::size_t unit, const std::string& bytes) {
+    auto result = experiment::decode(bytes);
+    if (result && result->limit) {
+      // Not for the journal: with --resume, and more memory or another limit, it is tried again.
+      over_limit_.emplace(unit, *std::move(result));
+      note_done(unit);
+      return;
+    }
+    journal_.append(unit, bytes);
+    // A point that is finished survives whatever happens to this process.
+    if (note_done(unit)) journal_.flush();
+  }
+
   /// Whether that makes its point complete.
   bool note_done(std::size_t unit) {
     if (--missing_[units_.point_of(unit)] > 0) return false;
@@ -277,7 +309,20 @@ class Sweep {
     }
   }
 
+  /// The limit that a point went over in its first replication that did; null if none.
+  const experiment::UnitResult* over_limit(std::size_t point) const {
+    const auto at = over_limit_.lower_bound(units_.first(point));
+    const bool own = at != over_limit_.end() && units_.point_of(at->first) == point;
+    return own ? &at->second : nullptr;
+  }
+
   report::SweepPoint point(std::size_t i) {
+    const Variant& variant = plan_.points.variant(i);
+    if (const experiment::UnitResult* over = over_limit(i)) {
+      const std::size_t clients = plan_.outlines[i]->clients.size() + 1;
+      return {variant.name, variant.values, plan_.outlines[i], MetricValues(0, clients, {}),
+              outcome_of(*over->limit)};
+    }
     std::vector<experiment::UnitResult> results;
     for (std::size_t r = 0; r < units_.replications(i); ++r) {
       auto result = experiment::decode(journal_.read(units_.first(i) + r));
@@ -286,7 +331,6 @@ class Sweep {
       }
       results.push_back(std::move(*result));
     }
-    const Variant& variant = plan_.points.variant(i);
     return {variant.name, variant.values, plan_.outlines[i], experiment::combine(results)};
   }
 
@@ -297,8 +341,9 @@ class Sweep {
   report::ResultFolder folder_;
   Journal journal_;
   report::ProgressBar bar_;
-  std::vector<std::size_t> left_;     // units to do
-  std::vector<std::size_t> missing_;  // replications, by point
+  std::vector<std::size_t> left_;                             // units to do
+  std::vector<std::size_t> missing_;                          // replications, by point
+  std::map<std::size_t, experiment::UnitResult> over_limit_;  // by unit
   std::size_t points_done_ = 0;
   std::chrono::steady_clock::time_point last_sync_ = std::chrono::steady_clock::now();
 };
@@ -326,6 +371,7 @@ std::optional<int> status_of_finished(const fs::path& folder, const SweepPlan& p
       found.value("count", std::size_t{1}) != shard.count || !has_all_files(folder, json)) {
     return {};
   }
+  if (sweep.value("points_over_limit", 0) > 0) return kLimitHit;
   return sweep.value("points_that_fail", 0) > 0 ? kExpectationFailed : kDone;
 }
 
@@ -359,9 +405,10 @@ void print_overview(const SimulationSettings& settings, const Sweep& sweep,
 
 /// Plans, and makes sure that the result can be written. Nothing, with `status`, if there is
 /// nothing to do.
-std::unique_ptr<Sweep> prepare(const SweepOptions& options, const std::atomic<bool>* stop,
-                               int& status) {
-  auto plan = plan_sweep(options.request, stop);
+std::unique_ptr<Sweep> prepare(const SweepOptions& options, std::uint64_t max_memory, int& status) {
+  SweepRequest request = options.request;
+  request.max_memory = max_memory;
+  auto plan = plan_sweep(request);
   if (!plan) {
     status = kBadInput;
     return nullptr;
@@ -389,19 +436,22 @@ std::unique_ptr<Sweep> prepare(const SweepOptions& options, const std::atomic<bo
 
 int lead(const SweepOptions& options, const Session& session) {
   const Interruption& interruption = session.interruption();
-  std::unique_ptr<Sweep> sweep;
   int status = kDone;
-  try {
-    sweep = prepare(options, interruption.flag(), status);
-  } catch (const Interrupted&) {
-    if (!interruption.timed_out()) throw;
-    throw LimitExceeded("planning the sweep took longer than --timeout allows");
-  }
+  const std::unique_ptr<Sweep> sweep = prepare(options, session.max_memory(), status);
   if (!sweep) return status;
   try {
     session.executor().share(sweep->briefing());
     session.agree_on(*sweep->description().base);
-    sweep->compute(session.executor(), interruption.flag());
+    sweep->compute(session);
+    session.executor().finish();
+    const report::SweepOverview overview = sweep->write();
+    print_overview(options.settings, *sweep, overview);
+    if (overview.points_over_limit > 0) {
+      fmt::print(stderr, "retrysim: error: {} of {} points went over a limit; the first: {}\n",
+                 overview.points_over_limit, overview.points, sweep->first_over_limit());
+      return kLimitHit;
+    }
+    return overview.points_that_fail > 0 ? kExpectationFailed : kDone;
   } catch (const Interrupted&) {
     const std::string kept = fmt::format("{} of {} points are finished; --resume goes on with them",
                                          sweep->points_done(), sweep->points());
@@ -411,10 +461,6 @@ int lead(const SweepOptions& options, const Session& session) {
     fmt::print(stderr, "retrysim: error: interrupted; {}\n", kept);
     return kInterrupted;
   }
-  session.executor().finish();
-  const report::SweepOverview overview = sweep->write();
-  print_overview(options.settings, *sweep, overview);
-  return overview.points_that_fail > 0 ? kExpectationFailed : kDone;
 }
 
 }  // namespace
@@ -426,7 +472,10 @@ int sweep(const Arguments& arguments) {
     fmt::print(
         "Usage: retrysim sweep SCENARIO --vary PATH=VALUES... [options]\n\n"
         "Simulates every combination of the varied keys and writes the result files; points.csv "
-        "has\none row a point. What is finished is kept when the sweep is interrupted. Example:\n"
+        "has\none row a point. What is finished is kept when the sweep is interrupted. A point "
+        "that "
+        "needs more than\n--max-memory or --max-events allows is noted in the column outcome; the "
+        "others go on, and the exit\nstatus is 5. Example:\n"
         "  retrysim sweep scenarios/capacity-dip.toml --vary 'fault.*.duration=10s:60s:10s' "
         "\\\n      --vary 'client.*.retry.max_attempts=1,2,3,5' --replications 5\n\n{}",
         help_text(visible));

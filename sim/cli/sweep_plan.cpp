@@ -2,7 +2,8 @@
 #include "cli/sweep_plan.hpp"
 
 #include <retrysim/metrics.hpp>
-#include <retrysim/simulation.hpp>
+#include <retrysim/needs.hpp>
+#include <retrysim/stop.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/simulation_options.hpp"
@@ -140,6 +141,15 @@ std::optional<SweepPoints> SweepPoints::of(const SweepRequest& request, std::str
   SweepPoints points(request, text);
   points.variations_ = std::move(parsed.variations);
   try {
+    if (const double bytes = grid_bytes(points.variations_);
+        bytes > static_cast<double>(request.max_memory)) {
+      throw LimitExceeded(
+          fmt::format("the list of the points takes about {} of memory, but {} may be used "
+                      "(--max-memory); give --vary fewer values",
+                      to_text_of_bytes(static_cast<std::uint64_t>(std::min(bytes, 1e18))),
+                      to_text_of_bytes(request.max_memory)),
+          LimitKind::kMemory);
+    }
     points.variants_ = grid(points.variations_);
   } catch (const std::length_error& e) {
     throw UsageError(fmt::format("--vary: {}", e.what()));
@@ -164,7 +174,7 @@ std::vector<std::string> SweepPoints::paths() const {
   return paths;
 }
 
-std::optional<SweepPlan> plan_sweep(const SweepRequest& request, const std::atomic<bool>* stop) {
+std::optional<SweepPlan> plan_sweep(const SweepRequest& request) {
   auto text = read_scenario(request.scenario);
   if (!text) return std::nullopt;
   auto points = SweepPoints::of(request, *text);
@@ -182,7 +192,7 @@ std::optional<SweepPlan> plan_sweep(const SweepRequest& request, const std::atom
   std::size_t kept_bytes = 0;
   bool precision_noted = false;
   for (std::size_t i = 0; i < plan.points.count(); ++i) {
-    if (stop != nullptr && *stop) throw Interrupted();
+    stop_point();
     LoadResult result = plan.points.load(i);
     if (!result.loaded) {
       errors.add(plan.points.variant(i).name, result.errors);

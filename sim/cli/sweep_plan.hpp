@@ -10,7 +10,6 @@
 #include "report/sweep_files.hpp"
 #include "scenario/scenario_reader.hpp"
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -28,6 +27,7 @@ struct SweepRequest {
   std::vector<std::string> edits;    ///< --set, --seed, --replications
   std::vector<std::string> varying;  ///< --vary
   std::optional<report::Shard> shard;
+  std::uint64_t max_memory = ~std::uint64_t{0};  ///< bytes that the list of points may take
 };
 
 /// The variants of a sweep, or of a shard of it, and the scenario they start from.
@@ -68,6 +68,6 @@ struct SweepPlan {
 
 /// Loads the base and every point. Prints what is wrong, at most 20 mistakes, each with the points
 /// it concerns; nothing then. Throws Interrupted.
-std::optional<SweepPlan> plan_sweep(const SweepRequest& request, const std::atomic<bool>* stop);
+std::optional<SweepPlan> plan_sweep(const SweepRequest& request);
 
 }  // namespace retrysim::cli

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
+#include <retrysim/needs.hpp>
 #include <retrysim/summary.hpp>
 
 #include <algorithm>
@@ -99,6 +100,7 @@ void run_in_stages(const Scenario& scenario, const ReplicationOptions& options,
                    Experiment& experiment) {
   SequentialStopping stopping(scenario);
   const int limit = std::max(scenario.max_replications, scenario.replications);
+  const std::uint64_t kept_of_each = total_bytes(needs_of(scenario).result);
   for (int until = scenario.replications;; until = next_replications(until, limit)) {
     Scenario stage = scenario;
     const auto done = experiment.runs.size();
@@ -106,6 +108,7 @@ void run_in_stages(const Scenario& scenario, const ReplicationOptions& options,
     ReplicationOptions stage_options = options;
     stage_options.first = static_cast<std::uint32_t>(done);
     stage_options.max_events = options.max_events - events_of(experiment.runs);
+    stage_options.kept_memory = options.kept_memory + done * kept_of_each;
     if (options.progress) {
       stage_options.progress = [&](double share) {
         options.progress((static_cast<double>(done) + share * stage.replications) / until);

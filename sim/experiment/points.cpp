@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/points.hpp"
 
+#include <retrysim/needs.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "experiment/turnstile.hpp"
 #include "experiment/unit_result.hpp"
 
 #include <algorithm>
@@ -17,27 +19,45 @@ namespace {
 class UnitSimulator {
  public:
   UnitSimulator(const PointUnits& units, const PointScenarios& scenarios,
-                const PointOptions& options)
-      : units_(&units), scenarios_(&scenarios), options_(&options) {}
+                const PointOptions& options, std::shared_ptr<Turnstile> memory)
+      : units_(&units), scenarios_(&scenarios), options_(&options), memory_(std::move(memory)) {}
 
   std::string operator()(std::size_t unit) {
     const std::size_t point = units_->point_of(unit);
     try {
-      if (!scenario_ || point != point_) scenario_ = (*scenarios_)(point);
-      point_ = point;
+      if (!scenario_ || point != point_) {
+        scenario_ = (*scenarios_)(point);
+        point_ = point;
+      }
+      const StopScope scope(options_->stop);
       SimulationOptions options;
       options.max_events = options_->max_events;
       options.stop = options_->stop;
+      const std::uint64_t need = plan_memory_of_one(options.max_memory);
+      const Turnstile::Pass pass(*memory_, need);
       const auto replication = static_cast<std::uint32_t>(unit - units_->first(point));
       return encode(measure(*scenario_, simulate(*scenario_, replication, options)));
     } catch (const LimitExceeded& e) {
-      throw LimitExceeded(named(point, e));
+      return encode(over_limit(LimitExceeded(named(point, e), e.kind())));
     } catch (const InvariantViolated& e) {
       throw InvariantViolated(named(point, e));
     }
   }
 
  private:
+  /// What a replication of the present point needs, and what its requests may grow to: its share of
+  /// the memory, if that is more. Both follow from the options alone, and not from what else is
+  /// under way.
+  std::uint64_t plan_memory_of_one(std::uint64_t& most_each) const {
+    const std::uint64_t limit = options_->max_memory;
+    if (limit == ~std::uint64_t{0}) return 0;
+    const Scenario* const run[] = {scenario_.get()};
+    const std::uint64_t need = plan_memory(run, 1, limit).total;
+    const std::uint64_t share = limit / static_cast<std::uint64_t>(std::max(1, options_->jobs));
+    most_each = plan_memory(run, 1, std::max(need, share)).each;
+    return need;
+  }
+
   std::string named(std::size_t point, const std::exception& e) const {
     return options_->name ? options_->name(point) + ": " + e.what() : e.what();
   }
@@ -45,6 +65,7 @@ class UnitSimulator {
   const PointUnits* units_;
   const PointScenarios* scenarios_;
   const PointOptions* options_;
+  std::shared_ptr<Turnstile> memory_;
   std::size_t point_ = 0;
   std::shared_ptr<const Scenario> scenario_;
 };
@@ -59,6 +80,7 @@ class PointCollector {
   void add(std::size_t unit, const std::string& bytes) {
     auto result = decode(bytes);
     if (!result) throw std::logic_error("a unit's result cannot be read");
+    if (result->limit) throw LimitExceeded(result->message, *result->limit);
     const std::size_t point = units_.point_of(unit);
     Open& open = open_[point];
     open.results.resize(units_.replications(point));
@@ -98,7 +120,8 @@ std::size_t PointUnits::point_of(std::size_t unit) const {
 
 std::function<Work()> simulate_units(const PointUnits& units, const PointScenarios& scenarios,
                                      const PointOptions& options) {
-  return [&]() -> Work { return UnitSimulator(units, scenarios, options); };
+  const auto memory = std::make_shared<Turnstile>(options.max_memory);
+  return [&, memory]() -> Work { return UnitSimulator(units, scenarios, options, memory); };
 }
 
 void run_points(Executor& executor, const PointUnits& units, const PointScenarios& scenarios,

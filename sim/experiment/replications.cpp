@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
+#include <retrysim/needs.hpp>
 #include <retrysim/replications.hpp>
+#include <retrysim/stop.hpp>
 
 #include "experiment/byte_order.hpp"
 #include "experiment/run_bytes.hpp"
+#include "experiment/turnstile.hpp"
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -31,6 +35,8 @@ class Runs {
   }
 
   std::vector<RunResult> run() {
+    const StopScope scope(options_.stop);
+    find_room();
     experiment::Task task;
     task.units = runs_.size();
     task.make_work = [this] { return [this](std::size_t i) { return simulate_one(i); }; };
@@ -47,10 +53,24 @@ class Runs {
   }
 
  private:
+  // Before anything runs: who has computed for hours must not find out that there is no room.
+  void find_room() {
+    if (options_.max_memory == ~std::uint64_t{0}) return;
+    std::vector<const Scenario*> scenarios;
+    for (const RunSpec& run : runs_) scenarios.push_back(run.scenario);
+    const auto jobs = static_cast<std::size_t>(std::max(1, options_.jobs));
+    const MemoryPlan plan = plan_memory(scenarios, jobs, options_.max_memory, options_.kept_memory);
+    most_each_ = plan.each;
+    if (plan.at_once < std::min(jobs, runs_.size())) gate_.emplace(plan.at_once);
+  }
+
   std::string simulate_one(std::size_t i) {
+    std::optional<experiment::Turnstile::Pass> pass;
+    if (gate_) pass.emplace(*gate_, 1);
     SimulationOptions options;
     options.fingerprint = options_.fingerprint;
     options.max_events = options_.max_events;
+    options.max_memory = most_each_;
     options.stop = options_.stop;
     options.progress = &progress_[i];
     options.retries_until = runs_[i].retries_until;
@@ -88,7 +108,8 @@ class Runs {
     std::uint64_t events = 0;
     for (const RunResult& r : results_) events += r.events;
     if (events > options_.max_events) {
-      throw LimitExceeded("more events than --max-events allows, all replications together");
+      throw LimitExceeded("more events than --max-events allows, all replications together",
+                          LimitKind::kEvents);
     }
   }
 
@@ -96,6 +117,8 @@ class Runs {
   const ReplicationOptions& options_;
   experiment::Executor& executor_;
   std::vector<RunResult> results_;
+  std::uint64_t most_each_ = ~std::uint64_t{0};
+  std::optional<experiment::Turnstile> gate_;  // if not all threads may run at once
   std::unique_ptr<std::atomic<std::int64_t>[]> progress_;
   double total_s_ = 0;
 };

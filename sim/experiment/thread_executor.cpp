@@ -67,6 +67,7 @@ class Run {
   bool stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
 
   void work() {
+    const StopScope scope(stop_);
     Work work;
     Batch batch;
     while ((batch = next_batch()).count > 0) {

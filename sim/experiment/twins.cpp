@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/twins.hpp"
 
+#include <retrysim/needs.hpp>
+
 #include <cstddef>
 #include <optional>
 
@@ -24,7 +26,9 @@ std::vector<RunResult> answer(const Scenario& scenario, const std::vector<RunRes
   for (const Question& q : questions) {
     twins.push_back({&scenario, runs[q.run].replication, q.aftermath.trigger.end});
   }
-  return simulate_all(twins, options);
+  ReplicationOptions twin_options = options;
+  twin_options.kept_memory += runs.size() * total_bytes(needs_of(scenario).result);
+  return simulate_all(twins, twin_options);
 }
 
 /// The verdicts on one run; those on its storms and that on the whole need not be about the same.

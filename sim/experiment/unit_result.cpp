@@ -1,5 +1,6 @@
 // Layout: seed, events (64 bits each), clients, places of a client (32 bits each), one bit for each
-// value that exists, and those values.
+// value that exists, and those values. Without clients: which limit was passed (8 bits), and the
+// message.
 //
 // SPDX-License-Identifier: MIT
 #include "experiment/unit_result.hpp"
@@ -26,6 +27,13 @@ UnitResult measure(const Scenario& scenario, const RunResult& run) {
   return result;
 }
 
+UnitResult over_limit(const LimitExceeded& error) {
+  UnitResult result;
+  result.limit = error.kind();
+  result.message = error.what();
+  return result;
+}
+
 std::string encode(const UnitResult& result) {
   std::string bytes;
   bytes.reserve(24 + result.values.size() * 9);
@@ -33,6 +41,10 @@ std::string encode(const UnitResult& result) {
   put(bytes, result.events);
   put(bytes, result.clients);
   put(bytes, static_cast<std::uint32_t>(MetricValues::places()));
+  if (result.limit) {
+    put(bytes, static_cast<std::uint8_t>(*result.limit));
+    return bytes + result.message;
+  }
   for (std::size_t i = 0; i < result.values.size(); i += 8) {
     unsigned char exist = 0;
     for (std::size_t k = 0; k < 8 && i + k < result.values.size(); ++k) {
@@ -46,13 +58,27 @@ std::string encode(const UnitResult& result) {
   return bytes;
 }
 
+namespace {
+
+std::optional<UnitResult> decode_limit(std::string_view bytes) {
+  const auto kind = take<std::uint8_t>(bytes);
+  if (!kind || *kind > static_cast<std::uint8_t>(LimitKind::kMemory)) return std::nullopt;
+  UnitResult result;
+  result.limit = static_cast<LimitKind>(*kind);
+  result.message = bytes;
+  return result;
+}
+
+}  // namespace
+
 std::optional<UnitResult> decode(std::string_view bytes) {
   UnitResult result;
   const auto seed = take<std::uint64_t>(bytes);
   const auto events = take<std::uint64_t>(bytes);
   const auto clients = take<std::uint32_t>(bytes);
   const auto places = take<std::uint32_t>(bytes);
-  if (!places || *places != MetricValues::places() || *clients == 0) return std::nullopt;
+  if (!places || *places != MetricValues::places()) return std::nullopt;
+  if (*clients == 0) return decode_limit(bytes);
   const std::size_t count = std::size_t{*clients} * *places;
   if (count / 8 > bytes.size()) return std::nullopt;
   std::string_view exist = bytes.substr(0, (count + 7) / 8);

@@ -6,6 +6,7 @@
 
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
 #include <retrysim/summary.hpp>
 
 #include <cstddef>
@@ -23,9 +24,15 @@ struct UnitResult {
   std::uint64_t events = 0;
   std::uint32_t clients = 0;                  ///< client groups, and all together
   std::vector<std::optional<double>> values;  ///< [client][place], as in MetricValues
+  /// If the replication went over a limit: there is nothing else then but what the error says.
+  std::optional<LimitKind> limit;
+  std::string message;
 };
 
 UnitResult measure(const Scenario& scenario, const RunResult& run);
+
+/// The result of a replication that went over a limit.
+UnitResult over_limit(const LimitExceeded& error);
 
 /// Little-endian; doubles bit by bit, those that exist only.
 std::string encode(const UnitResult& result);

@@ -82,6 +82,7 @@ class MessageLane {
  public:
   bool empty() const { return begin_ == end_; }
   EventKey head() const { return empty() ? EventKey::never() : ring_[begin_ & mask_].key; }
+  std::uint64_t bytes() const { return bytes_of(ring_); }
 
   /// False, and nothing done, if the entry would not be the last: the delay has become shorter.
   bool push_back(const TimerEntry& entry) {

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "kernel/claim.hpp"
 #include "kernel/event_order.hpp"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ class IndexedHeap {
 
   bool empty() const { return heap_.empty(); }
   std::size_t size() const { return heap_.size(); }
+  std::uint64_t bytes() const { return bytes_of(heap_); }
   EventKey head() const { return heap_.empty() ? EventKey::never() : heap_[0].key; }
   std::uint32_t front() const { return heap_[0].entity; }
 

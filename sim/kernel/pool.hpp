@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "kernel/claim.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -30,6 +32,9 @@ class Pool {
 
   std::size_t live() const { return size_ - free_.size(); }
   std::uint32_t slots() const { return size_; }  ///< slots ever used: ids are below this
+  std::uint64_t bytes() const {
+    return blocks_.size() * (std::uint64_t{kMask} + 1) * sizeof(T) + bytes_of(free_);
+  }
 
  private:
   static constexpr std::uint32_t kShift = 10, kMask = (1u << kShift) - 1;

@@ -11,6 +11,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "kernel/claim.hpp"
 #include "kernel/event_order.hpp"
 
 #include <array>
@@ -32,6 +33,7 @@ class RadixHeap {
  public:
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
+  std::uint64_t bytes() const { return bytes_of(blocks_); }
 
   /// `entry.key.time` must not lie before the last entry popped, and its sequence number must be
   /// larger than that of every entry of the same time.

@@ -3,6 +3,8 @@
 
 #include <retrysim/distribution.hpp>
 
+#include "kernel/claim.hpp"
+
 #include <algorithm>
 #include <cassert>
 namespace retrysim::model {
@@ -16,23 +18,44 @@ constexpr std::uint32_t kPeriodDraws = 1;
 
 }  // namespace
 
-Bursts::Bursts(const ClientSpec& spec, const RandomKey& key, Time end, std::uint64_t* sequence)
-    : spec_(&spec.arrivals), key_(key), end_(end), sequence_(sequence), count_(spec.count) {
+Bursts::Bursts(const ClientSpec& spec, const RandomKey& key, Time end, std::uint64_t* sequence,
+               std::uint64_t most_steps)
+    : spec_(&spec.arrivals),
+      key_(key),
+      end_(end),
+      sequence_(sequence),
+      idle_(most_steps),
+      count_(spec.count) {
   const double on_s = spec_->on.mean_seconds(), off_s = spec_->off.mean_seconds();
-  const std::uint32_t senders = spec_->aligned ? 1 : count_;
   const double base = spec_->rate * (on_s + off_s) / on_s * (spec_->aligned ? count_ : 1);
   RateFunction rate(base, spec_->profile, spec_->surges);
   highest_rate_ = rate.highest();
   if (highest_rate_ <= 0) return;  // nobody ever comes
   mean_gap_ns_ = 1e9 / highest_rate_;
   if (!rate.is_constant()) rate_ = std::move(rate);
-  senders_.resize(senders);
-  queue_.reserve(senders);
-  for (std::uint32_t i = 0; i < senders; ++i) {
+  const kernel::Claim claim;
+  take_memory(spec, senders_, queue_, claim);
+  for (std::uint32_t i = 0; i < senders(spec); ++i) {
     begin(i);
+    idle_.count();
     if (walk(i)) queue_.push_back({{senders_[i].now, (*sequence_)++}, i});
   }
   std::make_heap(queue_.begin(), queue_.end(), later);
+}
+
+template <class Take>
+void Bursts::take_memory(const ClientSpec& spec, std::vector<Sender>& senders_of,
+                         std::vector<Entry>& queue, Take& take) {
+  take(senders_of, senders(spec));
+  take.room(queue, senders(spec), senders(spec));
+}
+
+std::uint64_t Bursts::bytes(const ClientSpec& spec) {
+  std::vector<Sender> senders_of;
+  std::vector<Entry> queue;
+  kernel::Tally tally;
+  take_memory(spec, senders_of, queue, tally);
+  return tally.bytes();
 }
 
 Draws Bursts::period_draws(std::uint32_t sender, std::uint32_t period) const {
@@ -77,12 +100,14 @@ bool Bursts::walk(std::uint32_t sender) {
       s.now = s.edge;
       if (s.now >= end_) return false;
       next_period(sender);
+      idle_.count();
     }
     const auto whole_ns = static_cast<std::int64_t>(gap_ns);
     s.carried_ns = gap_ns - static_cast<double>(whole_ns);
     s.now = s.now + Duration::nanoseconds(whole_ns);
     if (s.now >= end_) return false;
     if (!rate_ || draws.uniform() * highest_rate_ < rate_->at(s.now)) return true;
+    idle_.count();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/event_order.hpp"
+#include "model/idle_steps.hpp"
 #include "model/rate_function.hpp"
 
 #include <cstdint>
@@ -24,8 +25,13 @@ class Bursts {
   };
 
   /// Nothing comes from `end` on; `key` is that of the client group, `sequence` the simulation's
-  /// counter of scheduled events.
-  Bursts(const ClientSpec& spec, const RandomKey& key, Time end, std::uint64_t* sequence);
+  /// counter of scheduled events. More than `most_steps` bursts, pauses and arrivals that are left
+  /// out are a `LimitExceeded`.
+  Bursts(const ClientSpec& spec, const RandomKey& key, Time end, std::uint64_t* sequence,
+         std::uint64_t most_steps = ~std::uint64_t{0});
+
+  /// The memory that the bursts of these clients take.
+  static std::uint64_t bytes(const ClientSpec& spec);
 
   /// Key of the next request; `EventKey::never()` after the last.
   kernel::EventKey head() const {
@@ -51,6 +57,12 @@ class Bursts {
   };
   static bool later(const Entry& a, const Entry& b) { return b.key < a.key; }
 
+  static std::uint32_t senders(const ClientSpec& spec) {
+    return spec.arrivals.aligned ? 1 : spec.count;
+  }
+  template <class Take>
+  static void take_memory(const ClientSpec& spec, std::vector<Sender>& senders_of,
+                          std::vector<Entry>& queue, Take& take);
   void begin(std::uint32_t sender);
   void next_period(std::uint32_t sender);
   bool walk(std::uint32_t sender);
@@ -63,6 +75,7 @@ class Bursts {
   RandomKey key_;
   Time end_;
   std::uint64_t* sequence_;
+  IdleSteps idle_;
   std::uint32_t count_;
   double mean_gap_ns_ = 0;            // within a burst, at the highest rate
   std::optional<RateFunction> rate_;  // if it varies: then requests are left out at lower rates

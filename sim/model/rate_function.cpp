@@ -72,6 +72,18 @@ double RateFunction::highest() const {
   return highest;
 }
 
+double RateFunction::area(Time end) const {
+  const double end_s = end.in_seconds();
+  double area = 0;
+  for (std::size_t i = 0; i < pieces_.size() && pieces_[i].start_s < end_s; ++i) {
+    const Piece& p = pieces_[i];
+    const double until_s = i + 1 < pieces_.size() ? std::min(end_s, pieces_[i + 1].start_s) : end_s;
+    const double length_s = until_s - p.start_s;
+    area += (p.rate + 0.5 * p.slope * length_s) * length_s;
+  }
+  return area;
+}
+
 Time RateFunction::Cursor::advance(double area) {
   for (;;) {
     const Piece& p = function_->pieces_[piece_];

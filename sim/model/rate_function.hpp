@@ -27,6 +27,9 @@ class RateFunction {
   /// The highest rate at any time.
   double highest() const;
 
+  /// The integral from zero to `end`.
+  double area(Time end) const;
+
   /// Moves along the rate's integral.
   class Cursor {
    public:

@@ -3,6 +3,8 @@
 
 #include <retrysim/distribution.hpp>
 
+#include "kernel/claim.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
@@ -12,9 +14,11 @@ namespace retrysim::model {
 using kernel::EventKey;
 
 ArrivalStream::ArrivalStream(const ClientSpec& spec, const RandomKey& key, std::uint64_t* sequence,
-                             Time end)
+                             Time end, std::uint64_t most_steps)
     : key_(key), sequence_(sequence), count_(spec.count) {
   const ArrivalSpec& a = spec.arrivals;
+  const kernel::Claim claim;
+  take_memory(spec, phases_, list_, claim);
   switch (a.process) {
     case ArrivalProcess::kPoisson:
     case ArrivalProcess::kPoll: {
@@ -44,7 +48,7 @@ ArrivalStream::ArrivalStream(const ClientSpec& spec, const RandomKey& key, std::
       return;
     case ArrivalProcess::kOnOff:
       kind_ = Kind::kBursts;
-      bursts_.emplace(spec, key, end, sequence);
+      bursts_.emplace(spec, key, end, sequence, most_steps);
       head_ = bursts_->head();
       return;
     case ArrivalProcess::kClosed:
@@ -53,6 +57,30 @@ ArrivalStream::ArrivalStream(const ClientSpec& spec, const RandomKey& key, std::
   }
   if (rate_) cursor_.emplace(*rate_);
   schedule_next();
+}
+
+// Sorting takes as much again for a moment; it is counted, but the sort takes it itself.
+template <class Take>
+void ArrivalStream::take_memory(const ClientSpec& spec, std::vector<Client>& phases,
+                                std::vector<Listed>& list, Take& take) {
+  constexpr std::size_t kTwice = 2;
+  const ArrivalSpec& a = spec.arrivals;
+  if (a.process == ArrivalProcess::kConstant) {
+    take.room(phases, kTwice * spec.count, spec.count);
+  } else if (a.process == ArrivalProcess::kTrace) {
+    take.room(list, a.rows.size(), a.rows.size());
+  } else if (a.process == ArrivalProcess::kOnce) {
+    take.room(list, kTwice * spec.count, spec.count);
+  }
+}
+
+std::uint64_t ArrivalStream::bytes(const ClientSpec& spec) {
+  std::vector<Client> phases;
+  std::vector<Listed> list;
+  kernel::Tally tally;
+  take_memory(spec, phases, list, tally);
+  const bool in_bursts = spec.arrivals.process == ArrivalProcess::kOnOff;
+  return tally.bytes() + (in_bursts ? Bursts::bytes(spec) : 0);
 }
 
 // Every client's next request is scheduled when its previous one is made, as if each had a timer of
@@ -68,10 +96,11 @@ void ArrivalStream::prepare_phases(const ClientSpec& spec) {
     rate_ = std::move(rate);
     cursor_.emplace(*rate_);
   }
-  phases_.resize(count_);
+  StopCounter<> stop;
   for (std::uint32_t i = 0; i < count_; ++i) {
+    stop.count();
     const double phase = a.aligned ? 0 : draws(client_entity(i, 0)).uniform();
-    phases_[i] = {phase, i, (*sequence_)++};
+    phases_.push_back({phase, i, (*sequence_)++});
   }
   std::stable_sort(phases_.begin(), phases_.end(),
                    [](const Client& x, const Client& y) { return x.phase < y.phase; });
@@ -83,13 +112,15 @@ void ArrivalStream::prepare_phases(const ClientSpec& spec) {
 void ArrivalStream::prepare_list(const ClientSpec& spec) {
   const ArrivalSpec& a = spec.arrivals;
   kind_ = Kind::kListed;
+  StopCounter<> stop;
   if (a.process == ArrivalProcess::kTrace) {
     for (std::uint64_t n = 0; n < a.rows.size(); ++n) {
       list_.push_back({a.rows[n], draws(n).below(count_)});
+      stop.count();
     }
   } else {
-    list_.reserve(count_);
     for (std::uint32_t i = 0; i < count_; ++i) {
+      stop.count();
       Duration offset;
       if (a.spread > Duration::zero()) {
         offset = Duration::from_nanoseconds(draws(client_entity(i, 0)).uniform() *

@@ -33,9 +33,13 @@ inline std::uint64_t client_entity(std::uint32_t client, std::uint32_t ordinal) 
 class ArrivalStream {
  public:
   /// `key` is that of the client group, `sequence` the simulation's counter of scheduled events;
-  /// what would come at `end` or later is not asked for.
+  /// what would come at `end` or later is not asked for. `most_steps`: of those that lead to no
+  /// request; `LimitExceeded` beyond.
   ArrivalStream(const ClientSpec& spec, const RandomKey& key, std::uint64_t* sequence,
-                Time end = Time::max());
+                Time end = Time::max(), std::uint64_t most_steps = ~std::uint64_t{0});
+
+  /// The memory that the stream of these clients takes.
+  static std::uint64_t bytes(const ClientSpec& spec);
 
   /// Key of the next request; `EventKey::never()` after the last.
   kernel::EventKey head() const { return head_; }
@@ -55,6 +59,9 @@ class ArrivalStream {
     std::uint32_t client = 0;
   };
 
+  template <class Take>
+  static void take_memory(const ClientSpec& spec, std::vector<Client>& phases,
+                          std::vector<Listed>& list, Take& take);
   void prepare_phases(const ClientSpec& spec);
   void prepare_list(const ClientSpec& spec);
   void schedule_next();

@@ -112,23 +112,19 @@ void World::add_group(std::size_t index) {
   for (const Response& a : answers_) g.errors.push_back(classify(rules.errors, rules.api, a));
   g.mutates = spec.mutating > 0;
   if (g.mutates && !side_effects_) side_effects_.emplace(&recorder_);
-  if (spec.token_reuse > 0) g.last_tokens.resize(spec.count, kNoToken);
+  const Distribution& connect = scenario_.network.connect;
+  const bool connect_takes_time =
+      !connect.is_constant() || connect.constant_value() > Duration::zero();
+  const kernel::Claim claim;
+  g.take_memory(spec, connect_takes_time, claim);
   g.constant_timeout = spec.has_attempt_timeout && spec.attempt_timeout.is_constant();
   if (spec.strategy) {
     for (std::uint32_t i = 0; i < spec.count; ++i) g.strategies.push_back(spec.strategy(i));
-    g.strategy_requests.resize(spec.count);
   } else {
     g.states = RetryStates(rules, spec.count, Time::zero());
   }
   if (!g.states.quotas().empty()) {
     recorder_.quota_starts(index, g.states.quotas().size(), g.states.quotas().front().available);
-  }
-  if (g.states.limit_send_rate()) g.send_queues.resize(spec.count);
-  const Distribution& connect = scenario_.network.connect;
-  const bool connect_takes_time =
-      !connect.is_constant() || connect.constant_value() > Duration::zero();
-  if (connect_takes_time || spec.max_connections != ClientSpec::kUnlimited) {
-    g.connections.resize(spec.count);
   }
   connections_take_time_ = connect_takes_time;
   if (options_.retries_until != Time::max()) {
@@ -140,12 +136,9 @@ void World::add_group(std::size_t index) {
   g.counts_requests = !spec.strategy && (rules.budget.kind != BudgetKind::kNone ||
                                          rules.quota.credit_on == CreditOn::kStart);
   g.closed = !spec.caller && spec.arrivals.process == ArrivalProcess::kClosed;
-  if (g.closed) {
-    g.thinks.resize(spec.count);
-    g.ordinals.resize(spec.count);
-    if (spec.arrivals.think_from_start && spec.arrivals.concurrency == 1) g.due.resize(spec.count);
-  } else if (!spec.caller) {
-    g.arrivals.emplace(spec, streams_.of_group(index), &sequence_, end_of_submissions_);
+  if (!g.closed && !spec.caller) {
+    g.arrivals.emplace(spec, streams_.of_group(index), &sequence_, end_of_submissions_,
+                       options_.max_events);
     if (spec.arrivals.process == ArrivalProcess::kPoll) {
       g.polling.emplace(spec.arrivals, streams_.of_group(index));
     }
@@ -213,12 +206,14 @@ void World::add_sources() {
 }
 
 void World::start_closed_loops() {
+  StopCounter<> stop;
   for (const std::size_t i : groups_by_name_) {
     ClientGroup& g = groups_[i];
     if (!g.closed) continue;
     for (std::uint32_t client = 0; client < g.spec->count; ++client) {
       for (std::uint32_t k = 0; k < g.spec->arrivals.concurrency; ++k) {
         think(g, client, Time::zero());
+        stop.count();
       }
     }
   }
@@ -444,20 +439,22 @@ void World::look_around() {
   const std::uint64_t done = events_ + steps_;
   if (done > options_.max_events) {
     throw LimitExceeded(fmt::format("more than {} events: replication {} stopped at {} s",
-                                    options_.max_events, replication_, now_.in_seconds()));
+                                    options_.max_events, replication_, now_.in_seconds()),
+                        LimitKind::kEvents);
   }
   // A herd may be as large as it likes, and all of it may be served at one instant; what must not
   // go on is the same few requests going round and round.
   if (done - instant_events_ > kMaxEventsPerInstant + kEventsPerClient * most_at_once_) {
-    throw LimitExceeded(fmt::format(
-        "ten million events at {} s of simulated time (replication {}): requests and answers go "
-        "round in a loop that takes no time, or arrive at an impossible rate; give the service, "
-        "the network, the backoff or the think time a positive duration, or limit the attempts",
-        now_.in_seconds(), replication_));
+    throw LimitExceeded(
+        fmt::format("ten million events at {} s of simulated time (replication {}): requests and "
+                    "answers go round in a loop that takes no time, or arrive at an impossible "
+                    "rate; give the service, the network, the backoff or the think time a positive "
+                    "duration, or limit the attempts",
+                    now_.in_seconds(), replication_),
+        LimitKind::kInstant);
   }
-  if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
-    throw Interrupted();
-  }
+  stop_point();
+  check_memory();
   if (options_.progress != nullptr) {
     options_.progress->store(now_.count(), std::memory_order_relaxed);
   }
@@ -535,6 +532,7 @@ RunResult simulate(const Scenario& scenario, std::uint32_t replication,
   if (scenario.warmup_is_auto) {
     throw std::invalid_argument("the warm-up has to be found first; see run_experiment");
   }
+  const StopScope scope(options.stop);
   return model::World(scenario, replication, options).run();
 }
 

@@ -18,6 +18,7 @@
 #include <retrysim/send_rate_limiter.hpp>
 #include <retrysim/simulation.hpp>
 
+#include "kernel/claim.hpp"
 #include "kernel/event_order.hpp"
 #include "kernel/fifo_lane.hpp"
 #include "kernel/indexed_heap.hpp"
@@ -101,6 +102,23 @@ struct ClientGroup {
     std::int64_t refundable = 0;  ///< what the rules let those give back at most
   } tokens;
   RetryRules last_rules;  ///< from SimulationOptions::retries_until on: one attempt
+  /// Sizes the arrays that have an element for each client. `connecting`: it takes time.
+  template <class Take>
+  void take_memory(const ClientSpec& client, bool connecting, Take& take) {
+    const std::size_t count = client.count;
+    if (client.token_reuse > 0) take(last_tokens, count, kNoToken);
+    if (client.strategy) {
+      take(strategy_requests, count);
+    } else if (client.retry.rate_limit.enabled) {
+      take(send_queues, count);
+    }
+    if (connecting || client.max_connections != ClientSpec::kUnlimited) take(connections, count);
+    if (client.caller || client.arrivals.process != ArrivalProcess::kClosed) return;
+    take(thinks, count);
+    take(ordinals, count);
+    if (client.arrivals.think_from_start && client.arrivals.concurrency == 1) take(due, count);
+  }
+
   // Event sources; kNone where the group has no such events.
   std::uint32_t arrival_source = kNone, timeout_source = kNone, deadline_source = kNone,
                 wake_source = kNone;
@@ -160,6 +178,7 @@ class World {
     if (events_ + ++steps_ >= next_look_) [[unlikely]]
       look_around();
   }
+  void check_memory() const;
   void note_event(EventKind kind, std::uint64_t entity);
 
   // The life of a request.

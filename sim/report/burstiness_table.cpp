@@ -1,6 +1,7 @@
 // burstiness.csv: how attempts arrive, by window width and by lag.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/stop.hpp>
 #include <retrysim/summary.hpp>
 
 #include "report/csv_writer.hpp"
@@ -33,6 +34,7 @@ void write_rows(CsvWriter& csv, const Evaluation& e, std::size_t client, std::st
 void write_client(CsvWriter& csv, const Evaluation& e, std::size_t client) {
   ByScale dispersion, correlation;
   for (const RunResult& run : e.set.runs) {
+    stop_point();
     const bool all = client >= run.clients.size();
     const auto& bins = all ? run.all_bins : run.clients[client].bins;
     const stats::ArrivalCounts every_bin = stats::arrival_counts(run, bins, false);

@@ -3,20 +3,34 @@
 // SPDX-License-Identifier: MIT
 #include "report/sink.hpp"
 
+#include <retrysim/stop.hpp>
+
 #include "report/output_error.hpp"
 
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <system_error>
 
 namespace retrysim::report {
 namespace {
+
 constexpr std::size_t kBufferSize = std::size_t{1} << 18;
+
+bool is_regular_file(int descriptor) {
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+}  // namespace
+
 DescriptorSink::DescriptorSink(int descriptor, std::filesystem::path path)
-    : descriptor_(descriptor), path_(std::move(path)) {}
+    : descriptor_(descriptor),
+      may_block_(!is_regular_file(descriptor)),
+      path_(std::move(path)) {}
 
 void DescriptorSink::write(std::string_view text) {
   buffer_ += text;
@@ -26,12 +40,24 @@ void DescriptorSink::write(std::string_view text) {
 void DescriptorSink::flush() {
   std::string_view rest = buffer_;
   while (!rest.empty()) {
-    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw OutputError(path_, std::generic_category().message(errno));
-    rest.remove_prefix(static_cast<std::size_t>(written));
+    stop_point();
+    rest.remove_prefix(write_some(rest));
   }
   buffer_.clear();
+}
+
+// How many bytes of `text` have been written; none while nobody takes them.
+std::size_t DescriptorSink::write_some(std::string_view text) {
+  if (may_block_) {
+    constexpr int kWaitMs = 100;
+    pollfd ready{descriptor_, POLLOUT, 0};
+    if (::poll(&ready, 1, kWaitMs) == 0) return 0;
+    text = text.substr(0, PIPE_BUF);  // a pipe that is ready takes as much without waiting
+  }
+  const ssize_t written = ::write(descriptor_, text.data(), text.size());
+  if (written >= 0) return static_cast<std::size_t>(written);
+  if (errno == EINTR || errno == EAGAIN) return 0;
+  throw OutputError(path_, std::generic_category().message(errno));
 }
 
 }  // namespace retrysim::report

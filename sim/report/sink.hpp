@@ -25,8 +25,9 @@ class StringSink : public Sink {
 };
 
 /// Writes to an open file descriptor through a buffer; does not own the descriptor. Throws
-/// OutputError, which names `path`, if the system refuses. Call `flush` at the end: the destructor
-/// drops what is left.
+/// OutputError, which names `path`, if the system refuses, and Interrupted if asked to stop, even
+/// while nobody reads from the other end of a pipe. Call `flush` at the end: the destructor drops
+/// what is left.
 class DescriptorSink : public Sink {
  public:
   DescriptorSink(int descriptor, std::filesystem::path path);
@@ -34,7 +35,10 @@ class DescriptorSink : public Sink {
   void flush();
 
  private:
+  std::size_t write_some(std::string_view text);
+
   int descriptor_;
+  bool may_block_;  // a pipe or a terminal
   std::filesystem::path path_;
   std::string buffer_;
 };

@@ -71,6 +71,7 @@ void write_summary(Sink& sink, const SweepDescription& d, std::size_t count,
   write_summary_header(csv);
   for (std::size_t i = 0; i < count; ++i) {
     const SweepPoint p = point(i);
+    if (p.outcome != kComplete) continue;
     write_summary_rows(csv, d.base->scenario.name, p.name, summarize(*p.scenario, p.values));
   }
 }
@@ -91,7 +92,7 @@ class PointsTable {
       : csv_(sink), expectations_(!d.base->scenario.expectations.empty()) {
     csv_.text("variant");
     for (const std::string& path : d.paths) csv_.text(path);
-    csv_.text("replications");
+    csv_.text("replications").text("outcome");
     for (const std::string_view metric : kOverview) {
       const std::string name(metric);
       csv_.text(name).text(name + "_ci_low").text(name + "_ci_high");
@@ -103,15 +104,26 @@ class PointsTable {
   }
 
   void add(const SweepPoint& p, SweepOverview& overview) {
-    const auto estimates = overview_of(p.values);
+    const bool complete = p.outcome == kComplete;
+    const auto estimates =
+        complete ? overview_of(p.values) : std::vector<std::optional<Estimate>>(kOverview.size());
     csv_.text(p.name);
     for (const std::string& value : p.keys) csv_.text(key_cell(value));
-    csv_.integer(p.values.runs());
+    csv_.integer(p.values.runs()).text(p.outcome);
     for (std::size_t m = 0; m < kOverview.size(); ++m) {
       const std::optional<Estimate>& e = estimates[m];
       csv_.real(e ? std::optional(e->mean) : std::nullopt);
       csv_.real(e ? e->ci_low : std::nullopt).real(e ? e->ci_high : std::nullopt);
-      if (kOverview[m] == kRecovery) csv_.integer(e ? e->count : 0);
+      if (kOverview[m] != kRecovery) continue;
+      complete ? csv_.integer(e ? e->count : 0) : csv_.empty();
+    }
+    if (overview.rows.size() < kMostOverviewRows) overview.rows.push_back({p.name, estimates});
+    ++overview.points;
+    if (!complete) {
+      ++overview.points_over_limit;
+      csv_.empty();
+      if (expectations_) csv_.empty();
+      return csv_.end_row();
     }
     const double window_s = (p.scenario->duration - p.scenario->warmup).in_seconds();
     const bool two_modes = stats::goodput_modes(p.values, window_s).has_value();
@@ -121,8 +133,6 @@ class PointsTable {
     if (expectations_) csv_.integer(failed);
     csv_.end_row();
     overview.points_that_fail += failed > 0;
-    if (overview.rows.size() < kMostOverviewRows) overview.rows.push_back({p.name, estimates});
-    ++overview.points;
   }
 
  private:
@@ -156,6 +166,7 @@ Json result_json(const SweepDescription& d, const SweepOverview& overview, const
   if (d.shard)
     sweep["shard"] = {{"index", d.shard->index}, {"count", d.shard->count}, {"sizes", sizes}};
   sweep["points_that_fail"] = overview.points_that_fail;
+  sweep["points_over_limit"] = overview.points_over_limit;
   json["keys"] = Json::object();
   for (const ResolvedKey& key : d.base->keys) json["keys"][key.path] = key.toml;
   json["files"] = files;
@@ -234,6 +245,12 @@ std::string sweep_table(const SweepDescription& d, const SweepOverview& overview
                    "\nTwo modes of goodput at {} of {} points (column modes of points.csv): a mean "
                    "over both\ndescribes neither; retrysim run tells what they are\n",
                    overview.points_with_two_modes, overview.points);
+  }
+  if (overview.points_over_limit > 0) {
+    fmt::format_to(out,
+                   "\n{} of {} points went over a limit and have no results; column outcome of "
+                   "points.csv says which\n",
+                   overview.points_over_limit, overview.points);
   }
   if (overview.points_that_fail > 0) {
     fmt::format_to(out, "\nExpectations fail at {} of {} points; points.csv says where\n",

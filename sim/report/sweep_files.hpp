@@ -39,12 +39,17 @@ struct SweepDescription {
   std::uint64_t id = 0;                  ///< equal for shards of one sweep only
 };
 
+/// The outcome of a point whose replications have all come to their end; of the others the limit
+/// that one of them went over.
+inline constexpr std::string_view kComplete = "complete";
+
 /// One point with its results.
 struct SweepPoint {
   std::string name;
-  std::vector<std::string> keys;             ///< the values of the varied keys
-  std::shared_ptr<const Scenario> scenario;  ///< its client groups and expectations
-  MetricValues values;
+  std::vector<std::string> keys;                 ///< the values of the varied keys
+  std::shared_ptr<const Scenario> scenario;      ///< its client groups and expectations
+  MetricValues values;                           ///< of no replication, if it is not complete
+  std::string outcome = std::string(kComplete);  ///< the column of points.csv
 };
 
 /// What standard output shows of a sweep.
@@ -52,6 +57,7 @@ struct SweepOverview {
   std::size_t points = 0;
   std::size_t points_that_fail = 0;  ///< those with an expectation that does not hold
   std::size_t points_with_two_modes = 0;
+  std::size_t points_over_limit = 0;  ///< those that are not complete
   /// The first points, with their estimates for all clients together.
   struct Row {
     std::string name;

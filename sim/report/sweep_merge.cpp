@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/sweep_merge.hpp"
 
+#include <retrysim/stop.hpp>
+
 #include "report/result_folder.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +28,7 @@ constexpr std::string_view kPoints = "points.csv";
 struct ShardFolder {
   fs::path path;
   std::size_t index = 0, count = 0;  // index from 1
-  std::size_t points_that_fail = 0;
+  std::size_t points_that_fail = 0, points_over_limit = 0;
   Json result;  // without what differs between shards
 };
 
@@ -54,6 +56,7 @@ ShardFolder open_shard(const fs::path& path) {
     shard.index = sweep.at("shard").at("index");
     shard.count = sweep.at("shard").at("count");
     shard.points_that_fail = sweep.at("points_that_fail");
+    shard.points_over_limit = sweep.at("points_over_limit");
     if (!sweep.at("points").is_number_unsigned()) fail(path, "its result.json is damaged");
     for (const auto& [name, size] : sweep.at("shard").at("sizes").items()) {
       if (fs::file_size(path / name, error) != size || error) {
@@ -66,6 +69,7 @@ ShardFolder open_shard(const fs::path& path) {
   if (shard.index < 1 || shard.index > shard.count) fail(path, "its result.json is damaged");
   sweep.erase("shard");
   sweep["points_that_fail"] = 0;
+  sweep["points_over_limit"] = 0;
   return shard;
 }
 
@@ -136,6 +140,7 @@ class Rows {
   }
 
   void next() {
+    stop_.count();
     row_.clear();
     std::string line;
     std::size_t quotes = 0;
@@ -153,6 +158,7 @@ class Rows {
   fs::path path_;
   std::ifstream in_;
   std::string row_;
+  StopCounter<64> stop_;
 };
 
 /// The same file of every shard, at its first row behind the equal header lines.
@@ -240,8 +246,12 @@ MergedSweep merge_sweep(const std::vector<fs::path>& folders, const fs::path& ta
   Json result = shards.front().result;
   MergedSweep merged;
   merged.points = result["sweep"]["points"];
-  for (const ShardFolder& shard : shards) merged.points_that_fail += shard.points_that_fail;
+  for (const ShardFolder& shard : shards) {
+    merged.points_that_fail += shard.points_that_fail;
+    merged.points_over_limit += shard.points_over_limit;
+  }
   result["sweep"]["points_that_fail"] = merged.points_that_fail;
+  result["sweep"]["points_over_limit"] = merged.points_over_limit;
   std::vector<std::string> names;
   ResultFolder folder(target, result["scenario"], force);
   // The names of the points come first, but every file has its place in the list.

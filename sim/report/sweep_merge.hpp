@@ -19,6 +19,7 @@ class MergeError : public std::runtime_error {
 struct MergedSweep {
   std::size_t points = 0;
   std::size_t points_that_fail = 0;
+  std::size_t points_over_limit = 0;
 };
 
 /// Joins the shards in `folders`, in any order, into `target`: byte for byte what an unsharded

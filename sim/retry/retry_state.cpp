@@ -5,6 +5,8 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/retry_state.hpp>
 
+#include "kernel/claim.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -133,20 +135,40 @@ bool ClientThrottle::permit(const ThrottleRules& rules, Time now, double uniform
   return !(uniform * (requests + 1) < requests - rules.k * accepts);
 }
 
-RetryStates::RetryStates(const RetryRules& rules, std::size_t clients, Time start) {
+template <class Take>
+void RetryStates::take_memory(const RetryRules& rules, std::size_t clients, Time start,
+                              Take& take) {
   const QuotaRules& quota = rules.quota;
   if (quota.enabled) {
     const std::size_t buckets = quota.scope == QuotaScope::kGroup ? 1 : clients;
-    quotas_.assign(buckets, RetryQuota{std::clamp(quota.initial, 0, std::max(quota.capacity, 0))});
-    if (quota.accrues()) accruals_.assign(buckets, QuotaAccrual{.refilled_at = start});
+    take(quotas_, buckets, RetryQuota{std::clamp(quota.initial, 0, std::max(quota.capacity, 0))});
+    if (quota.accrues()) take(accruals_, buckets, QuotaAccrual{.refilled_at = start});
   }
-  if (rules.rate_limit.enabled) limiters_.assign(clients, SendRateLimiter(start, rules.rate_limit));
+  if (rules.rate_limit.enabled) take(limiters_, clients, SendRateLimiter(start, rules.rate_limit));
   if (rules.budget.kind != BudgetKind::kNone) {
-    budgets_.assign(clients, RetryBudget(rules.budget));
+    take(budgets_, clients, RetryBudget(rules.budget), SlidingCounts(rules.budget.window).bytes());
   }
-  if (rules.breaker.enabled) breakers_.assign(clients, CircuitBreaker(rules.breaker));
-  if (rules.throttle.enabled) throttles_.assign(clients, ClientThrottle(rules.throttle));
+  if (rules.breaker.enabled) {
+    take(breakers_, clients, CircuitBreaker(rules.breaker),
+         SlidingCounts(rules.breaker.window).bytes());
+  }
+  if (rules.throttle.enabled) {
+    take(throttles_, clients, ClientThrottle(rules.throttle),
+         throttle_counts(rules.throttle).bytes());
+  }
+}
+
+RetryStates::RetryStates(const RetryRules& rules, std::size_t clients, Time start) {
+  const kernel::Claim claim;
+  take_memory(rules, clients, start, claim);
   beyond_ = !budgets_.empty() || !breakers_.empty() || !throttles_.empty();
+}
+
+std::uint64_t RetryStates::bytes(const RetryRules& rules, std::size_t clients) {
+  RetryStates none;
+  kernel::Tally tally;
+  none.take_memory(rules, clients, Time::zero(), tally);
+  return tally.bytes();
 }
 
 }  // namespace retrysim

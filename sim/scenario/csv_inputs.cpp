@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/csv_inputs.hpp"
 
+#include <retrysim/stop.hpp>
+
 #include "scenario/suggestions.hpp"
 
 #define CSV_IO_NO_THREAD  // the texts are in memory: a reader thread would bring nothing
@@ -25,8 +27,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <system_error>
 
 namespace retrysim::scenario {
 namespace {
@@ -109,6 +109,7 @@ class Rows {
 
   // The next row; broken ones are reported and skipped. False at the end of the file.
   bool next(Cells& cells) {
+    stop_.count();
     while (good_ && errors_ < Problems::kMost) {
       try {
         return read_row(cells, std::make_index_sequence<N>{});
@@ -213,6 +214,7 @@ class Rows {
   Reader reader_;
   std::array<std::size_t, N> position_{};
   std::size_t errors_ = 0;
+  StopCounter<> stop_;
   bool good_ = true;
 };
 
@@ -249,35 +251,6 @@ std::optional<int> parse_offset(std::string_view text) {
 }
 
 }  // namespace
-
-std::optional<std::string> read_whole_file(const std::filesystem::path& path,
-                                           std::uintmax_t most_bytes, std::string& error) {
-  std::error_code code;
-  if (std::filesystem::is_directory(path, code)) {
-    error = "is a folder; expected a file";
-    return std::nullopt;
-  }
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    error = "cannot be read: " + std::generic_category().message(errno ? errno : EIO);
-    return std::nullopt;
-  }
-  std::string text;
-  std::vector<char> chunk(std::size_t{1} << 16);
-  while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || in.gcount() > 0) {
-    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > most_bytes) {
-      error = "is larger than " + std::to_string(most_bytes >> 20) + " MiB";
-      return std::nullopt;
-    }
-  }
-  if (in.bad()) {
-    error = "cannot be read: " + std::generic_category().message(errno ? errno : EIO);
-    return std::nullopt;
-  }
-  return text;
-}
 
 const CsvFile* CsvFiles::open(const std::string& name, Place place) {
   const std::filesystem::path path = (directory_ / name).lexically_normal();

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/key_resolution.hpp"
 
+#include <retrysim/stop.hpp>
+
 #include "scenario/suggestions.hpp"
 
 #include <algorithm>
@@ -74,6 +76,7 @@ KeyResolution::KeyResolution(const KeyScope& scope, std::string path, const Node
       loaded_(loaded) {}
 
 void KeyResolution::resolve() {
+  stop_point();  // once for each table: there may be many
   for (const KeyInfo& key : scope_.keys) {
     if (key.name == kFirstRule) choose_preset();  // what follows changes its rules
     resolve_key(key);

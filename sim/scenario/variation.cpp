@@ -1,6 +1,7 @@
 // Reading --vary, and the grid of variants.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/stop.hpp>
 #include <retrysim/variation.hpp>
 
 #include "scenario/document.hpp"
@@ -291,19 +292,48 @@ std::vector<std::string> short_names(std::span<const std::string> paths) {
   return result;
 }
 
-std::vector<Variant> grid(std::span<const Variation> variations) {
+namespace {
+
+std::size_t grid_size(std::span<const Variation> variations) {
   std::size_t size = 1;
-  std::vector<std::string> paths;
   for (const Variation& v : variations) {
     if (v.choices.size() > kMostVariants / std::max<std::size_t>(size, 1)) {
       throw std::length_error(fmt::format("the grid has more than {} combinations", kMostVariants));
     }
     size *= v.choices.size();
+  }
+  return size;
+}
+
+}  // namespace
+
+double grid_bytes(std::span<const Variation> variations) {
+  constexpr double kGrowth = 2;  // of vectors that grow
+  double each = sizeof(Variant);
+  for (const Variation& v : variations) {
+    for (std::size_t p = 0; p < v.paths.size(); ++p) {
+      double length = 0;
+      for (const auto& choice : v.choices) length += static_cast<double>(choice[p].size());
+      length /= static_cast<double>(std::max<std::size_t>(v.choices.size(), 1));
+      // An edit and a value, with their text; the value once more in the name, behind its label.
+      const auto path = static_cast<double>(v.paths[p].size());
+      each += 2 * kGrowth * sizeof(std::string) + 1.5 * path + 3 * length;
+    }
+  }
+  return static_cast<double>(grid_size(variations)) * each;
+}
+
+std::vector<Variant> grid(std::span<const Variation> variations) {
+  const std::size_t size = grid_size(variations);
+  std::vector<std::string> paths;
+  for (const Variation& v : variations) {
     paths.insert(paths.end(), v.paths.begin(), v.paths.end());
   }
   const std::vector<std::string> labels = short_names(paths);
   std::vector<Variant> variants(size);
+  StopCounter<> stop;
   for (std::size_t i = 0; i < size; ++i) {
+    stop.count();
     Variant& variant = variants[i];
     std::size_t block = size;
     for (const Variation& v : variations) {

@@ -2,6 +2,7 @@
 #include "stats/bistability.hpp"
 
 #include <retrysim/steady_state.hpp>
+#include <retrysim/stop.hpp>
 
 #include "stats/recovery.hpp"
 
@@ -94,6 +95,7 @@ std::optional<Bistability> between_runs(std::span<const RunResult> runs,
 std::optional<Bistability> within_runs(std::span<const RunResult> runs) {
   Bistability found;
   for (const RunResult& run : runs) {
+    stop_point();
     const BinRange bins = window_bins(run, run.all_bins);
     const std::size_t length = (bins.last - bins.first) / kStretches;
     if (length == 0) continue;

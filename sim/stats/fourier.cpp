@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "stats/fourier.hpp"
 
+#include <retrysim/stop.hpp>
+
 #include <sleef.h>
 
 #include <algorithm>
@@ -67,6 +69,7 @@ void transform(std::vector<Complex>& x) {
   }
   const std::vector<Complex>& roots = roots_of_unity(n);
   for (std::size_t half = 1; half < n; half *= 2) {
+    stop_point();
     const std::size_t stride = n / (2 * half);
     for (std::size_t from = 0; from < n; from += 2 * half) {
       for (std::size_t k = 0; k < half; ++k) {

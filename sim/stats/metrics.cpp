@@ -3,6 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/metrics.hpp>
+#include <retrysim/stop.hpp>
 
 #include "stats/burstiness.hpp"
 #include "stats/fairness.hpp"
@@ -593,6 +594,7 @@ MeasuredMetrics measure_metrics(const Scenario& scenario, const RunResult& run,
   const MetricInput in = input_of(scenario, run, client ? run.clients[*client] : all, client);
   MeasuredMetrics measured;
   for (const MetricInfo& metric : kTable) {
+    stop_point();  // some go through all bins
     measured.values.push_back(apply(metric, in));
     measured.per.push_back(metric.per != nullptr ? metric.per(in) : 0);
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "stats/recorder.hpp"
 
+#include "kernel/claim.hpp"
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -23,6 +26,11 @@ Duration count_width(Duration run) {
   }
 }
 
+std::size_t count_bins(Duration run) {
+  const std::int64_t width = count_width(run).count();
+  return static_cast<std::size_t>(std::max<std::int64_t>((run.count() - 1) / width + 1, 1));
+}
+
 void describe_latency(const BinHistogram& latency, ClientBin& row) {
   row.latency_count = latency.count();
   if (latency.count() == 0) return;
@@ -41,29 +49,17 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
       bin_end_(Time::zero() + scenario.interval),
       interval_(scenario.interval),
       count_width_(count_width(scenario.duration)),
-      count_bins_(static_cast<std::size_t>(
-          std::max<std::int64_t>((scenario.duration.count() - 1) / count_width_.count() + 1, 1))),
+      count_bins_(count_bins(scenario.duration)),
       seed_(scenario.seed),
       replication_(replication) {
-  // There will be no fewer bins; the drain may add some.
-  const auto window_bins =
-      static_cast<std::size_t>(window_end_.count() / std::max<std::int64_t>(interval_.count(), 1));
-  all_bins_.reserve(window_bins);
+  const kernel::Claim claim;
+  take_memory(scenario, groups_, services_, all_bins_, claim, claim);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const std::uint32_t count = scenario.clients[i].count;
-    if (count <= kMaxClientsForFairness) {
-      groups_[i].result.successes_per_client.resize(count);
-      groups_[i].result.ended_per_client.resize(count);
-    }
-    groups_[i].result.bins.reserve(window_bins);
-    groups_[i].result.counts.resize(count_bins_ + 1);
     groups_[i].is_inner = scenario.clients[i].caller.has_value();
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
     const ServiceSpec& spec = scenario.services[i];
     ServiceResult& r = services_[i].result;
-    r.bins.reserve(window_bins);
-    r.queued.resize(count_bins_ + 1);
     r.unlimited = spec.servers == ServiceSpec::kUnlimited;
     r.nominal_servers = r.unlimited ? 0 : spec.servers;
     levels_[i].has_queue = spec.discipline != Discipline::kProcessorSharing;
@@ -73,6 +69,42 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
   in_window_ = window_start_ == Time::zero();
   count_bin_end_ = Time::zero() + count_width_;
   choose_boundary();
+}
+
+// There will be no fewer bins than those of the duration; the drain may add some.
+template <class Take>
+void Recorder::take_memory(const Scenario& scenario, std::vector<Group>& groups,
+                           std::vector<ServiceTotals>& services, std::vector<ClientBin>& all_bins,
+                           Take& of_bins, Take& of_clients) {
+  const std::int64_t width = std::max<std::int64_t>(scenario.interval.count(), 1);
+  const auto bins = static_cast<std::size_t>(scenario.duration.count() / width + 1);
+  const auto drain = static_cast<std::size_t>(
+      scenario.drain ? std::min(scenario.drain_limit, kLongestDuration).count() / width + 1 : 0);
+  of_bins.room(all_bins, bins, bins + drain);
+  // One more than the result has: for what happens in the drain.
+  const std::size_t counts = count_bins(scenario.duration) + 1;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    ClientResult& result = groups[i].result;
+    of_bins.room(result.bins, bins, bins + drain);
+    of_bins(result.counts, counts);
+    const std::uint32_t count = scenario.clients[i].count;
+    if (count > kMaxClientsForFairness) continue;
+    of_clients(result.successes_per_client, count);
+    of_clients(result.ended_per_client, count);
+  }
+  for (ServiceTotals& service : services) {
+    of_bins.room(service.result.bins, bins, bins + drain);
+    of_bins(service.result.queued, counts);
+  }
+}
+
+Recorder::Memory Recorder::memory(const Scenario& scenario) {
+  std::vector<Group> groups(scenario.clients.size());
+  std::vector<ServiceTotals> services(scenario.services.size());
+  std::vector<ClientBin> all_bins;
+  kernel::Tally of_bins, of_clients;
+  take_memory(scenario, groups, services, all_bins, of_bins, of_clients);
+  return {of_bins.bytes(), of_clients.bytes()};
 }
 
 void Recorder::backoff_ends(std::size_t group, bool in_cohort, std::uint32_t number, Time since,
@@ -157,7 +189,10 @@ void Recorder::cross_boundaries(Time now) {
     if (boundary == count_bin_end_) begin_count_bin();
     // Count bins cut no segment: sums of levels are the same whatever the width of these bins.
     if (ends_bin || boundary == window_start_ || boundary == window_end_) fold_segment(boundary);
-    if (ends_bin) close_bin();
+    if (ends_bin) {
+      close_bin();
+      stop_.count();
+    }
     if (boundary == window_start_) in_window_ = true;
     if (boundary == window_end_) in_window_ = false;
     choose_boundary();

@@ -7,6 +7,7 @@
 
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/stop.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -66,6 +67,13 @@ struct StationLevels {
 class Recorder {
  public:
   Recorder(const Scenario& scenario, std::uint32_t replication);
+
+  /// The memory of what is kept bin by bin and client by client: while the run lasts, and then in
+  /// its result.
+  struct Memory {
+    std::uint64_t bins = 0, clients = 0;
+  };
+  static Memory memory(const Scenario& scenario);
 
   /// Must be called before anything that happens at `now`.
   void advance(Time now) {
@@ -333,6 +341,11 @@ class Recorder {
     bool has_queue = true;  // processor sharing has none
   };
 
+  template <class Take>
+  static void take_memory(const Scenario& scenario, std::vector<Group>& groups,
+                          std::vector<ServiceTotals>& services, std::vector<ClientBin>& all_bins,
+                          Take& of_bins, Take& of_clients);
+
   // Clients that never give up make any number of attempts; their counts need not grow without end.
   static std::uint32_t row_of(std::uint32_t number) { return std::min(number, kMaxAttemptNumber); }
   AttemptNumberCounts& by_attempt(Group& g, std::uint32_t attempt_number) {
@@ -388,6 +401,7 @@ class Recorder {
   std::uint64_t seed_;
   std::uint32_t replication_;
   bool in_window_ = false;
+  StopCounter<> stop_;  // any number of bins may end between two events
 };
 
 }  // namespace retrysim::stats

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "stats/storms.hpp"
 
+#include <retrysim/stop.hpp>
+
 #include "stats/recovery.hpp"
 
 #include <algorithm>
@@ -253,6 +255,7 @@ std::optional<double> Storm::recovery_ratio() const {
 }
 
 std::vector<Storm> detect_storms(const Scenario& scenario, const RunResult& run) {
+  stop_point();
   if (run.interval <= Duration::zero() || run.all_bins.empty()) return {};
   return Detector(scenario, run).detect();
 }

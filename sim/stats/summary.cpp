@@ -1,6 +1,7 @@
 // Statistics across replications. Sums run in the order of the replications.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/stop.hpp>
 #include <retrysim/summary.hpp>
 
 #include "stats/proportion.hpp"
@@ -205,6 +206,7 @@ MetricValues::MetricValues(const Scenario& scenario, std::span<const RunResult> 
   const std::span<const MetricInfo> table = metric_table();
   for (const RunResult& run : runs) {
     for (std::size_t c = 0; c < clients_; ++c) {
+      stop_point();
       const bool all = c + 1 == clients_;
       const MeasuredMetrics measured =
           measure_metrics(scenario, run, all ? std::nullopt : std::optional<std::size_t>(c));

@@ -1,0 +1,421 @@
+// What a run takes, from the code that takes it: each large array is sized by a function that also
+// counts (kernel/claim.hpp). Only the number of requests under way is a guess, by Little's law.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/needs.hpp>
+
+#include "kernel/radix_heap.hpp"
+#include "model/rate_function.hpp"
+#include "model/request.hpp"
+#include "model/workload.hpp"
+#include "model/world.hpp"
+#include "stats/recorder.hpp"
+
+#include <retrysim/metrics.hpp>
+#include <retrysim/retry_state.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace retrysim {
+namespace {
+
+// The blocks of a histogram of latencies that spread over some powers of two, and how many
+// histograms a group has.
+constexpr std::uint64_t kHistogramBytes = 10 * sizeof(std::uint64_t) * Histogram::kSubBuckets;
+constexpr std::uint64_t kHistograms = 5;
+// Vectors that grow have twice the room, for a moment three times.
+constexpr double kGrowth = 2;
+
+double seconds(Duration d) { return d.in_seconds(); }
+
+/// Requests over the run, and how many are under way at once.
+class Traffic {
+ public:
+  explicit Traffic(const Scenario& scenario)
+      : scenario_(scenario), group_rates_(scenario.clients.size()) {
+    for (std::size_t g = 0; g < scenario.clients.size(); ++g) rate_of(g);
+  }
+
+  /// Requests per second, on average over the duration.
+  double rate_of(std::size_t group) {
+    if (group_rates_[group]) return *group_rates_[group];
+    const ClientSpec& c = scenario_.clients[group];
+    // Services do not call in a circle.
+    const double rate = c.caller ? rate_at(*c.caller) : own_rate(c);
+    group_rates_[group] = rate;
+    return rate;
+  }
+
+  /// Per second and of all groups together, at a service that turns nothing away.
+  double rate_at(std::size_t service) {
+    double rate = 0;
+    for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
+      if (scenario_.clients[g].service == service) rate += rate_of(g);
+    }
+    return std::min(rate, capacity_of(service));
+  }
+
+  double offered_at(std::size_t service) {
+    double rate = 0;
+    for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
+      if (scenario_.clients[g].service == service) rate += rate_of(g);
+    }
+    return rate;
+  }
+
+  /// Requests of a group under way at once.
+  double under_way(std::size_t group) {
+    const ClientSpec& c = scenario_.clients[group];
+    const double passing = rate_of(group) * seconds_under_way(c.service);
+    if (c.caller) return passing;
+    if (c.arrivals.process == ArrivalProcess::kClosed) {
+      const double all = static_cast<double>(c.count) * c.arrivals.concurrency;
+      return std::clamp(all - rate_of(group) * think_s(c), std::min(passing, all), all);
+    }
+    const double share = rate_of(group) / std::max(offered_at(c.service), 1e-300);
+    if (c.arrivals.process == ArrivalProcess::kOnce) {
+      const double all = c.count;
+      const double spread_s = seconds(c.arrivals.spread);
+      const double served = spread_s > 0 ? capacity_of(c.service) * spread_s : 0;
+      return std::clamp(all - served, std::min(passing, all), all);
+    }
+    return passing + share * backlog_at(c.service);
+  }
+
+  /// Timers of a group under way at once: of clients that think, of jobs between two checks.
+  double waiting(std::size_t group) {
+    const ClientSpec& c = scenario_.clients[group];
+    if (c.caller) return 0;
+    const ArrivalSpec& a = c.arrivals;
+    if (a.process == ArrivalProcess::kClosed) {
+      // Think times that end after the run are not kept.
+      const double ending = seconds(scenario_.duration) / std::max(think_s(c), 1e-9);
+      return static_cast<double>(c.count) * a.concurrency * std::min(1.0, ending);
+    }
+    if (a.process == ArrivalProcess::kPoll) return job_rate(c) * a.job_time.mean_seconds();
+    return 0;
+  }
+
+  double events() {
+    const double duration_s = seconds(scenario_.duration);
+    const bool travels = scenario_.network.latency.mean_seconds() > 0 ||
+                         scenario_.network.connect.mean_seconds() > 0;
+    double events = 2 * static_cast<double>(scenario_.faults.size());
+    for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
+      const ClientSpec& c = scenario_.clients[g];
+      const double requests = requests_of(g, duration_s);
+      const double calls =
+          scenario_.services[c.service].model == ServiceModelKind::kOcc ? 2 : 1;  // read, write
+      const double begins = c.caller ? 0 : 1;  // an arrival, the end of a think time, a check due
+      events += requests * (begins + calls * (travels ? 3 : 1));
+      if (!c.caller && c.arrivals.process == ArrivalProcess::kPoll) {
+        events += job_rate(c) * duration_s;
+      }
+    }
+    return events;
+  }
+
+ private:
+  double requests_of(std::size_t group, double duration_s) {
+    const ClientSpec& c = scenario_.clients[group];
+    if (!c.caller && c.arrivals.process == ArrivalProcess::kOnce) return c.count;
+    if (!c.caller && !c.arrivals.rows.empty()) return static_cast<double>(c.arrivals.rows.size());
+    return rate_of(group) * duration_s;
+  }
+
+  double own_rate(const ClientSpec& c) {
+    const ArrivalSpec& a = c.arrivals;
+    const double duration_s = std::max(seconds(scenario_.duration), 1e-9);
+    switch (a.process) {
+      case ArrivalProcess::kClosed: {
+        // The asymptotes of a closed loop: the clients, or the service, set the pace.
+        const double all = static_cast<double>(c.count) * a.concurrency;
+        const double round_s = think_s(c) + seconds_under_way(c.service);
+        return std::min(all / std::max(round_s, 1e-9), capacity_of(c.service));
+      }
+      case ArrivalProcess::kOnce:
+        return c.count / std::max(seconds(a.spread), duration_s);
+      case ArrivalProcess::kPoll:
+        return job_rate(c) * checks_of(a);
+      case ArrivalProcess::kTrace:
+        if (!a.rows.empty()) return static_cast<double>(a.rows.size()) / duration_s;
+        return mean_rate(a, 1);
+      default:
+        return mean_rate(a, a.rate * c.count);
+    }
+  }
+
+  double job_rate(const ClientSpec& c) const {
+    return mean_rate(c.arrivals, c.arrivals.rate * c.count);
+  }
+
+  double mean_rate(const ArrivalSpec& a, double base) const {
+    const model::RateFunction rate(base, a.profile, a.surges);
+    if (rate.is_constant()) return rate.constant_rate();
+    return rate.area(Time::zero() + scenario_.duration) / seconds(scenario_.duration);
+  }
+
+  /// Checks of a job, without jitter, of which the last one finds it done.
+  static double checks_of(const ArrivalSpec& a) {
+    constexpr int kMost = 1000;
+    double pause_s = seconds(a.poll.base), waited_s = 0;
+    double checks = 0;
+    while (checks < std::min<double>(kMost, a.poll.max_checks)) {
+      waited_s += std::min(pause_s, seconds(a.poll.cap));
+      pause_s *= a.poll.factor;
+      ++checks;
+      if (waited_s >= a.job_time.mean_seconds()) return checks;
+    }
+    return checks;
+  }
+
+  static double think_s(const ClientSpec& c) { return c.arrivals.think_time.mean_seconds(); }
+
+  double capacity_of(std::size_t service) const {
+    const ServiceSpec& s = scenario_.services[service];
+    const double time_s = s.service_time.mean_seconds();
+    if (s.servers == ServiceSpec::kUnlimited || time_s <= 0) return HUGE_VAL;
+    return static_cast<double>(s.servers) / time_s;
+  }
+
+  double seconds_under_way(std::size_t service) const {
+    return scenario_.services[service].service_time.mean_seconds() +
+           2 * scenario_.network.latency.mean_seconds();
+  }
+
+  /// What waits at the end of the run if more arrives than can be served.
+  double backlog_at(std::size_t service) {
+    const ServiceSpec& s = scenario_.services[service];
+    const double too_much = offered_at(service) - capacity_of(service);
+    if (!(too_much > 0)) return 0;
+    return std::min(too_much * seconds(scenario_.duration), static_cast<double>(s.queue_capacity));
+  }
+
+  const Scenario& scenario_;
+  std::vector<std::optional<double>> group_rates_;
+};
+
+std::uint64_t rounded(double bytes) {
+  return bytes < 1e18 ? static_cast<std::uint64_t>(bytes) : std::uint64_t{1000000000000000000};
+}
+
+std::string key_of(const ClientSpec& c, std::string_view key) {
+  return fmt::format("client.{}.{}", c.name, key);
+}
+
+/// The state of the clients themselves, and the stream of their requests.
+std::uint64_t bytes_of_clients(const Scenario& scenario, const ClientSpec& c) {
+  kernel::Tally tally;
+  model::ClientGroup group;
+  const Distribution& connect = scenario.network.connect;
+  group.take_memory(c, !connect.is_constant() || connect.constant_value() > Duration::zero(),
+                    tally);
+  std::uint64_t bytes = tally.bytes();
+  if (!c.strategy) bytes += RetryStates::bytes(c.retry, c.count);
+  const bool open = !c.caller && c.arrivals.process != ArrivalProcess::kClosed;
+  if (open) bytes += model::ArrivalStream::bytes(c);
+  const ThrottleSpec& throttle = scenario.services[c.service].throttle;
+  if (throttle.rate > 0 && throttle.scope == ThrottleScope::kClient) {
+    bytes += std::uint64_t{c.count} * sizeof(model::TokenBucket);
+  }
+  return bytes;
+}
+
+std::uint64_t bytes_of_requests(Traffic& traffic, std::size_t group) {
+  constexpr double kRequest = sizeof(model::Request) + sizeof(model::Attempt);
+  constexpr double kTimer = sizeof(kernel::TimerEntry) * kGrowth;
+  constexpr double kFreeSlots = 2 * sizeof(std::uint32_t) * kGrowth;
+  return rounded(traffic.under_way(group) * (kRequest + kFreeSlots) +
+                 traffic.waiting(group) * kTimer);
+}
+
+void add(std::vector<MemoryPart>& parts, std::string what, std::string keys, std::uint64_t bytes) {
+  if (bytes > 0) parts.push_back({std::move(what), std::move(keys), bytes});
+}
+
+std::vector<MemoryPart> client_parts(const Scenario& scenario) {
+  std::vector<MemoryPart> parts;
+  for (const ClientSpec& c : scenario.clients) {
+    const bool listed = !c.arrivals.rows.empty();
+    add(parts, fmt::format("clients of {}", c.name), key_of(c, listed ? "arrivals.file" : "count"),
+        bytes_of_clients(scenario, c));
+  }
+  return parts;
+}
+
+std::vector<MemoryPart> request_parts(const Scenario& scenario, Traffic& traffic) {
+  std::vector<MemoryPart> parts;
+  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
+    const ClientSpec& c = scenario.clients[g];
+    const bool closed = !c.caller && c.arrivals.process == ArrivalProcess::kClosed;
+    std::string keys = key_of(c, closed ? "count" : "arrivals");
+    if (closed && c.arrivals.concurrency > 1) keys += ", " + key_of(c, "arrivals.concurrency");
+    add(parts, fmt::format("requests of {} under way", c.name),
+        keys + fmt::format(", service.{}.queue.capacity", scenario.services[c.service].name),
+        bytes_of_requests(traffic, g));
+  }
+  return parts;
+}
+
+std::vector<MemoryPart> result_parts(const Scenario& scenario, Traffic& traffic) {
+  std::vector<MemoryPart> parts;
+  const stats::Recorder::Memory recorded = stats::Recorder::memory(scenario);
+  add(parts, "time-series bins", "interval, duration", recorded.bins);
+  add(parts, "counts of each client", "client.*.count", recorded.clients);
+  std::uint64_t histograms = 0;
+  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
+    // No more blocks than there are values.
+    const double requests = traffic.rate_of(g) * seconds(scenario.duration);
+    constexpr double kBlock = sizeof(std::uint64_t) * Histogram::kSubBuckets;
+    histograms += rounded(std::min<double>(kHistogramBytes, (requests + 1) * kBlock)) * kHistograms;
+  }
+  add(parts, "latency histograms", "client.*", histograms);
+  return parts;
+}
+
+MemoryPart analysis_part(const Scenario& scenario) {
+  const std::int64_t width = std::max<std::int64_t>(scenario.interval.count(), 1);
+  const auto bins = static_cast<std::size_t>(scenario.duration.count() / width + 1);
+  // Three rolling rates of storms, of which two are sorted in copies; counts of arrivals.
+  constexpr std::size_t kBytesOfBin = 6 * sizeof(double);
+  return {"statistics over time", "interval, duration", bins * kBytesOfBin};
+}
+
+void add_all(std::vector<MemoryPart>& to, const std::vector<MemoryPart>& parts, std::uint64_t times,
+             std::string_view further_key) {
+  for (const MemoryPart& part : parts) {
+    const std::string keys = times > 1 ? fmt::format("{}, {}", part.keys, further_key) : part.keys;
+    const auto same = std::find_if(to.begin(), to.end(),
+                                   [&](const MemoryPart& p) { return p.what == part.what; });
+    if (same == to.end()) {
+      to.push_back({part.what, keys, part.bytes * times});
+    } else {
+      same->bytes += part.bytes * times;
+      if (keys.size() > same->keys.size()) same->keys = keys;
+    }
+  }
+}
+
+/// Which scenario how often: many replications share one.
+std::vector<std::pair<RunNeeds, std::size_t>> needs_of_all(std::span<const Scenario* const> runs) {
+  std::map<const Scenario*, std::size_t> places;
+  std::vector<std::pair<RunNeeds, std::size_t>> needs;
+  for (const Scenario* scenario : runs) {
+    const auto [at, added] = places.emplace(scenario, needs.size());
+    if (added) needs.emplace_back(needs_of(*scenario), 0);
+    ++needs[at->second].second;
+  }
+  return needs;
+}
+
+[[noreturn]] void refuse(std::vector<MemoryPart> parts, std::uint64_t limit) {
+  const std::uint64_t total = total_bytes(parts);
+  std::sort(parts.begin(), parts.end(),
+            [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
+  std::string text = fmt::format("this takes about {} of memory, but {} may be used (--max-memory)",
+                                 to_text_of_bytes(total), to_text_of_bytes(limit));
+  constexpr std::size_t kMostParts = 6;
+  constexpr double kLarge = 0.02;
+  for (std::size_t i = 0; i < std::min(kMostParts, parts.size()); ++i) {
+    if (static_cast<double>(parts[i].bytes) < kLarge * static_cast<double>(total)) break;
+    text += fmt::format("\n  {:>9}  {}; see {}", to_text_of_bytes(parts[i].bytes), parts[i].what,
+                        parts[i].keys);
+  }
+  throw LimitExceeded(text, LimitKind::kMemory);
+}
+
+}  // namespace
+
+std::uint64_t total_bytes(std::span<const MemoryPart> parts) {
+  std::uint64_t sum = 0;
+  for (const MemoryPart& p : parts) sum += p.bytes;
+  return sum;
+}
+
+std::string to_text_of_bytes(std::uint64_t bytes) {
+  constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  return value >= 100 ? fmt::format("{:.0f} {}", value, kUnits[unit])
+                      : fmt::format("{:.3g} {}", value, kUnits[unit]);
+}
+
+RunNeeds needs_of(const Scenario& scenario) {
+  Traffic traffic(scenario);
+  RunNeeds needs;
+  needs.clients = client_parts(scenario);
+  needs.requests = request_parts(scenario, traffic);
+  needs.result = result_parts(scenario, traffic);
+  needs.analysis = analysis_part(scenario);
+  needs.events = traffic.events();
+  return needs;
+}
+
+MemoryPlan plan_memory(std::span<const Scenario* const> runs, std::size_t jobs, std::uint64_t limit,
+                       std::uint64_t kept) {
+  const auto needs = needs_of_all(runs);
+  MemoryPlan plan;
+  std::uint64_t metrics = 0, analysis = 0;
+  const RunNeeds* largest = nullptr;
+  const auto running_bytes = [](const RunNeeds& n) {
+    return total_bytes(n.clients) + total_bytes(n.requests);
+  };
+  for (const auto& [one, times] : needs) {
+    add_all(plan.parts, one.result, times, "replications");
+    metrics += times * metric_table().size() * sizeof(std::optional<double>);
+    analysis = std::max(analysis, one.analysis.bytes);
+    if (largest == nullptr || running_bytes(one) > running_bytes(*largest)) largest = &one;
+  }
+  add(plan.parts, "statistics over time", "interval, duration", analysis);
+  add(plan.parts, "metrics", "replications", metrics);
+  add(plan.parts, "results so far", "replications", kept);
+  const std::uint64_t fixed = total_bytes(plan.parts);
+  const std::uint64_t running = largest == nullptr ? 0 : running_bytes(*largest);
+  plan.at_once = std::clamp<std::size_t>(jobs, 1, std::max<std::size_t>(runs.size(), 1));
+  const std::uint64_t left = limit > fixed ? limit - fixed : 0;
+  const std::uint64_t fits = running > 0 ? left / running : plan.at_once;
+  const bool too_much = fixed > limit || fits == 0;
+  plan.at_once = too_much ? 1 : std::min<std::uint64_t>(plan.at_once, fits);
+  if (largest != nullptr) {
+    add_all(plan.parts, largest->clients, plan.at_once, "--jobs");
+    add_all(plan.parts, largest->requests, plan.at_once, "--jobs");
+  }
+  plan.total = total_bytes(plan.parts);
+  if (too_much) refuse(plan.parts, limit);
+  if (limit != ~std::uint64_t{0} && largest != nullptr) {
+    plan.each = left / plan.at_once - total_bytes(largest->clients);
+  }
+  return plan;
+}
+
+}  // namespace retrysim
+
+namespace retrysim::model {
+
+// What grows with the requests under way: nobody can tell beforehand how many there will be.
+void World::check_memory() const {
+  if (options_.max_memory == ~std::uint64_t{0}) return;
+  std::uint64_t bytes = requests_.bytes() + attempts_.bytes() + timers_.bytes() +
+                        late_responses_.bytes() + requests_on_the_way_.bytes() +
+                        responses_on_the_way_.bytes() + varying_timeouts_.bytes() +
+                        kernel::bytes_of(hedge_sequences_) + kernel::bytes_of(calls_);
+  if (bytes <= options_.max_memory) return;
+  throw LimitExceeded(
+      fmt::format("replication {} at {} s: {} requests and {} attempts under way take {} MiB, more "
+                  "than is left of --max-memory; give queues a smaller capacity, clients a lower "
+                  "rate, an attempt_timeout or a deadline, and let the service remove abandoned "
+                  "work",
+                  replication_, now_.in_seconds(), requests_.live(), attempts_.live(), bytes >> 20),
+      LimitKind::kMemory);
+}
+
+}  // namespace retrysim::model
