@@ -6,6 +6,9 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/interruption.hpp"
+#include "report/terminal.hpp"
+#include "scenario/printable.hpp"
 
 #include <fmt/format.h>
 
@@ -38,11 +41,11 @@ po::options_description describe_options() {
 // Whether the scenario is valid.
 bool check_one(const std::string& path, const std::vector<std::string>& edits) {
   const LoadResult result = load_scenario_file(path, edits);
-  for (const Diagnostic& d : result.errors) fmt::print(stderr, "{}\n", to_string(d));
+  for (const Diagnostic& d : result.errors) report::print_error("{}\n", to_string(d));
   if (!result.loaded) return false;
-  fmt::print("# {}\n{}", path, to_toml(*result.loaded, true));
+  report::print("# {}\n{}", scenario::printable_line(path), to_toml(*result.loaded, true));
   for (const std::string& note : result.loaded->notes) {
-    fmt::print(stderr, "{}: note: {}\n", path, note);
+    report::print_error("{}: note: {}\n", path, note);
   }
   return true;
 }
@@ -53,16 +56,17 @@ int check(const Arguments& arguments) {
   const po::options_description options = describe_options();
   const po::variables_map values = parse_command_line(arguments, options, "scenario");
   if (values.count("help")) {
-    fmt::print("{}\n{}", kUsage, help_text(options));
+    report::print("{}\n{}", kUsage, help_text(options));
     return kDone;
   }
   const auto paths = texts(values, "scenario");
   if (paths.empty()) throw UsageError("no scenario given; expected retrysim check SCENARIO...");
   const auto edits = texts(values, "set");
+  const Interruption interruption;  // ends the wait for a pipe
   bool good = true;
   bool first = true;
   for (const std::string& path : paths) {
-    if (!first) fmt::print("\n");
+    if (!first) report::print("\n");
     first = false;
     good = check_one(path, edits) && good;
   }

@@ -5,6 +5,7 @@
 #include "scenario/csv_inputs.hpp"
 
 #include "scenario/suggestions.hpp"
+#include "scenario/whole_file.hpp"
 
 #define CSV_IO_NO_THREAD  // the texts are in memory: a reader thread would bring nothing
 #include <limits>         // libfccp/csv.h forgets it
@@ -25,7 +26,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 
 namespace retrysim::scenario {
@@ -240,35 +240,6 @@ std::optional<int> parse_offset(std::string_view text) {
 }
 
 }  // namespace
-
-std::optional<std::string> read_whole_file(const std::filesystem::path& path,
-                                           std::uintmax_t most_bytes, std::string& error) {
-  std::error_code code;
-  if (std::filesystem::is_directory(path, code)) {
-    error = "is a folder; expected a file";
-    return std::nullopt;
-  }
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    error = "cannot be read: " + std::generic_category().message(errno ? errno : EIO);
-    return std::nullopt;
-  }
-  std::string text;
-  std::vector<char> chunk(std::size_t{1} << 16);
-  while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || in.gcount() > 0) {
-    text.append(chunk.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > most_bytes) {
-      error = "is larger than " + std::to_string(most_bytes >> 20) + " MiB";
-      return std::nullopt;
-    }
-  }
-  if (in.bad()) {
-    error = "cannot be read: " + std::generic_category().message(errno ? errno : EIO);
-    return std::nullopt;
-  }
-  return text;
-}
 
 const CsvFile* CsvFiles::open(const std::string& name, Place place) {
   const std::filesystem::path path = (directory_ / name).lexically_normal();
