@@ -9,10 +9,10 @@
 #include "cli/commands.hpp"
 #include "cli/interruption.hpp"
 #include "cli/simulation_options.hpp"
-#include "report/sink.hpp"
+#include "report/terminal.hpp"
+#include "scenario/printable.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <boost/program_options.hpp>
 #include <cstdio>
@@ -71,14 +71,14 @@ std::string needs_text(const Scenario& scenario, std::size_t jobs) {
 
 // Whether the scenario is valid.
 bool check_one(const std::string& path, const std::vector<std::string>& edits, std::size_t jobs,
-               report::Sink& out) {
+               report::StandardOutput& out) {
   const LoadResult result = load_scenario_file(path, edits);
-  for (const Diagnostic& d : result.errors) fmt::print(stderr, "{}\n", to_string(d));
+  for (const Diagnostic& d : result.errors) report::print_error("{}\n", to_string(d));
   if (!result.loaded) return false;
-  out.write(fmt::format("# {}\n{}{}", path, needs_text(result.loaded->scenario, jobs),
-                        to_toml(*result.loaded, true)));
+  out.write(fmt::format("# {}\n{}{}", scenario::printable_line(path),
+                        needs_text(result.loaded->scenario, jobs), to_toml(*result.loaded, true)));
   for (const std::string& note : result.loaded->notes) {
-    fmt::print(stderr, "{}: note: {}\n", path, note);
+    report::print_error("{}: note: {}\n", path, note);
   }
   return true;
 }
@@ -89,7 +89,7 @@ int check(const Arguments& arguments) {
   const po::options_description options = describe_options();
   const po::variables_map values = parse_command_line(arguments, options, "scenario");
   if (values.count("help")) {
-    fmt::print("{}\n{}", kUsage, help_text(options));
+    report::print("{}\n{}", kUsage, help_text(options));
     return kDone;
   }
   const auto paths = texts(values, "scenario");
@@ -97,7 +97,7 @@ int check(const Arguments& arguments) {
   const auto edits = texts(values, "set");
   const auto jobs = static_cast<std::size_t>(read_jobs(values));
   return interruptible(read_timeout(values), [&]() -> int {
-    report::DescriptorSink out(STDOUT_FILENO, "standard output");
+    report::StandardOutput out(report::StandardOutput::For::kPeople);
     bool good = true;
     bool first = true;
     for (const std::string& path : paths) {

@@ -32,6 +32,7 @@ int run(const Arguments& arguments);
 int compare(const Arguments& arguments);
 int sweep(const Arguments& arguments);
 int merge(const Arguments& arguments);
+int verify(const Arguments& arguments);
 int check(const Arguments& arguments);
 int list(const Arguments& arguments);
 int strategy(const Arguments& arguments);

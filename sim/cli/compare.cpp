@@ -18,12 +18,13 @@
 #include "report/progress_bar.hpp"
 #include "report/result_files.hpp"
 #include "report/result_folder.hpp"
+#include "report/result_identity.hpp"
 #include "report/result_json.hpp"
 #include "report/sink.hpp"
+#include "report/terminal.hpp"
 #include "scenario/suggestions.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <filesystem>
@@ -78,7 +79,7 @@ po::options_description describe_options() {
        "on, and compare the probability of metastable failures, too");
   add_simulation_options(
       options, {"folder of the result files; default results/NAME. An earlier result of the same "
-                "scenario is replaced",
+                "resolved scenario and variants is replaced (see --force)",
                 "of the comparison on standard output: table (default), csv or json"});
   options.add_options()("help", "print this text");
   return options;
@@ -280,7 +281,7 @@ std::string comment_of(const CompareOptions& options, const report::Evaluation& 
 void print(const CompareOptions& options, const report::Comparison& comparison,
            const std::vector<report::JsonSection>& sections, const report::ResultFolder& folder) {
   if (options.quiet) return;
-  report::DescriptorSink out(STDOUT_FILENO, "standard output");
+  report::StandardOutput out(options.format);
   if (options.format == "csv") {
     report::write_comparison_csv(out, comparison);
   } else if (options.format == "json") {
@@ -292,13 +293,21 @@ void print(const CompareOptions& options, const report::Comparison& comparison,
   out.flush();
 }
 
+report::ResultIdentity identity(const CompareOptions& options,
+                                const std::vector<Planned>& planned) {
+  std::vector<const LoadedScenario*> variants;
+  for (const Planned& p : planned) variants.push_back(&p.loaded);
+  std::vector<std::string> requests;
+  for (const std::string& vary : options.vary) requests.push_back("--vary " + vary);
+  return report::identity_of(variants, "compare", requests);
+}
+
 int compare(const CompareOptions& options, const Session& session) {
   auto planned = plan(options, session);
   if (!planned) return kBadInput;
   for (const Planned& p : *planned) session.agree_on(p.loaded);
-  const std::string& name = planned->front().loaded.scenario.name;
   // Made before the simulation: a folder that must not be written is said at once.
-  const auto folder = session.result_folder(name);
+  const auto folder = session.result_folder(identity(options, *planned));
   const std::vector<report::ResultSet> results = simulate_variants(options, *planned, session);
   if (!session.leads()) return kDone;
   std::vector<report::Evaluation> evaluations;
@@ -325,7 +334,7 @@ int compare(const Arguments& arguments) {
   const po::options_description visible = describe_options();
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
-    fmt::print(
+    report::print(
         "Usage: retrysim compare SCENARIO --vary PATH=V1,V2,... [options]\n\n"
         "Simulates every variant with the same random numbers, so that all meet the same demand,\n"
         "and prints how each differs from the baseline: paired differences with 95 % intervals,\n"

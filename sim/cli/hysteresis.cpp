@@ -10,13 +10,14 @@
 #include "report/hysteresis_report.hpp"
 #include "report/progress_bar.hpp"
 #include "report/result_folder.hpp"
+#include "report/result_identity.hpp"
 #include "report/sink.hpp"
+#include "report/terminal.hpp"
 #include "scenario/values.hpp"
 #include "stats/hysteresis.hpp"
 #include "stats/storms.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -129,7 +130,7 @@ std::vector<std::string> notes_on(const Scenario& scenario,
 void print_result(const HysteresisOptions& options, const report::HysteresisResult& result,
                   const report::ResultFolder& folder) {
   if (options.quiet) return;
-  report::DescriptorSink out(STDOUT_FILENO, "standard output");
+  report::StandardOutput out(options.format);
   if (options.format == "csv") {
     report::write_hysteresis_csv(out, result);
   } else if (options.format == "json") {
@@ -163,7 +164,9 @@ int find_hysteresis(const HysteresisOptions& options, const Session& session) {
   if (scenario.duration > kLongestDuration) {
     throw UsageError("--dwell: so many steps of this length are more than 1e9 s");
   }
-  const auto folder = session.result_folder(steady.name);
+  const auto folder = session.result_folder(report::identity_of(
+      {&*loaded.loaded}, "tip",
+      {report::hysteresis_request(key.path, ramp.loads, ramp.dwell.in_seconds())}));
   report::ProgressBar bar = session.progress_bar(steady.name);
   const auto runs = session.run_replications(scenario, bar);
   bar.clear();

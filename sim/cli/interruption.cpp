@@ -14,18 +14,23 @@ namespace {
 std::atomic<bool> stop_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-extern "C" void request_stop(int signal_number) {
-  stop_requested = true;
-  std::signal(signal_number, SIG_DFL);
+extern "C" void request_stop(int) { stop_requested = true; }
+
+// The first signal sets the flag and, by SA_RESETHAND, gives way to the default for the second. No
+// SA_RESTART: what waits for input is to notice.
+void handle(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
 
 Interruption::Interruption() : scope_(&stop_requested) {
   stop_requested = false;
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
-  std::signal(SIGHUP, request_stop);
+  handle(request_stop);
 }
 
 void Interruption::limit(Duration timeout) {
@@ -38,9 +43,7 @@ Interruption::~Interruption() {
     done_ = true;
   }
   done_changed_.notify_all();
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  std::signal(SIGHUP, SIG_DFL);
+  handle(SIG_DFL);
 }
 
 const std::atomic<bool>* Interruption::flag() const { return &stop_requested; }

@@ -7,6 +7,7 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/describe_rules.hpp"
+#include "report/terminal.hpp"
 #include "scenario/keys.hpp"
 #include "scenario/suggestions.hpp"
 
@@ -254,17 +255,17 @@ int list(const Arguments& arguments) {
       ("help", "print this text");
   const po::variables_map values = parse_command_line(arguments, options, "what");
   if (values.count("help")) {
-    fmt::print("{}\n{}", kUsage, help_text(options));
+    report::print("{}\n{}", kUsage, help_text(options));
     return kDone;
   }
   const Topic& topic = find_topic(values);
   const auto& format = values["format"].as<std::string>();
   if (format == "table") {
-    fmt::print("{}", to_aligned_text(topic.make()));
+    report::print(to_aligned_text(topic.make()));
   } else if (format == "csv") {
-    fmt::print("{}", to_csv(topic.make()));
+    report::print(to_csv(topic.make()));
   } else if (format == "json") {
-    fmt::print("{}", to_json(topic.make()));
+    report::print(to_json(topic.make()));
   } else {
     throw UsageError("--format: \"" + format + "\" is none of table, csv, json");
   }

@@ -8,12 +8,12 @@
 
 #include "cli/launch.hpp"
 #include "report/output_error.hpp"
+#include "report/terminal.hpp"
 #include "scenario/suggestions.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -28,7 +28,7 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 8> kCommands = {{
+constexpr std::array<Command, 9> kCommands = {{
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", run},
     {"compare", "SCENARIO --vary PATH=V1,V2",
      "variants on common random numbers: paired differences with intervals", compare},
@@ -37,6 +37,7 @@ constexpr std::array<Command, 8> kCommands = {{
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
      sweep},
     {"merge", "DIR... --out DIR", "join the shards of a sweep", merge},
+    {"verify", "DIR...", "check the files of results against their checksums", verify},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      check},
     {"list", "WHAT", "what exists: modes, sdks, distributions, metrics, keys", list},
@@ -45,18 +46,20 @@ constexpr std::array<Command, 8> kCommands = {{
 }};
 
 void print_help() {
-  fmt::print(
+  std::string text =
       "retrysim simulates what the retries of many clients do to an overloaded service.\n\n"
-      "Usage: retrysim COMMAND [options]\n\nCommands:\n");
+      "Usage: retrysim COMMAND [options]\n\nCommands:\n";
   for (const Command& c : kCommands) {
-    fmt::print("  {:<38}{}\n", fmt::format("{} {}", c.name, c.arguments), c.purpose);
+    text += fmt::format("  {:<38}{}\n", fmt::format("{} {}", c.name, c.arguments), c.purpose);
   }
-  fmt::print(
+  text +=
       "\n`retrysim COMMAND --help` explains a command; `retrysim --version` names the version.\n"
-      "\nExit status: 0 done, 1 an expectation failed, 2 bad command line, 3 bad scenario or "
-      "input\n"
-      "file, 4 output could not be written, 5 a limit was hit, 70 internal check failed,\n"
-      "130 interrupted.\n");
+      "\nExit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario, an input "
+      "file or\na result to read is missing or wrong, 4 output could not be written (files, or "
+      "standard output)\nor must not replace what is there, 5 a limit was hit, 70 an internal "
+      "check "
+      "failed, 130 interrupted.\n";
+  report::print(text);
 }
 
 int dispatch(const Arguments& arguments) {
@@ -67,7 +70,7 @@ int dispatch(const Arguments& arguments) {
     return kDone;
   }
   if (name == "--version") {
-    fmt::print("retrysim {}\n", RETRYSIM_VERSION);
+    report::print("retrysim {}\n", RETRYSIM_VERSION);
     return kDone;
   }
   std::vector<std::string_view> names;
@@ -95,20 +98,18 @@ std::string hint(const Arguments& arguments) {
 int main(int argc, char** argv) {
   using namespace retrysim;
   using namespace retrysim::cli;
-  const Arguments arguments(argv + 1, argv + argc);
+  report::prepare_standard_streams();
+  const Arguments arguments(argv + std::min(argc, 1), argv + argc);
   auto failed = [](ExitStatus status, std::string_view message) {
-    std::fflush(stdout);
-    fmt::print(stderr, "retrysim: error: {}\n", message);
+    report::print_error("retrysim: error: {}\n", message);
     return static_cast<int>(status);
   };
   try {
-    const int status = dispatch(arguments);
-    if (std::fflush(stdout) != 0) return failed(kOutputFailed, "cannot write standard output");
-    return status;
+    return dispatch(arguments);
   } catch (const UsageError& e) {
     if (another_rank_speaks(arguments)) return kBadCommandLine;
     failed(kBadCommandLine, e.what());
-    fmt::print(stderr, "Try: retrysim{} --help\n", hint(arguments));
+    report::print_error("Try: retrysim{} --help\n", hint(arguments));
     return kBadCommandLine;
   } catch (const report::OutputError& e) {
     return failed(kOutputFailed, e.what());
@@ -118,7 +119,7 @@ int main(int argc, char** argv) {
     return failed(kBadInput, e.what());
   } catch (const Interrupted&) {
     return failed(kInterrupted, "interrupted; what was under way is not written");
-  } catch (const std::system_error& e) {  // what fmt throws if standard output takes no more
+  } catch (const std::system_error& e) {  // of the journal
     return failed(kOutputFailed, e.what());
   } catch (const std::bad_alloc&) {
     return failed(kLimitHit, "out of memory; simulate fewer clients, bins or replications");

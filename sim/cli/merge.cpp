@@ -9,10 +9,10 @@
 #include "cli/launch.hpp"
 #include "cli/simulation_options.hpp"
 #include "report/sweep_merge.hpp"
+#include "report/terminal.hpp"
 
 #include <fmt/format.h>
 #include <boost/program_options.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -25,15 +25,15 @@ int merge(const Arguments& arguments) {
   po::options_description visible("Options");
   visible.add_options()  //
       ("out", po::value<std::string>()->value_name("DIR"),
-       "folder of the joined result; an earlier result of the same scenario is replaced")  //
-      ("force", po::bool_switch(), "also replace the result of another scenario")          //
+       "folder of the joined result; an earlier result of the same sweep is replaced")  //
+      ("force", po::bool_switch(), "also replace any other result")                     //
       ("timeout", po::value<std::string>()->value_name("D"),
        "give up after this time by the clock, such as 10min (exit status 5)")  //
       ("quiet", po::bool_switch(), "print nothing")                            //
       ("help", "print this text");
   const po::variables_map values = parse_command_line(arguments, visible, "folder");
   if (values.count("help") != 0) {
-    fmt::print(
+    report::print(
         "Usage: retrysim merge DIR... --out DIR [options]\n\n"
         "Joins all shards of a sweep (`retrysim sweep --shard I/N`) into the result that the sweep "
         "has\nwithout shards, byte for byte. Example:\n"
@@ -52,7 +52,7 @@ int merge(const Arguments& arguments) {
       const report::MergedSweep merged =
           report::merge_sweep({folders.begin(), folders.end()}, out, values["force"].as<bool>());
       if (!values["quiet"].as<bool>()) {
-        fmt::print("{} point{} from {} shard{}\n\nResult files: {}\n", merged.points,
+        report::print("{} point{} from {} shard{}\n\nResult files: {}\n", merged.points,
                    merged.points == 1 ? "" : "s", folders.size(), folders.size() == 1 ? "" : "s",
                    out);
       }
@@ -64,8 +64,7 @@ int merge(const Arguments& arguments) {
       return merged.points_that_fail > 0 ? kExpectationFailed : kDone;
     });
   } catch (const report::MergeError& e) {
-    std::fflush(stdout);
-    fmt::print(stderr, "retrysim: error: {}\n", e.what());
+    report::print_error("retrysim: error: {}\n", e.what());
     return kBadInput;
   }
 }

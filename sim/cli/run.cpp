@@ -10,18 +10,19 @@
 #include "cli/simulation_options.hpp"
 #include "experiment/twins.hpp"
 #include "report/evaluation.hpp"
+#include "report/output_error.hpp"
 #include "report/progress_bar.hpp"
 #include "report/result_files.hpp"
 #include "report/result_folder.hpp"
+#include "report/result_identity.hpp"
 #include "report/result_json.hpp"
 #include "report/result_tables.hpp"
 #include "report/sink.hpp"
+#include "report/terminal.hpp"
 #include "report/text_table.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <boost/program_options.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 
@@ -46,7 +47,7 @@ po::options_description describe_options() {
   po::options_description options("Options");
   add_simulation_options(
       options, {"folder of the result files; default results/NAME, with several scenarios DIR/NAME "
-                "each. An earlier result of the same scenario is replaced",
+                "each. An earlier result of the same resolved scenario is replaced (see --force)",
                 "of the summary on standard output: table (default), csv or json (with several "
                 "scenarios an array)"});
   options.add_options()  //
@@ -112,7 +113,11 @@ class JsonOutput {
  public:
   explicit JsonOutput(std::size_t scenarios) : array_(scenarios > 1) {}
   ~JsonOutput() {
-    if (array_ && printed_ > 0) std::fputs("]\n", stdout);
+    if (!array_ || printed_ == 0) return;
+    try {
+      report::print("]\n");
+    } catch (const report::OutputError&) {  // what came before has failed, too, and says so
+    }
   }
   JsonOutput(const JsonOutput&) = delete;
   JsonOutput& operator=(const JsonOutput&) = delete;
@@ -127,7 +132,7 @@ class JsonOutput {
 
 void print_summary(const RunOptions& options, const report::Evaluation& evaluation,
                    const report::ResultFolder& folder, JsonOutput& json) {
-  report::DescriptorSink out(STDOUT_FILENO, "standard output");
+  report::StandardOutput out(options.format);
   if (!options.quiet) {
     const report::Evaluations one(&evaluation, 1);
     if (options.format == "csv") {
@@ -146,7 +151,7 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
     if (options.format == "table") {
       out.write(line);
     } else {
-      fmt::print(stderr, "{}", line);
+      report::print_error(line);
     }
   }
   out.flush();
@@ -157,7 +162,9 @@ bool run_one(const RunOptions& options, const Planned& planned, const Session& s
   const std::string& name = planned.loaded.scenario.name;
   // Made before the simulation: a folder that must not be written is said at once.
   std::optional<report::ResultFolder> folder;
-  if (session.leads()) folder.emplace(planned.folder, name, options.force);
+  if (session.leads()) {
+    folder.emplace(planned.folder, report::identity_of({&planned.loaded}, "run"), options.force);
+  }
   report::ProgressBar bar = session.progress_bar(name);
   LoadedScenario loaded = planned.loaded;
   report::ResultSet results{loaded, "base", {}};
@@ -187,7 +194,7 @@ int run(const Arguments& arguments) {
   const po::options_description visible = describe_options();
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
-    fmt::print(
+    report::print(
         "Usage: retrysim run SCENARIO... [options]\n\n"
         "Simulates each scenario, prints a summary and writes the result files. Example:\n"
         "  retrysim run scenarios/capacity-dip.toml --replications 50 --set "

@@ -6,9 +6,9 @@
 #include "cli/launch.hpp"
 #include "experiment/byte_order.hpp"
 #include "experiment/identity.hpp"
+#include "report/terminal.hpp"
 
 #include <fmt/format.h>
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -30,16 +30,16 @@ void Session::print_notes(const LoadedScenario& loaded) const {
 }
 
 void Session::print_note(std::string_view note) const {
-  if (leads()) fmt::print(stderr, "note: {}\n", note);
+  if (leads()) report::print_error("note: {}\n", note);
 }
 
 std::unique_ptr<report::ResultFolder> Session::result_folder(
-    const std::string& scenario_name) const {
+    const report::ResultIdentity& identity) const {
   if (!leads()) return nullptr;
   namespace fs = std::filesystem;
   const fs::path path =
-      settings_.out.empty() ? fs::path("results") / scenario_name : fs::path(settings_.out);
-  return std::make_unique<report::ResultFolder>(path, scenario_name, settings_.force);
+      settings_.out.empty() ? fs::path("results") / identity.scenario : fs::path(settings_.out);
+  return std::make_unique<report::ResultFolder>(path, identity, settings_.force);
 }
 
 report::ProgressBar Session::progress_bar(std::string name) const {

@@ -53,8 +53,8 @@ class Session {
   void print_note(std::string_view note) const;
 
   /// Where the results of a scenario go: --out, or results/NAME. Null if this process does not
-  /// lead. Throws OutputError.
-  std::unique_ptr<report::ResultFolder> result_folder(const std::string& scenario_name) const;
+  /// lead. Throws OutputError, also if another result is there.
+  std::unique_ptr<report::ResultFolder> result_folder(const report::ResultIdentity& identity) const;
 
   /// A bar for `name`, if this process leads and one is wanted.
   report::ProgressBar progress_bar(std::string name) const;

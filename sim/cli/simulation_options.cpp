@@ -2,12 +2,12 @@
 #include "cli/simulation_options.hpp"
 
 #include "cli/free_memory.hpp"
+#include "report/terminal.hpp"
 #include "scenario/values.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <thread>
 
 namespace retrysim::cli {
@@ -29,8 +29,11 @@ void add_simulation_options(po::options_description& options, const SimulationHe
       ("mpi", text()->value_name("WHEN"),
        "share the work among MPI ranks: auto (default; when started by mpirun), on or off")  //
       ("out", text()->value_name("DIR"), help.out)                                           //
-      ("force", po::bool_switch(), "also replace the result of another scenario")            //
-      ("format", text()->value_name("F"), help.format)                                       //
+      ("force", po::bool_switch(),
+       "also replace a result of another scenario, and one whose keys, seed, length, varied values "
+       "or input files differ or that has more replications. Without it a result may differ in "
+       "version, description and expectations, and have fewer replications")  //
+      ("format", text()->value_name("F"), help.format)                        //
       ("max-events", text()->value_name("N"),
        "give up after so many events of all replications together (exit status 5); in a sweep of "
        "any one: the sweep goes on with its other points")  //
@@ -122,14 +125,14 @@ SimulationSettings read_simulation_settings(const po::variables_map& values) {
 }
 
 void print_errors(const std::vector<Diagnostic>& errors) {
-  for (const Diagnostic& d : errors) fmt::print(stderr, "{}\n", to_string(d));
+  for (const Diagnostic& d : errors) report::print_error("{}\n", to_string(d));
 }
 
 void print_notes(const LoadedScenario& loaded) {
   std::vector<std::string> notes = loaded.notes;  // a file used twice is noted once
   std::sort(notes.begin(), notes.end());
   notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
-  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : notes) report::print_error("note: {}\n", note);
 }
 
 void take_warmup(LoadedScenario& loaded, const FoundWarmup& found) {

@@ -10,6 +10,7 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/strategy_responses.hpp"
+#include "report/terminal.hpp"
 #include "scenario/suggestions.hpp"
 
 #include <fmt/format.h>
@@ -237,7 +238,7 @@ RetryRules resolve_rules(const StrategyOptions& options) {
     throw UsageError(messages);
   }
   for (const std::string& note : result.loaded->notes) {
-    fmt::print(stderr, "note: {}\n", in_own_words(note));
+    report::print_error("note: {}\n", in_own_words(note));
   }
   RetryRules rules = result.loaded->scenario.clients.at(0).retry;
   if (options.quota) {
@@ -311,10 +312,10 @@ class Player {
       }
       if (wait == Duration::zero()) break;
       if (wait == Duration::max()) {
-        fmt::print(stderr,
-                   "retrysim strategy: note: attempt {} of call {} waits forever: it needs more "
-                   "send tokens than the bucket holds\n",
-                   token.attempt(), call_);
+        report::print_error(
+            "retrysim strategy: note: attempt {} of call {} waits forever: it needs more "
+            "send tokens than the bucket holds\n",
+            token.attempt(), call_);
         row.decision = Outcome::kNoSendToken;
         clock_ = row.time = sent;
         strategy_.abandon(std::move(token));
@@ -355,9 +356,9 @@ class Player {
 
   void note_unused(const Call& call, std::size_t used, Outcome decision) const {
     if (used == call.size()) return;
-    fmt::print(stderr,
-               "retrysim strategy: note: call {} ended with {}; {} of its responses {} not used\n",
-               call_, name(decision), call.size() - used, call.size() - used == 1 ? "was" : "were");
+    report::print_error(
+        "retrysim strategy: note: call {} ended with {}; {} of its responses {} not used\n", call_,
+        name(decision), call.size() - used, call.size() - used == 1 ? "was" : "were");
   }
 
   const StrategyOptions& options_;
@@ -497,10 +498,7 @@ int strategy(const Arguments& arguments) {
     const RetryRules rules = resolve_rules(options);
     text = to_text(Player(options, rules).play(), options.format);
   }
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fmt::print(stderr, "retrysim strategy: error: standard output could not be written\n");
-    return kOutputFailed;
-  }
+  report::print(text);
   return kDone;
 }
 

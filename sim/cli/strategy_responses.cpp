@@ -7,6 +7,7 @@
 #include "cli/strategy_responses.hpp"
 
 #include "cli/commands.hpp"
+#include "report/terminal.hpp"
 #include "scenario/values.hpp"
 
 #include <fmt/format.h>
@@ -53,10 +54,10 @@ void parse_header(std::string_view header, Response& response) {
   response.retry_after = parse_retry_after(milliseconds.empty() ? value : milliseconds);
   if (response.retry_after) return;
   // What a client cannot read it ignores, and so does the strategy: that can be tried out here.
-  fmt::print(stderr,
-             "note: '{}' is ignored, as clients do with a value that is not a whole number of "
-             "milliseconds of at least 0\n",
-             header);
+  report::print_error(
+      "note: '{}' is ignored, as clients do with a value that is not a whole number of "
+      "milliseconds of at least 0\n",
+      header);
 }
 
 Response parse_response(std::string_view text) {

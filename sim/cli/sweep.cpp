@@ -15,15 +15,16 @@
 #include "report/output_error.hpp"
 #include "report/progress_bar.hpp"
 #include "report/result_folder.hpp"
+#include "report/result_identity.hpp"
+#include "report/result_manifest.hpp"
 #include "report/sink.hpp"
 #include "report/sweep_files.hpp"
+#include "report/terminal.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -61,7 +62,7 @@ po::options_description describe_options() {
   add_simulation_options(
       options,
       {"folder of the result files; default results/NAME (of a shard results/NAME-shard-I-of-N). "
-       "An earlier result of the same scenario is replaced",
+       "An earlier result of the same resolved scenario and grid is replaced (see --force)",
        "of standard output: table (default), csv (points.csv) or json (result.json)"});
   options.add_options()("help", "print this text");
   return options;
@@ -104,6 +105,14 @@ fs::path folder_of(const SweepOptions& options, const std::string& name) {
          (shard ? fmt::format("{}-shard-{}-of-{}", name, shard->index, shard->count) : name);
 }
 
+/// What is asked for beside the scenario.
+std::vector<std::string> requests_of(const SweepRequest& request) {
+  std::vector<std::string> requests;
+  for (const std::string& vary : request.varying) requests.push_back("--vary " + vary);
+  if (request.shard) requests.push_back("--shard " + request.shard->text());
+  return requests;
+}
+
 report::SweepDescription describe(const SweepPlan& plan, const SweepRequest& request) {
   report::SweepDescription d;
   d.base = &plan.base;
@@ -141,12 +150,17 @@ experiment::Task only(std::vector<std::size_t> units, std::function<experiment::
 int help_out(const SweepOptions& options, const Session& session) {
   const std::string shared = session.executor().share("");
   std::string_view rest = shared;
+  // Rank 0 runs the same program: what is cut off is an error of the transport
+  // (bad_optional_access).
   const auto text = experiment::take_text(rest);
-  std::vector<std::uint32_t> replications(*experiment::take<std::uint64_t>(rest));
-  for (std::uint32_t& n : replications) n = *experiment::take<std::uint32_t>(rest);
+  std::vector<std::uint32_t> replications;
+  const std::uint64_t count = experiment::take<std::uint64_t>(rest).value();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    replications.push_back(experiment::take<std::uint32_t>(rest).value());
+  }
   std::vector<std::size_t> left;
   while (const auto unit = experiment::take<std::uint64_t>(rest)) left.push_back(*unit);
-  const auto points = SweepPoints::of(options.request, *text);
+  const auto points = SweepPoints::of(options.request, text.value());
   const LoadResult base = points->load_base();
   if (base.loaded) session.agree_on(*base.loaded);
   const experiment::PointUnits units(replications);
@@ -181,13 +195,14 @@ std::string outcome_of(LimitKind limit) {
 /// The process that plans, collects and writes.
 class Sweep {
  public:
-  Sweep(const SweepOptions& options, SweepPlan plan, const fs::path& folder)
+  /// `resumed`: the sweep has begun in `folder` earlier, and was allowed to.
+  Sweep(const SweepOptions& options, SweepPlan plan, const fs::path& folder, bool resumed)
       : options_(options),
         plan_(std::move(plan)),
         description_(describe(plan_, options.request)),
         units_(plan_.replications),
-        folder_(folder, plan_.base.scenario.name, options.settings.force,
-                report::ResultFolder::Journal::kOurs),
+        folder_(folder, report::identity_of({&plan_.base}, "sweep", requests_of(options.request)),
+                options.settings.force || resumed, report::ResultFolder::Journal::kOurs),
         journal_(open_journal()),
         bar_(plan_.base.scenario.name, options.settings.progress) {
     missing_.resize(units_.points());
@@ -266,14 +281,14 @@ class Sweep {
   void say_what_is_there() const {
     if (!options_.resume) return;
     if (journal_.dropped_bytes() > 0) {
-      fmt::print(stderr,
-                 "note: {} bytes at the end of the journal were cut off or damaged; what "
-                 "they stood for is computed again\n",
-                 journal_.dropped_bytes());
+      report::print_error(
+          "note: {} bytes at the end of the journal were cut off or damaged; what "
+          "they stood for is computed again\n",
+          journal_.dropped_bytes());
     }
     if (journal_.count() > 0) {
-      fmt::print(stderr, "note: going on with {} of {} points finished\n", points_done_,
-                 units_.points());
+      report::print_error("note: going on with {} of {} points finished\n", points_done_,
+                          units_.points());
     }
   }
 
@@ -348,36 +363,41 @@ class Sweep {
   std::chrono::steady_clock::time_point last_sync_ = std::chrono::steady_clock::now();
 };
 
-bool has_all_files(const fs::path& folder, const nlohmann::json& result) {
-  const auto files = result.value("files", nlohmann::json::array());
-  std::error_code error;
-  return std::all_of(files.begin(), files.end(), [&](const nlohmann::json& file) {
-    return file.is_string() && fs::exists(folder / file.get<std::string>(), error);
-  });
-}
-
 /// The exit status that a sweep of this very kind, finished earlier in `folder`, ended with.
-/// Nothing if a file of it is gone.
+/// Nothing if a file of it is gone or damaged.
 std::optional<int> status_of_finished(const fs::path& folder, const SweepPlan& plan,
                                       const SweepRequest& request) {
-  std::ifstream in(folder / "result.json", std::ios::binary);
-  const auto json = nlohmann::json::parse(in, nullptr, false);
-  if (!json.is_object() || !json.contains("sweep") || !json["sweep"].is_object()) return {};
-  const auto& sweep = json["sweep"];
-  const report::Shard shard = request.shard.value_or(report::Shard{});
-  const auto found = sweep.value("shard", nlohmann::json::object());
-  if (sweep.value("id", "") != fmt::format("{:016x}", plan.id) ||
-      found.value("index", std::size_t{1}) != shard.index ||
-      found.value("count", std::size_t{1}) != shard.count || !has_all_files(folder, json)) {
-    return {};
+  try {
+    const auto json = report::read_sealed(folder);
+    const report::Shard shard = request.shard.value_or(report::Shard{});
+    std::optional<int> status;
+    report::read_members(folder / report::kResultJson, [&] {
+      const auto& sweep = json.at("sweep");
+      report::Shard found;
+      if (sweep.contains("shard")) {
+        sweep.at("shard").at("index").get_to(found.index);
+        sweep.at("shard").at("count").get_to(found.count);
+      }
+      if (sweep.at("id") != fmt::format("{:016x}", plan.id) || found.index != shard.index ||
+          found.count != shard.count) {
+        return;
+      }
+      for (const auto& record : report::file_records(json, folder / report::kResultJson)) {
+        if (!report::fault_of(folder, record).empty()) return;
+      }
+      status = sweep.at("points_over_limit").get<std::size_t>() > 0  ? kLimitHit
+               : sweep.at("points_that_fail").get<std::size_t>() > 0 ? kExpectationFailed
+                                                                     : kDone;
+    });
+    return status;
+  } catch (const report::DamagedResult&) {
+    return std::nullopt;
   }
-  if (sweep.value("points_over_limit", 0) > 0) return kLimitHit;
-  return sweep.value("points_that_fail", 0) > 0 ? kExpectationFailed : kDone;
 }
 
 void print_file(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
-  report::DescriptorSink out(STDOUT_FILENO, "standard output");
+  report::StandardOutput out(report::StandardOutput::For::kPrograms);
   std::string block(1 << 16, '\0');
   while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0) {
     out.write(std::string_view(block.data(), static_cast<std::size_t>(in.gcount())));
@@ -396,7 +416,7 @@ void print_overview(const SimulationSettings& settings, const Sweep& sweep,
                     const report::SweepOverview& overview) {
   print_format(settings, sweep.folder());
   if (!settings.quiet && settings.format == "table") {
-    report::DescriptorSink out(STDOUT_FILENO, "standard output");
+    report::StandardOutput out(settings.format);
     out.write(report::sweep_table(sweep.description(), overview));
     out.write(fmt::format("\nResult files: {}\n", sweep.folder().string()));
     out.flush();
@@ -423,7 +443,7 @@ std::unique_ptr<Sweep> prepare(const SweepOptions& options, std::uint64_t max_me
   }
   if (options.resume && !unfinished) {
     if (const auto finished = status_of_finished(folder, *plan, options.request)) {
-      fmt::print(stderr, "note: this sweep is complete already: {}\n", folder.string());
+      report::print_error("note: this sweep is complete already: {}\n", folder.string());
       print_format(options.settings, folder);
       status = *finished;
       return nullptr;
@@ -431,7 +451,7 @@ std::unique_ptr<Sweep> prepare(const SweepOptions& options, std::uint64_t max_me
   }
   fs::create_directories(folder, error);
   if (error) throw report::OutputError(folder, error.message());
-  return std::make_unique<Sweep>(options, std::move(*plan), folder);
+  return std::make_unique<Sweep>(options, std::move(*plan), folder, unfinished && options.resume);
 }
 
 int lead(const SweepOptions& options, const Session& session) {
@@ -447,7 +467,7 @@ int lead(const SweepOptions& options, const Session& session) {
     const report::SweepOverview overview = sweep->write();
     print_overview(options.settings, *sweep, overview);
     if (overview.points_over_limit > 0) {
-      fmt::print(stderr, "retrysim: error: {} of {} points went over a limit; the first: {}\n",
+      report::print_error("retrysim: error: {} of {} points went over a limit; the first: {}\n",
                  overview.points_over_limit, overview.points, sweep->first_over_limit());
       return kLimitHit;
     }
@@ -458,7 +478,7 @@ int lead(const SweepOptions& options, const Session& session) {
     if (interruption.timed_out()) {
       throw LimitExceeded("the sweep took longer than --timeout allows; " + kept);
     }
-    fmt::print(stderr, "retrysim: error: interrupted; {}\n", kept);
+    report::print_error("retrysim: error: interrupted; {}\n", kept);
     return kInterrupted;
   }
 }
@@ -469,7 +489,7 @@ int sweep(const Arguments& arguments) {
   const po::options_description visible = describe_options();
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
-    fmt::print(
+    report::print(
         "Usage: retrysim sweep SCENARIO --vary PATH=VALUES... [options]\n\n"
         "Simulates every combination of the varied keys and writes the result files; points.csv "
         "has\none row a point. What is finished is kept when the sweep is interrupted. A point "

@@ -7,11 +7,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/simulation_options.hpp"
+#include "report/terminal.hpp"
 #include "scenario/csv_inputs.hpp"
+#include "scenario/whole_file.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <set>
@@ -206,9 +207,9 @@ std::optional<SweepPlan> plan_sweep(const SweepRequest& request) {
     }
     if (scenario.precision > 0 && !precision_noted) {
       precision_noted = true;
-      fmt::print(stderr,
-                 "note: precision has no effect on a sweep: each point has as many replications "
-                 "as its scenario says\n");
+      report::print_error(
+          "note: precision has no effect on a sweep: each point has as many replications "
+          "as its scenario says\n");
     }
     inputs.insert(result.loaded->input_files.begin(), result.loaded->input_files.end());
     plan.replications.push_back(static_cast<std::uint32_t>(scenario.replications));

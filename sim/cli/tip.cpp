@@ -13,13 +13,14 @@
 #include "experiment/twins.hpp"
 #include "report/progress_bar.hpp"
 #include "report/result_folder.hpp"
+#include "report/result_identity.hpp"
 #include "report/sink.hpp"
+#include "report/terminal.hpp"
 #include "report/tip_report.hpp"
 #include "stats/storms.hpp"
 #include "stats/tipping.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <charconv>
@@ -63,7 +64,7 @@ po::options_description describe_options() {
        "default 0.01");
   add_simulation_options(
       options, {"folder of the result files; default results/NAME. An earlier result of the same "
-                "scenario is replaced",
+                "resolved scenario and trigger is replaced (see --force)",
                 "of standard output: table (default), csv (tip.csv) or json (result.json)"});
   options.add_options()("help", "print this text");
   return options;
@@ -192,7 +193,7 @@ void add_notes(report::TipResult& result, const Prober& prober) {
 void print_result(const TipOptions& options, const report::TipResult& result,
                   const report::ResultFolder& folder) {
   if (options.quiet) return;
-  report::DescriptorSink out(STDOUT_FILENO, "standard output");
+  report::StandardOutput out(options.format);
   if (options.format == "csv") {
     report::write_tip_csv(out, result);
   } else if (options.format == "json") {
@@ -205,9 +206,11 @@ void print_result(const TipOptions& options, const report::TipResult& result,
 }
 
 int tip(const TipOptions& options, const LoadedScenario& loaded, const Session& session) {
-  const std::string& name = loaded.scenario.name;
   // Made before the simulation: a folder that must not be written is said at once.
-  const auto folder = session.result_folder(name);
+  const auto folder = session.result_folder(
+      report::identity_of({&loaded}, "tip",
+                          {report::trigger_request(options.trigger.path, options.trigger.first,
+                                                   options.trigger.last)}));
   if (loaded.scenario.precision > 0) {
     session.print_note(
         "precision has no effect on a search for a tipping point: every value has as many "
@@ -249,7 +252,7 @@ int tip(const Arguments& arguments) {
   const po::options_description visible = describe_options();
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
-    fmt::print(
+    report::print(
         "Usage: retrysim tip SCENARIO --trigger PATH=LO:HI [options]\n"
         "       retrysim tip SCENARIO --hysteresis PATH=LO:HI:STEP [options]\n\n"
         "Finds the smallest trigger that the system does not recover from. All replications run at "

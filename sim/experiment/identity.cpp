@@ -2,10 +2,9 @@
 #include "experiment/identity.hpp"
 
 #include "experiment/byte_order.hpp"
+#include "scenario/whole_file.hpp"
 
 #include <fmt/format.h>
-#include <fstream>
-#include <iterator>
 
 namespace retrysim::experiment {
 
@@ -31,8 +30,9 @@ std::uint64_t id_of(const Identity& identity) {
 std::string describe_files(const std::vector<std::filesystem::path>& files) {
   std::string all;
   for (const std::filesystem::path& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    const std::string content{std::istreambuf_iterator<char>(in), {}};
+    std::string ignored;
+    const std::string content =
+        scenario::read_whole_file(file, ~std::uintmax_t{0}, ignored).value_or("");
     all += fmt::format("{} {:016x} {}\n", file.filename().string(), id_of({{"", content}}),
                        content.size());
   }

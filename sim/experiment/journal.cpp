@@ -65,8 +65,17 @@ std::string differences(const Identity& mine, const Identity& other) {
   return names.empty() ? "the kind of experiment" : names;
 }
 
-/// Exactly `size` bytes from `offset`, or fewer at the end of the file.
+std::uint64_t size_of(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) throw std::system_error(errno, std::generic_category());
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+/// Exactly `size` bytes from `offset`, or fewer at the end of the file. A size that comes from a
+/// damaged file is not believed: no more memory is taken than the file has bytes.
 std::string read_at(int fd, std::uint64_t offset, std::size_t size) {
+  const std::uint64_t end = size_of(fd);
+  size = static_cast<std::size_t>(std::min<std::uint64_t>(size, offset < end ? end - offset : 0));
   std::string bytes(size, '\0');
   std::size_t got = 0;
   while (got < size) {
@@ -161,8 +170,9 @@ bool Journal::read_head(const Identity& identity) {
   std::string_view view = bytes;
   const auto length = take<std::uint32_t>(view);
   if (magic.size() < kMagic.size() || !length || bytes.size() < kPrefix) return false;
-  bytes = read_at(fd_, kMagic.size(), kPrefix + *length);
-  if (bytes.size() < kPrefix + *length) return false;
+  const std::size_t size = kPrefix + std::size_t{*length};
+  bytes = read_at(fd_, kMagic.size(), size);
+  if (bytes.size() < size) return false;
   const auto body = whole_record(bytes);
   const auto found = body ? read_identity(body->substr(kNumber)) : std::nullopt;
   if (!found) throw JournalError(path_.string() + " is damaged at its beginning");
@@ -182,7 +192,7 @@ void Journal::read_records() {
     if (!body) {  // it may go on behind the block
       std::string_view head = rest;
       const auto length = take<std::uint32_t>(head);
-      const std::size_t wanted = std::max(kBlock, kPrefix + length.value_or(0));
+      const std::size_t wanted = std::max(kBlock, kPrefix + std::size_t{length.value_or(0)});
       block = read_at(fd_, size_, wanted);
       rest = block;
       body = whole_record(rest);
@@ -196,9 +206,7 @@ void Journal::read_records() {
     size_ += kPrefix + body->size();
     rest.remove_prefix(kPrefix + body->size());
   }
-  struct stat status {};
-  if (::fstat(fd_, &status) != 0) fail();
-  dropped_ = static_cast<std::uint64_t>(status.st_size) - size_;
+  dropped_ = size_of(fd_) - size_;
   if (dropped_ > 0 && ::ftruncate(fd_, static_cast<off_t>(size_)) != 0) fail();
   if (::lseek(fd_, static_cast<off_t>(size_), SEEK_SET) < 0) fail();
 }

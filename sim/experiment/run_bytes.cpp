@@ -175,8 +175,9 @@ class Reader {
     const auto size = next<std::uint64_t>();
     // Each element has at least four bytes: a size that is none is found before it is believed.
     if (size > bytes_.size() / 4) throw std::runtime_error("a replication's results are damaged");
-    values.resize(size);
-    for (T& value : values) read(value);
+    // Elements may be far larger than their bytes: they come one by one, as their bytes do.
+    values.clear();
+    for (std::uint64_t i = 0; i < size; ++i) read(values.emplace_back());
   }
   template <typename T>
   requires requires(Reader& r, T& value) { fields(r, value); }

@@ -7,11 +7,24 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 
 namespace retrysim::report {
 namespace {
+
+/// Whether a spreadsheet would take the cell for a formula. Numbers are none: "-5", "+1e3".
+bool is_formula(std::string_view text) {
+  constexpr std::string_view kStarts = "=+-@\t\r";
+  if (text.empty() || kStarts.find(text.front()) == std::string_view::npos) return false;
+  if (text.starts_with("+-")) return true;
+  const std::string_view digits = text.substr(text.front() == '+' ? 1 : 0);
+  double value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, value);
+  return error != std::errc() || rest != end || !std::isfinite(value);
+}
 
 bool needs_quotes(std::string_view text) {
   if (text.empty()) return false;
@@ -27,9 +40,10 @@ std::string number(double value) {
 }
 
 std::string csv_cell(std::string_view value) {
-  if (!needs_quotes(value)) return std::string(value);
+  const std::string plain = (is_formula(value) ? "'" : "") + std::string(value);
+  if (!needs_quotes(plain)) return plain;
   std::string cell = "\"";
-  for (const char c : value) {
+  for (const char c : plain) {
     if (c == '"') cell += '"';
     cell += c;
   }
@@ -49,7 +63,7 @@ CsvWriter& CsvWriter::cells(std::string_view ready) {
 
 CsvWriter& CsvWriter::text(std::string_view value) {
   separate();
-  if (needs_quotes(value)) {
+  if (needs_quotes(value) || is_formula(value)) {
     row_ += csv_cell(value);
   } else {
     row_ += value;

@@ -20,6 +20,8 @@ namespace retrysim::report {
 std::string number(double value);
 
 /// `value` as a cell: quoted if it holds a comma, a quote, a line break or a blank at its edge.
+/// What a spreadsheet would take for a formula, text that begins with = + - @, a tab or a carriage
+/// return and is not a number, gets an apostrophe in front.
 std::string csv_cell(std::string_view value);
 
 class CsvWriter {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/display.hpp"
 
+#include "scenario/printable.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +41,8 @@ bool is_share(std::string_view metric) {
 }
 
 std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+  const std::string shown = scenario::printable(text);
+  return static_cast<std::size_t>(std::count_if(shown.begin(), shown.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }

@@ -27,7 +27,7 @@ std::string format_plain(double value);
 /// Whether people read a metric of unit "1" as a percentage.
 bool is_share(std::string_view metric);
 
-/// Number of columns that a text takes: its UTF-8 characters.
+/// Number of columns that a text takes: its UTF-8 characters, as `scenario::printable` shows them.
 std::size_t columns_of(std::string_view text);
 std::string pad_left(std::string_view text, std::size_t width);
 std::string pad_right(std::string_view text, std::size_t width);

@@ -96,7 +96,7 @@ void write_hysteresis_csv(Sink& sink, const HysteresisResult& r) {
 }
 
 void write_hysteresis_json(Sink& sink, const HysteresisResult& r,
-                           const std::vector<std::string>& files) {
+                           const std::vector<FileRecord>& files) {
   const Scenario& scenario = r.scenario.scenario;
   Json json;
   json["program"] = "retrysim";
@@ -125,9 +125,7 @@ void write_hysteresis_json(Sink& sink, const HysteresisResult& r,
   }
   json["keys"] = Json::object();
   for (const ResolvedKey& key : r.scenario.keys) json["keys"][key.path] = key.toml;
-  json["files"] = files;
-  sink.write(json.dump(2, ' ', false, Json::error_handler_t::replace));
-  sink.write("\n");
+  sink.write(sealed(std::move(json), files));
 }
 
 void write_hysteresis_text(Sink& sink, const HysteresisResult& r) {
@@ -168,9 +166,7 @@ void write_hysteresis_text(Sink& sink, const HysteresisResult& r) {
 void write_hysteresis_files(ResultFolder& folder, const HysteresisResult& r) {
   folder.write("hysteresis.csv", [&](Sink& sink) { write_hysteresis_csv(sink, r); });
   write_scenario_files(folder, r.scenario);
-  std::vector<std::string> files = folder.files();
-  files.emplace_back("result.json");
-  folder.write("result.json", [&](Sink& sink) { write_hysteresis_json(sink, r, files); });
+  folder.write("result.json", [&](Sink& sink) { write_hysteresis_json(sink, r, folder.files()); });
   folder.commit();
 }
 

@@ -26,7 +26,7 @@ struct HysteresisResult {
 /// One row a step, in their order: means over the replications with the interval of the goodput.
 void write_hysteresis_csv(Sink& sink, const HysteresisResult& result);
 void write_hysteresis_json(Sink& sink, const HysteresisResult& result,
-                           const std::vector<std::string>& files);
+                           const std::vector<FileRecord>& files);
 void write_hysteresis_text(Sink& sink, const HysteresisResult& result);
 
 /// Writes hysteresis.csv, scenario.toml with its inputs and result.json, and commits.

@@ -3,12 +3,15 @@
 // SPDX-License-Identifier: MIT
 #include "report/progress_bar.hpp"
 
+#include "report/display.hpp"
+#include "report/terminal.hpp"
+#include "scenario/printable.hpp"
+
 #include <fmt/format.h>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <algorithm>
-#include <cstdio>
 
 namespace retrysim::report {
 namespace {
@@ -33,8 +36,8 @@ std::string progress_line(std::string_view name, double share, double elapsed_s,
                           std::size_t columns) {
   share = std::clamp(share, 0.0, 1.0);
   const std::string tail = fmt::format(" {:3.0f} %{}", share * 100, remaining(share, elapsed_s));
-  const std::string head = fmt::format("{:.30} ", name);
-  const std::size_t used = head.size() + tail.size() + 2;
+  const std::string head = fmt::format("{:.30} ", scenario::printable_line(name));
+  const std::size_t used = columns_of(head) + tail.size() + 2;
   std::string line = head;
   if (columns > used + 10) {
     const std::size_t width = std::min<std::size_t>(columns - used - 1, 40);
@@ -60,14 +63,12 @@ void ProgressBar::show(double share) {
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const std::string line =
       "\r\x1b[K" + progress_line(name_, share, elapsed, terminal_columns() - 1);
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  std::fflush(stderr);
+  print_error_raw(line);
 }
 
 void ProgressBar::clear() {
   if (!drawn_) return;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
+  print_error_raw("\r\x1b[K");
   drawn_ = false;
 }
 

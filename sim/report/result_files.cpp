@@ -53,10 +53,8 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations,
                    evaluations[v].set.scenario,
                    additions.comment ? additions.comment(evaluations[v]) : "", copied);
   }
-  std::vector<std::string> files = folder.files();
-  files.emplace_back("result.json");
   folder.write("result.json", [&](Sink& sink) {
-    write_result_json(sink, evaluations, files, additions.sections);
+    write_result_json(sink, evaluations, folder.files(), additions.sections);
   });
   folder.commit();
 }

@@ -4,6 +4,7 @@
 #include "report/result_folder.hpp"
 
 #include "report/output_error.hpp"
+#include "scenario/whole_file.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -13,7 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
+#include <cstdio>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -63,28 +64,50 @@ bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
-struct EarlierResult {
-  std::string scenario;
-  std::vector<std::string> files;
-};
-
-std::optional<EarlierResult> read_earlier_result(const fs::path& folder) {
-  std::ifstream in(folder / "result.json", std::ios::binary);
-  if (!in) return std::nullopt;
-  const nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
-  if (!json.is_object() || json.value("program", nlohmann::json()) != "retrysim") {
-    return std::nullopt;
-  }
-  EarlierResult result;
-  const auto scenario = json.find("scenario");
-  if (scenario != json.end() && scenario->is_string()) result.scenario = *scenario;
+/// Names of the files of an earlier result; as far as they can be known.
+std::vector<std::string> files_of(const nlohmann::ordered_json& json) {
+  std::vector<std::string> names;
   const auto files = json.find("files");
-  if (files != json.end() && files->is_array()) {
-    for (const auto& file : *files) {
-      if (file.is_string() && is_plain_name(file)) result.files.push_back(file);
-    }
+  if (files == json.end() || !files->is_array()) return names;
+  for (const auto& file : *files) {
+    if (file.is_string() && is_plain_name(file)) names.push_back(file);
   }
-  return result;
+  return names;
+}
+
+/// The result.json of a folder, damaged or not; nothing if it is none of ours.
+std::optional<nlohmann::ordered_json> read_earlier_result(const fs::path& folder) {
+  try {
+    auto json = read_json(folder / kResultJson);
+    const auto program = json.find("program");
+    if (program != json.end() && *program == "retrysim") return json;
+  } catch (const DamagedResult&) {
+  }
+  return std::nullopt;
+}
+
+/// Whether `folder` is a mount point, which cannot be renamed.
+bool is_mount_point(const fs::path& folder) {
+  struct statx status {};
+  return ::statx(AT_FDCWD, folder.c_str(), 0, STATX_TYPE, &status) == 0 &&
+         (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+/// Whether the sticky bit of `parent` forbids us to rename `folder` in it.
+bool is_stuck(const fs::path& folder, const fs::path& parent) {
+  struct stat own {};
+  struct stat above {};
+  const uid_t user = ::geteuid();
+  return ::stat(folder.c_str(), &own) == 0 && ::stat(parent.c_str(), &above) == 0 &&
+         (above.st_mode & S_ISVTX) != 0 && user != 0 && own.st_uid != user && above.st_uid != user;
+}
+
+/// Whether this process works in `folder` or below it, as the shell does that has started it.
+bool is_current(const fs::path& folder) {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  return !error && std::mismatch(folder.begin(), folder.end(), here.begin(), here.end()).first ==
+                       folder.end();
 }
 
 /// Whether a folder holds anything but what a crashed run may have left, or a sweep works with.
@@ -98,61 +121,113 @@ bool holds_something(const fs::path& folder) {
   return false;
 }
 
+/// Passes text on, and counts and sums up its bytes.
+class RecordingSink : public Sink {
+ public:
+  explicit RecordingSink(Sink& sink) : sink_(sink) {}
+  void write(std::string_view text) override {
+    bytes_ += text.size();
+    crc_ = crc32(text, crc_);
+    sink_.write(text);
+  }
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint32_t checksum() const { return crc_; }
+
+ private:
+  Sink& sink_;
+  std::uint64_t bytes_ = 0;
+  std::uint32_t crc_ = 0;
+};
+
 }  // namespace
 
-ResultFolder::ResultFolder(const fs::path& target, std::string scenario_name, bool force,
+ResultFolder::ResultFolder(const fs::path& target, ResultIdentity identity, bool force,
                            Journal journal)
     : target_(target.lexically_normal()),
-      scenario_name_(std::move(scenario_name)),
+      identity_(std::move(identity)),
+      force_(force),
       journal_(journal) {
   if (!target_.has_filename()) target_ = target_.parent_path();
+  std::error_code error;
+  real_ = fs::weakly_canonical(fs::absolute(target_), error);
+  if (error) real_ = fs::absolute(target_);
+  const FolderLock lock(parent());
   // A result that is half replaced gets its own files back before it is looked at.
-  clean_up_after_killed_runs(target_);
-  clean_up_after_killed_runs(fs::absolute(target_).parent_path());
-  check_target(force);
+  clean_up_after_killed_runs(real_);
+  clean_up_after_killed_runs(parent());
+  check_target();
   try {
     make_staging();
   } catch (...) {
     // The destructor does not run for an object that was never finished.
-    for (const fs::path& parent : created_parents_) ::rmdir(parent.c_str());
+    staging_.remove();
+    for (const fs::path& made : created_parents_) ::rmdir(made.c_str());
     throw;
   }
 }
 
 ResultFolder::~ResultFolder() {
   if (committed_) return;
-  std::error_code ignored;  // a destructor has nobody to tell
-  fs::remove_all(staging_.path(), ignored);
-  for (const fs::path& parent : created_parents_) ::rmdir(parent.c_str());
+  try {
+    staging_.remove();
+  } catch (const std::exception&) {  // a destructor has nobody to tell
+  }
+  for (const fs::path& made : created_parents_) ::rmdir(made.c_str());
 }
 
-void ResultFolder::check_target(bool force) {
+fs::path ResultFolder::parent() const { return real_.parent_path(); }
+
+void ResultFolder::check_target() {
   std::error_code error;
-  const fs::file_status status = fs::status(target_, error);
+  const fs::file_status status = fs::status(real_, error);
+  existed_ = false;
+  earlier_files_.clear();
   if (status.type() == fs::file_type::not_found) return;
   if (status.type() == fs::file_type::none) throw OutputError(target_, error.message());
   if (status.type() != fs::file_type::directory) throw OutputError(target_, "is not a folder");
   existed_ = true;
-  const std::optional<EarlierResult> earlier = read_earlier_result(target_);
-  if (earlier) earlier_files_ = earlier->files;
-  if (force) return;
-  if (journal_ == Journal::kOfAnother && fs::exists(target_ / kJournalName, error)) {
+  const auto earlier = read_earlier_result(real_);
+  if (earlier) earlier_files_ = files_of(*earlier);
+  if (force_) return;
+  if (journal_ == Journal::kOfAnother && fs::exists(real_ / kJournalName, error)) {
     throw OutputError(target_, "it holds an unfinished sweep; use another folder or --force");
   }
-  if (earlier && earlier->scenario != scenario_name_) {
-    throw OutputError(target_, "it holds a result of scenario \"" + earlier->scenario +
-                                   "\"; use another folder or --force");
-  }
-  if (!earlier && holds_something(target_)) {
+  if (earlier) {
+    check_earlier(*earlier);
+  } else if (holds_something(real_)) {
     throw OutputError(target_, "it holds files that are no result; use another folder or --force");
   }
 }
 
+void ResultFolder::check_earlier(const nlohmann::ordered_json& json) const {
+  std::string scenario;
+  const auto name = json.find("scenario");
+  if (name != json.end() && name->is_string()) scenario = *name;
+  if (scenario != identity_.scenario) {
+    throw OutputError(target_, "it holds a result of scenario \"" + scenario +
+                                   "\"; use another folder or --force");
+  }
+  std::string changed;
+  try {
+    changed = difference(identity_of(json, real_ / kResultJson), identity_);
+  } catch (const DamagedResult&) {  // which asks to be replaced
+  }
+  if (changed.empty()) return;
+  throw OutputError(target_, "it holds a result that differs in " + changed +
+                                 "; replace it with --force, or keep it and choose another "
+                                 "folder with --out");
+}
+
+bool ResultFolder::must_stay_in_place() const {
+  return existed_ && (is_mount_point(real_) || is_current(real_) || is_stuck(real_, parent()) ||
+                      ::access(parent().c_str(), W_OK | X_OK) != 0);
+}
+
 void ResultFolder::make_staging() {
-  const fs::path parent = existed_ ? target_ : fs::absolute(target_).parent_path();
+  in_place_ = must_stay_in_place();
   if (!existed_) {
     std::vector<fs::path> missing;
-    for (fs::path p = parent; !p.empty() && !fs::exists(p); p = p.parent_path()) {
+    for (fs::path p = parent(); !p.empty() && !fs::exists(p); p = p.parent_path()) {
       missing.push_back(p);
     }
     for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
@@ -161,59 +236,66 @@ void ResultFolder::make_staging() {
     }
   }
   try {
-    staging_.make(parent);
+    if (in_place_) {
+      staging_.make(real_, ".");
+    } else {
+      staging_.make(parent(), real_.filename().string());
+    }
   } catch (const std::system_error& error) {
     fail(target_, error.code().value());
   }
 }
 
 void ResultFolder::write(const std::string& name, const std::function<void(Sink&)>& content) {
-  if (!is_plain_name(name) || name == StagingFolder::kEarlierFiles) {
+  if (!is_plain_name(name)) {
     throw OutputError(target_ / name, "not a usable file name");
   }
-  if (std::find(files_.begin(), files_.end(), name) != files_.end()) {
+  if (std::any_of(files_.begin(), files_.end(),
+                  [&](const FileRecord& file) { return file.name == name; })) {
     throw OutputError(target_ / name, "the result has another file of that name");
   }
   const fs::path final_path = target_ / name;
   Descriptor file(
-      ::open((staging_.path() / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      ::open((staging_.result() / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) fail(final_path, errno);
-  DescriptorSink sink(file.get(), final_path);
+  DescriptorSink to_file(file.get(), final_path);
+  RecordingSink sink(to_file);
   content(sink);
-  sink.flush();
+  to_file.flush();
   if (::fsync(file.get()) != 0) fail(final_path, errno);
   if (::close(file.release()) != 0) fail(final_path, errno);
-  files_.push_back(name);
+  files_.push_back({name, sink.bytes(), sink.checksum()});
 }
 
 void ResultFolder::copy(const fs::path& source) {
-  std::ifstream in(source, std::ios::binary);
-  if (!in) {
+  std::string error;
+  const auto content = scenario::read_whole_file(source, ~std::uintmax_t{0}, error);
+  if (!content) {
     throw OutputError(target_ / source.filename(),
-                      "cannot read " + source.string() + " to copy it");
+                      "a copy of " + source.string() + ", which " + error);
   }
-  write(source.filename().string(), [&](Sink& sink) {
-    std::array<char, 1 << 16> block;
-    while (in.read(block.data(), block.size()), in.gcount() > 0) {
-      sink.write({block.data(), static_cast<std::size_t>(in.gcount())});
-    }
-    if (in.bad()) throw OutputError(source, "read error");
-  });
+  write(source.filename().string(), [&](Sink& sink) { sink.write(*content); });
 }
 
 void ResultFolder::commit() {
-  sync_folder(staging_.path());
-  if (existed_) {
+  sync_folder(staging_.result());
+  const FolderLock lock(parent());
+  check_target();  // somebody else may have been there meanwhile
+  if (!existed_) {
+    rename_or_throw(staging_.result(), real_);
+  } else if (in_place_) {
     replace_files();
   } else {
-    rename_or_throw(staging_.path(), target_);
-    sync_folder(fs::absolute(target_).parent_path());
+    exchange();
   }
   committed_ = true;
+  sync_folder(parent());
+  staging_.remove();
 }
 
 std::vector<std::string> ResultFolder::outdated_files() const {
-  std::vector<std::string> names = files_;
+  std::vector<std::string> names;
+  for (const FileRecord& file : files_) names.push_back(file.name);
   if (journal_ == Journal::kOfAnother) names.emplace_back(kJournalName);
   names.insert(names.end(), earlier_files_.begin(), earlier_files_.end());
   if (!earlier_files_.empty()) {
@@ -228,8 +310,60 @@ std::vector<std::string> ResultFolder::outdated_files() const {
   return names;
 }
 
+/// Puts what is not ours into the new folder, too. Gives the names of what cannot be in two folders
+/// at once, such as folders.
+std::vector<std::string> ResultFolder::link_others(const std::vector<std::string>& ours) const {
+  std::vector<std::string> others;
+  std::error_code error;
+  for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const bool is_folder = it->symlink_status().type() == fs::file_type::directory;
+    if (std::binary_search(ours.begin(), ours.end(), name)) {
+      if (is_folder) throw OutputError(target_ / name, "is a folder");
+      continue;
+    }
+    const fs::path link = staging_.result() / name;
+    if (is_folder || ::link(it->path().c_str(), link.c_str()) != 0) others.push_back(name);
+  }
+  if (error) throw OutputError(target_, error.message());
+  return others;
+}
+
+void ResultFolder::exchange() {
+  const std::vector<std::string> ours = outdated_files();
+  const std::vector<std::string> others = link_others(ours);
+  struct stat before {};
+  if (::stat(real_.c_str(), &before) == 0) {
+    (void)::chmod(staging_.result().c_str(), before.st_mode & 07777);
+  }
+  try {
+    if (!others.empty()) staging_.announce(others);
+  } catch (const std::system_error& error) {
+    fail(target_, error.code().value());
+  }
+  // If this fails, or the process dies, `StagingFolder` gives back what was announced.
+  for (const std::string& name : others) {
+    rename_or_throw(real_ / name, staging_.result() / name);
+  }
+  swap_with_target();
+}
+
+void ResultFolder::swap_with_target() {
+  if (::renameat2(AT_FDCWD, staging_.result().c_str(), AT_FDCWD, real_.c_str(), RENAME_EXCHANGE) ==
+      0) {
+    return;
+  }
+  if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) fail(target_, errno);
+  rename_or_throw(real_, staging_.earlier());
+  if (::rename(staging_.result().c_str(), real_.c_str()) != 0) {
+    const int error = errno;
+    ::rename(staging_.earlier().c_str(), real_.c_str());
+    fail(target_, error);
+  }
+}
+
 void ResultFolder::replace_files() {
-  const fs::path old = staging_.path() / StagingFolder::kEarlierFiles;
+  const fs::path old = staging_.earlier();
   if (::mkdir(old.c_str(), 0777) != 0) fail(target_, errno);
   std::vector<std::pair<fs::path, fs::path>> done;  // renames made, to be undone on failure
   const auto move = [&](const fs::path& from, const fs::path& to) {
@@ -239,21 +373,21 @@ void ResultFolder::replace_files() {
   try {
     for (const std::string& name : outdated_files()) {
       std::error_code error;
-      const fs::file_type type = fs::symlink_status(target_ / name, error).type();
+      const fs::file_type type = fs::symlink_status(real_ / name, error).type();
       if (type == fs::file_type::not_found) continue;
       if (type == fs::file_type::directory) throw OutputError(target_ / name, "is a folder");
-      move(target_ / name, old / name);
+      move(real_ / name, old / name);
     }
-    for (const std::string& name : files_) move(staging_.path() / name, target_ / name);
+    for (const FileRecord& file : files_) {
+      move(staging_.result() / file.name, real_ / file.name);
+    }
   } catch (...) {
     for (auto it = done.rbegin(); it != done.rend(); ++it) {
       ::rename(it->second.c_str(), it->first.c_str());
     }
     throw;
   }
-  sync_folder(target_);
-  std::error_code ignored;  // the result is in place; leftovers do no harm
-  fs::remove_all(staging_.path(), ignored);
+  sync_folder(real_);
 }
 
 }  // namespace retrysim::report

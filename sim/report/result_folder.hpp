@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "report/result_identity.hpp"
+#include "report/result_manifest.hpp"
 #include "report/sink.hpp"
 #include "report/staging_folder.hpp"
 
@@ -18,20 +20,28 @@ namespace retrysim::report {
 /// and never replaced with one.
 inline constexpr std::string_view kJournalName = "sweep.journal";
 
-/// Collects the files of one result in a staging folder and moves them into place at `commit`.
-/// Without a commit nothing is left behind and an earlier result stays as it was. What a program
-/// that was killed leaves behind goes with the next result there.
+/// Collects the files of one result in a staging folder beside the place of the result, and moves
+/// them there at `commit`. Without a commit nothing is left behind and an earlier result stays as
+/// it was. What a program that was killed leaves behind goes with the next result there.
 ///
-/// A folder that is new or empty is taken; one that holds a result of the same scenario is
-/// replaced: its result files go, other files in it stay. A result of another scenario, or a
-/// folder with other things in it, is refused unless `force` is set; even then files that are not
-/// ours stay. A folder with the journal of a sweep is that sweep's: others are refused, and with
-/// `force` the journal goes. Not for use by several threads at once.
+/// A folder that is new or empty is taken; one that holds a result of the same scenario that
+/// answers the same question (`difference`) is replaced: its result files go, with pictures of
+/// them; other files in it stay. Any other result, or a folder with other things in it, is refused
+/// unless `force` is set; even then files that are not ours stay. A folder with the journal of a
+/// sweep is that sweep's: others are refused, and with `force` the journal goes.
+///
+/// Whoever looks sees the old folder or the new one: they are exchanged in one step (renameat2),
+/// under a lock on the folder that both lie in, so that of several writers one comes after the
+/// other. Files of the user's are in both, as hard links. Where the system cannot exchange folders,
+/// the old one is renamed out of the way first, and for a moment there is none. Where the folder
+/// cannot be renamed at all, because it is a mount point or the current folder or the one that it
+/// lies in cannot be written, the files are replaced one by one. Not for use by several threads at
+/// once.
 class ResultFolder {
  public:
   enum class Journal { kOfAnother, kOurs };
   /// Throws OutputError if the folder must not or cannot be written.
-  ResultFolder(const std::filesystem::path& target, std::string scenario_name, bool force,
+  ResultFolder(const std::filesystem::path& target, ResultIdentity identity, bool force,
                Journal journal = Journal::kOfAnother);
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;
@@ -46,21 +56,30 @@ class ResultFolder {
   void commit();
 
   const std::filesystem::path& path() const { return target_; }
-  const std::vector<std::string>& files() const { return files_; }
+  const std::vector<FileRecord>& files() const { return files_; }
 
  private:
-  void check_target(bool force);
+  void check_target();
+  void check_earlier(const nlohmann::ordered_json& result) const;
+  bool must_stay_in_place() const;
   void make_staging();
+  void exchange();
+  void swap_with_target();
+  std::vector<std::string> link_others(const std::vector<std::string>& ours) const;
   void replace_files();
   std::vector<std::string> outdated_files() const;
+  std::filesystem::path parent() const;
 
-  std::filesystem::path target_;
-  std::string scenario_name_;
+  std::filesystem::path target_;  // as the user calls it
+  std::filesystem::path real_;    // the same without symbolic links
+  ResultIdentity identity_;
+  bool force_;
   Journal journal_;
   bool existed_ = false;
+  bool in_place_ = false;
   StagingFolder staging_;
   std::vector<std::filesystem::path> created_parents_;
-  std::vector<std::string> files_;          // of the new result, as written
+  std::vector<FileRecord> files_;           // of the new result, as written
   std::vector<std::string> earlier_files_;  // that an earlier result says it has
   bool committed_ = false;
 };

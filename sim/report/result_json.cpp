@@ -7,6 +7,7 @@
 #include "report/text_table.hpp"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace retrysim::report {
 namespace {
@@ -105,7 +106,7 @@ Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
 
 }  // namespace
 
-void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<std::string>& files,
+void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<FileRecord>& files,
                        const std::vector<JsonSection>& sections) {
   const Evaluation& first = evaluations.front();
   Json json;
@@ -126,10 +127,7 @@ void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<st
     }
   }
   for (const JsonSection& section : sections) json[section.name] = Json::parse(section.json);
-  json["files"] = files;
-  // Names may hold bytes that are no UTF-8; they are replaced rather than refused.
-  sink.write(json.dump(2, ' ', false, Json::error_handler_t::replace));
-  sink.write("\n");
+  sink.write(sealed(std::move(json), files));
 }
 
 }  // namespace retrysim::report

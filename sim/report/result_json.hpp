@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "report/result_manifest.hpp"
 #include "report/result_tables.hpp"
 
 #include <string>
@@ -18,9 +19,9 @@ struct JsonSection {
 
 /// Objects: program, version, scenario, description, seed, replications; `variants` (window,
 /// services with their capacity, faults and surges, resolved keys as TOML texts); `summary` (the
-/// rows of summary.csv, null where a cell is empty); `expectations`; `files` (what lies in the
-/// result folder); and before `files` the `sections`. Needs at least one evaluation.
-void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<std::string>& files,
+/// rows of summary.csv, null where a cell is empty); `expectations`; the `sections`; and
+/// what `sealed` adds of the files. Needs at least one evaluation.
+void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<FileRecord>& files,
                        const std::vector<JsonSection>& sections = {});
 
 }  // namespace retrysim::report

@@ -28,21 +28,6 @@ constexpr std::array<std::string_view, 13> kOverview = {
     "peak_attempt_rate", "peak_amplification", "recovery_s"};
 constexpr std::string_view kRecovery = "recovery_s";
 
-/// Passes text on and counts its bytes.
-class CountingSink : public Sink {
- public:
-  explicit CountingSink(Sink& sink) : sink_(sink) {}
-  void write(std::string_view text) override {
-    bytes_ += text.size();
-    sink_.write(text);
-  }
-  std::uint64_t bytes() const { return bytes_; }
-
- private:
-  Sink& sink_;
-  std::uint64_t bytes_ = 0;
-};
-
 /// A duration with a unit becomes seconds, as everywhere in files; other values stay.
 std::string key_cell(const std::string& value) {
   const auto parsed = scenario::parse_duration(value);
@@ -148,8 +133,7 @@ class PointsTable {
   bool expectations_;
 };
 
-Json result_json(const SweepDescription& d, const SweepOverview& overview, const Json& sizes,
-                 const std::vector<std::string>& files) {
+Json result_json(const SweepDescription& d, const SweepOverview& overview) {
   const Scenario& scenario = d.base->scenario;
   Json json;
   json["program"] = "retrysim";
@@ -163,13 +147,11 @@ Json result_json(const SweepDescription& d, const SweepOverview& overview, const
   sweep["vary"] = d.variations;
   sweep["keys"] = d.paths;
   sweep["points"] = d.points;
-  if (d.shard)
-    sweep["shard"] = {{"index", d.shard->index}, {"count", d.shard->count}, {"sizes", sizes}};
+  if (d.shard) sweep["shard"] = {{"index", d.shard->index}, {"count", d.shard->count}};
   sweep["points_that_fail"] = overview.points_that_fail;
   sweep["points_over_limit"] = overview.points_over_limit;
   json["keys"] = Json::object();
   for (const ResolvedKey& key : d.base->keys) json["keys"][key.path] = key.toml;
-  json["files"] = files;
   return json;
 }
 
@@ -179,30 +161,17 @@ std::span<const std::string_view> overview_metrics() { return kOverview; }
 
 SweepOverview write_sweep_files(ResultFolder& folder, const SweepDescription& description,
                                 std::size_t count, const PointSource& point) {
-  Json sizes;  // in the result of a shard: what was cut off on its way to `merge` is found out
-  const auto write = [&](const char* name, const auto& content) {
-    folder.write(name, [&](Sink& sink) {
-      CountingSink counting(sink);
-      content(counting);
-      sizes[name] = counting.bytes();
-    });
-  };
   SweepOverview overview;
-  write("summary.csv", [&](Sink& sink) { write_summary(sink, description, count, point); });
-  write("replications.csv",
-        [&](Sink& sink) { write_replications(sink, description, count, point); });
-  write("points.csv", [&](Sink& sink) {
+  folder.write("summary.csv", [&](Sink& sink) { write_summary(sink, description, count, point); });
+  folder.write("replications.csv",
+               [&](Sink& sink) { write_replications(sink, description, count, point); });
+  folder.write("points.csv", [&](Sink& sink) {
     PointsTable table(sink, description);
     for (std::size_t i = 0; i < count; ++i) table.add(point(i), overview);
   });
   write_scenario_files(folder, *description.base);
-  std::vector<std::string> files = folder.files();
-  files.emplace_back("result.json");
   folder.write("result.json", [&](Sink& sink) {
-    // Names may hold bytes that are no UTF-8; they are replaced rather than refused.
-    sink.write(result_json(description, overview, sizes, files)
-                   .dump(2, ' ', false, Json::error_handler_t::replace));
-    sink.write("\n");
+    sink.write(sealed(result_json(description, overview), folder.files()));
   });
   folder.commit();
   return overview;

@@ -4,6 +4,8 @@
 #include <retrysim/stop.hpp>
 
 #include "report/result_folder.hpp"
+#include "report/result_identity.hpp"
+#include "report/result_manifest.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -22,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kResult = "result.json";
+constexpr std::string_view kResult = kResultJson;
 constexpr std::string_view kPoints = "points.csv";
 
 struct ShardFolder {
@@ -36,40 +38,53 @@ struct ShardFolder {
   throw MergeError(fmt::format("{}: {}", folder.string(), what));
 }
 
+/// Makes sure that every file is as it was written.
+void check_files(const fs::path& folder, const Json& json) {
+  const std::vector<FileRecord> records = file_records(json, folder / kResult);
+  if (records.empty()) fail(folder / kResult, "has no checksums; compute the shard again");
+  for (const FileRecord& record : records) {
+    const std::string fault = fault_of(folder, record);
+    if (!fault.empty()) fail(folder / record.name, fault + "; copy or compute the shard again");
+  }
+  std::vector<std::string> names = json.at("files");
+  std::erase(names, kResult);
+  const bool all_known = std::equal(
+      names.begin(), names.end(), records.begin(), records.end(),
+      [](const std::string& name, const FileRecord& record) { return name == record.name; });
+  if (!all_known) fail(folder / kResult, "is damaged: files and checksums name different files");
+}
+
 ShardFolder open_shard(const fs::path& path) {
-  std::ifstream in(path / kResult, std::ios::binary);
   std::error_code error;
   if (fs::exists(path / kJournalName, error)) {
     fail(path, "its sweep is not finished; finish it with --resume");
   }
-  if (!in) fail(path, "is no result folder: there is no result.json");
   ShardFolder shard;
   shard.path = path;
-  shard.result = Json::parse(in, nullptr, false);
+  shard.result = read_sealed(path);
   Json& json = shard.result;
-  if (!json.is_object() || json.value("program", "") != "retrysim" || !json.contains("sweep")) {
-    fail(path, "is no result of a sweep");
-  }
-  Json& sweep = json["sweep"];
-  if (!sweep.contains("shard")) fail(path, "is a whole sweep, no shard of one");
-  try {
-    shard.index = sweep.at("shard").at("index");
-    shard.count = sweep.at("shard").at("count");
-    shard.points_that_fail = sweep.at("points_that_fail");
-    shard.points_over_limit = sweep.at("points_over_limit");
-    if (!sweep.at("points").is_number_unsigned()) fail(path, "its result.json is damaged");
-    for (const auto& [name, size] : sweep.at("shard").at("sizes").items()) {
-      if (fs::file_size(path / name, error) != size || error) {
-        fail(path / name, "is not whole; copy or compute the shard again");
-      }
+  read_members(path / kResult, [&] {
+    if (!json.contains("sweep")) fail(path, "is no result of a sweep");
+    Json& sweep = json.at("sweep");
+    if (!sweep.at("points").is_number_unsigned() || !json.at("scenario").is_string() ||
+        !json.at("version").is_string()) {
+      fail(path / kResult, "is damaged: points, scenario or version");
     }
-  } catch (const Json::exception&) {
-    fail(path, "its result.json is damaged");
-  }
-  if (shard.index < 1 || shard.index > shard.count) fail(path, "its result.json is damaged");
-  sweep.erase("shard");
-  sweep["points_that_fail"] = 0;
-  sweep["points_over_limit"] = 0;
+    if (!sweep.contains("shard")) fail(path, "is a whole sweep, no shard of one");
+    sweep.at("shard").at("index").get_to(shard.index);
+    sweep.at("shard").at("count").get_to(shard.count);
+    sweep.at("points_that_fail").get_to(shard.points_that_fail);
+    sweep.at("points_over_limit").get_to(shard.points_over_limit);
+    if (shard.index < 1 || shard.index > shard.count) {
+      fail(path / kResult, "is damaged: there is no such shard");
+    }
+    check_files(path, json);
+    sweep.erase("shard");
+    sweep["points_that_fail"] = 0;
+    sweep["points_over_limit"] = 0;
+    json.erase("checksums");
+    json.erase("crc32_of_this_file");
+  });
   return shard;
 }
 
@@ -98,11 +113,11 @@ std::vector<ShardFolder> open_shards(const std::vector<fs::path>& folders) {
     }
   }
   std::string missing;
-  std::size_t missing_count = 0;
-  for (std::size_t i = 1; i <= first->count; ++i) {
+  const std::size_t missing_count = first->count - shards.size();
+  for (std::size_t i = 1, named = 0; named < std::min<std::size_t>(missing_count, 20); ++i) {
     if (shards.count(i) > 0) continue;
-    if (++missing_count <= 20)
-      missing += fmt::format("{}{}/{}", missing.empty() ? "" : ", ", i, first->count);
+    ++named;
+    missing += fmt::format("{}{}/{}", missing.empty() ? "" : ", ", i, first->count);
   }
   if (missing_count > 0) {
     throw MergeError(fmt::format("{} missing: {}{}",
@@ -232,9 +247,7 @@ void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
   target.write(name, [&](Sink& sink) { sink.write(content); });
 }
 
-}  // namespace
-
-MergedSweep merge_sweep(const std::vector<fs::path>& folders, const fs::path& target, bool force) {
+MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, bool force) {
   const std::vector<ShardFolder> shards = open_shards(folders);
   for (const fs::path& folder : folders) {
     std::error_code error;
@@ -253,7 +266,7 @@ MergedSweep merge_sweep(const std::vector<fs::path>& folders, const fs::path& ta
   result["sweep"]["points_that_fail"] = merged.points_that_fail;
   result["sweep"]["points_over_limit"] = merged.points_over_limit;
   std::vector<std::string> names;
-  ResultFolder folder(target, result["scenario"], force);
+  ResultFolder folder(target, identity_of(result, shards.front().path / kResult), force);
   // The names of the points come first, but every file has its place in the list.
   StringSink points;
   names = merge_points(points, shards, merged.points);
@@ -263,16 +276,25 @@ MergedSweep merge_sweep(const std::vector<fs::path>& folders, const fs::path& ta
     } else if (name == "summary.csv" || name == "replications.csv") {
       folder.write(name, [&](Sink& sink) { merge_table(sink, shards, name, names); });
     } else if (name == kResult) {
-      folder.write(name, [&](Sink& sink) {
-        sink.write(result.dump(2, ' ', false, Json::error_handler_t::replace));
-        sink.write("\n");
-      });
+      Json whole = result;
+      whole.erase("files");
+      folder.write(name, [&](Sink& sink) { sink.write(sealed(std::move(whole), folder.files())); });
     } else {
       copy_common(folder, shards, name);
     }
   }
   folder.commit();
   return merged;
+}
+
+}  // namespace
+
+MergedSweep merge_sweep(const std::vector<fs::path>& folders, const fs::path& target, bool force) {
+  try {
+    return join(folders, target, force);
+  } catch (const DamagedResult& e) {
+    throw MergeError(e.what());
+  }
 }
 
 }  // namespace retrysim::report

@@ -257,7 +257,7 @@ void write_thresholds_csv(Sink& sink, const TipResult& r) {
   }
 }
 
-void write_tip_json(Sink& sink, const TipResult& r, const std::vector<std::string>& files) {
+void write_tip_json(Sink& sink, const TipResult& r, const std::vector<FileRecord>& files) {
   const Scenario& scenario = r.scenario.scenario;
   Json json;
   json["program"] = "retrysim";
@@ -289,9 +289,7 @@ void write_tip_json(Sink& sink, const TipResult& r, const std::vector<std::strin
   for (const TippingProbe& p : r.point.probes) json["probes"].push_back(probe_json(p));
   json["keys"] = Json::object();
   for (const ResolvedKey& key : r.scenario.keys) json["keys"][key.path] = key.toml;
-  json["files"] = files;
-  sink.write(json.dump(2, ' ', false, Json::error_handler_t::replace));
-  sink.write("\n");
+  sink.write(sealed(std::move(json), files));
 }
 
 void write_tip_text(Sink& sink, const TipResult& r) {
@@ -314,9 +312,7 @@ void write_tip_files(ResultFolder& folder, const TipResult& r) {
   folder.write("tip.csv", [&](Sink& sink) { write_tip_csv(sink, r); });
   folder.write("thresholds.csv", [&](Sink& sink) { write_thresholds_csv(sink, r); });
   write_scenario_files(folder, r.scenario);
-  std::vector<std::string> files = folder.files();
-  files.emplace_back("result.json");
-  folder.write("result.json", [&](Sink& sink) { write_tip_json(sink, r, files); });
+  folder.write("result.json", [&](Sink& sink) { write_tip_json(sink, r, folder.files()); });
   folder.commit();
 }
 

@@ -29,7 +29,7 @@ struct TipResult {
 void write_tip_csv(Sink& sink, const TipResult& result);
 /// One row a replication: between which values it tips. An empty cell is beyond the values tried.
 void write_thresholds_csv(Sink& sink, const TipResult& result);
-void write_tip_json(Sink& sink, const TipResult& result, const std::vector<std::string>& files);
+void write_tip_json(Sink& sink, const TipResult& result, const std::vector<FileRecord>& files);
 void write_tip_text(Sink& sink, const TipResult& result);
 
 /// Writes tip.csv, thresholds.csv, scenario.toml with its inputs and result.json, and commits.

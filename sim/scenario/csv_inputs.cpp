@@ -7,6 +7,7 @@
 #include <retrysim/stop.hpp>
 
 #include "scenario/suggestions.hpp"
+#include "scenario/whole_file.hpp"
 
 #define CSV_IO_NO_THREAD  // the texts are in memory: a reader thread would bring nothing
 #include <limits>         // libfccp/csv.h forgets it

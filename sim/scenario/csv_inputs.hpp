@@ -19,10 +19,6 @@
 
 namespace retrysim::scenario {
 
-/// Reads the whole of a file of at most `most_bytes`; otherwise sets `error` to the reason.
-std::optional<std::string> read_whole_file(const std::filesystem::path& path,
-                                           std::uintmax_t most_bytes, std::string& error);
-
 /// A CSV file that has been read; its text lies in `Sources`.
 struct CsvFile {
   std::string name;                 ///< as shown in messages

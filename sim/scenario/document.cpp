@@ -3,11 +3,15 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/document.hpp"
 
+#include "scenario/printable.hpp"
+
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace retrysim::scenario {
@@ -204,20 +208,17 @@ std::string render_number(double value) {
 }
 
 std::string render_text(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string result = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (byte < 0x20 || byte == 0x7F) {
-      result += "\\u00";
-      result += kHex[byte >> 4];
-      result += kHex[byte & 15];
+  while (!text.empty()) {
+    const std::string_view character = first_character(text);
+    if (character == "\"" || character == "\\") result += '\\';
+    if (is_printable(character) || !is_character(character)) {
+      result += character;
     } else {
-      result += c;
+      fmt::format_to(std::back_inserter(result), "\\u{:04X}",
+                     static_cast<std::uint32_t>(code_point(character)));
     }
+    text.remove_prefix(character.size());
   }
   return result + "\"";
 }

@@ -43,7 +43,8 @@ std::string unknown_name(const NameTree& parent, const std::string& path, std::s
 }
 
 std::string bad_entity_name(std::string_view name) {
-  return "the name " + in_quotes(name) + " is not possible; expected letters, digits, _ and -";
+  return "the name " + in_quotes(name) +
+         " is not possible; expected letters, digits, _ and -, not starting with -";
 }
 
 // The errors of a service have names of their own kind, which are checked where they are read.

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/environment.hpp"
 
-#include "scenario/csv_inputs.hpp"
+#include "scenario/whole_file.hpp"
 
 #include <algorithm>
 #include <cctype>

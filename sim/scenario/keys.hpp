@@ -92,7 +92,10 @@ const NameTree& name_tree();
 /// An error answer as named in `errors`: "internal", "429", "503:SlowDown".
 std::optional<ErrorAnswer> parse_error_answer(std::string_view name);
 
-/// Whether a part of a path may name a service, client, fault, surge or expectation.
-inline bool is_entity_name(std::string_view name) { return is_bare_name(name); }
+/// Whether a part of a path may name a service, client, fault, surge or expectation. One that
+/// begins with a dash would be a formula in spreadsheets that open the result files.
+inline bool is_entity_name(std::string_view name) {
+  return is_bare_name(name) && !name.starts_with('-');
+}
 
 }  // namespace retrysim::scenario

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/problems.hpp"
 
+#include "scenario/printable.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -15,47 +17,27 @@ namespace {
 constexpr std::size_t kExcerptWidth = 76;
 constexpr std::string_view kCut = "...";
 
-// The length in bytes of the UTF-8 sequence at the start of `text`; 1 if it is not a valid one.
-std::size_t sequence_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t length = lead < 0x80             ? 1
-                             : (lead & 0xE0) == 0xC0 ? 2
-                             : (lead & 0xF0) == 0xE0 ? 3
-                             : (lead & 0xF8) == 0xF0 ? 4
-                                                     : 1;
-  if (length > text.size()) return 1;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 1;
-  }
-  return length;
-}
-
-// One code point made fit for a terminal: a tab becomes a blank, so that the caret stays below its
+// One character as an excerpt shows it: a tab becomes a blank, so that the caret stays below its
 // place, and what a terminal might obey or cannot show becomes a question mark.
-std::string_view printable(std::string_view sequence) {
-  if (sequence.size() > 1) {
-    const bool c1_control = sequence[0] == '\xC2' && static_cast<unsigned char>(sequence[1]) < 0xA0;
-    return c1_control ? "?" : sequence;
-  }
-  const auto c = static_cast<unsigned char>(sequence[0]);
-  if (c == '\t') return " ";
-  return c < 0x20 || c >= 0x7F ? "?" : sequence;
+std::string_view in_one_column(std::string_view character) {
+  if (character == "\t") return " ";
+  return is_printable(character) ? character : "?";
 }
 
 // The code points of `text` in [from, to), printable.
 std::string slice(std::string_view text, std::size_t from, std::size_t to) {
   std::string result;
   for (std::size_t i = 0; i < to && !text.empty(); ++i) {
-    const std::size_t length = sequence_length(text);
-    if (i >= from) result += printable(text.substr(0, length));
-    text.remove_prefix(length);
+    const std::string_view character = first_character(text);
+    if (i >= from) result += in_one_column(character);
+    text.remove_prefix(character.size());
   }
   return result;
 }
 
 std::size_t code_points(std::string_view text) {
   std::size_t count = 0;
-  for (; !text.empty(); ++count) text.remove_prefix(sequence_length(text));
+  for (; !text.empty(); ++count) text.remove_prefix(first_character(text).size());
   return count;
 }
 
@@ -124,8 +106,13 @@ std::vector<Diagnostic> Problems::diagnostics() const {
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 60;
-  std::string result = "\"" + slice(text, 0, kLongest);
-  if (text.size() > kLongest && code_points(text) > kLongest) result += kCut;
+  std::string result = "\"";
+  for (std::size_t i = 0; i < kLongest && !text.empty(); ++i) {
+    const std::string_view character = first_character(text);
+    result += printable_line(character);
+    text.remove_prefix(character.size());
+  }
+  if (!text.empty()) result += kCut;
   return result + "\"";
 }
 

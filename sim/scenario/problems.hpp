@@ -76,7 +76,8 @@ class Problems {
   std::multimap<Place, std::string> found_;
 };
 
-/// `text` in double quotes, cut if it is very long, control characters replaced: fit for a message.
+/// `text` in double quotes, cut if it is very long, with what is not printable as an escape:
+/// fit for a message.
 std::string in_quotes(std::string_view text);
 
 }  // namespace retrysim::scenario

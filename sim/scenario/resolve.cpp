@@ -158,15 +158,17 @@ class Resolver {
 
   void check_name(const KeyResolution& keys) {
     const std::string& name = loaded_.scenario.name;
-    const bool good = !name.empty() && name.front() != '.' && name.size() <= 100 &&
-                      std::all_of(name.begin(), name.end(), [](char c) {
+    // =, +, - and @ begin a formula in spreadsheets that open the result files.
+    constexpr std::string_view kBadStarts = ".=+-@";
+    const bool good = !name.empty() && kBadStarts.find(name.front()) == std::string_view::npos &&
+                      name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
                         const auto byte = static_cast<unsigned char>(c);
                         return byte >= 0x20 && byte != 0x7F && c != '/' && c != '\\';
                       });
     if (good) return;
     problems_.add(keys.place_of("name"), "name = " + in_quotes(name) +
                                              " cannot name a folder; expected text without / and "
-                                             "\\ that does not start with a dot");
+                                             "\\ that does not start with . = + - or @");
   }
 
   void resolve_service(const Member& member) {

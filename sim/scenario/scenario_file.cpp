@@ -6,6 +6,7 @@
 #include "scenario/csv_inputs.hpp"
 #include "scenario/scenario_reader.hpp"
 #include "scenario/values.hpp"
+#include "scenario/whole_file.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -11,3 +11,11 @@ endforeach()
 add_test(NAME experiment/ranks
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/ranks.py --program $<TARGET_FILE:retrysim-cli>)
 set_tests_properties(experiment/ranks PROPERTIES LABELS sweep TIMEOUT 900 SKIP_RETURN_CODE 77)
+
+# Standard streams that are closed or full, limits and signals; writers of one folder at once.
+foreach(check standard_streams result_replacement)
+  add_test(NAME experiment/${check}
+           COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/${check}.py
+                   --program $<TARGET_FILE:retrysim-cli>)
+  set_tests_properties(experiment/${check} PROPERTIES LABELS cli TIMEOUT 900)
+endforeach()

@@ -121,10 +121,11 @@ std::string encode(const BatchResult& result) {
 BatchResult decode(std::string_view bytes) {
   BatchResult result;
   result.seconds = std::bit_cast<double>(take<std::uint64_t>(bytes).value());
-  result.done.resize(take<std::uint64_t>(bytes).value());
-  for (Done& d : result.done) {
-    d.unit = take<std::uint64_t>(bytes).value();
-    d.bytes = take_text(bytes).value();
+  // A count that is none is found out by what is missing, not by the memory that it would take.
+  const std::uint64_t count = take<std::uint64_t>(bytes).value();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t unit = take<std::uint64_t>(bytes).value();
+    result.done.push_back({unit, take_text(bytes).value()});
   }
   if (!bytes.empty()) {
     Failure failure;

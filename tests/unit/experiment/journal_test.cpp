@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <sys/resource.h>
 #include <unistd.h>
 #include <filesystem>
 #include <fstream>
@@ -112,6 +113,26 @@ TEST_CASE("A record with any wrong byte is dropped with those after it") {
     REQUIRE(journal.dropped_bytes() == whole.size() - first);
     REQUIRE(journal.read(0) == bytes_of(0));
   }
+}
+
+TEST_CASE("A damaged length takes no more memory than the journal has bytes") {
+  const Place place;
+  write(place, 1);
+  const std::string whole = place.content();
+  const auto peak_kib = [] {
+    rusage usage{};
+    REQUIRE(::getrusage(RUSAGE_SELF, &usage) == 0);
+    return usage.ru_maxrss;
+  };
+  const long before = peak_kib();
+  // Of a record behind the first one, and of the head: nearly 4 GiB.
+  place.set_content(whole + std::string("\xF0\xFF\xFF\xFF", 4) + std::string(100, 'x'));
+  REQUIRE(Journal::resume(place.path(), kIdentity, 10).count() == 1);
+  std::string bad_head = whole;
+  bad_head.replace(whole.find('\n') + 1, 4, "\xF0\xFF\xFF\xFF");
+  place.set_content(bad_head);
+  REQUIRE(Journal::resume(place.path(), kIdentity, 10).count() == 0);
+  REQUIRE(peak_kib() - before < 512 * 1024);
 }
 
 TEST_CASE("Zeros behind the records are dropped as a machine that stopped leaves them") {

@@ -9,6 +9,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <sys/resource.h>
+#include <algorithm>
+
 #include <stdexcept>
 
 namespace retrysim::experiment {
@@ -107,6 +110,29 @@ TEST_CASE("Bytes that were cut off or damaged are no results") {
     REQUIRE_THROWS_AS(decode_run(std::string_view(bytes).substr(0, size)), std::runtime_error);
   }
   REQUIRE_THROWS_AS(decode_run(bytes + "x"), std::runtime_error);
+}
+
+TEST_CASE("A damaged count of elements takes no memory for what is not there") {
+  // Counts of client groups, which are large, in place of everything: as many as pass for possible.
+  const RunResult none;
+  std::string bytes = encode(none);
+  const std::string one = encode([] {
+    RunResult run;
+    run.clients.resize(1);
+    return run;
+  }());
+  const auto count = static_cast<std::size_t>(
+      std::mismatch(bytes.begin(), bytes.end(), one.begin()).first - bytes.begin());
+  const std::size_t padding = 40'000'000;
+  bytes += std::string(padding, '\xFF');
+  const std::uint64_t possible = padding / 4;
+  for (std::size_t i = 0; i < 8; ++i) bytes[count + i] = static_cast<char>(possible >> (8 * i));
+  rusage before{}, after{};
+  REQUIRE(::getrusage(RUSAGE_SELF, &before) == 0);
+  REQUIRE_THROWS_AS(decode_run(bytes), std::runtime_error);
+  REQUIRE(::getrusage(RUSAGE_SELF, &after) == 0);
+  // At ten million groups of a kilobyte and more each, 10 GB.
+  REQUIRE(after.ru_maxrss - before.ru_maxrss < 2 * 1024 * 1024);
 }
 
 }  // namespace

@@ -33,6 +33,23 @@ TEST_CASE("what is no number is an empty cell") {
   CHECK(number(std::nan("")).empty());
 }
 
+TEST_CASE("no text becomes a formula and numbers stay numbers") {
+  for (const char* formula :
+       {"=1+1", "+cmd", "-2+3", "@SUM(A1)", "=cmd|' /C calc'!A0", "-", "+-1"}) {
+    CHECK(csv_cell(formula) == "'" + std::string(formula));
+  }
+  CHECK(csv_cell("\tx") == "'\tx");
+  CHECK(csv_cell("\rx") == "\"'\rx\"");
+  CHECK(csv_cell("=a,b") == "\"'=a,b\"");
+  for (const char* number : {"-5", "+5", "-1e-09", "+1.5", "-0.25"}) {
+    CHECK(csv_cell(number) == number);
+  }
+  CHECK(csv_cell("jitter=full") == "jitter=full");
+  StringSink sink;
+  CsvWriter(sink).text("=1").real(-1.5).text("-1.5").end_row();
+  CHECK(sink.text() == "'=1,-1.5,-1.5\n");
+}
+
 TEST_CASE("rows, quotes and empty cells") {
   StringSink sink;
   CsvWriter csv(sink);

@@ -288,13 +288,14 @@ TEST_CASE_METHOD(Temporary, "what a killed run left behind goes with the next ru
     folder.commit();
   }
   CHECK(names_in(dir) == Names{"out"});
-  // The same where the folder exists and its staging folder lies in it.
+  // The same where the folder exists.
   in_killed_process([&] {
     ResultFolder folder(out, "s", true);
     die();
   });
-  CHECK(staging_folders_in(out) == 1);
+  CHECK(staging_folders_in(dir) == 1);
   { ResultFolder folder(out, "s", true); }
+  CHECK(names_in(dir) == Names{"out"});
   CHECK(names_in(out) == Names{"a.csv"});
 }
 
@@ -315,13 +316,16 @@ TEST_CASE_METHOD(Temporary, "a run that lives keeps its staging folder") {
 
 TEST_CASE_METHOD(Temporary, "a result that was half replaced when its run was killed comes back") {
   const fs::path out = earlier("s");
-  // As a killed run leaves it: a.csv replaced, input.csv put away, b.csv not yet in place.
+  // As a run leaves it that was killed while it replaced the files one by one: a.csv replaced,
+  // input.csv put away, b.csv not yet in place.
   const fs::path staging = out / ".retrysim-new-1-0";
   fs::create_directories(staging / "earlier");
+  fs::create_directories(staging / "result");
+  put(staging / "target", std::string(".\0", 2));
   fs::rename(out / "a.csv", staging / "earlier" / "a.csv");
   fs::rename(out / "input.csv", staging / "earlier" / "input.csv");
   put(out / "a.csv", "new");
-  put(staging / "b.csv", "new");
+  put(staging / "result" / "b.csv", "new");
   { ResultFolder folder(out, "s", false); }
   CHECK(names_in(out) == Names{"a.csv", "input.csv", "result.json"});
   CHECK(get(out / "a.csv") == "old");
@@ -332,10 +336,90 @@ TEST_CASE_METHOD(Temporary, "a result that was replaced when its run was killed 
   const fs::path out = earlier("s");
   const fs::path staging = out / ".retrysim-new-1-0";
   fs::create_directories(staging / "earlier");
+  fs::create_directories(staging / "result");
+  put(staging / "target", std::string(".\0", 2));
   put(staging / "earlier" / "a.csv", "older");
   { ResultFolder folder(out, "s", false); }
   CHECK(names_in(out) == Names{"a.csv", "input.csv", "result.json"});
   CHECK(get(out / "a.csv") == "old");
+}
+
+TEST_CASE_METHOD(Temporary, "what a killed run had moved aside goes back to its place") {
+  const fs::path out = earlier("s");
+  // The user's folder on its way, and the earlier result renamed where folders cannot be exchanged.
+  const fs::path staging = dir / ".retrysim-new-1-0";
+  fs::create_directories(staging / "result" / "mine");
+  put(staging / "result" / "mine" / "thesis.tex", "years of work");
+  put(staging / "result" / "a.csv", "new");
+  put(staging / "target", std::string("out\0mine\0", 9));
+  fs::rename(out, staging / "earlier");
+  { ResultFolder folder(dir / "another", "s", false); }
+  CHECK(names_in(dir) == Names{"out"});
+  CHECK(names_in(out) == Names{"a.csv", "input.csv", "result.json", "mine"});
+  CHECK(get(out / "a.csv") == "old");
+  CHECK(get(out / "mine" / "thesis.tex") == "years of work");
+}
+
+TEST_CASE_METHOD(Temporary, "a staging folder whose things have no place any more is left alone") {
+  const fs::path staging = dir / ".retrysim-new-1-0";
+  fs::create_directories(staging / "result" / "mine");
+  put(staging / "target", std::string("gone\0mine\0", 10));
+  { ResultFolder folder(dir / "out", "s", false); }
+  CHECK(fs::exists(staging / "result" / "mine"));
+}
+
+TEST_CASE_METHOD(Temporary, "folders of the user's in a result stay with what is in them") {
+  const fs::path out = earlier("s");
+  fs::create_directory(out / "mine");
+  put(out / "mine" / "thesis.tex", "years of work");
+  fs::create_symlink("nowhere", out / "link");
+  fs::permissions(out, fs::perms::owner_all);
+  ResultFolder folder(out, "s", false);
+  folder.write("a.csv", [](Sink& s) { s.write("new"); });
+  folder.commit();
+  CHECK(names_in(out) == Names{"a.csv", "mine", "link"});
+  CHECK(get(out / "mine" / "thesis.tex") == "years of work");
+  CHECK(fs::is_symlink(out / "link"));
+  CHECK(fs::status(out).permissions() == fs::perms::owner_all);
+  CHECK(names_in(dir) == Names{"out"});
+}
+
+TEST_CASE_METHOD(Temporary, "a symbolic link to a result goes on naming it") {
+  const fs::path out = earlier("s");
+  fs::create_directory_symlink("out", dir / "latest");
+  ResultFolder folder(dir / "latest", "s", false);
+  folder.write("a.csv", [](Sink& s) { s.write("new"); });
+  folder.commit();
+  CHECK(fs::is_symlink(dir / "latest"));
+  CHECK(get(out / "a.csv") == "new");
+}
+
+TEST_CASE_METHOD(Temporary, "the current folder is replaced without going away") {
+  const fs::path out = earlier("s");
+  put(out / "notes.txt", "my notes");
+  const fs::path before = fs::current_path();
+  fs::current_path(out);
+  {
+    ResultFolder folder(".", "s", false);
+    folder.write("a.csv", [](Sink& s) { s.write("new"); });
+    folder.commit();
+  }
+  const Names seen = names_in(".");
+  fs::current_path(before);
+  CHECK(seen == Names{"a.csv", "notes.txt"});
+  CHECK(get(out / "a.csv") == "new");
+}
+
+TEST_CASE_METHOD(Temporary, "who comes second finds what has come meanwhile") {
+  ResultFolder first(dir / "out", "s", false);
+  ResultFolder second(dir / "out", "other", false);
+  first.write("a.csv", [](Sink& s) { s.write("first"); });
+  first.write("result.json",
+              [](Sink& s) { s.write("{\"program\": \"retrysim\", \"scenario\": \"s\"}"); });
+  first.commit();
+  second.write("b.csv", [](Sink& s) { s.write("second"); });
+  CHECK_THROWS_WITH(second.commit(), Catch::Contains("it holds a result of scenario \"s\""));
+  CHECK(names_in(dir / "out") == Names{"a.csv", "result.json"});
 }
 
 TEST_CASE_METHOD(Temporary, "only folders are taken for staging folders") {

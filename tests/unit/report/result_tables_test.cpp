@@ -279,13 +279,14 @@ TEST_CASE_METHOD(Sample, "result.json") {
   loaded.scenario.faults[0].duration = Duration::milliseconds(500);
   const Evaluation evaluation(set);
   StringSink sink;
-  write_result_json(sink, {&evaluation, 1}, {"summary.csv", "result.json"});
+  write_result_json(sink, {&evaluation, 1}, {{"summary.csv", 12, 0xABC}});
   const auto json = nlohmann::json::parse(sink.text());
   CHECK(json["program"] == "retrysim");
   CHECK(json["scenario"] == "sample");
   CHECK(json["seed"] == 7);
   CHECK(json["replications"] == 2);
   CHECK(json["files"] == nlohmann::json({"summary.csv", "result.json"}));
+  CHECK(json["checksums"]["summary.csv"]["crc32"] == "00000abc");
   const auto& variant = json["variants"][0];
   CHECK(variant["keys"]["duration"] == "\"2s\"");
   CHECK(variant["services"][0]["capacity_per_s"] == 200);  // 2 / 10 ms

@@ -1,0 +1,83 @@
+// `retrysim verify`: whether the files of results are as they were written.
+//
+// SPDX-License-Identifier: MIT
+#include "cli/command_line.hpp"
+#include "cli/commands.hpp"
+#include "cli/launch.hpp"
+#include "report/result_manifest.hpp"
+#include "report/staging_folder.hpp"
+#include "report/terminal.hpp"
+
+#include <boost/program_options.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace retrysim::cli {
+namespace {
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+/// Whether a result is intact; says what is not.
+bool verify_one(const fs::path& folder, bool quiet) {
+  // A run that replaces the result waits until all its files have been read.
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  const report::FolderLock lock(error ? folder : real.parent_path());
+  try {
+    const auto json = report::read_sealed(folder);
+    const auto records = report::file_records(json, folder / report::kResultJson);
+    if (records.empty()) {
+      throw report::DamagedResult(folder / report::kResultJson,
+                                  "has no checksums; it was written by a version without them");
+    }
+    std::size_t faults = 0;
+    for (const report::FileRecord& record : records) {
+      const std::string fault = report::fault_of(folder, record);
+      if (fault.empty()) continue;
+      ++faults;
+      report::print_error("retrysim: error: {}: {}\n", (folder / record.name).string(), fault);
+    }
+    if (faults > 0) return false;
+    if (!quiet) report::print("{}: intact, {} files\n", folder.string(), records.size() + 1);
+    return true;
+  } catch (const report::DamagedResult& e) {
+    report::print_error("retrysim: error: {}\n", e.what());
+    return false;
+  }
+}
+
+}  // namespace
+
+int verify(const Arguments& arguments) {
+  po::options_description visible("Options");
+  visible.add_options()                                                       //
+      ("quiet", po::bool_switch(), "say nothing of results that are intact")  //
+      ("help", "print this text");
+  const po::variables_map values = parse_command_line(arguments, visible, "folder");
+  if (values.count("help") != 0) {
+    report::print(
+        "Usage: retrysim verify DIR... [options]\n\n"
+        "Reads every file of each result folder and compares its size and CRC-32 with those in "
+        "result.json,\nwhich has a CRC-32 of its own. Files that are not part of the result, such "
+        "as pictures, are not\nlooked at. Example:\n"
+        "  retrysim verify results/*\n\n"
+        "Exit status: 0 all are intact; 3 something is missing or damaged, and named on standard "
+        "error, or a\nfolder holds no result.\n\n{}",
+        help_text(visible));
+    return kDone;
+  }
+  if (another_rank_speaks(arguments)) return kDone;
+  const std::vector<std::string> folders = texts(values, "folder");
+  if (folders.empty()) throw UsageError("name the result folders");
+  bool intact = true;
+  for (const std::string& folder : folders) {
+    intact = verify_one(folder, values["quiet"].as<bool>()) && intact;
+  }
+  return intact ? kDone : kBadInput;
+}
+
+}  // namespace retrysim::cli

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "report/result_identity.hpp"
+
+#include "scenario/values.hpp"
+#include "scenario/whole_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+namespace retrysim::report {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Keys = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::string_view kReplications = "replications";
+constexpr std::size_t kMostDifferences = 3;
+
+/// Keys that change no number of a result; the name has been looked at before.
+bool matters(std::string_view key) {
+  return key != "name" && key != "description" && !key.starts_with("expect.") &&
+         !key.ends_with(".retry.from_environment");  // its effect is in other keys
+}
+
+const std::string* find(const Keys& keys, std::string_view name) {
+  const auto at =
+      std::find_if(keys.begin(), keys.end(), [&](const auto& key) { return key.first == name; });
+  return at == keys.end() ? nullptr : &at->second;
+}
+
+/// The value of a number or a duration, which a bare number is in seconds; nothing of other values.
+std::optional<double> quantity(std::string_view toml) {
+  if (toml.size() >= 2 && toml.front() == '"' && toml.back() == '"') {
+    const auto parsed = scenario::parse_duration(toml.substr(1, toml.size() - 2));
+    return parsed ? std::optional(parsed->duration.in_seconds()) : std::nullopt;
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(toml.data(), toml.data() + toml.size(), value);
+  return error == std::errc() && end == toml.data() + toml.size() ? std::optional(value)
+                                                                  : std::nullopt;
+}
+
+/// "1min", "60s" and 60 are the same.
+bool same_value(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  const auto x = quantity(a), y = quantity(b);
+  return x && y && *x == *y;
+}
+
+/// Leaves those keys that `other` has with the same value.
+void keep_common(Keys& keys, const Keys& other) {
+  std::erase_if(keys, [&](const auto& key) {
+    const std::string* value = find(other, key.first);
+    return value == nullptr || !same_value(*value, key.second);
+  });
+}
+
+Keys keys_in(const Json& object) {
+  Keys keys;
+  for (const auto& [path, value] : object.items())
+    keys.emplace_back(path, value.get<std::string>());
+  return keys;
+}
+
+/// Of a variant in result.json. A warm-up that the program found is what it was asked to find.
+Keys keys_of_variant(const Json& variant) {
+  Keys keys = keys_in(variant.at("keys"));
+  if (variant.contains("warmup") && variant.at("warmup").is_object()) {
+    for (auto& [path, value] : keys) {
+      if (path == "warmup") value = "\"auto\"";
+    }
+  }
+  return keys;
+}
+
+void read_request(const Json& json, ResultIdentity& identity) {
+  const auto add_varied = [&](const Json& list) {
+    for (const auto& vary : list) {
+      identity.requests.push_back("--vary " + vary.get<std::string>());
+    }
+  };
+  if (json.contains("sweep")) {
+    const Json& sweep = json.at("sweep");
+    identity.command = "sweep";
+    add_varied(sweep.at("vary"));
+    if (sweep.contains("shard")) {
+      const Json& shard = sweep.at("shard");
+      identity.requests.push_back(fmt::format("--shard {}/{}", shard.at("index").get<std::size_t>(),
+                                              shard.at("count").get<std::size_t>()));
+    }
+  } else if (json.contains("comparison")) {
+    identity.command = "compare";
+    add_varied(json.at("comparison").at("vary"));
+  } else if (json.contains("trigger")) {
+    const Json& trigger = json.at("trigger");
+    identity.command = "tip";
+    identity.requests.push_back(trigger_request(trigger.at("path").get<std::string>(),
+                                                trigger.at("first").get<double>(),
+                                                trigger.at("last").get<double>()));
+  } else if (json.contains("load")) {
+    const Json& load = json.at("load");
+    identity.command = "tip";
+    identity.requests.push_back(hysteresis_request(load.at("path").get<std::string>(),
+                                                   load.at("values").get<std::vector<double>>(),
+                                                   load.at("dwell_s").get<double>()));
+  } else {
+    identity.command = "run";
+  }
+}
+
+std::optional<std::uint64_t> whole_number(const std::string* text) {
+  std::uint64_t value = 0;
+  if (text == nullptr) return std::nullopt;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  return error == std::errc() && end == text->data() + text->size() ? std::optional(value)
+                                                                    : std::nullopt;
+}
+
+/// Whether a result would take the place of one with more replications.
+bool fewer_replications(const ResultIdentity& earlier, const ResultIdentity& now) {
+  const auto before = whole_number(find(earlier.keys, kReplications));
+  const auto after = whole_number(find(now.keys, kReplications));
+  return before && after && *after < *before;
+}
+
+class Differences {
+ public:
+  Differences(const ResultIdentity& earlier, const ResultIdentity& now)
+      : earlier_(earlier), now_(now), same_command_(earlier.command == now.command) {
+    const bool same_requests = !same_command_ || earlier.requests == now.requests;
+    if (!same_requests) compare_requests();
+    compare_keys(same_command_ && same_requests && earlier.version == now.version);
+    for (const FileRecord& file : now.files) {
+      for (const FileRecord& other : earlier.files) {
+        if (file.name == other.name && file != other) add("the contents of " + file.name);
+      }
+    }
+  }
+
+  std::string text() const {
+    if (count_ > kMostDifferences) {
+      return fmt::format("{} and {} more", text_, count_ - kMostDifferences);
+    }
+    return text_;
+  }
+
+ private:
+  void add(const std::string& what) {
+    if (++count_ > kMostDifferences) return;
+    text_ += (text_.empty() ? "" : ", ") + what;
+  }
+
+  void compare_requests() {
+    const auto all = [](const ResultIdentity& identity) {
+      return identity.requests.empty() ? "nothing"
+                                       : fmt::format("{}", fmt::join(identity.requests, " "));
+    };
+    add(fmt::format("what was asked for (there {}; now {})", all(earlier_), all(now_)));
+  }
+
+  /// `all_of_them`: a key that one side has alone is a difference, too.
+  void compare_keys(bool all_of_them) {
+    for (const auto& [path, value] : now_.keys) {
+      if (!matters(path) || path == kReplications) continue;
+      const std::string* before = find(earlier_.keys, path);
+      if (before == nullptr ? all_of_them : !same_value(*before, value)) {
+        add(fmt::format("{} (there {}, now {})", path, before == nullptr ? "unset" : *before,
+                        value));
+      }
+    }
+    if (all_of_them) {
+      for (const auto& [path, value] : earlier_.keys) {
+        if (!matters(path) || find(now_.keys, path) != nullptr) continue;
+        add(fmt::format("{} (there {}, now unset)", path, value));
+      }
+    }
+    if (same_command_ && fewer_replications(earlier_, now_)) {
+      add(fmt::format("replications (there {}, now fewer: {})", *find(earlier_.keys, kReplications),
+                      *find(now_.keys, kReplications)));
+    }
+  }
+
+  const ResultIdentity& earlier_;
+  const ResultIdentity& now_;
+  bool same_command_;
+  std::size_t count_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, std::string command,
+                           std::vector<std::string> requests) {
+  ResultIdentity identity(variants.front()->scenario.name);
+  identity.version = RETRYSIM_VERSION;
+  identity.command = std::move(command);
+  identity.requests = std::move(requests);
+  std::vector<fs::path> inputs;
+  for (const LoadedScenario* variant : variants) {
+    Keys keys;
+    for (const ResolvedKey& key : variant->keys) keys.emplace_back(key.path, key.toml);
+    if (variant == variants.front()) {
+      identity.keys = std::move(keys);
+    } else {
+      keep_common(identity.keys, keys);
+    }
+    inputs.insert(inputs.end(), variant->input_files.begin(), variant->input_files.end());
+  }
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  for (const fs::path& input : inputs) {
+    std::error_code error;
+    if (!fs::is_regular_file(input, error)) continue;  // a pipe can be read once only
+    std::string ignored;
+    const auto content = scenario::read_whole_file(input, ~std::uintmax_t{0}, ignored);
+    if (content) {
+      identity.files.push_back({input.filename().string(), content->size(), crc32(*content)});
+    }
+  }
+  return identity;
+}
+
+ResultIdentity identity_of(const Json& json, const fs::path& path) {
+  ResultIdentity identity("");
+  read_members(path, [&] {
+    identity.scenario = json.at("scenario");
+    identity.version = json.value("version", "");
+    identity.files = file_records(json, path);
+    if (json.contains("keys")) {
+      identity.keys = keys_in(json.at("keys"));
+    } else if (json.contains("variants") && !json.at("variants").empty()) {
+      identity.keys = keys_of_variant(json.at("variants").at(0));
+      for (const Json& variant : json.at("variants")) {
+        keep_common(identity.keys, keys_of_variant(variant));
+      }
+    } else {
+      return;
+    }
+    read_request(json, identity);
+  });
+  return identity;
+}
+
+std::string trigger_request(const std::string& path, double first, double last) {
+  return fmt::format("--trigger {}={}:{}", path, first, last);
+}
+
+std::string hysteresis_request(const std::string& path, const std::vector<double>& loads,
+                               double dwell_s) {
+  return fmt::format("--hysteresis {}={} --dwell {}s", path, fmt::join(loads, ","), dwell_s);
+}
+
+std::string difference(const ResultIdentity& earlier, const ResultIdentity& now) {
+  // Of a result without a command nothing is known but its scenario.
+  if (earlier.command.empty() || now.command.empty()) return {};
+  return Differences(earlier, now).text();
+}
+
+}  // namespace retrysim::report

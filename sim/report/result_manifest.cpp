@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "report/result_manifest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/crc.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+namespace retrysim::report {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kSeal = "crc32_of_this_file";
+constexpr std::string_view kNoDigits = "00000000";
+constexpr int kDeepest = 64;
+
+/// Where the digits of the seal stand in the text of a result.json; npos if they do not.
+std::size_t place_of_seal(std::string_view text) {
+  const std::string head = fmt::format("\"{}\": \"", kSeal);
+  const std::size_t at = text.rfind(head);
+  const bool fits =
+      at != std::string_view::npos && at + head.size() + kNoDigits.size() <= text.size();
+  return fits ? at + head.size() : std::string_view::npos;
+}
+
+std::string digits(std::uint32_t crc) { return fmt::format("{:08x}", crc); }
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
+}
+
+std::string content_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::error_code error;
+  if (!in || fs::is_directory(file, error)) {
+    throw DamagedResult(file, fs::exists(file, error) ? "cannot be read" : "is missing");
+  }
+  return text;
+}
+
+Json parse(const fs::path& file, const std::string& text) {
+  bool too_deep = false;
+  const auto watch = [&](int depth, Json::parse_event_t, Json&) {
+    too_deep = too_deep || depth > kDeepest;
+    return !too_deep;
+  };
+  Json json = Json::parse(text, watch, false);
+  if (too_deep) throw DamagedResult(file, "is damaged: its JSON is nested too deeply");
+  if (json.is_discarded()) throw DamagedResult(file, "is damaged: it is not JSON");
+  if (!json.is_object()) throw DamagedResult(file, "is damaged: it is not a JSON object");
+  return json;
+}
+
+}  // namespace
+
+std::uint32_t crc32(std::string_view bytes, std::uint32_t before) {
+  // The state of a CRC is its result before the last inversion, with its bits in reverse.
+  std::uint32_t state = 0;
+  for (int i = 0; i < 32; ++i) state |= ((~before >> i) & 1u) << (31 - i);
+  boost::crc_32_type crc;
+  crc.reset(state);
+  crc.process_bytes(bytes.data(), bytes.size());
+  return crc.checksum();
+}
+
+std::string sealed(Json json, const std::vector<FileRecord>& files) {
+  Json names = Json::array();
+  Json checksums = Json::object();
+  for (const FileRecord& file : files) {
+    if (file.name == kResultJson) continue;
+    names.push_back(file.name);
+    checksums[file.name] = {{"bytes", file.bytes}, {"crc32", digits(file.crc32)}};
+  }
+  names.push_back(kResultJson);
+  json["files"] = std::move(names);
+  json["checksums"] = std::move(checksums);
+  json[std::string(kSeal)] = kNoDigits;
+  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text.replace(place_of_seal(text), kNoDigits.size(), digits(crc32(text)));
+}
+
+DamagedResult::DamagedResult(const fs::path& file, std::string_view what)
+    : std::runtime_error(fmt::format("{}: {}", file.string(), what)) {}
+
+Json read_json(const fs::path& file) { return parse(file, content_of(file)); }
+
+void read_members(const fs::path& file, const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const Json::exception& e) {
+    std::string_view what = e.what();  // "[json.exception.type_error.302] type must be ..."
+    const std::size_t end = what.find("] ");
+    if (end != std::string_view::npos) what.remove_prefix(end + 2);
+    throw DamagedResult(file, fmt::format("is damaged: {}", what));
+  }
+}
+
+Json read_sealed(const fs::path& folder) {
+  const fs::path file = folder / kResultJson;
+  std::error_code error;
+  if (!fs::exists(file, error)) {
+    throw DamagedResult(folder, "is no result folder: there is no result.json");
+  }
+  std::string text = content_of(file);
+  Json json = parse(file, text);
+  const auto program = json.find("program");
+  if (program == json.end() || *program != "retrysim") {
+    throw DamagedResult(file, "is no result of retrysim");
+  }
+  if (!json.contains(kSeal)) {
+    if (!json.contains("checksums")) return json;  // of a version without
+    throw DamagedResult(file, fmt::format("is damaged: {} is missing", kSeal));
+  }
+  const std::size_t at = place_of_seal(text);
+  const std::string expected = at == std::string::npos ? "" : text.substr(at, kNoDigits.size());
+  if (at != std::string::npos) text.replace(at, kNoDigits.size(), kNoDigits);
+  const std::string found = digits(crc32(text));
+  if (found != expected) {
+    throw DamagedResult(file, fmt::format("is damaged: its CRC-32 is {}, it says {}", found,
+                                          expected.empty() ? "nothing" : expected));
+  }
+  return json;
+}
+
+std::vector<FileRecord> file_records(const Json& json, const fs::path& path) {
+  std::vector<FileRecord> records;
+  read_members(path, [&] {
+    if (!json.contains("checksums")) return;
+    for (const auto& [name, record] : json.at("checksums").items()) {
+      FileRecord& r = records.emplace_back();
+      r.name = name;
+      record.at("bytes").get_to(r.bytes);
+      const auto text = record.at("crc32").get<std::string>();
+      r.crc32 = static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 16));
+      if (!is_plain_name(name) || digits(r.crc32) != text) {
+        throw DamagedResult(path, "is damaged: checksums");
+      }
+    }
+  });
+  return records;
+}
+
+std::string fault_of(const fs::path& folder, const FileRecord& record) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder / record.name, error);
+  if (status.type() == fs::file_type::not_found) return "is missing";
+  if (status.type() != fs::file_type::regular) return "is not a file";
+  std::ifstream in(folder / record.name, std::ios::binary);
+  if (!in) return "cannot be read: " + std::generic_category().message(errno);
+  std::array<char, 1 << 16> block;
+  std::uint64_t bytes = 0;
+  std::uint32_t crc = 0;
+  while (in.read(block.data(), block.size()), in.gcount() > 0) {
+    const auto got = static_cast<std::size_t>(in.gcount());
+    crc = crc32({block.data(), got}, crc);
+    bytes += got;
+  }
+  if (in.bad()) return "cannot be read to its end";
+  if (bytes != record.bytes) {
+    return fmt::format("is damaged: it has {} bytes instead of {}", bytes, record.bytes);
+  }
+  if (crc != record.crc32) {
+    return fmt::format("is damaged: its CRC-32 is {}, result.json says {}", digits(crc),
+                       digits(record.crc32));
+  }
+  return {};
+}
+
+}  // namespace retrysim::report

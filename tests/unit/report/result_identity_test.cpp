@@ -1,0 +1,175 @@
+// Which result may take the place of which, and what result.json says of its files.
+//
+// SPDX-License-Identifier: MIT
+#include "report/result_identity.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <stdlib.h>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+using namespace retrysim;
+using namespace retrysim::report;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+LoadedScenario scenario(const std::string& duration = "\"600s\"", const std::string& seed = "1",
+                        const std::string& replications = "20") {
+  LoadedScenario loaded;
+  loaded.scenario.name = "s";
+  for (const auto& [path, toml] : {std::pair<std::string, std::string>{"name", "\"s\""},
+                                   {"duration", duration},
+                                   {"seed", seed},
+                                   {"replications", replications},
+                                   {"warmup", "\"30s\""},
+                                   {"expect.works.at_least", "0.5"}}) {
+    loaded.keys.push_back({path, toml, Origin::kScenario, ""});
+  }
+  return loaded;
+}
+
+ResultIdentity run_of(const LoadedScenario& loaded) { return identity_of({&loaded}, "run"); }
+
+struct Folder {
+  fs::path dir;
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "retrysim-identity-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    dir = name;
+  }
+  ~Folder() { fs::remove_all(dir); }
+  void put(const std::string& name, const std::string& text) const {
+    std::ofstream(dir / name, std::ios::binary) << text;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a result takes the place of the same one and of one with fewer replications") {
+  const ResultIdentity good = run_of(scenario());
+  CHECK(difference(good, run_of(scenario())).empty());
+  CHECK(difference(good, run_of(scenario("\"600s\"", "1", "50"))).empty());
+  LoadedScenario other_goal = scenario();
+  other_goal.keys.back().toml = "0.9";
+  CHECK(difference(good, run_of(other_goal)).empty());
+  CHECK(difference(good, run_of(scenario("600"))).empty());
+  CHECK(difference(good, run_of(scenario("\"10min\""))).empty());
+  ResultIdentity older = good;
+  older.version = "0.0.9";
+  older.keys.emplace_back("a_key_of_then", "1");
+  CHECK(difference(older, good).empty());
+}
+
+TEST_CASE("a changed key, seed or length and fewer replications are differences") {
+  const ResultIdentity good = run_of(scenario());
+  CHECK(difference(good, run_of(scenario("10"))) == "duration (there \"600s\", now 10)");
+  CHECK(difference(good, run_of(scenario("\"600s\"", "2"))) == "seed (there 1, now 2)");
+  CHECK(difference(good, run_of(scenario("\"600s\"", "1", "2"))) ==
+        "replications (there 20, now fewer: 2)");
+  LoadedScenario more = scenario("10", "2", "3");
+  more.keys[4].toml = "\"5s\"";
+  more.keys.push_back({"drain", "false", Origin::kScenario, ""});
+  CHECK(difference(good, run_of(more)) ==
+        "duration (there \"600s\", now 10), seed (there 1, now 2), warmup (there \"30s\", now "
+        "\"5s\") and 2 more");
+  CHECK(difference(run_of(more), good).ends_with("and 1 more"));
+}
+
+TEST_CASE("other values to vary are a difference, another command alone is none") {
+  const LoadedScenario base = scenario();
+  const auto sweep = [&](const std::string& vary) {
+    return identity_of({&base}, "sweep", {"--vary " + vary});
+  };
+  CHECK(difference(sweep("a=1,2"), sweep("a=1,2")).empty());
+  CHECK(difference(sweep("a=1,2"), sweep("a=1,3")) ==
+        "what was asked for (there --vary a=1,2; now --vary a=1,3)");
+  CHECK(difference(run_of(base), sweep("a=1,2")).empty());
+  const LoadedScenario few = scenario("\"600s\"", "1", "5");
+  CHECK(difference(run_of(base), identity_of({&few}, "sweep", {"--vary a=1"})).empty());
+  const LoadedScenario short_one = scenario("10");
+  CHECK(!difference(run_of(base), identity_of({&short_one}, "sweep", {"--vary a=1"})).empty());
+}
+
+TEST_CASE("of several variants the keys count that they share") {
+  const LoadedScenario a = scenario("10"), b = scenario("20");
+  const ResultIdentity both = identity_of({&a, &b}, "compare", {"--vary duration=10,20"});
+  CHECK(difference(run_of(scenario()), both).empty());
+  const LoadedScenario c = scenario("10", "2"), d = scenario("20", "2");
+  CHECK(difference(run_of(scenario()), identity_of({&c, &d}, "compare", {})) ==
+        "seed (there 1, now 2)");
+}
+
+TEST_CASE("the identity of a result comes back from its result.json") {
+  const Json keys = {{"duration", "\"600s\""}, {"warmup", "\"12s\""}};
+  Json json = {{"scenario", "s"},
+               {"version", RETRYSIM_VERSION},
+               {"variants", {{{"keys", keys}, {"warmup", {{"removed_s", 12}}}}}}};
+  ResultIdentity found = identity_of(json, "result.json");
+  CHECK(found.command == "run");
+  CHECK(found.keys.back().second == "\"auto\"");  // what it was asked to find
+  json["variants"][0]["warmup"] = nullptr;
+  CHECK(identity_of(json, "result.json").keys.back().second == "\"12s\"");
+  json["trigger"] = {{"path", "a.b"}, {"first", 1}, {"last", 2.5}};
+  CHECK(identity_of(json, "result.json").requests ==
+        std::vector<std::string>{trigger_request("a.b", 1, 2.5)});
+  json["variants"] = 7;
+  CHECK_THROWS_AS(identity_of(json, "result.json"), DamagedResult);
+}
+
+TEST_CASE("input files of other content are a difference") {
+  const Folder folder;
+  folder.put("load.csv", "time_s\n1\n");
+  LoadedScenario loaded = scenario();
+  loaded.input_files = {folder.dir / "load.csv"};
+  const ResultIdentity before = run_of(loaded);
+  CHECK(difference(before, run_of(loaded)).empty());
+  folder.put("load.csv", "time_s\n2\n");
+  CHECK(difference(before, run_of(loaded)) == "the contents of load.csv");
+}
+
+TEST_CASE("CRC-32 is that of zip, also piece by piece") {
+  CHECK(crc32("") == 0);
+  CHECK(crc32("123456789") == 0xCBF43926);
+  CHECK(crc32("6789", crc32("12345")) == 0xCBF43926);
+}
+
+TEST_CASE("every flipped bit of a result is found") {
+  const Folder folder;
+  folder.put("a.csv", "a,b\n1,2\n");
+  const std::string sealed_text =
+      sealed({{"program", "retrysim"}, {"scenario", "s"}}, {{"a.csv", 8, crc32("a,b\n1,2\n")}});
+  folder.put("result.json", sealed_text);
+  const Json json = read_sealed(folder.dir);
+  const auto records = file_records(json, folder.dir);
+  REQUIRE(records.size() == 1);
+  CHECK(fault_of(folder.dir, records[0]).empty());
+  CHECK(json["files"] == Json({"a.csv", "result.json"}));
+  for (std::size_t i = 0; i < sealed_text.size(); ++i) {
+    std::string bad = sealed_text;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    folder.put("result.json", bad);
+    CAPTURE(i);
+    CHECK_THROWS_AS(read_sealed(folder.dir), DamagedResult);
+  }
+  folder.put("a.csv", "a,b\n1,3\n");
+  CHECK_THAT(fault_of(folder.dir, records[0]), Catch::StartsWith("is damaged: its CRC-32 is"));
+  folder.put("a.csv", "a,b\n");
+  CHECK(fault_of(folder.dir, records[0]) == "is damaged: it has 4 bytes instead of 8");
+  fs::remove(folder.dir / "a.csv");
+  CHECK(fault_of(folder.dir, records[0]) == "is missing");
+}
+
+TEST_CASE("JSON that is no result is refused with the file's name") {
+  const Folder folder;
+  for (const std::string text : {"", "[]", "{", "7", "{\"program\": []}", "{\"program\": \"x\"}"}) {
+    folder.put("result.json", text);
+    CHECK_THROWS_WITH(read_sealed(folder.dir), Catch::Contains("result.json"));
+  }
+  folder.put("result.json", std::string(200'000, '['));
+  CHECK_THROWS_AS(read_sealed(folder.dir), DamagedResult);
+}

@@ -1,0 +1,46 @@
+// What a terminal might obey is shown, not obeyed.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/printable.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "scenario/document.hpp"
+#include "scenario/problems.hpp"
+
+using namespace retrysim;
+using namespace retrysim::scenario;
+
+TEST_CASE("control characters of all kinds are shown as escapes") {
+  CHECK(printable("\x1B[31mred") == "\\x1B[31mred");
+  CHECK(printable("a\tb\rc\x7F") == "a\\tb\\rc\\x7F");
+  CHECK(printable(std::string_view("\0", 1)) == "\\x00");
+  CHECK(printable("\xC2\x9B"
+                  "31m") == "\\u009B31m");  // CSI of C1
+  CHECK(printable("\xE2\x80\xAE"
+                  "abc\xE2\x80\xAC") == "\\u202Eabc\\u202C");  // right to left
+  CHECK(printable("\xE2\x81\xA6") == "\\u2066");
+  CHECK(printable("\xE2\x80\xA8") == "\\u2028");
+  CHECK(printable("\x9B"
+                  "31m") == "\\x9B31m");         // no UTF-8
+  CHECK(printable("\xC0\x9B") == "\\xC0\\x9B");  // an escape in a form that is too long
+  CHECK(printable("\xED\xA0\x80") == "\\xED\\xA0\\x80");
+  CHECK(printable("\xE2\x80") == "\\xE2\\x80");
+  CHECK(printable_line("a\nb") == "a\\nb");
+}
+
+TEST_CASE("text of any script stays as it is") {
+  for (const char* text : {"", "plain", "gr\xC3\xBC\xC3\x9F\x65", "\xE2\x82\xAC",
+                           "\xF0\x9F\x98\x80", "two\nlines", "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D"}) {
+    CHECK(printable(text) == text);
+  }
+}
+
+TEST_CASE("quotes in messages show the characters that they escape") {
+  CHECK(in_quotes("a\x1B[2Jb\xE2\x80\xAE") == "\"a\\x1B[2Jb\\u202E\"");
+}
+
+TEST_CASE("texts in resolved scenarios are escaped as TOML has it") {
+  CHECK(render_text("a\x1B\xC2\x9B\xE2\x80\xAE\"\\") == R"("a\u001B\u009B\u202E\"\\")");
+  CHECK(render_text("gr\xC3\xBC\xC3\x9F\x65") == "\"gr\xC3\xBC\xC3\x9F\x65\"");
+}
