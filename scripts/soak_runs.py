@@ -71,7 +71,7 @@ def save(program, case, failure, folder):
     folder.mkdir(parents=True, exist_ok=True)
     path = soak_checks.write(case, folder)
     head = [f"# {failure.kind}", f"# seed {case.seed}", f"# {command_text(program, case)}"]
-    detail = failure.detail.strip().splitlines()[:40]
+    detail = failure.detail.strip().splitlines()[:15]
     path.write_text("\n".join(head) + "\n" + soak_commands.scenario_text(case) + "\n" +
                     "".join(f"# {line}".rstrip() + "\n" for line in detail), encoding="utf-8")
     return path
