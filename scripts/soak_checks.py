@@ -29,8 +29,7 @@ SANITIZER_STATUS = 86  # otherwise it would look like a failed expectation
 
 ENVIRONMENT = {
     "ASAN_OPTIONS": f"exitcode={SANITIZER_STATUS}:hard_rss_limit_mb={MOST_MEMORY_MB}:"
-                    "detect_stack_use_after_return=1:strict_string_checks=1:"
-                    "check_initialization_order=1",
+                    "strict_string_checks=1:check_initialization_order=1",
     "UBSAN_OPTIONS": f"exitcode={SANITIZER_STATUS}:print_stacktrace=1",
     "LSAN_OPTIONS": f"exitcode={SANITIZER_STATUS}",
     "AWS_CONFIG_FILE": "/dev/null",

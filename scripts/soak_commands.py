@@ -69,6 +69,8 @@ def choose(generator):
     draw, case = generator.random, generator.case
     command = draw.choices(["run", "compare", "sweep", "tip"], [80, 8, 7, 5])[0]
     case.command = ("run", "--fingerprint")
+    if case.keys.get(("warmup",)) == "auto" and command in ("sweep", "tip"):
+        command = "run"  # those want a warm-up that is given
     if command == "run":
         if draw.random() < 0.15:
             case.command += ("--twin",)
@@ -89,8 +91,6 @@ def choose(generator):
 
 def choose_trigger(generator):
     case = generator.case
-    if case.keys.get(("warmup",)) == "auto":
-        return
     varied = choose_varied(generator, ("number", "count", "duration"),
                            lambda key: key.pattern in TRIGGERS)
     if varied:

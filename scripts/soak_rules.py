@@ -314,6 +314,8 @@ class Mender:
                 self.put(prefix, "max_replications", FEWEST_REPLICATIONS_FOR_PRECISION + 2)
         elif not self.given(prefix, "replications"):
             self.put(prefix, "replications", 2)
+        if self.get(prefix, "warmup") == "auto":
+            self.put(prefix, "interval", "10ms")
         interval = seconds(self.get(prefix, "interval"))
         if (length + seconds(self.get(prefix, "drain_limit"))) / interval > MOST_BINS:
             self.put(prefix, "drain_limit", "1s")

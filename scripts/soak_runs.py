@@ -47,7 +47,8 @@ def read_options(arguments):
                         help="where shrunk scenarios go (default build/soak)")
     parser.add_argument("--show", action="store_true",
                         help="with --seed-only: print the scenario and its command, run nothing")
-    parser.add_argument("--brief", action="store_true", help="without the table of coverage")
+    parser.add_argument("--brief", action="store_true",
+                        help="count what was never generated instead of the table of coverage")
     options = parser.parse_args(arguments)
     if options.show and options.seed_only is None:
         parser.error("--show needs --seed-only")
@@ -71,7 +72,7 @@ def save(program, case, failure, folder):
     folder.mkdir(parents=True, exist_ok=True)
     path = soak_checks.write(case, folder)
     head = [f"# {failure.kind}", f"# seed {case.seed}", f"# {command_text(program, case)}"]
-    detail = failure.detail.strip().splitlines()[:40]
+    detail = failure.detail.strip().splitlines()[:15]
     path.write_text("\n".join(head) + "\n" + soak_commands.scenario_text(case) + "\n" +
                     "".join(f"# {line}".rstrip() + "\n" for line in detail), encoding="utf-8")
     return path
@@ -134,7 +135,7 @@ class Soak:
         if not brief:
             print("\n".join(self.coverage.table()))
         if never := self.coverage.never():
-            print(f"Never generated: {'; '.join(never)}")
+            print(f"Never generated: {len(never) if brief else '; '.join(never)}")
         ends = ", ".join(f"{STATUS_WORDS.get(status, status)} {n}"
                          for status, n in sorted(self.statuses.items()))
         print(f"{count} scenarios, {self.runs} runs, {self.attempts:.0f} attempts simulated in "

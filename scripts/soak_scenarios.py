@@ -84,6 +84,10 @@ POOLS = {
     "retry.client_throttle.window_calls": [0, 1, 10, 100],
     "retry.hedging.delay": ["0s", "0s", "1ns", "1ms", "5ms", "10ms", "50ms", "100ms", "200ms"],
 }
+# Keys whose combinations have much to get wrong: given in more scenarios than others are.
+FAVOURED = {"retry.max_attempts", "retry.hedging.delay", "attempt_timeout", "deadline",
+            "max_connections", "queue.discipline", "queue.capacity", "queue.drop_expired",
+            "abandoned", "overflow", "timeout"}
 # Where a value outside of the pool would make a run long, or make it end before anything happens.
 ONLY_FROM_POOL = {"duration", "count", "replications", "max_replications", "interval", "rate",
                   "total_rate", "precision", "arrivals.rate", "arrivals.total_rate", "seed",
@@ -182,6 +186,8 @@ class Generator:
 
     def wants(self, scope, key, decides):
         """Keys are chosen by group: "retry.quota" of clients is used or not."""
+        if key.name in FAVOURED and self.chance(0.3):
+            return True
         group = (scope, key.name.rpartition(".")[0] or key.name)
         if group not in self.groups:
             self.groups[group] = self.chance(self.eagerness)
@@ -190,7 +196,9 @@ class Generator:
         return self.chance(0.8 if decides or "." not in key.name else 0.5)
 
     def choose_preset(self, prefix):
-        mode = self.random.choice(sorted({p.mode for p in self.vocabulary.presets}))
+        # Twice custom: it is the mode that takes every other rule.
+        modes = sorted({p.mode for p in self.vocabulary.presets}) + ["custom"]
+        mode = self.random.choice(modes)
         rows = [p for p in self.vocabulary.presets if p.mode == mode]
         preset = self.random.choice(rows)
         retry = {"mode": mode, "revision": preset.revision, "sdk": preset.sdk, "api": preset.api}
