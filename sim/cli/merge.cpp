@@ -53,8 +53,8 @@ int merge(const Arguments& arguments) {
           report::merge_sweep({folders.begin(), folders.end()}, out, values["force"].as<bool>());
       if (!values["quiet"].as<bool>()) {
         report::print("{} point{} from {} shard{}\n\nResult files: {}\n", merged.points,
-                   merged.points == 1 ? "" : "s", folders.size(), folders.size() == 1 ? "" : "s",
-                   out);
+                      merged.points == 1 ? "" : "s", folders.size(), folders.size() == 1 ? "" : "s",
+                      out);
       }
       if (merged.points_over_limit > 0) {
         throw LimitExceeded(fmt::format(

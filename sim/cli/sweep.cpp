@@ -468,7 +468,7 @@ int lead(const SweepOptions& options, const Session& session) {
     print_overview(options.settings, *sweep, overview);
     if (overview.points_over_limit > 0) {
       report::print_error("retrysim: error: {} of {} points went over a limit; the first: {}\n",
-                 overview.points_over_limit, overview.points, sweep->first_over_limit());
+                          overview.points_over_limit, overview.points, sweep->first_over_limit());
       return kLimitHit;
     }
     return overview.points_that_fail > 0 ? kExpectationFailed : kDone;

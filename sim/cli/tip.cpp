@@ -117,6 +117,9 @@ class Prober {
   Prober(const TipOptions& options, const Session& session)
       : options_(options), session_(session) {}
 
+  /// Throws BadTrigger, having told why, if the scenario is wrong at this value.
+  void check(double value) const { scenario_at(value); }
+
   std::vector<stats::Response> respond(double value) {
     const Scenario scenario = scenario_at(value);
     report::ProgressBar bar =
@@ -206,7 +209,11 @@ void print_result(const TipOptions& options, const report::TipResult& result,
 }
 
 int tip(const TipOptions& options, const LoadedScenario& loaded, const Session& session) {
-  // Made before the simulation: a folder that must not be written is said at once.
+  Prober prober(options, session);
+  // A wrong trigger, and then a folder that must not be replaced, are reported before anything
+  // runs.
+  prober.check(options.trigger.first);
+  prober.check(options.trigger.last);
   const auto folder = session.result_folder(
       report::identity_of({&loaded}, "tip",
                           {report::trigger_request(options.trigger.path, options.trigger.first,
@@ -216,7 +223,6 @@ int tip(const TipOptions& options, const LoadedScenario& loaded, const Session& 
         "precision has no effect on a search for a tipping point: every value has as many "
         "replications as the scenario says");
   }
-  Prober prober(options, session);
   const TriggerRange& trigger = options.trigger;
   report::TipResult result{loaded, trigger.path, trigger.unit, {}, {}, {}};
   result.search = {trigger.first, trigger.last, options.tolerance, trigger.whole_numbers};

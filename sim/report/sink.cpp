@@ -28,9 +28,7 @@ bool is_regular_file(int descriptor) {
 }  // namespace
 
 DescriptorSink::DescriptorSink(int descriptor, std::filesystem::path path)
-    : descriptor_(descriptor),
-      may_block_(!is_regular_file(descriptor)),
-      path_(std::move(path)) {}
+    : descriptor_(descriptor), may_block_(!is_regular_file(descriptor)), path_(std::move(path)) {}
 
 void DescriptorSink::write(std::string_view text) {
   buffer_ += text;

@@ -47,6 +47,7 @@ TEST_CASE("A quota whose credits at the start are spent on retries is never belo
   s.clients[0].retry.quota.credit_on = CreditOn::kStart;
   s.clients[0].retry.backoff.base = Duration::zero();
   s.services[0].errors = {{{500, "InternalError"}, 1.0}};
+  s.network.latency = Distribution::constant(ms(50));
   // The token of each request pays for its retry 100 ms later, which is its last.
   const ClientResult c = simulate(s, 0).clients[0];
   CHECK(c.attempts == 20);

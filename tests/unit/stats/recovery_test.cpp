@@ -172,8 +172,8 @@ TEST_CASE_METHOD(Run, "what happened before the disturbance may happen after it"
   CHECK(recovery() == 25.0);
 }
 
-TEST_CASE_METHOD(Run,
-                 "requests that are late, but succeed, are a recovery; ever later ones are not") {
+TEST_CASE_METHOD(
+    Run, "requests that are late, but succeed, are a recovery, and ever later ones are not") {
   // From 60 s on the answers come a second late: 95 due in the first second, a surplus after it.
   set(50, 61, 0);
   run.all_bins[60].flow.failures = 0;
