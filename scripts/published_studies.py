@@ -257,7 +257,9 @@ def metastable_chain():
         return Case((f"client.giving-up.arrivals.total_rate={7.5 * load:.9g}",
                      f"client.retrying.arrivals.total_rate={2.5 * load:.9g}") + edits)
 
-    cases = {f"load {load}": case(load) for load in (0.4, 0.5, 0.55, 0.6, 0.65)}
+    cases = {f"load {load}": case(load) for load in (0.4, 0.5, 0.55, 0.6)}
+    # 72 % are lost: of 40 runs too few to say "most" once in six times, of 120 hardly ever.
+    cases["load 0.65"] = case(0.65, "replications=120")
     cases |= {f"load {load}, from empty": case(load, "fault.stop.capacity=1", "replications=10")
               for load in (0.4, 0.5, 0.55, 0.8)}
     return Study(

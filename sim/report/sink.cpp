@@ -49,7 +49,9 @@ std::size_t DescriptorSink::write_some(std::string_view text) {
   if (may_block_) {
     constexpr int kWaitMs = 100;
     pollfd ready{descriptor_, POLLOUT, 0};
-    if (::poll(&ready, 1, kWaitMs) == 0) return 0;
+    // A signal ends the wait, too; writing would then block.
+    const int count = ::poll(&ready, 1, kWaitMs);
+    if (count == 0 || (count < 0 && errno == EINTR)) return 0;
     text = text.substr(0, PIPE_BUF);  // a pipe that is ready takes as much without waiting
   }
   const ssize_t written = ::write(descriptor_, text.data(), text.size());

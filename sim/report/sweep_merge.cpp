@@ -129,6 +129,26 @@ std::vector<ShardFolder> open_shards(const std::vector<fs::path>& folders) {
   return result;
 }
 
+/// Cell `column` of a row of a CSV file, as it is written; empty if there is none.
+std::string_view cell_of(std::string_view row, std::size_t column) {
+  std::size_t begin = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] == '"') quoted = !quoted;
+    if (quoted || (row[i] != ',' && row[i] != '\n')) continue;
+    if (column-- == 0) return row.substr(begin, i - begin);
+    begin = i + 1;
+  }
+  return {};
+}
+
+/// The place of a column in the header line; beyond all columns if it is not there.
+std::size_t column_of(std::string_view name, std::string_view header) {
+  std::size_t column = 0;
+  while (!cell_of(header, column).empty() && cell_of(header, column) != name) ++column;
+  return column;
+}
+
 /// The rows of a CSV file as they stand there.
 class Rows {
  public:
@@ -142,17 +162,7 @@ class Rows {
   const std::string& row() const { return row_; }
 
   /// Cell `column` of the row at hand, as it is written.
-  std::string_view cell(std::size_t column) const {
-    std::size_t begin = 0;
-    bool quoted = false;
-    for (std::size_t i = 0; i < row_.size(); ++i) {
-      if (row_[i] == '"') quoted = !quoted;
-      if (quoted || (row_[i] != ',' && row_[i] != '\n')) continue;
-      if (column-- == 0) return std::string_view(row_).substr(begin, i - begin);
-      begin = i + 1;
-    }
-    return {};
-  }
+  std::string_view cell(std::size_t column) const { return cell_of(row_, column); }
 
   void next() {
     stop_.count();
@@ -201,31 +211,40 @@ class ShardFiles {
   std::string header_;
 };
 
-std::vector<std::string> merge_points(Sink& sink, const std::vector<ShardFolder>& shards,
+/// A point of the sweep. One that went over a limit has no rows but that in points.csv.
+struct MergedPoint {
+  std::string name;
+  bool complete = true;
+};
+
+std::vector<MergedPoint> merge_points(Sink& sink, const std::vector<ShardFolder>& shards,
                                       std::size_t points) {
   ShardFiles files(shards, kPoints);
   sink.write(files.header());
-  std::vector<std::string> names;
+  const std::size_t outcome = column_of("outcome", files.header());
+  std::vector<MergedPoint> merged;
   for (std::size_t point = 0; point < points; ++point) {
     Rows& rows = files.of_point(point);
     if (rows.at_end()) rows.damaged();
-    names.emplace_back(rows.cell(0));
+    merged.push_back({std::string(rows.cell(0)), rows.cell(outcome) == "complete"});
     sink.write(rows.row());
     rows.next();
   }
   files.check_ends();
-  return names;
+  return merged;
 }
 
 /// Tables of any number of rows for each point, whose second column is its name.
 void merge_table(Sink& sink, const std::vector<ShardFolder>& shards, std::string_view table,
-                 const std::vector<std::string>& names) {
+                 const std::vector<MergedPoint>& points) {
   ShardFiles files(shards, table);
   sink.write(files.header());
-  for (std::size_t point = 0; point < names.size(); ++point) {
-    Rows& rows = files.of_point(point);
-    if (rows.at_end() || rows.cell(1) != names[point]) rows.damaged();
-    for (; !rows.at_end() && rows.cell(1) == names[point]; rows.next()) sink.write(rows.row());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto& [name, complete] = points[i];
+    Rows& rows = files.of_point(i);
+    const bool has_rows = !rows.at_end() && rows.cell(1) == name;
+    if (has_rows != complete) rows.damaged();
+    for (; !rows.at_end() && rows.cell(1) == name; rows.next()) sink.write(rows.row());
   }
   files.check_ends();
 }
@@ -265,16 +284,15 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
   }
   result["sweep"]["points_that_fail"] = merged.points_that_fail;
   result["sweep"]["points_over_limit"] = merged.points_over_limit;
-  std::vector<std::string> names;
   ResultFolder folder(target, identity_of(result, shards.front().path / kResult), force);
   // The names of the points come first, but every file has its place in the list.
   StringSink points;
-  names = merge_points(points, shards, merged.points);
+  const std::vector<MergedPoint> of_points = merge_points(points, shards, merged.points);
   for (const std::string& name : result["files"].get<std::vector<std::string>>()) {
     if (name == kPoints) {
       folder.write(name, [&](Sink& sink) { sink.write(points.text()); });
     } else if (name == "summary.csv" || name == "replications.csv") {
-      folder.write(name, [&](Sink& sink) { merge_table(sink, shards, name, names); });
+      folder.write(name, [&](Sink& sink) { merge_table(sink, shards, name, of_points); });
     } else if (name == kResult) {
       Json whole = result;
       whole.erase("files");

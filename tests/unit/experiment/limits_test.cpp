@@ -144,7 +144,7 @@ TEST_CASE("a replication over its limit is a result and the others go on", "[lim
     return point == 0 ? large : small;
   };
   const auto work = experiment::simulate_units(units, scenarios, options)();
-  for (const std::size_t unit : {0, 1}) {
+  for (const std::size_t unit : {0u, 1u}) {
     const auto result = experiment::decode(work(unit));
     REQUIRE(result);
     CHECK(result->limit == LimitKind::kMemory);
@@ -172,7 +172,7 @@ TEST_CASE("a turnstile lets through as many as there is room for", "[limits]") {
   experiment::Turnstile turnstile(10);
   std::optional<experiment::Turnstile::Pass> first(std::in_place, turnstile, 4);
   const experiment::Turnstile::Pass second(turnstile, 6);
-  std::atomic<bool> stop{false}, in{false};
+  std::atomic<bool> in{false};
   std::thread third([&] {
     const experiment::Turnstile::Pass pass(turnstile, 3);
     in = true;

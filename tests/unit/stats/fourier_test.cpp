@@ -46,7 +46,7 @@ double ordinate(const std::vector<double>& values, std::size_t k) {
 }  // namespace
 
 TEST_CASE("the periodogram is that of the definition, for lengths of every kind") {
-  for (const std::size_t n : {3, 4, 5, 7, 8, 12, 31, 64, 100, 257}) {
+  for (const std::size_t n : {3u, 4u, 5u, 7u, 8u, 12u, 31u, 64u, 100u, 257u}) {
     CAPTURE(n);
     const std::vector<double> values = series(n);
     const std::vector<double> ordinates = periodogram(values);
@@ -59,7 +59,7 @@ TEST_CASE("the periodogram is that of the definition, for lengths of every kind"
 }
 
 TEST_CASE("long periodograms are those of Eigen's Fourier transform") {
-  for (const std::size_t n : {1000, 4096, 10007, 32768, 60000}) {
+  for (const std::size_t n : {1000u, 4096u, 10007u, 32768u, 60000u}) {
     CAPTURE(n);
     std::vector<double> values = series(n);
     const std::vector<double> ordinates = periodogram(values);
