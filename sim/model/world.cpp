@@ -59,6 +59,7 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
         s, i, conflicts ? answer({503, "TransactionConflictException"}) : std::uint16_t{0},
         &streams_, &attempts_, &sequence_);
     services_.back().impair(faults_->at(i, Time::zero()), Time::zero());
+    recorder_.service_levels(i, 0, 0, 0, services_.back().working_servers(), Time::zero());
     services_.back().set_operations(i, scenario.clients);
     ServiceAnswers a;
     const ErrorAnswer unavailable{503, "ServiceUnavailable"}, invalid{400, "ValidationException"},

@@ -82,3 +82,14 @@ TEST_CASE("What ends in the drain is told apart from what ends within the durati
   CHECK(test::metric("success_rate", s, none) == Approx(0.2));
   CHECK(test::metric("finished_in_drain", s, none) == 0);
 }
+
+TEST_CASE("The servers of a service that nobody calls are those of its profile from the start on") {
+  Scenario s = one_a_second();
+  s.services.push_back(s.services[0]);
+  s.services[1].name = "idle";
+  s.services[1].servers = 4;
+  s.services[1].profile = CapacityProfile{{Time::zero()}, {0.75}};
+  CHECK(simulate(s, 0).services[1].window.servers_ns == Approx(3 * 10e9));
+  s.services[1].profile = CapacityProfile{{Time::zero()}, {0}};
+  CHECK(simulate(s, 0).services[1].window.servers_ns == 0);
+}
