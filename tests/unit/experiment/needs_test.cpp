@@ -19,9 +19,25 @@
 #include <new>
 #include <vector>
 
+// Sanitizers have allocators of their own. GCC tells of them by macros, Clang by features.
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#define RETRYSIM_COUNTS_BYTES 1
+#else
+#define RETRYSIM_COUNTS_BYTES 0
+#endif
+
 namespace {
 
 std::atomic<std::int64_t> in_use{0}, peak{0};
+
+}  // namespace
+
+#if RETRYSIM_COUNTS_BYTES
+namespace {
 
 void* counted(void* memory) {
   if (memory == nullptr) throw std::bad_alloc();
@@ -40,9 +56,6 @@ void release(void* memory) noexcept {
 
 }  // namespace
 
-// Sanitizers have allocators of their own.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define RETRYSIM_COUNTS_BYTES 1
 void* operator new(std::size_t size) { return counted(std::malloc(size)); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto a = static_cast<std::size_t>(alignment);
@@ -52,8 +65,6 @@ void operator delete(void* memory) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t) noexcept { release(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
-#else
-#define RETRYSIM_COUNTS_BYTES 0
 #endif
 
 namespace retrysim {
