@@ -109,10 +109,9 @@ TEST_CASE("An interval wider than the precision decides nothing", "[harness]") {
 TEST_CASE("Another program's mean has an error of its own", "[harness]") {
   TheoryRow row = row_with(Closeness::kReference, 100);
   row.reference_error = 0.4;
-  Estimate simulated = with_interval(100, 0.6);
-  simulated.stddev = 0.3 * std::sqrt(static_cast<double>(simulated.count));
   const auto verdict_at = [&](double mean) {
-    simulated.mean = mean;
+    Estimate simulated = with_interval(mean, 0.6);
+    simulated.stddev = 0.3 * std::sqrt(static_cast<double>(simulated.count));
     return judge(row, simulated);
   };
   CHECK(verdict_at(101.49) == Verdict::kAgrees);  // three times 0.5, from 0.3 and 0.4
