@@ -162,7 +162,6 @@ void World::check_conservation(const RunResult& result) const {
     if (!wrong.empty()) violated(fmt::format("{}{}", where, wrong));
   };
   if (submitted_ != ended_) check("requests submitted and ended differ");
-  check(wrong_level(result));
   // Jobs are polled for to their end, beyond the window, which calls other services as well.
   const bool polls = std::ranges::any_of(scenario_.clients, [](const ClientSpec& client) {
     return client.arrivals.process == ArrivalProcess::kPoll;
@@ -207,6 +206,7 @@ void World::check_conservation(const RunResult& result) const {
     const Time end = Time::zero() + result.interval * static_cast<std::int64_t>(s.bins.size());
     check(lost_time(s, time_spent(i, end), !services_[i].shares_processor(), rounding), where);
   }
+  check(wrong_level(result));  // last: a wrong count has an error that says more
 }
 
 // Attempts that are still there when the run is over stay until the last bin ends.

@@ -61,7 +61,7 @@ add_mutant(quota-unwatched model request_life.cpp
 
 add_mutant(quota-area stats recorder.cpp
   "g.quota_area_ns += g.quota_level"
-  "g.quota_area_ns += 3 * g.quota_level"
+  "g.quota_area_ns -= g.quota_level"
   "the mean level of the retry quota is out of range")
 
 add_mutant(queue-larger-than-ever stats recorder.cpp
