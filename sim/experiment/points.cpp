@@ -8,9 +8,12 @@
 #include "experiment/unit_result.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace retrysim::experiment {
 namespace {
@@ -75,12 +78,20 @@ class PointCollector {
  public:
   PointCollector(const PointUnits& units,
                  const std::function<void(std::size_t, const MetricValues&)>& deliver)
-      : units_(units), deliver_(deliver) {}
+      : units_(units), deliver_(deliver), arrived_(units.units()) {}
 
   void add(std::size_t unit, const std::string& bytes) {
     auto result = decode(bytes);
     if (!result) throw std::logic_error("a unit's result cannot be read");
-    if (result->limit) throw LimitExceeded(result->message, *result->limit);
+    arrived_[unit] = true;
+    while (first_missing_ < arrived_.size() && arrived_[first_missing_]) ++first_missing_;
+    if (result->limit && unit < limit_unit_) {
+      limit_unit_ = unit;
+      limit_ = LimitExceeded(result->message, *result->limit);
+    }
+    // The limit of the lowest unit is the one reported: it does not depend on the threads.
+    if (first_missing_ > limit_unit_) throw *limit_;
+    if (result->limit) return;
     const std::size_t point = units_.point_of(unit);
     Open& open = open_[point];
     open.results.resize(units_.replications(point));
@@ -103,6 +114,10 @@ class PointCollector {
   const std::function<void(std::size_t, const MetricValues&)>& deliver_;
   std::map<std::size_t, Open> open_;
   std::size_t next_ = 0;
+  std::vector<bool> arrived_;
+  std::size_t first_missing_ = 0;
+  std::size_t limit_unit_ = std::numeric_limits<std::size_t>::max();
+  std::optional<LimitExceeded> limit_;
 };
 
 }  // namespace
