@@ -42,7 +42,11 @@ std::optional<Estimate> estimate_of_small_counts(const MetricValues& values, std
   if (x.size() < kFewestToJackknife) return std::nullopt;
   const auto [fewest, most] = std::minmax_element(x.begin(), x.end());
   if (!(*fewest > 0) || *fewest >= kFewRequests || *fewest == *most) return std::nullopt;
-  return jackknife_ratio(y, x);
+  std::optional<Estimate> result = jackknife_ratio(y, x);
+  result->mean = std::clamp(result->mean, result->min, result->max);
+  result->ci_low = std::min(*result->ci_low, result->mean);
+  result->ci_high = std::max(*result->ci_high, result->mean);
+  return result;
 }
 
 }  // namespace retrysim::stats

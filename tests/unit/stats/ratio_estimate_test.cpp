@@ -152,17 +152,18 @@ TEST_CASE("the jackknife of three replications by hand") {
 
 TEST_CASE(
     "few requests that differ in number are summed, but many, or equally many, are averaged") {
-  // Nine times 1 of 2, and 30 of 40: the mean of the ratios would be 0.525.
-  std::vector<RunResult> runs(9, replication(2, 1));
+  // Eight times 1 of 2, 2 of 2, and 30 of 40: the mean of the ratios would be 0.575.
+  std::vector<RunResult> runs(8, replication(2, 1));
+  runs.push_back(replication(2, 2));
   runs.push_back(replication(40, 30));
   const Estimate few = success_rate(runs);
-  // r = 39 / 58; without one of the nine 38 / 56, without the tenth 0.5.
-  CHECK(few.mean == Approx(10 * 39.0 / 58 - 9 * (9 * 38.0 / 56 + 0.5) / 10));
+  // r = 40 / 58; without one of the eight 39 / 56, the ninth 38 / 56, the tenth 10 / 18.
+  CHECK(few.mean == Approx(10 * 40.0 / 58 - 9 * (8 * 39.0 / 56 + 38.0 / 56 + 10.0 / 18) / 10));
   CHECK(few.min == 0.5);
-  CHECK(few.max == 0.75);
+  CHECK(few.max == 1);
   CHECK(few.count == 10);
   runs.pop_back();
-  CHECK(success_rate(runs).mean == 0.5);  // nine replications
+  CHECK(success_rate(runs).mean == Approx(5.0 / 9));  // nine replications
   // A replication without requests has no ratio.
   runs.push_back(replication(0, 0));
   runs.push_back(replication(40, 30));
@@ -175,6 +176,24 @@ TEST_CASE(
   runs.assign(9, replication(100, 50));
   runs.push_back(replication(400, 300));
   CHECK(success_rate(runs).mean == Approx(0.525));
+}
+
+TEST_CASE("a jackknifed ratio lies among those of the replications, within its interval") {
+  // Nine times 1 of 2, and 30 of 40: the mean of the pseudo-values is 0.7777.
+  std::vector<RunResult> runs(9, replication(2, 1));
+  runs.push_back(replication(40, 30));
+  const Estimate above = success_rate(runs);
+  CHECK(above.mean == 0.75);
+  CHECK(above.max == 0.75);
+  CHECK(*above.ci_low < 0.75);
+  CHECK(*above.ci_high > 0.75);
+  // Nothing of 40 and all of 2 in nine others: -0.083, were it not cut off.
+  runs.assign(9, replication(2, 2));
+  runs.push_back(replication(40, 1));
+  const Estimate below = success_rate(runs);
+  CHECK(below.mean == below.min);
+  CHECK(below.mean == 1.0 / 40);
+  CHECK(*below.ci_low <= below.mean);
 }
 
 TEST_CASE("the interval of a biased ratio covers where that of the averaged ratios does not") {
@@ -254,16 +273,15 @@ TEST_CASE("executions per request, and means of few durations, are jackknifed") 
   std::vector<RunResult> runs;
   for (int r = 0; r < 10; ++r) {
     RunResult run = replication(r < 9 ? 2 : 40, 1);
-    run.clients[0].executed = r < 9 ? 1 : 30;
-    for (int i = 0; i < (r < 9 ? 2 : 40); ++i) {
-      run.clients[0].queueing_time_m.add(Duration::milliseconds(r < 9 ? 500 : 750));
-    }
+    run.clients[0].executed = r == 0 ? 2 : r < 9 ? 1 : 30;
+    const auto queueing = Duration::milliseconds(r == 0 ? 1000 : r < 9 ? 500 : 750);
+    for (int i = 0; i < (r < 9 ? 2 : 40); ++i) run.clients[0].queueing_time_m.add(queueing);
     runs.push_back(run);
   }
   const Scenario s = one_group();
   const auto rows = summarize(s, MetricValues(s, runs));
-  // As above: r = 39 / 58.
-  const double expected = 10 * 39.0 / 58 - 9 * (9 * 38.0 / 56 + 0.5) / 10;
+  // As above: r = 40 / 58.
+  const double expected = 10 * 40.0 / 58 - 9 * (8 * 39.0 / 56 + 38.0 / 56 + 10.0 / 18) / 10;
   CHECK(find_row(rows, "web", "executions_per_request")->estimate.mean == Approx(expected));
   CHECK(find_row(rows, "web", "queueing_time_mean")->estimate.mean == Approx(expected));
 }
