@@ -39,16 +39,6 @@ bool is_plain_name(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-std::string content_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  std::error_code error;
-  if (!in || fs::is_directory(file, error)) {
-    throw DamagedResult(file, fs::exists(file, error) ? "cannot be read" : "is missing");
-  }
-  return text;
-}
-
 Json parse(const fs::path& file, const std::string& text) {
   bool too_deep = false;
   const auto watch = [&](int depth, Json::parse_event_t, Json&) {
@@ -92,6 +82,16 @@ std::string sealed(Json json, const std::vector<FileRecord>& files) {
 
 DamagedResult::DamagedResult(const fs::path& file, std::string_view what)
     : std::runtime_error(fmt::format("{}: {}", file.string(), what)) {}
+
+std::string content_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::error_code error;
+  if (!in || fs::is_directory(file, error)) {
+    throw DamagedResult(file, fs::exists(file, error) ? "cannot be read" : "is missing");
+  }
+  return text;
+}
 
 Json read_json(const fs::path& file) { return parse(file, content_of(file)); }
 

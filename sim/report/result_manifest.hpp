@@ -42,6 +42,9 @@ class DamagedResult : public std::runtime_error {
   DamagedResult(const std::filesystem::path& file, std::string_view what);
 };
 
+/// The bytes of a file. Throws DamagedResult if it is missing or cannot be read.
+std::string content_of(const std::filesystem::path& file);
+
 /// Reads a JSON file whose outermost value is an object. Throws DamagedResult, also if it is nested
 /// deeper than any result.json is.
 nlohmann::ordered_json read_json(const std::filesystem::path& file);

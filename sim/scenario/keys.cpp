@@ -13,9 +13,6 @@
 namespace retrysim::scenario {
 namespace {
 
-constexpr Range kNotNegative{.min = 0};
-constexpr Range kPositive{.min = 0, .above_min = true};
-constexpr Range kShare{.min = 0, .max = 1};
 // Thirty years: all sums of such times fit into 64 bits of nanoseconds.
 constexpr double kLongest = kLongestDuration.in_seconds();
 constexpr Range kRunLength{.min = 0, .max = kLongest};
