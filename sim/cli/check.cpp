@@ -22,7 +22,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr const char* kUsage =
+constexpr const char* kCheckUsage =
     "Usage: retrysim check SCENARIO... [--set PATH=VALUE]...\n"
     "\n"
     "Validates scenario files and prints each with every default filled in; a comment names the\n"
@@ -32,7 +32,7 @@ constexpr const char* kUsage =
     "\n"
     "Example: retrysim check dip.toml --set 'client.*.retry.mode=none'\n";
 
-po::options_description describe_options() {
+po::options_description describe_check_options() {
   po::options_description options("Options");
   options.add_options()  //
       ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
@@ -86,10 +86,10 @@ bool check_one(const std::string& path, const std::vector<std::string>& edits, s
 }  // namespace
 
 int check(const Arguments& arguments) {
-  const po::options_description options = describe_options();
+  const po::options_description options = describe_check_options();
   const po::variables_map values = parse_command_line(arguments, options, "scenario");
   if (values.count("help")) {
-    report::print("{}\n{}", kUsage, help_text(options));
+    report::print("{}\n{}", kCheckUsage, help_text(options));
     return kDone;
   }
   const auto paths = texts(values, "scenario");

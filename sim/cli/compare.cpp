@@ -63,7 +63,7 @@ std::string headline_names() {
   return scenario::joined(names);
 }
 
-po::options_description describe_options() {
+po::options_description describe_compare_options() {
   const std::string metrics_help = "metrics to compare; default: " + headline_names();
   po::options_description options("Options");
   options.add_options()  //
@@ -111,7 +111,7 @@ std::vector<const MetricInfo*> read_metrics(const po::variables_map& values) {
   }
 }
 
-CompareOptions read_options(const po::variables_map& values) {
+CompareOptions read_compare_options(const po::variables_map& values) {
   CompareOptions o;
   const std::vector<std::string> scenarios = texts(values, "scenario");
   if (scenarios.empty()) throw UsageError("name a scenario file to compare variants of");
@@ -331,7 +331,7 @@ int compare(const CompareOptions& options, const Session& session) {
 }  // namespace
 
 int compare(const Arguments& arguments) {
-  const po::options_description visible = describe_options();
+  const po::options_description visible = describe_compare_options();
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
     report::print(
@@ -345,7 +345,7 @@ int compare(const Arguments& arguments) {
         help_text(visible));
     return kDone;
   }
-  const CompareOptions options = read_options(values);
+  const CompareOptions options = read_compare_options(values);
   return in_session({"compare", arguments}, options,
                     [&](const Session& session) { return compare(options, session); });
 }

@@ -25,7 +25,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr const char* kUsage =
+constexpr const char* kListUsage =
     "Usage: retrysim list WHAT [--format table|csv|json]\n"
     "\n"
     "Prints what exists. WHAT is one of\n"
@@ -255,7 +255,7 @@ int list(const Arguments& arguments) {
       ("help", "print this text");
   const po::variables_map values = parse_command_line(arguments, options, "what");
   if (values.count("help")) {
-    report::print("{}\n{}", kUsage, help_text(options));
+    report::print("{}\n{}", kListUsage, help_text(options));
     return kDone;
   }
   const Topic& topic = find_topic(values);

@@ -29,20 +29,20 @@ struct Command {
 };
 
 constexpr std::array<Command, 9> kCommands = {{
-    {"run", "SCENARIO...", "simulate; print a summary and write the result files", run},
+    {"run", "SCENARIO...", "simulate; print a summary and write the result files", cli::run},
     {"compare", "SCENARIO --vary PATH=V1,V2",
-     "variants on common random numbers: paired differences with intervals", compare},
+     "variants on common random numbers: paired differences with intervals", cli::compare},
     {"tip", "SCENARIO --trigger PATH=LO:HI",
-     "bisect for the smallest trigger that the system does not recover from", tip},
+     "bisect for the smallest trigger that the system does not recover from", cli::tip},
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
-     sweep},
-    {"merge", "DIR... --out DIR", "join the shards of a sweep", merge},
-    {"verify", "DIR...", "check the files of results against their checksums", verify},
+     cli::sweep},
+    {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
+    {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
-     check},
-    {"list", "WHAT", "what exists: modes, sdks, distributions, metrics, keys", list},
+     cli::check},
+    {"list", "WHAT", "what exists: modes, sdks, distributions, metrics, keys", cli::list},
     {"strategy", "--mode M --responses LIST",
-     "play one client's retry strategy and print every decision", strategy},
+     "play one client's retry strategy and print every decision", cli::strategy},
 }};
 
 void print_help() {

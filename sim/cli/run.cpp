@@ -38,12 +38,12 @@ struct RunOptions : SimulationSettings {
 };
 
 /// One scenario with the place of its results.
-struct Planned {
+struct PlannedRun {
   LoadedScenario loaded;
   fs::path folder;
 };
 
-po::options_description describe_options() {
+po::options_description describe_run_options() {
   po::options_description options("Options");
   add_simulation_options(
       options, {"folder of the result files; default results/NAME, with several scenarios DIR/NAME "
@@ -60,7 +60,7 @@ po::options_description describe_options() {
   return options;
 }
 
-RunOptions read_options(const po::variables_map& values) {
+RunOptions read_run_options(const po::variables_map& values) {
   RunOptions o;
   o.scenarios = texts(values, "scenario");
   if (o.scenarios.empty()) throw UsageError("name a scenario file to run");
@@ -71,8 +71,8 @@ RunOptions read_options(const po::variables_map& values) {
 }
 
 // All scenarios are validated before anything runs; every mistake of every one is reported.
-std::optional<std::vector<Planned>> plan(const RunOptions& options, const Session& session) {
-  std::vector<Planned> planned;
+std::optional<std::vector<PlannedRun>> plan(const RunOptions& options, const Session& session) {
+  std::vector<PlannedRun> planned;
   bool failed = false;
   for (const std::string& path : options.scenarios) {
     LoadResult result = load_scenario_file(path, options.edits);
@@ -83,7 +83,7 @@ std::optional<std::vector<Planned>> plan(const RunOptions& options, const Sessio
     }
     session.print_notes(*result.loaded);
     const std::string name = result.loaded->scenario.name;
-    for (const Planned& p : planned) {
+    for (const PlannedRun& p : planned) {
       if (p.loaded.scenario.name != name) continue;
       throw UsageError(fmt::format(
           "two of the scenarios are named \"{}\"; their results would share a folder", name));
@@ -157,7 +157,7 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
   out.flush();
 }
 
-bool run_one(const RunOptions& options, const Planned& planned, const Session& session,
+bool run_one(const RunOptions& options, const PlannedRun& planned, const Session& session,
              JsonOutput& json) {
   const std::string& name = planned.loaded.scenario.name;
   // Made before the simulation: a folder that must not be written is said at once.
@@ -191,7 +191,7 @@ bool run_one(const RunOptions& options, const Planned& planned, const Session& s
 }  // namespace
 
 int run(const Arguments& arguments) {
-  const po::options_description visible = describe_options();
+  const po::options_description visible = describe_run_options();
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
     report::print(
@@ -202,14 +202,14 @@ int run(const Arguments& arguments) {
         help_text(visible));
     return kDone;
   }
-  const RunOptions options = read_options(values);
+  const RunOptions options = read_run_options(values);
   return in_session({"run", arguments}, options, [&](const Session& session) -> int {
     const auto planned = plan(options, session);
     if (!planned) return kBadInput;
-    for (const Planned& p : *planned) session.agree_on(p.loaded);
+    for (const PlannedRun& p : *planned) session.agree_on(p.loaded);
     JsonOutput json(planned->size());
     bool all_hold = true;
-    for (const Planned& p : *planned) all_hold &= run_one(options, p, session, json);
+    for (const PlannedRun& p : *planned) all_hold &= run_one(options, p, session, json);
     return all_hold ? kDone : kExpectationFailed;
   });
 }

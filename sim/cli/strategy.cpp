@@ -97,7 +97,7 @@ Format parse_format(const std::string& text) {
   throw UsageError(fmt::format("--format: '{}' is none of table, csv, json", text));
 }
 
-po::options_description describe_options() {
+po::options_description describe_strategy_options() {
   po::options_description options("Options");
   const auto text = [] { return po::value<std::string>(); };
   options.add_options()                                                                          //
@@ -482,7 +482,7 @@ std::string to_text(const std::vector<Row>& rows, Format format) {
 }  // namespace
 
 int strategy(const Arguments& arguments) {
-  const po::options_description description = describe_options();
+  const po::options_description description = describe_strategy_options();
   const po::variables_map values = parse_command_line(arguments, description);
   std::string text;
   if (values.count("help") != 0) {

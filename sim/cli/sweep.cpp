@@ -48,7 +48,7 @@ struct SweepOptions {
   bool resume = false;
 };
 
-po::options_description describe_options() {
+po::options_description describe_sweep_options() {
   po::options_description options("Options");
   options.add_options()  //
       ("vary", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUES"),
@@ -82,7 +82,7 @@ report::Shard read_shard(const std::string& text) {
   return shard;
 }
 
-SweepOptions read_options(const po::variables_map& values) {
+SweepOptions read_sweep_options(const po::variables_map& values) {
   SweepOptions o;
   const auto scenarios = texts(values, "scenario");
   if (scenarios.size() != 1) throw UsageError("name one scenario file to sweep");
@@ -486,7 +486,7 @@ int lead(const SweepOptions& options, const Session& session) {
 }  // namespace
 
 int sweep(const Arguments& arguments) {
-  const po::options_description visible = describe_options();
+  const po::options_description visible = describe_sweep_options();
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
     report::print(
@@ -501,7 +501,7 @@ int sweep(const Arguments& arguments) {
         help_text(visible));
     return kDone;
   }
-  const SweepOptions options = read_options(values);
+  const SweepOptions options = read_sweep_options(values);
   return in_session({"sweep", arguments}, options.settings, [&](const Session& session) {
     return session.leads() ? lead(options, session) : help_out(options, session);
   });

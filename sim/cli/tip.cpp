@@ -47,7 +47,7 @@ struct TipOptions : SimulationSettings {
 /// The trigger's value makes a scenario that is not valid; the mistakes have been printed.
 struct BadTrigger {};
 
-po::options_description describe_options() {
+po::options_description describe_tip_options() {
   po::options_description options("Options");
   options.add_options()  //
       ("trigger", po::value<std::string>()->value_name("PATH=LO:HI"),
@@ -99,7 +99,7 @@ HysteresisOptions read_hysteresis_options(const po::variables_map& values) {
   return o;
 }
 
-TipOptions read_options(const po::variables_map& values) {
+TipOptions read_tip_options(const po::variables_map& values) {
   TipOptions o;
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
   o.scenario = scenario_of(values);
@@ -255,7 +255,7 @@ int tip(const TipOptions& options, const Session& session) {
 }  // namespace
 
 int tip(const Arguments& arguments) {
-  const po::options_description visible = describe_options();
+  const po::options_description visible = describe_tip_options();
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
     report::print(
@@ -279,7 +279,7 @@ int tip(const Arguments& arguments) {
     return in_session({"tip", arguments}, options,
                       [&](const Session& session) { return find_hysteresis(options, session); });
   }
-  const TipOptions options = read_options(values);
+  const TipOptions options = read_tip_options(values);
   return in_session({"tip", arguments}, options,
                     [&](const Session& session) { return tip(options, session); });
 }

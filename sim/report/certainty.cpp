@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/certainty.hpp"
 
+#include "report/display.hpp"
+#include "report/json_values.hpp"
 #include "report/text_table.hpp"
 
 #include <fmt/format.h>
@@ -13,8 +15,6 @@ namespace retrysim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
 std::string seconds(Duration d) { return fmt::format("{} s", d.in_seconds()); }
 
@@ -89,8 +89,6 @@ std::string switches_note(const Evaluation& e) {
   }
   return text + (all.size() > kShown ? ", ... (all in result.json)" : "");
 }
-
-Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 Json warmup_json(const FoundWarmup& w) {
   Json json;

@@ -35,6 +35,8 @@ std::string format_plain(double value) {
   return text;
 }
 
+std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
 bool is_share(std::string_view metric) {
   return metric.ends_with("_share") || metric.ends_with("_rate") ||
          metric == "success_rate_within_duration" || metric == "utilization";

@@ -24,6 +24,9 @@ int decimals_for(double value, int digits);
 /// Four significant digits, without zeros at the end.
 std::string format_plain(double value);
 
+/// A share as a percentage with three significant digits: "3.14 %".
+std::string percent(double share);
+
 /// Whether people read a metric of unit "1" as a percentage.
 bool is_share(std::string_view metric);
 

@@ -4,6 +4,7 @@
 #include "report/result_json.hpp"
 
 #include "report/certainty.hpp"
+#include "report/json_values.hpp"
 #include "report/text_table.hpp"
 
 #include <nlohmann/json.hpp>
@@ -13,8 +14,6 @@ namespace retrysim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 

@@ -2,6 +2,7 @@
 #include "report/tip_report.hpp"
 
 #include "report/csv_writer.hpp"
+#include "report/display.hpp"
 #include "report/result_files.hpp"
 #include "stats/proportion.hpp"
 
@@ -86,8 +87,6 @@ std::string with_unit(const TipResult& r, double value) {
 std::string as_written(const TipResult& r, double value) {
   return fmt::format("{:.6g}{}", value, r.unit == "s" ? "s" : "");
 }
-
-std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
 void append_probes(std::string& out, const TipResult& r) {
   const std::string title = r.unit == "1" ? "value" : "value (" + r.unit + ")";

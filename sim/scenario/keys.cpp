@@ -13,13 +13,10 @@
 namespace retrysim::scenario {
 namespace {
 
-constexpr Range kNotNegative{.min = 0};
-constexpr Range kPositive{.min = 0, .above_min = true};
-constexpr Range kShare{.min = 0, .max = 1};
 // Thirty years: all sums of such times fit into 64 bits of nanoseconds.
-constexpr double kLongest = kLongestDuration.in_seconds();
-constexpr Range kRunLength{.min = 0, .max = kLongest};
-constexpr Range kPositiveRunLength{.min = 0, .max = kLongest, .above_min = true};
+constexpr double kLongestTime = kLongestDuration.in_seconds();
+constexpr Range kRunLength{.min = 0, .max = kLongestTime};
+constexpr Range kPositiveRunLength{.min = 0, .max = kLongestTime, .above_min = true};
 constexpr Range kAtLeastOne{.min = 1};
 // Enough for any study, and few enough that the memory for the clients can be had.
 constexpr Range kClientCount{.min = 1, .max = 1e9};
@@ -305,7 +302,8 @@ const KeyInfo kServiceKeys[] = {
      "Whether the calls of [service.*.calls.*] are made together instead of in the order written.",
      [](const Slots& s, const Value& v) { s.service->parallel_calls = v.boolean; }},
     {"idempotency.window",
-     ValueRules{ValueKind::kDuration, {.min = 0, .max = kLongest, .above_min = true}, {}, "none"},
+     ValueRules{
+         ValueKind::kDuration, {.min = 0, .max = kLongestTime, .above_min = true}, {}, "none"},
      "s", R"("none")", false, "",
      "How long the service remembers the idempotency token of a request after its effect; an "
      "attempt that comes later is executed again.",

@@ -18,9 +18,6 @@ constexpr std::string_view kRetries = "retry.mode != none";
 constexpr std::string_view kAdaptive = "retry.mode = adaptive";
 
 constexpr Range kAmount{.min = 0, .max = 1e9};
-constexpr Range kNotNegative{.min = 0};
-constexpr Range kPositive{.min = 0, .above_min = true};
-constexpr Range kShare{.min = 0, .max = 1};
 
 RetryRules& rules(const Slots& s) { return s.client->retry; }
 

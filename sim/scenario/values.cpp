@@ -97,9 +97,9 @@ std::string shown(const Node& node) {
   return render(node);
 }
 
-class Reader {
+class ValueReader {
  public:
-  Reader(const ValueRules& rules, const std::string& path, const Node& node, CsvFiles& files)
+  ValueReader(const ValueRules& rules, const std::string& path, const Node& node, CsvFiles& files)
       : rules_(rules), path_(path), node_(node), files_(files) {}
 
   std::optional<Value> read() {
@@ -316,7 +316,7 @@ std::string expected(const ValueRules& rules) {
 
 std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
                                 CsvFiles& files) {
-  return Reader(rules, path, node, files).read();
+  return ValueReader(rules, path, node, files).read();
 }
 
 std::string render_value(const ValueRules& rules, const Node& node) {

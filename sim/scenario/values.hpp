@@ -37,6 +37,9 @@ struct Range {
   double max = std::numeric_limits<double>::infinity();
   bool above_min = false;  ///< `min` itself is excluded
 };
+inline constexpr Range kNotNegative{.min = 0};
+inline constexpr Range kPositive{.min = 0, .above_min = true};
+inline constexpr Range kShare{.min = 0, .max = 1};
 
 /// "> 0", ">= 1", "from 0 to 1"; empty for every number.
 std::string to_string(const Range& range);

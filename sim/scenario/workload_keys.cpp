@@ -8,8 +8,6 @@ namespace {
 
 constexpr std::string_view kOnOff = "arrivals.process = on-off";
 constexpr std::string_view kPoll = "arrivals.process = poll";
-constexpr Range kPositive{.min = 0, .above_min = true};
-constexpr Range kNotNegative{.min = 0};
 
 const KeyInfo kBurstAndPollKeys[] = {
     {"arrivals.on", ValueRules{ValueKind::kDistribution, {}, {}, {}}, "s", "", true, kOnOff,

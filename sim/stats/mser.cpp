@@ -6,9 +6,9 @@
 namespace retrysim::stats {
 
 Truncation mser5(std::span<const double> series) {
-  constexpr std::size_t kFewestBatches = 4;
+  constexpr std::size_t kFewestToTruncate = 4;
   const std::size_t m = series.size() / kMserBatch;
-  if (m < kFewestBatches) return {};
+  if (m < kFewestToTruncate) return {};
   std::vector<double> batches;
   for (std::size_t b = 0; b < m; ++b) {
     double sum = 0;

@@ -17,7 +17,7 @@ namespace retrysim::stats {
 namespace {
 
 /// To 6 significant digits, in decimal: the same on every machine.
-double rounded(double p) {
+double rounded_p_value(double p) {
   const std::string text = fmt::format("{:.5e}", p);
   double value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -171,7 +171,7 @@ class Comparison {
 double student_p_value(double t, std::size_t degrees_of_freedom) {
   if (std::isinf(t)) return 0;  // a spread that is next to nothing
   const boost::math::students_t distribution(static_cast<double>(degrees_of_freedom));
-  return rounded(2 * boost::math::cdf(distribution, -std::fabs(t)));
+  return rounded_p_value(2 * boost::math::cdf(distribution, -std::fabs(t)));
 }
 
 double student_quantile(std::size_t degrees_of_freedom, double error) {
@@ -184,7 +184,7 @@ double mcnemar_p_value(std::size_t b, std::size_t c) {
   if (b + c == 0) return 1;
   const boost::math::binomial disagreeing(static_cast<double>(b + c), 0.5);
   const double tail = boost::math::cdf(disagreeing, static_cast<double>(std::min(b, c)));
-  return rounded(std::min(1.0, 2 * tail));
+  return rounded_p_value(std::min(1.0, 2 * tail));
 }
 
 Interval tango_interval(std::size_t up, std::size_t down, std::size_t pairs, double error) {

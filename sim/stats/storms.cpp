@@ -17,10 +17,6 @@ namespace {
 constexpr std::size_t kOnsetBins = 3;  // that stand out in a row
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double seconds(Duration d) { return static_cast<double>(d.count()) / 1e9; }
-
-double in_seconds(Time t) { return static_cast<double>(t.count()) / 1e9; }
-
 double start_of_bin(const RunResult& run, std::size_t bin) {
   return static_cast<double>(run.interval.count() * static_cast<std::int64_t>(bin)) / 1e9;
 }
@@ -39,7 +35,8 @@ struct RollingRates {
         attempts -= bins[i - window].flow.arrivals;
         requests -= bins[i - window].flow.requests;
       }
-      const double length = static_cast<double>(std::min(i + 1, window)) * seconds(run.interval);
+      const double length =
+          static_cast<double>(std::min(i + 1, window)) * run.interval.in_seconds();
       attempt_rate.push_back(static_cast<double>(attempts) / length);
       request_rate.push_back(static_cast<double>(requests) / length);
       // Attempts without any new request are retries only: more than any finite amplification.
@@ -148,8 +145,8 @@ class Detector {
 
   End find_end(std::size_t onset) const {
     const double calm_s =
-        std::max(10 * static_cast<double>(window_) * seconds(run_.interval), 30.0);
-    const auto calm_bins = static_cast<std::size_t>(std::ceil(calm_s / seconds(run_.interval)));
+        std::max(10 * static_cast<double>(window_) * run_.interval.in_seconds(), 30.0);
+    const auto calm_bins = static_cast<std::size_t>(std::ceil(calm_s / run_.interval.in_seconds()));
     std::size_t in_a_row = 0;
     for (std::size_t i = onset + 1; i < range_.last; ++i) {
       const bool calm = rates_.amplification[i] < base_.amplification + base_.margin / 2;
@@ -169,7 +166,7 @@ class Detector {
     for (std::size_t i = onset; i < end.bin.value_or(range_.last); ++i) {
       storm.peak_attempt_rate =
           std::max(storm.peak_attempt_rate,
-                   static_cast<double>(bins_[i].flow.arrivals) / seconds(run_.interval));
+                   static_cast<double>(bins_[i].flow.arrivals) / run_.interval.in_seconds());
       if (std::isfinite(rates_.amplification[i])) {
         storm.peak_amplification = std::max(storm.peak_amplification, rates_.amplification[i]);
       }
@@ -178,7 +175,7 @@ class Detector {
                                          rates_.attempt_rate[i] / base_.attempt_rate);
       }
       const double extra = rates_.attempt_rate[i] - base_.amplification * rates_.request_rate[i];
-      if (extra > 0) storm.extra_attempts += extra * seconds(run_.interval);
+      if (extra > 0) storm.extra_attempts += extra * run_.interval.in_seconds();
     }
     judge(storm, onset, end);
     return storm;
@@ -202,22 +199,22 @@ class Detector {
         trigger = merged ? Trigger{trigger->start, std::max(trigger->end, t.end)} : t;
       }
     }
-    storm.window_s = static_cast<double>(window_) * seconds(run_.interval);
+    storm.window_s = static_cast<double>(window_) * run_.interval.in_seconds();
     const auto after = [&](const Trigger& t) { return aftermath_of(scenario_, run_, t, horizon); };
     if (trigger) {
       storm.aftermath = after(*trigger);
-      storm.trigger_end_s = in_seconds(trigger->end);
+      storm.trigger_end_s = trigger->end.in_seconds();
       storm.recovery_s = storm.aftermath.recovery.seconds;
       storm.verdict = storm.aftermath.verdict();
       // A system that was well again before the onset had this storm from something else.
-      const double well_until = *storm.trigger_end_s + seconds(scenario_.recovery_hold);
+      const double well_until = *storm.trigger_end_s + scenario_.recovery_hold.in_seconds();
       if (!storm.recovery_s || *storm.recovery_s + well_until > storm.onset_s) return;
       storm.trigger_end_s.reset();
       storm.recovery_s.reset();
     }
     storm.aftermath = after({onset_time, onset_time});
     const bool calm_too_short = end.bin && !end.confirmed;
-    const double time_left = in_seconds(horizon) - storm.onset_s;
+    const double time_left = horizon.in_seconds() - storm.onset_s;
     if (end.confirmed) {
       storm.verdict = StormVerdict::kTransient;
     } else if (!calm_too_short && time_left > 0 && time_left >= storm.aftermath.patience_s) {
@@ -334,7 +331,7 @@ std::optional<double> peak_attempt_rate(const RunResult& run, std::span<const Cl
   for (std::size_t i = range.first; i < range.last; ++i) {
     most = std::max(most, bins[i].flow.arrivals);
   }
-  return static_cast<double>(most) / seconds(run.interval);
+  return static_cast<double>(most) / run.interval.in_seconds();
 }
 
 std::optional<double> peak_amplification(const RunResult& run, std::span<const ClientBin> bins,

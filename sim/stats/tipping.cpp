@@ -19,7 +19,7 @@ constexpr double kMissed = 0.05;
 constexpr double kNegligible = 0.01;
 
 /// To 9 significant digits, far finer than any tolerance: 1.1734375 rather than 1.1734375000000001.
-double rounded(double value) {
+double rounded_level(double value) {
   const std::string text = fmt::format("{:.9g}", value);
   double result = value;
   std::from_chars(text.data(), text.data() + text.size(), result);
@@ -100,7 +100,7 @@ class Search {
   }
 
   double middle_of(const Bracket& b) const {
-    return search_.whole_numbers ? std::floor(b.middle()) : rounded(b.middle());
+    return search_.whole_numbers ? std::floor(b.middle()) : rounded_level(b.middle());
   }
 
   bool is_closed(const Bracket& b) const {
