@@ -20,7 +20,7 @@ struct ReplicationOptions {
   int jobs = 1;  ///< threads, at least 1
   /// Does the work instead of `jobs` threads, if given. Of several processes all must make the same
   /// calls with the same scenarios; each gets all results.
-  experiment::Executor* executor = nullptr;
+  Executor* executor = nullptr;
   bool fingerprint = false;
   std::uint32_t first = 0;  ///< number of the first replication
   /// Events of all runs together; `LimitExceeded` beyond.

@@ -4,8 +4,8 @@
 #include "cli/commands.hpp"
 #include "cli/free_memory.hpp"
 #include "cli/launch.hpp"
-#include "experiment/byte_order.hpp"
-#include "experiment/identity.hpp"
+#include "execution/byte_order.hpp"
+#include "execution/identity.hpp"
 #include "report/terminal.hpp"
 
 #include <fmt/format.h>
@@ -16,9 +16,9 @@ namespace retrysim::cli {
 
 void Session::agree_on(const LoadedScenario& loaded) const {
   if (executor_.is_alone()) return;
-  const std::string inputs = experiment::describe_files(loaded.input_files);
+  const std::string inputs = execution::describe_files(loaded.input_files);
   executor_.agree(
-      fmt::format("{:016x}", experiment::id_of({{"", to_toml(loaded, false)}, {"", inputs}})));
+      fmt::format("{:016x}", execution::id_of({{"", to_toml(loaded, false)}, {"", inputs}})));
 }
 
 void Session::print_errors(const std::vector<Diagnostic>& errors) const {
@@ -79,15 +79,15 @@ std::vector<RunResult> Session::run_replications(const Scenario& scenario,
 namespace {
 
 // What the machine of the owner has free holds for all ranks: they must come to the same end.
-std::uint64_t agree_on_memory(const SimulationSettings& settings, experiment::Executor& executor) {
+std::uint64_t agree_on_memory(const SimulationSettings& settings, Executor& executor) {
   if (settings.max_memory) return *settings.max_memory;
   std::string bytes;
   if (executor.is_owner()) {
-    experiment::put(bytes, free_memory() / ranks_on_this_machine(settings.launch));
+    execution::put(bytes, free_memory() / ranks_on_this_machine(settings.launch));
   }
   const std::string shared = executor.share(std::move(bytes));
   std::string_view rest = shared;
-  return experiment::take<std::uint64_t>(rest).value_or(~std::uint64_t{0});
+  return execution::take<std::uint64_t>(rest).value_or(~std::uint64_t{0});
 }
 
 }  // namespace

@@ -27,15 +27,15 @@ namespace retrysim::cli {
 
 class Session {
  public:
-  Session(const SimulationSettings& settings, const Interruption& interruption,
-          experiment::Executor& executor, std::uint64_t max_memory)
+  Session(const SimulationSettings& settings, const Interruption& interruption, Executor& executor,
+          std::uint64_t max_memory)
       : settings_(settings),
         interruption_(interruption),
         executor_(executor),
         max_memory_(max_memory) {}
 
   const Interruption& interruption() const { return interruption_; }
-  experiment::Executor& executor() const { return executor_; }
+  Executor& executor() const { return executor_; }
   /// Replications that this process computes at once.
   int jobs() const { return executor_.is_alone() ? settings_.jobs : 1; }
   /// Bytes that this process may take; the same in all ranks.
@@ -71,7 +71,7 @@ class Session {
  private:
   const SimulationSettings& settings_;
   const Interruption& interruption_;
-  experiment::Executor& executor_;
+  Executor& executor_;
   std::uint64_t max_memory_;
 };
 

@@ -8,10 +8,10 @@
 #include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
 #include "cli/sweep_plan.hpp"
-#include "experiment/byte_order.hpp"
-#include "experiment/journal.hpp"
-#include "experiment/points.hpp"
-#include "experiment/unit_result.hpp"
+#include "execution/byte_order.hpp"
+#include "execution/journal.hpp"
+#include "execution/points.hpp"
+#include "execution/unit_result.hpp"
 #include "report/output_error.hpp"
 #include "report/progress_bar.hpp"
 #include "report/result_folder.hpp"
@@ -37,7 +37,7 @@ namespace {
 
 namespace po = boost::program_options;
 namespace fs = std::filesystem;
-using experiment::Journal;
+using execution::Journal;
 
 // How often what is finished is made to survive a crash of the machine, too.
 constexpr auto kSyncInterval = std::chrono::seconds(5);
@@ -128,19 +128,19 @@ report::SweepDescription describe(const SweepPlan& plan, const SweepRequest& req
 /// replications each point has, and the units that are left to do.
 std::string briefing(const SweepPlan& plan, const std::vector<std::size_t>& units) {
   std::string bytes;
-  experiment::put_text(bytes, plan.text);
-  experiment::put(bytes, static_cast<std::uint64_t>(plan.replications.size()));
-  for (const std::uint32_t n : plan.replications) experiment::put(bytes, n);
-  for (const std::size_t unit : units) experiment::put(bytes, static_cast<std::uint64_t>(unit));
+  execution::put_text(bytes, plan.text);
+  execution::put(bytes, static_cast<std::uint64_t>(plan.replications.size()));
+  for (const std::uint32_t n : plan.replications) execution::put(bytes, n);
+  for (const std::size_t unit : units) execution::put(bytes, static_cast<std::uint64_t>(unit));
   return bytes;
 }
 
 /// `task` with the units that are left, numbered from 0.
-experiment::Task only(std::vector<std::size_t> units, std::function<experiment::Work()> make_work) {
-  experiment::Task task;
+Task only(std::vector<std::size_t> units, std::function<Work()> make_work) {
+  Task task;
   task.units = units.size();
   auto left = std::make_shared<const std::vector<std::size_t>>(std::move(units));
-  task.make_work = [left, make_work = std::move(make_work)]() -> experiment::Work {
+  task.make_work = [left, make_work = std::move(make_work)]() -> Work {
     return [left, work = make_work()](std::size_t i) { return work((*left)[i]); };
   };
   return task;
@@ -152,24 +152,24 @@ int help_out(const SweepOptions& options, const Session& session) {
   std::string_view rest = shared;
   // Rank 0 runs the same program: what is cut off is an error of the transport
   // (bad_optional_access).
-  const auto text = experiment::take_text(rest);
+  const auto text = execution::take_text(rest);
   std::vector<std::uint32_t> replications;
-  const std::uint64_t count = experiment::take<std::uint64_t>(rest).value();
+  const std::uint64_t count = execution::take<std::uint64_t>(rest).value();
   for (std::uint64_t i = 0; i < count; ++i) {
-    replications.push_back(experiment::take<std::uint32_t>(rest).value());
+    replications.push_back(execution::take<std::uint32_t>(rest).value());
   }
   std::vector<std::size_t> left;
-  while (const auto unit = experiment::take<std::uint64_t>(rest)) left.push_back(*unit);
+  while (const auto unit = execution::take<std::uint64_t>(rest)) left.push_back(*unit);
   const auto points = SweepPoints::of(options.request, text.value());
   const LoadResult base = points->load_base();
   if (base.loaded) session.agree_on(*base.loaded);
-  const experiment::PointUnits units(replications);
-  const experiment::PointScenarios scenarios = [&](std::size_t point) {
+  const execution::PointUnits units(replications);
+  const execution::PointScenarios scenarios = [&](std::size_t point) {
     LoadResult result = points->load(point);
     if (!result.loaded) throw std::runtime_error(to_string(result.errors.front()));
     return std::make_shared<const Scenario>(std::move(result.loaded->scenario));
   };
-  experiment::PointOptions point_options;
+  execution::PointOptions point_options;
   point_options.max_events = options.settings.max_events;
   point_options.max_memory = session.max_memory();
   point_options.jobs = session.jobs();
@@ -222,19 +222,19 @@ class Sweep {
   std::string briefing() const { return cli::briefing(plan_, left_); }
 
   void compute(const Session& session) {
-    const experiment::PointScenarios scenarios = [this](std::size_t point) {
+    const execution::PointScenarios scenarios = [this](std::size_t point) {
       if (plan_.is_whole[point]) return plan_.outlines[point];
       LoadResult result = plan_.points.load(point);
       if (!result.loaded) throw std::runtime_error(to_string(result.errors.front()));
       return std::make_shared<const Scenario>(std::move(result.loaded->scenario));
     };
-    experiment::PointOptions point_options;
+    execution::PointOptions point_options;
     point_options.max_events = options_.settings.max_events;
     point_options.max_memory = session.max_memory();
     point_options.jobs = session.jobs();
     point_options.stop = session.interruption().flag();
     point_options.name = [this](std::size_t point) { return plan_.points.variant(point).name; };
-    experiment::Task task = only(left_, simulate_units(units_, scenarios, point_options));
+    Task task = only(left_, simulate_units(units_, scenarios, point_options));
     task.deliver = [this](std::size_t i, const std::string& bytes) { take(left_[i], bytes); };
     task.tick = [this] { tick(); };
     try {
@@ -271,7 +271,7 @@ class Sweep {
     try {
       return options_.resume ? Journal::resume(path, plan_.identity, units_.units())
                              : Journal::begin(path, plan_.identity, units_.units());
-    } catch (const experiment::JournalError& e) {
+    } catch (const execution::JournalError& e) {
       throw report::OutputError(folder_.path(), std::string(e.what()) +
                                                     "; use another folder, or --force without "
                                                     "--resume to begin anew");
@@ -293,7 +293,7 @@ class Sweep {
   }
 
   void take(std::size_t unit, const std::string& bytes) {
-    auto result = experiment::decode(bytes);
+    auto result = execution::decode(bytes);
     if (result && result->limit) {
       // Not for the journal: with --resume, and more memory or another limit, it is tried again.
       over_limit_.emplace(unit, *std::move(result));
@@ -325,7 +325,7 @@ class Sweep {
   }
 
   /// The limit that a point went over in its first replication that did; null if none.
-  const experiment::UnitResult* over_limit(std::size_t point) const {
+  const execution::UnitResult* over_limit(std::size_t point) const {
     const auto at = over_limit_.lower_bound(units_.first(point));
     const bool own = at != over_limit_.end() && units_.point_of(at->first) == point;
     return own ? &at->second : nullptr;
@@ -333,32 +333,32 @@ class Sweep {
 
   report::SweepPoint point(std::size_t i) {
     const Variant& variant = plan_.points.variant(i);
-    if (const experiment::UnitResult* over = over_limit(i)) {
+    if (const execution::UnitResult* over = over_limit(i)) {
       const std::size_t clients = plan_.outlines[i]->clients.size() + 1;
       return {variant.name, variant.values, plan_.outlines[i], MetricValues(0, clients, {}),
               outcome_of(*over->limit)};
     }
-    std::vector<experiment::UnitResult> results;
+    std::vector<execution::UnitResult> results;
     for (std::size_t r = 0; r < units_.replications(i); ++r) {
-      auto result = experiment::decode(journal_.read(units_.first(i) + r));
+      auto result = execution::decode(journal_.read(units_.first(i) + r));
       if (!result || result->clients != plan_.outlines[i]->clients.size() + 1) {
         throw std::logic_error("the journal holds something else than the results of its points");
       }
       results.push_back(std::move(*result));
     }
-    return {variant.name, variant.values, plan_.outlines[i], experiment::combine(results)};
+    return {variant.name, variant.values, plan_.outlines[i], execution::combine(results)};
   }
 
   const SweepOptions& options_;
   SweepPlan plan_;
   report::SweepDescription description_;
-  experiment::PointUnits units_;
+  execution::PointUnits units_;
   report::ResultFolder folder_;
   Journal journal_;
   report::ProgressBar bar_;
-  std::vector<std::size_t> left_;                             // units to do
-  std::vector<std::size_t> missing_;                          // replications, by point
-  std::map<std::size_t, experiment::UnitResult> over_limit_;  // by unit
+  std::vector<std::size_t> left_;                            // units to do
+  std::vector<std::size_t> missing_;                         // replications, by point
+  std::map<std::size_t, execution::UnitResult> over_limit_;  // by unit
   std::size_t points_done_ = 0;
   std::chrono::steady_clock::time_point last_sync_ = std::chrono::steady_clock::now();
 };

@@ -121,9 +121,9 @@ void identify(SweepPlan& plan, const SweepRequest& request,
       {"--vary", joined_lines(request.varying)},
       {"the resolved scenario", to_toml(plan.base, false)},
       // Those that any point reads: they are part of what a sweep is.
-      {"the CSV inputs", experiment::describe_files({inputs.begin(), inputs.end()})},
+      {"the CSV inputs", execution::describe_files({inputs.begin(), inputs.end()})},
   };
-  plan.id = experiment::id_of(plan.identity);
+  plan.id = execution::id_of(plan.identity);
   plan.identity.emplace_back("--shard", request.shard ? request.shard->text() : "");
 }
 

@@ -6,7 +6,7 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/variation.hpp>
 
-#include "experiment/journal.hpp"
+#include "execution/journal.hpp"
 #include "report/sweep_files.hpp"
 #include "scenario/scenario_reader.hpp"
 
@@ -62,7 +62,7 @@ struct SweepPlan {
   /// length, names of the client groups, expectations.
   std::vector<std::shared_ptr<const Scenario>> outlines;
   std::vector<bool> is_whole;  ///< whether an outline is the whole scenario
-  experiment::Identity identity;
+  execution::Identity identity;
   std::uint64_t id = 0;  ///< of the identity without the shard
 };
 

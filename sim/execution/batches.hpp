@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 
 /// A range of units: [first, first + count).
 struct Batch {
@@ -59,4 +59,4 @@ class Batches {
   bool known_ = false;
 };
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 
 /// Names ("scenario", "--vary") and texts. Two experiments that differ in any of them have nothing
 /// to do with each other.
@@ -26,4 +26,4 @@ std::uint64_t id_of(const Identity& identity);
 /// cannot be read is taken as empty.
 std::string describe_files(const std::vector<std::filesystem::path>& files);
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

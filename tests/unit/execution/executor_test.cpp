@@ -3,7 +3,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/executor.hpp>
-#include "experiment/batches.hpp"
+#include "execution/batches.hpp"
 
 #include <retrysim/simulation.hpp>
 
@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 namespace {
 
 std::string bytes_of(std::size_t unit) { return std::to_string(unit * unit); }
@@ -188,4 +188,4 @@ TEST_CASE("Units that take long are handed out one by one") {
 }
 
 }  // namespace
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

@@ -3,9 +3,9 @@
 #include <retrysim/replications.hpp>
 #include <retrysim/stop.hpp>
 
-#include "experiment/byte_order.hpp"
-#include "experiment/run_bytes.hpp"
-#include "experiment/turnstile.hpp"
+#include "execution/byte_order.hpp"
+#include "execution/run_bytes.hpp"
+#include "execution/turnstile.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -22,8 +22,7 @@ namespace {
 // processes travel to the owner as bytes, and from there to all.
 class Runs {
  public:
-  Runs(std::span<const RunSpec> runs, const ReplicationOptions& options,
-       experiment::Executor& executor)
+  Runs(std::span<const RunSpec> runs, const ReplicationOptions& options, Executor& executor)
       : runs_(runs),
         options_(options),
         executor_(executor),
@@ -37,11 +36,11 @@ class Runs {
   std::vector<RunResult> run() {
     const StopScope scope(options_.stop);
     find_room();
-    experiment::Task task;
+    Task task;
     task.units = runs_.size();
     task.make_work = [this] { return [this](std::size_t i) { return simulate_one(i); }; };
     task.deliver = [this](std::size_t i, const std::string& bytes) {
-      if (!executor_.is_alone()) results_[i] = experiment::decode_run(bytes);
+      if (!executor_.is_alone()) results_[i] = execution::decode_run(bytes);
       progress_[i] = runs_[i].scenario->duration.count();
     };
     if (options_.progress) task.tick = [this] { options_.progress(share_done()); };
@@ -65,7 +64,7 @@ class Runs {
   }
 
   std::string simulate_one(std::size_t i) {
-    std::optional<experiment::Turnstile::Pass> pass;
+    std::optional<execution::Turnstile::Pass> pass;
     if (gate_) pass.emplace(*gate_, 1);
     SimulationOptions options;
     options.fingerprint = options_.fingerprint;
@@ -75,7 +74,7 @@ class Runs {
     options.progress = &progress_[i];
     options.retries_until = runs_[i].retries_until;
     RunResult result = simulate(*runs_[i].scenario, runs_[i].replication, options);
-    if (!executor_.is_alone()) return experiment::encode(result);
+    if (!executor_.is_alone()) return execution::encode(result);
     results_[i] = std::move(result);
     return {};
   }
@@ -83,15 +82,15 @@ class Runs {
   void share() {
     std::string bytes;
     if (executor_.is_owner()) {
-      for (const RunResult& r : results_) experiment::put_text(bytes, experiment::encode(r));
+      for (const RunResult& r : results_) execution::put_text(bytes, execution::encode(r));
     }
     bytes = executor_.share(std::move(bytes));
     if (executor_.is_owner()) return;
     std::string_view rest = bytes;
     for (RunResult& r : results_) {
-      const auto one = experiment::take_text(rest);
+      const auto one = execution::take_text(rest);
       if (!one) throw std::runtime_error("results were cut off on their way");
-      r = experiment::decode_run(*one);
+      r = execution::decode_run(*one);
     }
   }
 
@@ -115,10 +114,10 @@ class Runs {
 
   std::span<const RunSpec> runs_;
   const ReplicationOptions& options_;
-  experiment::Executor& executor_;
+  Executor& executor_;
   std::vector<RunResult> results_;
   std::uint64_t most_each_ = ~std::uint64_t{0};
-  std::optional<experiment::Turnstile> gate_;  // if not all threads may run at once
+  std::optional<execution::Turnstile> gate_;  // if not all threads may run at once
   std::unique_ptr<std::atomic<std::int64_t>[]> progress_;
   double total_s_ = 0;
 };
@@ -129,7 +128,7 @@ std::vector<RunResult> simulate_all(std::span<const RunSpec> runs,
                                     const ReplicationOptions& options) {
   if (runs.empty()) return {};
   if (options.executor != nullptr) return Runs(runs, options, *options.executor).run();
-  const auto threads = experiment::make_thread_executor(options.jobs, options.stop);
+  const auto threads = make_thread_executor(options.jobs, options.stop);
   return Runs(runs, options, *threads).run();
 }
 

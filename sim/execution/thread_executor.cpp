@@ -4,7 +4,7 @@
 #include <retrysim/executor.hpp>
 #include <retrysim/simulation.hpp>
 
-#include "experiment/batches.hpp"
+#include "execution/batches.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -16,8 +16,11 @@
 #include <utility>
 #include <vector>
 
-namespace retrysim::experiment {
+namespace retrysim {
 namespace {
+
+using execution::Batch;
+using execution::Batches;
 
 using Clock = std::chrono::steady_clock;
 
@@ -200,4 +203,4 @@ std::unique_ptr<Executor> make_thread_executor(int jobs, const std::atomic<bool>
   return std::make_unique<ThreadExecutor>(jobs, stop);
 }
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/journal.hpp"
+#include "execution/journal.hpp"
 
-#include "experiment/byte_order.hpp"
+#include "execution/byte_order.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 namespace {
 
 constexpr std::string_view kMagic = "retrysim journal 1\n";
@@ -266,4 +266,4 @@ void Journal::remove() {
   std::filesystem::remove(path_, ignored);
 }
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

@@ -6,12 +6,12 @@
 // SPDX-License-Identifier: MIT
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
-#include "experiment/mpi/mpi_executor.hpp"
+#include "execution/mpi/mpi_executor.hpp"
 
 #include <retrysim/simulation.hpp>
 
-#include "experiment/batches.hpp"
-#include "experiment/byte_order.hpp"
+#include "execution/batches.hpp"
+#include "execution/byte_order.hpp"
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -30,7 +30,7 @@
 #include <utility>
 #include <vector>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -498,4 +498,4 @@ std::unique_ptr<Executor> make_mpi_executor(const std::atomic<bool>* stop) {
   return std::make_unique<MpiExecutor>(stop);
 }
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <memory>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 
 /// Starts MPI. Rank 0 is the owner: it hands out batches of units, and computes, too; each rank
 /// with one thread. Waiting ranks sleep. Call `finish` at the end; after `Interrupted`, when ranks
@@ -17,4 +17,4 @@ namespace retrysim::experiment {
 /// null. Once in a process.
 std::unique_ptr<Executor> make_mpi_executor(const std::atomic<bool>* stop);
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

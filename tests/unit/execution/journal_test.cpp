@@ -2,7 +2,7 @@
 // nothing goes on from the journal of another experiment.
 //
 // SPDX-License-Identifier: MIT
-#include "experiment/journal.hpp"
+#include "execution/journal.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -13,7 +13,7 @@
 #include <iterator>
 #include <string>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 namespace {
 
 namespace fs = std::filesystem;
@@ -185,4 +185,4 @@ TEST_CASE("A journal that cannot be written says so") {
 }
 
 }  // namespace
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

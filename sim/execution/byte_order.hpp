@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 
 template <std::unsigned_integral T>
 void put(std::string& bytes, T value) {
@@ -46,4 +46,4 @@ inline std::optional<std::string> take_text(std::string_view& bytes) {
   return text;
 }
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

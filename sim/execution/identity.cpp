@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/identity.hpp"
+#include "execution/identity.hpp"
 
-#include "experiment/byte_order.hpp"
+#include "execution/byte_order.hpp"
 #include "scenario/whole_file.hpp"
 
 #include <fmt/format.h>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 
 std::string encode(const Identity& identity) {
   std::string bytes;
@@ -39,4 +39,4 @@ std::string describe_files(const std::vector<std::filesystem::path>& files) {
   return all;
 }
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

@@ -3,15 +3,15 @@
 // message.
 //
 // SPDX-License-Identifier: MIT
-#include "experiment/unit_result.hpp"
+#include "execution/unit_result.hpp"
 
-#include "experiment/byte_order.hpp"
+#include "execution/byte_order.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 
 UnitResult measure(const Scenario& scenario, const RunResult& run) {
   UnitResult result;
@@ -108,4 +108,4 @@ MetricValues combine(std::span<const UnitResult> replications) {
   return MetricValues(replications.size(), clients, std::move(values));
 }
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

@@ -5,9 +5,9 @@
 #include <retrysim/replications.hpp>
 #include <retrysim/stop.hpp>
 
-#include "experiment/points.hpp"
-#include "experiment/turnstile.hpp"
-#include "experiment/unit_result.hpp"
+#include "execution/points.hpp"
+#include "execution/turnstile.hpp"
+#include "execution/unit_result.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -136,22 +136,22 @@ TEST_CASE("a replication over its limit is a result and the others go on", "[lim
   auto small = std::make_shared<Scenario>(*large);
   large->clients[0].count = 1'000'000'000;
   large->clients[0].arrivals.rate = 1e-9;
-  const experiment::PointUnits units({2, 1});
-  experiment::PointOptions options;
+  const execution::PointUnits units({2, 1});
+  execution::PointOptions options;
   options.max_memory = std::uint64_t{64} << 20;
   options.name = [](std::size_t point) { return "point " + std::to_string(point); };
-  const experiment::PointScenarios scenarios = [&](std::size_t point) {
+  const execution::PointScenarios scenarios = [&](std::size_t point) {
     return point == 0 ? large : small;
   };
-  const auto work = experiment::simulate_units(units, scenarios, options)();
+  const auto work = execution::simulate_units(units, scenarios, options)();
   for (const std::size_t unit : {0u, 1u}) {
-    const auto result = experiment::decode(work(unit));
+    const auto result = execution::decode(work(unit));
     REQUIRE(result);
     CHECK(result->limit == LimitKind::kMemory);
     CHECK(result->message.find("point 0: ") == 0);
     CHECK(result->message.find("client.web.count") != std::string::npos);
   }
-  const auto result = experiment::decode(work(2));
+  const auto result = execution::decode(work(2));
   REQUIRE(result);
   CHECK(!result->limit);
   CHECK(result->clients == 2);
@@ -159,29 +159,29 @@ TEST_CASE("a replication over its limit is a result and the others go on", "[lim
 
 TEST_CASE("what may be said of a limit survives its journey", "[limits]") {
   const LimitExceeded error("too much: \"ä\"\n  more", LimitKind::kInstant);
-  std::string bytes = experiment::encode(experiment::over_limit(error));
-  const auto result = experiment::decode(bytes);
+  std::string bytes = execution::encode(execution::over_limit(error));
+  const auto result = execution::decode(bytes);
   REQUIRE(result);
   CHECK(result->limit == LimitKind::kInstant);
   CHECK(result->message == error.what());
   bytes.resize(24);
-  CHECK(!experiment::decode(bytes));
+  CHECK(!execution::decode(bytes));
 }
 
 TEST_CASE("a turnstile lets through as many as there is room for", "[limits]") {
-  experiment::Turnstile turnstile(10);
-  std::optional<experiment::Turnstile::Pass> first(std::in_place, turnstile, 4);
-  const experiment::Turnstile::Pass second(turnstile, 6);
+  execution::Turnstile turnstile(10);
+  std::optional<execution::Turnstile::Pass> first(std::in_place, turnstile, 4);
+  const execution::Turnstile::Pass second(turnstile, 6);
   std::atomic<bool> in{false};
   std::thread third([&] {
-    const experiment::Turnstile::Pass pass(turnstile, 3);
+    const execution::Turnstile::Pass pass(turnstile, 3);
     in = true;
   });
   CHECK(!in);
   {
     const std::atomic<bool> now{true};
     const StopScope scope(&now);
-    CHECK_THROWS_AS(experiment::Turnstile::Pass(turnstile, 5), Interrupted);
+    CHECK_THROWS_AS(execution::Turnstile::Pass(turnstile, 5), Interrupted);
   }
   first.reset();
   third.join();

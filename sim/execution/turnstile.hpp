@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 
 class Turnstile {
  public:
@@ -54,4 +54,4 @@ class Turnstile {
   std::uint64_t room_, taken_ = 0;
 };
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

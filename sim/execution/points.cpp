@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "experiment/points.hpp"
+#include "execution/points.hpp"
 
 #include <retrysim/needs.hpp>
 #include <retrysim/simulation.hpp>
 
-#include "experiment/turnstile.hpp"
-#include "experiment/unit_result.hpp"
+#include "execution/turnstile.hpp"
+#include "execution/unit_result.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 namespace {
 
 /// One thread's way through the units, with the scenario of the point it was at last.
@@ -152,4 +152,4 @@ void run_points(Executor& executor, const PointUnits& units, const PointScenario
   executor.run(task);
 }
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

@@ -1,9 +1,9 @@
 // Points: results travel exactly, and come in order with the same bits for any number of threads.
 //
 // SPDX-License-Identifier: MIT
-#include "experiment/points.hpp"
+#include "execution/points.hpp"
 
-#include "experiment/unit_result.hpp"
+#include "execution/unit_result.hpp"
 
 #include <retrysim/replications.hpp>
 
@@ -14,7 +14,7 @@
 #include <bit>
 #include <limits>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 namespace {
 
 Scenario busy_world(int point) {
@@ -139,4 +139,4 @@ TEST_CASE("A limit that is hit names the point") {
 }
 
 }  // namespace
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

@@ -1,9 +1,9 @@
 // Little-endian, doubles bit by bit. The fields of each type are named once, for both directions.
 //
 // SPDX-License-Identifier: MIT
-#include "experiment/run_bytes.hpp"
+#include "execution/run_bytes.hpp"
 
-#include "experiment/byte_order.hpp"
+#include "execution/byte_order.hpp"
 
 #include <array>
 #include <bit>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 namespace {
 
 template <typename T, typename U>
@@ -131,7 +131,7 @@ class Reader {
  private:
   template <std::unsigned_integral T>
   T next() {
-    const auto value = experiment::take<T>(bytes_);
+    const auto value = execution::take<T>(bytes_);
     if (!value) throw std::runtime_error("a replication's results were cut off on their way");
     return *value;
   }
@@ -202,4 +202,4 @@ RunResult decode_run(std::string_view bytes) {
   return run;
 }
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

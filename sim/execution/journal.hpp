@@ -12,7 +12,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "experiment/identity.hpp"
+#include "execution/identity.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 
 /// The journal cannot be used: not ours, of another experiment, or in use. The message says why.
 class JournalError : public std::runtime_error {
@@ -78,4 +78,4 @@ class Journal {
   std::uint64_t dropped_ = 0;
 };
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

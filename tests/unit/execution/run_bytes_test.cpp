@@ -2,7 +2,7 @@
 // noticed.
 //
 // SPDX-License-Identifier: MIT
-#include "experiment/run_bytes.hpp"
+#include "execution/run_bytes.hpp"
 
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
@@ -14,7 +14,7 @@
 
 #include <stdexcept>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 namespace {
 
 // Something of everything, so that hardly a field stays zero.
@@ -136,4 +136,4 @@ TEST_CASE("A damaged count of elements takes no memory for what is not there") {
 }
 
 }  // namespace
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 
 struct UnitResult {
   std::uint64_t seed = 0;
@@ -42,4 +42,4 @@ std::optional<UnitResult> decode(std::string_view bytes);
 /// The replications of one point, in their order. All have the same client groups.
 MetricValues combine(std::span<const UnitResult> replications);
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

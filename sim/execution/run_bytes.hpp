@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 
 std::string encode(const RunResult& run);
 
 /// Throws std::runtime_error if `bytes` are not what `encode` made.
 RunResult decode_run(std::string_view bytes);
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace retrysim::experiment {
+namespace retrysim::execution {
 
 /// The numbers of the units: all replications of point 0, then those of point 1, ...
 class PointUnits {
@@ -64,4 +64,4 @@ void run_points(Executor& executor, const PointUnits& units, const PointScenario
                 const std::function<void(std::size_t point, const MetricValues&)>& deliver,
                 const std::function<void()>& tick = {});
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim::execution
