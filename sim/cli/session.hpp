@@ -56,17 +56,18 @@ class Session {
   /// lead. Throws OutputError, also if another result is there.
   std::unique_ptr<report::ResultFolder> result_folder(const report::ResultIdentity& identity) const;
 
-  /// A bar for `name`, if this process leads and one is wanted.
+  /// Whether this process leads and the user wants to see how far it is.
+  bool shows_progress() const { return settings_.progress && leads(); }
+  /// A bar for `name`, if progress is shown.
   report::ProgressBar progress_bar(std::string name) const;
 
-  /// Calls `work`, which simulates, with the options that the settings ask for and the bar as its
-  /// progress. Throws what `work` throws, and LimitExceeded with `name` if --timeout ended it;
-  /// `bar` is cleared before anything is thrown.
+  /// What the settings ask for, with the bar as the progress.
+  ReplicationOptions replication_options(report::ProgressBar& bar) const;
+
+  /// Calls `work`, which simulates, with these options. Throws what `work` throws, and
+  /// LimitExceeded with `name` if --timeout ended it; `bar` is cleared in any case.
   void simulate(const std::string& name, report::ProgressBar& bar,
                 const std::function<void(const ReplicationOptions&)>& work) const;
-
-  /// All replications of a scenario.
-  std::vector<RunResult> run_replications(const Scenario& scenario, report::ProgressBar& bar) const;
 
  private:
   const SimulationSettings& settings_;

@@ -39,4 +39,10 @@ std::string describe_files(const std::vector<std::filesystem::path>& files) {
   return all;
 }
 
+void agree_on(const LoadedScenario& loaded, Executor& executor) {
+  if (executor.is_alone()) return;
+  const std::string inputs = describe_files(loaded.input_files);
+  executor.agree(fmt::format("{:016x}", id_of({{"", to_toml(loaded, false)}, {"", inputs}})));
+}
+
 }  // namespace retrysim::execution

@@ -4,6 +4,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/executor.hpp>
+#include <retrysim/scenario_file.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -25,5 +28,9 @@ std::uint64_t id_of(const Identity& identity);
 /// A text that stands for the contents of input files: a line each with name, hash and size. What
 /// cannot be read is taken as empty.
 std::string describe_files(const std::vector<std::filesystem::path>& files);
+
+/// Makes sure that all processes have read the same: scenario and CSV inputs. Throws what
+/// `Executor::agree` throws.
+void agree_on(const LoadedScenario& loaded, Executor& executor);
 
 }  // namespace retrysim::execution

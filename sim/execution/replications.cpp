@@ -5,6 +5,7 @@
 
 #include "execution/byte_order.hpp"
 #include "execution/run_bytes.hpp"
+#include "execution/time_limit.hpp"
 #include "execution/turnstile.hpp"
 
 #include <algorithm>
@@ -127,9 +128,11 @@ class Runs {
 std::vector<RunResult> simulate_all(std::span<const RunSpec> runs,
                                     const ReplicationOptions& options) {
   if (runs.empty()) return {};
-  if (options.executor != nullptr) return Runs(runs, options, *options.executor).run();
-  const auto threads = make_thread_executor(options.jobs, options.stop);
-  return Runs(runs, options, *threads).run();
+  return execution::in_time(options, [&](const ReplicationOptions& limited) {
+    if (limited.executor != nullptr) return Runs(runs, limited, *limited.executor).run();
+    const auto threads = make_thread_executor(limited.jobs, limited.stop);
+    return Runs(runs, limited, *threads).run();
+  });
 }
 
 std::vector<RunResult> run_replications(const Scenario& scenario,

@@ -8,8 +8,8 @@
 #include "unit/stats/count_bins.hpp"
 
 using namespace retrysim;
-using stats::LoadRamp;
-using stats::RampRun;
+using LoadRamp;
+using RampRun;
 
 namespace {
 
