@@ -8,8 +8,7 @@
 #include "unit/stats/count_bins.hpp"
 
 using namespace retrysim;
-using LoadRamp;
-using RampRun;
+using stats::measure_ramp;
 
 namespace {
 
