@@ -25,10 +25,12 @@ MAY_INCLUDE = {
     "stats": {"kernel"},
     "scenario": {"retry"},
     "model": {"kernel", "retry", "stats", "scenario"},
-    "experiment": {"kernel", "retry", "stats", "scenario", "model"},
+    "execution": {"scenario"},
+    "experiment": {"kernel", "retry", "stats", "scenario", "model", "execution"},
     "analysis": {"scenario"},
     "report": {"stats", "scenario"},
-    "cli": {"kernel", "retry", "stats", "scenario", "model", "experiment", "analysis", "report"},
+    "cli": {"kernel", "retry", "stats", "scenario", "model", "execution", "experiment",
+            "analysis", "report"},
 }
 
 # Names that say nothing about what is inside.

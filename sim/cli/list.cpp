@@ -251,13 +251,10 @@ int list(const Arguments& arguments) {
   po::options_description options("Options");
   options.add_options()  //
       ("format", po::value<std::string>()->default_value("table")->value_name("FORMAT"),
-       "how to print: table, csv or json")  //
-      ("help", "print this text");
-  const po::variables_map values = parse_command_line(arguments, options, "what");
-  if (values.count("help")) {
-    report::print("{}\n{}", kListUsage, help_text(options));
-    return kDone;
-  }
+       "how to print: table, csv or json");
+  const auto parsed = read_command(arguments, options, "what", kListUsage);
+  if (!parsed) return kDone;
+  const po::variables_map& values = *parsed;
   const Topic& topic = find_topic(values);
   const auto& format = values["format"].as<std::string>();
   if (format == "table") {

@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
   };
   try {
     return dispatch(arguments);
-  } catch (const UsageError& e) {
+  } catch (const RequestError& e) {
     if (another_rank_speaks(arguments)) return kBadCommandLine;
     failed(kBadCommandLine, e.what());
     report::print_error("Try: retrysim{} --help\n", hint(arguments));

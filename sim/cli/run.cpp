@@ -1,11 +1,13 @@
 // `retrysim run`: simulate scenarios, write their result files, print their summaries.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/compare.hpp>
 #include <retrysim/experiment.hpp>
 #include <retrysim/scenario_file.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
 #include "experiment/twins.hpp"
@@ -15,8 +17,6 @@
 #include "report/result_files.hpp"
 #include "report/result_folder.hpp"
 #include "report/result_identity.hpp"
-#include "report/result_json.hpp"
-#include "report/result_tables.hpp"
 #include "report/sink.hpp"
 #include "report/terminal.hpp"
 #include "report/text_table.hpp"
@@ -24,6 +24,7 @@
 #include <fmt/format.h>
 #include <boost/program_options.hpp>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 namespace retrysim::cli {
@@ -55,8 +56,7 @@ po::options_description describe_run_options() {
        "print a 64-bit hash of the sequence of events (on standard error with csv and json)")  //
       ("twin", po::bool_switch(),
        "for each storm that the service does not recover from, repeat the replication without "
-       "retries from the end of the fault or surge on: metastable if it then recovers")  //
-      ("help", "print this text");
+       "retries from the end of the fault or surge on: metastable if it then recovers");
   return options;
 }
 
@@ -132,29 +132,18 @@ class JsonOutput {
 
 void print_summary(const RunOptions& options, const report::Evaluation& evaluation,
                    const report::ResultFolder& folder, JsonOutput& json) {
-  report::StandardOutput out(options.format);
-  if (!options.quiet) {
-    const report::Evaluations one(&evaluation, 1);
-    if (options.format == "csv") {
-      report::write_summary_csv(out, one);
-    } else if (options.format == "json") {
-      out.write(json.separator());
-      report::write_result_json(out, one, folder.files());
-    } else {
-      report::write_text_table(out, evaluation);
-      out.write(fmt::format("\nResult files: {}\n", folder.path().string()));
-    }
+  const ShownResult shown{folder.path(), "summary.csv",
+                          [&](report::Sink& sink) { report::write_text_table(sink, evaluation); }};
+  const bool with_separator = !options.quiet && options.format == "json";
+  print_result(options, shown, with_separator ? json.separator() : "");
+  if (!options.fingerprint) return;
+  const std::string line = fmt::format("fingerprint {} {:016x}\n", evaluation.scenario().name,
+                                       combined_fingerprint(evaluation.set.runs));
+  if (options.format == "table") {
+    report::print(line);
+  } else {
+    report::print_error(line);
   }
-  if (options.fingerprint) {
-    const std::string line = fmt::format("fingerprint {} {:016x}\n", evaluation.scenario().name,
-                                         combined_fingerprint(evaluation.set.runs));
-    if (options.format == "table") {
-      out.write(line);
-    } else {
-      report::print_error(line);
-    }
-  }
-  out.flush();
 }
 
 bool run_one(const RunOptions& options, const PlannedRun& planned, const Session& session,
@@ -176,11 +165,10 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
     results.warmup = std::move(experiment.warmup);
     results.precision = std::move(experiment.precision);
     if (options.twin) {
-      results.storms_with_twins =
-          experiment::storms_with_twins(loaded.scenario, results.runs, run_options);
+      results.storms_with_twins = std::make_shared<const std::vector<std::vector<stats::Storm>>>(
+          experiment::storms_with_twins(loaded.scenario, results.runs, run_options));
     }
   });
-  bar.clear();
   if (!session.leads()) return true;
   const report::Evaluation evaluation(results);
   report::write_result_files(*folder, report::Evaluations(&evaluation, 1));
@@ -188,21 +176,18 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
   return evaluation.all_expectations_hold();
 }
 
+constexpr const char* kRunUsage =
+    "Usage: retrysim run SCENARIO... [options]\n\n"
+    "Simulates each scenario, prints a summary and writes the result files. Example:\n"
+    "  retrysim run scenarios/capacity-dip.toml --replications 50 --set "
+    "fault.*.duration=60s\n";
+
 }  // namespace
 
 int run(const Arguments& arguments) {
-  const po::options_description visible = describe_run_options();
-  const po::variables_map values = parse_command_line(arguments, visible, "scenario");
-  if (values.count("help") != 0) {
-    report::print(
-        "Usage: retrysim run SCENARIO... [options]\n\n"
-        "Simulates each scenario, prints a summary and writes the result files. Example:\n"
-        "  retrysim run scenarios/capacity-dip.toml --replications 50 --set "
-        "fault.*.duration=60s\n\n{}",
-        help_text(visible));
-    return kDone;
-  }
-  const RunOptions options = read_run_options(values);
+  const auto values = read_command(arguments, describe_run_options(), "scenario", kRunUsage);
+  if (!values) return kDone;
+  const RunOptions options = read_run_options(*values);
   return in_session({"run", arguments}, options, [&](const Session& session) -> int {
     const auto planned = plan(options, session);
     if (!planned) return kBadInput;

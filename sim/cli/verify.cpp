@@ -50,26 +50,24 @@ bool verify_one(const fs::path& folder, bool quiet) {
   }
 }
 
+constexpr const char* kVerifyUsage =
+    "Usage: retrysim verify DIR... [options]\n\n"
+    "Reads every file of each result folder and compares its size and CRC-32 with those in "
+    "result.json,\nwhich has a CRC-32 of its own. Files that are not part of the result, such "
+    "as pictures, are not\nlooked at. Example:\n"
+    "  retrysim verify results/*\n\n"
+    "Exit status: 0 all are intact; 3 something is missing or damaged, and named on standard "
+    "error, or a\nfolder holds no result.\n";
+
 }  // namespace
 
 int verify(const Arguments& arguments) {
   po::options_description visible("Options");
-  visible.add_options()                                                       //
-      ("quiet", po::bool_switch(), "say nothing of results that are intact")  //
-      ("help", "print this text");
-  const po::variables_map values = parse_command_line(arguments, visible, "folder");
-  if (values.count("help") != 0) {
-    report::print(
-        "Usage: retrysim verify DIR... [options]\n\n"
-        "Reads every file of each result folder and compares its size and CRC-32 with those in "
-        "result.json,\nwhich has a CRC-32 of its own. Files that are not part of the result, such "
-        "as pictures, are not\nlooked at. Example:\n"
-        "  retrysim verify results/*\n\n"
-        "Exit status: 0 all are intact; 3 something is missing or damaged, and named on standard "
-        "error, or a\nfolder holds no result.\n\n{}",
-        help_text(visible));
-    return kDone;
-  }
+  visible.add_options()  //
+      ("quiet", po::bool_switch(), "say nothing of results that are intact");
+  const auto parsed = read_command(arguments, visible, "folder", kVerifyUsage);
+  if (!parsed) return kDone;
+  const po::variables_map& values = *parsed;
   if (another_rank_speaks(arguments)) return kDone;
   const std::vector<std::string> folders = texts(values, "folder");
   if (folders.empty()) throw UsageError("name the result folders");

@@ -6,6 +6,8 @@
 #include <retrysim/needs.hpp>
 #include <retrysim/summary.hpp>
 
+#include "execution/time_limit.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -135,18 +137,20 @@ int next_replications(int replications, int limit) {
 }
 
 Experiment run_experiment(Scenario& scenario, const ReplicationOptions& options) {
-  Experiment experiment;
-  if (scenario.warmup_is_auto) {
-    experiment.warmup = find_warmup(std::span(&scenario, 1), options);
-    scenario.warmup = experiment.warmup->warmup;
-    scenario.warmup_is_auto = false;
-  }
-  if (scenario.precision > 0) {
-    run_in_stages(scenario, options, experiment);
-  } else {
-    experiment.runs = run_replications(scenario, options);
-  }
-  return experiment;
+  return execution::in_time(options, [&](const ReplicationOptions& limited) {
+    Experiment experiment;
+    if (scenario.warmup_is_auto) {
+      experiment.warmup = find_warmup(std::span(&scenario, 1), limited);
+      scenario.warmup = experiment.warmup->warmup;
+      scenario.warmup_is_auto = false;
+    }
+    if (scenario.precision > 0) {
+      run_in_stages(scenario, limited, experiment);
+    } else {
+      experiment.runs = run_replications(scenario, limited);
+    }
+    return experiment;
+  });
 }
 
 }  // namespace retrysim

@@ -4,6 +4,7 @@
 #include <retrysim/experiment.hpp>
 #include <retrysim/steady_state.hpp>
 
+#include "execution/time_limit.hpp"
 #include "stats/flow_series.hpp"
 #include "stats/mser.hpp"
 
@@ -98,9 +99,8 @@ class Pilot {
   NamedTruncation longest_;
 };
 
-}  // namespace
-
-FoundWarmup find_warmup(std::span<const Scenario> scenarios, const ReplicationOptions& options) {
+FoundWarmup find_warmup_in_pilots(std::span<const Scenario> scenarios,
+                                  const ReplicationOptions& options) {
   if (scenarios.empty()) throw std::invalid_argument("no scenario to find a warm-up for");
   FoundWarmup found;
   Duration shortest = Duration::max();
@@ -123,6 +123,14 @@ FoundWarmup find_warmup(std::span<const Scenario> scenarios, const ReplicationOp
   found.removed_share =
       static_cast<double>(found.warmup.count()) / static_cast<double>(shortest.count());
   return found;
+}
+
+}  // namespace
+
+FoundWarmup find_warmup(std::span<const Scenario> scenarios, const ReplicationOptions& options) {
+  return execution::in_time(options, [&](const ReplicationOptions& limited) {
+    return find_warmup_in_pilots(scenarios, limited);
+  });
 }
 
 }  // namespace retrysim

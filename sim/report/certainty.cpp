@@ -2,7 +2,7 @@
 #include "report/certainty.hpp"
 
 #include "report/display.hpp"
-#include "report/json_values.hpp"
+#include "report/json_parts.hpp"
 #include "report/text_table.hpp"
 
 #include <fmt/format.h>
@@ -108,7 +108,7 @@ Json precision_json(const PrecisionReport& p) {
   for (const MetricPrecision& m : p.metrics) {
     Json metric;
     metric["metric"] = m.metric;
-    metric["relative_half_width"] = optional_number(m.reached);
+    metric["relative_half_width"] = optional_json(m.reached);
     metric["met"] = m.met;
     json["metrics"].push_back(std::move(metric));
   }
@@ -130,8 +130,8 @@ Json mode_json(const std::string& name, double goodput,
     Json row;
     row["metric"] = mean.metric;
     row["mean"] = mean.estimate.mean;
-    row["ci_low"] = optional_number(mean.estimate.ci_low);
-    row["ci_high"] = optional_number(mean.estimate.ci_high);
+    row["ci_low"] = optional_json(mean.estimate.ci_low);
+    row["ci_high"] = optional_json(mean.estimate.ci_high);
     json["means"].push_back(std::move(row));
   }
   return json;

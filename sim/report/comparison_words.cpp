@@ -55,12 +55,6 @@ constexpr MetricWords kWords[] = {
     {"latency_p99", "p99 latency", "", "", "", ""},
 };
 
-constexpr std::array<std::string_view, 12> kHeadline = {
-    "success_rate", "amplification", "goodput",           "queue_mean",
-    "latency_mean", "latency_p50",   "latency_p99",       "wasted_share",
-    "recovery_s",   "recovered",     "peak_attempt_rate", "completion_time_s",
-};
-
 const MetricWords* words_of(std::string_view metric) {
   const auto* found = std::find_if(std::begin(kWords), std::end(kWords),
                                    [&](const MetricWords& w) { return w.metric == metric; });
@@ -110,7 +104,7 @@ std::string joined(const std::vector<std::string>& parts, std::string_view last)
 }
 
 /// Three significant digits, or fewer where the interval is wide: two of half its width.
-Amount scaled_amount(double size, std::optional<stats::Interval> interval, double scale,
+Amount scaled_amount(double size, std::optional<Interval> interval, double scale,
                      std::string_view unit) {
   int decimals = decimals_for(size * scale, 3);
   if (interval) {
@@ -136,17 +130,17 @@ Amount scaled_amount(double size, std::optional<stats::Interval> interval, doubl
 /// What one variant does to one client.
 class Sentence {
  public:
-  Sentence(const Comparison& comparison, std::size_t variant, const std::string& client)
+  Sentence(const ComparisonReport& comparison, std::size_t variant, const std::string& client)
       : comparison_(comparison), variant_(variant), client_(client) {
     finite_ = demand_is_finite(comparison.baseline().scenario());
-    chosen_ = comparison.metrics != headline_metrics();
+    chosen_ = comparison.found.metrics != headline_metrics();
   }
 
   std::string text() {
     for (const MetricWords& words : kWords) {
       if (const MetricInfo* metric = shown(words.metric)) add(*metric, words);
     }
-    for (const MetricInfo* metric : comparison_.metrics) {
+    for (const MetricInfo* metric : comparison_.found.metrics) {
       if (words_of(metric->name) == nullptr) add_without_words(*metric);
     }
     const std::string& name = comparison_.evaluations[variant_].set.variant;
@@ -176,9 +170,10 @@ class Sentence {
  private:
   /// The metric if it is among those compared.
   const MetricInfo* shown(std::string_view name) const {
-    const auto found = std::find_if(comparison_.metrics.begin(), comparison_.metrics.end(),
-                                    [&](const MetricInfo* m) { return m->name == name; });
-    return found == comparison_.metrics.end() ? nullptr : *found;
+    const auto found =
+        std::find_if(comparison_.found.metrics.begin(), comparison_.found.metrics.end(),
+                     [&](const MetricInfo* m) { return m->name == name; });
+    return found == comparison_.found.metrics.end() ? nullptr : *found;
   }
 
   void add(const MetricInfo& metric, const MetricWords& words) {
@@ -200,9 +195,9 @@ class Sentence {
   }
 
   void add_difference(const MetricInfo& metric, const MetricWords& words) {
-    const ComparisonRow* row = comparison_.find(variant_, client_, metric);
+    const ComparisonRow* row = comparison_.found.find(variant_, client_, metric);
     if (row == nullptr || !row->difference.interval || is_nothing(row->difference)) return;
-    const stats::PairedDifference& d = row->difference;
+    const PairedDifference& d = row->difference;
     if (d.identical) {
       equal_.emplace_back(words.noun);
       return;
@@ -227,7 +222,7 @@ class Sentence {
     return text.replace(text.find("{}"), 2, amount);
   }
 
-  const Comparison& comparison_;
+  const ComparisonReport& comparison_;
   std::size_t variant_;
   const std::string& client_;
   bool finite_ = false;  ///< all demand comes at once
@@ -238,12 +233,6 @@ class Sentence {
 
 }  // namespace
 
-std::vector<const MetricInfo*> headline_metrics() {
-  std::vector<const MetricInfo*> metrics;
-  for (const std::string_view name : kHeadline) metrics.push_back(find_metric(name));
-  return metrics;
-}
-
 bool is_proportion(const MetricInfo& metric) {
   return metric.summary == MetricSummary::kProportion;
 }
@@ -252,7 +241,7 @@ bool shown_as_percentage(const MetricInfo& metric) {
   return is_proportion(metric) || (metric.unit == "1" && is_share(metric.name));
 }
 
-bool is_nothing(const stats::PairedDifference& d) { return d.identical && d.baseline_mean == 0; }
+bool is_nothing(const PairedDifference& d) { return d.identical && d.baseline_mean == 0; }
 
 std::string spoken_name(std::string_view variant) {
   const auto parts = key_and_word(variant);
@@ -262,9 +251,9 @@ std::string spoken_name(std::string_view variant) {
 }
 
 Amount amount_of(const ComparisonRow& row) {
-  const stats::PairedDifference& d = row.difference;
-  const auto turned = [&](const std::optional<stats::Interval>& i) {
-    return i && d.difference < 0 ? stats::Interval{-i->high, -i->low} : i;
+  const PairedDifference& d = row.difference;
+  const auto turned = [&](const std::optional<Interval>& i) {
+    return i && d.difference < 0 ? Interval{-i->high, -i->low} : i;
   };
   const double size = std::fabs(d.difference);
   if (shown_as_percentage(*row.metric)) {
@@ -277,11 +266,11 @@ Amount amount_of(const ComparisonRow& row) {
   return scaled_amount(size, turned(d.interval), unit.scale, unit.name);
 }
 
-std::vector<std::string> sentences(const Comparison& comparison) {
+std::vector<std::string> sentences(const ComparisonReport& comparison) {
   constexpr std::size_t kMostByGroup = 6;
   std::vector<std::string> result;
-  const bool by_group = comparison.variants() * comparison.clients.size() <= kMostByGroup;
-  for (const std::string& client : comparison.clients) {
+  const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMostByGroup;
+  for (const std::string& client : comparison.found.clients) {
     if (client != "all" && !by_group) continue;
     for (std::size_t v = 1; v <= comparison.variants(); ++v) {
       std::string text = Sentence(comparison, v, client).text();

@@ -42,6 +42,12 @@ bool is_share(std::string_view metric) {
          metric == "success_rate_within_duration" || metric == "utilization";
 }
 
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string text = notes.empty() ? "" : "\n";
+  for (const std::string& note : notes) text += "note: " + note + "\n";
+  return text;
+}
+
 std::size_t columns_of(std::string_view text) {
   const std::string shown = scenario::printable(text);
   return static_cast<std::size_t>(std::count_if(shown.begin(), shown.end(), [](char c) {

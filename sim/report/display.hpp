@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retrysim::report {
 
@@ -29,6 +30,9 @@ std::string percent(double share);
 
 /// Whether people read a metric of unit "1" as a percentage.
 bool is_share(std::string_view metric);
+
+/// An empty line and a line for each note; nothing if there are none.
+std::string notes_text(const std::vector<std::string>& notes);
 
 /// Number of columns that a text takes: its UTF-8 characters, as `scenario::printable` shows them.
 std::size_t columns_of(std::string_view text);

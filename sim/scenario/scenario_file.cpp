@@ -87,6 +87,13 @@ std::string to_toml(const LoadedScenario& loaded, bool with_origins) {
   return result;
 }
 
+std::vector<std::string> distinct_notes(const LoadedScenario& loaded) {
+  std::vector<std::string> notes = loaded.notes;  // a file used twice is noted twice
+  std::sort(notes.begin(), notes.end());
+  notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
+  return notes;
+}
+
 void set_found_warmup(LoadedScenario& loaded, Duration warmup, const std::string& how) {
   loaded.scenario.warmup = warmup;
   loaded.scenario.warmup_is_auto = false;

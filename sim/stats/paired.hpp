@@ -21,6 +21,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/compare.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -28,38 +30,8 @@
 
 namespace retrysim::stats {
 
-/// The error probability of a family of intervals or tests.
-inline constexpr double kFamilyError = 0.05;
-
 /// One number by replication; empty where it does not exist.
 using Series = std::vector<std::optional<double>>;
-
-struct Interval {
-  double low = 0, high = 0;
-};
-
-struct PairedDifference {
-  std::size_t pairs = 0;  ///< replications in which both sides have the value
-  std::size_t only_variant = 0, only_baseline = 0;  ///< in which one side has it
-
-  // Of the pairs; zero if there are none.
-  double mean = 0, baseline_mean = 0, difference = 0;
-
-  std::optional<Interval> interval;  ///< of the difference; exists from two pairs on
-  std::optional<double> relative;    ///< exists if the baseline's mean is above zero
-  /// Exists if the baseline's mean is told apart from zero, and not for values 0 or 1.
-  std::optional<Interval> relative_interval;
-  std::optional<double> p_value, p_holm;  ///< exist with the interval
-  bool significant = false;               ///< p_holm <= kFamilyError
-  /// Of the two sides over the pairs; exists if both vary.
-  std::optional<double> correlation;
-  /// (variance of the variant + variance of the baseline) / variance of the difference: how many
-  /// times the replications independent runs would need. Exists if the difference varies.
-  std::optional<double> variance_reduction;
-
-  /// Every pair has the same value on both sides.
-  bool identical = false;
-};
 
 enum class PairedTest {
   kStudent,

@@ -10,7 +10,42 @@
 #include <string>
 #include <utility>
 
-namespace retrysim::stats {
+namespace retrysim {
+
+std::size_t TippingProbe::count(TippingResponse response) const {
+  return static_cast<std::size_t>(std::count(responses.begin(), responses.end(), response));
+}
+
+std::size_t TippingPoint::not_monotone() const {
+  return static_cast<std::size_t>(std::count_if(
+      thresholds.begin(), thresholds.end(), [](const TippingThreshold& t) { return !t.monotone; }));
+}
+
+bool TippingPoint::first_end_not_judged() const {
+  return rank > 0 && !ci_first && probes.front().tipped() < rank;
+}
+
+bool TippingPoint::last_end_not_judged() const {
+  const TippingProbe& last = probes.back();
+  return rank > 0 && !ci_last &&
+         last.tipped() + last.count(TippingResponse::kUnknown) > thresholds.size() - rank;
+}
+
+std::size_t TippingPoint::nearest_probe() const {
+  const auto share = [&](std::size_t i) {
+    return static_cast<double>(probes[i].tipped()) /
+           static_cast<double>(std::max<std::size_t>(probes[i].judged(), 1));
+  };
+  std::size_t nearest = 0;
+  for (std::size_t i = 1; i < probes.size(); ++i) {
+    const double gain = std::fabs(share(nearest) - 0.5) - std::fabs(share(i) - 0.5);
+    const bool as_near = std::fabs(gain) < 1e-9;
+    if (as_near ? share(nearest) < 0.5 && share(i) > 0.5 : gain > 0) nearest = i;
+  }
+  return nearest;
+}
+
+namespace stats {
 namespace {
 
 constexpr double kMissed = 0.05;
@@ -29,7 +64,8 @@ double rounded_level(double value) {
 /// The search, with every size tried so far in the order from first to last.
 class Search {
  public:
-  Search(const TippingSearch& search, const std::function<std::vector<Response>(double)>& probe)
+  Search(const TippingSearch& search,
+         const std::function<std::vector<TippingResponse>(double)>& probe)
       : search_(search), probe_(probe) {
     try_size(search.first);
     try_size(search.last);
@@ -40,21 +76,22 @@ class Search {
 
   static Answer tips(const TippingProbe& p, std::size_t rank) {
     if (p.tipped() >= rank) return Answer::kYes;
-    return p.tipped() + p.count(Response::kUnknown) >= rank ? Answer::kCannotTell : Answer::kNo;
+    return p.tipped() + p.count(TippingResponse::kUnknown) >= rank ? Answer::kCannotTell
+                                                                   : Answer::kNo;
   }
   Answer tips_at_first(std::size_t rank) const { return tips(probes_.front(), rank); }
   Answer tips_at_last(std::size_t rank) const { return tips(probes_.back(), rank); }
 
   /// Closes in on the smallest size at which `rank` replications may tip: those whose response is
   /// unknown count as tipped. Empty if as many may tip at the first size, or cannot at the last.
-  std::optional<Bracket> close_in_from_below(std::size_t rank) {
+  std::optional<TippingBracket> close_in_from_below(std::size_t rank) {
     if (tips_at_first(rank) != Answer::kNo || tips_at_last(rank) == Answer::kNo) return {};
     return close_in([&](const TippingProbe& p) { return tips(p, rank) != Answer::kNo; });
   }
 
   /// Closes in on the smallest size at which `rank` replications tip for sure. Empty if as many do
   /// at the first size, or at none that could be found.
-  std::optional<Bracket> close_in_from_above(std::size_t rank) {
+  std::optional<TippingBracket> close_in_from_above(std::size_t rank) {
     if (tips_at_first(rank) == Answer::kYes || !has_upper_end(rank)) return {};
     return close_in([&](const TippingProbe& p) { return tips(p, rank) == Answer::kYes; });
   }
@@ -83,27 +120,27 @@ class Search {
   /// Closes in on the first size with a property that the first size tried has not, and another
   /// has.
   template <class Property>
-  Bracket close_in(Property property) {
+  TippingBracket close_in(Property property) {
     for (;;) {
       const auto high = std::find_if(probes_.begin(), probes_.end(), property);
-      const Bracket bracket{std::prev(high)->value, high->value};
+      const TippingBracket bracket{std::prev(high)->value, high->value};
       if (!halve(bracket)) return bracket;
     }
   }
 
   /// Tries the middle, unless the bracket is closed.
-  bool halve(const Bracket& bracket) {
+  bool halve(const TippingBracket& bracket) {
     const double middle = middle_of(bracket);
     if (is_closed(bracket) || middle == bracket.low || middle == bracket.high) return false;
     try_size(middle);
     return true;
   }
 
-  double middle_of(const Bracket& b) const {
+  double middle_of(const TippingBracket& b) const {
     return search_.whole_numbers ? std::floor(b.middle()) : rounded_level(b.middle());
   }
 
-  bool is_closed(const Bracket& b) const {
+  bool is_closed(const TippingBracket& b) const {
     const double width = std::fabs(b.high - b.low);
     if (search_.whole_numbers && width <= 1) return true;
     const double size = std::max(std::fabs(b.low), std::fabs(b.high));
@@ -124,64 +161,31 @@ class Search {
   }
 
   const TippingSearch& search_;
-  const std::function<std::vector<Response>(double)>& probe_;
+  const std::function<std::vector<TippingResponse>(double)>& probe_;
   std::vector<TippingProbe> probes_;
 };
 
-Threshold threshold_of(const std::vector<TippingProbe>& probes, std::size_t replication) {
-  Threshold t;
+TippingThreshold threshold_of(const std::vector<TippingProbe>& probes, std::size_t replication) {
+  TippingThreshold t;
   std::optional<std::size_t> first_tip, last_recovery;
   for (std::size_t i = 0; i < probes.size(); ++i) {
-    const Response r = probes[i].responses[replication];
-    if (r == Response::kTips && !first_tip) first_tip = i;
-    if (r == Response::kRecovers) last_recovery = i;
+    const TippingResponse r = probes[i].responses[replication];
+    if (r == TippingResponse::kTips && !first_tip) first_tip = i;
+    if (r == TippingResponse::kRecovers) last_recovery = i;
   }
   t.monotone = !first_tip || !last_recovery || *last_recovery < *first_tip;
   // If it is not monotone: from before the first tip to after the last recovery.
   const std::size_t end = first_tip.value_or(probes.size());
   for (std::size_t i = 0; i < end; ++i) {
-    if (probes[i].responses[replication] == Response::kRecovers) t.low = probes[i].value;
+    if (probes[i].responses[replication] == TippingResponse::kRecovers) t.low = probes[i].value;
   }
   for (std::size_t i = probes.size(); i-- > (last_recovery ? *last_recovery + 1 : 0);) {
-    if (probes[i].responses[replication] == Response::kTips) t.high = probes[i].value;
+    if (probes[i].responses[replication] == TippingResponse::kTips) t.high = probes[i].value;
   }
   return t;
 }
 
 }  // namespace
-
-std::size_t TippingProbe::count(Response response) const {
-  return static_cast<std::size_t>(std::count(responses.begin(), responses.end(), response));
-}
-
-std::size_t TippingPoint::not_monotone() const {
-  return static_cast<std::size_t>(std::count_if(thresholds.begin(), thresholds.end(),
-                                                [](const Threshold& t) { return !t.monotone; }));
-}
-
-bool TippingPoint::first_end_not_judged() const {
-  return rank > 0 && !ci_first && probes.front().tipped() < rank;
-}
-
-bool TippingPoint::last_end_not_judged() const {
-  const TippingProbe& last = probes.back();
-  return rank > 0 && !ci_last &&
-         last.tipped() + last.count(Response::kUnknown) > thresholds.size() - rank;
-}
-
-std::size_t TippingPoint::nearest_probe() const {
-  const auto share = [&](std::size_t i) {
-    return static_cast<double>(probes[i].tipped()) /
-           static_cast<double>(std::max<std::size_t>(probes[i].judged(), 1));
-  };
-  std::size_t nearest = 0;
-  for (std::size_t i = 1; i < probes.size(); ++i) {
-    const double gain = std::fabs(share(nearest) - 0.5) - std::fabs(share(i) - 0.5);
-    const bool as_near = std::fabs(gain) < 1e-9;
-    if (as_near ? share(nearest) < 0.5 && share(i) > 0.5 : gain > 0) nearest = i;
-  }
-  return nearest;
-}
 
 // The number of thresholds below the median is binomial: from the most probable number outwards,
 // each weight follows from its neighbour.
@@ -206,8 +210,8 @@ MedianRank median_rank(std::size_t n) {
   return result;
 }
 
-TippingPoint find_tipping_point(const TippingSearch& search,
-                                const std::function<std::vector<Response>(double)>& probe) {
+TippingPoint bisect(const TippingSearch& search,
+                    const std::function<std::vector<TippingResponse>(double)>& probe) {
   using Answer = Search::Answer;
   Search s(search, probe);
   const std::size_t n = s.probes().front().responses.size();
@@ -217,8 +221,9 @@ TippingPoint find_tipping_point(const TippingSearch& search,
   const auto upper = s.close_in_from_above(upper_median);
   if (lower && upper) {
     const bool same = lower->low == upper->low && lower->high == upper->high;
-    result.d50 = same || lower_median == upper_median ? Bracket{lower->low, upper->high}
-                                                      : Bracket{lower->middle(), upper->middle()};
+    result.d50 = same || lower_median == upper_median
+                     ? TippingBracket{lower->low, upper->high}
+                     : TippingBracket{lower->middle(), upper->middle()};
     const MedianRank median = median_rank(n);
     result.rank = median.rank;
     result.coverage = median.coverage;
@@ -243,4 +248,6 @@ TippingPoint find_tipping_point(const TippingSearch& search,
   return result;
 }
 
-}  // namespace retrysim::stats
+}  // namespace stats
+
+}  // namespace retrysim

@@ -160,7 +160,7 @@ class Rules(unittest.TestCase):
         for part, included in (("kernel", "model/world"), ("retry", "model/world"),
                                ("stats", "model/world"), ("report", "model/world"),
                                ("analysis", "model/world"), ("experiment", "report/csv"),
-                               ("model", "report/csv")):
+                               ("execution", "model/world"), ("model", "report/csv")):
             self.assert_fires(f'#include "{included}.hpp"',
                               f"{part} must not include {included.split('/')[0]}",
                               f"sim/{part}/a.cpp")

@@ -8,8 +8,7 @@
 #include "unit/stats/count_bins.hpp"
 
 using namespace retrysim;
-using stats::LoadRamp;
-using stats::RampRun;
+using stats::measure_ramp;
 
 namespace {
 

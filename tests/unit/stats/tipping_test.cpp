@@ -18,11 +18,11 @@ using namespace retrysim::stats;
 namespace {
 
 /// Replication r tips from thresholds[r] on.
-std::function<std::vector<Response>(double)> steps(std::vector<double> thresholds) {
+std::function<std::vector<TippingResponse>(double)> steps(std::vector<double> thresholds) {
   return [thresholds](double value) {
-    std::vector<Response> responses;
+    std::vector<TippingResponse> responses;
     for (const double t : thresholds) {
-      responses.push_back(value >= t ? Response::kTips : Response::kRecovers);
+      responses.push_back(value >= t ? TippingResponse::kTips : TippingResponse::kRecovers);
     }
     return responses;
   };
@@ -37,7 +37,7 @@ std::vector<double> one_to(std::size_t n) {
 }  // namespace
 
 TEST_CASE("bisection closes in on the median and its interval") {
-  const TippingPoint p = find_tipping_point({0.1, 30, 0.001, false}, steps(one_to(21)));
+  const TippingPoint p = bisect({0.1, 30, 0.001, false}, steps(one_to(21)));
   CHECK(p.outcome == TippingOutcome::kFound);
   REQUIRE(p.d50);
   CHECK(p.d50->low < 11);
@@ -51,14 +51,14 @@ TEST_CASE("bisection closes in on the median and its interval") {
   CHECK(*p.ci_last < 16.02);
   CHECK(p.not_monotone() == 0);
   for (std::size_t r = 0; r < 21; ++r) {
-    const Threshold& t = p.thresholds[r];
+    const TippingThreshold& t = p.thresholds[r];
     CHECK(*t.low < static_cast<double>(r + 1));
     CHECK(*t.high >= static_cast<double>(r + 1));
   }
 }
 
 TEST_CASE("an even number of replications has the middle of two thresholds as median") {
-  const TippingPoint p = find_tipping_point({0, 10, 0.001, false}, steps({1, 2, 3, 5, 8, 9}));
+  const TippingPoint p = bisect({0, 10, 0.001, false}, steps({1, 2, 3, 5, 8, 9}));
   CHECK(p.d50->middle() == Approx(4).epsilon(0.002));
   // Six are just enough for an interval: from the least to the greatest.
   CHECK(p.rank == 1);
@@ -69,7 +69,7 @@ TEST_CASE("an even number of replications has the middle of two thresholds as me
 TEST_CASE("each size is tried once, in order, and only as often as bisection takes") {
   std::multiset<double> tried;
   const auto response = steps(std::vector<double>(20, std::sqrt(2.0)));
-  const TippingPoint p = find_tipping_point({1, 2, 0.01, false}, [&](double value) {
+  const TippingPoint p = bisect({1, 2, 0.01, false}, [&](double value) {
     tried.insert(value);
     return response(value);
   });
@@ -82,8 +82,9 @@ TEST_CASE("each size is tried once, in order, and only as often as bisection tak
 
 TEST_CASE("a trigger that grows downwards is searched downwards") {
   // Tips at a capacity of 0.3 and less.
-  const TippingPoint p = find_tipping_point({1, 0, 0.01, false}, [](double value) {
-    return std::vector<Response>(10, value <= 0.3 ? Response::kTips : Response::kRecovers);
+  const TippingPoint p = bisect({1, 0, 0.01, false}, [](double value) {
+    return std::vector<TippingResponse>(
+        10, value <= 0.3 ? TippingResponse::kTips : TippingResponse::kRecovers);
   });
   CHECK(p.outcome == TippingOutcome::kFound);
   CHECK(p.d50->middle() == Approx(0.3).epsilon(0.01));
@@ -94,7 +95,7 @@ TEST_CASE("a trigger that grows downwards is searched downwards") {
 TEST_CASE("whole numbers are bisected to the last") {
   std::set<double> tried;
   const auto response = steps(std::vector<double>(9, 37.0));
-  const TippingPoint p = find_tipping_point({1, 1000, 0.01, true}, [&](double value) {
+  const TippingPoint p = bisect({1, 1000, 0.01, true}, [&](double value) {
     tried.insert(value);
     return response(value);
   });
@@ -104,31 +105,31 @@ TEST_CASE("whole numbers are bisected to the last") {
 }
 
 TEST_CASE("ends at which there is nothing to find are told apart") {
-  const TippingPoint dead = find_tipping_point({12, 20, 0.01, false}, steps(one_to(21)));
+  const TippingPoint dead = bisect({12, 20, 0.01, false}, steps(one_to(21)));
   CHECK(dead.outcome == TippingOutcome::kTipsAtFirst);
   CHECK(!dead.d50);
   CHECK(dead.probes.size() == 2);
-  const TippingPoint safe = find_tipping_point({0, 10, 0.01, false}, steps(one_to(21)));
+  const TippingPoint safe = bisect({0, 10, 0.01, false}, steps(one_to(21)));
   CHECK(safe.outcome == TippingOutcome::kRecoversAtLast);
   // The median lies inside, an end of its interval does not.
-  const TippingPoint cut = find_tipping_point({8, 12, 0.01, false}, steps(one_to(21)));
+  const TippingPoint cut = bisect({8, 12, 0.01, false}, steps(one_to(21)));
   CHECK(cut.outcome == TippingOutcome::kFound);
   CHECK(!cut.ci_first);
   CHECK(!cut.ci_last);
 }
 
 TEST_CASE("ends the wrong way round are noticed") {
-  const TippingPoint p = find_tipping_point({20, 2, 0.01, false}, steps(one_to(21)));
+  const TippingPoint p = bisect({20, 2, 0.01, false}, steps(one_to(21)));
   CHECK(p.outcome == TippingOutcome::kEndsExchanged);
   CHECK(!p.d50);
   CHECK(p.probes.size() == 2);
   // Half at both ends is no such thing.
-  const TippingPoint flat = find_tipping_point({1, 2, 0.01, false}, steps({0, 0, 0, 9, 9, 9}));
+  const TippingPoint flat = bisect({1, 2, 0.01, false}, steps({0, 0, 0, 9, 9, 9}));
   CHECK(flat.outcome == TippingOutcome::kRecoversAtLast);
 }
 
 TEST_CASE("a threshold at zero does not keep the bisection going for ever") {
-  const TippingPoint p = find_tipping_point({0, 10, 0.01, false}, steps({1e-9, 1e-9, 1e-9}));
+  const TippingPoint p = bisect({0, 10, 0.01, false}, steps({1e-9, 1e-9, 1e-9}));
   CHECK(p.d50->high <= 0.001);
   CHECK(p.probes.size() < 20);
 }
@@ -137,10 +138,11 @@ TEST_CASE("replications that are not monotone are found") {
   // Number 3 tips between 4 and 6 only, and from 9 on.
   auto response = [](double value) {
     auto r = steps({5, 5.2, 5.4, 100, 5.6, 5.8, 6})(value);
-    r[3] = (value >= 4 && value < 6) || value >= 9 ? Response::kTips : Response::kRecovers;
+    r[3] = (value >= 4 && value < 6) || value >= 9 ? TippingResponse::kTips
+                                                   : TippingResponse::kRecovers;
     return r;
   };
-  const TippingPoint p = find_tipping_point({0, 10, 0.01, false}, response);
+  const TippingPoint p = bisect({0, 10, 0.01, false}, response);
   CHECK(p.outcome == TippingOutcome::kFound);
   CHECK(p.not_monotone() == 1);
   CHECK(!p.thresholds[3].monotone);
@@ -152,11 +154,11 @@ TEST_CASE("replications that are not monotone are found") {
 TEST_CASE("runs that are too short make the interval wider, not narrower") {
   auto with_gap = [](double value) {
     auto r = steps(one_to(21))(value);
-    r[10] = Response::kUnknown;  // the median one
+    r[10] = TippingResponse::kUnknown;  // the median one
     return r;
   };
-  const TippingPoint known = find_tipping_point({0, 30, 0.001, false}, steps(one_to(21)));
-  const TippingPoint p = find_tipping_point({0, 30, 0.001, false}, with_gap);
+  const TippingPoint known = bisect({0, 30, 0.001, false}, steps(one_to(21)));
+  const TippingPoint p = bisect({0, 30, 0.001, false}, with_gap);
   CHECK(p.d50->low < 10.1);   // as if it tipped early
   CHECK(p.d50->high > 11.9);  // as if it tipped late
   CHECK(*p.ci_first < *known.ci_first - 0.9);
@@ -171,18 +173,18 @@ TEST_CASE("where the last size cannot be judged the upper end is looked for belo
   const auto censored = [](double value) {
     auto r = steps(one_to(21))(value);
     for (std::size_t i = 0; i < r.size(); ++i) {
-      if (value >= 25 || (value >= 18 && i % 3 == 0)) r[i] = Response::kUnknown;
+      if (value >= 25 || (value >= 18 && i % 3 == 0)) r[i] = TippingResponse::kUnknown;
     }
     return r;
   };
-  const TippingPoint p = find_tipping_point({0, 100, 0.001, false}, censored);
+  const TippingPoint p = bisect({0, 100, 0.001, false}, censored);
   CHECK(p.outcome == TippingOutcome::kFound);
   CHECK(p.d50->low < 11);
   CHECK(p.d50->high >= 11);
   CHECK(p.d50->high - p.d50->low <= 0.011);
   CHECK(p.probes.back().judged() == 0);
   // The interval is the one of all that is known.
-  const TippingPoint known = find_tipping_point({0, 24, 0.001, false}, steps(one_to(21)));
+  const TippingPoint known = bisect({0, 24, 0.001, false}, steps(one_to(21)));
   CHECK(*p.ci_first == Approx(*known.ci_first).epsilon(0.002));
   CHECK(*p.ci_last == Approx(*known.ci_last).epsilon(0.002));
   CHECK_FALSE(p.last_end_not_judged());
@@ -193,18 +195,18 @@ TEST_CASE("an end of the interval that no size shows for sure is missing") {
   const auto censored = [](double value) {
     auto r = steps(one_to(21))(value);
     for (std::size_t i = 0; i < r.size(); i += 3) {
-      if (value >= 12) r[i] = Response::kUnknown;
+      if (value >= 12) r[i] = TippingResponse::kUnknown;
     }
     return r;
   };
-  const TippingPoint p = find_tipping_point({0, 100, 0.001, false}, censored);
+  const TippingPoint p = bisect({0, 100, 0.001, false}, censored);
   CHECK(p.outcome == TippingOutcome::kFound);
   CHECK(p.d50->high >= 11);
   CHECK(p.ci_first);
   CHECK_FALSE(p.ci_last);
   CHECK(p.last_end_not_judged());
   CHECK_FALSE(p.first_end_not_judged());
-  const TippingPoint cut = find_tipping_point({0, 12, 0.01, false}, steps(one_to(21)));
+  const TippingPoint cut = bisect({0, 12, 0.01, false}, steps(one_to(21)));
   CHECK_FALSE(cut.ci_last);  // it lies beyond, for sure
   CHECK_FALSE(cut.last_end_not_judged());
 }
@@ -212,25 +214,26 @@ TEST_CASE("an end of the interval that no size shows for sure is missing") {
 TEST_CASE("a search in which nothing above the tipping point can be judged denies nothing") {
   const auto censored_from = [](double size) {
     return [size](double value) {
-      return value >= size ? std::vector<Response>(10, Response::kUnknown)
-                           : std::vector<Response>(10, Response::kRecovers);
+      return value >= size ? std::vector<TippingResponse>(10, TippingResponse::kUnknown)
+                           : std::vector<TippingResponse>(10, TippingResponse::kRecovers);
     };
   };
-  const TippingPoint last = find_tipping_point({0, 10, 0.01, false}, censored_from(3));
+  const TippingPoint last = bisect({0, 10, 0.01, false}, censored_from(3));
   CHECK(last.outcome == TippingOutcome::kNotJudged);
   CHECK(!last.d50);
-  const TippingPoint first = find_tipping_point({0, 10, 0.01, false}, censored_from(0));
+  const TippingPoint first = bisect({0, 10, 0.01, false}, censored_from(0));
   CHECK(first.outcome == TippingOutcome::kNotJudged);
   CHECK(first.probes.size() == 2);
   // So does one that cannot be judged at the first size, though all tip at the last.
-  const TippingPoint begin = find_tipping_point({0, 10, 0.01, false}, [](double value) {
-    return std::vector<Response>(10, value > 5 ? Response::kTips : Response::kUnknown);
+  const TippingPoint begin = bisect({0, 10, 0.01, false}, [](double value) {
+    return std::vector<TippingResponse>(
+        10, value > 5 ? TippingResponse::kTips : TippingResponse::kUnknown);
   });
   CHECK(begin.outcome == TippingOutcome::kNotJudged);
   // Four of ten that are unknown cannot make half of them tip.
-  const TippingPoint few = find_tipping_point({0, 10, 0.01, false}, [](double) {
-    std::vector<Response> r(10, Response::kRecovers);
-    std::fill_n(r.begin(), 4, Response::kUnknown);
+  const TippingPoint few = bisect({0, 10, 0.01, false}, [](double) {
+    std::vector<TippingResponse> r(10, TippingResponse::kRecovers);
+    std::fill_n(r.begin(), 4, TippingResponse::kUnknown);
     return r;
   });
   CHECK(few.outcome == TippingOutcome::kRecoversAtLast);
@@ -265,7 +268,7 @@ TEST_CASE("the interval covers the median of noisy thresholds as often as it say
                   {r, 0, 0, Purpose::kServiceTime});
       thresholds.push_back(-std::log(draws.uniform()));
     }
-    const TippingPoint p = find_tipping_point({1e-6, 20, 0.001, false}, steps(thresholds));
+    const TippingPoint p = bisect({1e-6, 20, 0.001, false}, steps(thresholds));
     REQUIRE(p.ci_first);
     REQUIRE(p.ci_last);
     covered += *p.ci_first <= std::log(2.0) && std::log(2.0) <= *p.ci_last;
@@ -282,8 +285,8 @@ TEST_CASE("the probe nearest to one half is where twins are worth their time") {
   TippingPoint p;
   for (const std::size_t tipped : {0u, 3u, 7u, 10u}) {
     TippingProbe probe;
-    probe.responses.assign(10, Response::kRecovers);
-    std::fill_n(probe.responses.begin(), tipped, Response::kTips);
+    probe.responses.assign(10, TippingResponse::kRecovers);
+    std::fill_n(probe.responses.begin(), tipped, TippingResponse::kTips);
     p.probes.push_back(probe);
   }
   CHECK(p.nearest_probe() == 2);  // 7 rather than 3
