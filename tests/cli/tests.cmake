@@ -44,7 +44,7 @@ add_test(NAME cli/readme_picture
                  --program $<TARGET_FILE:retrysim-cli> --check)
 set_tests_properties(cli/readme_picture PROPERTIES LABELS cli TIMEOUT 600)
 
-# The reference tables of scenarios/README.md and sim/retry/README.md are the program's own.
+# The reference tables of the documentation are the program's own.
 add_test(NAME cli/reference_tables
          COMMAND ${python} ${PROJECT_SOURCE_DIR}/scripts/reference_tables.py
                  --program $<TARGET_FILE:retrysim-cli> --check)
