@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Reference tables of scenarios/README.md and sim/retry/README.md, from the program's own tables.
+"""Reference tables of the documentation, from the program's own tables.
 
-A block between `<!-- table: WHAT -->` and `<!-- end -->` holds what `retrysim list WHAT` prints.
+In the pages listed below, a block between `<!-- table: WHAT -->` and `<!-- end -->` holds what
+`retrysim list WHAT` prints.
 
   reference_tables.py --program build/release/retrysim            rewrites the blocks
   reference_tables.py --program build/release/retrysim --check    exit 1 if one is out of date
@@ -18,7 +19,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "scenarios" / "README.md", ROOT / "sim" / "retry" / "README.md"]
+PAGES = [ROOT / "scenarios" / "KEYS.md", ROOT / "sim" / "retry" / "README.md",
+         ROOT / "sim" / "stats" / "README.md"]
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 # The same keys as client.*.retry.*: the page says so once.
 REPEATED_KEYS = "service.*.calls.*.retry."
@@ -49,6 +51,8 @@ def main():
     for page in PAGES:
         old = page.read_text()
         new = BLOCK.sub(lambda m: m[1] + markdown(options.program, m[2]) + m[3], old)
+        if not BLOCK.search(old):
+            sys.exit(f"{page.relative_to(ROOT)}: error: no reference table; has its mark changed?")
         if options.check and new != old:
             sys.exit(f"{page.relative_to(ROOT)}: error: reference tables are out of date; run "
                      "scripts/reference_tables.py --program build/release/retrysim")

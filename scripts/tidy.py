@@ -9,6 +9,7 @@ SPDX-License-Identifier: MIT
 """
 
 import argparse
+import os
 import pathlib
 import re
 import subprocess
@@ -16,6 +17,7 @@ import sys
 
 LINE_COLUMNS_MAX = 100
 FILE_LINES_MAX = 600
+README_WORDS_MAX = 1000
 
 # What a part may include besides itself. Lower parts know nothing of higher ones; results are plain
 # data in public headers, so nothing but the program needs the report.
@@ -384,6 +386,37 @@ def check_scenarios_are_described(checker):
                 checker.error(path, 1, "not mentioned in scenarios/README.md")
 
 
+def check_links(checker):
+    """Links in Markdown lead to files of the project, and to headings that exist in them."""
+    link = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
+    for path, text in checker.texts.items():
+        if not path.endswith(".md"):
+            continue
+        prose = re.sub(r"^```.*?^```", lambda code: "\n" * code.group().count("\n"), text,
+                       flags=re.DOTALL | re.MULTILINE)
+        for number, line in numbered(prose):
+            for file, heading in link.findall(line):
+                target = os.path.join(os.path.dirname(path), file) if file else path
+                target = os.path.normpath(target)
+                if not (checker.root / target).exists():
+                    checker.error(path, number, f"the link leads to {target}, which does not exist")
+                elif heading and heading not in headings(checker.texts.get(target, "")):
+                    checker.error(path, number, f"{target} has no heading #{heading}")
+
+
+def headings(text):
+    """What GitHub calls the headings of a page in links."""
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def check_length_of_readme(checker):
+    words = len(checker.texts.get("README.md", "").split())
+    if words > README_WORDS_MAX:
+        checker.error("README.md", 1, f"{words} words; at most {README_WORDS_MAX}: say it in the "
+                      "README.md of the folder that it is about")
+
+
 RULES = [
     check_layout_of_lines,
     check_length_of_files,
@@ -398,6 +431,8 @@ RULES = [
     check_names,
     check_public_headers_are_listed,
     check_scenarios_are_described,
+    check_links,
+    check_length_of_readme,
 ]
 
 

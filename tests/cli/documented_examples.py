@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""The commands that README.md and --help show are commands that work.
+"""The commands that the documentation and --help show are commands that work.
 
     documented_examples.py --program PROGRAM --root FOLDER
 
-Those that simulate get a limit of one event: what is wrong with them shows before. Exit status: 0
-if all of them work.
+Those that simulate get a limit of one event, since mistakes show before the first. The scenarios in
+the documentation must be valid, too. Exit status: 0 if all of them work.
 
 SPDX-License-Identifier: MIT
 """
@@ -21,6 +21,14 @@ import tempfile
 SIMULATING = ("run", "compare", "sweep", "tip")
 LIMIT_HIT = 5
 PLACEHOLDERS = re.compile(r"KEY=|part-|\bs\.toml|SCENARIO|\.\.\.")
+
+
+def pages(root):
+    """All Markdown files of the project, which may contain build and result folders."""
+    for folder, names, files in os.walk(root):
+        names[:] = sorted(name for name in names
+                          if name not in ("build", "results") and not name.startswith("."))
+        yield from (pathlib.Path(folder) / file for file in sorted(files) if file.endswith(".md"))
 
 
 def examples_in(text):
@@ -54,15 +62,29 @@ def main():
     parser.add_argument("--root", required=True, type=pathlib.Path)
     arguments = parser.parse_args()
     program, root = os.path.abspath(arguments.program), arguments.root.resolve()
-    examples = list(examples_in((root / "README.md").read_text(encoding="utf-8")))
+    examples, scenarios = [], []
+    for page in pages(root):
+        text = page.read_text(encoding="utf-8")
+        examples += examples_in(text)
+        scenarios += re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     for command in (*SIMULATING, "check", "list", "strategy"):
         text = subprocess.run([program, command, "--help"], capture_output=True, text=True,
                               check=True).stdout
         examples += examples_in(text.split("Options:")[0])
-    if len(examples) < 10:
-        print(f"only {len(examples)} examples found: has their form changed?")
+    examples = [list(words) for words in dict.fromkeys(map(tuple, examples))]
+    if len(examples) < 10 or not scenarios:
+        print(f"only {len(examples)} commands and {len(scenarios)} scenarios found: has their form "
+              "changed?")
         return 1
     wrong = 0
+    for text in scenarios:
+        with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            what = failure(program, ["check", file.name], None)
+        wrong += bool(what)
+        print(f"{'FAILED' if what else 'works'}: a scenario of {text.count(chr(10))} lines"
+              f"{chr(10) + what if what else ''}")
     for words in examples:
         with tempfile.TemporaryDirectory(prefix="retrysim-examples-") as folder:
             os.symlink(root / "scenarios", pathlib.Path(folder) / "scenarios")

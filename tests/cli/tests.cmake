@@ -45,7 +45,13 @@ add_test(NAME studies/open_closed_latency
 set_tests_properties(studies/open_closed_latency PROPERTIES
   LABELS studies TIMEOUT 900 COST 25)
 
-# The reference tables of scenarios/README.md and sim/retry/README.md are the program's own.
+# The picture of README.md shows what the program does today.
+add_test(NAME cli/readme_picture
+         COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/readme_picture.py
+                 --program $<TARGET_FILE:retrysim-cli> --check)
+set_tests_properties(cli/readme_picture PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600)
+
+# The reference tables of the documentation are the program's own.
 add_test(NAME cli/reference_tables
          COMMAND ${python} ${PROJECT_SOURCE_DIR}/scripts/reference_tables.py
                  --program $<TARGET_FILE:retrysim-cli> --check)

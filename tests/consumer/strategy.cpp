@@ -1,4 +1,5 @@
-// Retry strategies outside and inside the simulator: the two examples of README.md.
+// Retry strategies outside and inside the simulator: the two examples of
+// include/retrysim/README.md.
 //
 // SPDX-License-Identifier: MIT
 #include "strategy.hpp"

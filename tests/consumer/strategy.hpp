@@ -1,4 +1,5 @@
-// What the example of README.md does with retry strategies: for main.cpp to run and check.
+// What the example of include/retrysim/README.md does with retry strategies: for main.cpp to run
+// and check.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

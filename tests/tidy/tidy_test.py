@@ -239,6 +239,25 @@ class Rules(unittest.TestCase):
         self.write("scenarios/README.md", "See `dip.toml`.\n")
         self.assert_clean()
 
+    def test_links_lead_somewhere(self):
+        self.write("sim/model/README.md", "# The model\n\n## Kinds of service, in short\n")
+        self.write("README.md", "See [model](sim/model/README.md#kinds-of-service-in-short).\n")
+        self.assert_clean()
+        self.write("README.md", "\nSee [model](sim/modle/README.md).\n")
+        self.assert_only_error("README.md:2", "sim/modle/README.md, which does not exist")
+        self.write("README.md", "See [model](sim/model/README.md#kinds).\n")
+        self.assert_only_error("README.md:1", "no heading #kinds")
+        self.write("README.md", "See [below](#end).\n")
+        self.assert_only_error("README.md:1", "no heading #end")
+        self.write("README.md", "```\na[0](b)\n```\n[all](https://example.org/x#y), [up](sim)\n")
+        self.assert_clean()
+
+    def test_readme_is_short(self):
+        self.write("README.md", "word\n" * 1000)
+        self.assert_clean()
+        self.write("README.md", "word\n" * 1001)
+        self.assert_only_error("README.md:1", "1001 words; at most 1000")
+
     def test_text_is_utf8(self):
         (self.root / "README.md").write_bytes(b"\xff\xfe\n")
         self.assert_only_error("README.md:1", "UTF-8")

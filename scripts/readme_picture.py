@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""The picture of README.md: what four ways of retrying make of the same dip in capacity.
+
+  readme_picture.py --program build/release/retrysim            simulates and rewrites the picture
+  readme_picture.py --program build/release/retrysim --check    exit 1 if the picture is out of date
+
+Runs scenarios/capacity-dip.toml and draws scenarios/capacity-dip.svg. The check compares the two
+files number by number, so that another processor's last digit does not matter.
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from plot import BLUE, FAULT, GREEN, LIMIT_STYLE, RED, STYLE, limit_of  # noqa: E402
+from plot_file import save  # noqa: E402
+from plot_results import Results  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCENARIO = ROOT / "scenarios" / "capacity-dip.toml"
+PICTURE = ROOT / "scenarios" / "capacity-dip.svg"
+# Client group, its name for the reader, colour, and where its label stands. Adaptive mode
+# is left out: it does here what standard mode does.
+MODES = [("none", "no retries", GREEN, (98.5, 70)),
+         ("standard21", "standard 2.1", BLUE, (131, 70)),
+         ("standard", "standard 2.0\nand adaptive", "#B07700", (184, 70)),
+         ("legacy", "legacy", RED, (195, 8))]
+BINS = 2  # one-second bins averaged into one point
+SHOWN_S = 270  # of 600 s; nothing changes after that
+NUMBER = re.compile(r"-?\d+\.\d+")
+TOLERANCE = 0.02  # in SVG units, of which the picture is 720 wide
+
+
+def series(results, group, column):
+    """Mean rate over the replications, as two columns: time and rate."""
+    rate = results.pivot(group, column).mean(axis=1) / results.interval
+    rate = rate[rate.index < SHOWN_S]
+    rate = rate.groupby((rate.index // (BINS * results.interval)).astype(int)).mean()
+    return (rate.index + 0.5) * BINS * results.interval, rate
+
+
+def fate(results, group):
+    """What became of a mode after the dip, in words."""
+    row = results.summary("recovery_s", group)
+    if row is None:
+        return "still down after 10 min"
+    return f"back after\n{row['mean']:.0f} s"
+
+
+def draw_panel(axis, results, column, title):
+    for group, _, colour, _ in MODES:
+        axis.plot(*series(results, group, column), color=colour)
+    dip = results.details["disturbances"][0]
+    axis.axvspan(dip["start_s"], dip["end_s"], **FAULT)
+    capacity = limit_of(results, results.details["services"][0])[1]
+    capacity = capacity[capacity.index < SHOWN_S]
+    axis.step(capacity.index, capacity, color="black", linestyle=LIMIT_STYLE, where="post",
+              linewidth=1.2)
+    axis.set_xlim(30, SHOWN_S)
+    axis.set_ylim(bottom=0)
+    axis.set_title(title)
+    axis.set_ylabel("per second")
+
+
+def figure_of(results):
+    figure, (sent, succeeded) = plt.subplots(2, 1, figsize=(10, 6.4), sharex=True)
+    draw_panel(sent, results, "attempts", "Attempts that the clients send")
+    draw_panel(succeeded, results, "successes", "Requests that succeed")
+    succeeded.set_xlabel("simulated time [s]")
+    sent.text(75, 75, "30 %", ha="center", va="bottom")
+    sent.text(SHOWN_S - 1, 214, "capacity", ha="right", va="bottom")
+    sent.text(150, 735, "legacy: five attempts for every request", color=RED, fontweight="bold")
+    for group, name, colour, place in MODES:
+        text = f"{name}: {fate(results, group)}" if group == "legacy" else (
+            f"{name}:\n{fate(results, group)}")
+        succeeded.text(*place, text, color=colour, fontweight="bold", linespacing=1.3)
+    figure.suptitle("A 30 s dip in capacity: legacy retries keep the service down long after it",
+                    x=0.075, y=0.975, ha="left", fontsize=14, fontweight="bold")
+    figure.subplots_adjust(left=0.075, right=0.98, top=0.87, bottom=0.09, hspace=0.28)
+    return figure
+
+
+def draw(program, folder):
+    """Runs the scenario and draws the picture into `folder`."""
+    results = pathlib.Path(folder) / "results"
+    subprocess.run([program, "run", str(SCENARIO), "--out", str(results), "--quiet"], check=True)
+    style = {**STYLE, "svg.fonttype": "none", "savefig.facecolor": "white"}
+    picture = pathlib.Path(folder) / PICTURE.name
+    with plt.rc_context(style):
+        save(figure_of(Results(str(results), None)), picture)
+    return picture
+
+
+def without_version(text):
+    return re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+
+
+def same(one, other):
+    """Whether two pictures have the same shapes and words, and numbers equal up to rounding."""
+    one, other = without_version(one), without_version(other)
+    if NUMBER.sub("0", one) != NUMBER.sub("0", other):
+        return False
+    pairs = zip(NUMBER.findall(one), NUMBER.findall(other))
+    return all(abs(float(a) - float(b)) <= TOLERANCE for a, b in pairs)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--program", required=True, help="the program whose results are drawn")
+    parser.add_argument("--check", action="store_true", help="compare only")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="retrysim-picture-") as folder:
+        new = draw(options.program, folder).read_text(encoding="utf-8")
+    if not options.check:
+        PICTURE.write_text(new, encoding="utf-8")
+    elif not same(new, PICTURE.read_text(encoding="utf-8")):
+        sys.exit(f"{PICTURE.relative_to(ROOT)}: error: the picture is out of date; run "
+                 "scripts/readme_picture.py --program build/release/retrysim, look, and commit")
+
+
+if __name__ == "__main__":
+    main()
