@@ -115,13 +115,6 @@ TEST_CASE("Twins make the probability of metastable failures a metric of a compa
 }
 
 TEST_CASE("Variants that look for their warm-up get the same one") {
-  const test::RequestFile file;
-  const VariantsResult loaded = load_variants(file.scenario(),
-                                              {"fault.outage.capacity=1", "fault.outage.start=3h",
-                                               "duration=40s", "interval=100ms", "warmup=auto"},
-                                              {"client.web.count=20,40"});
-  // A fault is a disturbance even if it comes after the end: there is no steady state.
-  REQUIRE(loaded.variants.empty());
   std::string text = test::kSmallScenario;
   const std::size_t fault = text.find("[fault.outage]");
   text.erase(fault, text.find("[client.web]") - fault);

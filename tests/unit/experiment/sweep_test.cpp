@@ -59,8 +59,8 @@ TEST_CASE("A sweep has the replications of every combination for any number of t
     options.run.jobs = jobs;
     const std::vector<SweepPoint> points = run_sweep(plan, options);
     REQUIRE(points.size() == 4);
-    CHECK(points[1].name == "count=10 duration=200ms");
-    CHECK(points[1].keys == std::vector<std::string>{"10", "200ms"});
+    CHECK(points[1].name == "count=10 duration=0.2s");
+    CHECK(points[1].keys == std::vector<std::string>{"10", "0.2s"});
     for (std::size_t i = 0; i < points.size(); ++i) {
       const std::shared_ptr<const Scenario> scenario = plan.scenario(i);
       const MetricValues expected(*scenario, run_replications(*scenario));
@@ -170,7 +170,7 @@ TEST_CASE("Sweeps that cannot be are refused, and notes are told") {
   CHECK_THROWS_AS(plan_sweep(std::vector<NamedScenario>{}), RequestError);
   std::vector<std::string> notes;
   request = request_for(file, {"seed=1,2"});
-  request.edits = {"precision=0.1"};
+  request.edits = {"replications=10", "precision=0.1"};
   request.note = [&](const std::string& note) { notes.push_back(note); };
   plan_of(request);
   REQUIRE(notes.size() == 1);

@@ -28,7 +28,7 @@ TEST_CASE("A tipping point lies between outages that recover and outages that do
     sizes.push_back(value);
     CHECK(probe == static_cast<int>(sizes.size()));
   };
-  const TippingSearch search{0.05, 3, 0.3, false};
+  const TippingSearch search{0.05, 3, 0.5, false};
   const TipResult r = find_tipping_point(outage_of, search, options);
   REQUIRE(r.point.outcome == TippingOutcome::kFound);
   REQUIRE(r.point.d50);
