@@ -31,18 +31,6 @@ std::optional<End> parse_end(std::string_view text) {
   return End{duration->seconds, true, false};
 }
 
-/// The key that a path names; null if it is part of a value, or unknown.
-const scenario::KeyInfo* find_key(std::string_view path) {
-  const scenario::NameTree* node = &scenario::name_tree();
-  while (node != nullptr) {
-    const std::size_t dot = path.find('.');
-    node = node->find(path.substr(0, dot));
-    if (dot == std::string_view::npos) break;
-    path.remove_prefix(dot + 1);
-  }
-  return node == nullptr ? nullptr : node->key;
-}
-
 }  // namespace
 
 std::string TriggerRange::edit(double value) const {
@@ -73,7 +61,7 @@ TriggerRange parse_trigger(const std::string& option, const std::string& text) {
     throw UsageError(fmt::format("{}: LO and HI are the same, {}", option, low));
   }
   range.is_duration = first->has_unit || last->has_unit;
-  if (const scenario::KeyInfo* key = find_key(range.path)) {
+  if (const scenario::KeyInfo* key = scenario::find_key(range.path)) {
     // Keys of no group say how many runs there are, how long and with which draws: bisection
     // compares the same replications at all values.
     if (range.path.find('.') == std::string::npos) {
@@ -89,7 +77,7 @@ TriggerRange parse_trigger(const std::string& option, const std::string& text) {
     }
     range.whole_numbers = kind == scenario::ValueKind::kCount;
     range.is_duration = range.is_duration || kind == scenario::ValueKind::kDuration;
-    if (!key->unit.empty()) range.unit = key->unit;
+    if (!key->rules.unit.empty()) range.unit = key->rules.unit;
     if (range.whole_numbers && !(first->whole && last->whole)) {
       throw UsageError(fmt::format("{}: {} takes whole numbers", option, range.path));
     }

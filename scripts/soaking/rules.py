@@ -8,7 +8,7 @@ SPDX-License-Identifier: MIT
 
 import re
 
-import soak_csv
+from soaking import csv_inputs
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
 # What one replication may amount to: a scenario should take a moment.
@@ -178,7 +178,7 @@ class Mender:
                     rule(self, prefix)
             if before == self.keys:
                 return
-        raise ValueError(f"seed {self.case.seed}: the rules of soak_rules.py never agree")
+        raise ValueError(f"seed {self.case.seed}: the rules of rules.py never agree")
 
     def drop_what_does_not_apply(self):
         for path in list(self.keys):
@@ -226,7 +226,7 @@ class Mender:
     def fit_arrival_file(self, prefix):
         """Some keys need a file of a certain kind."""
         name = self.get(prefix, "arrivals.file") or self.get(prefix, "arrivals.profile")
-        kind = soak_csv.kind_of(self.case.files[name]) if name in self.case.files else ""
+        kind = csv_inputs.kind_of(self.case.files[name]) if name in self.case.files else ""
         process = self.get(prefix, "arrivals.process")
         useless = {"": ("interpolate",), "export": ("interpolate",), "rates": ("bucket",),
                    "times": ("interpolate", "bucket", "scale", "spacing")}
