@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Reference tables of scenarios/README.md and sim/retry/README.md, from the program's own tables.
 
-A block between `<!-- table: WHAT -->` and `<!-- end -->` holds what `retrysim list WHAT` prints.
+A block between `<!-- table: WHAT -->` and `<!-- end -->` holds what `retrysim list WHAT` prints;
+after `<!-- table: WHAT without PREFIX -->` without the rows whose names begin with PREFIX.
 
   reference_tables.py --program build/release/retrysim            rewrites the blocks
   reference_tables.py --program build/release/retrysim --check    exit 1 if one is out of date
@@ -19,18 +20,16 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "scenarios" / "README.md", ROOT / "sim" / "retry" / "README.md"]
-BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-# The same keys as client.*.retry.*: the page says so once.
-REPEATED_KEYS = "service.*.calls.*.retry."
+BLOCK = re.compile(r"(<!-- table: (\w+)(?: without (\S+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 CODE_COLUMNS = {"key", "default", "metric", "distribution", "parameters", "defect"}
 
 
-def markdown(program, what):
-    """`retrysim list WHAT` as a Markdown table."""
+def markdown(program, what, left_out):
+    """`retrysim list WHAT` as a Markdown table, without the names that begin with `left_out`."""
     listed = subprocess.run([program, "list", what, "--format", "csv"], check=True,
                             capture_output=True, text=True).stdout
     header, *rows = csv.reader(io.StringIO(listed))
-    rows = [row for row in rows if not row[0].startswith(REPEATED_KEYS)]
+    rows = [row for row in rows if not (left_out and row[0].startswith(left_out))]
 
     def cell(column, text):
         text = text.replace("|", r"\|")
@@ -48,7 +47,7 @@ def main():
     options = parser.parse_args()
     for page in PAGES:
         old = page.read_text()
-        new = BLOCK.sub(lambda m: m[1] + markdown(options.program, m[2]) + m[3], old)
+        new = BLOCK.sub(lambda m: m[1] + markdown(options.program, m[2], m[3]) + m[4], old)
         if options.check and new != old:
             sys.exit(f"{page.relative_to(ROOT)}: error: reference tables are out of date; run "
                      "scripts/reference_tables.py --program build/release/retrysim")

@@ -4,8 +4,9 @@ SPDX-License-Identifier: MIT
 """
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator
 
-from plotting.results import disturbances, outside, storms
+from plotting.results import disturbances, outside, seconds_label, storms
 
 # Okabe and Ito's colours: told apart by people with any of the common colour blindnesses.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -88,6 +89,21 @@ def shade(axis, results, service=None):
             axis.axvspan(low, max(low, high), zorder=0.5, **STORM)
     axis.set_xlim(0, last)
     axis.set_xlabel("simulated time [s]")
+
+
+def scale_latencies(axis):
+    """Logarithmic over the lines drawn; an immediate rejection takes no time at all."""
+    values = np.concatenate([line.get_ydata() for line in axis.lines] or [[]])
+    positive = values[values > 0]
+    if not positive.size:
+        return
+    low, high = np.quantile(positive, 0.002) / 1.4, positive.max() * 1.4
+    axis.set_yscale("log", nonpositive="clip")
+    if high < 200 * low:
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_ylim(low, high)
+    axis.yaxis.set_major_formatter(FuncFormatter(seconds_label))
+    axis.yaxis.set_minor_formatter(FuncFormatter(lambda _value, _position: ""))
 
 
 def entries_above(axis):

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from plotting.drawing import (BLUE, GREEN, ORANGE, PURPLE, RED, entries_below, group_styles,
-                              put_headline, shade)
+                              put_headline, scale_latencies, shade)
 
 KINDS = (("request", "whole request"), ("request_ok", "successful requests"),
          ("attempt", "one attempt, as the client sees it"), ("service", "queue and service"))

@@ -7,12 +7,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, PercentFormatter
+from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from plotting.drawing import (BLUE, FAULT, GREEN, GREY, LIMIT_STYLE, ORANGE, OUTSIDE, PURPLE, RED,
                               STORM, draw, draw_groups, entries_above, group_styles, put_headline,
-                              ratio, shade)
-from plotting.results import concerns, disturbances, outside, seconds_label, storms, verdict
+                              ratio, scale_latencies, shade)
+from plotting.results import concerns, disturbances, outside, storms, verdict
 
 
 def limit_of(results, service):
@@ -158,21 +158,6 @@ def draw_waiting(axis, results):
     axis.set_title("Waiting")
     axis.set_ylabel("number waiting")
     entries_above(axis)
-
-
-def scale_latencies(axis):
-    """Logarithmic over the lines drawn; an immediate rejection takes no time at all."""
-    values = np.concatenate([line.get_ydata() for line in axis.lines] or [[]])
-    positive = values[values > 0]
-    if not positive.size:
-        return
-    low, high = np.quantile(positive, 0.002) / 1.4, positive.max() * 1.4
-    axis.set_yscale("log", nonpositive="clip")
-    if high < 200 * low:
-        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_ylim(low, high)
-    axis.yaxis.set_major_formatter(FuncFormatter(seconds_label))
-    axis.yaxis.set_minor_formatter(FuncFormatter(lambda _value, _position: ""))
 
 
 def draw_latency(axis, results):

@@ -85,7 +85,10 @@ class Scenario:
         """The row of the table of keys."""
         _, scope, name = self.split(path)
         rows = self.vocabulary.by_scope[scope]
-        return rows.get(name) or rows["errors.*"]
+        if name in rows:
+            return rows[name]
+        return next(row for row in rows.values()  # one that takes any name: "errors.*"
+                    if row.name.endswith(".*") and name.startswith(row.name[:-1]))
 
     def preset(self, prefix):
         """The preset that a client group chooses."""
