@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Holds scripts/studies/agreement.py, the statistics of scripts/reproduce, against tables and worked
-examples, and checks that the comparison of studies can fail.
+"""Holds scripts/studies/agreement.py, the statistics of scripts/reproduce, against tables and
+worked examples, and checks that the comparison of studies can fail.
 
 SPDX-License-Identifier: MIT
 """
