@@ -3,7 +3,7 @@
 
 Usage: tidy.py [--root FOLDER]. Checks the files that git knows or would take (all files where there
 is no git). Comments and strings of C++ are not code: rules about calls do not look at them. Each
-rule is a function below, and tests/tidy/tidy_test.py shows each one firing.
+rule is a function below, and tests/scripts/tidy_test.py shows each one firing.
 
 SPDX-License-Identifier: MIT
 """

@@ -149,8 +149,8 @@ std::string type_of(const scenario::ValueRules& rules) {
 }
 
 std::string default_of(const scenario::KeyInfo& key) {
-  if (!key.fallback.empty()) return std::string(key.fallback);
-  if (key.from_rules != nullptr) return "by preset";
+  if (key.fallback && key.fallback_when.empty()) return *key.default_toml();
+  if (key.access.from_rules != nullptr) return "by preset";
   return key.required ? "required" : "";
 }
 
@@ -163,8 +163,8 @@ Table list_keys() {
         when.replace(at, 1, " or ");
       }
       table.rows.push_back({scenario::key_pattern(scope, key), type_of(key.rules),
-                            std::string(key.unit), to_string(key.rules.range), default_of(key),
-                            when, std::string(key.meaning)});
+                            std::string(key.rules.unit), to_string(key.rules.range),
+                            default_of(key), when, std::string(key.meaning)});
     }
   }
   return table;

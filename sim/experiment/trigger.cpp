@@ -37,18 +37,6 @@ std::optional<TriggerEnd> parse_trigger_end(std::string_view text) {
   return TriggerEnd{duration->seconds, true, false};
 }
 
-/// The key that a path names; null if it is part of a value, or unknown.
-const scenario::KeyInfo* find_key(std::string_view path) {
-  const scenario::NameTree* node = &scenario::name_tree();
-  while (node != nullptr) {
-    const std::size_t dot = path.find('.');
-    node = node->find(path.substr(0, dot));
-    if (dot == std::string_view::npos) break;
-    path.remove_prefix(dot + 1);
-  }
-  return node == nullptr ? nullptr : node->key;
-}
-
 /// What the table of keys knows of the trigger's.
 void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends) {
   // Keys of no group say how many runs there are, how long and with which draws: bisection
@@ -66,7 +54,7 @@ void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends) {
   }
   trigger.whole_numbers = kind == scenario::ValueKind::kCount;
   trigger.is_duration = trigger.is_duration || kind == scenario::ValueKind::kDuration;
-  if (!key.unit.empty()) trigger.unit = key.unit;
+  if (!key.rules.unit.empty()) trigger.unit = key.rules.unit;
   if (trigger.whole_numbers && !whole_ends) {
     throw RequestError(fmt::format("{}: {} takes whole numbers", kTriggerOption, trigger.path));
   }
@@ -102,7 +90,7 @@ Trigger parse_trigger(const std::string& text) {
     throw RequestError(fmt::format("{}: LO and HI are the same, {}", kTriggerOption, low));
   }
   trigger.is_duration = first->has_unit || last->has_unit;
-  if (const scenario::KeyInfo* key = find_key(trigger.path)) {
+  if (const scenario::KeyInfo* key = scenario::find_key(trigger.path)) {
     take_key(trigger, *key, first->whole && last->whole);
   }
   if (trigger.is_duration) trigger.unit = "s";

@@ -1,4 +1,4 @@
-// A text without the blanks around it.
+// Text without the blanks around it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace retrysim::scenario {
 
-/// `text` without the blanks, tabs and carriage returns at its ends.
-inline std::string_view trimmed(std::string_view text) {
+/// `text` without blanks, tabs and carriage returns at its ends.
+constexpr std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
   const std::size_t first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};

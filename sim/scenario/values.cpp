@@ -207,6 +207,7 @@ class ValueReader {
       return false;
     }
     value_.word = static_cast<std::size_t>(at - words.begin());
+    value_.boolean = value_.word == 1;
     value_.text = *word;
     return true;
   }

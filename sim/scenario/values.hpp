@@ -50,6 +50,20 @@ struct ValueRules {
   Range range;
   std::string_view words;      ///< kWord: "fifo|lifo"
   std::string_view else_word;  ///< a word accepted instead, such as "unlimited"; may be empty
+  std::string_view unit;       ///< "s", "1/s", "tokens"; empty: none
+
+  /// The same, but for the word that is accepted as well.
+  constexpr ValueRules or_word(std::string_view word) const {
+    ValueRules rules = *this;
+    rules.else_word = word;
+    return rules;
+  }
+  /// The same in a unit.
+  constexpr ValueRules in(std::string_view its_unit) const {
+    ValueRules rules = *this;
+    rules.unit = its_unit;
+    return rules;
+  }
 };
 
 /// "a duration (>= 0) or \"none\"": for messages and lists.
@@ -62,7 +76,7 @@ struct Value {
   Duration duration;
   double number = 0;  ///< kNumber; kDuration: unrounded seconds; kCount: the count
   std::int64_t count = 0;
-  bool boolean = false;
+  bool boolean = false;  ///< kBoolean; kWord: whether it is the second word
   std::size_t word = 0;  ///< index into ValueRules::words
   std::string text;      ///< kText, kFile, kWord
   Distribution distribution;

@@ -40,7 +40,7 @@ set_tests_properties(determinism/result_files PROPERTIES COST 120)
 
 # One published study from end to end; scripts/reproduce runs them all.
 add_test(NAME studies/open_closed_latency
-         COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/reproduce_studies.py --brief
+         COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/studies/reproduce_studies.py --brief
                  --program $<TARGET_FILE:retrysim-cli> --only open-closed-latency)
 set_tests_properties(studies/open_closed_latency PROPERTIES
   LABELS studies TIMEOUT 900 COST 25)

@@ -8,7 +8,6 @@ SPDX-License-Identifier: MIT
 import contextlib
 import csv
 import hashlib
-import importlib.util
 import io
 import json
 import math
@@ -21,15 +20,22 @@ import types
 import unittest
 from pathlib import Path
 
+import matplotlib
 import matplotlib.collections
 import matplotlib.pyplot
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 PLOT = ROOT / "scripts" / "plot.py"
-SPEC = importlib.util.spec_from_file_location("plot", PLOT)
-SCRIPT = importlib.util.module_from_spec(SPEC)
 sys.dont_write_bytecode = True
-SPEC.loader.exec_module(SCRIPT)
+sys.path.insert(0, str(ROOT / "scripts"))
+matplotlib.use("Agg")
+
+from plotting import drawing  # noqa: E402
+from plotting.command import main  # noqa: E402
+from plotting.comparison import comparison_figure  # noqa: E402
+from plotting.latency import latency  # noqa: E402
+from plotting.overview import limit_of, overview  # noqa: E402
+from plotting.results import Results, disturbances  # noqa: E402
 
 SERIES = ("scenario,variant,replication,client,time_s,requests,attempts,retries,successes,failures,"
           "throttled,errors,timeouts,quota_denied,limiter_waiting,in_backoff,in_flight,"
@@ -116,7 +122,7 @@ def plot(*arguments):
     out, errors = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
         try:
-            status = SCRIPT.main([str(a) for a in arguments])
+            status = main([str(a) for a in arguments])
         except SystemExit as end:  # a bad command line
             status = end.code
     return types.SimpleNamespace(returncode=status, stdout=out.getvalue(), stderr=errors.getvalue())
@@ -169,9 +175,9 @@ def recovery(client, mean, replications):
 
 def draw_overview(test, folder):
     """The results and the figure itself, for what cannot be seen from outside."""
-    results = SCRIPT.Results(folder, None)
-    with SCRIPT.plt.rc_context(SCRIPT.STYLE):
-        figure = SCRIPT.overview(results)
+    results = Results(folder, None)
+    with matplotlib.pyplot.rc_context(drawing.STYLE):
+        figure = overview(results)
     test.addCleanup(matplotlib.pyplot.close, figure)
     return results, figure
 
@@ -286,8 +292,8 @@ class PlotTest(unittest.TestCase):
 
     def test_comparison_panels(self):
         folder = make_comparison(self.root / "results")
-        with SCRIPT.plt.rc_context(SCRIPT.STYLE):
-            figure = SCRIPT.comparison_figure(folder, SCRIPT.GROUP_COLOURS)
+        with matplotlib.pyplot.rc_context(drawing.STYLE):
+            figure = comparison_figure(folder, drawing.GROUP_COLOURS)
         self.addCleanup(matplotlib.pyplot.close, figure)
         titles = [a.get_title(loc="left") for a in figure.axes]
         # What is equal everywhere, or exists on one side only, is no picture.
@@ -382,7 +388,7 @@ class PlotTest(unittest.TestCase):
         folder = make_several(self.root / "r", 3)
 
         def windows(service=None):
-            return list(SCRIPT.disturbances(SCRIPT.Results(folder, None), service))
+            return list(disturbances(Results(folder, None), service))
 
         self.assertEqual(windows(), [(60, 90, "fault (all services), 60 to 90 s")])
         self.assertEqual(windows("s1"), [(60, 90, "fault f1, 60 to 90 s")])
@@ -396,7 +402,7 @@ class PlotTest(unittest.TestCase):
         self.assertEqual(windows("s1"), [(10, 20, "surge peak, 10 to 20 s")])
         _, figure = draw_overview(self, folder)
         for axis in figure.axes:
-            grey = [p for p in axis.patches if p.get_alpha() == SCRIPT.FAULT["alpha"]]
+            grey = [p for p in axis.patches if p.get_alpha() == drawing.FAULT["alpha"]]
             self.assertEqual(len(grey), 1, axis.get_title(loc="left"))
 
     def test_legends_lie_outside_the_data(self):
@@ -464,7 +470,7 @@ class PlotTest(unittest.TestCase):
         axis = panel(figure, "Load against capacity: recovered 12.0 s after the fault")
         self.assertEqual([line.get_label() for line in axis.lines][:3],
                          ["requests", "attempts", "goodput"])
-        storms = [p for p in axis.patches if p.get_alpha() == SCRIPT.STORM["alpha"]]
+        storms = [p for p in axis.patches if p.get_alpha() == drawing.STORM["alpha"]]
         self.assertEqual(len(storms), 1)
         left, right = storms[0].get_xy()[:, 0].min(), storms[0].get_xy()[:, 0].max()
         self.assertEqual((left, right), (64.5, 141.5))  # the one without end counts until 150
@@ -474,8 +480,8 @@ class PlotTest(unittest.TestCase):
         folder = make_results(self.root / "r", groups=1)
 
         def limit():
-            results = SCRIPT.Results(folder, None)
-            return SCRIPT.limit_of(results, results.details["services"][0])
+            results = Results(folder, None)
+            return limit_of(results, results.details["services"][0])
 
         self.assertEqual([limit()[1][t] for t in (59, 60, 89, 90)], [500, 150, 150, 500])
         edit(folder, lambda variant: variant["disturbances"][0].update(speed=0.5))
@@ -493,9 +499,9 @@ class PlotTest(unittest.TestCase):
 
     def test_attempts_by_group_and_outcome(self):
         folder = make_results(self.root / "r")
-        results = SCRIPT.Results(folder, None)
-        with SCRIPT.plt.rc_context(SCRIPT.STYLE):
-            figure = SCRIPT.latency(results)
+        results = Results(folder, None)
+        with matplotlib.pyplot.rc_context(drawing.STYLE):
+            figure = latency(results)
             self.addCleanup(matplotlib.pyplot.close, figure)
         bars = panel(figure, "What became of the attempts").patches
         # Three attempts, each a third as often as the one before, of which 60 % succeed.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Holds scripts/agreement.py, the statistics of scripts/reproduce, against tables and worked
-examples, and checks that the comparison of studies can fail.
+"""Holds scripts/studies/agreement.py, the statistics of scripts/reproduce, against tables and
+worked examples, and checks that the comparison of studies can fail.
 
 SPDX-License-Identifier: MIT
 """
@@ -10,7 +10,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "scripts"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "studies"))
 
 import agreement  # noqa: E402
 import published_studies  # noqa: E402

@@ -19,13 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import soak_checks
-import soak_commands
-import soak_coverage
-import soak_runs
-import soak_scenarios
-import soak_shrink
-import soak_vocabulary
+from soaking import checks, commands, runs, scenarios
+from soaking.coverage import Coverage
+from soaking.shrinking import shrink
+from soaking.vocabulary import Vocabulary, load as load_vocabulary
 
 PROGRAM = None
 VOCABULARY = None
@@ -65,58 +62,58 @@ class Fakes(unittest.TestCase):
         return path
 
     def kind_of(self, body, seed=1):
-        """What soak_checks.examine says about a program."""
-        case = dataclasses.replace(soak_scenarios.generate(seed, VOCABULARY), command=("run",))
-        failure = soak_checks.examine(self.fake(body), case).failure
+        """What checks.examine says about a program."""
+        case = dataclasses.replace(scenarios.generate(seed, VOCABULARY), command=("run",))
+        failure = checks.examine(self.fake(body), case).failure
         return failure.kind if failure else None
 
 
 class Generator(unittest.TestCase):
     def test_the_same_seed_gives_the_same_scenario(self):
         for seed in range(1, 20):
-            first = soak_scenarios.generate(seed, VOCABULARY)
-            self.assertEqual(first, soak_scenarios.generate(seed, VOCABULARY))
-        self.assertNotEqual(soak_commands.scenario_text(first),
-                            soak_commands.scenario_text(soak_scenarios.generate(1, VOCABULARY)))
+            first = scenarios.generate(seed, VOCABULARY)
+            self.assertEqual(first, scenarios.generate(seed, VOCABULARY))
+        self.assertNotEqual(commands.scenario_text(first),
+                            commands.scenario_text(scenarios.generate(1, VOCABULARY)))
 
     def test_scenarios_are_valid(self):
         with tempfile.TemporaryDirectory(prefix="soak-test-") as temporary:
             paths = []
             for seed in range(1, 201):
-                case = soak_scenarios.generate(seed, VOCABULARY)
+                case = scenarios.generate(seed, VOCABULARY)
                 folder = Path(temporary) / str(seed)
                 folder.mkdir()
-                paths.append(soak_checks.write(dataclasses.replace(case, edits=()), folder))
+                paths.append(checks.write(dataclasses.replace(case, edits=()), folder))
             done = subprocess.run([str(PROGRAM), "check", *map(str, paths)], text=True,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         errors = [line for line in done.stderr.splitlines() if ": error: " in line]
         self.assertEqual(([], 0), (errors, done.returncode))
 
     def test_every_key_and_every_value_is_used(self):
-        coverage = soak_coverage.Coverage(VOCABULARY)
+        coverage = Coverage(VOCABULARY)
         seed = 0
         while seed < 500 or (seed < 10_000 and coverage.never()):
             seed += 1
-            coverage.add(soak_scenarios.generate(seed, VOCABULARY))
+            coverage.add(scenarios.generate(seed, VOCABULARY))
         self.assertEqual([], coverage.never())
         for command in ("run", "compare", "sweep", "tip", "--twin", "--set"):
             self.assertGreater(coverage.commands[command], 0, command)
 
     def test_a_key_that_is_never_used_is_reported(self):
         key = dataclasses.replace(VOCABULARY.by_scope["service.*"]["slowdown"], name="new")
-        vocabulary = soak_vocabulary.Vocabulary(VOCABULARY.keys + [key], VOCABULARY.presets,
+        vocabulary = Vocabulary(VOCABULARY.keys + [key], VOCABULARY.presets,
                                                 VOCABULARY.distributions, VOCABULARY.metrics)
-        coverage = soak_coverage.Coverage(vocabulary)
+        coverage = Coverage(vocabulary)
         for seed in range(1, 4):
-            coverage.add(soak_scenarios.generate(seed, VOCABULARY))
+            coverage.add(scenarios.generate(seed, VOCABULARY))
         self.assertIn("service.*.new", coverage.never())
 
     def test_a_new_key_is_used_without_being_taught(self):
         key = dataclasses.replace(VOCABULARY.by_scope["service.*"]["slowdown"], name="new", when="")
-        vocabulary = soak_vocabulary.Vocabulary(VOCABULARY.keys + [key], VOCABULARY.presets,
+        vocabulary = Vocabulary(VOCABULARY.keys + [key], VOCABULARY.presets,
                                                 VOCABULARY.distributions, VOCABULARY.metrics)
         used = [path for seed in range(1, 60)
-                for path in soak_scenarios.generate(seed, vocabulary).keys if path[-1] == "new"]
+                for path in scenarios.generate(seed, vocabulary).keys if path[-1] == "new"]
         self.assertGreater(len(used), 0)
 
 
@@ -154,9 +151,9 @@ class Checks(Fakes):
                          self.kind_of("write(jobs)"))
 
     def test_shards_that_are_not_the_whole(self):
-        case = soak_scenarios.generate(1, VOCABULARY)
+        case = scenarios.generate(1, VOCABULARY)
         command = ("sweep", "--vary", "duration=1,2")
-        failure = soak_checks.examine(self.fake("write(int('--shard' in words))"),
+        failure = checks.examine(self.fake("write(int('--shard' in words))"),
                                       dataclasses.replace(case, command=command)).failure
         self.assertEqual("difference: replications.csv, whole and merged", failure.kind)
 
@@ -167,12 +164,12 @@ class Checks(Fakes):
         self.assertEqual("implausible: mean of x outside of its range", self.kind_of(body))
 
     def test_a_hang(self):
-        case = dataclasses.replace(soak_scenarios.generate(1, VOCABULARY), command=("run",))
-        failure = soak_checks.examine(self.fake("while True: pass"), case, cpu_s=1).failure
-        self.assertEqual(soak_checks.HANG, failure.kind)
+        case = dataclasses.replace(scenarios.generate(1, VOCABULARY), command=("run",))
+        failure = checks.examine(self.fake("while True: pass"), case, cpu_s=1).failure
+        self.assertEqual(checks.HANG, failure.kind)
 
     def test_failed_expectations_are_for_scenarios_that_have_some(self):
-        seeds = {bool([p for p in soak_scenarios.generate(seed, VOCABULARY).keys
+        seeds = {bool([p for p in scenarios.generate(seed, VOCABULARY).keys
                        if p[0] == "expect"]): seed for seed in range(1, 60)}
         self.assertIsNone(self.kind_of("sys.exit(1)", seeds[True]))
         self.assertEqual("exit 1: nothing on standard error",
@@ -183,25 +180,25 @@ class Shrinking(Fakes):
     CAUSE = {("service", "s0", "slowdown"), ("client", "c0", "retry", "mode")}
 
     def test_only_the_cause_is_left(self):
-        case = next(case for case in (soak_scenarios.generate(seed, VOCABULARY)
+        case = next(case for case in (scenarios.generate(seed, VOCABULARY)
                                       for seed in range(1, 500)) if self.CAUSE <= set(case.keys))
-        small = soak_shrink.shrink(case, lambda c: self.CAUSE <= set(c.keys))
+        small = shrink(case, lambda c: self.CAUSE <= set(c.keys))
         self.assertEqual(self.CAUSE, set(small.keys))
         self.assertEqual(({}, (), ("run",)), (small.files, small.edits, small.command))
 
     def test_the_number_of_trials_is_limited(self):
         trials = []
-        case = soak_scenarios.generate(1, VOCABULARY)
-        soak_shrink.shrink(case, lambda c: trials.append(c), 7)
+        case = scenarios.generate(1, VOCABULARY)
+        shrink(case, lambda c: trials.append(c), 7)
         self.assertEqual(7, len(trials))
 
     def test_a_planted_failure_is_found_saved_and_shrunk(self):
         program = self.fake("if 'discipline = \"lifo\"' in text: os.abort()\nwrite(1)")
-        options = soak_runs.read_options(["--program", str(program), "--scenarios", "60", "--seed",
+        options = runs.read_options(["--program", str(program), "--scenarios", "60", "--seed",
                                           "1", "--out", str(self.folder / "found")])
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            status = soak_runs.soak(options)
+            status = runs.soak(options)
         self.assertEqual(1, status, output.getvalue())
         self.assertRegex(output.getvalue(), r"\n\d+ failures of 1 kinds\n$")
         (saved,) = (self.folder / "found").glob("*/scenario.toml")
@@ -211,22 +208,22 @@ class Shrinking(Fakes):
         seed = saved.parent.name.split("-")[1]
         self.assertIn(f"seed {seed}: signal 6", output.getvalue())
         # The seed alone repeats it.
-        again = soak_runs.read_options(["--program", str(program), "--seed-only", seed, "--out",
+        again = runs.read_options(["--program", str(program), "--seed-only", seed, "--out",
                                         str(self.folder / "again")])
         with contextlib.redirect_stdout(io.StringIO()):
-            self.assertEqual(1, soak_runs.soak(again))
+            self.assertEqual(1, runs.soak(again))
 
     def test_a_clean_soak_ends_with_status_0(self):
-        options = soak_runs.read_options(["--program", str(self.fake("write(1)")), "--scenarios",
+        options = runs.read_options(["--program", str(self.fake("write(1)")), "--scenarios",
                                           "5", "--seed", "1"])
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            self.assertEqual(0, soak_runs.soak(options))
+            self.assertEqual(0, runs.soak(options))
         self.assertIn("\n5 scenarios, ", output.getvalue())
         self.assertIn("Never generated: ", output.getvalue())
 
 
 if __name__ == "__main__":
     PROGRAM = Path(sys.argv[sys.argv.index("--program") + 1]).resolve()
-    VOCABULARY = soak_vocabulary.load(PROGRAM)
+    VOCABULARY = load_vocabulary(PROGRAM)
     unittest.main(argv=[sys.argv[0]])

@@ -10,7 +10,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from plot_results import ResultError
+from plotting.results import ResultError
 
 BLUE, RED, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 HALF_STYLE = (0, (4, 2))

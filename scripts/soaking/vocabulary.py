@@ -50,7 +50,7 @@ class Vocabulary:
         self.presets = presets
         self.distributions = distributions  # (name, tuple of its parameters)
         self.metrics = metrics
-        self.places = {}  # path -> where it belongs, as found by soak_rules.Scenario
+        self.places = {}  # path -> where it belongs, as found by rules.Scenario
         self.by_scope = {}
         for key in keys:
             self.by_scope.setdefault(key.scope, {})[key.name] = key

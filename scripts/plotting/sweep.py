@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.ticker import MaxNLocator
 
-from plot_results import ResultError
+from plotting.results import ResultError
 
 METRICS = [
     # (name, title, colours from good to bad, logarithmic)

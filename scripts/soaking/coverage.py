@@ -5,7 +5,7 @@ SPDX-License-Identifier: MIT
 
 import collections
 
-import soak_rules
+from soaking import rules
 
 
 class Coverage:
@@ -18,7 +18,7 @@ class Coverage:
         self.commands = collections.Counter()
 
     def add(self, case):
-        scenario = soak_rules.Scenario(case.keys, self.vocabulary)
+        scenario = rules.Scenario(case.keys, self.vocabulary)
         keys, values, presets, forms = set(), set(), set(), set()
         for path, value in case.keys.items():
             key = scenario.key_of(path)

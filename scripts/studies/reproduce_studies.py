@@ -30,7 +30,7 @@ import agreement
 from agreement import Sample
 from published_studies import STUDIES
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PUBLISHED = pathlib.Path(__file__).with_name("published_results.csv")
 
 

@@ -13,21 +13,20 @@ import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import soak_checks
-import soak_commands
-import soak_coverage
-import soak_scenarios
-import soak_shrink
-import soak_vocabulary
+from soaking import checks, commands, scenarios  # noqa: E402
+from soaking.coverage import Coverage  # noqa: E402
+from soaking.shrinking import MOST_TRIALS, shrink  # noqa: E402
+from soaking.vocabulary import load as load_vocabulary  # noqa: E402
 
 # Failures of one kind are shrunk so often; more examples seldom tell more.
 SHRUNK_PER_KIND = 1
 # Hangs are not waited out each time.
 SHRINKING_HANG_CPU_S = 3
 SHRINKING_HANG_TRIALS = 100
-STATUS_WORDS = {soak_checks.DONE: "done", soak_checks.EXPECTATION_FAILED: "expectation not met",
-                soak_checks.BAD_INPUT: "no steady state", soak_checks.LIMIT: "at --max-events"}
+STATUS_WORDS = {checks.DONE: "done", checks.EXPECTATION_FAILED: "expectation not met",
+                checks.BAD_INPUT: "no steady state", checks.LIMIT: "at --max-events"}
 
 
 def read_options(arguments):
@@ -61,8 +60,8 @@ def read_options(arguments):
 
 def command_text(program, case):
     """The command line for people, with the scenario in the current folder."""
-    words = [str(program), *soak_commands.arguments(case, "scenario.toml", "out", 1),
-             "--max-events", str(soak_checks.MOST_EVENTS)]
+    words = [str(program), *commands.arguments(case, "scenario.toml", "out", 1),
+             "--max-events", str(checks.MOST_EVENTS)]
     words = [f"{name}={value}" for name, value in case.environment.items()] + words
     return " ".join(w if all(c.isalnum() or c in "-_./=:" for c in w) else f"'{w}'" for w in words)
 
@@ -70,10 +69,10 @@ def command_text(program, case):
 def save(program, case, failure, folder):
     """Writes a shrunk scenario with what it shows; returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = soak_checks.write(case, folder)
+    path = checks.write(case, folder)
     head = [f"# {failure.kind}", f"# seed {case.seed}", f"# {command_text(program, case)}"]
     detail = failure.detail.strip().splitlines()[:15]
-    path.write_text("\n".join(head) + "\n" + soak_commands.scenario_text(case) + "\n" +
+    path.write_text("\n".join(head) + "\n" + commands.scenario_text(case) + "\n" +
                     "".join(f"# {line}".rstrip() + "\n" for line in detail), encoding="utf-8")
     return path
 
@@ -85,7 +84,7 @@ class Soak:
         self.program = program
         self.vocabulary = vocabulary
         self.out = out
-        self.coverage = soak_coverage.Coverage(vocabulary)
+        self.coverage = Coverage(vocabulary)
         self.runs = 0
         self.attempts = 0.0
         self.statuses = collections.Counter()
@@ -94,8 +93,8 @@ class Soak:
     # Scenarios and shrinking run in threads; what they return is then called in the main thread.
 
     def examine(self, seed):
-        case = soak_scenarios.generate(seed, self.vocabulary)
-        outcome = soak_checks.examine(self.program, case)
+        case = scenarios.generate(seed, self.vocabulary)
+        outcome = checks.examine(self.program, case)
         return lambda: self.add(case, outcome)
 
     def add(self, case, outcome):
@@ -114,16 +113,16 @@ class Soak:
         return lambda: self.shrink(case, outcome.failure)
 
     def shrink(self, case, failure):
-        hangs = failure.kind == soak_checks.HANG
+        hangs = failure.kind == checks.HANG
 
         def fails(smaller):
-            cpu_s = SHRINKING_HANG_CPU_S if hangs else soak_checks.MOST_CPU_S
-            found = soak_checks.examine(self.program, smaller, cpu_s).failure
+            cpu_s = SHRINKING_HANG_CPU_S if hangs else checks.MOST_CPU_S
+            found = checks.examine(self.program, smaller, cpu_s).failure
             return found is not None and found.kind == failure.kind
 
-        trials = SHRINKING_HANG_TRIALS if hangs else soak_shrink.MOST_TRIALS
-        small = soak_shrink.shrink(case, fails, trials)
-        shown = soak_checks.examine(self.program, small).failure or failure
+        trials = SHRINKING_HANG_TRIALS if hangs else MOST_TRIALS
+        small = shrink(case, fails, trials)
+        shown = checks.examine(self.program, small).failure or failure
         path = save(self.program, small, shown, self.out / f"seed-{case.seed}")
         lines = path.read_text("utf-8").splitlines()[:60]
         text = "".join(f"    {line}".rstrip() + "\n" for line in lines)
@@ -146,11 +145,11 @@ class Soak:
 
 
 def soak(options):
-    vocabulary = soak_vocabulary.load(options.program)
+    vocabulary = load_vocabulary(options.program)
     if options.show:
-        case = soak_scenarios.generate(options.seed_only, vocabulary)
+        case = scenarios.generate(options.seed_only, vocabulary)
         print(f"# {command_text(options.program, case)}")
-        print(soak_commands.scenario_text(case), end="")
+        print(commands.scenario_text(case), end="")
         print("".join(f"# --- {name}\n{text}" for name, text in case.files.items()), end="")
         return 0
     seeds = itertools.count(options.seed)

@@ -5,7 +5,7 @@ SPDX-License-Identifier: MIT
 
 import re
 
-import soak_rules
+from soaking import rules
 
 VARIED_KINDS = ("word", "number", "count", "duration", "boolean")
 # What decides about other keys, or about where results go.
@@ -120,6 +120,6 @@ def keeps_valid(generator, path, value):
     case = generator.case
     before = case.keys[path]
     case.keys[path] = value
-    valid = soak_rules.is_valid(case, generator.vocabulary)
+    valid = rules.is_valid(case, generator.vocabulary)
     case.keys[path] = before
     return valid

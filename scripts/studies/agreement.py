@@ -1,6 +1,6 @@
 """Do two samples have the same mean? Student's and Welch's tests, and Holm's correction for many.
 
-Written out because the script needs nothing but python3; tests/unit/stats/agreement_test.py holds
+Written out because the script needs nothing but python3; tests/scripts/agreement_test.py holds
 it against tables.
 
 SPDX-License-Identifier: MIT

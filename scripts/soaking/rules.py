@@ -8,7 +8,7 @@ SPDX-License-Identifier: MIT
 
 import re
 
-import soak_csv
+from soaking import csv_inputs
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
 # What one replication may amount to: a scenario should take a moment.
@@ -86,7 +86,10 @@ class Scenario:
         """The row of the table of keys."""
         _, scope, name = self.split(path)
         rows = self.vocabulary.by_scope[scope]
-        return rows.get(name) or rows["errors.*"]
+        if name in rows:
+            return rows[name]
+        return next(row for row in rows.values()  # one that takes any name: "errors.*"
+                    if row.name.endswith(".*") and name.startswith(row.name[:-1]))
 
     def preset(self, prefix):
         """The preset that a client group chooses."""
@@ -179,7 +182,7 @@ class Mender:
                     rule(self, prefix)
             if before == self.keys:
                 return
-        raise ValueError(f"seed {self.case.seed}: the rules of soak_rules.py never agree")
+        raise ValueError(f"seed {self.case.seed}: the rules of rules.py never agree")
 
     def drop_what_does_not_apply(self):
         for path in list(self.keys):
@@ -227,7 +230,7 @@ class Mender:
     def fit_arrival_file(self, prefix):
         """Some keys need a file of a certain kind."""
         name = self.get(prefix, "arrivals.file") or self.get(prefix, "arrivals.profile")
-        kind = soak_csv.kind_of(self.case.files[name]) if name in self.case.files else ""
+        kind = csv_inputs.kind_of(self.case.files[name]) if name in self.case.files else ""
         process = self.get(prefix, "arrivals.process")
         useless = {"": ("interpolate",), "export": ("interpolate",), "rates": ("bucket",),
                    "times": ("interpolate", "bucket", "scale", "spacing")}

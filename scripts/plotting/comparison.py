@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
-from plot_results import ResultError, seconds_label
+from plotting.results import ResultError, seconds_label
 
 NUMBERS = ["difference", "ci_low", "ci_high", "relative_difference", "relative_ci_low",
            "relative_ci_high"]

@@ -5,7 +5,6 @@ SPDX-License-Identifier: MIT
 """
 
 import csv
-import importlib.util
 import json
 import subprocess
 import sys
@@ -13,13 +12,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 PLOT = ROOT / "scripts" / "plot.py"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
-SPEC = importlib.util.spec_from_file_location("plot_sweep", ROOT / "scripts" / "plot_sweep.py")
-SCRIPT = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(SCRIPT)
+
+from plotting.sweep import METRICS, Sweep, columns  # noqa: E402
 
 
 def make_sweep(folder, keys, points, replications=5):
@@ -30,10 +28,10 @@ def make_sweep(folder, keys, points, replications=5):
         "sweep": {"keys": keys, "points": len(points)}}), encoding="utf-8")
     with open(folder / "points.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["variant", *keys, "replications", *SCRIPT.columns()])
+        writer.writerow(["variant", *keys, "replications", *columns()])
         for i, values in enumerate(points):
             cells = []
-            for metric, *_ in SCRIPT.METRICS:
+            for metric, *_ in METRICS:
                 exists = metric != "latency_p99" or i != 1
                 low, high = (i + 0.5, i + 1.5) if replications > 1 else ("", "")
                 cells += [i + 1, low, high] if exists else ["", "", ""]
@@ -78,19 +76,19 @@ class PlotSweepTest(unittest.TestCase):
 
     def test_the_two_keys_with_the_most_values_are_drawn(self):
         points = [[a, b, c] for a in ("1", "2") for b in "123" for c in "1234"]
-        sweep = SCRIPT.Sweep(make_sweep(self.root / "r", ["x.a", "x.b", "x.c"], points))
+        sweep = Sweep(make_sweep(self.root / "r", ["x.a", "x.b", "x.c"], points))
         self.assertEqual(sweep.keys, ["x.b", "x.c"])
         self.assertEqual(sweep.fixed, ["a = 1"])
         self.assertEqual(len(sweep.points), 12)
 
     def test_keys_that_move_together_are_one(self):
         points = [[a, str(int(a) * 2), c] for a in "123" for c in ("full", "none")]
-        sweep = SCRIPT.Sweep(make_sweep(self.root / "r", ["a", "b", "c"], points))
+        sweep = Sweep(make_sweep(self.root / "r", ["a", "b", "c"], points))
         self.assertEqual(sweep.keys, ["a", "c"])
         self.assertEqual(len(sweep.points), 6)
 
     def test_levels_are_in_the_order_of_their_size(self):
-        sweep = SCRIPT.Sweep(make_sweep(self.root / "r", ["a"], [["10"], ["9"], ["1e-3"]]))
+        sweep = Sweep(make_sweep(self.root / "r", ["a"], [["10"], ["9"], ["1e-3"]]))
         self.assertEqual(sweep.levels("a"), ["1e-3", "9", "10"])
 
     def test_missing_files_and_wrong_ones_are_named(self):

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import soak_commands
+from soaking import commands
 
 # The guard against endless loops is the program's own. A run that the guard does not stop either is
 # a hang: this much processor time is some hundred times what a scenario takes.
@@ -85,7 +85,7 @@ def environment_of(case):
 
 def run(program, case, scenario, folder, jobs, cpu_s=MOST_CPU_S):
     """Runs the case's command; results go to `folder`, which is removed once read."""
-    command = [str(program), *soak_commands.arguments(case, scenario, folder, jobs),
+    command = [str(program), *commands.arguments(case, scenario, folder, jobs),
                "--max-events", str(MOST_EVENTS)]
     return execute(command, case, folder, cpu_s)
 
@@ -222,7 +222,7 @@ def merge_shards(program, case, scenario, folder):
     for number, half in enumerate(halves, 1):
         options = ("--shard", f"{number}/2")
         sweep = dataclasses.replace(case, command=case.command + options)
-        command = [str(program), *soak_commands.arguments(sweep, scenario, half, 1)]
+        command = [str(program), *commands.arguments(sweep, scenario, half, 1)]
         result = execute([*command, "--max-events", str(MOST_EVENTS)], case, folder / "none")
         if result.status not in (DONE, EXPECTATION_FAILED):
             return result
@@ -287,5 +287,5 @@ def write(case, folder):
     for name, text in case.files.items():
         (folder / name).write_text(text, encoding="utf-8")
     path = folder / "scenario.toml"
-    path.write_text(soak_commands.scenario_text(case), encoding="utf-8")
+    path.write_text(commands.scenario_text(case), encoding="utf-8")
     return path

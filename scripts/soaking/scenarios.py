@@ -3,7 +3,7 @@
 `generate(seed, vocabulary)` gives a Case: the keys of a scenario, its CSV inputs and the command
 that runs it. Which keys exist, when they apply and what values they take comes from the program, so
 a new key is used as soon as it is in the table. POOLS lists the values that keep a scenario small
-enough to run in a moment; soak_rules.py says what several keys must agree on.
+enough to run in a moment; rules.py says what several keys must agree on.
 
 SPDX-License-Identifier: MIT
 """
@@ -11,9 +11,7 @@ SPDX-License-Identifier: MIT
 import dataclasses
 import random
 
-import soak_commands
-import soak_csv
-import soak_rules
+from soaking import commands, csv_inputs, rules
 
 # Extremes are as likely as ordinary lengths: events at one instant and one nanosecond apart are
 # where event-driven programs go wrong.
@@ -114,7 +112,7 @@ class Generator:
         self.random = random.Random(seed)
         self.vocabulary = vocabulary
         self.case = Case(seed, {})
-        self.scenario = soak_rules.Scenario(self.case.keys, vocabulary)
+        self.scenario = rules.Scenario(self.case.keys, vocabulary)
         # A few lengths of time that keep coming back, so that things happen at the same instant.
         self.ticks = self.random.sample(DURATIONS, 3)
         # Each scenario uses a few groups of keys much, instead of all of them a little.
@@ -142,8 +140,8 @@ class Generator:
         self.fill_some(("expect",), "expect.*", 0.15)
         self.derive("service", self.services)
         self.derive("client", clients)
-        soak_rules.mend(self.case, self.vocabulary)
-        soak_commands.choose(self)
+        rules.mend(self.case, self.vocabulary)
+        commands.choose(self)
         return self.case
 
     def fill_some(self, prefix, scope, probability):
@@ -253,7 +251,7 @@ class Generator:
         if key.kind == "distributions":
             return [self.draw_distribution(key) for _ in range(self.random.choice([1, 1, 2, 4]))]
         if key.kind == "file":
-            return self.add_file(soak_csv.kind_for(key.name, self.random))
+            return self.add_file(csv_inputs.kind_for(key.name, self.random))
         if key.kind == "text":
             raise ValueError(f"{key.pattern} is a text; teach Generator.draw what it may be")
         return self.draw_number(key)
@@ -269,7 +267,7 @@ class Generator:
             for end in (key.low, key.high):
                 if abs(end) < float("inf"):
                     values.append(int(end) if key.kind == "count" or end == int(end) else end)
-        fitting = [v for v in values if soak_rules.in_range(key, v)]
+        fitting = [v for v in values if rules.in_range(key, v)]
         if not fitting:
             raise ValueError(f"no value for {key.pattern} lies in its range; give it a pool")
         return self.random.choice(fitting)
@@ -282,7 +280,7 @@ class Generator:
             return self.random.choice(pool)
         name, parameters = self.random.choice(self.vocabulary.distributions)
         if name != "constant":  # a mean of 0 is a constant
-            pool = [length for length in pool if soak_rules.seconds(length) > 0]
+            pool = [length for length in pool if rules.seconds(length) > 0]
         shapes = {"erlang": [1, 2, 10], "pareto": [1.01, 1.5, 3], "weibull": [0.5, 1, 5]}
         values = {"cv": [1, 1.0, 2, 5], "p": [0, 0.5, 1], "shape": shapes.get(name)}
         result = {"distribution": name}
@@ -298,7 +296,7 @@ class Generator:
 
     def add_file(self, kind):
         name = f"{kind}{len(self.case.files)}.csv"
-        self.case.files[name] = soak_csv.text_of(kind, self.random)
+        self.case.files[name] = csv_inputs.text_of(kind, self.random)
         return name
 
 

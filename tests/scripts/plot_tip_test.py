@@ -6,7 +6,6 @@ SPDX-License-Identifier: MIT
 
 import contextlib
 import hashlib
-import importlib.util
 import io
 import json
 import sys
@@ -14,12 +13,16 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-SPEC = importlib.util.spec_from_file_location("plot", ROOT / "scripts" / "plot.py")
-PLOT = importlib.util.module_from_spec(SPEC)
+import matplotlib
+import matplotlib.pyplot
+
+ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-SPEC.loader.exec_module(PLOT)
-TIP = sys.modules["plot_tip"]
+sys.path.insert(0, str(ROOT / "scripts"))
+matplotlib.use("Agg")
+
+from plotting.tip import tip_figures  # noqa: E402
+from plotting.command import main  # noqa: E402
 
 TIP_HEADER = ("scenario,trigger,value,unit,replications,tipped,probability,ci_low,ci_high,"
               "metastable,twin_recovered,censored")
@@ -58,12 +61,12 @@ def run(*arguments):
     """Exit status, standard output and standard error of the script."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = PLOT.main([str(a) for a in arguments])
+        status = main([str(a) for a in arguments])
     return status, out.getvalue(), err.getvalue()
 
 
 def axis_of(folder):
-    (_, draw), = TIP.tip_figures(folder)
+    (_, draw), = tip_figures(folder)
     return draw().axes[0]
 
 
@@ -76,7 +79,7 @@ class TipPicture(unittest.TestCase):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def tearDown(self):
-        PLOT.plt.close("all")
+        matplotlib.pyplot.close("all")
 
     def test_the_tipping_point_is_marked_with_its_interval_and_the_twins(self):
         tip_folder(self.folder)

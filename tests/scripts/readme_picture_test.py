@@ -8,7 +8,7 @@ import pathlib
 import sys
 import unittest
 
-SCRIPTS = pathlib.Path(__file__).resolve().parents[3] / "scripts"
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 sys.dont_write_bytecode = True
 
