@@ -6,12 +6,15 @@
 #include <retrysim/metrics.hpp>
 #include <retrysim/random.hpp>
 
+#include "stats/result_fields.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 using namespace retrysim;
@@ -45,82 +48,52 @@ Scenario two_groups() {
   return s;
 }
 
-/// What a ratio of sums may be divided by: every count of a client group.
-std::vector<std::pair<std::string, double>> counts_of(const ClientResult& c) {
-  const auto n = [](auto count) { return static_cast<double>(count); };
-  return {{"requests", n(c.requests)},
-          {"successes", n(c.outcomes[static_cast<std::size_t>(Outcome::kSuccess)])},
-          {"ended_within", n(c.ended_within)},
-          {"successes_within", n(c.successes_within)},
-          {"attempts", n(c.attempts)},
-          {"arrivals", n(c.arrivals)},
-          {"executed", n(c.executed)},
-          {"admitted", n(c.admitted)},
-          {"mutating", n(c.mutating)},
-          {"jobs", n(c.jobs.begun)},
-          {"jobs done", n(c.jobs.ends[static_cast<std::size_t>(JobEnd::kSucceeded)])},
-          {"detections", n(c.jobs.detection_delay_m.count)},
-          {"latencies", n(c.latency_m.count)},
-          {"latencies of successes", n(c.latency_ok_m.count)},
-          {"latencies since due", n(c.latency_intended_m.count)},
-          {"latencies of attempts", n(c.attempt_latency_m.count)},
-          {"latencies at the service", n(c.service_latency_m.count)},
-          {"queueing times", n(c.queueing_time_m.count)},
-          {"backoffs", n(c.backoff_time_m.count)}};
+/// The numbers of a result, down to the last struct and array; not those of its vectors.
+template <typename T>
+void collect(const T& field, std::vector<double>& numbers) {
+  if constexpr (stats::HasFields<T>) {
+    stats::fields([&](const auto&... inner) { (collect(inner, numbers), ...); }, field);
+  } else if constexpr (!std::same_as<T, bool> && requires { static_cast<double>(field); }) {
+    numbers.push_back(static_cast<double>(field));
+  } else if constexpr (requires { std::tuple_size<T>::value; }) {
+    for (const auto& element : field) collect(element, numbers);
+  }
+}
+
+/// What a ratio of sums may be divided by: every number of a client group.
+std::vector<double> numbers_of(const ClientResult& group) {
+  std::vector<double> numbers;
+  collect(group, numbers);
+  return numbers;
+}
+
+/// Makes every number of a result another one.
+template <typename T>
+void fill(T& field, Draws& draws) {
+  const auto some = [&] { return 1 + draws.below(1'000'000); };
+  if constexpr (std::same_as<T, DurationMoments>) {
+    for (std::uint64_t i = 1 + draws.below(50); i > 0; --i) {
+      field.add(Duration::nanoseconds(static_cast<std::int64_t>(some())));
+    }
+  } else if constexpr (stats::HasFields<T>) {
+    stats::fields([&](auto&... inner) { (fill(inner, draws), ...); }, field);
+  } else if constexpr (std::same_as<T, bool>) {
+    field = true;
+  } else if constexpr (requires { static_cast<T>(some()); }) {
+    field = static_cast<T>(some());
+  } else if constexpr (requires { std::tuple_size<T>::value; }) {
+    for (auto& element : field) fill(element, draws);
+  }
 }
 
 /// A group in which every count is another number.
 ClientResult every_count(Draws& draws) {
   ClientResult c;
-  const auto some = [&] { return std::uint64_t{1} + draws.below(1'000'000); };
-  for (auto& n : c.outcomes) n = some();
-  for (auto& n : c.results) n = some();
-  for (auto* n : {&c.requests,
-                  &c.ended_within,
-                  &c.successes_within,
-                  &c.attempts,
-                  &c.attempts_squared,
-                  &c.rejected,
-                  &c.refused,
-                  &c.dropped,
-                  &c.lost,
-                  &c.gave_up,
-                  &c.late,
-                  &c.arrivals,
-                  &c.executed,
-                  &c.waited,
-                  &c.admitted,
-                  &c.mutating,
-                  &c.effects,
-                  &c.duplicated,
-                  &c.ambiguous,
-                  &c.replays,
-                  &c.mismatches,
-                  &c.expired_replays,
-                  &c.jobs.begun,
-                  &c.jobs.checks,
-                  &c.window.requests,
-                  &c.window.attempts,
-                  &c.window.arrivals,
-                  &c.window.successes}) {
-    *n = some();
-  }
+  fill(c, draws);
   c.requests += 20'000'000;  // more than ended
   c.attempts += 20'000'000;
-  for (auto& n : c.jobs.ends) n = some();
-  for (auto* m :
-       {&c.latency_m, &c.latency_ok_m, &c.latency_intended_m, &c.attempt_latency_m,
-        &c.service_latency_m, &c.queueing_time_m, &c.backoff_time_m, &c.jobs.detection_delay_m}) {
-    for (std::uint64_t i = 1 + draws.below(50); i > 0; --i) {
-      m->add(Duration::nanoseconds(static_cast<std::int64_t>(some())));
-    }
-  }
-  for (auto* ns :
-       {&c.send_wait_ns, &c.connection_wait_ns, &c.backoff_total_ns, &c.attempt_total_ns}) {
-    *ns = static_cast<WideNanoseconds>(some());
-  }
   c.by_attempt.resize(1);
-  c.by_attempt[0].sent = some();
+  c.by_attempt[0].sent = 1 + draws.below(1'000'000);
   return c;
 }
 
@@ -243,29 +216,26 @@ TEST_CASE("every metric that is a ratio of two sums is declared as one") {
   for (std::size_t m = 0; m < metric_table().size(); ++m) {
     const MetricInfo& metric = metric_table()[m];
     CAPTURE(std::string(metric.name));
-    for (std::size_t k = 0; k < counts_of(runs[0].clients[0]).size(); ++k) {
+    for (std::size_t k = 0; k < numbers_of(runs[0].clients[0]).size(); ++k) {
       bool is_weighted_mean = true, is_declared = metric.per != nullptr;
       for (std::size_t t = 0; t < kTrials && is_weighted_mean; ++t) {
         const auto a = values.at(t, 0, m), b = values.at(t, 1, m), all = values.at(t, 2, m);
         is_weighted_mean = a && b && all && *a != *b;
         if (!is_weighted_mean) break;
-        const double x = counts_of(runs[t].clients[0])[k].second;
-        const double y = counts_of(runs[t].clients[1])[k].second;
+        const double x = numbers_of(runs[t].clients[0])[k];
+        const double y = numbers_of(runs[t].clients[1])[k];
         const double mean = (x * *a + y * *b) / (x + y);
         is_weighted_mean = std::fabs(*all - mean) <= 1e-12 * std::fabs(mean);
         is_declared = is_declared && values.per(t, 0, m) == x && values.per(t, 1, m) == y;
       }
       if (!is_weighted_mean) continue;
-      CAPTURE(counts_of(runs[0].clients[0])[k].first);
+      CAPTURE(k);
       CHECK(is_declared);
       ++found;
     }
-    // What is declared must have been found, or the counts above lack one.
-    if (metric.per != nullptr) {
-      CHECK(found > 0);
-      found = 0;
-    }
-    CHECK(found == 0);
+    // What is declared must have been found: it is divided by a number of the result.
+    CHECK((found > 0) == (metric.per != nullptr));
+    found = 0;
   }
 }
 
