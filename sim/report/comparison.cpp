@@ -65,11 +65,10 @@ Comparison compare(std::span<const Evaluation> evaluations,
   comparison.evaluations = evaluations;
   comparison.clients = clients_of(evaluations);
   comparison.metrics = std::move(metrics);
-  const MetricInfo* const table = metric_table().data();
   std::vector<std::vector<ComparisonRow>> by_variant(evaluations.size());
   for (const std::string& client : comparison.clients) {
     for (const MetricInfo* metric : comparison.metrics) {
-      const auto index = static_cast<std::size_t>(metric - table);
+      const auto index = index_of(*metric);
       std::vector<stats::Series> variants;
       for (const Evaluation& e : evaluations.subspan(1)) {
         variants.push_back(series_of(e, client, index));

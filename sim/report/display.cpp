@@ -35,11 +35,6 @@ std::string format_plain(double value) {
   return text;
 }
 
-bool is_share(std::string_view metric) {
-  return metric.ends_with("_share") || metric.ends_with("_rate") ||
-         metric == "success_rate_within_duration" || metric == "utilization";
-}
-
 std::size_t columns_of(std::string_view text) {
   const std::string shown = scenario::printable(text);
   return static_cast<std::size_t>(std::count_if(shown.begin(), shown.end(), [](char c) {

@@ -24,9 +24,6 @@ int decimals_for(double value, int digits);
 /// Four significant digits, without zeros at the end.
 std::string format_plain(double value);
 
-/// Whether people read a metric of unit "1" as a percentage.
-bool is_share(std::string_view metric);
-
 /// Number of columns that a text takes: its UTF-8 characters, as `scenario::printable` shows them.
 std::size_t columns_of(std::string_view text);
 std::string pad_left(std::string_view text, std::size_t width);

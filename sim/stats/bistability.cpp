@@ -13,12 +13,6 @@ namespace retrysim::stats {
 namespace {
 
 constexpr std::size_t kStretches = 30;
-constexpr std::string_view kDescribed[] = {"goodput", "success_rate", "amplification",
-                                           "latency_mean"};
-
-std::size_t index_of(std::string_view metric) {
-  return static_cast<std::size_t>(find_metric(metric) - metric_table().data());
-}
 
 /// Whether the gap between modes of goodput, measured over stretches of `length_s`, is more than
 /// counting makes of the higher one by chance: 3 standard deviations of a Poisson count.
@@ -39,16 +33,16 @@ std::vector<double> goodput_series(const RunResult& run, BinRange bins) {
 ModeDescription describe(const MetricValues& values, std::vector<std::size_t> replications) {
   ModeDescription mode;
   mode.share = wilson(replications.size(), values.runs());
-  for (const std::string_view metric : kDescribed) {
+  for (const MetricInfo* metric : metrics_of(MetricList::kOfModes)) {
     std::vector<double> present;
     for (const std::size_t r : replications) {
-      if (const auto v = values.at(r, values.clients() - 1, index_of(metric))) {
+      if (const auto v = values.at(r, values.clients() - 1, index_of(*metric))) {
         present.push_back(*v);
       }
     }
     if (auto e = estimate(present)) {
-      respect_range(*e, find_metric(metric)->range);
-      mode.means.push_back({metric, *e});
+      respect_range(*e, metric->range);
+      mode.means.push_back({metric->name, *e});
     }
   }
   mode.replications = std::move(replications);
@@ -124,7 +118,7 @@ std::optional<Bistability> within_runs(std::span<const RunResult> runs) {
 std::optional<Modes> goodput_modes(const MetricValues& values, double window_s) {
   std::vector<double> goodput;
   for (std::size_t r = 0; r < values.runs(); ++r) {
-    const auto v = values.at(r, values.clients() - 1, index_of("goodput"));
+    const auto v = values.at(r, values.clients() - 1, index_of(*find_metric("goodput")));
     if (!v) return std::nullopt;
     goodput.push_back(*v);
   }

@@ -27,7 +27,7 @@ struct ModeDescription {
     std::string_view metric;
     Estimate estimate;  ///< over the replications of this mode
   };
-  std::vector<Mean> means;  ///< goodput, success_rate, amplification, latency_mean
+  std::vector<Mean> means;  ///< those of MetricList::kOfModes
 };
 
 /// A change from one mode to the other, seen in the goodput of one replication.

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/metrics.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
@@ -13,7 +14,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 namespace retrysim::stats {
@@ -26,7 +26,7 @@ struct FlowSeries {
 
 /// The series of a metric of client group `client` (empty: all together) over `bins`. Empty if the
 /// metric cannot be told bin by bin (quantiles, say) or does not exist there.
-std::optional<FlowSeries> flow_series(std::string_view metric, const Scenario& scenario,
+std::optional<FlowSeries> flow_series(const MetricInfo& metric, const Scenario& scenario,
                                       const RunResult& run, std::optional<std::size_t> client,
                                       BinRange bins);
 

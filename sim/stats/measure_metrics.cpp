@@ -9,11 +9,35 @@
 namespace retrysim {
 namespace {
 
+/// What the sum of a metric is divided by; zero if there is nothing to divide by.
+double divisor(const MetricInfo& metric, const MetricInput& in) {
+  switch (metric.kind) {
+    case MetricKind::kShare:
+    case MetricKind::kRatio:
+      return metric.per(in);
+    case MetricKind::kRate:
+      return in.window_s();
+    case MetricKind::kLevel:
+      return in.window_s() * 1e9;
+    case MetricKind::kCapacity: {
+      double servers = 0;
+      for (const ServiceResult& s : in.services) servers += static_cast<double>(s.nominal_servers);
+      return servers * in.window_s() * 1e9;
+    }
+    default:
+      return 1;
+  }
+}
+
 std::optional<double> apply(const MetricInfo& metric, const MetricInput& in) {
   if (in.group && metric.scope == MetricScope::kAllOnly) return std::nullopt;
   if (in.group && metric.scope == MetricScope::kServices && in.services.empty())
     return std::nullopt;
-  return metric.formula(in);
+  if (metric.services != nullptr && !metric.services(in.services)) return std::nullopt;
+  if (metric.formula != nullptr) return metric.formula(in);
+  const double below = divisor(metric, in);
+  if (below <= 0) return std::nullopt;
+  return metric.sum(in) / below;
 }
 
 MetricInput input_of(const Scenario& scenario, const RunResult& run, const ClientResult& client,

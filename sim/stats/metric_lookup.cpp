@@ -20,6 +20,21 @@ const MetricInfo* find_metric(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
+std::size_t index_of(const MetricInfo& metric) {
+  return static_cast<std::size_t>(&metric - metric_table().data());
+}
+
+std::vector<const MetricInfo*> metrics_of(MetricList list) {
+  std::vector<const MetricInfo*> metrics;
+  for (const MetricInfo& metric : metric_table()) {
+    if (metric.display.place(list) > 0) metrics.push_back(&metric);
+  }
+  std::sort(metrics.begin(), metrics.end(), [&](const MetricInfo* a, const MetricInfo* b) {
+    return a->display.place(list) < b->display.place(list);
+  });
+  return metrics;
+}
+
 std::optional<std::size_t> own_service(const Scenario& scenario, std::size_t client) {
   const std::size_t service = scenario.clients[client].service;
   for (std::size_t other = 0; other < scenario.clients.size(); ++other) {

@@ -1,564 +1,331 @@
-// Formulas of the metrics. Shares of attempts and requests are quotients of cohort counts; rates
-// and levels are window counts and time integrals divided by the length of the window.
+// The table of metrics, one row a metric: what it is, how it is counted, and how it is shown. The
+// order is that of the result files.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/metrics.hpp>
 
-#include "stats/burstiness.hpp"
-#include "stats/fairness.hpp"
-#include "stats/metrics_merge.hpp"
-#include "stats/recovery.hpp"
-#include "stats/storms.hpp"
-
-#include <algorithm>
+#include "stats/metric_rows.hpp"
 
 namespace retrysim {
 namespace {
 
-using Value = std::optional<double>;
-using In = const MetricInput&;
-
-Value ratio(double numerator, double denominator) {
-  if (denominator <= 0) return std::nullopt;
-  return numerator / denominator;
-}
-
-Value ratio(std::uint64_t numerator, std::uint64_t denominator) {
-  return ratio(static_cast<double>(numerator), static_cast<double>(denominator));
-}
-
-Value count(std::uint64_t n) { return static_cast<double>(n); }
-
-Value per_second(In in, std::uint64_t n) { return ratio(static_cast<double>(n), in.window_s()); }
-
-std::uint64_t outcome(In in, Outcome o) { return in.client.outcomes[static_cast<std::size_t>(o)]; }
-
-Value result_share(In in, AttemptResult r) {
-  return ratio(in.client.results[static_cast<std::size_t>(r)], in.client.attempts);
-}
-
-std::uint64_t failures(In in) {
-  std::uint64_t n = 0;
-  for (const Outcome o :
-       {Outcome::kMaxAttemptsExceeded, Outcome::kQuotaExceeded, Outcome::kNotRetryable,
-        Outcome::kNoSendToken, Outcome::kDeadlineExceeded}) {
-    n += outcome(in, o);
-  }
-  return n;
-}
-
-std::uint64_t finished_in_drain(In in) {
-  return in.client.requests - outcome(in, Outcome::kUnfinished) - in.client.ended_within;
-}
-
-std::uint64_t retries(In in) {
-  // A request that never sent its first attempt has no retries either.
-  const std::uint64_t first = in.client.by_attempt.empty() ? 0 : in.client.by_attempt[0].sent;
-  return in.client.attempts - std::min(first, in.client.attempts);
-}
-
-// Moments and quantiles of durations, chosen by the member of ClientResult that holds them.
-
-template <auto Moments>
-Value mean_s(In in) {
-  const DurationMoments& m = in.client.*Moments;
-  if (m.count == 0) return std::nullopt;
-  return static_cast<double>(m.sum_ns) / 1e9 / static_cast<double>(m.count);
-}
-
-template <auto Moments>
-Value sd_s(In in) {
-  const DurationMoments& m = in.client.*Moments;
-  if (m.count == 0) return std::nullopt;
-  return m.standard_deviation_ns() / 1e9;
-}
-
-template <auto Quantiles, int kPermille>
-Value quantile_s(In in) {
-  return quantile_seconds(in.client.*Quantiles, kPermille / 1000.0);
-}
-
-/// Mean of a request, over all requests.
-template <auto Total>
-Value part_of_latency(In in) {
-  return ratio(static_cast<double>(in.client.*Total) / 1e9,
-               static_cast<double>(in.client.requests));
-}
-
-// Services: all of them, or that of a group. Levels add up over services; what does not add up
-// exists for a single service only.
-
-template <auto Member>
-double sum_over_services(In in) {
-  double sum = 0;
-  for (const ServiceResult& s : in.services) sum += static_cast<double>(s.window.*Member);
-  return sum;
-}
-
-template <auto Member>
-Value level(In in) {
-  return ratio(sum_over_services<Member>(in), in.window_s() * 1e9);
-}
-
-/// Share of the nominal capacity of all services; does not exist if one of them is unlimited.
-Value share_of_capacity(In in, double busy_ns) {
-  double servers = 0;
-  for (const ServiceResult& s : in.services) {
-    if (s.unlimited) return std::nullopt;
-    servers += static_cast<double>(s.nominal_servers);
-  }
-  return ratio(busy_ns, servers * in.window_s() * 1e9);
-}
-
-Value queue_max(In in) {
-  std::uint64_t most = 0;
-  for (const ServiceResult& s : in.services) most = std::max(most, s.window.queue_max);
-  return in.services.empty() ? Value() : count(most);
-}
-
-Value in_system_variance(In in) {
-  if (in.services.size() != 1) return std::nullopt;
-  const Value mean = level<&ServiceFlow::in_system_ns>(in);
-  const Value square = level<&ServiceFlow::in_system_squared_ns>(in);
-  if (!mean || !square) return std::nullopt;
-  return std::max(0.0, *square - *mean * *mean);
-}
-
-Value all_busy_share(In in) {
-  if (in.services.size() != 1 || in.services[0].unlimited) return std::nullopt;
-  return level<&ServiceFlow::all_busy_ns>(in);
-}
-
-Value wasted_ns(In in) {
-  double sum = 0;
-  for (const ServiceResult& s : in.services) sum += s.wasted_full_ns;
-  return sum;
-}
-
-Value wasted_after_give_up_share(In in) {
-  double sum = 0;
-  for (const ServiceResult& s : in.services) sum += s.wasted_after_give_up_ns;
-  return share_of_capacity(in, sum);
-}
-
-/// An attempt on a row under optimistic concurrency control is served twice: read and write.
-double passes(const ServiceSpec& service) {
-  return service.model == ServiceModelKind::kOcc ? 2 : 1;
-}
-
-/// Mean work that arrives, in server time per time and capacity.
-Value work_load(In in) {
-  if (in.services.empty()) return std::nullopt;
-  double work_ns = 0;
-  for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
-    if (in.group && *in.group != g) continue;
-    const ClientSpec& client = in.scenario.clients[g];
-    const ServiceSpec& service = in.scenario.services[client.service];
-    work_ns += static_cast<double>(in.run.clients[g].window.arrivals) * stats::mean_work(client) *
-               passes(service) * service.service_time.mean_seconds() * 1e9;
-  }
-  return share_of_capacity(in, work_ns);
-}
-
-Value badput(In in) {
-  double bad = 0;
-  for (const ServiceResult& s : in.services) bad += static_cast<double>(s.unused + s.failed);
-  return ratio(bad, in.window_s());
-}
-
-// Metrics with a rule of their own.
-
-double price_of_attempts(In in) {
-  double sum = 0;
-  for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
-    if (in.group && *in.group != g) continue;
-    const ClientResult& c = in.run.clients[g];
-    const ServiceSpec& service = in.scenario.services[in.scenario.clients[g].service];
-    sum += service.price * static_cast<double>(c.attempts - c.refused) +
-           service.rejection_price * static_cast<double>(c.refused);
-  }
-  return sum;
-}
-
-std::uint64_t job_end(In in, JobEnd end) {
-  return in.client.jobs.ends[static_cast<std::size_t>(end)];
-}
-
-Value detection_delay(In in) {
-  const DurationMoments& m = in.client.jobs.detection_delay_m;
-  return ratio(static_cast<double>(m.sum_ns) / 1e9, static_cast<double>(m.count));
-}
-
-Value peak_to_mean(In in) {
-  const Value peak = stats::peak_attempt_rate(in.run, in.bins());
-  return peak ? ratio(*peak, *per_second(in, in.client.window.arrivals)) : Value();
-}
-
-Value arrival_dispersion(In in) {
-  return stats::dispersion_index(stats::arrival_counts(in.run, in.bins(), false).counts);
-}
-
-template <auto Member>
-Value echo(In in) {
-  const auto found = stats::strongest_echo(stats::arrival_counts(in.run, in.bins()));
-  return found ? Value((*found).*Member) : Value();
-}
-
-template <auto Member>
-Value spectrum(In in) {
-  const auto found = stats::spectral_peak(stats::arrival_counts(in.run, in.bins()));
-  return found ? Value((*found).*Member) : Value();
-}
-
-Value attempts_variance(In in) {
-  const Value mean = ratio(in.client.attempts, in.client.requests);
-  const Value square = ratio(in.client.attempts_squared, in.client.requests);
-  if (!mean || !square) return std::nullopt;
-  return std::max(0.0, *square - *mean * *mean);
-}
-
-Value completion_time(In in) {
-  if (in.run.last_request_end == Time::zero()) return std::nullopt;
-  return static_cast<double>(in.run.last_request_end.count()) / 1e9;
-}
-
-Value peak_attempt_rate(In in) { return stats::peak_attempt_rate(in.run, in.bins()); }
-
-Value peak_amplification(In in) {
-  return stats::peak_amplification(in.run, in.bins(),
-                                   stats::amplification_window(in.scenario, in.group));
-}
-
-Value recovery(In in) {
-  const auto found = stats::final_recovery(in.scenario, in.run, in.group);
-  return found ? found->seconds : Value();
-}
-
-Value recovery_censored(In in) {
-  const auto found = stats::final_recovery(in.scenario, in.run, in.group);
-  return found && !found->seconds ? Value(found->not_before_s) : Value();
-}
-
-Value disturbed_success_rate(In in) {
-  const auto found = stats::disturbed(in.scenario, in.run, in.group);
-  return found ? ratio(found->requests - found->failed, found->requests) : Value();
-}
-
-Value metastable(In in) { return in.run.metastable ? Value(*in.run.metastable ? 1 : 0) : Value(); }
-
-Value recovered(In in) {
-  if (stats::triggers(in.scenario).empty()) return std::nullopt;
-  return recovery(in) ? 1.0 : 0.0;
-}
-
-// What ratios are divided by.
-double requests(In in) { return static_cast<double>(in.client.requests); }
-double attempts(In in) { return static_cast<double>(in.client.attempts); }
-double successes(In in) { return static_cast<double>(outcome(in, Outcome::kSuccess)); }
-double admitted(In in) { return static_cast<double>(in.client.admitted); }
-double mutating(In in) { return static_cast<double>(in.client.mutating); }
-double jobs(In in) { return static_cast<double>(in.client.jobs.begun); }
-double jobs_done(In in) { return static_cast<double>(job_end(in, JobEnd::kSucceeded)); }
-double detections(In in) { return static_cast<double>(in.client.jobs.detection_delay_m.count); }
-
-template <auto Moments>
-double number(In in) {
-  return static_cast<double>((in.client.*Moments).count);
-}
-
-using C = ClientResult;
-using S = ServiceFlow;
+using namespace stats;
+using namespace stats::formula;
+using enum MetricKind;
 using enum MetricScope;
-using enum MetricSummary;
-using enum MetricRange;
+using enum MetricList;
+using enum MetricHide;
+using C = ClientResult;
+using F = ClientFlow;
+using S = ServiceFlow;
+using D = DurationRows;
 
 // clang-format off
-// One row a metric; the order is that of the result files.
-constexpr MetricInfo kTable[] = {
-    {"requests", "requests", "Requests submitted in the window", kGroups,
-     [](In in) { return count(in.client.requests); }},
-    {"attempts", "attempts", "Attempts sent for them", kGroups,
-     [](In in) { return count(in.client.attempts); }},
-    {"retries", "attempts", "Attempts after the first of a request", kGroups,
-     [](In in) { return count(retries(in)); }},
-    {"successes", "requests", "Requests that ended with success", kGroups,
-     [](In in) { return count(outcome(in, Outcome::kSuccess)); }},
-    {"failures", "requests", "Requests that ended without success", kGroups,
-     [](In in) { return count(failures(in)); }},
-    {"unfinished", "requests", "Requests that had not ended when the run was over", kGroups,
-     [](In in) { return count(outcome(in, Outcome::kUnfinished)); }},
-    {"success_rate", "1", "Successes per request", kGroups,
-     [](In in) { return ratio(outcome(in, Outcome::kSuccess), in.client.requests); },
-     kMean, kShare, requests},
-    {"success_rate_within_duration", "1", "Requests that ended with success before the end of "
-     "`duration`, per request; success_rate counts those of the drain as well", kGroups,
-     [](In in) { return ratio(in.client.successes_within, in.client.requests); },
-     kMean, kShare, requests},
-    {"finished_in_drain", "requests", "Requests that ended after `duration`, in the drain", kGroups,
-     [](In in) { return count(finished_in_drain(in)); }},
-    {"finished_in_drain_share", "1", "Requests that ended after `duration`, per request", kGroups,
-     [](In in) { return ratio(finished_in_drain(in), in.client.requests); },
-     kMean, kShare, requests},
-    {"attempt_success_rate", "1", "Successful attempts per attempt", kGroups,
-     [](In in) { return result_share(in, AttemptResult::kSuccess); }, kMean, kShare, attempts},
-    {"amplification", "1", "Attempts per request", kGroups,
-     [](In in) { return ratio(in.client.attempts, in.client.requests); },
-     kMean, kNotNegative, requests},
-    {"attempts_variance", "1", "Variance of the number of attempts of a request", kGroups,
-     attempts_variance},
-    {"retry_share", "1", "Retries per attempt", kGroups,
-     [](In in) { return ratio(retries(in), in.client.attempts); }, kMean, kShare, attempts},
-    {"attempts_per_success", "1", "Attempts per successful request", kGroups,
-     [](In in) { return ratio(in.client.attempts, outcome(in, Outcome::kSuccess)); },
-     kMean, kNotNegative, successes},
-    {"cost", "1", "Price of all attempts; of those that the service refuses or answers with a "
-     "throttling error, the rejection price", kGroups,
-     [](In in) { return Value(price_of_attempts(in)); }},
-    {"cost_per_success", "1", "That price per successful request", kGroups,
-     [](In in) { return ratio(price_of_attempts(in),
-                              static_cast<double>(outcome(in, Outcome::kSuccess))); },
-     kMean, kNotNegative, successes},
+constexpr auto kOfRequests = std::to_array<MetricInfo>({
+    count("requests", "requests", "Requests submitted in the window", requests)
+        .shown(Display().line(kLoad, 1, "requests")),
+    count("attempts", "attempts", "Attempts sent for them", attempts),
+    count("retries", "attempts", "Attempts after the first of a request", retries),
+    count("successes", "requests", "Requests that ended with success", successes),
+    count("failures", "requests", "Requests that ended without success", failures),
+    count("unfinished", "requests", "Requests that had not ended when the run was over",
+          outcome<Outcome::kUnfinished>)
+        .shown(Display().line(kRequests, 7, "unfinished", kZero)),
+    share("success_rate", "Successes per request", successes, requests)
+        .bins(in_bin<&F::successes>, ended_in_bin)
+        .shown(label("success rate").higher_is_better()
+            .spoken(2, {"has a success rate {} lower", "has a success rate {} higher",
+                        "with a success rate {} lower", "with a success rate {} higher"})
+            .line(kRequests, 1, "success rate")
+            .in(kCompared, 1).in(kSwept, 4).in(kSweptTable, 2).in(kOfModes, 2)),
+    share("success_rate_within_duration", "Requests that ended with success before the end of "
+          "`duration`, per request; success_rate counts those of the drain as well",
+          cohort<&C::successes_within>, requests)
+        .shown(Display().higher_is_better()
+            .line(kRequests, 2, "success rate within duration", kShortDrain)),
+    count("finished_in_drain", "requests", "Requests that ended after `duration`, in the drain",
+          finished_in_drain)
+        .shown(Display().line(kRequests, 3, "finished in the drain", kShortDrain)),
+    share("finished_in_drain_share", "Requests that ended after `duration`, per request",
+          finished_in_drain, requests),
+    share("attempt_success_rate", "Successful attempts per attempt",
+          result<AttemptResult::kSuccess>, attempts)
+        .shown(Display().higher_is_better().line(kAttempts, 1, "success")),
+    ratio("amplification", "Attempts per request", attempts, requests)
+        .bins(in_bin<&F::attempts>, in_bin<&F::requests>)
+        .shown(label("attempts per request").lower_is_better()
+            .spoken(6, {"needs {} fewer attempts", "needs {} more attempts",
+                        "at {} fewer attempts", "at {} more attempts"})
+            .line(kLoad, 6, "amplification")
+            .in(kCompared, 2).in(kSwept, 5).in(kSweptTable, 3).in(kOfModes, 3)),
+    own(kDeviation, "attempts_variance", "1", "Variance of the number of attempts of a request",
+        attempts_variance),
+    share("retry_share", "Retries per attempt", retries, attempts)
+        .bins(in_bin<&F::retries>, in_bin<&F::attempts>),
+    ratio("attempts_per_success", "Attempts per successful request", attempts, successes)
+        .bins(in_bin<&F::attempts>, in_bin<&F::successes>)
+        .shown(Display().lower_is_better()),
+    count("cost", "1", "Price of all attempts; of those that the service refuses or answers with a "
+          "throttling error, the rejection price", price_of_attempts)
+        .shown(Display().lower_is_better()),
+    ratio("cost_per_success", "That price per successful request", price_of_attempts, successes)
+        .shown(Display().lower_is_better()),
 
-    {"offered_load", "1/s", "Requests submitted per second", kGroups,
-     [](In in) { return per_second(in, in.client.window.requests); }},
-    {"send_rate", "1/s", "Attempts that clients send per second", kGroups,
-     [](In in) { return per_second(in, in.client.window.attempts); }},
-    {"attempt_rate", "1/s", "Attempts that arrive at the service per second", kGroups,
-     [](In in) { return per_second(in, in.client.window.arrivals); }},
-    {"throughput", "1/s", "Executions that services finish per second, useful or not", kServices,
-     [](In in) { return ratio(sum_over_services<&S::completions>(in), in.window_s()); }},
-    {"goodput", "1/s", "Requests that end with success per second", kGroups,
-     [](In in) { return per_second(in, in.client.window.successes); }},
-    {"badput", "1/s", "Executions per second that brought no client a success: nobody waited for "
-     "the answer any more, or it was a failure", kServices, badput},
-    {"work_load", "1", "Mean service time of all attempts that arrive (model occ: read and write), "
-     "rejected ones included, per nominal capacity; may exceed 1", kServices, work_load},
-    {"utilization", "1", "Busy share of the nominal servers", kServices,
-     [](In in) { return share_of_capacity(in, sum_over_services<&S::busy_ns>(in)); }},
+    rate<&F::requests>("offered_load", "Requests submitted per second")
+        .shown(label("offered load").line(kLoad, 2, "offered load").in(kSwept, 1)),
+    rate<&F::attempts>("send_rate", "Attempts that clients send per second"),
+    rate<&F::arrivals>("attempt_rate", "Attempts that arrive at the service per second")
+        .shown(label("attempt rate").lower_is_better()
+            .line(kLoad, 3, "attempt rate").in(kSwept, 2).in(kWarmup, 2)),
+    service_rate("throughput", "Executions that services finish per second, useful or not",
+                 at_services<&S::completions>)
+        .service_bins(at_service<&S::completions>)
+        .shown(Display().line(kLoad, 4, "throughput")),
+    rate<&F::successes>("goodput", "Requests that end with success per second")
+        .shown(label("goodput").higher_is_better().spoken(10)
+            .line(kLoad, 5, "goodput")
+            .in(kCompared, 3).in(kSwept, 3).in(kSweptTable, 1).in(kOfModes, 1).in(kWarmup, 1)),
+    service_rate("badput", "Executions per second that brought no client a success: nobody waited "
+                 "for the answer any more, or it was a failure", bad_executions)
+        .shown(Display().lower_is_better()),
+    capacity("work_load", "Mean service time of all attempts that arrive (model occ: read and "
+             "write), rejected ones included, per nominal capacity; may exceed 1", work_ns)
+        .shown(Display().lower_is_better()),
+    capacity("utilization", "Busy share of the nominal servers", at_services<&S::busy_ns>)
+        .service_bins(at_service<&S::busy_ns>)
+        .in_percent()
+        .shown(label("utilization").line(kService, 1, "utilization").in(kSwept, 6)),
 
-    {"rejected_share", "1", "Attempts turned away by the queue with an error other than "
-     "throttling, per attempt", kGroups,
-     [](In in) { return ratio(in.client.rejected, in.client.attempts); }, kMean, kShare, attempts},
-    {"throttled_share", "1", "Attempts answered with a throttling error, per attempt", kGroups,
-     [](In in) { return result_share(in, AttemptResult::kThrottled); }, kMean, kShare, attempts},
-    {"timeout_share", "1", "Attempts without an answer in time, per attempt", kGroups,
-     [](In in) { return result_share(in, AttemptResult::kTimeout); }, kMean, kShare, attempts},
-    {"error_share", "1", "Attempts answered with another error (rejections included) or refused, "
-     "per attempt", kGroups,
-     [](In in) { return result_share(in, AttemptResult::kError); }, kMean, kShare, attempts},
-    {"dropped_share", "1", "Attempts discarded without service or answer, per attempt", kGroups,
-     [](In in) { return ratio(in.client.dropped, in.client.attempts); }, kMean, kShare, attempts},
-    {"abandoned_share", "1", "Attempts whose client gave up before it had an answer (timeout or "
-     "deadline), per attempt", kGroups,
-     [](In in) { return ratio(in.client.gave_up, in.client.attempts); }, kMean, kShare, attempts},
-    {"late_share", "1", "Attempts served to the end after their client had given up, per attempt",
-     kGroups, [](In in) { return ratio(in.client.late, in.client.attempts); },
-     kMean, kShare, attempts},
+    share("rejected_share", "Attempts turned away by the queue with an error other than "
+          "throttling, per attempt", cohort<&C::rejected>, attempts)
+        .shown(Display().lower_is_better().line(kAttempts, 3, "rejected by full queue", kZero)),
+    share("throttled_share", "Attempts answered with a throttling error, per attempt",
+          result<AttemptResult::kThrottled>, attempts)
+        .bins(in_bin<&F::throttled>, in_bin<&F::attempts>)
+        .shown(Display().lower_is_better().line(kAttempts, 2, "throttled", kZero)),
+    share("timeout_share", "Attempts without an answer in time, per attempt",
+          result<AttemptResult::kTimeout>, attempts)
+        .bins(in_bin<&F::timeouts>, in_bin<&F::attempts>)
+        .shown(Display().lower_is_better().line(kAttempts, 5, "timeouts", kZero)),
+    share("error_share", "Attempts answered with another error (rejections included) or refused, "
+          "per attempt", result<AttemptResult::kError>, attempts)
+        .bins(in_bin<&F::errors>, in_bin<&F::attempts>)
+        .shown(Display().lower_is_better().line(kAttempts, 4, "errors", kZero)),
+    share("dropped_share", "Attempts discarded without service or answer, per attempt",
+          cohort<&C::dropped>, attempts)
+        .shown(Display().lower_is_better().line(kAttempts, 6, "dropped", kZero)),
+    share("abandoned_share", "Attempts whose client gave up before it had an answer (timeout or "
+          "deadline), per attempt", cohort<&C::gave_up>, attempts)
+        .shown(Display().lower_is_better()),
+    share("late_share", "Attempts served to the end after their client had given up, per attempt",
+          cohort<&C::late>, attempts)
+        .shown(Display().lower_is_better().line(kAttempts, 7, "served too late", kZero)),
 
-    {"quota_denied_share", "1", "Requests that ended because the retry quota was too small, per "
-     "request", kGroups,
-     [](In in) { return ratio(outcome(in, Outcome::kQuotaExceeded), in.client.requests); },
-     kMean, kShare, requests},
-    {"no_send_token_share", "1", "Requests that ended because their client did not let an attempt "
-     "be sent (client throttle, or a send token that is not waited for), per request", kGroups,
-     [](In in) { return ratio(outcome(in, Outcome::kNoSendToken), in.client.requests); },
-     kMean, kShare, requests},
-    {"deadline_exceeded_share", "1", "Requests that ended because their deadline passed, or would "
-     "have before the next attempt, per request", kGroups,
-     [](In in) { return ratio(outcome(in, Outcome::kDeadlineExceeded), in.client.requests); },
-     kMean, kShare, requests},
-    {"quota_mean", "tokens", "Mean level of a retry quota over time and buckets", kGroups,
-     [](In in) { return in.client.has_quota ? Value(in.client.quota_mean) : Value(); }},
+    share("quota_denied_share", "Requests that ended because the retry quota was too small, per "
+          "request", outcome<Outcome::kQuotaExceeded>, requests)
+        .bins(in_bin<&F::quota_denied>, in_bin<&F::requests>)
+        .shown(Display().line(kRequests, 4, "denied by retry quota", kZero)),
+    share("no_send_token_share", "Requests that ended because their client did not let an attempt "
+          "be sent (client throttle, or a send token that is not waited for), per request",
+          outcome<Outcome::kNoSendToken>, requests)
+        .shown(Display().line(kRequests, 5, "not let through by the client", kZero)),
+    share("deadline_exceeded_share", "Requests that ended because their deadline passed, or would "
+          "have before the next attempt, per request",
+          outcome<Outcome::kDeadlineExceeded>, requests)
+        .shown(Display().lower_is_better().line(kRequests, 6, "past their deadline", kZero)),
+    own(kLevel, "quota_mean", "tokens", "Mean level of a retry quota over time and buckets",
+        quota_mean)
+        .shown(Display().line(kRetries, 3, "retry quota, mean")),
 
-    {"queue_mean", "attempts", "Mean number of waiting attempts", kServices, level<&S::queue_ns>},
-    {"queue_max", "attempts", "Largest number of waiting attempts (of any one service)", kServices,
-     queue_max},
-    {"in_system_mean", "attempts", "Mean number of attempts waiting or in service", kServices,
-     level<&S::in_system_ns>},
-    {"in_system_variance", "1", "Variance over time of that number (a single service)", kServices,
-     in_system_variance},
-    {"in_backoff_mean", "requests", "Mean number of requests that wait out a backoff", kGroups,
-     [](In in) { return ratio(in.client.window.in_backoff_ns, in.window_s() * 1e9); }},
-    {"all_busy_share", "1", "Share of time with no free server (a single service)", kServices,
-     all_busy_share, kMean, kShare},
-    {"wait_probability", "1", "Admitted attempts that found no free server, per admitted attempt",
-     kGroups, [](In in) { return ratio(in.client.waited, in.client.admitted); },
-     kMean, kShare, admitted},
+    service_level<&S::queue_ns>("queue_mean", "attempts", "Mean number of waiting attempts")
+        .shown(label("mean queue").lower_is_better().spoken(11)
+            .line(kService, 2, "queue, mean").in(kCompared, 4)),
+    own(kPeak, "queue_max", "attempts", "Largest number of waiting attempts (of any one service)",
+        queue_max).of(kServices)
+        .shown(Display().lower_is_better().line(kService, 3, "queue, largest")),
+    service_level<&S::in_system_ns>("in_system_mean", "attempts",
+                                    "Mean number of attempts waiting or in service"),
+    own(kDeviation, "in_system_variance", "1",
+        "Variance over time of that number (a single service)", in_system_variance)
+        .of(kServices).only_if(single),
+    level<&F::in_backoff_ns>("in_backoff_mean", "requests",
+                             "Mean number of requests that wait out a backoff")
+        .shown(Display().line(kRetries, 2, "requests in backoff", kZero)),
+    service_level<&S::all_busy_ns>("all_busy_share", "1",
+                                   "Share of time with no free server (a single service)")
+        .only_if(single_limited).within(MetricRange::kShare).in_percent(),
+    share("wait_probability", "Admitted attempts that found no free server, per admitted attempt",
+          cohort<&C::waited>, cohort<&C::admitted>)
+        .in_percent(false),
+});
 
-    {"queueing_time_mean", "s", "Waiting in the queue of an attempt: mean", kGroups,
-     mean_s<&C::queueing_time_m>, kMean, kNotNegative, number<&C::queueing_time_m>},
-    {"queueing_time_sd", "s", "Waiting in the queue: standard deviation", kGroups,
-     sd_s<&C::queueing_time_m>},
-    {"queueing_time_p50", "s", "Waiting in the queue: median", kGroups,
-     quantile_s<&C::queueing_time, 500>},
-    {"queueing_time_p90", "s", "Waiting in the queue: 90 % quantile", kGroups,
-     quantile_s<&C::queueing_time, 900>},
-    {"queueing_time_p99", "s", "Waiting in the queue: 99 % quantile", kGroups,
-     quantile_s<&C::queueing_time, 990>},
-    {"queueing_time_p999", "s", "Waiting in the queue: 99.9 % quantile", kGroups,
-     quantile_s<&C::queueing_time, 999>},
-    {"service_latency_mean", "s", "Queue and service of an attempt: mean", kGroups,
-     mean_s<&C::service_latency_m>, kMean, kNotNegative, number<&C::service_latency_m>},
-    {"service_latency_sd", "s", "Queue and service: standard deviation", kGroups,
-     sd_s<&C::service_latency_m>},
-    {"service_latency_p50", "s", "Queue and service: median", kGroups,
-     quantile_s<&C::service_latency, 500>},
-    {"service_latency_p90", "s", "Queue and service: 90 % quantile", kGroups,
-     quantile_s<&C::service_latency, 900>},
-    {"service_latency_p99", "s", "Queue and service: 99 % quantile", kGroups,
-     quantile_s<&C::service_latency, 990>},
-    {"service_latency_p999", "s", "Queue and service: 99.9 % quantile", kGroups,
-     quantile_s<&C::service_latency, 999>},
-    {"attempt_latency_mean", "s", "Send to result of an attempt, as its client sees it: mean",
-     kGroups, mean_s<&C::attempt_latency_m>, kMean, kNotNegative, number<&C::attempt_latency_m>},
-    {"attempt_latency_sd", "s", "Send to result of an attempt: standard deviation", kGroups,
-     sd_s<&C::attempt_latency_m>},
-    {"attempt_latency_p50", "s", "Send to result of an attempt: median", kGroups,
-     quantile_s<&C::attempt_latency, 500>},
-    {"attempt_latency_p90", "s", "Send to result of an attempt: 90 % quantile", kGroups,
-     quantile_s<&C::attempt_latency, 900>},
-    {"attempt_latency_p99", "s", "Send to result of an attempt: 99 % quantile", kGroups,
-     quantile_s<&C::attempt_latency, 990>},
-    {"attempt_latency_p999", "s", "Send to result of an attempt: 99.9 % quantile", kGroups,
-     quantile_s<&C::attempt_latency, 999>},
-    {"latency_mean", "s", "Submission to end of a request, waiting and backoff included: mean",
-     kGroups, mean_s<&C::latency_m>, kMean, kNotNegative, number<&C::latency_m>},
-    {"latency_sd", "s", "Submission to end of a request: standard deviation", kGroups,
-     sd_s<&C::latency_m>},
-    {"latency_p50", "s", "Submission to end of a request: median", kGroups,
-     quantile_s<&C::latency, 500>},
-    {"latency_p90", "s", "Submission to end of a request: 90 % quantile", kGroups,
-     quantile_s<&C::latency, 900>},
-    {"latency_p99", "s", "Submission to end of a request: 99 % quantile", kGroups,
-     quantile_s<&C::latency, 990>},
-    {"latency_p999", "s", "Submission to end of a request: 99.9 % quantile", kGroups,
-     quantile_s<&C::latency, 999>},
-    {"latency_ok_mean", "s", "Submission to end of successful requests: mean", kGroups,
-     mean_s<&C::latency_ok_m>, kMean, kNotNegative, number<&C::latency_ok_m>},
-    {"latency_ok_sd", "s", "Submission to end of successful requests: standard deviation", kGroups,
-     sd_s<&C::latency_ok_m>},
-    {"latency_ok_p50", "s", "Submission to end of successful requests: median", kGroups,
-     quantile_s<&C::latency_ok, 500>},
-    {"latency_ok_p90", "s", "Submission to end of successful requests: 90 % quantile", kGroups,
-     quantile_s<&C::latency_ok, 900>},
-    {"latency_ok_p99", "s", "Submission to end of successful requests: 99 % quantile", kGroups,
-     quantile_s<&C::latency_ok, 990>},
-    {"latency_ok_p999", "s", "Submission to end of successful requests: 99.9 % quantile", kGroups,
-     quantile_s<&C::latency_ok, 999>},
-    {"latency_intended_mean", "s", "From when a request was due to its end: mean (closed loops "
-     "with think_from = start, one request at a time: think time after the start of the one "
-     "before)", kGroups, mean_s<&C::latency_intended_m>,
-     kMean, kNotNegative, number<&C::latency_intended_m>},
-    {"latency_intended_sd", "s", "From when a request was due to its end: standard deviation",
-     kGroups, sd_s<&C::latency_intended_m>},
-    {"latency_intended_p50", "s", "From when a request was due to its end: median", kGroups,
-     quantile_s<&C::latency_intended, 500>},
-    {"latency_intended_p90", "s", "From when a request was due to its end: 90 % quantile",
-     kGroups, quantile_s<&C::latency_intended, 900>},
-    {"latency_intended_p99", "s", "From when a request was due to its end: 99 % quantile",
-     kGroups, quantile_s<&C::latency_intended, 990>},
-    {"latency_intended_p999", "s", "From when a request was due to its end: 99.9 % quantile",
-     kGroups, quantile_s<&C::latency_intended, 999>},
-    {"backoff_time_mean", "s", "Length of one backoff: mean", kGroups, mean_s<&C::backoff_time_m>,
-     kMean, kNotNegative, number<&C::backoff_time_m>},
-    {"backoff_time_sd", "s", "Length of one backoff: standard deviation", kGroups,
-     sd_s<&C::backoff_time_m>},
-    {"send_wait_mean", "s", "Waiting for send tokens of a request: mean", kGroups,
-     part_of_latency<&C::send_wait_ns>, kMean, kNotNegative, requests},
-    {"connection_wait_mean", "s", "Waiting for a pooled connection of a request: mean", kGroups,
-     part_of_latency<&C::connection_wait_ns>, kMean, kNotNegative, requests},
-    {"backoff_wait_mean", "s", "All backoffs of a request: mean", kGroups,
-     part_of_latency<&C::backoff_total_ns>, kMean, kNotNegative, requests},
-    {"answer_wait_mean", "s", "Attempts of a request under way: mean; where every request ended, "
-     "without hedges, these four add up to latency_mean", kGroups,
-     part_of_latency<&C::attempt_total_ns>, kMean, kNotNegative, requests},
+constexpr auto kOfDurations = all_of(
+    durations<"queueing_time", "Waiting in the queue", &C::queueing_time_m, &C::queueing_time>()
+        .mean_means("Waiting in the queue of an attempt: mean")
+        .rows(),
+    durations<"service_latency", "Queue and service", &C::service_latency_m,
+              &C::service_latency>()
+        .mean_means("Queue and service of an attempt: mean")
+        .rows(),
+    durations<"attempt_latency", "Send to result of an attempt", &C::attempt_latency_m,
+              &C::attempt_latency>()
+        .mean_means("Send to result of an attempt, as its client sees it: mean")
+        .rows(),
+    durations<"latency", "Submission to end of a request", &C::latency_m, &C::latency>()
+        .mean_means("Submission to end of a request, waiting and backoff included: mean")
+        .mean_bins(latency_s_in_bin, latencies_in_bin)
+        .shown(&D::mean, label("mean latency").lower_is_better()
+            .spoken(5, {"finishes requests {} sooner", "finishes requests {} later",
+                        "finishing requests {} sooner", "finishing requests {} later"})
+            .line(kLatency, 1, "mean")
+            .in(kCompared, 5).in(kSwept, 7).in(kSweptTable, 4).in(kOfModes, 4).in(kWarmup, 3))
+        .shown(&D::p50, label("median latency").lower_is_better().spoken(12)
+            .line(kLatency, 2, "median").in(kCompared, 6).in(kSwept, 8))
+        .shown(&D::p90, label("p90 latency").lower_is_better().line(kLatency, 3, "p90"))
+        .shown(&D::p99, label("p99 latency").lower_is_better().spoken(13)
+            .line(kLatency, 4, "p99").in(kCompared, 7).in(kSwept, 9).in(kSweptTable, 5))
+        .shown(&D::p999, label("p99.9 latency").lower_is_better().line(kLatency, 5, "p99.9"))
+        .rows(),
+    durations<"latency_ok", "Submission to end of successful requests", &C::latency_ok_m,
+              &C::latency_ok>()
+        .shown(&D::p50, label("median latency of successes").lower_is_better()
+            .line(kLatency, 6, "median of successes"))
+        .shown(&D::p99, label("p99 latency of successes").lower_is_better()
+            .line(kLatency, 7, "p99 of successes"))
+        .rows(),
+    durations<"latency_intended", "From when a request was due to its end",
+              &C::latency_intended_m, &C::latency_intended>()
+        .mean_means("From when a request was due to its end: mean (closed loops with think_from = "
+                    "start, one request at a time: think time after the start of the one before)")
+        .rows());
 
-    {"executed", "attempts", "Attempts served to the end", kGroups,
-     [](In in) { return count(in.client.executed); }},
-    {"executions_per_request", "1", "Attempts served to the end, per request", kGroups,
-     [](In in) { return ratio(in.client.executed, in.client.requests); },
-     kMean, kNotNegative, requests},
-    {"effects_per_request", "1", "Executions that succeeded, per request with side effects",
-     kGroups, [](In in) { return ratio(in.client.effects, in.client.mutating); },
-     kMean, kNotNegative, mutating},
-    {"duplicate_share", "1", "Requests with side effects that took effect more than once, per "
-     "such request", kGroups,
-     [](In in) { return ratio(in.client.duplicated, in.client.mutating); },
-     kMean, kShare, mutating},
-    {"ambiguous_share", "1", "Requests with side effects that failed for their client but took "
-     "effect, per such request", kGroups,
-     [](In in) { return ratio(in.client.ambiguous, in.client.mutating); }, kMean, kShare, mutating},
-    {"replays_per_request", "1", "Attempts answered without execution because their token showed "
-     "that the effect was there, per request with side effects", kGroups,
-     [](In in) { return ratio(in.client.replays, in.client.mutating); },
-     kMean, kNotNegative, mutating},
-    {"expired_replays_per_request", "1", "Attempts executed again because the token of an earlier "
-     "effect was forgotten, per request with side effects", kGroups,
-     [](In in) { return ratio(in.client.expired_replays, in.client.mutating); },
-     kMean, kNotNegative, mutating},
-    {"mismatches_per_request", "1", "Attempts refused because their token belonged to another "
-     "request, per request with side effects", kGroups,
-     [](In in) { return ratio(in.client.mismatches, in.client.mutating); },
-     kMean, kNotNegative, mutating},
-    {"wasted_share", "1", "Capacity spent on answers that nobody waited for any more or that were "
-     "lost: whole service times; failures that reached their client do not count", kServices,
-     [](In in) { return share_of_capacity(in, *wasted_ns(in)); }},
-    {"wasted_after_give_up_share", "1", "Capacity spent on attempts after their client had given "
-     "up", kServices, wasted_after_give_up_share},
-    {"wasted_s", "s", "Service time of those answers", kServices,
-     [](In in) { return Value(*wasted_ns(in) / 1e9); }},
+constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
+    duration_mean<"backoff_time", "Length of one backoff", &C::backoff_time_m>()
+        .shown(Display().line(kRetries, 1, "one backoff, mean")),
+    duration_deviation<"backoff_time", "Length of one backoff", &C::backoff_time_m>(),
+    mean("send_wait_mean", "Waiting for send tokens of a request: mean",
+         seconds<&C::send_wait_ns>, requests)
+        .shown(Display().lower_is_better().line(kRetries, 4, "wait for send token", kZero)),
+    mean("connection_wait_mean", "Waiting for a pooled connection of a request: mean",
+         seconds<&C::connection_wait_ns>, requests)
+        .shown(Display().lower_is_better().line(kRetries, 5, "wait for connection", kZero)),
+    mean("backoff_wait_mean", "All backoffs of a request: mean", seconds<&C::backoff_total_ns>,
+         requests),
+    mean("answer_wait_mean", "Attempts of a request under way: mean; where every request ended, "
+         "without hedges, these four add up to latency_mean", seconds<&C::attempt_total_ns>,
+         requests),
 
-    {"peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the window",
-     kGroups, peak_attempt_rate},
-    {"peak_to_mean", "1", "That rate per mean attempt rate", kGroups, peak_to_mean},
-    {"dispersion_index", "1", "Variance over mean of the number of attempts that arrive in a "
-     "time-series bin: 1 Poisson, more in bursts; burstiness.csv has wider windows", kGroups,
-     arrival_dispersion},
-    {"autocorrelation", "1", "Largest correlation of the attempts that arrive in a bin with those "
-     "some bins earlier, up to a quarter of the window", kGroups,
-     echo<&stats::Echo::correlation>, kMean, kCorrelation},
-    {"autocorrelation_lag_s", "s", "How much earlier that is", kGroups, echo<&stats::Echo::lag_s>},
-    {"spectral_peak_ratio", "1", "Largest ordinate of the periodogram of the attempts that arrive, "
-     "per median ordinate", kGroups, spectrum<&stats::SpectralPeak::ratio>},
-    {"spectral_peak_frequency", "1/s", "Where that is", kGroups,
-     spectrum<&stats::SpectralPeak::frequency>},
-    {"spectral_p_value", "1", "Probability of such a peak without any rhythm (Fisher's test)",
-     kGroups, spectrum<&stats::SpectralPeak::p_value>, kMean, kShare},
-    {"peak_amplification", "1", "Largest attempts per request over a rolling window of attempt "
-     "timeout + longest backoff, at least 10 bins", kGroups, peak_amplification},
-    {"recovery_s", "s", "From the end of the last fault or surge until goodput is back to stay; "
-     "absent if that did not happen in the run", kGroups, recovery},
-    {"disturbed_success_rate", "1", "Share that did not fail of the requests submitted while a "
-     "fault or surge was on, a time that recovery_s leaves out", kGroups, disturbed_success_rate},
-    {"recovered", "1", "Whether that happened in the run: 1 or 0", kGroups, recovered,
-     kProportion, kShare},
-    {"recovery_censored_s", "s", "In a run without recovery: how long after that end goodput was "
-     "still not back", kGroups, recovery_censored},
-    {"recovery_median_s", "s", "Median of recovery_s over the replications, those without recovery "
-     "included (Kaplan and Meier); summary only", kGroups,
-     [](In) { return Value(); }, kMedianRecovery},
-    {"metastable_probability", "1", "Probability that retries keep the service down: it does not "
-     "recover, but would without them (run --twin, tip); interval after Wilson", kAllOnly,
-     metastable, kProportion, kShare},
-    {"jobs", "jobs", "Jobs begun in the window that clients poll for", kGroups,
-     [](In in) { return in.client.jobs.begun > 0 ? count(in.client.jobs.begun) : Value(); }},
-    {"job_success_rate", "1", "Jobs that their client saw done, per job; the others had too many "
-     "checks, one that failed otherwise than by throttling, or had not ended", kGroups,
-     [](In in) { return ratio(job_end(in, JobEnd::kSucceeded), in.client.jobs.begun); },
-     kMean, kShare, jobs},
-    {"checks_per_job", "1", "Requests that it took to see a job done: mean", kGroups,
-     [](In in) { return ratio(in.client.jobs.checks, job_end(in, JobEnd::kSucceeded)); },
-     kMean, kNotNegative, jobs_done},
-    {"detection_delay_mean", "s", "From the end of a job until its client knows: mean", kGroups,
-     detection_delay, kMean, kNotNegative, detections},
-    {"jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all", kGroups,
-     stats::jain_index, kMean, kShare},
-    {"jain_index_success_rate", "1", "Fairness of the success rate among clients whose requests "
-     "ended: 1 equal, 1/n one has all", kGroups, stats::jain_index_of_success, kMean, kShare},
-    {"completion_time_s", "s", "When the last request ended, from the start of the run", kAllOnly,
-     completion_time},
-};
+    count("executed", "attempts", "Attempts served to the end", cohort<&C::executed>),
+    ratio("executions_per_request", "Attempts served to the end, per request",
+          cohort<&C::executed>, requests),
+    ratio("effects_per_request", "Executions that succeeded, per request with side effects",
+          cohort<&C::effects>, mutating),
+    share("duplicate_share", "Requests with side effects that took effect more than once, per "
+          "such request", cohort<&C::duplicated>, mutating)
+        .shown(Display().lower_is_better()),
+    share("ambiguous_share", "Requests with side effects that failed for their client but took "
+          "effect, per such request", cohort<&C::ambiguous>, mutating)
+        .shown(Display().lower_is_better()),
+    ratio("replays_per_request", "Attempts answered without execution because their token showed "
+          "that the effect was there, per request with side effects",
+          cohort<&C::replays>, mutating),
+    ratio("expired_replays_per_request", "Attempts executed again because the token of an earlier "
+          "effect was forgotten, per request with side effects",
+          cohort<&C::expired_replays>, mutating),
+    ratio("mismatches_per_request", "Attempts refused because their token belonged to another "
+          "request, per request with side effects", cohort<&C::mismatches>, mutating),
+    capacity("wasted_share", "Capacity spent on answers that nobody waited for any more or that "
+             "were lost: whole service times; failures that reached their client do not count",
+             wasted_ns)
+        .in_percent()
+        .shown(label("wasted capacity").lower_is_better()
+            .spoken(9, {"wastes {} less capacity", "wastes {} more capacity",
+                        "with {} less capacity wasted", "with {} more capacity wasted"})
+            .line(kService, 4, "wasted capacity", kZero).in(kCompared, 8)),
+    capacity("wasted_after_give_up_share", "Capacity spent on attempts after their client had "
+             "given up", wasted_after_give_up_ns)
+        .in_percent().shown(Display().lower_is_better()),
+    count("wasted_s", "s", "Service time of those answers", wasted_s)
+        .of(kServices).shown(Display().lower_is_better()),
+
+    own(kPeak, "peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the "
+        "window", peak_rate)
+        .shown(label("peak attempt rate").lower_is_better()
+            .spoken(8, {"peaks {} lower", "peaks {} higher", "with a peak {} lower",
+                        "with a peak {} higher"})
+            .line(kLoad, 7, "peak attempt rate").in(kCompared, 11).in(kSwept, 11)),
+    own(kOther, "peak_to_mean", "1", "That rate per mean attempt rate", peak_to_mean),
+    own(kOther, "dispersion_index", "1", "Variance over mean of the number of attempts that arrive "
+        "in a time-series bin: 1 Poisson, more in bursts; burstiness.csv has wider windows",
+        arrival_dispersion),
+    own(kOther, "autocorrelation", "1", "Largest correlation of the attempts that arrive in a bin "
+        "with those some bins earlier, up to a quarter of the window", echo<&Echo::correlation>)
+        .within(MetricRange::kCorrelation),
+    own(kOther, "autocorrelation_lag_s", "s", "How much earlier that is", echo<&Echo::lag_s>),
+    own(kOther, "spectral_peak_ratio", "1", "Largest ordinate of the periodogram of the attempts "
+        "that arrive, per median ordinate", spectrum<&SpectralPeak::ratio>),
+    own(kOther, "spectral_peak_frequency", "1/s", "Where that is",
+        spectrum<&SpectralPeak::frequency>),
+    own(kOther, "spectral_p_value", "1", "Probability of such a peak without any rhythm (Fisher's "
+        "test)", spectrum<&SpectralPeak::p_value>)
+        .within(MetricRange::kShare),
+    own(kPeak, "peak_amplification", "1", "Largest attempts per request over a rolling window of "
+        "attempt timeout + longest backoff, at least 10 bins", peak_amplification_of)
+        .shown(label("peak amplification").lower_is_better()
+            .line(kLoad, 8, "peak amplification").in(kSwept, 12)),
+    own(kOther, "recovery_s", "s", "From the end of the last fault or surge until goodput is back "
+        "to stay; absent if that did not happen in the run", recovery)
+        .shown(label("recovery time").lower_is_better()
+            .spoken(4, {"recovers {} sooner", "recovers {} later", "recovering {} sooner",
+                        "recovering {} later"})
+            .line(kRetries, 6, "recovery").in(kCompared, 9).in(kSwept, 13)),
+    own(kOther, "disturbed_success_rate", "1", "Share that did not fail of the requests submitted "
+        "while a fault or surge was on, a time that recovery_s leaves out", disturbed_success_rate)
+        .in_percent()
+        .shown(Display().higher_is_better().line(kRetries, 7, "success while disturbed")),
+    probability("recovered", "Whether that happened in the run: 1 or 0", recovered)
+        .shown(label("recovery").higher_is_better()
+            .spoken(1, {"recovers {} less often", "recovers {} more often",
+                        "recovering {} less often", "recovering {} more often"})
+            .in(kCompared, 10)),
+    own(kOther, "recovery_censored_s", "s", "In a run without recovery: how long after that end "
+        "goodput was still not back", recovery_censored),
+    own(kOther, "recovery_median_s", "s", "Median of recovery_s over the replications, those "
+        "without recovery included (Kaplan and Meier); summary only", nothing)
+        .summarized_as(MetricSummary::kMedianRecovery).shown(Display().lower_is_better()),
+    probability("metastable_probability", "Probability that retries keep the service down: it does "
+                "not recover, but would without them (run --twin, tip); interval after Wilson",
+                metastable)
+        .of(kAllOnly)
+        .shown(label("metastable failures").lower_is_better()
+            .spoken(3, {"is metastable {} less often", "is metastable {} more often",
+                        "being metastable {} less often", "being metastable {} more often"})),
+    own(kCount, "jobs", "jobs", "Jobs begun in the window that clients poll for", jobs_if_any),
+    share("job_success_rate", "Jobs that their client saw done, per job; the others had too many "
+          "checks, one that failed otherwise than by throttling, or had not ended",
+          jobs_done, jobs_begun)
+        .shown(Display().higher_is_better()),
+    ratio("checks_per_job", "Requests that it took to see a job done: mean", checks, jobs_done),
+    mean("detection_delay_mean", "From the end of a job until its client knows: mean",
+         detection_delays_s, detections)
+        .shown(Display().lower_is_better()),
+    own(kOther, "jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all",
+        jain_index)
+        .within(MetricRange::kShare).shown(Display().higher_is_better()),
+    own(kOther, "jain_index_success_rate", "1", "Fairness of the success rate among clients whose "
+        "requests ended: 1 equal, 1/n one has all", jain_index_of_success)
+        .within(MetricRange::kShare).in_percent().shown(Display().higher_is_better()),
+    own(kOther, "completion_time_s", "s", "When the last request ended, from the start of the run",
+        completion_time)
+        .of(kAllOnly)
+        .shown(label("time of the last request").lower_is_better()
+            .spoken(7, {"finishes the last request {} sooner", "finishes the last request {} later",
+                        "with the last request {} sooner", "with the last request {} later"})
+            .in(kCompared, 12).in(kSwept, 10)),
+});
 // clang-format on
+
+constexpr auto kTable = all_of(kOfRequests, kOfDurations, kOfWorkAndRecovery);
 
 }  // namespace
 

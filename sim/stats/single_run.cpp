@@ -33,7 +33,7 @@ SingleRunIntervals add_batch_means(const Scenario& scenario, const RunResult& ru
     return result;
   }
   for (SummaryRow& row : rows) {
-    const auto series = flow_series(row.metric->name, scenario, run, group_of(scenario, row), bins);
+    const auto series = flow_series(*row.metric, scenario, run, group_of(scenario, row), bins);
     if (!series) continue;
     const auto batches = batch_means(series->numerators, series->denominators);
     if (!batches) {

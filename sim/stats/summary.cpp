@@ -56,9 +56,7 @@ std::optional<Estimate> estimate_proportion(std::span<const double> values) {
 
 /// Its least and greatest value are the first and the last recovery that was seen.
 std::optional<Estimate> estimate_median_recovery(const MetricValues& values, std::size_t client) {
-  const auto index = [](std::string_view name) {
-    return static_cast<std::size_t>(find_metric(name) - metric_table().data());
-  };
+  const auto index = [](std::string_view name) { return index_of(*find_metric(name)); };
   std::vector<stats::Lifetime> lifetimes;
   std::vector<double> seen;
   for (std::size_t r = 0; r < values.runs(); ++r) {

@@ -26,6 +26,54 @@ TEST_CASE("the table names every metric once, with unit and meaning") {
   CHECK(find_metric("no_such_metric") == nullptr);
 }
 
+TEST_CASE("each list of metrics has its places taken once, without gaps") {
+  for (std::size_t i = 0; i < kMetricListCount; ++i) {
+    const auto list = static_cast<MetricList>(i);
+    CAPTURE(i);
+    const std::vector<const MetricInfo*> metrics = metrics_of(list);
+    CHECK(!metrics.empty());
+    for (std::size_t place = 1; place <= metrics.size(); ++place) {
+      CAPTURE(std::string(metrics[place - 1]->name));
+      CHECK(metrics[place - 1]->display.place(list) == place);
+      CHECK((list < MetricList::kLoad || !metrics[place - 1]->display.line_label.empty()));
+    }
+  }
+  for (const MetricInfo* metric : metrics_of(MetricList::kSweptTable)) {
+    CAPTURE(std::string(metric->name));
+    CHECK(metric->display.place(MetricList::kSwept) > 0);
+  }
+  for (const MetricInfo* metric : metrics_of(MetricList::kWarmup)) {
+    CHECK(metric->series.of_clients != nullptr);
+  }
+}
+
+TEST_CASE("the parts of a row agree with each other") {
+  for (const MetricInfo& metric : metric_table()) {
+    CAPTURE(std::string(metric.name));
+    const bool is_ratio = metric.kind == MetricKind::kShare || metric.kind == MetricKind::kRatio;
+    CHECK(is_ratio == (metric.per != nullptr));
+    CHECK((metric.sum == nullptr) == (metric.formula != nullptr));
+    CHECK((metric.kind == MetricKind::kProbability) ==
+          (metric.summary == MetricSummary::kProportion));
+    if (metric.kind == MetricKind::kShare) CHECK(metric.range == MetricRange::kShare);
+    if (metric.kind == MetricKind::kRate) CHECK(metric.unit == "1/s");
+    // The unit of a percentage is 1.
+    if (metric.display.percentage) CHECK(metric.unit == "1");
+    // A series is of client groups or of services, and divided where the metric is.
+    const MetricSeries& series = metric.series;
+    CHECK((series.of_clients == nullptr || series.of_service == nullptr));
+    if (series.of_clients != nullptr) CHECK((series.per != nullptr) == is_ratio);
+    if (series.of_service != nullptr) CHECK(metric.scope == MetricScope::kServices);
+    // Sentences have words for less and more, in both clauses, or none.
+    const MetricWords& words = metric.display.words;
+    for (const std::string_view text : {words.less, words.more, words.also_less, words.also_more}) {
+      CHECK(text.empty() == words.less.empty());
+      if (!text.empty()) CHECK(text.find("{}") != text.npos);
+    }
+    if (!words.less.empty()) CHECK(metric.display.place(MetricList::kSpoken) > 0);
+  }
+}
+
 TEST_CASE("every documented metric name exists") {
   std::vector<std::string> names = {"requests",
                                     "attempts",
