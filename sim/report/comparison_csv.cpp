@@ -5,6 +5,7 @@
 
 #include "report/comparison_words.hpp"
 #include "report/csv_writer.hpp"
+#include "report/metric_json.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -96,6 +97,7 @@ std::string comparison_json(const Comparison& comparison) {
   json["baseline"] = comparison.baseline().set.variant;
   json["vary"] = comparison.vary;
   json["family_error"] = stats::kFamilyError;
+  json["metrics"] = metrics_json(comparison.metrics);
   json["rows"] = Json::array();
   for (const ComparisonRow& row : comparison.rows)
     json["rows"].push_back(row_json(comparison, row));

@@ -4,6 +4,7 @@
 #include <retrysim/metrics.hpp>
 
 #include "report/csv_writer.hpp"
+#include "report/metric_json.hpp"
 #include "report/result_files.hpp"
 #include "report/result_tables.hpp"
 #include "scenario/values.hpp"
@@ -138,6 +139,7 @@ Json result_json(const SweepDescription& d, const SweepOverview& overview) {
   sweep["keys"] = d.paths;
   sweep["points"] = d.points;
   if (d.shard) sweep["shard"] = {{"index", d.shard->index}, {"count", d.shard->count}};
+  sweep["metrics"] = metrics_json(overview_metrics());
   sweep["points_that_fail"] = overview.points_that_fail;
   sweep["points_over_limit"] = overview.points_over_limit;
   json["keys"] = Json::object();
