@@ -1,7 +1,7 @@
 """Do two samples have the same mean? Student's and Welch's tests, and Holm's correction for many.
 
-Written out because the script needs nothing but python3; tests/unit/stats/agreement_test.py holds
-it against tables.
+Written out because the script needs nothing but python3; tests/unit/estimate/agreement_test.py
+holds it against tables.
 
 SPDX-License-Identifier: MIT
 """

@@ -22,13 +22,15 @@ FILE_LINES_MAX = 600
 MAY_INCLUDE = {
     "kernel": set(),
     "retry": {"kernel"},
-    "stats": {"kernel"},
+    "measure": {"kernel"},
+    "estimate": {"kernel", "measure"},
     "scenario": {"retry"},
-    "model": {"kernel", "retry", "stats", "scenario"},
-    "experiment": {"kernel", "retry", "stats", "scenario", "model"},
+    "model": {"kernel", "retry", "measure", "scenario"},
+    "experiment": {"kernel", "retry", "measure", "estimate", "scenario", "model"},
     "analysis": {"scenario"},
-    "report": {"stats", "scenario"},
-    "cli": {"kernel", "retry", "stats", "scenario", "model", "experiment", "analysis", "report"},
+    "report": {"measure", "estimate", "scenario"},
+    "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "experiment", "analysis",
+            "report"},
 }
 
 # Names that say nothing about what is inside.

@@ -7,6 +7,8 @@
 #include "cli/commands.hpp"
 #include "cli/trigger.hpp"
 #include "experiment/load_ramp.hpp"
+#include "measure/hysteresis.hpp"
+#include "measure/storms.hpp"
 #include "report/hysteresis_report.hpp"
 #include "report/progress_bar.hpp"
 #include "report/result_folder.hpp"
@@ -14,8 +16,6 @@
 #include "report/sink.hpp"
 #include "report/terminal.hpp"
 #include "scenario/values.hpp"
-#include "stats/hysteresis.hpp"
-#include "stats/storms.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

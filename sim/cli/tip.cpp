@@ -10,15 +10,15 @@
 #include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
 #include "cli/trigger.hpp"
+#include "estimate/tipping.hpp"
 #include "experiment/twins.hpp"
+#include "measure/storms.hpp"
 #include "report/progress_bar.hpp"
 #include "report/result_folder.hpp"
 #include "report/result_identity.hpp"
 #include "report/sink.hpp"
 #include "report/terminal.hpp"
 #include "report/tip_report.hpp"
-#include "stats/storms.hpp"
-#include "stats/tipping.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

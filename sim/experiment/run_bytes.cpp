@@ -4,7 +4,7 @@
 #include "experiment/run_bytes.hpp"
 
 #include "experiment/byte_order.hpp"
-#include "stats/result_fields.hpp"
+#include "measure/result_fields.hpp"
 
 #include <array>
 #include <bit>

@@ -5,8 +5,8 @@
 #include <retrysim/metrics.hpp>
 #include <retrysim/steady_state.hpp>
 
-#include "stats/flow_series.hpp"
-#include "stats/mser.hpp"
+#include "estimate/mser.hpp"
+#include "measure/flow_series.hpp"
 
 #include <fmt/format.h>
 

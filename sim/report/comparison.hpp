@@ -7,8 +7,8 @@
 #include <retrysim/metrics.hpp>
 #include <retrysim/variation.hpp>
 
+#include "estimate/paired.hpp"
 #include "report/evaluation.hpp"
-#include "stats/paired.hpp"
 
 #include <cstddef>
 #include <span>

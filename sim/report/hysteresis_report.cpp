@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "report/hysteresis_report.hpp"
 
+#include "estimate/proportion.hpp"
 #include "report/csv_writer.hpp"
 #include "report/result_files.hpp"
-#include "stats/proportion.hpp"
 
 #include <retrysim/summary.hpp>
 

@@ -5,9 +5,9 @@
 
 #include <retrysim/scenario_file.hpp>
 
+#include "measure/hysteresis.hpp"
 #include "report/result_folder.hpp"
 #include "report/sink.hpp"
-#include "stats/hysteresis.hpp"
 
 #include <string>
 #include <vector>

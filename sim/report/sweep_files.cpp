@@ -3,12 +3,12 @@
 
 #include <retrysim/metrics.hpp>
 
+#include "estimate/bistability.hpp"
 #include "report/csv_writer.hpp"
 #include "report/metric_json.hpp"
 #include "report/result_files.hpp"
 #include "report/result_tables.hpp"
 #include "scenario/values.hpp"
-#include "stats/bistability.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include "report/text_table.hpp"
 
+#include "measure/recovery.hpp"
 #include "report/certainty.hpp"
 #include "report/display.hpp"
-#include "stats/recovery.hpp"
 
 #include <fmt/format.h>
 

@@ -5,9 +5,9 @@
 
 #include <retrysim/scenario_file.hpp>
 
+#include "estimate/tipping.hpp"
 #include "report/result_folder.hpp"
 #include "report/sink.hpp"
-#include "stats/tipping.hpp"
 
 #include <string>
 #include <vector>
