@@ -18,8 +18,6 @@
 namespace retrysim::experiment {
 namespace {
 
-using stats::fields;
-
 class Writer {
  public:
   void operator()(const auto&... values) { (write(values), ...); }

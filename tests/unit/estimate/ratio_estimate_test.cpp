@@ -52,7 +52,7 @@ Scenario two_groups() {
 template <typename T>
 void collect(const T& field, std::vector<double>& numbers) {
   if constexpr (stats::HasFields<T>) {
-    stats::fields([&](const auto&... inner) { (collect(inner, numbers), ...); }, field);
+    fields([&](const auto&... inner) { (collect(inner, numbers), ...); }, field);
   } else if constexpr (!std::same_as<T, bool> && requires { static_cast<double>(field); }) {
     numbers.push_back(static_cast<double>(field));
   } else if constexpr (requires { std::tuple_size<T>::value; }) {
@@ -76,7 +76,7 @@ void fill(T& field, Draws& draws) {
       field.add(Duration::nanoseconds(static_cast<std::int64_t>(some())));
     }
   } else if constexpr (stats::HasFields<T>) {
-    stats::fields([&](auto&... inner) { (fill(inner, draws), ...); }, field);
+    fields([&](auto&... inner) { (fill(inner, draws), ...); }, field);
   } else if constexpr (std::same_as<T, bool>) {
     field = true;
   } else if constexpr (requires { static_cast<T>(some()); }) {

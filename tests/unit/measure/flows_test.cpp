@@ -16,7 +16,7 @@ namespace {
 template <typename T>
 void set_all(T& field, int value) {
   if constexpr (stats::HasFields<T>) {
-    stats::fields([&](auto&... inner) { (set_all(inner, value), ...); }, field);
+    fields([&](auto&... inner) { (set_all(inner, value), ...); }, field);
   } else if constexpr (requires { field += T(1); }) {
     field = static_cast<T>(value);
   } else if constexpr (requires { std::tuple_size<T>::value; }) {
