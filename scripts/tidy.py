@@ -24,15 +24,16 @@ README_WORDS_MAX = 1000
 MAY_INCLUDE = {
     "kernel": set(),
     "retry": {"kernel"},
-    "stats": {"kernel"},
+    "measure": {"kernel"},
+    "estimate": {"kernel", "measure"},
     "scenario": {"retry"},
-    "model": {"kernel", "retry", "stats", "scenario"},
+    "model": {"kernel", "retry", "measure", "scenario"},
     "execution": {"scenario"},
-    "experiment": {"kernel", "retry", "stats", "scenario", "model", "execution"},
+    "experiment": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution"},
     "analysis": {"scenario"},
-    "report": {"stats", "scenario"},
-    "cli": {"kernel", "retry", "stats", "scenario", "model", "execution", "experiment",
-            "analysis", "report"},
+    "report": {"measure", "estimate", "scenario"},
+    "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution",
+            "experiment", "analysis", "report"},
 }
 
 # Names that say nothing about what is inside.
