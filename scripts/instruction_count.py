@@ -1,8 +1,8 @@
 """Instructions per event of a benchmark program, counted by callgrind.
 
 The count of a run is that of a longer run less that of a shorter one, so that starting the program
-and reading the scenario are not in it. It hardly depends on the machine: only on the compiler, and a
-little on which of its functions the C library chooses for the processor.
+and reading the scenario are not in it. It hardly depends on the machine: only on the compiler, and
+a little on which of its functions the C library chooses for the processor.
 
 SPDX-License-Identifier: MIT
 """

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <stdexcept>
-#include <string>
 
 namespace retrysim::model {
 
@@ -27,21 +25,6 @@ AttemptResult result_of(ResponseClass response_class) {
     default:
       return AttemptResult::kError;
   }
-}
-
-/// What a strategy of the user's own decided; throws if it may not.
-RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
-  const Outcome o = decision.outcome;
-  const bool allowed = o == Outcome::kRetry || o == Outcome::kMaxAttemptsExceeded ||
-                       o == Outcome::kQuotaExceeded || o == Outcome::kNotRetryable ||
-                       o == Outcome::kNoSendToken;
-  if (!allowed || decision.delay < Duration::zero()) {
-    throw std::invalid_argument("client " + g.spec->name +
-                                ": its strategy answers a failure with " + std::string(name(o)) +
-                                " after " + std::to_string(decision.delay.count()) + " ns");
-  }
-  decision.send_tokens = 0;  // those are the business of RetryRules
-  return decision;
 }
 
 }  // namespace
@@ -69,20 +52,7 @@ void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
     g.deadlines.push_back(id, key, deadline_link());
     queue_.offer(g.deadline_source, key);
   }
-  if (g.counts_requests) {
-    const RetryState state = g.states.of(client);
-    watch_quota(g, state, [&] { begin_request(g.spec->retry, state, now_); });
-  }
-  if (!g.strategies.empty()) {
-    if (request_numbers_.size() < requests_.slots()) request_numbers_.resize(requests_.slots());
-    request_numbers_[id] = g.strategy_requests[client]++;
-    const Duration delay = g.strategies[client]->acquire_initial_token(request_numbers_[id], now_);
-    if (delay < Duration::zero()) {
-      throw std::invalid_argument("client " + g.spec->name +
-                                  ": its strategy holds a request back for a negative time");
-    }
-    if (delay > Duration::zero()) return wait_once(g, id, delay);
-  }
+  if (g.begins_in_steps && !open_request(g, id)) return;
   if (!g.gated) [[likely]]
     return send(g, id, r);
   begin_attempt(g, id);
@@ -109,10 +79,11 @@ void World::send(ClientGroup& g, std::uint32_t request, Request& r) {
   a.client = r.client;
   a.number = r.progress.attempts;
   a.in_cohort = r.in_cohort;
-  a.connecting = r.connecting;
-  a.mutating = r.mutating;
-  if (a.mutating) [[unlikely]]
+  if (r.connecting) a.connecting = true;
+  if (r.mutating) [[unlikely]] {
+    a.mutating = true;
     side_effects_->attempt_sent(request, id);
+  }
   recorder_.sent(g.index, r.in_cohort, a.number, now_);
   if (a.sibling != kNone) [[unlikely]]
     disarm_timeout(g, request);  // it runs from the latest attempt
@@ -249,23 +220,30 @@ void World::answer_with(std::uint32_t attempt, std::uint16_t answer) {
 bool World::send_answer(std::uint32_t attempt, Attempt& a, std::uint16_t answer) {
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
-  const double response_loss = services_[a.service].impairment().response_loss;
-  if (response_loss > 0) {
-    Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
-    for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
-    draws.next();  // decided the request's own loss
-    if (draws.uniform() < response_loss) {
-      recorder_.lost(a.group, a.in_cohort);
-      answer_unused(a);
-      discard(attempt);
-      return false;
-    }
-  }
-  if (!network_takes_time_) return true;
-  const Duration delay = network_delay(a, Purpose::kResponse);
-  if (delay == Duration::zero()) return true;
+  if (services_[a.service].impairment().response_loss > 0 && lose_answer(attempt)) [[unlikely]]
+    return false;
+  return !network_takes_time_ || !answer_travels(attempt);
+}
+
+// True if the answer is lost on its way.
+bool World::lose_answer(std::uint32_t attempt) {
+  const Attempt& a = attempts_[attempt];
+  Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
+  for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
+  draws.next();  // decided the request's own loss
+  if (draws.uniform() >= services_[a.service].impairment().response_loss) return false;
+  recorder_.lost(a.group, a.in_cohort);
+  answer_unused(a);
+  discard(attempt);
+  return true;
+}
+
+// True if the answer takes time to its client.
+bool World::answer_travels(std::uint32_t attempt) {
+  const Duration delay = network_delay(attempts_[attempt], Purpose::kResponse);
+  if (delay == Duration::zero()) return false;
   schedule_response(attempt, delay);
-  return false;
+  return true;
 }
 
 // Free servers take what waits.
@@ -450,87 +428,6 @@ void World::pass_deadline(std::uint32_t request) {
       break;
   }
   finish(g, request, Outcome::kDeadlineExceeded);
-}
-
-// What the client's strategy says about a failed attempt, with its books kept.
-RetryDecision World::decide(ClientGroup& g, std::uint32_t request, const Failure& failure) {
-  Request& r = requests_[request];
-  Draws draws(streams_.of_group(g.index), {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
-  if (!g.strategies.empty()) {
-    const RetryDecision decision =
-        checked(g, g.strategies[r.client]->refresh_retry_token(
-                       request_numbers_[request], r.progress.attempts, failure, now_, draws));
-    const bool too_late = retries_are_over() && decision.outcome == Outcome::kRetry;
-    return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
-  }
-  const RetryState state = g.states.of(r.client);
-  const RetryRules& rules = retries_are_over() ? g.last_rules : g.spec->retry;
-  RetryDecision decision;
-  watch_quota(g, state, [&] {
-    decision = refresh_retry_token(rules, state, r.progress, failure, now_, draws);
-  });
-  limiter_changed(g, r.client);
-  return decision;
-}
-
-void World::book_success(ClientGroup& g, std::uint32_t request) {
-  Request& r = requests_[request];
-  if (!g.strategies.empty()) {
-    g.strategies[r.client]->record_success(request_numbers_[request], r.progress.attempts, now_);
-    return;
-  }
-  const RetryState state = g.states.of(r.client);
-  const std::int32_t change =
-      watch_quota(g, state, [&] { record_success(g.spec->retry, state, r.progress, now_); });
-  if (change != 0 && r.progress.attempts > 1) {
-    g.tokens.refunded += change;
-    g.tokens.refundable += largest_refund(g.spec->retry.quota, r.progress);
-  }
-  limiter_changed(g, r.client);
-}
-
-// An attempt has failed: what now?
-void World::fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
-                 std::optional<Duration> retry_after) {
-  Request& r = requests_[request];
-  if (g.polling) [[unlikely]]
-    g.polling->failed(request, error.response_class);
-  const RetryDecision decision = decide(g, request, {error, retry_after, g.spec->long_poll});
-  if (decision.outcome != Outcome::kRetry) {
-    if (r.attempt != kNone) {
-      if (error.retryable()) return;  // hedging: another attempt may still succeed
-      disarm_timeout(g, request);
-      give_up(g, request, AttemptResult::kAbandoned);
-    }
-    if (decision.outcome == Outcome::kQuotaExceeded) recorder_.quota_denied(g.index);
-    if (decision.outcome == Outcome::kQuotaExceeded && decision.delay > Duration::zero()) {
-      return back_off(g, request, decision.delay, EventKind::kErrorReturned);
-    }
-    return finish(g, request, decision.outcome);
-  }
-  r.retrying = true;
-  if (g.hedges) return begin_attempt(g, request);  // at once
-  r.send_tokens = static_cast<std::uint8_t>(decision.send_tokens);
-  if (decision.send_tokens > 0 &&
-      g.spec->retry.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
-    r.backoff_follows = true;
-    r.pending_delay = decision.delay;
-    if (!take_send_tokens(g, request)) return;
-    r.backoff_follows = false;
-  }
-  back_off(g, request, decision.delay);
-}
-
-void World::back_off(ClientGroup& g, std::uint32_t request, Duration delay, EventKind then) {
-  Request& r = requests_[request];
-  // A backoff that leaves no time for the next attempt is not waited for.
-  if (g.deadline_source != kNone && now_ + delay >= armed(r.deadline.key()).time) {
-    return finish(g, request, Outcome::kDeadlineExceeded);
-  }
-  r.phase = Request::Phase::kInBackoff;
-  r.phase_since = now_;
-  recorder_.backoff_begins(g.index, now_);
-  schedule_timer(then, g.index, request, delay);
 }
 
 void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {

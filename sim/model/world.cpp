@@ -139,6 +139,7 @@ void World::add_group(std::size_t index) {
                                          rules.quota.credit_on == CreditOn::kStart);
   g.hedges = rules.hedging.enabled;
   g.books_successes = spec.strategy || !g.states.empty();
+  g.begins_in_steps = g.counts_requests || spec.strategy;
   g.ends_in_steps = spec.deadline != Duration::max() || !g.due.empty() || g.counts_requests ||
                     g.hedges || g.mutates;
   g.new_request.group = g.new_attempt.group = g.index;

@@ -97,6 +97,7 @@ struct ClientGroup {
   bool gated = false;
   bool hedges = false;
   bool books_successes = false;  ///< the strategy learns of successes
+  bool begins_in_steps = false;  ///< there is more to do when a request begins: `open_request`
   bool ends_in_steps = false;    ///< there is more to do when a request ends: `close_request`
   bool closed = false;           ///< each client thinks, asks, thinks ...
   bool mutates = false;          ///< some requests have side effects
@@ -195,17 +196,20 @@ class World {
   void submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
               std::uint32_t caller = kNone);
   [[gnu::noinline]] void decide_side_effects(ClientGroup& g, std::uint32_t request);
-  void begin_attempt(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] bool open_request(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] void begin_attempt(ClientGroup& g, std::uint32_t request);
   void send(ClientGroup& g, std::uint32_t request, Request& r);
   [[gnu::noinline]] void arm_varying_timeout(ClientGroup& g, std::uint32_t request);
   void disarm_timeout(ClientGroup& g, std::uint32_t request);
-  void travel_to_service(std::uint32_t attempt);
+  [[gnu::noinline]] void travel_to_service(std::uint32_t attempt);
   void arrive(std::uint32_t attempt, Attempt& a);
   [[gnu::noinline]] bool answered_at_the_door(std::uint32_t attempt);
   [[gnu::noinline]] void overflow(std::uint32_t attempt);
   [[gnu::noinline]] void turn_away(std::uint32_t attempt, std::uint16_t answer);
   void answer_with(std::uint32_t attempt, std::uint16_t answer);
   bool send_answer(std::uint32_t attempt, Attempt& a, std::uint16_t answer);
+  [[gnu::noinline]] bool lose_answer(std::uint32_t attempt);
+  [[gnu::noinline]] bool answer_travels(std::uint32_t attempt);
   void serve_queue(std::size_t service);
   [[gnu::noinline]] bool would_be_late(std::uint32_t attempt) const;
   kernel::EventKey timeout_of(const ClientGroup& g, std::uint32_t request) const;
@@ -252,7 +256,7 @@ class World {
   bool must_not_be_sent(const Request& r) const {
     return retries_are_over() && r.progress.attempts > 0;
   }
-  void book_success(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] void book_success(ClientGroup& g, std::uint32_t request);
   void back_off(ClientGroup& g, std::uint32_t request, Duration delay,
                 EventKind then = EventKind::kBackoffEnd);
   void finish(ClientGroup& g, std::uint32_t request, Outcome outcome);
