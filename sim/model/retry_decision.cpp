@@ -2,6 +2,7 @@
 // and what follows when an attempt has failed. The rules themselves are in sim/retry.
 //
 // SPDX-License-Identifier: MIT
+#include "model/conservation.hpp"
 #include "model/world.hpp"
 
 #include <stdexcept>
