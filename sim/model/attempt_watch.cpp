@@ -22,14 +22,13 @@ void AttemptWatch::add_sources() {
   }
 }
 
-void AttemptWatch::enter(std::uint32_t attempt) {
-  Attempt& a = state_.attempts[attempt];
+void AttemptWatch::enter(std::uint32_t id, Attempt& a) {
   a.watched = true;
   const Duration timeout = state_.services[a.service].spec().timeout;
   if (timeout == Duration::max()) return;
   Limit& limit = limits_[a.service];
   const EventKey key = state_.key_in(timeout);
-  limit.lane.push_back(attempt, key, link());
+  limit.lane.push_back(id, key, link());
   state_.queue.offer(limit.source, key);
 }
 
@@ -57,10 +56,10 @@ void AttemptWatch::time_out(std::size_t service) {
   parts_.serving.changed(service, s);
   if (a.given_up()) {
     state_.recorder.dropped(a.group, a.in_cohort);
-    return parts_.delivery.release(id);
+    return parts_.delivery.release(id, a);
   }
   state_.recorder.error_answered(service);
-  parts_.transport.answer_with(id, state_.answers.of_service(service).timeout);
+  parts_.transport.answer_with(id, a, s, state_.answers.of_service(service).timeout);
 }
 
 EventKey AttemptWatch::next_timeout(std::size_t service) const {

@@ -24,7 +24,7 @@ class AttemptWatch {
   void add_sources();
 
   /// An attempt has been admitted by a service that watches over its attempts.
-  [[gnu::noinline]] void enter(std::uint32_t attempt);
+  [[gnu::noinline]] void enter(std::uint32_t id, Attempt& a);
   /// It is served, or it goes in another way.
   void leave(std::uint32_t id, Attempt& a) {
     if (a.watched) [[unlikely]]

@@ -76,11 +76,11 @@ void CallTree::make_calls(std::uint32_t attempt) {
   }
 }
 
-bool CallTree::enter(std::uint32_t request, std::uint32_t caller) {
-  if (request >= callers_.size()) callers_.resize(2 * std::size_t{request} + 64);
-  callers_[request] = {caller, calls_[caller].serial};
+bool CallTree::enter(const Request& r, std::uint32_t caller) {
+  if (r.id >= callers_.size()) callers_.resize(2 * std::size_t{r.id} + 64);
+  callers_[r.id] = {caller, calls_[caller].serial};
   const bool in_cohort = state_.attempts[caller].in_cohort;
-  state_.recorder.called(state_.requests[request].group, in_cohort);
+  state_.recorder.called(r.group, in_cohort);
   return in_cohort;
 }
 

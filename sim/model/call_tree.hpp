@@ -33,7 +33,7 @@ class CallTree {
   /// or was not to be executed.
   [[gnu::noinline]] bool begin(std::size_t service);
   /// The request is the call of an attempt; whether it belongs to the cohort, as that does.
-  [[gnu::noinline]] bool enter(std::uint32_t request, std::uint32_t caller);
+  [[gnu::noinline]] bool enter(const Request& r, std::uint32_t caller);
   [[gnu::noinline]] void call_ended(std::uint32_t request, bool succeeded);
   /// The calls that the attempt waited for have ended, unless it does not wait any more.
   void go_on(CallId id);

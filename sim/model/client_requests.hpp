@@ -27,8 +27,8 @@ class ClientRequests {
   void submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
               std::uint32_t caller = kNone);
   /// The next attempt is to be made now, if it passes the gates.
-  [[gnu::noinline]] void begin_attempt(ClientGroup& g, std::uint32_t request);
-  void finish(ClientGroup& g, std::uint32_t request, Outcome outcome);
+  [[gnu::noinline]] void begin_attempt(ClientGroup& g, Request& r);
+  void finish(ClientGroup& g, Request& r, Outcome outcome);
   /// Requests that are still open at the end of the run are unfinished.
   void close();
 
@@ -36,7 +36,7 @@ class ClientRequests {
   std::uint64_t ended() const { return ended_; }
 
  private:
-  [[gnu::noinline]] void end_in_steps(ClientGroup& g, std::uint32_t request, Outcome outcome);
+  [[gnu::noinline]] void end_in_steps(ClientGroup& g, Request& r, Outcome outcome);
 
   RunState& state_;
   Parts& parts_;

@@ -19,9 +19,8 @@ bool Connections::take_time(const Scenario& scenario) {
   return !connect.is_constant() || connect.constant_value() > Duration::zero();
 }
 
-bool Connections::take(ClientGroup& g, std::uint32_t request) {
+bool Connections::take(ClientGroup& g, Request& r) {
   if (!g.pools_connections) return true;
-  Request& r = state_.requests[request];
   Pool& pool = pools_[g.index].of_clients[r.client];
   if (pool.idle > 0 || pool.open < g.spec->max_connections) {
     r.connecting = pool.idle == 0;
@@ -35,7 +34,7 @@ bool Connections::take(ClientGroup& g, std::uint32_t request) {
   if (r.attempt != kNone) return false;
   r.phase = Request::Phase::kWaitingForConnection;
   r.phase_since = state_.now;
-  pool.join(request, state_.requests);
+  pool.join(r, state_.requests);
   state_.recorder.connection_wait_begins(g.index, state_.now);
   return false;
 }
@@ -53,24 +52,23 @@ void Connections::give_back(ClientGroup& g, std::uint32_t client, bool reusable)
     }
     return;
   }
-  leave_queue(g, next);
-  state_.requests[next].connecting = !reusable;
+  Request& r = state_.requests[next];
+  leave_queue(g, r);
+  r.connecting = !reusable;
   parts_.settlement.connected(next);
 }
 
-void Connections::got_one(std::uint32_t request) {
-  Request& r = state_.requests[request];
+void Connections::got_one(Request& r) {
   ClientGroup& g = state_.groups[r.group];
   if (state_.must_not_be_sent(r)) [[unlikely]] {
     give_back(g, r.client, !r.connecting);
-    return parts_.client_requests.finish(g, request, Outcome::kMaxAttemptsExceeded);
+    return parts_.client_requests.finish(g, r, Outcome::kMaxAttemptsExceeded);
   }
-  parts_.transport.send(g, request, r);
+  parts_.transport.send(g, r);
 }
 
-void Connections::leave_queue(ClientGroup& g, std::uint32_t request) {
-  const Request& r = state_.requests[request];
-  pools_[g.index].of_clients[r.client].leave(request, state_.requests);
+void Connections::leave_queue(ClientGroup& g, Request& r) {
+  pools_[g.index].of_clients[r.client].leave(r, state_.requests);
   state_.recorder.connection_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since,
                                        state_.now);
 }

@@ -44,13 +44,13 @@ class Connections {
 
   /// Takes an idle connection, or opens one. False if the request waits, in order, or was to be a
   /// hedge, which does not wait.
-  bool take(ClientGroup& g, std::uint32_t request);
+  bool take(ClientGroup& g, Request& r);
   /// The attempt that had the connection has ended.
   [[gnu::noinline]] void give_back(ClientGroup& g, std::uint32_t client, bool reusable);
   /// The deadline has passed meanwhile.
-  void leave_queue(ClientGroup& g, std::uint32_t request);
+  void leave_queue(ClientGroup& g, Request& r);
   /// A request that waited has got its connection, and goes on.
-  void got_one(std::uint32_t request);
+  void got_one(Request& r);
   /// The time that opening the attempt's connection takes.
   Duration setup_time(const Attempt& a) const;
 

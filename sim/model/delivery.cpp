@@ -32,39 +32,34 @@ bool leaves_connection_usable(ResponseClass response_class) {
 void Delivery::deliver(std::uint32_t id, Attempt& a) {
   if (a.given_up()) {
     parts_.serving.answer_unused(a);
-    return release(id);
+    return release(id, a);
   }
   if (a.goes_on) [[unlikely]]
     return next_call(id, a);
   ClientGroup& g = state_.groups[a.group];
-  const std::uint32_t request = a.request;
-  Request& r = state_.requests[request];
+  Request& r = state_.requests[a.request];
   if (g.polling) [[unlikely]]
-    g.polling->succeeded(request, a.finished);  // if it has: a failure says so below
+    g.polling->succeeded(r.id, a.finished);  // if it has: a failure says so below
   const ErrorInfo error = g.errors[a.answer];
   const std::uint16_t answer = a.answer;
   forget(r, id, a);
-  if (r.attempt == kNone) parts_.timeouts.disarm(g, request);
+  if (r.attempt == kNone) parts_.timeouts.disarm(g, r);
   state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result_of(error.response_class),
                                 a.sent, state_.now);
   if (!error.success() && a.executed) state_.recorder.execution_failed(a.service, a.finished);
-  if (a.mutating) [[unlikely]] {
-    release(id);
-  } else {
-    state_.attempts.release(id);
-  }
+  release(id, a);
   if (g.pools_connections) {
     parts_.connections.give_back(g, r.client, leaves_connection_usable(error.response_class));
   }
   if (error.response_class != ResponseClass::kSuccess) {
-    return parts_.retry_decisions.fail(g, request, error, state_.answers[answer].retry_after);
+    return parts_.retry_decisions.fail(g, r, error, state_.answers[answer].retry_after);
   }
-  if (g.books_successes) parts_.retry_decisions.book_success(g, request);
+  if (g.books_successes) parts_.retry_decisions.book_success(g, r);
   if (r.attempt != kNone) {  // hedges that come too late
-    parts_.timeouts.disarm(g, request);
-    give_up(g, request, AttemptResult::kAbandoned);
+    parts_.timeouts.disarm(g, r);
+    give_up(g, r, AttemptResult::kAbandoned);
   }
-  parts_.client_requests.finish(g, request, Outcome::kSuccess);
+  parts_.client_requests.finish(g, r, Outcome::kSuccess);
 }
 
 // The client has the answer to one message of its attempt, and sends the next.
@@ -87,8 +82,7 @@ void Delivery::forget(Request& r, std::uint32_t id, const Attempt& a) {
 
 // Servers that this sets free look at the queue when all of the request's attempts are given up:
 // another of them may have been waiting there.
-void Delivery::give_up(ClientGroup& g, std::uint32_t request, AttemptResult result) {
-  Request& r = state_.requests[request];
+void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
   bool servers_are_free = false;
   while (r.attempt != kNone) {
     const std::uint32_t id = r.attempt;
@@ -103,8 +97,7 @@ void Delivery::give_up(ClientGroup& g, std::uint32_t request, AttemptResult resu
 }
 
 // True if it sets a server free.
-bool Delivery::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t id,
-                               AttemptResult result) {
+bool Delivery::give_up_attempt(ClientGroup& g, Request& r, std::uint32_t id, AttemptResult result) {
   Attempt& a = state_.attempts[id];
   state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result, a.sent, state_.now);
   a.request = kNone;
@@ -112,14 +105,14 @@ bool Delivery::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t i
   Service& s = state_.services[a.service];
   const Abandoned policy = s.spec().abandoned;
   if (a.stage == Attempt::Stage::kLost) {
-    release(id);
+    release(id, a);
   } else if (a.stage == Attempt::Stage::kQueued &&
              (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
     parts_.watch.leave(id, a);
     s.remove_from_queue(id, state_.now);
     state_.recorder.dropped(a.group, a.in_cohort);
     parts_.serving.changed(a.service, s);
-    release(id);
+    release(id, a);
   } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
     if (a.stage == Attempt::Stage::kInService) s.given_up(state_.now);
     if (policy == Abandoned::kAbort) {
@@ -127,7 +120,7 @@ bool Delivery::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t i
       parts_.watch.leave(id, a);
       s.abort(id, state_.now);
       state_.recorder.dropped(a.group, a.in_cohort);
-      release(id);
+      release(id, a);
       return true;
     }
     if (s.shares_processor()) parts_.serving.changed(a.service, s);
@@ -135,16 +128,15 @@ bool Delivery::give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t i
   return false;
 }
 
-void Delivery::discard(std::uint32_t attempt) {
-  Attempt& a = state_.attempts[attempt];
-  if (a.given_up()) return release(attempt);
+void Delivery::discard(std::uint32_t id, Attempt& a) {
+  if (a.given_up()) return release(id, a);
   a.stage = Attempt::Stage::kLost;
 }
 
-void Delivery::release(std::uint32_t attempt) {
-  if (state_.attempts[attempt].mutating) [[unlikely]]
-    parts_.mutations.attempt_gone(attempt);
-  state_.attempts.release(attempt);
+void Delivery::release(std::uint32_t id, const Attempt& a) {
+  if (a.mutating) [[unlikely]]
+    parts_.mutations.attempt_gone(id);
+  state_.attempts.release(id);
 }
 
 }  // namespace retrysim::model

@@ -23,15 +23,15 @@ class Delivery {
   /// The client has its answer, unless it has stopped waiting.
   void deliver(std::uint32_t id, Attempt& a);
   /// The client stops waiting for all that is under way; the service may go on with it.
-  [[gnu::noinline]] void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);
+  [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
   /// The service's side of an attempt has ended, and no answer is on its way.
-  void discard(std::uint32_t attempt);
+  void discard(std::uint32_t id, Attempt& a);
   /// The attempt is no more.
-  void release(std::uint32_t attempt);
+  void release(std::uint32_t id, const Attempt& a);
 
  private:
   [[gnu::noinline]] void next_call(std::uint32_t id, Attempt& a);
-  bool give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t id, AttemptResult result);
+  bool give_up_attempt(ClientGroup& g, Request& r, std::uint32_t id, AttemptResult result);
   void forget(Request& r, std::uint32_t id, const Attempt& a);
 
   RunState& state_;

@@ -19,11 +19,11 @@ class Hedging {
   Hedging(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
 
   /// An attempt of the request has been sent: when the next follows it.
-  [[gnu::noinline]] void schedule(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] void schedule(ClientGroup& g, Request& r);
   /// The request has ended.
   [[gnu::noinline]] void cancel(std::uint32_t request);
   /// The timer with this sequence number has expired.
-  [[gnu::noinline]] void due(ClientGroup& g, std::uint32_t request, std::uint64_t sequence);
+  [[gnu::noinline]] void due(ClientGroup& g, Request& r, std::uint64_t sequence);
 
   std::uint64_t bytes() const { return kernel::bytes_of(sequences_); }
 

@@ -15,8 +15,7 @@ void Mutations::prepare() {
   for (Service& s : state_.services) s.keep_books(books_ ? &*books_ : nullptr);
 }
 
-void Mutations::decide(ClientGroup& g, std::uint32_t request) {
-  Request& r = state_.requests[request];
+void Mutations::decide(ClientGroup& g, Request& r) {
   Draws draws(state_.streams.of_group(g.index), {r.entity, 0, 0, Purpose::kSideEffect});
   r.mutating = draws.uniform() < g.spec->mutating;
   if (!r.mutating) return;
@@ -31,7 +30,7 @@ void Mutations::decide(ClientGroup& g, std::uint32_t request) {
     if (last != kNoToken && draws.uniform() < g.spec->token_reuse) account.token.token = last;
     last = account.token.token;
   }
-  books_->begin(request, account);
+  books_->begin(r.id, account);
 }
 
 void Mutations::executed(std::uint32_t attempt, bool succeeded) {

@@ -36,7 +36,7 @@ class Mutations {
   void prepare();
 
   /// Whether a new request has side effects, and which token it carries.
-  [[gnu::noinline]] void decide(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] void decide(ClientGroup& g, Request& r);
   void attempt_sent(std::uint32_t request, std::uint32_t attempt) {
     books_->attempt_sent(request, attempt);
   }

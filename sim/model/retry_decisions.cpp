@@ -64,39 +64,37 @@ std::int32_t RetryDecisions::watch_quota(const ClientGroup& g, const RetryState&
   return change;
 }
 
-bool RetryDecisions::open(ClientGroup& g, std::uint32_t request) {
-  const std::uint32_t client = state_.requests[request].client;
+bool RetryDecisions::open(ClientGroup& g, Request& r) {
+  const std::uint32_t client = r.client;
   if (g.counts_requests) {
     const RetryState state = g.states.of(client);
     watch_quota(g, state, [&] { begin_request(g.spec->retry, state, state_.now); });
   }
   Clients& own = clients_[g.index];
-  if (own.strategies.empty()) return true;
+  if (!g.spec->strategy) return true;
   if (request_numbers_.size() < state_.requests.slots()) {
     request_numbers_.resize(state_.requests.slots());
   }
-  const std::uint64_t number = request_numbers_[request] = own.strategy_requests[client]++;
+  const std::uint64_t number = request_numbers_[r.id] = own.strategy_requests[client]++;
   const Duration delay = own.strategies[client]->acquire_initial_token(number, state_.now);
   if (delay < Duration::zero()) {
     throw std::invalid_argument("client " + g.spec->name +
                                 ": its strategy holds a request back for a negative time");
   }
   if (delay == Duration::zero()) return true;
-  parts_.send_gate.wait_once(g, request, delay);
+  parts_.send_gate.wait_once(g, r, delay);
   return false;
 }
 
 // What the client's strategy says about a failed attempt, with its books kept.
-RetryDecision RetryDecisions::decide(ClientGroup& g, std::uint32_t request,
-                                     const Failure& failure) {
-  Request& r = state_.requests[request];
+RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r, const Failure& failure) {
   const Clients& own = clients_[g.index];
   Draws draws(state_.streams.of_group(g.index),
               {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
-  if (!own.strategies.empty()) {
+  if (g.spec->strategy) [[unlikely]] {
     const RetryDecision decision =
         checked(g, own.strategies[r.client]->refresh_retry_token(
-                       request_numbers_[request], r.progress.attempts, failure, state_.now, draws));
+                       request_numbers_[r.id], r.progress.attempts, failure, state_.now, draws));
     const bool too_late = state_.retries_are_over() && decision.outcome == Outcome::kRetry;
     return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
   }
@@ -110,11 +108,10 @@ RetryDecision RetryDecisions::decide(ClientGroup& g, std::uint32_t request,
   return decision;
 }
 
-void RetryDecisions::book_success(ClientGroup& g, std::uint32_t request) {
-  Request& r = state_.requests[request];
+void RetryDecisions::book_success(ClientGroup& g, Request& r) {
   Clients& own = clients_[g.index];
-  if (!own.strategies.empty()) {
-    own.strategies[r.client]->record_success(request_numbers_[request], r.progress.attempts,
+  if (g.spec->strategy) [[unlikely]] {
+    own.strategies[r.client]->record_success(request_numbers_[r.id], r.progress.attempts,
                                              state_.now);
     return;
   }
@@ -128,35 +125,34 @@ void RetryDecisions::book_success(ClientGroup& g, std::uint32_t request) {
   parts_.send_gate.limiter_changed(g, r.client);
 }
 
-void RetryDecisions::fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
+void RetryDecisions::fail(ClientGroup& g, Request& r, const ErrorInfo& error,
                           std::optional<Duration> retry_after) {
-  Request& r = state_.requests[request];
   if (g.polling) [[unlikely]]
-    g.polling->failed(request, error.response_class);
-  const RetryDecision decision = decide(g, request, {error, retry_after, g.spec->long_poll});
+    g.polling->failed(r.id, error.response_class);
+  const RetryDecision decision = decide(g, r, {error, retry_after, g.spec->long_poll});
   if (decision.outcome != Outcome::kRetry) {
     if (r.attempt != kNone) {
       if (error.retryable()) return;  // hedging: another attempt may still succeed
-      parts_.timeouts.disarm(g, request);
-      parts_.delivery.give_up(g, request, AttemptResult::kAbandoned);
+      parts_.timeouts.disarm(g, r);
+      parts_.delivery.give_up(g, r, AttemptResult::kAbandoned);
     }
     if (decision.outcome == Outcome::kQuotaExceeded) state_.recorder.quota_denied(g.index);
     if (decision.outcome == Outcome::kQuotaExceeded && decision.delay > Duration::zero()) {
-      return back_off(g, request, decision.delay, EventKind::kErrorReturned);
+      return back_off(g, r, decision.delay, EventKind::kErrorReturned);
     }
-    return parts_.client_requests.finish(g, request, decision.outcome);
+    return parts_.client_requests.finish(g, r, decision.outcome);
   }
   r.retrying = true;
-  if (g.hedges) return parts_.client_requests.begin_attempt(g, request);  // at once
+  if (g.hedges) return parts_.client_requests.begin_attempt(g, r);  // at once
   r.send_tokens = static_cast<std::uint8_t>(decision.send_tokens);
   if (decision.send_tokens > 0 &&
       g.spec->retry.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
     r.backoff_follows = true;
     r.pending_delay = decision.delay;
-    if (!parts_.send_gate.take_tokens(g, request)) return;
+    if (!parts_.send_gate.take_tokens(g, r)) return;
     r.backoff_follows = false;
   }
-  back_off(g, request, decision.delay);
+  back_off(g, r, decision.delay);
 }
 
 bool RetryDecisions::permit_hedge(ClientGroup& g, Request& r) {
@@ -167,27 +163,24 @@ bool RetryDecisions::permit_hedge(ClientGroup& g, Request& r) {
   return permitted;
 }
 
-void RetryDecisions::back_off(ClientGroup& g, std::uint32_t request, Duration delay,
-                              EventKind then) {
-  Request& r = state_.requests[request];
+void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay, EventKind then) {
   // A backoff that leaves no time for the next attempt is not waited for.
   if (parts_.timeouts.deadline_is_by(g, r, state_.now + delay)) {
-    return parts_.client_requests.finish(g, request, Outcome::kDeadlineExceeded);
+    return parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);
   }
   r.phase = Request::Phase::kInBackoff;
   r.phase_since = state_.now;
   state_.recorder.backoff_begins(g.index, state_.now);
-  state_.set_timer(then, g.index, request, delay);
+  state_.set_timer(then, g.index, r.id, delay);
 }
 
-void RetryDecisions::backoff_over(ClientGroup& g, std::uint32_t request, EventKind then) {
-  const Request& r = state_.requests[request];
+void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
   state_.recorder.backoff_ends(g.index, r.in_cohort, r.progress.attempts + 1, r.phase_since,
                                state_.now);
   if (then == EventKind::kErrorReturned) {
-    return parts_.client_requests.finish(g, request, Outcome::kQuotaExceeded);
+    return parts_.client_requests.finish(g, r, Outcome::kQuotaExceeded);
   }
-  parts_.client_requests.begin_attempt(g, request);
+  parts_.client_requests.begin_attempt(g, r);
 }
 
 }  // namespace retrysim::model

@@ -48,21 +48,21 @@ class RetryDecisions {
 
   /// A request begins, of a group for which there is something to do then. False if it is held
   /// back.
-  [[gnu::noinline]] bool open(ClientGroup& g, std::uint32_t request);
-  [[gnu::noinline]] void book_success(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] bool open(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void book_success(ClientGroup& g, Request& r);
   /// An attempt has failed: what now?
-  [[gnu::noinline]] void fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
+  [[gnu::noinline]] void fail(ClientGroup& g, Request& r, const ErrorInfo& error,
                               std::optional<Duration> retry_after);
   bool permit_hedge(ClientGroup& g, Request& r);
   /// Waits; `then`: kBackoffEnd, or kErrorReturned if the request fails at the end of the wait.
-  void back_off(ClientGroup& g, std::uint32_t request, Duration delay,
+  void back_off(ClientGroup& g, Request& r, Duration delay,
                 EventKind then = EventKind::kBackoffEnd);
-  void backoff_over(ClientGroup& g, std::uint32_t request, EventKind then);
+  void backoff_over(ClientGroup& g, Request& r, EventKind then);
 
   const TokenBooks& tokens(std::size_t group) const { return clients_[group].tokens; }
 
  private:
-  RetryDecision decide(ClientGroup& g, std::uint32_t request, const Failure& failure);
+  RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
   template <class Step>
   std::int32_t watch_quota(const ClientGroup& g, const RetryState& state, Step&& step);
 

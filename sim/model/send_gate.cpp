@@ -21,23 +21,21 @@ void SendGate::prepare() {
   }
 }
 
-bool SendGate::pass(ClientGroup& g, std::uint32_t request) {
-  Request& r = state_.requests[request];
+bool SendGate::pass(ClientGroup& g, Request& r) {
   const bool is_hedge = r.attempt != kNone;
   if (g.states.throttle()) {
     Draws draws(state_.streams.of_group(g.index),
                 {r.entity, r.progress.attempts + 1, 0, Purpose::kClientThrottle});
     if (!permit_attempt(g.spec->retry, g.states.of(r.client), state_.now, draws)) {
-      if (!is_hedge) parts_.client_requests.finish(g, request, Outcome::kNoSendToken);
+      if (!is_hedge) parts_.client_requests.finish(g, r, Outcome::kNoSendToken);
       return false;
     }
   }
-  if (r.send_tokens > 0 && !take_tokens(g, request)) return false;
-  return parts_.connections.take(g, request);
+  if (r.send_tokens > 0 && !take_tokens(g, r)) return false;
+  return parts_.connections.take(g, r);
 }
 
-bool SendGate::take_tokens(ClientGroup& g, std::uint32_t request) {
-  Request& r = state_.requests[request];
+bool SendGate::take_tokens(ClientGroup& g, Request& r) {
   const SendRateRules& rules = g.spec->retry.rate_limit;
   SendRateLimiter& limiter = g.states.limiter(r.client);
   const bool first_in_line = queues_[g.index].of_clients[r.client].first == kNone;
@@ -46,65 +44,60 @@ bool SendGate::take_tokens(ClientGroup& g, std::uint32_t request) {
     return true;
   }
   if (rules.on_empty == OnEmpty::kFail) {
-    parts_.client_requests.finish(g, request, Outcome::kNoSendToken);
+    parts_.client_requests.finish(g, r, Outcome::kNoSendToken);
   } else if (rules.wait == SendTokenWait::kOnce) {
-    wait_once(g, request, limiter.wait(state_.now, r.send_tokens));
+    wait_once(g, r, limiter.wait(state_.now, r.send_tokens));
   } else if (rules.wait == SendTokenWait::kReserve) {
     const Duration time = limiter.reserve(state_.now, r.send_tokens);
     r.send_tokens = 0;
-    wait_once(g, request, time);
+    wait_once(g, r, time);
   } else {
-    join_queue(g, request);
+    join_queue(g, r);
   }
   return false;
 }
 
-void SendGate::wait_once(ClientGroup& g, std::uint32_t request, Duration time) {
-  Request& r = state_.requests[request];
+void SendGate::wait_once(ClientGroup& g, Request& r, Duration time) {
   if (parts_.timeouts.deadline_is_by(g, r, state_.now + time)) {
-    return parts_.client_requests.finish(g, request, Outcome::kDeadlineExceeded);
+    return parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);
   }
   r.phase = Request::Phase::kWaitingToSend;
   r.phase_since = state_.now;
   state_.recorder.send_wait_begins(g.index, state_.now);
-  state_.set_timer(EventKind::kSendWaitEnd, g.index, request, time);
+  state_.set_timer(EventKind::kSendWaitEnd, g.index, r.id, time);
 }
 
-void SendGate::wait_over(ClientGroup& g, std::uint32_t request) {
-  const Request& r = state_.requests[request];
+void SendGate::wait_over(ClientGroup& g, Request& r) {
   state_.recorder.send_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since, state_.now);
   if (r.send_tokens > 0) g.states.limiter(r.client).reserve(state_.now, r.send_tokens);
-  go_on(g, request);
+  go_on(g, r);
 }
 
 // The request has waited long enough.
-void SendGate::go_on(ClientGroup& g, std::uint32_t request) {
-  Request& r = state_.requests[request];
+void SendGate::go_on(ClientGroup& g, Request& r) {
   r.send_tokens = 0;
   if (state_.must_not_be_sent(r)) [[unlikely]]
-    return parts_.client_requests.finish(g, request, Outcome::kMaxAttemptsExceeded);
+    return parts_.client_requests.finish(g, r, Outcome::kMaxAttemptsExceeded);
   if (r.backoff_follows) {
     r.backoff_follows = false;
-    return parts_.retry_decisions.back_off(g, request, r.pending_delay);
+    return parts_.retry_decisions.back_off(g, r, r.pending_delay);
   }
-  if (parts_.connections.take(g, request)) parts_.transport.send(g, request, r);
+  if (parts_.connections.take(g, r)) parts_.transport.send(g, r);
 }
 
-void SendGate::join_queue(ClientGroup& g, std::uint32_t request) {
-  Request& r = state_.requests[request];
+void SendGate::join_queue(ClientGroup& g, Request& r) {
   Queue& queue = queues_[g.index].of_clients[r.client];
   r.phase = Request::Phase::kWaitingToSend;
   r.phase_since = state_.now;
-  queue.join(request, state_.requests);
+  queue.join(r, state_.requests);
   state_.recorder.send_wait_begins(g.index, state_.now);
-  if (queue.first == request) schedule_wake(g, r.client);
+  if (queue.first == r.id) schedule_wake(g, r.client);
 }
 
-void SendGate::leave_queue(ClientGroup& g, std::uint32_t request) {
-  const Request& r = state_.requests[request];
+void SendGate::leave_queue(ClientGroup& g, Request& r) {
   Queue& queue = queues_[g.index].of_clients[r.client];
-  const bool was_first = queue.first == request;
-  queue.leave(request, state_.requests);
+  const bool was_first = queue.first == r.id;
+  queue.leave(r, state_.requests);
   state_.recorder.send_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since, state_.now);
   if (was_first) schedule_wake(g, r.client);
 }
@@ -130,12 +123,13 @@ void SendGate::wake(ClientGroup& g) {
   const Queues& own = queues_[g.index];
   const std::uint32_t client = own.wakes.front();
   state_.note_event(EventKind::kSendTokenDue, client);
-  const std::uint32_t request = own.of_clients[client].first;
-  assert(request != kNone);
-  const int tokens = state_.requests[request].send_tokens;
-  if (!g.states.limiter(client).try_acquire(state_.now, tokens)) return schedule_wake(g, client);
-  leave_queue(g, request);
-  go_on(g, request);
+  assert(own.of_clients[client].first != kNone);
+  Request& r = state_.requests[own.of_clients[client].first];
+  if (!g.states.limiter(client).try_acquire(state_.now, r.send_tokens)) {
+    return schedule_wake(g, client);
+  }
+  leave_queue(g, r);
+  go_on(g, r);
 }
 
 }  // namespace retrysim::model

@@ -43,27 +43,28 @@ class SendGate {
   void prepare();
   /// Whether the attempt may be sent now. If not, it waits, or its request has ended, or it was a
   /// hedge that is not made.
-  [[gnu::noinline]] bool pass(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] bool pass(ClientGroup& g, Request& r);
   /// Takes the send tokens that the request needs. False if it waits for them, or has ended.
-  [[gnu::noinline]] bool take_tokens(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] bool take_tokens(ClientGroup& g, Request& r);
   /// Waits for a time that is fixed when the wait begins.
-  [[gnu::noinline]] void wait_once(ClientGroup& g, std::uint32_t request, Duration time);
-  [[gnu::noinline]] void wait_over(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] void wait_once(ClientGroup& g, Request& r, Duration time);
+  [[gnu::noinline]] void wait_over(ClientGroup& g, Request& r);
   /// The deadline has passed meanwhile.
-  void leave_queue(ClientGroup& g, std::uint32_t request);
+  void leave_queue(ClientGroup& g, Request& r);
   /// The client's limiter may have changed its rate.
   void limiter_changed(ClientGroup& g, std::uint32_t client) {
-    const std::vector<Queue>& queues = queues_[g.index].of_clients;
-    if (!queues.empty() && queues[client].first != kNone) schedule_wake(g, client);
+    if (g.states.limit_send_rate() && queues_[g.index].of_clients[client].first != kNone) {
+      schedule_wake(g, client);
+    }
   }
   /// The first waiter of the client that is due can have its tokens.
   [[gnu::noinline]] void wake(ClientGroup& g);
   kernel::EventKey next_wake(std::size_t group) const { return queues_[group].wakes.head(); }
 
  private:
-  void join_queue(ClientGroup& g, std::uint32_t request);
+  void join_queue(ClientGroup& g, Request& r);
   void schedule_wake(ClientGroup& g, std::uint32_t client);
-  void go_on(ClientGroup& g, std::uint32_t request);
+  void go_on(ClientGroup& g, Request& r);
 
   RunState& state_;
   Parts& parts_;

@@ -20,11 +20,11 @@ class ServiceEntrance {
 
   void arrive(std::uint32_t id, Attempt& a, Service& s);
   /// The queue does not take the attempt, or sheds it.
-  [[gnu::noinline]] void overflow(std::uint32_t attempt);
+  [[gnu::noinline]] void overflow(std::uint32_t id, Attempt& a, Service& s);
 
  private:
-  [[gnu::noinline]] bool answered_at_the_door(std::uint32_t id, const Attempt& a, Service& s);
-  [[gnu::noinline]] void turn_away(std::uint32_t attempt, std::uint16_t answer);
+  [[gnu::noinline]] bool answered_at_the_door(std::uint32_t id, Attempt& a, Service& s);
+  [[gnu::noinline]] void turn_away(std::uint32_t id, Attempt& a, Service& s, std::uint16_t answer);
 
   RunState& state_;
   Parts& parts_;

@@ -67,10 +67,10 @@ void ServiceEvents::restart(std::size_t service) {
     if (a.given_up()) {
       if (a.stage != Attempt::Stage::kQueued) parts_.serving.wasted_work(a);
       state_.recorder.dropped(a.group, a.in_cohort);
-      parts_.delivery.release(id);
+      parts_.delivery.release(id, a);
     } else {
       state_.recorder.error_answered(service);
-      parts_.transport.answer_with(id, Answers::kConnectionRefused);
+      parts_.transport.answer_with(id, a, s, Answers::kConnectionRefused);
     }
   }
   s.forget();

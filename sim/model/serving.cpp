@@ -43,7 +43,7 @@ void Serving::served(std::uint32_t id, Attempt& a, Service& s, Reply reply) {
   if (a.given_up()) {
     wasted_work(a);
     answer_unused(a);
-    return parts_.delivery.release(id);
+    return parts_.delivery.release(id, a);
   }
   if (parts_.transport.send_answer(id, a, s, reply.answer)) parts_.delivery.deliver(id, a);
 }
@@ -53,15 +53,15 @@ void Serving::serve_queue(Service& s) {
     Attempt& a = state_.attempts[id];
     if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
       drop_from_queue(id, a, s);
-      parts_.delivery.release(id);
+      parts_.delivery.release(id, a);
     } else if (a.rejection) {
       s.start(id, a, state_.now);
     } else if (s.spec().drop_expired && would_be_late(id, a, s)) {
       drop_from_queue(id, a, s);
-      parts_.delivery.discard(id);
+      parts_.delivery.discard(id, a);
     } else if (s.sheds(a, state_.now)) {
       parts_.watch.leave(id, a);
-      parts_.entrance.overflow(id);
+      parts_.entrance.overflow(id, a, s);
     } else {
       s.start(id, a, state_.now);
       state_.recorder.started(a.group, a.in_cohort, state_.now - a.arrived);

@@ -29,7 +29,7 @@ void Settlement::deliver_answered() {
 void Settlement::send_connected() {
   for (std::size_t i = 0; i < connected_.size(); ++i) {
     parts_.limits.count_step();
-    parts_.connections.got_one(connected_[i]);
+    parts_.connections.got_one(state_.requests[connected_[i]]);
   }
   connected_.clear();
 }

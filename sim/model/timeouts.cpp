@@ -40,41 +40,40 @@ void Timeouts::add_sources() {
   }
 }
 
-void Timeouts::arm(ClientGroup& g, std::uint32_t request) {
+void Timeouts::arm(ClientGroup& g, Request& r) {
   if (g.timers.constant_timeout) {
     const EventKey key = state_.key_in(g.timers.constant_timeout_length);
-    g.timers.timeouts.push_back(request, key, link());
+    g.timers.timeouts.push_back(r.id, key, link());
     state_.queue.offer(g.timers.timeout_source, key);
   } else if (g.spec->has_attempt_timeout) {
-    arm_varying(g, request);
+    arm_varying(g, r);
   }
 }
 
-void Timeouts::arm_varying(ClientGroup& g, std::uint32_t request) {
-  const Request& r = state_.requests[request];
+void Timeouts::arm_varying(ClientGroup& g, Request& r) {
   Draws draws(state_.streams.of_group(g.index),
               {r.entity, r.progress.attempts, 0, Purpose::kTimeout});
   const EventKey key = state_.key_in(g.spec->attempt_timeout.sample(draws));
-  varying_.push(request, key, position());
+  varying_.push(r.id, key, position());
   state_.queue.offer(varying_source_, key);
 }
 
-void Timeouts::disarm(ClientGroup& g, std::uint32_t request) {
+void Timeouts::disarm(ClientGroup& g, Request& r) {
   if (g.timers.constant_timeout) {
-    g.timers.timeouts.erase(request, link());
+    g.timers.timeouts.erase(r.id, link());
   } else if (g.spec->has_attempt_timeout) {
-    varying_.erase(request, position());
+    varying_.erase(r.id, position());
   }
 }
 
-void Timeouts::arm_deadline(ClientGroup& g, std::uint32_t request) {
+void Timeouts::arm_deadline(ClientGroup& g, Request& r) {
   const EventKey key = state_.key_in(g.spec->deadline);
-  g.timers.deadlines.push_back(request, key, deadline_link());
+  g.timers.deadlines.push_back(r.id, key, deadline_link());
   state_.queue.offer(g.timers.deadline_source, key);
 }
 
-void Timeouts::disarm_deadline(ClientGroup& g, std::uint32_t request) {
-  g.timers.deadlines.erase(request, deadline_link());
+void Timeouts::disarm_deadline(ClientGroup& g, Request& r) {
+  g.timers.deadlines.erase(r.id, deadline_link());
 }
 
 Time Timeouts::end_of_wait(const Attempt& a) const {
@@ -92,41 +91,45 @@ Time Timeouts::end_of_wait(const Attempt& a) const {
   return end;
 }
 
-void Timeouts::attempt_times_out(ClientGroup& g) { time_out(g.timers.timeouts.front()); }
+void Timeouts::attempt_times_out(ClientGroup& g) {
+  time_out(g, state_.requests[g.timers.timeouts.front()]);
+}
 
-void Timeouts::attempt_times_out_varying() { time_out(varying_.front()); }
+void Timeouts::attempt_times_out_varying() {
+  Request& r = state_.requests[varying_.front()];
+  time_out(state_.groups[r.group], r);
+}
 
-void Timeouts::time_out(std::uint32_t request) {
-  state_.note_event(EventKind::kTimeout, request);
-  ClientGroup& g = state_.groups[state_.requests[request].group];
-  disarm(g, request);
-  parts_.delivery.give_up(g, request, AttemptResult::kTimeout);
-  parts_.retry_decisions.fail(g, request, g.errors[Answers::kNoAnswer], std::nullopt);
+void Timeouts::time_out(ClientGroup& g, Request& r) {
+  state_.note_event(EventKind::kTimeout, r.id);
+  disarm(g, r);
+  parts_.delivery.give_up(g, r, AttemptResult::kTimeout);
+  parts_.retry_decisions.fail(g, r, g.errors[Answers::kNoAnswer], std::nullopt);
 }
 
 void Timeouts::deadline_passes(ClientGroup& g) {
-  const std::uint32_t request = g.timers.deadlines.front();
-  state_.note_event(EventKind::kDeadline, request);
-  pass_deadline(g, request);
+  Request& r = state_.requests[g.timers.deadlines.front()];
+  state_.note_event(EventKind::kDeadline, r.id);
+  pass_deadline(g, r);
 }
 
-void Timeouts::pass_deadline(ClientGroup& g, std::uint32_t request) {
-  switch (state_.requests[request].phase) {
+void Timeouts::pass_deadline(ClientGroup& g, Request& r) {
+  switch (r.phase) {
     case Request::Phase::kWaitingToSend:
-      parts_.send_gate.leave_queue(g, request);
+      parts_.send_gate.leave_queue(g, r);
       break;
     case Request::Phase::kWaitingForConnection:
-      parts_.connections.leave_queue(g, request);
+      parts_.connections.leave_queue(g, r);
       break;
     case Request::Phase::kInFlight:
-      disarm(g, request);
-      parts_.delivery.give_up(g, request, AttemptResult::kAbandoned);
+      disarm(g, r);
+      parts_.delivery.give_up(g, r, AttemptResult::kAbandoned);
       break;
     case Request::Phase::kInBackoff:
       assert(false);  // a backoff that would end past the deadline does not begin
       break;
   }
-  parts_.client_requests.finish(g, request, Outcome::kDeadlineExceeded);
+  parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);
 }
 
 EventKey Timeouts::next_timeout(std::size_t group) const {

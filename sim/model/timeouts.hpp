@@ -24,10 +24,10 @@ class Timeouts {
   void add_sources();
 
   /// The attempt timeout, if there is one, runs from now.
-  void arm(ClientGroup& g, std::uint32_t request);
-  void disarm(ClientGroup& g, std::uint32_t request);
-  void arm_deadline(ClientGroup& g, std::uint32_t request);
-  void disarm_deadline(ClientGroup& g, std::uint32_t request);
+  void arm(ClientGroup& g, Request& r);
+  void disarm(ClientGroup& g, Request& r);
+  void arm_deadline(ClientGroup& g, Request& r);
+  void disarm_deadline(ClientGroup& g, Request& r);
 
   /// Whether the request has a deadline at `t` or before.
   bool deadline_is_by(const ClientGroup& g, const Request& r, Time t) const {
@@ -49,9 +49,9 @@ class Timeouts {
   std::uint64_t bytes() const { return varying_.bytes(); }
 
  private:
-  [[gnu::noinline]] void arm_varying(ClientGroup& g, std::uint32_t request);
-  void time_out(std::uint32_t request);
-  void pass_deadline(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] void arm_varying(ClientGroup& g, Request& r);
+  void time_out(ClientGroup& g, Request& r);
+  void pass_deadline(ClientGroup& g, Request& r);
   auto link();
   auto deadline_link();
   auto position();

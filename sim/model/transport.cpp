@@ -18,7 +18,8 @@ bool messages_take_time(const Scenario& scenario) {
          });
 }
 
-/// The draw that decides whether the present message of the attempt is lost, each way.
+/// Draws decide, one after the other, what gets lost of the messages of an attempt: those of the
+/// rounds before the present one are passed over.
 void skip_rounds(Draws& draws, const Attempt& a) {
   for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
 }
@@ -35,7 +36,7 @@ void Transport::add_sources() {
   late_answer_source_ = state_.add_source(EventKind::kLateResponse, 0, kernel::SourceRole::kAnswer);
 }
 
-void Transport::send(ClientGroup& g, std::uint32_t request, Request& r) {
+void Transport::send(ClientGroup& g, Request& r) {
   const std::uint32_t id = state_.attempts.allocate();
   Attempt& a = state_.attempts[id];
   r.phase = Request::Phase::kInFlight;
@@ -46,21 +47,21 @@ void Transport::send(ClientGroup& g, std::uint32_t request, Request& r) {
   ++r.progress.attempts;
   a.entity = r.entity;
   a.sent = state_.now;
-  a.request = request;
+  a.request = r.id;
   a.client = r.client;
   a.number = r.progress.attempts;
   a.in_cohort = r.in_cohort;
   if (r.connecting) a.connecting = true;
   if (r.mutating) [[unlikely]] {
     a.mutating = true;
-    parts_.mutations.attempt_sent(request, id);
+    parts_.mutations.attempt_sent(r.id, id);
   }
   state_.recorder.sent(g.index, r.in_cohort, a.number, state_.now);
   if (a.sibling != kNone) [[unlikely]]
-    parts_.timeouts.disarm(g, request);  // it runs from the latest attempt
-  parts_.timeouts.arm(g, request);
+    parts_.timeouts.disarm(g, r);  // it runs from the latest attempt
+  parts_.timeouts.arm(g, r);
   if (g.hedges) [[unlikely]]
-    parts_.hedging.schedule(g, request);
+    parts_.hedging.schedule(g, r);
   Service& s = state_.services[g.service];
   if (!takes_time_ && s.impairment().request_loss == 0) [[likely]]
     return parts_.entrance.arrive(id, a, s);
@@ -101,7 +102,7 @@ void Transport::travel_to_service(std::uint32_t attempt, Attempt& a) {
     skip_rounds(draws, a);
     if (draws.uniform() < loss) {
       state_.recorder.lost(a.group, a.in_cohort);
-      return parts_.delivery.discard(attempt);
+      return parts_.delivery.discard(attempt, a);
     }
   }
   if (time == Duration::zero()) return parts_.entrance.arrive(attempt, a, s);
@@ -126,35 +127,32 @@ void Transport::attempt_arrives() {
 bool Transport::send_answer(std::uint32_t id, Attempt& a, const Service& s, std::uint16_t answer) {
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
-  if (s.impairment().response_loss > 0 && lose_answer(id)) [[unlikely]]
+  if (s.impairment().response_loss > 0 && lose_answer(id, a, s)) [[unlikely]]
     return false;
-  return !takes_time_ || !answer_travels(id);
+  return !takes_time_ || !answer_travels(id, a);
 }
 
-void Transport::answer_with(std::uint32_t attempt, std::uint16_t answer) {
-  Attempt& a = state_.attempts[attempt];
-  if (!send_answer(attempt, a, state_.services[a.service], answer)) return;
-  parts_.settlement.answered(attempt);
+void Transport::answer_with(std::uint32_t id, Attempt& a, const Service& s, std::uint16_t answer) {
+  if (send_answer(id, a, s, answer)) parts_.settlement.answered(id);
 }
 
 // True if the answer is lost on its way.
-bool Transport::lose_answer(std::uint32_t attempt) {
-  const Attempt& a = state_.attempts[attempt];
+bool Transport::lose_answer(std::uint32_t id, Attempt& a, const Service& s) {
   Draws draws(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
   skip_rounds(draws, a);
   draws.next();  // decided the request's own loss
-  if (draws.uniform() >= state_.services[a.service].impairment().response_loss) return false;
+  if (draws.uniform() >= s.impairment().response_loss) return false;
   state_.recorder.lost(a.group, a.in_cohort);
   parts_.serving.answer_unused(a);
-  parts_.delivery.discard(attempt);
+  parts_.delivery.discard(id, a);
   return true;
 }
 
 // True if the answer takes time to its client.
-bool Transport::answer_travels(std::uint32_t attempt) {
-  const Duration time = delay(state_.attempts[attempt], Purpose::kResponse);
+bool Transport::answer_travels(std::uint32_t id, const Attempt& a) {
+  const Duration time = delay(a, Purpose::kResponse);
   if (time == Duration::zero()) return false;
-  schedule_answer(attempt, time);
+  schedule_answer(id, time);
   return true;
 }
 

@@ -13,15 +13,13 @@ namespace retrysim::model {
 struct Waiters {
   std::uint32_t first = kNone, last = kNone;
 
-  void join(std::uint32_t request, kernel::Pool<Request>& requests) {
-    Request& r = requests[request];
+  void join(Request& r, kernel::Pool<Request>& requests) {
     r.previous_waiter = last;
     r.next_waiter = kNone;
-    (last == kNone ? first : requests[last].next_waiter) = request;
-    last = request;
+    (last == kNone ? first : requests[last].next_waiter) = r.id;
+    last = r.id;
   }
-  void leave(std::uint32_t request, kernel::Pool<Request>& requests) {
-    const Request& r = requests[request];
+  void leave(const Request& r, kernel::Pool<Request>& requests) {
     (r.previous_waiter == kNone ? first : requests[r.previous_waiter].next_waiter) = r.next_waiter;
     (r.next_waiter == kNone ? last : requests[r.next_waiter].previous_waiter) = r.previous_waiter;
   }

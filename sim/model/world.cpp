@@ -182,11 +182,11 @@ void World::timer_due() {
     case EventKind::kCheckDue:
       return parts_.jobs.check_due(g, timer.entity);
     case EventKind::kHedgeDue:
-      return parts_.hedging.due(g, timer.entity, timer.key.sequence);
+      return parts_.hedging.due(g, state_.requests[timer.entity], timer.key.sequence);
     case EventKind::kSendWaitEnd:
-      return parts_.send_gate.wait_over(g, timer.entity);
+      return parts_.send_gate.wait_over(g, state_.requests[timer.entity]);
     default:
-      return parts_.retry_decisions.backoff_over(g, timer.entity, kind);
+      return parts_.retry_decisions.backoff_over(g, state_.requests[timer.entity], kind);
   }
 }
 
