@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/ids.hpp"
 
-#include <catch2/catch_test_macros.hpp>
+#include <catch2/catch.hpp>
 
 #include <concepts>
 #include <type_traits>
