@@ -75,8 +75,8 @@ po::options_description describe_options() {
        "default: the first")                                                              //
       ("metrics", po::value<std::string>()->value_name("A,B,..."), metrics_help.c_str())  //
       ("twin", po::bool_switch(),
-       "as in run: repeat what does not recover without retries from the end of the fault or surge "
-       "on, and compare the probability of metastable failures, too");
+       "as in run: repeat replications that do not recover, without retries from the end of the "
+       "fault or surge on, and also compare the probability of metastable failures");
   add_simulation_options(
       options, {"folder of the result files; default results/NAME. An earlier result of the same "
                 "resolved scenario and variants is replaced (see --force)",
@@ -114,15 +114,18 @@ std::vector<const MetricInfo*> read_metrics(const po::variables_map& values) {
 CompareOptions read_options(const po::variables_map& values) {
   CompareOptions o;
   const std::vector<std::string> scenarios = texts(values, "scenario");
-  if (scenarios.empty()) throw UsageError("name a scenario file to compare variants of");
+  if (scenarios.empty())
+    throw UsageError("no scenario given; expected retrysim compare SCENARIO --vary PATH=V1,V2,...");
   if (scenarios.size() > 1) {
-    throw UsageError("compare takes one scenario; variants are made with --vary");
+    throw UsageError("compare takes one scenario; use --vary to make variants");
   }
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
   o.scenario = scenarios.front();
   o.vary = texts(values, "vary");
   if (o.vary.empty()) {
-    throw UsageError("say what to compare, such as --vary 'client.*.retry.mode=legacy,standard'");
+    throw UsageError(
+        "nothing to compare; expected --vary, such as --vary "
+        "'client.*.retry.mode=legacy,standard'");
   }
   o.baseline = text_of(values, "baseline").value_or("");
   o.metrics = read_metrics(values);
@@ -165,10 +168,10 @@ std::optional<std::vector<Planned>> plan(const CompareOptions& options, const Se
     size = std::min(size * v.choices.size(), kMostVariants + 1);
   }
   if (size > kMostVariants) {
-    throw UsageError(fmt::format("--vary makes more than {} variants; retrysim sweep is for that",
-                                 kMostVariants));
+    throw UsageError(
+        fmt::format("--vary makes more than {} variants; use retrysim sweep", kMostVariants));
   }
-  if (size < 2) throw UsageError("--vary makes one variant only; give at least two values");
+  if (size < 2) throw UsageError("--vary makes only one variant; give at least two values");
   std::vector<Planned> planned;
   std::vector<Diagnostic> errors;
   std::set<std::tuple<std::string, int, int, std::string>> seen;
@@ -192,8 +195,8 @@ std::optional<std::vector<Planned>> plan(const CompareOptions& options, const Se
   for (const Planned& p : planned) session.print_notes(p.loaded);
   if (planned.front().loaded.scenario.precision > 0) {
     session.print_note(
-        "precision has no effect on a comparison: all variants have as many replications as the "
-        "scenario says");
+        "precision has no effect on a comparison: every variant has the number of replications "
+        "that the scenario gives");
   }
   return planned;
 }
@@ -268,8 +271,8 @@ std::string in_shell_quotes(std::string_view text) {
 std::string comment_of(const CompareOptions& options, const report::Evaluation& variant,
                        const std::string& baseline) {
   std::string text = fmt::format(
-      "# Variant {} of a comparison; this file runs it exactly as it was.\n"
-      "#   retrysim compare {}",
+      "# Variant {} of a comparison; this file repeats its run exactly.\n#   "
+      "retrysim compare {}",
       in_shell_quotes(variant.set.variant),
       in_shell_quotes(fs::path(options.scenario).filename().string()));
   for (const std::string& vary : options.vary) text += " --vary " + in_shell_quotes(vary);
@@ -335,12 +338,12 @@ int compare(const Arguments& arguments) {
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
     report::print(
-        "Usage: retrysim compare SCENARIO --vary PATH=V1,V2,... [options]\n\n"
-        "Simulates every variant with the same random numbers, so that all meet the same demand,\n"
-        "and prints how each differs from the baseline: paired differences with 95 % intervals,\n"
-        "significance by Holm's test, the variance that common random numbers save, and what it\n"
-        "says in sentences. Expectations of the scenario are not judged. Example:\n"
-        "  retrysim compare scenarios/thundering-herd.toml --vary "
+        "Usage: retrysim compare SCENARIO --vary PATH=V1,V2,... [options]\n\nSimulates "
+        "every variant with the same random numbers, so that all meet the same demand, "
+        "and\nprints how each differs from the baseline: paired differences with 95 % "
+        "intervals, significance\nby Holm's test, the variance that common random "
+        "numbers save, and a summary in words.\nExpectations of the scenario are not "
+        "evaluated. Example:\n  retrysim compare scenarios/thundering-herd.toml --vary "
         "'client.*.retry.backoff.jitter=full,equal'\n\n{}",
         help_text(visible));
     return kDone;

@@ -111,7 +111,7 @@ std::vector<std::string> notes_on(const Scenario& scenario,
   const bool surges = std::any_of(scenario.clients.begin(), scenario.clients.end(),
                                   [](const ClientSpec& c) { return !c.arrivals.surges.empty(); });
   if (!scenario.faults.empty() || surges) {
-    notes.emplace_back("the faults and surges of the scenario are left out");
+    notes.emplace_back("faults and surges of the scenario are left out");
   }
   const auto tipped = std::count_if(runs.begin(), runs.end(),
                                     [](const auto& run) { return run.tip_load.has_value(); });
@@ -119,9 +119,9 @@ std::vector<std::string> notes_on(const Scenario& scenario,
       runs.begin(), runs.end(), [](const auto& run) { return run.recover_load.has_value(); });
   if (tipped > recovered) {
     notes.push_back(
-        fmt::format("{} of {} replications that tip are still down at the end: lower LO, a longer "
-                    "--dwell, or a "
-                    "queue with a limit (one without has to drain first)",
+        fmt::format("{} of {} replications that tip are still down at the end; try a lower LO, a "
+                    "longer --dwell or a queue with a limited capacity (an unlimited queue has to "
+                    "drain first)",
                     tipped - recovered, tipped));
   }
   return notes;
@@ -156,13 +156,13 @@ int find_hysteresis(const HysteresisOptions& options, const Session& session) {
   const Scenario& steady = loaded.loaded->scenario;
   if (steady.precision > 0) {
     session.print_note(
-        "precision has no effect on a hysteresis loop: it has as many replications as the scenario "
-        "says");
+        "precision has no effect on a hysteresis loop: it has the number of replications that the "
+        "scenario gives");
   }
   const stats::LoadRamp ramp{key.loads, dwell_of(options, steady)};
   const Scenario scenario = experiment::with_load_ramp(steady, groups_of(key, steady), ramp);
   if (scenario.duration > kLongestDuration) {
-    throw UsageError("--dwell: so many steps of this length are more than 1e9 s");
+    throw UsageError("--dwell: all steps together would take more than 1e9 s");
   }
   const auto folder = session.result_folder(report::identity_of(
       {&*loaded.loaded}, "tip",

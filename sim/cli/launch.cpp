@@ -85,7 +85,7 @@ std::unique_ptr<experiment::Executor> make_executor(Launch launch, int jobs,
 #else
   throw UsageError(
       "started as one of several MPI ranks, but built without MPI; install libopenmpi-dev and "
-      "build again, or use --shard (or --mpi off)");
+      "rebuild, or use --shard or --mpi off");
 #endif
 }
 

@@ -28,23 +28,25 @@ int merge(const Arguments& arguments) {
        "folder of the joined result; an earlier result of the same sweep is replaced")  //
       ("force", po::bool_switch(), "also replace any other result")                     //
       ("timeout", po::value<std::string>()->value_name("D"),
-       "give up after this time by the clock, such as 10min (exit status 5)")  //
-      ("quiet", po::bool_switch(), "print nothing")                            //
+       "give up after this much real time, such as 10min (exit status 5)")  //
+      ("quiet", po::bool_switch(), "print nothing")                         //
       ("help", "print this text");
   const po::variables_map values = parse_command_line(arguments, visible, "folder");
   if (values.count("help") != 0) {
     report::print(
-        "Usage: retrysim merge DIR... --out DIR [options]\n\n"
-        "Joins all shards of a sweep (`retrysim sweep --shard I/N`) into the result that the sweep "
-        "has\nwithout shards, byte for byte. Example:\n"
-        "  retrysim merge results/capacity-dip-shard-* --out results/capacity-dip\n\n{}",
+        "Usage: retrysim merge DIR... --out DIR [options]\n\nJoins all shards of a "
+        "sweep (`retrysim sweep --shard I/N`) into the result that the sweep "
+        "would\nhave without shards, byte for byte. Example:\n  retrysim merge "
+        "results/capacity-dip-shard-* --out results/capacity-dip\n\n{}",
         help_text(visible));
     return kDone;
   }
   if (another_rank_speaks(arguments)) return kDone;
   const std::vector<std::string> folders = texts(values, "folder");
-  if (folders.empty()) throw UsageError("name the folders of the shards");
-  if (values.count("out") == 0) throw UsageError("say where the result goes: --out DIR");
+  if (folders.empty())
+    throw UsageError("no shards given; expected retrysim merge DIR... --out DIR");
+  if (values.count("out") == 0)
+    throw UsageError("--out is missing: the folder of the joined result");
   const std::string out = values["out"].as<std::string>();
   if (out.empty()) throw UsageError("--out: name a folder");
   try {
@@ -57,9 +59,9 @@ int merge(const Arguments& arguments) {
                       out);
       }
       if (merged.points_over_limit > 0) {
-        throw LimitExceeded(fmt::format(
-            "{} of {} points went over a limit; column outcome of points.csv says which",
-            merged.points_over_limit, merged.points));
+        throw LimitExceeded(
+            fmt::format("{} of {} points exceeded a limit; see column outcome of points.csv",
+                        merged.points_over_limit, merged.points));
       }
       return merged.points_that_fail > 0 ? kExpectationFailed : kDone;
     });

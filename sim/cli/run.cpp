@@ -52,10 +52,11 @@ po::options_description describe_options() {
                 "scenarios an array)"});
   options.add_options()  //
       ("fingerprint", po::bool_switch(),
-       "print a 64-bit hash of the sequence of events (on standard error with csv and json)")  //
+       "print a 64-bit hash of the sequence of events (to standard error with "
+       "--format csv or json)")  //
       ("twin", po::bool_switch(),
-       "for each storm that the service does not recover from, repeat the replication without "
-       "retries from the end of the fault or surge on: metastable if it then recovers")  //
+       "repeat each replication that does not recover, without retries from the end of the fault "
+       "or surge on: if it then recovers, the failure is metastable")  //
       ("help", "print this text");
   return options;
 }
@@ -63,7 +64,7 @@ po::options_description describe_options() {
 RunOptions read_options(const po::variables_map& values) {
   RunOptions o;
   o.scenarios = texts(values, "scenario");
-  if (o.scenarios.empty()) throw UsageError("name a scenario file to run");
+  if (o.scenarios.empty()) throw UsageError("no scenario given; expected retrysim run SCENARIO...");
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
   o.fingerprint = values["fingerprint"].as<bool>();
   o.twin = values["twin"].as<bool>();

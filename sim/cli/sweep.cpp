@@ -55,10 +55,10 @@ po::options_description describe_options() {
        "a key and its values: V1,V2,... or LO:HI:STEP or LO:HI:*N (N of them, log-spaced); keys "
        "that move together: A,B=(1,2),(3,4). Several make a grid")  //
       ("resume", po::bool_switch(),
-       "go on with a sweep that was interrupted; begins it if there is nothing to go on with")  //
+       "resume a sweep that was interrupted; if there is none, start it")  //
       ("shard", po::value<std::string>()->value_name("I/N"),
-       "only every N-th point, from the I-th on (I from 1 to N); `retrysim merge` joins the N "
-       "results");
+       "simulate only every N-th point, starting with the I-th (I from 1 to N); `retrysim merge` "
+       "joins the N results");
   add_simulation_options(
       options,
       {"folder of the result files; default results/NAME (of a shard results/NAME-shard-I-of-N). "
@@ -85,11 +85,12 @@ report::Shard read_shard(const std::string& text) {
 SweepOptions read_options(const po::variables_map& values) {
   SweepOptions o;
   const auto scenarios = texts(values, "scenario");
-  if (scenarios.size() != 1) throw UsageError("name one scenario file to sweep");
+  if (scenarios.size() != 1)
+    throw UsageError("expected one scenario: retrysim sweep SCENARIO --vary PATH=VALUES...");
   o.request.scenario = scenarios.front();
   o.request.varying = texts(values, "vary");
   if (o.request.varying.empty()) {
-    throw UsageError("say what to vary: --vary PATH=V1,V2,... or --vary PATH=LO:HI:STEP");
+    throw UsageError("nothing to vary; expected --vary PATH=V1,V2,... or --vary PATH=LO:HI:STEP");
   }
   o.settings = read_simulation_settings(values);
   o.request.edits = o.settings.edits;
@@ -272,9 +273,9 @@ class Sweep {
       return options_.resume ? Journal::resume(path, plan_.identity, units_.units())
                              : Journal::begin(path, plan_.identity, units_.units());
     } catch (const experiment::JournalError& e) {
-      throw report::OutputError(folder_.path(), std::string(e.what()) +
-                                                    "; use another folder, or --force without "
-                                                    "--resume to begin anew");
+      throw report::OutputError(
+          folder_.path(), std::string(e.what()) +
+                              "; use another folder, or --force without --resume to start again");
     }
   }
 
@@ -282,12 +283,12 @@ class Sweep {
     if (!options_.resume) return;
     if (journal_.dropped_bytes() > 0) {
       report::print_error(
-          "note: {} bytes at the end of the journal were cut off or damaged; what "
-          "they stood for is computed again\n",
+          "note: {} bytes at the end of the journal were cut off or damaged; their "
+          "results are computed again\n",
           journal_.dropped_bytes());
     }
     if (journal_.count() > 0) {
-      report::print_error("note: going on with {} of {} points finished\n", points_done_,
+      report::print_error("note: resuming with {} of {} points finished\n", points_done_,
                           units_.points());
     }
   }
@@ -342,7 +343,7 @@ class Sweep {
     for (std::size_t r = 0; r < units_.replications(i); ++r) {
       auto result = experiment::decode(journal_.read(units_.first(i) + r));
       if (!result || result->clients != plan_.outlines[i]->clients.size() + 1) {
-        throw std::logic_error("the journal holds something else than the results of its points");
+        throw std::logic_error("the journal does not contain the results of its points");
       }
       results.push_back(std::move(*result));
     }
@@ -437,13 +438,12 @@ std::unique_ptr<Sweep> prepare(const SweepOptions& options, std::uint64_t max_me
   std::error_code error;
   const bool unfinished = fs::exists(folder / report::kJournalName, error);
   if (unfinished && !options.resume && !options.settings.force) {
-    throw report::OutputError(folder,
-                              "it holds an unfinished sweep; --resume goes on with it, --force "
-                              "begins anew");
+    throw report::OutputError(
+        folder, "it contains an unfinished sweep; --resume continues it, --force starts again");
   }
   if (options.resume && !unfinished) {
     if (const auto finished = status_of_finished(folder, *plan, options.request)) {
-      report::print_error("note: this sweep is complete already: {}\n", folder.string());
+      report::print_error("note: this sweep is already complete: {}\n", folder.string());
       print_format(options.settings, folder);
       status = *finished;
       return nullptr;
@@ -467,14 +467,15 @@ int lead(const SweepOptions& options, const Session& session) {
     const report::SweepOverview overview = sweep->write();
     print_overview(options.settings, *sweep, overview);
     if (overview.points_over_limit > 0) {
-      report::print_error("retrysim: error: {} of {} points went over a limit; the first: {}\n",
+      report::print_error("retrysim: error: {} of {} points exceeded a limit; the first: {}\n",
                           overview.points_over_limit, overview.points, sweep->first_over_limit());
       return kLimitHit;
     }
     return overview.points_that_fail > 0 ? kExpectationFailed : kDone;
   } catch (const Interrupted&) {
-    const std::string kept = fmt::format("{} of {} points are finished; --resume goes on with them",
-                                         sweep->points_done(), sweep->points());
+    const std::string kept =
+        fmt::format("{} of {} points are finished; --resume continues the sweep",
+                    sweep->points_done(), sweep->points());
     if (interruption.timed_out()) {
       throw LimitExceeded("the sweep took longer than --timeout allows; " + kept);
     }
@@ -490,14 +491,14 @@ int sweep(const Arguments& arguments) {
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
     report::print(
-        "Usage: retrysim sweep SCENARIO --vary PATH=VALUES... [options]\n\n"
-        "Simulates every combination of the varied keys and writes the result files; points.csv "
-        "has\none row a point. What is finished is kept when the sweep is interrupted. A point "
-        "that "
-        "needs more than\n--max-memory or --max-events allows is noted in the column outcome; the "
-        "others go on, and the exit\nstatus is 5. Example:\n"
-        "  retrysim sweep scenarios/capacity-dip.toml --vary 'fault.*.duration=10s:60s:10s' "
-        "\\\n      --vary 'client.*.retry.max_attempts=1,2,3,5' --replications 5\n\n{}",
+        "Usage: retrysim sweep SCENARIO --vary PATH=VALUES... [options]\n\nSimulates "
+        "every combination of the varied keys and writes the result files; points.csv "
+        "has one\nrow for each point. Finished points are kept if the sweep is "
+        "interrupted. A point that needs more\nthan --max-memory or --max-events "
+        "allows is marked in column outcome; the other points go on, and\nthe exit "
+        "status is 5. Example:\n  retrysim sweep scenarios/capacity-dip.toml --vary "
+        "'fault.*.duration=10s:60s:10s' \\\n      --vary "
+        "'client.*.retry.max_attempts=1,2,3,5' --replications 5\n\n{}",
         help_text(visible));
     return kDone;
   }

@@ -145,7 +145,7 @@ std::optional<SweepPoints> SweepPoints::of(const SweepRequest& request, std::str
     if (const double bytes = grid_bytes(points.variations_);
         bytes > static_cast<double>(request.max_memory)) {
       throw LimitExceeded(
-          fmt::format("the list of the points takes about {} of memory, but {} may be used "
+          fmt::format("the list of points takes about {} of memory, but only {} may be used "
                       "(--max-memory); give --vary fewer values",
                       to_text_of_bytes(static_cast<std::uint64_t>(std::min(bytes, 1e18))),
                       to_text_of_bytes(request.max_memory)),
@@ -202,14 +202,14 @@ std::optional<SweepPlan> plan_sweep(const SweepRequest& request) {
     Scenario& scenario = result.loaded->scenario;
     if (scenario.warmup_is_auto) {
       throw UsageError(
-          "a sweep does not look for the warm-up of each point; give one: --set warmup=30s "
-          "(retrysim run finds it)");
+          "a sweep does not determine the warm-up of each point; set one with --set warmup=30s "
+          "(retrysim run finds a suitable value)");
     }
     if (scenario.precision > 0 && !precision_noted) {
       precision_noted = true;
       report::print_error(
-          "note: precision has no effect on a sweep: each point has as many replications "
-          "as its scenario says\n");
+          "note: precision has no effect on a sweep: each point has the number of "
+          "replications that its scenario gives\n");
     }
     inputs.insert(result.loaded->input_files.begin(), result.loaded->input_files.end());
     plan.replications.push_back(static_cast<std::uint32_t>(scenario.replications));

@@ -54,14 +54,14 @@ po::options_description describe_options() {
        "the key to bisect: a duration, rate, factor or number; the system should recover at LO and "
        "not at HI, which may be the smaller")  //
       ("hysteresis", po::value<std::string>()->value_name("PATH=LO:HI:STEP"),
-       "instead of a trigger: raise the rate of a client group step by step and lower it again "
-       "within one run; where does the system tip, where does it recover?")  //
+       "instead of --trigger: raise the rate of a client group step by step and lower it again "
+       "within one run, to find where the system tips and where it recovers")  //
       ("dwell", po::value<std::string>()->value_name("D"),
-       "--hysteresis: time at each step, such as 60s or a number of seconds, of which the second "
-       "half counts; default 20 rolling windows of attempt timeout + longest backoff")  //
+       "with --hysteresis: time at each step, such as 60s or a number of seconds; only its second "
+       "half is measured. Default: 20 rolling windows of attempt timeout + longest backoff")  //
       ("tolerance", po::value<std::string>()->value_name("REL"),
-       "stop when the tipping point, and the ends of its interval, are known to this share; "
-       "default 0.01");
+       "relative precision at which the search for the tipping point, and for the ends of its "
+       "interval, stops; default 0.01");
   add_simulation_options(
       options, {"folder of the result files; default results/NAME. An earlier result of the same "
                 "resolved scenario and trigger is replaced (see --force)",
@@ -82,14 +82,15 @@ double read_tolerance(const std::string& text) {
 
 std::string scenario_of(const po::variables_map& values) {
   const std::vector<std::string> scenarios = texts(values, "scenario");
-  if (scenarios.size() != 1) throw UsageError("name one scenario file");
+  if (scenarios.size() != 1)
+    throw UsageError("expected one scenario: retrysim tip SCENARIO --trigger PATH=LO:HI");
   return scenarios.front();
 }
 
 HysteresisOptions read_hysteresis_options(const po::variables_map& values) {
   for (const char* other : {"trigger", "tolerance"}) {
     if (values.count(other) == 0) continue;
-    throw UsageError(fmt::format("--{} has nothing to do with --hysteresis", other));
+    throw UsageError(fmt::format("--{} cannot be combined with --hysteresis", other));
   }
   HysteresisOptions o;
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
@@ -105,7 +106,7 @@ TipOptions read_options(const po::variables_map& values) {
   o.scenario = scenario_of(values);
   if (values.count("dwell") != 0) throw UsageError("--dwell needs --hysteresis");
   const auto trigger = text_of(values, "trigger");
-  if (!trigger) throw UsageError("--trigger is missing: which key, between which values?");
+  if (!trigger) throw UsageError("--trigger is missing; expected PATH=LO:HI");
   o.trigger = parse_trigger(kTriggerOption, *trigger);
   if (const auto t = text_of(values, "tolerance")) o.tolerance = read_tolerance(*t);
   return o;
@@ -178,18 +179,18 @@ void add_twins(const Prober& prober, stats::TippingPoint& point) {
 void add_notes(report::TipResult& result, const Prober& prober) {
   const std::size_t n = result.point.thresholds.size();
   if (n < 20) {
-    result.notes.push_back(
-        fmt::format("{} replication{}: rough; use at least 20", n, n == 1 ? "" : "s"));
+    result.notes.push_back(fmt::format("{} replication{}: the result is rough; use at least 20", n,
+                                       n == 1 ? "" : "s"));
   }
   std::size_t unknown = 0;
   for (const stats::TippingProbe& p : result.point.probes) {
     unknown += p.count(stats::Response::kUnknown);
   }
   if (unknown > 0) {
-    result.notes.push_back(fmt::format(
-        "{} runs were too short to tell whether they recover; with a duration of {:.4g} "
-        "s they could be judged",
-        unknown, std::ceil(prober.duration_needed())));
+    result.notes.push_back(
+        fmt::format("{} runs were too short to tell whether they recover; a duration of {:.4g} s "
+                    "would be long enough",
+                    unknown, std::ceil(prober.duration_needed())));
   }
 }
 
@@ -220,8 +221,8 @@ int tip(const TipOptions& options, const LoadedScenario& loaded, const Session& 
                                                    options.trigger.last)}));
   if (loaded.scenario.precision > 0) {
     session.print_note(
-        "precision has no effect on a search for a tipping point: every value has as many "
-        "replications as the scenario says");
+        "precision has no effect on a search for a tipping point: every value has the number of "
+        "replications that the scenario gives");
   }
   const TriggerRange& trigger = options.trigger;
   report::TipResult result{loaded, trigger.path, trigger.unit, {}, {}, {}};
@@ -243,7 +244,9 @@ int tip(const TipOptions& options, const Session& session) {
   session.print_notes(*result.loaded);
   session.agree_on(*result.loaded);
   if (result.loaded->scenario.warmup_is_auto) {
-    throw UsageError("a tipping point is not a steady state; give the warm-up: --set warmup=30s");
+    throw UsageError(
+        "warmup = \"auto\" needs a steady state, which a search for a tipping point is not; set "
+        "the warm-up with --set warmup=30s");
   }
   try {
     return tip(options, *result.loaded, session);
@@ -259,17 +262,18 @@ int tip(const Arguments& arguments) {
   const po::variables_map values = parse_command_line(arguments, visible, "scenario");
   if (values.count("help") != 0) {
     report::print(
-        "Usage: retrysim tip SCENARIO --trigger PATH=LO:HI [options]\n"
-        "       retrysim tip SCENARIO --hysteresis PATH=LO:HI:STEP [options]\n\n"
-        "Finds the smallest trigger that the system does not recover from. All replications run at "
-        "LO, HI\nand the values that bisection picks, with the same random numbers; those that tip "
-        "run again\nwithout retries from the end of the trigger on. Example:\n"
-        "  retrysim tip scenarios/fifo-zombie.toml --trigger fault.outage.duration=0.9s:1.6s\n\n"
-        "A run recovers if its goodput does, after the last fault or surge, within the patience "
-        "that\nREADME.md describes; without either it tips if in its last quarter fewer than "
-        "recovery.share of the\nrequests succeed. "
-        "Expectations of the\nscenario are not judged. Exit status 1: fewer than half of the "
-        "replications tip at HI, or half of\nthem at LO already, or the runs are too short to "
+        "Usage: retrysim tip SCENARIO --trigger PATH=LO:HI [options]\n       retrysim "
+        "tip SCENARIO --hysteresis PATH=LO:HI:STEP [options]\n\nFinds the smallest "
+        "trigger that the system does not recover from. All replications run at LO, "
+        "HI\nand the values that bisection picks, with the same random numbers; those "
+        "that tip run again\nwithout retries from the end of the trigger on. "
+        "Example:\n  retrysim tip scenarios/fifo-zombie.toml --trigger "
+        "fault.outage.duration=0.9s:1.6s\n\nA run recovers if its goodput does after "
+        "the last fault or surge; sim/stats/README.md says how\nlong that may take. "
+        "Without faults and surges a run tips if fewer than recovery.share of "
+        "the\nrequests in its last quarter succeed. Expectations of the scenario are "
+        "not evaluated. Exit status\n1: half of the replications or more tip at LO "
+        "already, or fewer than half tip at HI, or the runs\nare too short to "
         "tell.\n\n{}",
         help_text(visible));
     return kDone;

@@ -77,21 +77,21 @@ TriggerRange parse_trigger(const std::string& option, const std::string& text) {
     // Keys of no group say how many runs there are, how long and with which draws: bisection
     // compares the same replications at all values.
     if (range.path.find('.') == std::string::npos) {
-      throw UsageError(fmt::format(
-          "{}: {} says how to run and measure, not what happens to the system; name a key of a "
-          "fault, client group or service",
-          option, range.path));
+      throw UsageError(
+          fmt::format("{}: {} controls how runs are made and measured, not what happens to the "
+                      "system; expected a key of a fault, client group or service",
+                      option, range.path));
     }
     const scenario::ValueKind kind = key->rules.kind;
     if (kind == scenario::ValueKind::kBoolean || kind == scenario::ValueKind::kWord ||
         kind == scenario::ValueKind::kText || kind == scenario::ValueKind::kFile) {
-      throw UsageError(fmt::format("{}: {} takes no numbers", option, range.path));
+      throw UsageError(fmt::format("{}: {} does not take numbers", option, range.path));
     }
     range.whole_numbers = kind == scenario::ValueKind::kCount;
     range.is_duration = range.is_duration || kind == scenario::ValueKind::kDuration;
     if (!key->unit.empty()) range.unit = key->unit;
     if (range.whole_numbers && !(first->whole && last->whole)) {
-      throw UsageError(fmt::format("{}: {} takes whole numbers", option, range.path));
+      throw UsageError(fmt::format("{}: {} takes only whole numbers", option, range.path));
     }
   }
   if (range.is_duration) range.unit = "s";

@@ -132,7 +132,7 @@ class Reader {
   template <std::unsigned_integral T>
   T next() {
     const auto value = experiment::take<T>(bytes_);
-    if (!value) throw std::runtime_error("a replication's results were cut off on their way");
+    if (!value) throw std::runtime_error("a replication's results were truncated in transit");
     return *value;
   }
   void read(bool& value) { value = next<std::uint8_t>() != 0; }

@@ -85,7 +85,7 @@ void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
     const Duration delay = g.strategies[client]->acquire_initial_token(request_numbers_[id], now_);
     if (delay < Duration::zero()) {
       throw std::invalid_argument("client " + g.spec->name +
-                                  ": its strategy holds a request back for a negative time");
+                                  ": its strategy delays a request by a negative time");
     }
     if (delay > Duration::zero()) return wait_once(g, id, delay);
   }

@@ -1,5 +1,5 @@
 // Sentences by rule: the first metric of the table below with a significant difference makes the
-// main clause, the others follow with "at" and "with".
+// main clause, the others follow after "with".
 //
 // SPDX-License-Identifier: MIT
 #include "report/comparison_words.hpp"
@@ -18,41 +18,33 @@
 namespace retrysim::report {
 namespace {
 
-/// "{}" stands for the amount.
+/// How a sentence names a metric, and what follows the amount of a difference: "12 % lower mean
+/// latency". Metrics without these words are in the table only, unless the user asks for them.
 struct MetricWords {
   std::string_view metric;
   std::string_view noun;
-  std::string_view less, more;            ///< main clause: "finishes {} sooner"
-  std::string_view also_less, also_more;  ///< after one: "at {} fewer attempts"; empty: in the
-                                          ///< table only
+  std::string_view less, more;
 };
 
 // In the order in which sentences look for what matters most.
 constexpr MetricWords kWords[] = {
-    {"recovered", "recovery", "recovers {} less often", "recovers {} more often",
-     "recovering {} less often", "recovering {} more often"},
-    {"success_rate", "success rate", "has a success rate {} lower", "has a success rate {} higher",
-     "with a success rate {} lower", "with a success rate {} higher"},
-    {"metastable_probability", "metastable failures", "is metastable {} less often",
-     "is metastable {} more often", "being metastable {} less often",
-     "being metastable {} more often"},
-    {"recovery_s", "recovery time", "recovers {} sooner", "recovers {} later",
-     "recovering {} sooner", "recovering {} later"},
-    {"latency_mean", "mean latency", "finishes requests {} sooner", "finishes requests {} later",
-     "finishing requests {} sooner", "finishing requests {} later"},
-    {"amplification", "attempts per request", "needs {} fewer attempts", "needs {} more attempts",
-     "at {} fewer attempts", "at {} more attempts"},
-    {"completion_time_s", "time of the last request", "finishes the last request {} sooner",
-     "finishes the last request {} later", "with the last request {} sooner",
-     "with the last request {} later"},
-    {"peak_attempt_rate", "peak attempt rate", "peaks {} lower", "peaks {} higher",
-     "with a peak {} lower", "with a peak {} higher"},
-    {"wasted_share", "wasted capacity", "wastes {} less capacity", "wastes {} more capacity",
-     "with {} less capacity wasted", "with {} more capacity wasted"},
-    {"goodput", "goodput", "", "", "", ""},
-    {"queue_mean", "mean queue", "", "", "", ""},
-    {"latency_p50", "median latency", "", "", "", ""},
-    {"latency_p99", "p99 latency", "", "", "", ""},
+    {"recovered", "recovery", "lower probability of recovery", "higher probability of recovery"},
+    {"success_rate", "success rate", "lower success rate", "higher success rate"},
+    {"metastable_probability", "metastable failures", "lower probability of metastable failure",
+     "higher probability of metastable failure"},
+    {"recovery_s", "recovery time", "shorter recovery time", "longer recovery time"},
+    {"latency_mean", "mean latency", "lower mean latency", "higher mean latency"},
+    {"amplification", "attempts per request", "fewer attempts per request",
+     "more attempts per request"},
+    {"completion_time_s", "time to completion", "shorter time to completion",
+     "longer time to completion"},
+    {"peak_attempt_rate", "peak attempt rate", "lower peak attempt rate",
+     "higher peak attempt rate"},
+    {"wasted_share", "wasted capacity", "less wasted capacity", "more wasted capacity"},
+    {"goodput", "goodput", "", ""},
+    {"queue_mean", "mean queue", "", ""},
+    {"latency_p50", "median latency", "", ""},
+    {"latency_p99", "p99 latency", "", ""},
 };
 
 constexpr std::array<std::string_view, 12> kHeadline = {
@@ -160,10 +152,8 @@ class Sentence {
       text += " cannot be told apart from " + spoken_baseline(name, base) +
               ": no significant difference in " + joined(unclear_, " or ") + ".";
     } else {
-      text += " " + main_ + " than " + spoken_baseline(name, base) + main_interval_;
-      for (std::size_t i = 0; i < also_.size(); ++i) {
-        text += (i == 0 && also_[i].starts_with("at ") ? " " : ", ") + also_[i];
-      }
+      text += " has " + main_ + " than " + spoken_baseline(name, base) + main_interval_;
+      if (!also_.empty()) text += ", with " + joined(also_, " and ");
       text += ".";
       if (!unclear_.empty()) {
         text += " No significant difference in " + joined(unclear_, " or ") + ".";
@@ -192,11 +182,9 @@ class Sentence {
   /// Whoever asks for a metric gets a sentence about it.
   void add_without_words(const MetricInfo& metric) {
     const std::string name(metric.name);
-    const std::string less = "has {} less " + name;
-    const std::string more = "has {} more " + name;
-    const std::string also_less = "with {} less " + name;
-    const std::string also_more = "with {} more " + name;
-    add_difference(metric, {metric.name, metric.name, less, more, also_less, also_more});
+    const std::string less = "lower " + name;
+    const std::string more = "higher " + name;
+    add_difference(metric, {metric.name, metric.name, less, more});
   }
 
   void add_difference(const MetricInfo& metric, const MetricWords& words) {
@@ -212,19 +200,14 @@ class Sentence {
       return;
     }
     const Amount amount = amount_of(*row);
-    const bool falls = d.difference < 0;
+    const std::string what =
+        fmt::format("{} {}", amount.value, d.difference < 0 ? words.less : words.more);
     if (main_.empty()) {
-      main_ = fill(falls ? words.less : words.more, amount.value);
+      main_ = what;
       if (!amount.interval.empty()) main_interval_ = " (95 % CI " + amount.interval + ")";
     } else {
-      also_.push_back(fill(falls ? words.also_less : words.also_more, amount.value) +
-                      (amount.interval.empty() ? "" : " (" + amount.interval + ")"));
+      also_.push_back(what + (amount.interval.empty() ? "" : " (" + amount.interval + ")"));
     }
-  }
-
-  static std::string fill(std::string_view pattern, const std::string& amount) {
-    std::string text(pattern);
-    return text.replace(text.find("{}"), 2, amount);
   }
 
   const Comparison& comparison_;
@@ -257,8 +240,9 @@ bool is_nothing(const stats::PairedDifference& d) { return d.identical && d.base
 std::string spoken_name(std::string_view variant) {
   const auto parts = key_and_word(variant);
   if (!parts) return std::string(variant);
-  return std::string(parts->second == "none" ? "no" : parts->second) + " " +
-         std::string(parts->first);
+  if (parts->second != "none") return fmt::format("{} {}", parts->second, parts->first);
+  // "no mode" would not say that there are no retries.
+  return parts->first == "mode" ? std::string(variant) : fmt::format("no {}", parts->first);
 }
 
 Amount amount_of(const ComparisonRow& row) {

@@ -52,9 +52,8 @@ const KeyInfo kTopKeys[] = {
      "Simulated time in which requests are submitted.",
      [](const Slots& s, const Value& v) { s.scenario->duration = v.duration; }},
     {"warmup", duration(kRunLength, "auto"), "s", R"("0s")", false, "",
-     "Start of the run that the summary leaves out; the time series keep it. auto finds it in "
-     "pilot "
-     "runs (MSER-5), for steady states only.",
+     "Start of the run, which the summary leaves out and the time series keep. auto finds its "
+     "length in pilot runs (MSER-5); for steady states only.",
      [](const Slots& s, const Value& v) {
        s.scenario->warmup = v.duration;
        s.scenario->warmup_is_auto = v.is_else_word;
@@ -71,8 +70,8 @@ const KeyInfo kTopKeys[] = {
        s.scenario->seed = static_cast<std::uint64_t>(v.count);
      }},
     {"replications", count({.min = 1, .max = 1e6}), "", "20", false, "",
-     "Number of independent runs that the summary is made of; with a precision the fewest (10 if "
-     "not given).",
+     "Number of independent runs that the summary is based on; with a precision the least number "
+     "(10 if not given).",
      [](const Slots& s, const Value& v) { s.scenario->replications = static_cast<int>(v.count); }},
     {"precision", number({.min = 0, .max = 1, .above_min = true}, "none"), "", R"("none")", false,
      "",
@@ -81,11 +80,11 @@ const KeyInfo kTopKeys[] = {
      [](const Slots& s, const Value& v) { s.scenario->precision = v.is_else_word ? 0 : v.number; }},
     {"precision_metrics", text(), "", R"("goodput, success_rate, amplification, latency_mean")",
      false, "precision != none",
-     "Metrics, of all clients together, that must meet it; shares below 0.1, and rates below a "
-     "tenth of the offered load, are held to that size.",
+     "Metrics of all clients together that must reach that precision; for shares below 0.1, and "
+     "rates below a tenth of the offered load, it is relative to these values.",
      [](const Slots&, const Value&) {}},  // read by the resolver
     {"max_replications", count({.min = 1, .max = 1e6}), "", "1000", false, "precision != none",
-     "Where adding replications ends, the target met or not.",
+     "Number of replications at which adding stops, whether or not the target is met.",
      [](const Slots& s, const Value& v) {
        s.scenario->max_replications = static_cast<int>(v.count);
      }},
@@ -93,14 +92,14 @@ const KeyInfo kTopKeys[] = {
      "Width of a time-series bin.",
      [](const Slots& s, const Value& v) { s.scenario->interval = v.duration; }},
     {"recovery.share", number({.min = 0, .max = 1, .above_min = true}), "", "0.95", false, "",
-     "Goodput, as a share of the offered load times the success rate before the first fault or "
-     "surge, from which the system counts as recovered.",
+     "The system counts as recovered when goodput reaches this share of the offered load times the "
+     "success rate before the first fault or surge.",
      [](const Slots& s, const Value& v) { s.scenario->recovery_share = v.number; }},
     {"recovery.hold", duration(kNotNegative), "s", R"("30s")", false, "",
-     "How long goodput must stay there; longer where too few requests come in that time to tell.",
+     "How long goodput must stay there; extended where too few requests arrive to tell.",
      [](const Slots& s, const Value& v) { s.scenario->recovery_hold = v.duration; }},
     {"recovery.window", duration(kPositive), "s", R"("1s")", false, "",
-     "Lapses that average out over this time are no relapse; nor are those that chance explains.",
+     "Lapses that average out over this time, or that chance explains, are no relapse.",
      [](const Slots& s, const Value& v) { s.scenario->recovery_window = v.duration; }},
     {"network.latency", distribution(), "s", R"("0s")", false, "",
      "One-way delay between clients and services.",
@@ -145,10 +144,10 @@ const KeyInfo kErrorKeys[] = {
 
 const KeyInfo kServiceKeys[] = {
     {"model", words("queue|independent|occ"), "", R"("queue")", false, "",
-     "How the service works: a queue in front of servers; independent serves all at once and fails "
-     "with the probabilities of errors; occ is such a queue in front of a row that each attempt "
-     "reads, then writes if nobody else has meanwhile: queueing_time and wait_probability count "
-     "both passes, service_latency is that of the write.",
+     "How the service works: a queue in front of servers; independent: every attempt is served at "
+     "once and fails with the probabilities of errors; occ: a queue in front of a row that each "
+     "attempt reads, and then writes unless somebody else has done so meanwhile (queueing_time and "
+     "wait_probability count both passes, service_latency only the write).",
      [](const Slots& s, const Value& v) {
        s.service->model = static_cast<ServiceModelKind>(v.word);
        if (s.service->model == ServiceModelKind::kIndependent) {
@@ -161,32 +160,34 @@ const KeyInfo kServiceKeys[] = {
        s.service->servers = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
      }},
     {"profile", file(), "", "", false, "model != independent",
-     "CSV file with columns time_s,capacity: a factor on the number of servers from each time on.",
+     "CSV file with columns time_s,capacity: a factor on the number of servers, in force from each "
+     "time on.",
      [](const Slots&, const Value&) {}},  // read by the resolver
     {"autoscaling.target",
      ValueRules{ValueKind::kNumber, {.min = 0, .max = 1, .above_min = true}, {}, "none"}, "",
      R"("none")", false, "servers != unlimited",
-     "Utilization that the number of servers is adapted to; servers is what it starts with.",
+     "Utilization at which the number of servers is kept; servers is the initial number.",
      [](const Slots& s, const Value& v) {
        s.service->autoscaling.target = v.is_else_word ? 0 : v.number;
      }},
     {"autoscaling.max", count(kServerCount), "", "", true, "autoscaling.target != none",
-     "The most servers.",
+     "Largest number of servers.",
      [](const Slots& s, const Value& v) { s.service->autoscaling.max = v.count; }},
     {"autoscaling.min", count(kServerCount), "", "1", false, "autoscaling.target != none",
-     "The fewest servers.",
+     "Smallest number of servers.",
      [](const Slots& s, const Value& v) { s.service->autoscaling.min = v.count; }},
     {"autoscaling.interval", duration(kPositiveRunLength), "s", R"("60s")", false,
-     "autoscaling.target != none", "Time from one look at the utilization, its mean, to the next.",
+     "autoscaling.target != none",
+     "Time between two looks at the mean utilization since the last one.",
      [](const Slots& s, const Value& v) { s.service->autoscaling.interval = v.duration; }},
     {"autoscaling.delay", duration(kRunLength), "s", R"("120s")", false,
-     "autoscaling.target != none", "How long it takes until a new server works.",
+     "autoscaling.target != none", "Time until a new server starts to work.",
      [](const Slots& s, const Value& v) { s.service->autoscaling.delay = v.duration; }},
     {"autoscaling.cooldown", duration(kRunLength), "s", R"("300s")", false,
-     "autoscaling.target != none", "Least time from one change to the next.",
+     "autoscaling.target != none", "Shortest time between two changes.",
      [](const Slots& s, const Value& v) { s.service->autoscaling.cooldown = v.duration; }},
     {"autoscaling.tolerance", number(kNotNegative), "", "0.1", false, "autoscaling.target != none",
-     "Deviation from the target that is left alone, as a share of the target.",
+     "Deviation from the target that is tolerated, as a share of the target.",
      [](const Slots& s, const Value& v) { s.service->autoscaling.tolerance = v.number; }},
     {"service_time", distribution(), "s", "", true, "", "Time a server works on one attempt.",
      [](const Slots& s, const Value& v) { s.service->service_time = v.distribution; }},
@@ -195,14 +196,15 @@ const KeyInfo kServiceKeys[] = {
      [](const Slots& s, const Value& v) { s.service->slowdown = v.number; }},
     {"queue.discipline", words("fifo|lifo|random|priority|processor-sharing|codel"), "",
      R"("fifo")", false, "model != independent",
-     "Which waiting attempt is served next; priority goes by that of the client group, "
-     "processor-sharing serves all at once, codel is fifo that sheds what waits too long.",
+     "Which waiting attempt is served next: priority: that of the client group with the highest "
+     "priority; processor-sharing: all are served at once; codel: fifo, but attempts that wait too "
+     "long are shed.",
      [](const Slots& s, const Value& v) {
        s.service->discipline = static_cast<Discipline>(v.word);
      }},
     {"queue.capacity", count(kNotNegative, "unlimited"), "", R"("unlimited")", false,
      "model != independent",
-     "Attempts that may wait, those in service not counted; with processor-sharing those in "
+     "Attempts that may wait, not counting those in service; with processor-sharing attempts in "
      "service.",
      [](const Slots& s, const Value& v) {
        s.service->queue_capacity = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
@@ -214,33 +216,33 @@ const KeyInfo kServiceKeys[] = {
      "How long the target may be exceeded before attempts are shed; they get the overflow answer.",
      [](const Slots& s, const Value& v) { s.service->codel.interval = v.duration; }},
     {"queue.drop_expired", boolean(), "", "false", false, "queue.discipline != processor-sharing",
-     "Drop an attempt that has waited, when its turn comes, whose answer could not be there before "
-     "its client's timeout or deadline; its service time counts as known. One that finds a free "
-     "server is always served.",
+     "When the turn of a waiting attempt comes, drop it if its answer could not arrive before its "
+     "client's timeout or deadline; its service time is assumed to be known. An attempt that finds "
+     "a free server is always served.",
      [](const Slots& s, const Value& v) { s.service->drop_expired = v.boolean; }},
     {"concurrency.control", words("fixed|gradient2|aimd"), "", R"("fixed")", false,
      "model != independent",
-     "How the limit on attempts waiting and in service together is found: gradient2 and aimd adapt "
+     "How the limit on attempts waiting and in service together is set: gradient2 and aimd adapt "
      "it to how long attempts take, as Netflix's concurrency-limits library does.",
      [](const Slots& s, const Value& v) {
        s.service->concurrency.control = static_cast<ConcurrencyControl>(v.word);
      }},
     {"concurrency.limit", count(kAtLeastOne, "unlimited"), "", R"("unlimited")", false,
-     "concurrency.control = fixed", "That limit; what comes beyond it gets the overflow answer.",
+     "concurrency.control = fixed", "That limit; attempts beyond it get the overflow answer.",
      [](const Slots& s, const Value& v) {
        s.service->concurrency.limit = v.is_else_word ? ServiceSpec::kUnlimited : v.count;
      }},
     {"concurrency.initial", count(kLimit), "", "20", false, "concurrency.control = gradient2|aimd",
-     "The limit to begin with.",
+     "Initial limit.",
      [](const Slots& s, const Value& v) { s.service->concurrency.initial = v.count; }},
     {"concurrency.min", count(kLimit), "", "20", false, "concurrency.control = gradient2|aimd",
-     "The least that it may become.",
+     "Smallest limit.",
      [](const Slots& s, const Value& v) { s.service->concurrency.min = v.count; }},
     {"concurrency.max", count(kLimit), "", "200", false, "concurrency.control = gradient2|aimd",
-     "The most that it may become.",
+     "Largest limit.",
      [](const Slots& s, const Value& v) { s.service->concurrency.max = v.count; }},
     {"concurrency.smoothing", number({.min = 0, .max = 1, .above_min = true}), "", "0.2", false,
-     "concurrency.control = gradient2", "Weight of a new limit against the one before.",
+     "concurrency.control = gradient2", "Weight of a new limit relative to the one before.",
      [](const Slots& s, const Value& v) { s.service->concurrency.smoothing = v.number; }},
     {"concurrency.headroom", number(kNotNegative), "attempts", "4.0", false,
      "concurrency.control = gradient2", "Growth of the limit while attempts do not take longer.",
@@ -254,7 +256,7 @@ const KeyInfo kServiceKeys[] = {
      [](const Slots& s, const Value& v) { s.service->concurrency.long_window = v.number; }},
     {"concurrency.backoff_ratio", number({.min = 0.5, .max = 1}), "", "0.9", false,
      "concurrency.control = aimd",
-     "What is left of the limit after an attempt that was slow or not served to the end.",
+     "Factor on the limit after an attempt that was slow or not served to the end.",
      [](const Slots& s, const Value& v) { s.service->concurrency.backoff_ratio = v.number; }},
     {"concurrency.slow", duration(kPositive), "s", R"("5s")", false, "concurrency.control = aimd",
      "Time at the service from which an attempt counts as slow.",
@@ -263,32 +265,31 @@ const KeyInfo kServiceKeys[] = {
      "Price of an attempt, in any unit, for the metric cost.",
      [](const Slots& s, const Value& v) { s.service->price = v.number; }},
     {"rejection_price", number(kNotNegative), "", "1.0", false, "",
-     "Price of an attempt that throttle, limit or queue refuses, or that gets another throttling "
-     "error, whether or not its client has that answer.",
+     "Price of an attempt that the throttle, limit or queue refuses, or that gets another "
+     "throttling error, whether or not the answer reaches its client.",
      [](const Slots& s, const Value& v) { s.service->rejection_price = v.number; }},
     {"overflow", words("unavailable|throttled|invalid|drop"), "", R"("unavailable")", false,
-     "model != independent",
-     "What a full queue, or the concurrency limit, answers; drop is no answer at all.",
+     "model != independent", "Answer of a full queue or of the concurrency limit; drop: no answer.",
      [](const Slots& s, const Value& v) { s.service->overflow = static_cast<Overflow>(v.word); }},
     {"reject_cost", duration(kRunLength), "s", R"("0s")", false, "model != independent",
-     "Server time that it takes to turn an attempt away (throttle or overflow), before any other "
-     "work; its answer comes then. A drop costs nothing.",
+     "Server time that turning an attempt away (throttle or overflow) takes, before any other "
+     "work; the answer is sent at its end. A drop costs nothing.",
      [](const Slots& s, const Value& v) { s.service->reject_cost = v.duration; }},
     {"abandoned", words("serve|drop-at-dequeue|remove|abort"), "", R"("serve")", false,
      "model != independent",
-     "What happens to work whose client gave up; remove takes it from the queue, abort also out of "
-     "service.",
+     "What happens to an attempt whose client has given up; remove takes it out of the queue, "
+     "abort also out of service.",
      [](const Slots& s, const Value& v) { s.service->abandoned = static_cast<Abandoned>(v.word); }},
     {"timeout", ValueRules{ValueKind::kDuration, kPositive, {}, "none"}, "s", R"("none")", false,
      "model != independent",
-     "The service's own limit on an attempt, queue and service together; it answers 504 "
-     "GatewayTimeout then, and the work is given up.",
+     "The service's own limit on the time of an attempt in queue and service together, after which "
+     "it answers 504 GatewayTimeout and abandons the work.",
      [](const Slots& s, const Value& v) {
        s.service->timeout = v.is_else_word ? Duration::max() : v.duration;
      }},
     {"throttle.rate", ValueRules{ValueKind::kNumber, kPositive, {}, "unlimited"}, "1/s",
      R"("unlimited")", false, "model != independent",
-     "Attempts per second that a token bucket lets through.",
+     "Rate of the token bucket that lets attempts through.",
      [](const Slots& s, const Value& v) { s.service->throttle.rate = v.number; }},
     {"throttle.burst", number(kAtLeastOne), "tokens", "1", false, "throttle.rate != unlimited",
      "Capacity of that bucket, which starts full.",
@@ -299,7 +300,7 @@ const KeyInfo kServiceKeys[] = {
        s.service->throttle.scope = static_cast<ThrottleScope>(v.word);
      }},
     {"throttle.retry_after", duration(kNotNegative), "s", R"("0s")", false,
-     "throttle.rate != unlimited", "Delay suggested to throttled clients; zero: none.",
+     "throttle.rate != unlimited", "Delay suggested to throttled clients; 0: none.",
      [](const Slots& s, const Value& v) { s.service->throttle.retry_after = v.duration; }},
     {"parallel_calls", boolean(), "", "false", false, "",
      "Whether the calls of [service.*.calls.*] are made together instead of in the order written.",
@@ -307,41 +308,43 @@ const KeyInfo kServiceKeys[] = {
     {"idempotency.window",
      ValueRules{ValueKind::kDuration, {.min = 0, .max = kLongest, .above_min = true}, {}, "none"},
      "s", R"("none")", false, "",
-     "How long the service remembers the idempotency token of a request after its effect; an "
-     "attempt that comes later is executed again.",
+     "How long the service remembers the idempotency token of a request after its effect; attempts "
+     "that arrive later are executed again.",
      [](const Slots& s, const Value& v) {
        s.service->idempotency.window = v.is_else_word ? Duration::zero() : v.duration;
      }},
     {"idempotency.replay", words("equivalent|already-exists|none"), "", R"("equivalent")", false,
      "idempotency.window != none",
-     "What an attempt is answered whose token shows that the effect is there: success, or 409 "
-     "EntityAlreadyExists; none ignores tokens.",
+     "Answer to an attempt whose token shows that the effect has happened: equivalent: success; "
+     "already-exists: 409 EntityAlreadyExists; none: tokens are ignored.",
      [](const Slots& s, const Value& v) {
        s.service->idempotency.replay = static_cast<IdempotentReplay>(v.word);
      }},
     {"idempotency.in_progress", words("error|execute"), "", R"("error")", false,
      "idempotency.window != none",
-     "What happens to an attempt while another one with its token is in service: 400 "
-     "PriorRequestNotComplete, or it is executed as well. To wait for the other one is left out.",
+     "What happens to an attempt while another one with its token is in service: error: 400 "
+     "PriorRequestNotComplete; execute: it is executed as well.",
      [](const Slots& s, const Value& v) {
        s.service->idempotency.in_progress = static_cast<InProgress>(v.word);
      }},
     {"idempotency.replay_cost", duration(kNotNegative), "s", R"("0s")", false,
-     "idempotency.window != none", "Server time of an attempt that its token answers.",
+     "idempotency.window != none",
+     "Server time of an attempt that is answered because of its token.",
      [](const Slots& s, const Value& v) { s.service->idempotency.replay_cost = v.duration; }},
     {"like", text(), "", "", false, "", "Another service that this one starts from.",
      [](const Slots&, const Value&) {}},
 };
 
 const KeyInfo kFaultKeys[] = {
-    {"service", text(), "", "", true, "", "The service concerned; not needed while there is one.",
+    {"service", text(), "", "", true, "",
+     "The service concerned; may be left out if there is only one.",
      [](const Slots& s, const Value& v) { *s.service_name = v.text; }},
     {"start", duration(kNotNegative), "s", "", true, "", "When the fault begins.",
      [](const Slots& s, const Value& v) { s.fault->start = Time::zero() + v.duration; }},
     {"duration", duration(kPositive), "s", "", true, "", "How long it lasts.",
      [](const Slots& s, const Value& v) { s.fault->duration = v.duration; }},
     {"capacity", number(kNotNegative), "", "1.0", false, "",
-     "Factor on the number of working servers; services in progress finish.",
+     "Factor on the number of working servers; work in progress is finished.",
      [](const Slots& s, const Value& v) { s.fault->capacity = v.number; }},
     {"speed", number(kNotNegative), "", "1.0", false, "", "Factor on the speed of each server.",
      [](const Slots& s, const Value& v) { s.fault->speed = v.number; }},
@@ -349,13 +352,13 @@ const KeyInfo kFaultKeys[] = {
      "Delay added to the network, each way.",
      [](const Slots& s, const Value& v) { s.fault->latency = v.duration; }},
     {"request_loss", number(kShare), "", "0.0", false, "",
-     "Probability that an attempt never reaches the service, besides the network's.",
+     "Probability that an attempt never reaches the service; adds to the network's.",
      [](const Slots& s, const Value& v) { s.fault->request_loss = v.number; }},
     {"response_loss", number(kShare), "", "0.0", false, "",
-     "Probability that the work is done but its answer is lost, besides the network's.",
+     "Probability that the work is done but its answer is lost; adds to the network's.",
      [](const Slots& s, const Value& v) { s.fault->response_loss = v.number; }},
     {"cold_restart", boolean(), "", "false", false, "",
-     "When it begins, the queue and the work in progress are lost, and their clients get a "
+     "When the fault begins, the queue and the work in progress are lost, and their clients get a "
      "connection error.",
      [](const Slots& s, const Value& v) { s.fault->cold_restart = v.boolean; }},
     {"unreachable", boolean(), "", "false", false, "",
@@ -364,7 +367,7 @@ const KeyInfo kFaultKeys[] = {
 };
 
 const KeyInfo kClientKeys[] = {
-    {"calls", text(), "", "", true, "", "The service called; not needed while there is one.",
+    {"calls", text(), "", "", true, "", "The service called; may be left out if there is only one.",
      [](const Slots& s, const Value& v) { *s.service_name = v.text; }},
     {"count", count(kClientCount), "", "1", false, "",
      "Virtual clients in the group, each with retry state of its own.",
@@ -388,7 +391,7 @@ const KeyInfo kClientKeys[] = {
      [](const Slots& s, const Value& v) { s.arrivals->total_rate = v; }},
     {"arrivals.phase", words("random|aligned"), "", R"("random")", false,
      "arrivals.process = constant|on-off",
-     "Whether clients act at times of their own or all together.",
+     "Whether each client acts at times of its own or all act together.",
      [](const Slots& s, const Value& v) { s.client->arrivals.aligned = v.word == 1; }},
     {"arrivals.start", duration(kNotNegative), "s", R"("0s")", false, "arrivals.process = once",
      "When every client submits its one request.",
@@ -397,7 +400,7 @@ const KeyInfo kClientKeys[] = {
      "Those requests are spread uniformly over this time.",
      [](const Slots& s, const Value& v) { s.client->arrivals.spread = v.duration; }},
     {"arrivals.concurrency", count({.min = 1, .max = 1e6}), "", "1", false,
-     "arrivals.process = closed", "Requests that each client keeps going.",
+     "arrivals.process = closed", "Requests that each client keeps in progress.",
      [](const Slots& s, const Value& v) {
        s.client->arrivals.concurrency = static_cast<std::uint32_t>(v.count);
      }},
@@ -405,16 +408,15 @@ const KeyInfo kClientKeys[] = {
      "Pause before each request; the run starts with one.",
      [](const Slots& s, const Value& v) { s.client->arrivals.think_time = v.distribution; }},
     {"arrivals.think_from", words("end|start"), "", R"("end")", false, "arrivals.process = closed",
-     "Whether that pause counts from the end of the request before or from its start; a request "
-     "that took longer is then followed at once.",
+     "Whether that pause counts from the end of the previous request or from its start; in the "
+     "latter case a request that took longer than the pause is followed at once.",
      [](const Slots& s, const Value& v) { s.client->arrivals.think_from_start = v.word == 1; }},
     {"arrivals.file", file(), "", "", true, "arrivals.process = trace",
      "CSV file with columns timestamp,value (a monitoring export) or time_s,rate (the group's "
-     "rate) "
-     "or time_s (one row per request).",
+     "rate) or time_s (one row per request).",
      [](const Slots& s, const Value& v) { s.arrivals->file = v; }},
     {"arrivals.speed_up", number(kPositive), "", "1.0", false, "arrivals.process = trace",
-     "Factor by which the file's time passes faster.",
+     "Factor by which time in the file passes faster than simulated time.",
      [](const Slots& s, const Value& v) { s.arrivals->speed_up = v; }},
     {"arrivals.scale", number(kPositive), "", "1.0", false, "arrivals.process = trace",
      "Factor on the file's rates.", [](const Slots& s, const Value& v) { s.arrivals->scale = v; }},
@@ -476,10 +478,10 @@ const KeyInfo kExpectationKeys[] = {
     {"client", text(), "", R"("all")", false, "", "The client group, or all of them together.",
      [](const Slots& s, const Value& v) { s.expectation->client = v.text; }},
     {"at_most", number({}), "", "", false, "",
-     "Upper bound on the far end of the 95 % interval, in the metric's unit.",
+     "Largest allowed upper end of the 95 % interval, in the metric's unit.",
      [](const Slots& s, const Value& v) { s.expectation->at_most = v.number; }},
     {"at_least", number({}), "", "", false, "",
-     "Lower bound on the far end of the 95 % interval, in the metric's unit.",
+     "Smallest allowed lower end of the 95 % interval, in the metric's unit.",
      [](const Slots& s, const Value& v) { s.expectation->at_least = v.number; }},
 };
 

@@ -133,25 +133,25 @@ std::vector<KeyInfo> preset_keys() {
   return {
       {"retry.from_environment", ValueRules{ValueKind::kBoolean, {}, {}, {}}, "", "false", false,
        "",
-       "Mode and attempts that are not written come from AWS_RETRY_MODE, AWS_MAX_ATTEMPTS and "
-       "the profile in the shared AWS config file.",
+       "Take the mode and the number of attempts, where not given here, from AWS_RETRY_MODE, "
+       "AWS_MAX_ATTEMPTS and the profile in the shared AWS config file.",
        [](const Slots& s, const Value& v) { s.preset->from_environment = v.boolean; }},
       {"retry.mode", ValueRules{ValueKind::kWord, {}, kWords<RetryMode>, {}}, "", "", true, "",
        "The kind of retry strategy.",
        [](const Slots& s, const Value& v) { s.preset->mode = v.text; }},
       {"retry.revision", text, "", R"("2.0")", false, "retry.mode = standard|adaptive",
-       "The generation of the standard rules: 2.0, 2.1 of the year 2026, or smithy and smithy-2.1, "
-       "the example in the Smithy guide before and since April 2026.",
+       "Revision of the standard rules: 2.0; 2.1, from 2026; smithy and smithy-2.1: the example in "
+       "the Smithy guide before and since April 2026.",
        [](const Slots& s, const Value& v) { s.preset->revision = v.text; }},
       {"retry.sdk", text, "", "", false, "retry.mode = legacy|standard|adaptive|custom",
-       "The SDK whose legacy rules, or deviations from the standard ones, apply (botocore if not "
-       "given); in mode custom other software.",
+       "The SDK whose legacy rules, or deviations from the standard rules, apply (botocore if not "
+       "given); in mode custom, other software.",
        [](const Slots& s, const Value& v) { s.preset->sdk = v.text; }},
       {"retry.api", text, "", R"("default")", false, "retry.mode = legacy|standard|adaptive|custom",
-       "The AWS service called, where it has numbers or error codes of its own.",
+       "The AWS service called, if it has numbers or error codes of its own.",
        [](const Slots& s, const Value& v) { s.preset->api = v.text; }},
       {"retry.defect", ValueRules{ValueKind::kWord, {}, defect_words(), {}}, "", R"("none")", false,
-       kRetries, "A known defect of an SDK to be switched on.",
+       kRetries, "Known defect of an SDK to switch on.",
        [](const Slots& s, const Value& v) { s.preset->defect = v.text; }},
       {"retry.max_retries", ValueRules{ValueKind::kCount, {.min = 0, .max = 4e9}, {}, "unlimited"},
        "", "", false, kRetries, "Retries of one request, instead of max_attempts; 0: none.",
@@ -187,10 +187,10 @@ std::vector<KeyInfo> error_keys() {
           "What a status 429 without a known code is; with classifier cpp also a 509."),
       word_key<&RetryRules::errors, &ErrorRules::timeout_class>(
           "retry.timeout_class", kRetries,
-          "Which errors pay the timeout price: none; no-answer: no connection or answer in time; "
-          "connections: every transport error; networking: these, RequestTimeout, InternalError; "
-          "request-timeout: the code, or status 408, 419, 440, 504, 598, 599 without a known code; "
-          "transient: every transient error."),
+          "Which errors pay the timeout price: none; no-answer: no connection, or no answer in "
+          "time; connections: every transport error; networking: those, RequestTimeout and "
+          "InternalError; request-timeout: that code, or status 408, 419, 440, 504, 598 or 599 "
+          "without a known code; transient: every transient error."),
   };
 }
 
@@ -247,20 +247,21 @@ std::vector<KeyInfo> backoff_keys() {
           "before 1.34.107."),
       word_key<kB, &B::over_cap>(
           "retry.backoff.over_cap", kFormula,
-          "A backoff above the cap: limit, and spread; flat: exactly the cap; redraw: uniform "
-          "between half the cap and the cap."),
+          "What happens to a backoff above the cap: limit: it is capped and then spread; flat: it "
+          "is exactly the cap; redraw: it is drawn uniformly between half the cap and the cap."),
       count_key<kB, &B::immediate_retries>("retry.backoff.immediate_retries", "",
                                            {.min = 0, .max = 1e9}, kFormula,
-                                           "So many first retries are made without delay."),
+                                           "Number of first retries that are made without delay."),
       duration_key<kB, &B::quantum>("retry.backoff.quantum", kNotNegative, kFormula,
-                                    "Delays are whole multiples of this; 0: exact."),
+                                    "Delays are whole multiples of this; 0: not rounded."),
       word_key<kB, &B::rounding>(
           "retry.backoff.rounding", kFormula,
-          "How they become so: down; integers: random whole quanta below the backoff; "
-          "integers-inclusive: up to it; mantissa: the draw on the base, which then grows."),
+          "How delays become whole multiples: down: rounded down; integers: a random number of "
+          "quanta below the backoff; integers-inclusive: up to the backoff; mantissa: the base is "
+          "drawn and then grows."),
       flag_key<kB, &B::decorrelated_from_full>(
           "retry.backoff.decorrelated_from_full", kFormula,
-          "Decorrelated jitter as aws-c-io has it: full jitter before the first retry."),
+          "Decorrelated jitter as in aws-c-io: full jitter before the first retry."),
   };
 }
 
@@ -280,9 +281,9 @@ std::vector<KeyInfo> quota_keys() {
        [](const RetryRules& r) {
          return r.quota.enabled ? std::to_string(r.quota.capacity) : R"("unlimited")";
        }},
-      tokens_key<kQ, &Q::initial>("retry.quota.initial",
-                                  "Tokens at the start; as many as the capacity if only that is "
-                                  "given."),
+      tokens_key<kQ, &Q::initial>(
+          "retry.quota.initial",
+          "Tokens at the start; equal to the capacity if only that is given."),
       tokens_key<kQ, &Q::cost>("retry.quota.cost", "Price of a retry after a transient error."),
       tokens_key<kQ, &Q::throttle_cost>("retry.quota.throttle_cost",
                                         "Price of a retry after a throttling error."),
@@ -302,16 +303,18 @@ std::vector<KeyInfo> quota_keys() {
                               "Whether each client has a bucket or the group shares one."),
       word_key<kQ, &Q::order>(
           "retry.quota.order", kHasQuota,
-          "When the price is asked: after the limit on attempts, before it, before it with "
-          "rollback, or even before errors are classified."),
-      flag_key<kQ, &Q::partial>("retry.quota.partial", kHasQuota,
-                                "Whether a retry takes what there is, and only zero refuses it."),
+          "When the price is charged: after the limit on attempts is checked, before it, before it "
+          "with rollback, or even before errors are classified."),
+      flag_key<kQ, &Q::partial>(
+          "retry.quota.partial", kHasQuota,
+          "Whether a retry takes whatever tokens are left and is refused only if there are none."),
       word_key<kQ, &Q::on_empty>("retry.quota.on_empty", kHasQuota,
                                  "Whether a retry without tokens fails or waits for the refill."),
       number_key<kQ, &Q::refill_rate>("retry.quota.refill_rate", "tokens/s", kNotNegative,
-                                      kHasQuota, "Tokens that time brings."),
-      duration_key<kQ, &Q::refill_interval>("retry.quota.refill_interval", kNotNegative, kHasQuota,
-                                            "They come in whole ones of these; 0: continuously."),
+                                      kHasQuota, "Tokens added per second."),
+      duration_key<kQ, &Q::refill_interval>(
+          "retry.quota.refill_interval", kNotNegative, kHasQuota,
+          "Refilled tokens are added once in each of these intervals; 0: continuously."),
       tokens_key<kQ, &Q::failure_cost>("retry.quota.failure_cost",
                                        "Tokens that every retryable failure takes, retried or "
                                        "not."),
@@ -329,24 +332,25 @@ std::vector<KeyInfo> limiter_keys() {
                                  "What an attempt without a send token does: wait or fail."),
       word_key<kL, &L::acquire>(
           "retry.rate_limit.acquire", kAdaptive,
-          "When a retry takes its send tokens: before its send, before its backoff, with the wait "
-          "added to the backoff, with the wait instead of the backoff, or never."),
-      word_key<kL, &L::wait>("retry.rate_limit.wait", kAdaptive,
-                             "Whether waiters queue, by the rate as it changes, or each waits once "
-                             "for the time computed at first (reserve: its tokens are taken then, "
-                             "even below zero)."),
+          "When a retry takes its send tokens: before it is sent; before its backoff; with the "
+          "wait added to the backoff; with the wait replacing the backoff; or never."),
+      word_key<kL, &L::wait>(
+          "retry.rate_limit.wait", kAdaptive,
+          "How attempts wait for send tokens: queue: in line, at the rate as it changes; once: for "
+          "the time computed at the start; reserve: likewise, but their tokens are taken at once, "
+          "even below zero."),
       word_key<kL, &L::update>("retry.rate_limit.update", kAdaptive,
                                "Which errors change the rate: all, those that will be retried, or "
                                "throttling errors that will be retried."),
       count_key<kL, &L::retry_cost>("retry.rate_limit.retry_cost", "tokens", kSendTokens, kAdaptive,
-                                    "Send tokens of a retry after a transient error or a "
-                                    "timeout."),
+                                    "Send tokens of a retry after a transient error or a timeout."),
       count_key<kL, &L::costly_retry_cost>("retry.rate_limit.costly_retry_cost", "tokens",
                                            kSendTokens, kAdaptive,
                                            "The same after a throttling error."),
       number_key<kL, &L::initial_fill_rate>(
           "retry.rate_limit.initial_fill_rate", "1/s", {.min = 0, .max = 1e6}, kAdaptive,
-          "Rate at which the bucket fills from the start; 0: it fills from the first response on."),
+          "Rate at which the bucket fills from the start; 0: it starts to fill with the first "
+          "response."),
       number_key<kL, &L::min_rate>("retry.rate_limit.min_rate", "1/s", {.min = 1e-6, .max = 1e6},
                                    kAdaptive, "Lowest rate of the limiter."),
       number_key<kL, &L::initial_measured_rate>("retry.rate_limit.initial_measured_rate", "1/s",
@@ -360,8 +364,8 @@ std::vector<KeyInfo> limiter_keys() {
                                          "backoff."),
       word_key<&RetryRules::long_poll>(
           "retry.long_poll", kRetries,
-          "What a long-polling operation does whose retry the quota refuses: return the error, or "
-          "wait first (wait-base: by the base of other than throttling errors)."),
+          "What a long-polling operation does if the quota refuses its retry: return: return the "
+          "error; wait: wait first; wait-base: wait with the base for non-throttling errors."),
   };
 }
 
@@ -375,8 +379,8 @@ std::vector<KeyInfo> beyond_keys() {
   return {
       word_key<kBudget, &BudgetRules::kind>(
           "retry.budget.kind", kRetries,
-          "A budget for retries: a share of the requests in a window (Finagle), or of those under "
-          "way (active, Envoy)."),
+          "Budget for retries: window: a share of the requests in a window (Finagle); active: a "
+          "share of the requests in progress (Envoy)."),
       number_key<kBudget, &BudgetRules::share>("retry.budget.share", "", kNotNegative, kHasBudget,
                                                "Retries per request."),
       number_key<kBudget, &BudgetRules::minimum>(
@@ -387,7 +391,7 @@ std::vector<KeyInfo> beyond_keys() {
                                                   "How far back requests and retries count."),
       {"retry.breaker.failure_share",
        ValueRules{ValueKind::kNumber, {.min = 0, .max = 1, .above_min = true}, {}, "none"}, "", "",
-       false, kRetries, "Share of failed attempts from which a circuit breaker stops all retries.",
+       false, kRetries, "Share of failed attempts at which a circuit breaker stops all retries.",
        [](const Slots& s, const Value& v) {
          rules(s).breaker.enabled = !v.is_else_word;
          if (!v.is_else_word) rules(s).breaker.failure_share = v.number;
@@ -397,11 +401,11 @@ std::vector<KeyInfo> beyond_keys() {
        }},
       count_key<kBreaker, &BreakerRules::min_attempts>(
           "retry.breaker.min_attempts", "attempts", {.min = 1, .max = 1e9}, kHasBreaker,
-          "Attempts in the window that it takes to trip."),
+          "Least number of attempts in the window for the breaker to trip."),
       duration_key<kBreaker, &BreakerRules::window>("retry.breaker.window", kPositive, kHasBreaker,
                                                     "How far back attempts count."),
       duration_key<kBreaker, &BreakerRules::open>("retry.breaker.open", kNotNegative, kHasBreaker,
-                                                  "How long it stays open at least."),
+                                                  "Shortest time that it stays open."),
       {"retry.client_throttle.k", ValueRules{ValueKind::kNumber, {.min = 1}, {}, "none"}, "", "",
        false, kRetries,
        "Attempts per accepted one above which a client refuses its own attempts (SRE book).",
@@ -416,10 +420,11 @@ std::vector<KeyInfo> beyond_keys() {
                                                       kHasThrottle, "How far back attempts count."),
       count_key<kThrottle, &ThrottleRules::window_calls>(
           "retry.client_throttle.window_calls", "attempts", {.min = 0, .max = 1e7}, kHasThrottle,
-          "The last so many attempts count instead; 0: those of the window."),
+          "Count this many last attempts instead; 0: those of the window."),
       {"retry.hedging.delay", ValueRules{ValueKind::kDuration, kNotNegative, {}, "none"}, "s", "",
        false, "retry.mode = custom",
-       "While no answer has come for so long, the next attempt is sent beside the one under way.",
+       "If no answer has come after this time, the next attempt is sent while the first is still "
+       "in progress.",
        [](const Slots& s, const Value& v) {
          rules(s).hedging.enabled = !v.is_else_word;
          if (!v.is_else_word) rules(s).hedging.delay = v.duration;

@@ -19,12 +19,12 @@ const KeyInfo kBurstAndPollKeys[] = {
        s.arrivals->has_on = true;
      }},
     {"arrivals.off", ValueRules{ValueKind::kDistribution, {}, {}, {}}, "s", "", true, kOnOff,
-     "Length of the pause after it. The rate is the mean over both: in a burst it is "
-     "rate * (on + off) / on.",
+     "Length of the pause after it. rate is the mean over both: during a burst the rate is rate * "
+     "(on + off) / on.",
      [](const Slots& s, const Value& v) { s.client->arrivals.off = v.distribution; }},
     {"arrivals.job_time", ValueRules{ValueKind::kDistribution, {}, {}, {}}, "s", "", true, kPoll,
-     "How long a job takes; rate counts jobs, each of which is asked about until it is done, or "
-     "given up at the first check that ends with anything but success or a throttling failure.",
+     "How long a job takes. rate counts jobs; each is checked until it is done, or given up at the "
+     "first check that ends with anything but success or a throttling error.",
      [](const Slots& s, const Value& v) { s.client->arrivals.job_time = v.distribution; }},
     {"arrivals.base", ValueRules{ValueKind::kDuration, kPositive, {}, {}}, "s", R"("100ms")", false,
      kPoll, "Pause before the first check of a job.",
@@ -38,7 +38,7 @@ const KeyInfo kBurstAndPollKeys[] = {
        s.client->arrivals.poll.cap = v.is_else_word ? Duration::max() : v.duration;
      }},
     {"arrivals.jitter", ValueRules{ValueKind::kWord, {}, "none|full|equal|decorrelated", {}}, "",
-     R"("none")", false, kPoll, "How the pause is spread.",
+     R"("none")", false, kPoll, "How the pause is spread at random.",
      [](const Slots& s, const Value& v) {
        s.client->arrivals.poll.jitter = static_cast<Jitter>(v.word);
      }},

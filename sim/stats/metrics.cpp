@@ -469,8 +469,8 @@ constexpr MetricInfo kTable[] = {
      part_of_latency<&C::connection_wait_ns>, kMean, kNotNegative, requests},
     {"backoff_wait_mean", "s", "All backoffs of a request: mean", kGroups,
      part_of_latency<&C::backoff_total_ns>, kMean, kNotNegative, requests},
-    {"answer_wait_mean", "s", "Attempts of a request under way: mean; where every request ended, "
-     "without hedges, these four add up to latency_mean", kGroups,
+    {"answer_wait_mean", "s", "Waiting for the answers to the attempts of a request: mean; if "
+     "every request ended and none was hedged, these four add up to latency_mean", kGroups,
      part_of_latency<&C::attempt_total_ns>, kMean, kNotNegative, requests},
 
     {"executed", "attempts", "Attempts served to the end", kGroups,
@@ -489,72 +489,78 @@ constexpr MetricInfo kTable[] = {
      "effect, per such request", kGroups,
      [](In in) { return ratio(in.client.ambiguous, in.client.mutating); }, kMean, kShare, mutating},
     {"replays_per_request", "1", "Attempts answered without execution because their token showed "
-     "that the effect was there, per request with side effects", kGroups,
+     "that the effect had happened, per request with side effects", kGroups,
      [](In in) { return ratio(in.client.replays, in.client.mutating); },
      kMean, kNotNegative, mutating},
     {"expired_replays_per_request", "1", "Attempts executed again because the token of an earlier "
-     "effect was forgotten, per request with side effects", kGroups,
+     "effect had expired, per request with side effects", kGroups,
      [](In in) { return ratio(in.client.expired_replays, in.client.mutating); },
      kMean, kNotNegative, mutating},
     {"mismatches_per_request", "1", "Attempts refused because their token belonged to another "
      "request, per request with side effects", kGroups,
      [](In in) { return ratio(in.client.mismatches, in.client.mutating); },
      kMean, kNotNegative, mutating},
-    {"wasted_share", "1", "Capacity spent on answers that nobody waited for any more or that were "
-     "lost: whole service times; failures that reached their client do not count", kServices,
+    {"wasted_share", "1", "Share of capacity spent on answers that were lost or that nobody was "
+     "waiting for any more, counting whole service times; failures that reached their client do "
+     "not count", kServices,
      [](In in) { return share_of_capacity(in, *wasted_ns(in)); }},
-    {"wasted_after_give_up_share", "1", "Capacity spent on attempts after their client had given "
-     "up", kServices, wasted_after_give_up_share},
+    {"wasted_after_give_up_share", "1", "Share of capacity spent on attempts after their client "
+     "had given up", kServices, wasted_after_give_up_share},
     {"wasted_s", "s", "Service time of those answers", kServices,
      [](In in) { return Value(*wasted_ns(in) / 1e9); }},
 
     {"peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the window",
      kGroups, peak_attempt_rate},
-    {"peak_to_mean", "1", "That rate per mean attempt rate", kGroups, peak_to_mean},
-    {"dispersion_index", "1", "Variance over mean of the number of attempts that arrive in a "
-     "time-series bin: 1 Poisson, more in bursts; burstiness.csv has wider windows", kGroups,
+    {"peak_to_mean", "1", "That rate divided by the mean attempt rate", kGroups, peak_to_mean},
+    {"dispersion_index", "1", "Variance divided by mean of the number of attempts that arrive in a "
+     "time-series bin: 1 for Poisson arrivals, more for bursts; burstiness.csv has wider windows",
+     kGroups,
      arrival_dispersion},
     {"autocorrelation", "1", "Largest correlation of the attempts that arrive in a bin with those "
      "some bins earlier, up to a quarter of the window", kGroups,
      echo<&stats::Echo::correlation>, kMean, kCorrelation},
-    {"autocorrelation_lag_s", "s", "How much earlier that is", kGroups, echo<&stats::Echo::lag_s>},
+    {"autocorrelation_lag_s", "s", "Lag of that correlation", kGroups, echo<&stats::Echo::lag_s>},
     {"spectral_peak_ratio", "1", "Largest ordinate of the periodogram of the attempts that arrive, "
-     "per median ordinate", kGroups, spectrum<&stats::SpectralPeak::ratio>},
-    {"spectral_peak_frequency", "1/s", "Where that is", kGroups,
+     "divided by the median ordinate", kGroups, spectrum<&stats::SpectralPeak::ratio>},
+    {"spectral_peak_frequency", "1/s", "Frequency of that ordinate", kGroups,
      spectrum<&stats::SpectralPeak::frequency>},
     {"spectral_p_value", "1", "Probability of such a peak without any rhythm (Fisher's test)",
      kGroups, spectrum<&stats::SpectralPeak::p_value>, kMean, kShare},
     {"peak_amplification", "1", "Largest attempts per request over a rolling window of attempt "
      "timeout + longest backoff, at least 10 bins", kGroups, peak_amplification},
-    {"recovery_s", "s", "From the end of the last fault or surge until goodput is back to stay; "
-     "absent if that did not happen in the run", kGroups, recovery},
-    {"disturbed_success_rate", "1", "Share that did not fail of the requests submitted while a "
-     "fault or surge was on, a time that recovery_s leaves out", kGroups, disturbed_success_rate},
-    {"recovered", "1", "Whether that happened in the run: 1 or 0", kGroups, recovered,
+    {"recovery_s", "s", "From the end of the last fault or surge until goodput is back for good; "
+     "absent if that did not happen during the run", kGroups, recovery},
+    {"disturbed_success_rate", "1", "Share of the requests submitted during a fault or surge, a "
+     "time that recovery_s leaves out, that did not fail", kGroups, disturbed_success_rate},
+    {"recovered", "1", "Whether that happened during the run: 1 or 0", kGroups, recovered,
      kProportion, kShare},
     {"recovery_censored_s", "s", "In a run without recovery: how long after that end goodput was "
      "still not back", kGroups, recovery_censored},
-    {"recovery_median_s", "s", "Median of recovery_s over the replications, those without recovery "
-     "included (Kaplan and Meier); summary only", kGroups,
+    {"recovery_median_s", "s", "Median of recovery_s over all replications, including those that "
+     "did not recover (Kaplan and Meier); summary only", kGroups,
      [](In) { return Value(); }, kMedianRecovery},
     {"metastable_probability", "1", "Probability that retries keep the service down: it does not "
-     "recover, but would without them (run --twin, tip); interval after Wilson", kAllOnly,
+     "recover, but would without them (run --twin, tip); Wilson's interval", kAllOnly,
      metastable, kProportion, kShare},
     {"jobs", "jobs", "Jobs begun in the window that clients poll for", kGroups,
      [](In in) { return in.client.jobs.begun > 0 ? count(in.client.jobs.begun) : Value(); }},
     {"job_success_rate", "1", "Jobs that their client saw done, per job; the others had too many "
-     "checks, one that failed otherwise than by throttling, or had not ended", kGroups,
+     "checks, had a check that failed other than by throttling, or did not end during the run",
+     kGroups,
      [](In in) { return ratio(job_end(in, JobEnd::kSucceeded), in.client.jobs.begun); },
      kMean, kShare, jobs},
-    {"checks_per_job", "1", "Requests that it took to see a job done: mean", kGroups,
+    {"checks_per_job", "1", "Checks until a job was seen to be done: mean", kGroups,
      [](In in) { return ratio(in.client.jobs.checks, job_end(in, JobEnd::kSucceeded)); },
      kMean, kNotNegative, jobs_done},
-    {"detection_delay_mean", "s", "From the end of a job until its client knows: mean", kGroups,
+    {"detection_delay_mean", "s", "From the end of a job until its client knows of it: mean",
+     kGroups,
      detection_delay, kMean, kNotNegative, detections},
-    {"jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all", kGroups,
+    {"jain_index", "1", "Jain's fairness of goodput among clients: 1: all equal, 1/n: one client "
+     "has it all", kGroups,
      stats::jain_index, kMean, kShare},
-    {"jain_index_success_rate", "1", "Fairness of the success rate among clients whose requests "
-     "ended: 1 equal, 1/n one has all", kGroups, stats::jain_index_of_success, kMean, kShare},
+    {"jain_index_success_rate", "1", "Jain's fairness of the success rate among clients whose "
+     "requests ended: 1: all equal, 1/n: one client has it all", kGroups,
+     stats::jain_index_of_success, kMean, kShare},
     {"completion_time_s", "s", "When the last request ended, from the start of the run", kAllOnly,
      completion_time},
 };

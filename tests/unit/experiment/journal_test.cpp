@@ -169,7 +169,7 @@ TEST_CASE("A journal of another experiment is refused with what differs") {
   REQUIRE(place.content() == before);
   place.set_content("time_s,rate\n0,1\n");
   REQUIRE_THROWS_WITH(Journal::resume(place.path(), kIdentity, 10),
-                      Catch::EndsWith("is no journal of this version of retrysim"));
+                      Catch::EndsWith("is not a journal of this version of retrysim"));
 }
 
 TEST_CASE("A journal in use is refused") {

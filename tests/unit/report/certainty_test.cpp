@@ -65,10 +65,9 @@ TEST_CASE("a single replication without intervals says why") {
   const Evaluation e(set);
   CHECK(interval_line(e).empty());
   REQUIRE(certainty_notes(e).size() == 1);
-  CHECK(
-      certainty_notes(e)[0] ==
-      "one replication: no intervals, and no telling chance from effect; batch means cannot help, "
-      "as there are fewer than 30 bins of the interval to make batches of");
+  CHECK(certainty_notes(e)[0] ==
+        "one replication: there are no intervals, so effects cannot be told from chance, and there "
+        "are no batch means because the run has fewer than 30 bins");
   CHECK(certainty_json(e)["intervals"].is_null());
 }
 
@@ -102,7 +101,7 @@ TEST_CASE("a warm-up of nothing is said in words") {
   set.warmup = FoundWarmup{Duration::zero(), 0, "goodput of web", 1};
   const Evaluation e(set);
   CHECK(has_note(certainty_notes(e),
-                 "leaves out nothing (0 % of the run): MSER-5 sees no warm-up in "
+                 "leaves out nothing (0 % of the run): MSER-5 finds no warm-up in "
                  "the average of 1 pilot run"));
 }
 

@@ -72,6 +72,8 @@ TEST_CASE("every headline metric exists and every name of a variant can be spoke
   for (const MetricInfo* metric : headline_metrics()) REQUIRE(metric != nullptr);
   CHECK(spoken_name("jitter=full") == "full jitter");
   CHECK(spoken_name("jitter=none") == "no jitter");
+  CHECK(spoken_name("mode=standard") == "standard mode");
+  CHECK(spoken_name("mode=none") == "mode=none");
   CHECK(spoken_name("max_attempts=5") == "max_attempts=5");
   CHECK(spoken_name("from_environment=true") == "from_environment=true");
   CHECK(spoken_name("jitter=full count=5") == "jitter=full count=5");
@@ -150,9 +152,11 @@ TEST_CASE("sentences say what is better at what price") {
   const Comparison c = variants.compared({"amplification", "success_rate", "latency_mean"});
   const std::vector<std::string> found = sentences(c);
   REQUIRE(found.size() == 6);
-  CHECK(found[0].starts_with("web: full jitter needs 14.6 % more attempts than equal (95 % CI "));
+  CHECK(found[0].starts_with(
+      "web: full jitter has 14.6 % more attempts per request than equal (95 % CI "));
   CHECK(found[0].ends_with(" Equal in success rate and mean latency."));
-  CHECK(found[4].starts_with("full jitter needs 5.76 % more attempts than equal (95 % CI "));
+  CHECK(found[4].starts_with(
+      "full jitter has 5.76 % more attempts per request than equal (95 % CI "));
   CHECK(found[5] ==
         "no jitter makes no difference to success rate, mean latency and attempts per request.");
 }
@@ -171,7 +175,7 @@ TEST_CASE("whoever asks for a metric gets a sentence about it") {
   variants.add("n=1", {2, 4, 3, 3, 4, 2, 3, 4, 2, 3});
   variants.add("n=2", {4, 5, 5, 5, 6, 4, 5, 6, 4, 5});
   const std::vector<std::string> found = sentences(variants.compared({"retries", "goodput"}));
-  CHECK(found.back().starts_with("n=2 has 63 % more retries than n=1 (95 % CI "));
+  CHECK(found.back().starts_with("n=2 has 63 % higher retries than n=1 (95 % CI "));
   CHECK(found.back().ends_with(" Equal in goodput."));
 }
 
