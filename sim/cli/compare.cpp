@@ -309,7 +309,7 @@ int compare(const CompareOptions& options, const Session& session) {
   auto planned = plan(options, session);
   if (!planned) return kBadInput;
   for (const Planned& p : *planned) session.agree_on(p.loaded);
-  // Made before the simulation: a folder that must not be written is said at once.
+  // Made before the simulation, so that a folder that must not be written is reported at once.
   const auto folder = session.result_folder(identity(options, *planned));
   const std::vector<report::ResultSet> results = simulate_variants(options, *planned, session);
   if (!session.leads()) return kDone;

@@ -161,7 +161,7 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
 bool run_one(const RunOptions& options, const Planned& planned, const Session& session,
              JsonOutput& json) {
   const std::string& name = planned.loaded.scenario.name;
-  // Made before the simulation: a folder that must not be written is said at once.
+  // Made before the simulation, so that a folder that must not be written is reported at once.
   std::optional<report::ResultFolder> folder;
   if (session.leads()) {
     folder.emplace(planned.folder, report::identity_of({&planned.loaded}, "run"), options.force);

@@ -173,7 +173,7 @@ class Reader {
   template <typename T>
   void read(std::vector<T>& values) {
     const auto size = next<std::uint64_t>();
-    // Each element has at least four bytes: a size that is none is found before it is believed.
+    // Each element has at least four bytes, so a corrupt size is found before memory is reserved.
     if (size > bytes_.size() / 4) throw std::runtime_error("a replication's results are damaged");
     // Elements may be far larger than their bytes: they come one by one, as their bytes do.
     values.clear();

@@ -435,7 +435,7 @@ void World::service_changed(std::size_t service) {
   if (s.shares_processor()) recorder_.busy_in_vain(service, s.busy_in_vain(), now_);
 }
 
-// Now and then: has a limit been passed, does somebody want to know how far we are, or to stop?
+// Called now and then: checks the limits, reports progress, and lets the caller stop the run.
 void World::look_around() {
   const std::uint64_t done = events_ + steps_;
   if (done > options_.max_events) {

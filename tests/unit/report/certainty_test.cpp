@@ -81,9 +81,10 @@ TEST_CASE("a warm-up that was found, and a target that was missed, are reported"
       {{"goodput", 0.01, true}, {"latency_mean", 0.034, false}, {"recovery_s", {}, true}}};
   const Evaluation e(set);
   const auto notes = certainty_notes(e);
-  CHECK(has_note(notes,
-                 "leaves out the first 0.5 s (25 % of the run), where MSER-5 truncates goodput of "
-                 "web, on the average of 10 pilot runs"));
+  CHECK(has_note(
+      notes,
+      "leaves out the first 0.5 s (25 % of the run), which is where MSER-5 truncates goodput of "
+      "web in the average of 10 pilot runs"));
   CHECK(has_note(notes,
                  "target not met: precision 0.02 asks for half-widths of at most 1.96 %, but after "
                  "2 replications (max_replications): latency_mean 3.4 %"));

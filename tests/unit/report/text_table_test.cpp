@@ -116,7 +116,7 @@ TEST_CASE("a single group has one column, with the service") {
   const std::string text = table(set);
   CHECK(text.find("utilization") != std::string::npos);
   CHECK(text.find("all") == std::string::npos);
-  CHECK(text.find("note: one replication: no intervals") != std::string::npos);
+  CHECK(text.find("note: one replication: there are no intervals") != std::string::npos);
   CHECK(text.find("±") == std::string::npos);
 }
 
