@@ -25,9 +25,10 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from plot import BLUE, FAULT, GREEN, LIMIT_STYLE, RED, STYLE, limit_of  # noqa: E402
-from plot_file import save  # noqa: E402
-from plot_results import Results  # noqa: E402
+from plotting.drawing import BLUE, FAULT, GREEN, LIMIT_STYLE, RED, STYLE  # noqa: E402
+from plotting.file import save  # noqa: E402
+from plotting.overview import limit_of  # noqa: E402
+from plotting.results import Results  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCENARIO = ROOT / "scenarios" / "capacity-dip.toml"

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Reference tables of the documentation, from the program's own tables.
 
-In the pages listed below, a block between `<!-- table: WHAT -->` and `<!-- end -->` holds what
-`retrysim list WHAT` prints.
+A block between `<!-- table: WHAT -->` and `<!-- end -->` holds what `retrysim list WHAT` prints;
+after `<!-- table: WHAT without PREFIX -->` without the rows whose names begin with PREFIX.
 
   reference_tables.py --program build/release/retrysim            rewrites the blocks
   reference_tables.py --program build/release/retrysim --check    exit 1 if one is out of date
@@ -20,19 +20,17 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "scenarios" / "KEYS.md", ROOT / "sim" / "retry" / "README.md",
-         ROOT / "sim" / "stats" / "README.md"]
-BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-# The same keys as client.*.retry.*: the page says so once.
-REPEATED_KEYS = "service.*.calls.*.retry."
+         ROOT / "sim" / "measure" / "README.md"]
+BLOCK = re.compile(r"(<!-- table: (\w+)(?: without (\S+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 CODE_COLUMNS = {"key", "default", "metric", "distribution", "parameters", "defect"}
 
 
-def markdown(program, what):
-    """`retrysim list WHAT` as a Markdown table."""
+def markdown(program, what, left_out):
+    """`retrysim list WHAT` as a Markdown table, without the names that begin with `left_out`."""
     listed = subprocess.run([program, "list", what, "--format", "csv"], check=True,
                             capture_output=True, text=True).stdout
     header, *rows = csv.reader(io.StringIO(listed))
-    rows = [row for row in rows if not row[0].startswith(REPEATED_KEYS)]
+    rows = [row for row in rows if not (left_out and row[0].startswith(left_out))]
 
     def cell(column, text):
         text = text.replace("|", r"\|")
@@ -50,7 +48,7 @@ def main():
     options = parser.parse_args()
     for page in PAGES:
         old = page.read_text()
-        new = BLOCK.sub(lambda m: m[1] + markdown(options.program, m[2]) + m[3], old)
+        new = BLOCK.sub(lambda m: m[1] + markdown(options.program, m[2], m[3]) + m[4], old)
         if not BLOCK.search(old):
             sys.exit(f"{page.relative_to(ROOT)}: error: no reference table; has its mark changed?")
         if options.check and new != old:

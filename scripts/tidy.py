@@ -3,7 +3,7 @@
 
 Usage: tidy.py [--root FOLDER]. Checks the files that git knows or would take (all files where there
 is no git). Comments and strings of C++ are not code: rules about calls do not look at them. Each
-rule is a function below, and tests/tidy/tidy_test.py shows each one firing.
+rule is a function below, and tests/scripts/tidy_test.py shows each one firing.
 
 SPDX-License-Identifier: MIT
 """
@@ -24,13 +24,16 @@ README_WORDS_MAX = 1000
 MAY_INCLUDE = {
     "kernel": set(),
     "retry": {"kernel"},
-    "stats": {"kernel"},
+    "measure": {"kernel"},
+    "estimate": {"kernel", "measure"},
     "scenario": {"retry"},
-    "model": {"kernel", "retry", "stats", "scenario"},
-    "experiment": {"kernel", "retry", "stats", "scenario", "model"},
+    "model": {"kernel", "retry", "measure", "scenario"},
+    "execution": {"scenario"},
+    "experiment": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution"},
     "analysis": {"scenario"},
-    "report": {"stats", "scenario"},
-    "cli": {"kernel", "retry", "stats", "scenario", "model", "experiment", "analysis", "report"},
+    "report": {"measure", "estimate", "scenario"},
+    "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution",
+            "experiment", "analysis", "report"},
 }
 
 # Names that say nothing about what is inside.
@@ -57,6 +60,44 @@ BANNED = [
     (r"\bstd::function\b", "kernel model", "std::function may allocate for each event"),
     (r"\bvirtual\b", "kernel model", "virtual calls cost too much for each event; use a template"),
     (r"(?<![\w.>:])::(?:system|popen)\s*\(|\bstd::system\s*\(", "all", "no shell is started"),
+]
+
+# What a file must include to use a name. Headers that nearly every file includes are left out.
+HEADERS_OF_NAMES = {
+    "atomic": r"std::atomic\w*",
+    "bit": r"std::(?:bit_cast|bit_width|count[lr]_zero|popcount)",
+    "charconv": r"std::(?:from|to)_chars",
+    "chrono": r"std::chrono",
+    "condition_variable": r"std::condition_variable\w*",
+    "cstring": r"std::(?:mem(?:cpy|cmp|set)|str(?:len|error|cmp))",
+    "deque": r"std::deque",
+    "exception": r"std::(?:current_exception|exception_ptr|rethrow_exception|uncaught_exceptions)",
+    "fstream": r"std::[io]?fstream",
+    "iterator": r"std::(?:back_inserter|[io]streambuf_iterator|make_move_iterator)",
+    "limits": r"std::numeric_limits",
+    "mutex": r"std::(?:mutex|lock_guard|unique_lock|scoped_lock)",
+    "numeric": r"std::(?:accumulate|gcd|iota|lcm|reduce)",
+    "queue": r"std::(?:priority_)?queue",
+    "set": r"std::(?:multi)?set",
+    "sstream": r"std::[io]?stringstream",
+    "stdexcept": r"std::(?:invalid_argument|logic_error|out_of_range|runtime_error)",
+    "thread": r"std::(?:jthread|this_thread|thread)",
+    "tuple": r"std::(?:tie|tuple)",
+    "unordered_map": r"std::unordered_map",
+    "variant": r"std::(?:holds_alternative|variant|visit)",
+    "Eigen/": r"Eigen::\w+",
+    "boost/": r"boost::\w+",
+    "fmt/": r"fmt::\w+",
+    "nlohmann/": r"nlohmann::\w+",
+    "toml++/": r"toml::\w+",
+}
+# A header's names outside of classes, those of functions with a parenthesis. Functions of one word
+# are left out: members have such names.
+DECLARATIONS = [
+    r"^(?:class|enum|enum class|struct|union) (\w+)(?: final)?(?: :.*)? \{",
+    r"^using (\w+) =",
+    r"^(?:extern |inline )*(?:const|constexpr) [\w:<>, ]+ (\w+)(?:(?:\[\w*\])? =|\{|\[|;)",
+    r"^(?!else|return|using)\w[\w:<>,*& ]*[ &*](\w+_\w+\()",
 ]
 
 CODE_SUFFIXES = {".cpp", ".hpp", ".py", ".cmake", ".in"}
@@ -242,6 +283,56 @@ def check_direction(checker, path, number, part, quoted):
         checker.error(path, number, f"{part} must not include {other}; it may include {allowed}")
 
 
+def declared_names(code):
+    return {n for regex in DECLARATIONS for n in re.findall(regex, code, re.MULTILINE)}
+
+
+def check_files_include_what_they_use(checker):
+    """The parts are compiled as one file each, so that the compiler would not miss an include."""
+    code, direct = {}, {}
+    for path, text in checker.sources():
+        if part_of(path) is not None:
+            code[path] = without_comments_and_strings(text)
+            direct[path] = {f"sim/{quoted}" if quoted else
+                            f"include/{system}" if system.startswith("retrysim/") else system
+                            for quoted, system in
+                            re.findall(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', text,
+                                       re.MULTILINE)}
+    homes = {}  # of a name: the headers that declare it
+    for path, text in code.items():
+        for name in declared_names(text) if path.endswith(".hpp") else ():
+            homes.setdefault(name, set()).add(path)
+
+    for path, text in code.items():
+        included, unread = set(), [path]
+        while unread:
+            name = unread.pop()
+            if name not in included:
+                included.add(name)
+                unread.extend(direct.get(name, ()))
+        check_names_are_included(checker, path, text, homes, included)
+
+
+def check_names_are_included(checker, path, text, homes, included):
+    """`included`: the file at `path` and all that it includes, directly or not."""
+    own = declared_names(re.sub(r"^ +(?:static )?", "", text, flags=re.MULTILINE))
+    for number, line in numbered(text):
+        if line.lstrip().startswith("#"):
+            continue
+        for header, regex in HEADERS_OF_NAMES.items():
+            found = re.search(rf"(?<![\w:]){regex}\b", line)
+            if found and not any(i == header or header.endswith("/") and i.startswith(header)
+                                 for i in included):
+                checker.error(path, number, f"{found.group()} without <{header.rstrip('/')}>")
+        for qualifier, name, call in re.findall(r"(?<![\w.>])(?:(\w+)::)?(\w+)\b(\(?)", line):
+            name += call
+            if name not in homes or name in own or homes[name] & included:
+                continue
+            parts = {part_of(home) for home in homes[name]}
+            if qualifier in parts or not qualifier and ({part_of(path), "include"} & parts):
+                checker.error(path, number, f"{name.rstrip('(')} without {min(homes[name])}")
+
+
 def check_heads_of_sources(checker):
     for path, text in checker.sources():
         head = re.split(r"^#", text, maxsplit=1, flags=re.MULTILINE)[0]
@@ -335,6 +426,7 @@ RULES = [
     check_libm,
     check_fast_math,
     check_includes,
+    check_files_include_what_they_use,
     check_heads_of_sources,
     check_names_of_test_cases,
     check_names,

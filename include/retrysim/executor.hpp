@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-namespace retrysim::experiment {
+namespace retrysim {
 
 /// Computes one unit. May keep what it has learnt for the next one (a scenario it has loaded), as
 /// long as the bytes do not depend on it. Called by one thread at a time.
@@ -71,4 +71,4 @@ class Executor {
 /// `jobs` threads (at least 1) of this process, which is the owner. `stop` may be null.
 std::unique_ptr<Executor> make_thread_executor(int jobs, const std::atomic<bool>* stop);
 
-}  // namespace retrysim::experiment
+}  // namespace retrysim

@@ -7,10 +7,12 @@
 
 #include <retrysim/executor.hpp>
 #include <retrysim/simulation.hpp>
+#include <retrysim/time.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,7 +22,7 @@ struct ReplicationOptions {
   int jobs = 1;  ///< threads, at least 1
   /// Does the work instead of `jobs` threads, if given. Of several processes all must make the same
   /// calls with the same scenarios; each gets all results.
-  experiment::Executor* executor = nullptr;
+  Executor* executor = nullptr;
   bool fingerprint = false;
   std::uint32_t first = 0;  ///< number of the first replication
   /// Events of all runs together; `LimitExceeded` beyond.
@@ -31,6 +33,8 @@ struct ReplicationOptions {
   std::uint64_t max_memory = ~std::uint64_t{0};
   std::uint64_t kept_memory = 0;
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
+  /// Time by the clock that the whole call may take: `LimitExceeded` beyond, within about 100 ms.
+  std::optional<Duration> timeout;
   /// Called from time to time with the share done, in [0, 1], by one thread at a time; of several
   /// processes in the executor's owner only.
   std::function<void(double)> progress;

@@ -10,11 +10,13 @@
 #include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/time.hpp>
+#include <retrysim/words.hpp>
 
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim {
@@ -48,6 +50,9 @@ enum class ServiceModelKind : std::uint8_t {
   /// that nobody else has meanwhile; a conflict is answered with 503 TransactionConflictException.
   kOcc,
 };
+template <>
+inline constexpr std::string_view kWords<ServiceModelKind> = "queue|independent|occ";
+static_assert(words_end_with(ServiceModelKind::kOcc));
 
 /// Which waiting attempt is served next. None of them interrupts a service that has begun.
 enum class Discipline : std::uint8_t {
@@ -58,6 +63,10 @@ enum class Discipline : std::uint8_t {
   kProcessorSharing,  ///< none waits: all are served together and share the servers equally
   kCodel,             ///< fifo that sheds load when attempts wait too long (RFC 8289)
 };
+template <>
+inline constexpr std::string_view kWords<Discipline> =
+    "fifo|lifo|random|priority|processor-sharing|codel";
+static_assert(words_end_with(Discipline::kCodel));
 
 /// When controlled delay sheds load.
 struct CodelSpec {
@@ -67,6 +76,9 @@ struct CodelSpec {
 
 /// What an attempt is answered that a full queue or the concurrency limit turns away.
 enum class Overflow : std::uint8_t { kUnavailable, kThrottled, kInvalid, kDrop };
+template <>
+inline constexpr std::string_view kWords<Overflow> = "unavailable|throttled|invalid|drop";
+static_assert(words_end_with(Overflow::kDrop));
 
 /// A factor over time: `factors[i]` holds from `times[i]` on, the last one for ever.
 struct CapacityProfile {
@@ -81,8 +93,14 @@ enum class Abandoned : std::uint8_t {
   kRemove,         ///< it leaves the queue at once
   kAbort,          ///< it leaves the queue, or its server, at once
 };
+template <>
+inline constexpr std::string_view kWords<Abandoned> = "serve|drop-at-dequeue|remove|abort";
+static_assert(words_end_with(Abandoned::kAbort));
 
 enum class ThrottleScope : std::uint8_t { kService, kClient };
+template <>
+inline constexpr std::string_view kWords<ThrottleScope> = "service|client";
+static_assert(words_end_with(ThrottleScope::kClient));
 
 /// Token bucket in front of a service: continuous refill, starts full, one token an attempt.
 struct ThrottleSpec {
@@ -99,6 +117,9 @@ enum class ConcurrencyControl : std::uint8_t {
   kGradient2,  ///< from the ratio of long-term and present time at the service (Gradient2Limit)
   kAimd,       ///< adds one, takes a share when something goes wrong (AIMDLimit)
 };
+template <>
+inline constexpr std::string_view kWords<ConcurrencyControl> = "fixed|gradient2|aimd";
+static_assert(words_end_with(ConcurrencyControl::kAimd));
 
 struct ConcurrencySpec {
   ConcurrencyControl control = ConcurrencyControl::kFixed;
@@ -128,12 +149,18 @@ enum class IdempotentReplay : std::uint8_t {
   kAlreadyExists,  ///< 409 EntityAlreadyExists
   kNone,           ///< nothing special: tokens are ignored
 };
+template <>
+inline constexpr std::string_view kWords<IdempotentReplay> = "equivalent|already-exists|none";
+static_assert(words_end_with(IdempotentReplay::kNone));
 
 /// What happens to an attempt that is to be served while another one with its token is.
 enum class InProgress : std::uint8_t {
   kError,    ///< 400 PriorRequestNotComplete, which every SDK takes for throttling
   kExecute,  ///< it is executed, too, and has an effect of its own
 };
+template <>
+inline constexpr std::string_view kWords<InProgress> = "error|execute";
+static_assert(words_end_with(InProgress::kExecute));
 
 /// How a service treats idempotency tokens. It looks at them when a server begins with an attempt.
 struct IdempotencySpec {
@@ -207,6 +234,10 @@ enum class ArrivalProcess : std::uint8_t {
   kOnOff,  ///< Poisson in bursts, nothing between them
   kPoll,   ///< Poisson jobs, each asked about until it is done
 };
+template <>
+inline constexpr std::string_view kWords<ArrivalProcess> =
+    "poisson|constant|once|closed|trace|on-off|poll";
+static_assert(words_end_with(ArrivalProcess::kPoll));
 
 /// A rate over time: piecewise constant or linear. `rates[i]` holds from `times[i]` on (constant),
 /// or is reached at `times[i]` (linear); after the last time the last rate holds.

@@ -53,6 +53,9 @@ struct LoadedScenario {
   std::vector<std::string> notes;                  ///< for the user: gaps filled in a trace, ...
 };
 
+/// The notes, each once, in alphabetical order.
+std::vector<std::string> distinct_notes(const LoadedScenario& loaded);
+
 /// Either a scenario, or at least one error (all mistakes of meaning at once, at most 20, by
 /// place; a syntax error stops at the first).
 struct LoadResult {

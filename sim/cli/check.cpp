@@ -22,7 +22,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr const char* kUsage =
+constexpr const char* kCheckUsage =
     "Usage: retrysim check SCENARIO... [--set PATH=VALUE]...\n"
     "\n"
     "Validates scenario files and prints each with every default filled in; a comment names the\n"
@@ -32,7 +32,7 @@ constexpr const char* kUsage =
     "\n"
     "Example: retrysim check dip.toml --set 'client.*.retry.mode=none'\n";
 
-po::options_description describe_options() {
+po::options_description describe_check_options() {
   po::options_description options("Options");
   options.add_options()  //
       ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
@@ -41,8 +41,7 @@ po::options_description describe_options() {
       ("jobs", po::value<std::string>()->value_name("N"),
        "threads of the run whose memory is estimated; default: one per processor")  //
       ("timeout", po::value<std::string>()->value_name("D"),
-       "give up after this much real time, such as 10s (exit status 5)")  //
-      ("help", "print this text");
+       "give up after this much real time, such as 10s (exit status 5)");
   return options;
 }
 
@@ -86,12 +85,9 @@ bool check_one(const std::string& path, const std::vector<std::string>& edits, s
 }  // namespace
 
 int check(const Arguments& arguments) {
-  const po::options_description options = describe_options();
-  const po::variables_map values = parse_command_line(arguments, options, "scenario");
-  if (values.count("help")) {
-    report::print("{}\n{}", kUsage, help_text(options));
-    return kDone;
-  }
+  const auto parsed = read_command(arguments, describe_check_options(), "scenario", kCheckUsage);
+  if (!parsed) return kDone;
+  const po::variables_map& values = *parsed;
   const auto paths = texts(values, "scenario");
   if (paths.empty()) throw UsageError("no scenario given; expected retrysim check SCENARIO...");
   const auto edits = texts(values, "set");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command_line.hpp"
 
+#include "report/terminal.hpp"
+
 #include <sstream>
 
 namespace retrysim::cli {
@@ -31,6 +33,17 @@ po::variables_map parse_command_line(const Arguments& arguments,
     throw UsageError(error.what());
   }
   return values;
+}
+
+std::optional<po::variables_map> read_command(const Arguments& arguments,
+                                              po::options_description options,
+                                              const std::string& positional,
+                                              std::string_view usage) {
+  options.add_options()("help", "print this text");
+  po::variables_map values = parse_command_line(arguments, options, positional);
+  if (values.count("help") == 0) return values;
+  report::print("{}\n{}", usage, help_text(options));
+  return std::nullopt;
 }
 
 std::vector<std::string> texts(const po::variables_map& values, const std::string& name) {

@@ -7,7 +7,9 @@
 #include "cli/commands.hpp"
 
 #include <boost/program_options.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim::cli {
@@ -17,6 +19,12 @@ namespace retrysim::cli {
 boost::program_options::variables_map parse_command_line(
     const Arguments& arguments, const boost::program_options::options_description& options,
     const std::string& positional = "");
+
+/// The same for a command that is described by `usage`. With --help, which it adds to `options`,
+/// prints both and gives nothing.
+std::optional<boost::program_options::variables_map> read_command(
+    const Arguments& arguments, boost::program_options::options_description options,
+    const std::string& positional, std::string_view usage);
 
 /// The values of an option that may be given several times; empty if it was not.
 std::vector<std::string> texts(const boost::program_options::variables_map& values,

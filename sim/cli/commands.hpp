@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <stdexcept>
+#include <retrysim/request_error.hpp>
+
 #include <string>
 #include <vector>
 
@@ -20,10 +21,11 @@ enum ExitStatus : int {
   kInterrupted = 130,
 };
 
-/// A mistake on the command line; main prints it with a hint at --help and exits 2.
-class UsageError : public std::runtime_error {
+/// A mistake on the command line; main prints it with a hint at --help and exits 2, as it does with
+/// any request that makes no sense.
+class UsageError : public RequestError {
  public:
-  using std::runtime_error::runtime_error;
+  using RequestError::RequestError;
 };
 
 /// Arguments after the name of the subcommand. Each returns an ExitStatus.

@@ -11,13 +11,13 @@
 
 namespace retrysim::cli {
 
-struct HysteresisOptions : SimulationSettings {
+struct HysteresisCommand : SimulationSettings {
   std::string scenario;
   std::string load;                  ///< "PATH=LO:HI:STEP"
   std::optional<std::string> dwell;  ///< time at each step; empty: 20 rolling windows
 };
 
 /// Simulates, writes and prints; an ExitStatus. Throws UsageError.
-int find_hysteresis(const HysteresisOptions& options, const Session& session);
+int hysteresis(const HysteresisCommand& options, const Session& session);
 
 }  // namespace retrysim::cli

@@ -3,10 +3,7 @@
 
 #include <retrysim/simulation.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <cstdint>
 
 namespace retrysim::cli {
 namespace {
@@ -33,29 +30,14 @@ Interruption::Interruption() : scope_(&stop_requested) {
   handle(request_stop);
 }
 
-void Interruption::limit(Duration timeout) {
-  timer_ = std::jthread([this, timeout] { wait(timeout); });
-}
+void Interruption::limit(Duration timeout) { timer_.emplace(stop_requested, timeout); }
 
 Interruption::~Interruption() {
-  {
-    const std::lock_guard lock(mutex_);
-    done_ = true;
-  }
-  done_changed_.notify_all();
+  timer_.reset();
   handle(SIG_DFL);
 }
 
 const std::atomic<bool>* Interruption::flag() const { return &stop_requested; }
-
-void Interruption::wait(Duration timeout) {
-  std::unique_lock lock(mutex_);
-  // At most a few years: the clock must not overflow.
-  const auto limit = std::chrono::nanoseconds(std::min(timeout.count(), std::int64_t{1} << 57));
-  if (done_changed_.wait_for(lock, limit, [this] { return done_; })) return;
-  timed_out_ = true;
-  stop_requested = true;
-}
 
 void throw_timed_out() {
   throw LimitExceeded("the command took longer than --timeout allows; nothing was written");

@@ -8,12 +8,11 @@
 #include <retrysim/stop.hpp>
 #include <retrysim/time.hpp>
 
+#include "execution/time_limit.hpp"
+
 #include <atomic>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 namespace retrysim::cli {
 
@@ -31,16 +30,10 @@ class Interruption {
 
   const std::atomic<bool>* flag() const;
   /// The flag was set by the time limit.
-  bool timed_out() const { return timed_out_; }
+  bool timed_out() const { return timer_ && timer_->expired(); }
 
  private:
-  void wait(Duration timeout);
-
-  std::atomic<bool> timed_out_{false};
-  std::mutex mutex_;
-  std::condition_variable done_changed_;
-  bool done_ = false;
-  std::jthread timer_;
+  std::optional<execution::StopTimer> timer_;
   StopScope scope_;
 };
 

@@ -2,7 +2,7 @@
 #include "cli/launch.hpp"
 
 #ifdef RETRYSIM_MPI
-#include "experiment/mpi/mpi_executor.hpp"
+#include "execution/mpi/mpi_executor.hpp"
 #endif
 
 #include <fmt/format.h>
@@ -75,13 +75,12 @@ void check_jobs(Launch launch, const std::optional<std::string>& jobs) {
   }
 }
 
-std::unique_ptr<experiment::Executor> make_executor(Launch launch, int jobs,
-                                                    const std::atomic<bool>* stop) {
+std::unique_ptr<Executor> make_executor(Launch launch, int jobs, const std::atomic<bool>* stop) {
   const bool mpi =
       launch == Launch::kOn || (launch == Launch::kAuto && started_as_one_of_several());
-  if (!mpi) return experiment::make_thread_executor(jobs, stop);
+  if (!mpi) return make_thread_executor(jobs, stop);
 #ifdef RETRYSIM_MPI
-  return experiment::make_mpi_executor(stop);
+  return execution::make_mpi_executor(stop);
 #else
   throw UsageError(
       "started as one of several MPI ranks, but built without MPI; install libopenmpi-dev and "

@@ -32,7 +32,6 @@ void check_jobs(Launch launch, const std::optional<std::string>& jobs);
 
 /// Ranks of the MPI job as `launch` has it; otherwise `jobs` threads. Throws UsageError if MPI is
 /// wanted but this program was built without it.
-std::unique_ptr<experiment::Executor> make_executor(Launch launch, int jobs,
-                                                    const std::atomic<bool>* stop);
+std::unique_ptr<Executor> make_executor(Launch launch, int jobs, const std::atomic<bool>* stop);
 
 }  // namespace retrysim::cli

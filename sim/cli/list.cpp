@@ -25,15 +25,17 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr const char* kUsage =
-    "Usage: retrysim list WHAT [--format table|csv|json]\n\nPrints what there is "
-    "to choose from. WHAT is one of\n  modes          retry modes with their "
-    "revisions, SDKs, and services that have numbers of their own\n  "
-    "sdks           SDKs with the constants of each mode in which they can be "
-    "simulated\n  defects        known defects of SDKs that retry.defect switches "
-    "on\n  distributions  distributions and their parameters\n  metrics        "
-    "metrics of summary.csv with unit and meaning\n  keys           keys of "
-    "scenario files with type, unit, default and meaning\n";
+constexpr const char* kListUsage =
+    "Usage: retrysim list WHAT [--format table|csv|json]\n"
+    "\n"
+    "Prints what there is to choose from. WHAT is one of\n"
+    "  modes          retry modes with their revisions, SDKs, and services that have numbers of "
+    "their own\n"
+    "  sdks           SDKs with the constants of each mode in which they can be simulated\n"
+    "  defects        known defects of SDKs that retry.defect switches on\n"
+    "  distributions  distributions and their parameters\n"
+    "  metrics        metrics of summary.csv with unit and meaning\n"
+    "  keys           keys of scenario files with type, unit, default and meaning\n";
 
 struct Table {
   std::vector<std::string> columns;
@@ -148,8 +150,8 @@ std::string type_of(const scenario::ValueRules& rules) {
 }
 
 std::string default_of(const scenario::KeyInfo& key) {
-  if (!key.fallback.empty()) return std::string(key.fallback);
-  if (key.from_rules != nullptr) return "by preset";
+  if (key.fallback && key.fallback_when.empty()) return *key.default_toml();
+  if (key.access.from_rules != nullptr) return "by preset";
   return key.required ? "required" : "";
 }
 
@@ -162,8 +164,8 @@ Table list_keys() {
         when.replace(at, 1, " or ");
       }
       table.rows.push_back({scenario::key_pattern(scope, key), type_of(key.rules),
-                            std::string(key.unit), to_string(key.rules.range), default_of(key),
-                            when, std::string(key.meaning)});
+                            std::string(key.rules.unit), to_string(key.rules.range),
+                            default_of(key), when, std::string(key.meaning)});
     }
   }
   return table;
@@ -251,13 +253,10 @@ int list(const Arguments& arguments) {
   po::options_description options("Options");
   options.add_options()  //
       ("format", po::value<std::string>()->default_value("table")->value_name("FORMAT"),
-       "how to print: table, csv or json")  //
-      ("help", "print this text");
-  const po::variables_map values = parse_command_line(arguments, options, "what");
-  if (values.count("help")) {
-    report::print("{}\n{}", kUsage, help_text(options));
-    return kDone;
-  }
+       "how to print: table, csv or json");
+  const auto parsed = read_command(arguments, options, "what", kListUsage);
+  if (!parsed) return kDone;
+  const po::variables_map& values = *parsed;
   const Topic& topic = find_topic(values);
   const auto& format = values["format"].as<std::string>();
   if (format == "table") {

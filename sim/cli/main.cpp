@@ -29,20 +29,21 @@ struct Command {
 };
 
 constexpr std::array<Command, 9> kCommands = {{
-    {"run", "SCENARIO...", "simulate; print a summary and write the result files", run},
+    {"run", "SCENARIO...", "simulate; print a summary and write the result files", cli::run},
     {"compare", "SCENARIO --vary PATH=V1,V2",
-     "variants on common random numbers: paired differences with intervals", compare},
+     "variants on common random numbers: paired differences with intervals", cli::compare},
     {"tip", "SCENARIO --trigger PATH=LO:HI",
-     "bisect for the smallest trigger that the system does not recover from", tip},
+     "bisect for the smallest trigger that the system does not recover from", cli::tip},
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
-     sweep},
-    {"merge", "DIR... --out DIR", "join the shards of a sweep", merge},
-    {"verify", "DIR...", "check the files of results against their checksums", verify},
+     cli::sweep},
+    {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
+    {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
-     check},
-    {"list", "WHAT", "what there is: modes, sdks, defects, distributions, metrics, keys", list},
+     cli::check},
+    {"list", "WHAT", "what there is: modes, sdks, defects, distributions, metrics, keys",
+     cli::list},
     {"strategy", "--mode M --responses LIST",
-     "play one client's retry strategy and print every decision", strategy},
+     "play one client's retry strategy and print every decision", cli::strategy},
 }};
 
 void print_help() {
@@ -53,11 +54,12 @@ void print_help() {
     text += fmt::format("  {:<38}{}\n", fmt::format("{} {}", c.name, c.arguments), c.purpose);
   }
   text +=
-      "\n`retrysim COMMAND --help` explains a command; `retrysim --version` names "
-      "the version.\n\nExit status: 0 done, 1 an expectation failed, 2 bad command "
-      "line, 3 a scenario, an input file or\na result to read is missing or wrong, 4 "
-      "output could not be written (files, or standard output)\nor must not replace "
-      "what is there, 5 a limit was reached, 70 an internal check failed, 130 "
+      "\n`retrysim COMMAND --help` explains a command; `retrysim --version` names the version.\n"
+      "\nExit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario, an input "
+      "file or\n"
+      "a result to read is missing or wrong, 4 output could not be written (files, or standard "
+      "output)\n"
+      "or must not replace what is there, 5 a limit was reached, 70 an internal check failed, 130 "
       "interrupted.\n";
   report::print(text);
 }
@@ -106,7 +108,7 @@ int main(int argc, char** argv) {
   };
   try {
     return dispatch(arguments);
-  } catch (const UsageError& e) {
+  } catch (const RequestError& e) {
     if (another_rank_speaks(arguments)) return kBadCommandLine;
     failed(kBadCommandLine, e.what());
     report::print_error("Try: retrysim{} --help\n", hint(arguments));

@@ -21,6 +21,17 @@ namespace retrysim::cli {
 
 namespace po = boost::program_options;
 
+namespace {
+
+constexpr const char* kMergeUsage =
+    "Usage: retrysim merge DIR... --out DIR [options]\n\n"
+    "Joins all shards of a sweep (`retrysim sweep --shard I/N`) into the result that the sweep "
+    "would\n"
+    "have without shards, byte for byte. Example:\n"
+    "  retrysim merge results/capacity-dip-shard-* --out results/capacity-dip\n";
+
+}  // namespace
+
 int merge(const Arguments& arguments) {
   po::options_description visible("Options");
   visible.add_options()  //
@@ -29,18 +40,10 @@ int merge(const Arguments& arguments) {
       ("force", po::bool_switch(), "also replace any other result")                     //
       ("timeout", po::value<std::string>()->value_name("D"),
        "give up after this much real time, such as 10min (exit status 5)")  //
-      ("quiet", po::bool_switch(), "print nothing")                         //
-      ("help", "print this text");
-  const po::variables_map values = parse_command_line(arguments, visible, "folder");
-  if (values.count("help") != 0) {
-    report::print(
-        "Usage: retrysim merge DIR... --out DIR [options]\n\nJoins all shards of a "
-        "sweep (`retrysim sweep --shard I/N`) into the result that the sweep "
-        "would\nhave without shards, byte for byte. Example:\n  retrysim merge "
-        "results/capacity-dip-shard-* --out results/capacity-dip\n\n{}",
-        help_text(visible));
-    return kDone;
-  }
+      ("quiet", po::bool_switch(), "print nothing");
+  const auto parsed = read_command(arguments, visible, "folder", kMergeUsage);
+  if (!parsed) return kDone;
+  const po::variables_map& values = *parsed;
   if (another_rank_speaks(arguments)) return kDone;
   const std::vector<std::string> folders = texts(values, "folder");
   if (folders.empty())

@@ -1,11 +1,13 @@
 // `retrysim run`: simulate scenarios, write their result files, print their summaries.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/compare.hpp>
 #include <retrysim/experiment.hpp>
 #include <retrysim/scenario_file.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
 #include "experiment/twins.hpp"
@@ -15,8 +17,6 @@
 #include "report/result_files.hpp"
 #include "report/result_folder.hpp"
 #include "report/result_identity.hpp"
-#include "report/result_json.hpp"
-#include "report/result_tables.hpp"
 #include "report/sink.hpp"
 #include "report/terminal.hpp"
 #include "report/text_table.hpp"
@@ -24,6 +24,7 @@
 #include <fmt/format.h>
 #include <boost/program_options.hpp>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 namespace retrysim::cli {
@@ -38,12 +39,12 @@ struct RunOptions : SimulationSettings {
 };
 
 /// One scenario with the place of its results.
-struct Planned {
+struct PlannedRun {
   LoadedScenario loaded;
   fs::path folder;
 };
 
-po::options_description describe_options() {
+po::options_description describe_run_options() {
   po::options_description options("Options");
   add_simulation_options(
       options, {"folder of the result files; default results/NAME, with several scenarios DIR/NAME "
@@ -52,16 +53,15 @@ po::options_description describe_options() {
                 "scenarios an array)"});
   options.add_options()  //
       ("fingerprint", po::bool_switch(),
-       "print a 64-bit hash of the sequence of events (to standard error with "
-       "--format csv or json)")  //
+       "print a 64-bit hash of the sequence of events (to standard error with --format csv or "
+       "json)")  //
       ("twin", po::bool_switch(),
        "repeat each replication that does not recover, without retries from the end of the fault "
-       "or surge on: if it then recovers, the failure is metastable")  //
-      ("help", "print this text");
+       "or surge on: if it then recovers, the failure is metastable");
   return options;
 }
 
-RunOptions read_options(const po::variables_map& values) {
+RunOptions read_run_options(const po::variables_map& values) {
   RunOptions o;
   o.scenarios = texts(values, "scenario");
   if (o.scenarios.empty()) throw UsageError("no scenario given; expected retrysim run SCENARIO...");
@@ -72,8 +72,8 @@ RunOptions read_options(const po::variables_map& values) {
 }
 
 // All scenarios are validated before anything runs; every mistake of every one is reported.
-std::optional<std::vector<Planned>> plan(const RunOptions& options, const Session& session) {
-  std::vector<Planned> planned;
+std::optional<std::vector<PlannedRun>> plan(const RunOptions& options, const Session& session) {
+  std::vector<PlannedRun> planned;
   bool failed = false;
   for (const std::string& path : options.scenarios) {
     LoadResult result = load_scenario_file(path, options.edits);
@@ -84,7 +84,7 @@ std::optional<std::vector<Planned>> plan(const RunOptions& options, const Sessio
     }
     session.print_notes(*result.loaded);
     const std::string name = result.loaded->scenario.name;
-    for (const Planned& p : planned) {
+    for (const PlannedRun& p : planned) {
       if (p.loaded.scenario.name != name) continue;
       throw UsageError(fmt::format(
           "two of the scenarios are named \"{}\"; their results would share a folder", name));
@@ -133,32 +133,21 @@ class JsonOutput {
 
 void print_summary(const RunOptions& options, const report::Evaluation& evaluation,
                    const report::ResultFolder& folder, JsonOutput& json) {
-  report::StandardOutput out(options.format);
-  if (!options.quiet) {
-    const report::Evaluations one(&evaluation, 1);
-    if (options.format == "csv") {
-      report::write_summary_csv(out, one);
-    } else if (options.format == "json") {
-      out.write(json.separator());
-      report::write_result_json(out, one, folder.files());
-    } else {
-      report::write_text_table(out, evaluation);
-      out.write(fmt::format("\nResult files: {}\n", folder.path().string()));
-    }
+  const ShownResult shown{folder.path(), "summary.csv",
+                          [&](report::Sink& sink) { report::write_text_table(sink, evaluation); }};
+  const bool with_separator = !options.quiet && options.format == "json";
+  print_result(options, shown, with_separator ? json.separator() : "");
+  if (!options.fingerprint) return;
+  const std::string line = fmt::format("fingerprint {} {:016x}\n", evaluation.scenario().name,
+                                       combined_fingerprint(evaluation.set.runs));
+  if (options.format == "table") {
+    report::print(line);
+  } else {
+    report::print_error(line);
   }
-  if (options.fingerprint) {
-    const std::string line = fmt::format("fingerprint {} {:016x}\n", evaluation.scenario().name,
-                                         combined_fingerprint(evaluation.set.runs));
-    if (options.format == "table") {
-      out.write(line);
-    } else {
-      report::print_error(line);
-    }
-  }
-  out.flush();
 }
 
-bool run_one(const RunOptions& options, const Planned& planned, const Session& session,
+bool run_one(const RunOptions& options, const PlannedRun& planned, const Session& session,
              JsonOutput& json) {
   const std::string& name = planned.loaded.scenario.name;
   // Made before the simulation, so that a folder that must not be written is reported at once.
@@ -177,11 +166,10 @@ bool run_one(const RunOptions& options, const Planned& planned, const Session& s
     results.warmup = std::move(experiment.warmup);
     results.precision = std::move(experiment.precision);
     if (options.twin) {
-      results.storms_with_twins =
-          experiment::storms_with_twins(loaded.scenario, results.runs, run_options);
+      results.storms_with_twins = std::make_shared<const std::vector<std::vector<stats::Storm>>>(
+          experiment::storms_with_twins(loaded.scenario, results.runs, run_options));
     }
   });
-  bar.clear();
   if (!session.leads()) return true;
   const report::Evaluation evaluation(results);
   report::write_result_files(*folder, report::Evaluations(&evaluation, 1));
@@ -189,28 +177,25 @@ bool run_one(const RunOptions& options, const Planned& planned, const Session& s
   return evaluation.all_expectations_hold();
 }
 
+constexpr const char* kRunUsage =
+    "Usage: retrysim run SCENARIO... [options]\n\n"
+    "Simulates each scenario, prints a summary and writes the result files. Example:\n"
+    "  retrysim run scenarios/capacity-dip.toml --replications 50 --set "
+    "fault.*.duration=60s\n";
+
 }  // namespace
 
 int run(const Arguments& arguments) {
-  const po::options_description visible = describe_options();
-  const po::variables_map values = parse_command_line(arguments, visible, "scenario");
-  if (values.count("help") != 0) {
-    report::print(
-        "Usage: retrysim run SCENARIO... [options]\n\n"
-        "Simulates each scenario, prints a summary and writes the result files. Example:\n"
-        "  retrysim run scenarios/capacity-dip.toml --replications 50 --set "
-        "fault.*.duration=60s\n\n{}",
-        help_text(visible));
-    return kDone;
-  }
-  const RunOptions options = read_options(values);
+  const auto values = read_command(arguments, describe_run_options(), "scenario", kRunUsage);
+  if (!values) return kDone;
+  const RunOptions options = read_run_options(*values);
   return in_session({"run", arguments}, options, [&](const Session& session) -> int {
     const auto planned = plan(options, session);
     if (!planned) return kBadInput;
-    for (const Planned& p : *planned) session.agree_on(p.loaded);
+    for (const PlannedRun& p : *planned) session.agree_on(p.loaded);
     JsonOutput json(planned->size());
     bool all_hold = true;
-    for (const Planned& p : *planned) all_hold &= run_one(options, p, session, json);
+    for (const PlannedRun& p : *planned) all_hold &= run_one(options, p, session, json);
     return all_hold ? kDone : kExpectationFailed;
   });
 }

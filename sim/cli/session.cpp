@@ -4,8 +4,8 @@
 #include "cli/commands.hpp"
 #include "cli/free_memory.hpp"
 #include "cli/launch.hpp"
-#include "experiment/byte_order.hpp"
-#include "experiment/identity.hpp"
+#include "execution/byte_order.hpp"
+#include "execution/identity.hpp"
 #include "report/terminal.hpp"
 
 #include <fmt/format.h>
@@ -15,10 +15,7 @@
 namespace retrysim::cli {
 
 void Session::agree_on(const LoadedScenario& loaded) const {
-  if (executor_.is_alone()) return;
-  const std::string inputs = experiment::describe_files(loaded.input_files);
-  executor_.agree(
-      fmt::format("{:016x}", experiment::id_of({{"", to_toml(loaded, false)}, {"", inputs}})));
+  execution::agree_on(loaded, executor_);
 }
 
 void Session::print_errors(const std::vector<Diagnostic>& errors) const {
@@ -43,11 +40,10 @@ std::unique_ptr<report::ResultFolder> Session::result_folder(
 }
 
 report::ProgressBar Session::progress_bar(std::string name) const {
-  return {std::move(name), settings_.progress && leads()};
+  return {std::move(name), shows_progress()};
 }
 
-void Session::simulate(const std::string& name, report::ProgressBar& bar,
-                       const std::function<void(const ReplicationOptions&)>& work) const {
+ReplicationOptions Session::replication_options(report::ProgressBar& bar) const {
   ReplicationOptions options;
   options.executor = &executor_;
   options.jobs = jobs();
@@ -55,8 +51,13 @@ void Session::simulate(const std::string& name, report::ProgressBar& bar,
   options.max_events = settings_.max_events;
   options.stop = interruption_.flag();
   if (bar.visible()) options.progress = [&bar](double share) { bar.show(share); };
+  return options;
+}
+
+void Session::simulate(const std::string& name, report::ProgressBar& bar,
+                       const std::function<void(const ReplicationOptions&)>& work) const {
   try {
-    work(options);
+    work(replication_options(bar));
   } catch (const Interrupted&) {
     bar.clear();
     if (!interruption_.timed_out()) throw;
@@ -65,29 +66,21 @@ void Session::simulate(const std::string& name, report::ProgressBar& bar,
     bar.clear();
     throw;
   }
-}
-
-std::vector<RunResult> Session::run_replications(const Scenario& scenario,
-                                                 report::ProgressBar& bar) const {
-  std::vector<RunResult> runs;
-  simulate(scenario.name, bar, [&](const ReplicationOptions& options) {
-    runs = retrysim::run_replications(scenario, options);
-  });
-  return runs;
+  bar.clear();
 }
 
 namespace {
 
 // What the machine of the owner has free holds for all ranks: they must come to the same end.
-std::uint64_t agree_on_memory(const SimulationSettings& settings, experiment::Executor& executor) {
+std::uint64_t agree_on_memory(const SimulationSettings& settings, Executor& executor) {
   if (settings.max_memory) return *settings.max_memory;
   std::string bytes;
   if (executor.is_owner()) {
-    experiment::put(bytes, free_memory() / ranks_on_this_machine(settings.launch));
+    execution::put(bytes, free_memory() / ranks_on_this_machine(settings.launch));
   }
   const std::string shared = executor.share(std::move(bytes));
   std::string_view rest = shared;
-  return experiment::take<std::uint64_t>(rest).value_or(~std::uint64_t{0});
+  return execution::take<std::uint64_t>(rest).value_or(~std::uint64_t{0});
 }
 
 }  // namespace

@@ -27,15 +27,15 @@ namespace retrysim::cli {
 
 class Session {
  public:
-  Session(const SimulationSettings& settings, const Interruption& interruption,
-          experiment::Executor& executor, std::uint64_t max_memory)
+  Session(const SimulationSettings& settings, const Interruption& interruption, Executor& executor,
+          std::uint64_t max_memory)
       : settings_(settings),
         interruption_(interruption),
         executor_(executor),
         max_memory_(max_memory) {}
 
   const Interruption& interruption() const { return interruption_; }
-  experiment::Executor& executor() const { return executor_; }
+  Executor& executor() const { return executor_; }
   /// Replications that this process computes at once.
   int jobs() const { return executor_.is_alone() ? settings_.jobs : 1; }
   /// Bytes that this process may take; the same in all ranks.
@@ -56,22 +56,23 @@ class Session {
   /// lead. Throws OutputError, also if another result is there.
   std::unique_ptr<report::ResultFolder> result_folder(const report::ResultIdentity& identity) const;
 
-  /// A bar for `name`, if this process leads and one is wanted.
+  /// Whether this process leads and the user wants to see how far it is.
+  bool shows_progress() const { return settings_.progress && leads(); }
+  /// A bar for `name`, if progress is shown.
   report::ProgressBar progress_bar(std::string name) const;
 
-  /// Calls `work`, which simulates, with the options that the settings ask for and the bar as its
-  /// progress. Throws what `work` throws, and LimitExceeded with `name` if --timeout ended it;
-  /// `bar` is cleared before anything is thrown.
+  /// What the settings ask for, with the bar as the progress.
+  ReplicationOptions replication_options(report::ProgressBar& bar) const;
+
+  /// Calls `work`, which simulates, with these options. Throws what `work` throws, and
+  /// LimitExceeded with `name` if --timeout ended it; `bar` is cleared in any case.
   void simulate(const std::string& name, report::ProgressBar& bar,
                 const std::function<void(const ReplicationOptions&)>& work) const;
-
-  /// All replications of a scenario.
-  std::vector<RunResult> run_replications(const Scenario& scenario, report::ProgressBar& bar) const;
 
  private:
   const SimulationSettings& settings_;
   const Interruption& interruption_;
-  experiment::Executor& executor_;
+  Executor& executor_;
   std::uint64_t max_memory_;
 };
 

@@ -131,16 +131,7 @@ void print_errors(const std::vector<Diagnostic>& errors) {
 }
 
 void print_notes(const LoadedScenario& loaded) {
-  std::vector<std::string> notes = loaded.notes;  // a file used twice is noted once
-  std::sort(notes.begin(), notes.end());
-  notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
-  for (const std::string& note : notes) report::print_error("note: {}\n", note);
-}
-
-void take_warmup(LoadedScenario& loaded, const FoundWarmup& found) {
-  set_found_warmup(loaded, found.warmup,
-                   fmt::format("\"auto\": MSER-5 of {} in {} pilot run{}", found.decided_by,
-                               found.pilot_runs, found.pilot_runs == 1 ? "" : "s"));
+  for (const std::string& note : distinct_notes(loaded)) report::print_error("note: {}\n", note);
 }
 
 }  // namespace retrysim::cli

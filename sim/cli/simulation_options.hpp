@@ -66,7 +66,4 @@ void print_errors(const std::vector<Diagnostic>& errors);
 /// Prints the notes of a loaded scenario to standard error, each once.
 void print_notes(const LoadedScenario& loaded);
 
-/// The found warm-up becomes that of the scenario; scenario.toml says beside it how it was found.
-void take_warmup(LoadedScenario& loaded, const FoundWarmup& found);
-
 }  // namespace retrysim::cli

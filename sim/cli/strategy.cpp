@@ -10,6 +10,7 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/strategy_responses.hpp"
+#include "cli/strategy_table.hpp"
 #include "report/terminal.hpp"
 #include "scenario/suggestions.hpp"
 
@@ -20,8 +21,6 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -32,8 +31,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-enum class Format { kTable, kCsv, kJson };
-
 struct StrategyOptions {
   std::string mode, revision, sdk, api;
   std::vector<Call> calls;
@@ -43,27 +40,8 @@ struct StrategyOptions {
   bool long_poll = false;
   std::vector<std::string> edits;
   std::uint64_t seed = 1;
-  Format format = Format::kTable;
+  DecisionFormat format = DecisionFormat::kTable;
 };
-
-/// One line of the output. What does not apply is left empty.
-struct Row {
-  std::size_t call = 0;
-  std::uint32_t attempt = 0;
-  Time time;
-  std::string response;
-  std::string_view response_class;
-  Outcome decision = Outcome::kRetry;
-  std::optional<std::int32_t> quota;
-  std::optional<Duration> delay;
-  std::optional<double> measured_rate, fill_rate;  // per second
-  std::optional<Duration> send_wait;
-};
-
-constexpr std::array<std::string_view, 11> kColumns = {
-    "call",  "attempt", "time_s",        "response",  "class",      "decision",
-    "quota", "delay_s", "measured_rate", "fill_rate", "send_wait_s"};
-constexpr std::size_t kMeasuredRate = 8;  // its place; the fill rate follows
 
 // --- The command line ----------------------------------------------------------------------------
 
@@ -90,14 +68,14 @@ std::vector<Time> parse_times(std::string_view text, const std::vector<Call>& ca
   return times;
 }
 
-Format parse_format(const std::string& text) {
-  if (text == "table") return Format::kTable;
-  if (text == "csv") return Format::kCsv;
-  if (text == "json") return Format::kJson;
+DecisionFormat parse_format(const std::string& text) {
+  if (text == "table") return DecisionFormat::kTable;
+  if (text == "csv") return DecisionFormat::kCsv;
+  if (text == "json") return DecisionFormat::kJson;
   throw UsageError(fmt::format("--format: '{}' is none of table, csv, json", text));
 }
 
-po::options_description describe_options() {
+po::options_description describe_strategy_options() {
   po::options_description options("Options");
   const auto text = [] { return po::value<std::string>(); };
   options.add_options()                                                                          //
@@ -269,7 +247,7 @@ class Player {
     strategy_.fix_draws(options.draw);
   }
 
-  std::vector<Row> play() {
+  std::vector<Decision> play() {
     for (const Call& call : options_.calls) {
       ++call_;
       const std::size_t next_response = response_ + call.size();
@@ -283,7 +261,7 @@ class Player {
   void play_call(const Call& call) {
     RetryToken token = strategy_.acquire_initial_token(clock_);
     for (std::size_t i = 0; i < call.size(); ++i, ++response_) {
-      Row& row = rows_.emplace_back();
+      Decision& row = rows_.emplace_back();
       row.call = call_;
       row.attempt = token.attempt();
       if (!send(token, row)) {
@@ -300,7 +278,7 @@ class Player {
 
   /// Sleeps the delay, waits for a send token, and sets the clock to when the answer comes. False
   /// if the strategy does not let the attempt go.
-  bool send(RetryToken& token, Row& row) {
+  bool send(RetryToken& token, Decision& row) {
     const bool timed = !options_.at.empty();
     const Time at = timed ? options_.at[response_] : Time::max();
     Time sent = std::min(clock_ + token.delay(), at);
@@ -333,7 +311,7 @@ class Player {
     return true;
   }
 
-  void answer(const Response& response, RetryToken& token, Row& row) {
+  void answer(const Response& response, RetryToken& token, Decision& row) {
     Failure failure = strategy_.failure_of(response);
     failure.long_poll = options_.long_poll;
     row.response_class = name(failure.error.response_class);
@@ -348,7 +326,7 @@ class Player {
     if (!token.may_send()) clock_ = clock_ + token.delay();
   }
 
-  void describe_state(Row& row) {
+  void describe_state(Decision& row) {
     row.quota = strategy_.quota();
     if (const SendRateLimiter* limiter = strategy_.limiter()) {
       row.measured_rate = limiter->measured_rate();
@@ -366,126 +344,16 @@ class Player {
 
   const StrategyOptions& options_;
   RetryStrategy strategy_;
-  std::vector<Row> rows_;
+  std::vector<Decision> rows_;
   Time clock_;
   std::size_t call_ = 0;
   std::size_t response_ = 0;  // over all calls
 };
 
-// --- The output ----------------------------------------------------------------------------------
-
-double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
-
-/// Shortest text that reads back as the same number.
-std::string number_text(double value) {
-  std::array<char, 32> buffer;
-  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return error == std::errc{} ? std::string(buffer.data(), end) : std::string();
-}
-
-/// The cells of a row in the order of kColumns; null where there is nothing to say.
-std::array<nlohmann::ordered_json, kColumns.size()> cells_of(const Row& row) {
-  using Json = nlohmann::ordered_json;
-  const auto optional = [](const auto& value) { return value ? Json(*value) : Json(); };
-  const auto duration = [](const std::optional<Duration>& d) {
-    return d ? Json(seconds(d->count())) : Json();
-  };
-  return {row.call,
-          row.attempt,
-          seconds(row.time.count()),
-          row.response.empty() ? Json() : Json(row.response),
-          row.response_class.empty() ? Json() : Json(row.response_class),
-          Json(name(row.decision)),
-          optional(row.quota),
-          duration(row.delay),
-          optional(row.measured_rate),
-          optional(row.fill_rate),
-          duration(row.send_wait)};
-}
-
-std::string cell_text(const nlohmann::ordered_json& cell) {
-  if (cell.is_null()) return "";
-  if (cell.is_string()) return cell.get<std::string>();
-  if (cell.is_number_float()) return number_text(cell.get<double>());
-  return cell.dump();
-}
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + '"';
-}
-
-using TextRow = std::array<std::string, kColumns.size()>;
-
-std::string to_csv(const std::vector<TextRow>& rows) {
-  std::string text;
-  for (const TextRow& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i > 0) text += ',';
-      text += csv_cell(row[i]);
-    }
-    text += '\n';
-  }
-  return text;
-}
-
-/// Aligned columns; a column without any content is left out.
-std::string to_table(const std::vector<TextRow>& rows) {
-  std::array<std::size_t, kColumns.size()> width{};
-  for (std::size_t i = 0; i < kColumns.size(); ++i) {
-    bool used = false;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      width[i] = std::max(width[i], rows[r][i].size());
-      used = used || (r > 0 && !rows[r][i].empty());
-    }
-    if (!used) width[i] = 0;
-  }
-  std::string text;
-  for (const TextRow& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < kColumns.size(); ++i) {
-      if (width[i] == 0) continue;
-      line +=
-          fmt::format("{}{:{}}", line.empty() ? "" : "  ", row[i].empty() ? "-" : row[i], width[i]);
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
-  }
-  return text;
-}
-
-std::string to_text(const std::vector<Row>& rows, Format format) {
-  if (format == Format::kJson) {
-    auto array = nlohmann::ordered_json::array();
-    for (const Row& row : rows) {
-      const auto cells = cells_of(row);
-      nlohmann::ordered_json object;
-      for (std::size_t i = 0; i < cells.size(); ++i) object[std::string(kColumns[i])] = cells[i];
-      array.push_back(std::move(object));
-    }
-    // Bytes that are no UTF-8 can only come from the command line; they are shown as U+FFFD.
-    return array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
-  }
-  std::vector<TextRow> texts(1);
-  std::copy(kColumns.begin(), kColumns.end(), texts[0].begin());
-  for (const Row& row : rows) {
-    TextRow& text = texts.emplace_back();
-    const auto cells = cells_of(row);
-    std::transform(cells.begin(), cells.end(), text.begin(), cell_text);
-    if (format == Format::kTable) {  // people do not read 17 digits
-      const auto rate_text = [](double rate) { return fmt::format("{:.6g}", rate); };
-      if (row.measured_rate) text[kMeasuredRate] = rate_text(*row.measured_rate);
-      if (row.fill_rate) text[kMeasuredRate + 1] = rate_text(*row.fill_rate);
-    }
-  }
-  return format == Format::kCsv ? to_csv(texts) : to_table(texts);
-}
-
 }  // namespace
 
 int strategy(const Arguments& arguments) {
-  const po::options_description description = describe_options();
+  const po::options_description description = describe_strategy_options();
   const po::variables_map values = parse_command_line(arguments, description);
   std::string text;
   if (values.count("help") != 0) {
@@ -499,7 +367,7 @@ int strategy(const Arguments& arguments) {
   } else {
     const StrategyOptions options = options_of(values);
     const RetryRules rules = resolve_rules(options);
-    text = to_text(Player(options, rules).play(), options.format);
+    text = decision_table(Player(options, rules).play(), options.format);
   }
   report::print(text);
   return kDone;

@@ -6,6 +6,8 @@
 #include <retrysim/needs.hpp>
 #include <retrysim/summary.hpp>
 
+#include "execution/time_limit.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -13,12 +15,6 @@
 
 namespace retrysim {
 namespace {
-
-bool is_share(const MetricInfo& metric) {
-  const std::string_view name = metric.name;
-  return metric.unit == "1" && (name.ends_with("_share") || name.ends_with("_rate") ||
-                                name == "success_rate_within_duration" || name == "utilization");
-}
 
 /// Values of one metric of all clients together, as replications come in.
 class Watched {
@@ -38,7 +34,7 @@ class Watched {
     if (!e) return result;  // does not exist here
     constexpr double kSizeOfShares = 0.1;
     double size = std::fabs(e->mean);
-    if (is_share(*metric_)) size = std::max(size, kSizeOfShares);
+    if (metric_->display.percentage) size = std::max(size, kSizeOfShares);
     if (metric_->unit == "1/s") size = std::max(size, kSizeOfShares * offered_load);
     const auto half = e->half_width();
     if (half && *half <= 0) {
@@ -135,18 +131,20 @@ int next_replications(int replications, int limit) {
 }
 
 Experiment run_experiment(Scenario& scenario, const ReplicationOptions& options) {
-  Experiment experiment;
-  if (scenario.warmup_is_auto) {
-    experiment.warmup = find_warmup(std::span(&scenario, 1), options);
-    scenario.warmup = experiment.warmup->warmup;
-    scenario.warmup_is_auto = false;
-  }
-  if (scenario.precision > 0) {
-    run_in_stages(scenario, options, experiment);
-  } else {
-    experiment.runs = run_replications(scenario, options);
-  }
-  return experiment;
+  return execution::in_time(options, [&](const ReplicationOptions& limited) {
+    Experiment experiment;
+    if (scenario.warmup_is_auto) {
+      experiment.warmup = find_warmup(std::span(&scenario, 1), limited);
+      scenario.warmup = experiment.warmup->warmup;
+      scenario.warmup_is_auto = false;
+    }
+    if (scenario.precision > 0) {
+      run_in_stages(scenario, limited, experiment);
+    } else {
+      experiment.runs = run_replications(scenario, limited);
+    }
+    return experiment;
+  });
 }
 
 }  // namespace retrysim

@@ -6,7 +6,7 @@
 namespace retrysim::experiment {
 
 Scenario with_load_ramp(Scenario scenario, const std::vector<std::size_t>& clients,
-                        const stats::LoadRamp& ramp) {
+                        const LoadRamp& ramp) {
   RateProfile profile;
   for (std::size_t step = 0; step < ramp.steps(); ++step) {
     profile.times.push_back(Time::zero() + ramp.dwell * static_cast<std::int64_t>(step));

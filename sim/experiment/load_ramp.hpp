@@ -5,7 +5,7 @@
 
 #include <retrysim/scenario.hpp>
 
-#include "stats/hysteresis.hpp"
+#include "measure/hysteresis.hpp"
 
 #include <cstddef>
 #include <vector>
@@ -16,6 +16,6 @@ namespace retrysim::experiment {
 /// those of its first load. No warm-up, drain, faults or surges: nothing but the load changes.
 /// The groups must have a rate and no profile.
 Scenario with_load_ramp(Scenario scenario, const std::vector<std::size_t>& clients,
-                        const stats::LoadRamp& ramp);
+                        const LoadRamp& ramp);
 
 }  // namespace retrysim::experiment

@@ -2,22 +2,23 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
+#include <retrysim/metrics.hpp>
 #include <retrysim/steady_state.hpp>
 
-#include "stats/flow_series.hpp"
-#include "stats/mser.hpp"
+#include "estimate/mser.hpp"
+#include "execution/time_limit.hpp"
+#include "measure/flow_series.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
+#include <string>
 #include <utility>
 
 namespace retrysim {
 namespace {
 
 constexpr int kMostPilots = 20;
-constexpr std::string_view kClientMetrics[] = {"goodput", "attempt_rate", "latency_mean"};
 
 /// The average over replications; where nothing can be averaged, the value before holds on.
 std::vector<double> average(const std::vector<stats::FlowSeries>& replications) {
@@ -61,10 +62,10 @@ class Pilot {
 
   NamedTruncation longest() {
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
-      for (const std::string_view metric : kClientMetrics) {
-        look_at(fmt::format("{} of {}", metric, scenario_.clients[g].name),
+      for (const MetricInfo* metric : metrics_of(MetricList::kWarmup)) {
+        look_at(fmt::format("{} of {}", metric->name, scenario_.clients[g].name),
                 [&](const RunResult& run) {
-                  return *stats::flow_series(metric, scenario_, run, g, bins_);
+                  return *stats::flow_series(*metric, scenario_, run, g, bins_);
                 });
       }
     }
@@ -99,9 +100,8 @@ class Pilot {
   NamedTruncation longest_;
 };
 
-}  // namespace
-
-FoundWarmup find_warmup(std::span<const Scenario> scenarios, const ReplicationOptions& options) {
+FoundWarmup find_warmup_in_pilots(std::span<const Scenario> scenarios,
+                                  const ReplicationOptions& options) {
   if (scenarios.empty()) throw std::invalid_argument("no scenario to find a warm-up for");
   FoundWarmup found;
   Duration shortest = Duration::max();
@@ -124,6 +124,14 @@ FoundWarmup find_warmup(std::span<const Scenario> scenarios, const ReplicationOp
   found.removed_share =
       static_cast<double>(found.warmup.count()) / static_cast<double>(shortest.count());
   return found;
+}
+
+}  // namespace
+
+FoundWarmup find_warmup(std::span<const Scenario> scenarios, const ReplicationOptions& options) {
+  return execution::in_time(options, [&](const ReplicationOptions& limited) {
+    return find_warmup_in_pilots(scenarios, limited);
+  });
 }
 
 }  // namespace retrysim

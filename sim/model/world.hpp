@@ -25,6 +25,7 @@
 #include "kernel/pool.hpp"
 #include "kernel/radix_heap.hpp"
 #include "kernel/tournament.hpp"
+#include "measure/recorder.hpp"
 #include "model/faults.hpp"
 #include "model/polling.hpp"
 #include "model/request.hpp"
@@ -32,7 +33,6 @@
 #include "model/side_effects.hpp"
 #include "model/streams.hpp"
 #include "model/workload.hpp"
-#include "stats/recorder.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/certainty.hpp"
 
+#include "report/display.hpp"
+#include "report/json_parts.hpp"
 #include "report/text_table.hpp"
 
 #include <fmt/format.h>
@@ -13,8 +15,6 @@ namespace retrysim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
 std::string seconds(Duration d) { return fmt::format("{} s", d.in_seconds()); }
 
@@ -90,8 +90,6 @@ std::string switches_note(const Evaluation& e) {
   return text + (all.size() > kShown ? ", ... (all in result.json)" : "");
 }
 
-Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
 Json warmup_json(const FoundWarmup& w) {
   Json json;
   json["rule"] = "MSER-5";
@@ -110,7 +108,7 @@ Json precision_json(const PrecisionReport& p) {
   for (const MetricPrecision& m : p.metrics) {
     Json metric;
     metric["metric"] = m.metric;
-    metric["relative_half_width"] = optional_number(m.reached);
+    metric["relative_half_width"] = optional_json(m.reached);
     metric["met"] = m.met;
     json["metrics"].push_back(std::move(metric));
   }
@@ -132,8 +130,8 @@ Json mode_json(const std::string& name, double goodput,
     Json row;
     row["metric"] = mean.metric;
     row["mean"] = mean.estimate.mean;
-    row["ci_low"] = optional_number(mean.estimate.ci_low);
-    row["ci_high"] = optional_number(mean.estimate.ci_high);
+    row["ci_low"] = optional_json(mean.estimate.ci_low);
+    row["ci_high"] = optional_json(mean.estimate.ci_high);
     json["means"].push_back(std::move(row));
   }
   return json;

@@ -5,6 +5,8 @@
 
 #include "report/comparison_words.hpp"
 #include "report/csv_writer.hpp"
+#include "report/json_parts.hpp"
+#include "report/metric_json.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -13,48 +15,46 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::optional<double> low(const std::optional<stats::Interval>& interval) {
+std::optional<double> low(const std::optional<Interval>& interval) {
   return interval ? std::optional(interval->low) : std::nullopt;
 }
 
-std::optional<double> high(const std::optional<stats::Interval>& interval) {
+std::optional<double> high(const std::optional<Interval>& interval) {
   return interval ? std::optional(interval->high) : std::nullopt;
 }
 
 /// A number of the pairs; there is none without a pair.
-std::optional<double> of_pairs(const stats::PairedDifference& d, double value) {
+std::optional<double> of_pairs(const PairedDifference& d, double value) {
   return d.pairs > 0 ? std::optional(value) : std::nullopt;
 }
 
-Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
-Json row_json(const Comparison& comparison, const ComparisonRow& row) {
-  const stats::PairedDifference& d = row.difference;
+Json row_json(const ComparisonReport& comparison, const ComparisonRow& row) {
+  const PairedDifference& d = row.difference;
   Json json;
   json["variant"] = comparison.evaluations[row.variant].set.variant;
   json["client"] = row.client;
   json["metric"] = row.metric->name;
   json["unit"] = row.metric->unit;
-  json["mean"] = number_or_null(of_pairs(d, d.mean));
-  json["baseline_mean"] = number_or_null(of_pairs(d, d.baseline_mean));
-  json["difference"] = number_or_null(of_pairs(d, d.difference));
-  json["ci_low"] = number_or_null(low(d.interval));
-  json["ci_high"] = number_or_null(high(d.interval));
-  json["relative_difference"] = number_or_null(d.relative);
-  json["relative_ci_low"] = number_or_null(low(d.relative_interval));
-  json["relative_ci_high"] = number_or_null(high(d.relative_interval));
-  json["p_value"] = number_or_null(d.p_value);
-  json["p_holm"] = number_or_null(d.p_holm);
+  json["mean"] = optional_json(of_pairs(d, d.mean));
+  json["baseline_mean"] = optional_json(of_pairs(d, d.baseline_mean));
+  json["difference"] = optional_json(of_pairs(d, d.difference));
+  json["ci_low"] = optional_json(low(d.interval));
+  json["ci_high"] = optional_json(high(d.interval));
+  json["relative_difference"] = optional_json(d.relative);
+  json["relative_ci_low"] = optional_json(low(d.relative_interval));
+  json["relative_ci_high"] = optional_json(high(d.relative_interval));
+  json["p_value"] = optional_json(d.p_value);
+  json["p_holm"] = optional_json(d.p_holm);
   json["significant"] = d.p_holm ? Json(d.significant) : Json();
-  json["correlation"] = number_or_null(d.correlation);
-  json["variance_reduction"] = number_or_null(d.variance_reduction);
+  json["correlation"] = optional_json(d.correlation);
+  json["variance_reduction"] = optional_json(d.variance_reduction);
   json["pairs"] = d.pairs;
   return json;
 }
 
 }  // namespace
 
-void write_comparison_csv(Sink& sink, const Comparison& comparison) {
+void write_comparison_csv(Sink& sink, const ComparisonReport& comparison) {
   CsvWriter csv(sink);
   csv.header({"scenario",
               "variant",
@@ -77,9 +77,9 @@ void write_comparison_csv(Sink& sink, const Comparison& comparison) {
               "variance_reduction",
               "pairs"});
   const std::string& baseline = comparison.baseline().set.variant;
-  for (const ComparisonRow& row : comparison.rows) {
+  for (const ComparisonRow& row : comparison.found.rows) {
     const Evaluation& e = comparison.evaluations[row.variant];
-    const stats::PairedDifference& d = row.difference;
+    const PairedDifference& d = row.difference;
     csv.text(e.scenario().name).text(e.set.variant).text(baseline);
     csv.text(row.client).text(row.metric->name).text(row.metric->unit);
     csv.real(of_pairs(d, d.mean)).real(of_pairs(d, d.baseline_mean));
@@ -91,13 +91,14 @@ void write_comparison_csv(Sink& sink, const Comparison& comparison) {
   }
 }
 
-std::string comparison_json(const Comparison& comparison) {
+std::string comparison_json(const ComparisonReport& comparison) {
   Json json;
   json["baseline"] = comparison.baseline().set.variant;
   json["vary"] = comparison.vary;
-  json["family_error"] = stats::kFamilyError;
+  json["family_error"] = kFamilyError;
+  json["metrics"] = metrics_json(comparison.found.metrics);
   json["rows"] = Json::array();
-  for (const ComparisonRow& row : comparison.rows)
+  for (const ComparisonRow& row : comparison.found.rows)
     json["rows"].push_back(row_json(comparison, row));
   json["sentences"] = sentences(comparison);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

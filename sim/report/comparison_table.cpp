@@ -64,7 +64,7 @@ std::string wrapped(std::string_view text) {
 }
 
 /// What all names have in front in common up to an equals sign: "jitter=" needs no repeating.
-std::string common_key(const Comparison& comparison) {
+std::string common_key(const ComparisonReport& comparison) {
   const std::string& first = comparison.baseline().set.variant;
   const std::size_t equals = first.find('=');
   if (equals == std::string::npos || first.find('=', equals + 1) != std::string::npos) return "";
@@ -75,7 +75,7 @@ std::string common_key(const Comparison& comparison) {
   return shared ? key : "";
 }
 
-std::string baseline_cell(const Comparison& comparison, const std::string& client,
+std::string baseline_cell(const ComparisonReport& comparison, const std::string& client,
                           const MetricInfo& metric) {
   const SummaryRow* row = find_row(comparison.baseline().summary, client, metric.name);
   if (row == nullptr) return "-";
@@ -87,7 +87,7 @@ std::string baseline_cell(const Comparison& comparison, const std::string& clien
 
 std::string difference_cell(const ComparisonRow* row, std::size_t replications) {
   if (row == nullptr) return "-  ";  // the star of significance has a place of its own
-  const stats::PairedDifference& d = row->difference;
+  const PairedDifference& d = row->difference;
   if (d.pairs == 0) return "no pairs  ";
   const std::string some = d.pairs < replications ? fmt::format(" [{} pairs]", d.pairs) : "";
   if (d.identical) return "same" + some + "  ";
@@ -112,7 +112,7 @@ std::string difference_cell(const ComparisonRow* row, std::size_t replications) 
 
 std::string reduction_cell(const ComparisonRow* row) {
   if (row == nullptr) return "-";
-  const stats::PairedDifference& d = row->difference;
+  const PairedDifference& d = row->difference;
   if (d.identical) return "same";
   if (!d.variance_reduction || !d.correlation) return "-";
   const double factor = *d.variance_reduction;
@@ -122,12 +122,12 @@ std::string reduction_cell(const ComparisonRow* row) {
 
 class TableWriter {
  public:
-  explicit TableWriter(const Comparison& comparison)
+  explicit TableWriter(const ComparisonReport& comparison)
       : comparison_(comparison), key_(common_key(comparison)) {}
 
   std::string text() {
     append_head();
-    for (const std::string& client : comparison_.clients) append_differences(client);
+    for (const std::string& client : comparison_.found.clients) append_differences(client);
     append_reductions();
     append_notes();
     append_sentences();
@@ -185,7 +185,7 @@ class TableWriter {
       titles.insert(titles.end(), fixed_titles.begin(), fixed_titles.end());
       for (std::size_t v = from; v < to; ++v) titles.push_back(short_name(v) + "  ");
       Grid grid(std::move(titles));
-      for (const MetricInfo* metric : comparison_.metrics) {
+      for (const MetricInfo* metric : comparison_.found.metrics) {
         std::vector<std::string> row = make_row(*metric, from, to);
         if (!row.empty()) grid.add(std::move(row));
       }
@@ -203,7 +203,7 @@ class TableWriter {
                                                    baseline_cell(comparison_, client, metric)};
                    bool any = false;
                    for (std::size_t v = from; v < to; ++v) {
-                     const ComparisonRow* found = comparison_.find(v, client, metric);
+                     const ComparisonRow* found = comparison_.found.find(v, client, metric);
                      any = any || (found != nullptr && !is_nothing(found->difference));
                      row.push_back(difference_cell(found, replications()));
                    }
@@ -219,14 +219,14 @@ class TableWriter {
                        std::vector<std::string> row = {"  " + std::string(metric.name)};
                        bool varies = false;
                        for (std::size_t v = from; v < to; ++v) {
-                         const ComparisonRow* found = comparison_.find(v, "all", metric);
+                         const ComparisonRow* found = comparison_.found.find(v, "all", metric);
                          varies = varies || (found != nullptr && found->difference.correlation);
                          row.push_back(reduction_cell(found) + "  ");
                        }
                        return varies ? row : std::vector<std::string>();
                      });
     const bool pairs =
-        std::any_of(comparison_.rows.begin(), comparison_.rows.end(),
+        std::any_of(comparison_.found.rows.begin(), comparison_.found.rows.end(),
                     [](const ComparisonRow& row) { return row.difference.pairs > 0; });
     if (!any && pairs) {
       out_ += "\nCommon random numbers save nothing here: one side of each pair does not vary.\n";
@@ -239,7 +239,7 @@ class TableWriter {
     constexpr std::size_t kMost = 6;
     std::string text;
     std::size_t count = 0;
-    for (const ComparisonRow& row : comparison_.rows) {
+    for (const ComparisonRow& row : comparison_.found.rows) {
       if (!condition(row) || ++count > kMost) continue;
       if (!text.empty()) text += ", ";
       text += std::string(row.metric->name);
@@ -251,7 +251,7 @@ class TableWriter {
   }
 
   bool has_rows(const MetricInfo& metric) const {
-    return std::any_of(comparison_.rows.begin(), comparison_.rows.end(),
+    return std::any_of(comparison_.found.rows.begin(), comparison_.found.rows.end(),
                        [&](const ComparisonRow& row) { return row.metric == &metric; });
   }
 
@@ -285,7 +285,7 @@ class TableWriter {
 
   void add_short_runs(std::vector<std::string>& notes) const {
     const bool far_quantiles =
-        std::any_of(comparison_.metrics.begin(), comparison_.metrics.end(),
+        std::any_of(comparison_.found.metrics.begin(), comparison_.found.metrics.end(),
                     [](const MetricInfo* m) { return m->name.find("_p99") != m->name.npos; });
     double fewest = std::numeric_limits<double>::infinity();
     for (const Evaluation& e : comparison_.evaluations) {
@@ -314,7 +314,7 @@ class TableWriter {
     add_modes(notes);
     add_drains(notes);
     add_short_runs(notes);
-    for (const MetricInfo* metric : comparison_.metrics) {
+    for (const MetricInfo* metric : comparison_.found.metrics) {
       if (!comparison_.was_asked_for || has_rows(*metric)) continue;
       notes.push_back(std::string(metric->name) + ": no variant has it" +
                       (metric->name == "metastable_probability" ? "; --twin measures it" : ""));
@@ -327,7 +327,7 @@ class TableWriter {
         }),
         "compared only over replications that have the metric on both sides");
     add(rows_where([](const ComparisonRow& row) {
-          const stats::PairedDifference& d = row.difference;
+          const PairedDifference& d = row.difference;
           return d.significant && d.interval->low <= 0 && d.interval->high >= 0;
         }),
         "significant by Holm's test, which is more powerful than the interval; the interval "
@@ -347,14 +347,14 @@ class TableWriter {
     for (const std::string& sentence : found) out_ += wrapped(sentence);
   }
 
-  const Comparison& comparison_;
+  const ComparisonReport& comparison_;
   std::string key_;
   std::string out_;
 };
 
 }  // namespace
 
-void write_comparison_table(Sink& sink, const Comparison& comparison) {
+void write_comparison_table(Sink& sink, const ComparisonReport& comparison) {
   sink.write(TableWriter(comparison).text());
 }
 

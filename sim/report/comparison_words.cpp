@@ -1,5 +1,5 @@
-// Sentences by rule: the first metric of the table below with a significant difference makes the
-// main clause, the others follow after "with".
+// Sentences by rule: the first metric of MetricList::kSpoken with a significant difference makes
+// the main clause, the others follow after "with".
 //
 // SPDX-License-Identifier: MIT
 #include "report/comparison_words.hpp"
@@ -9,55 +9,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 namespace retrysim::report {
 namespace {
-
-/// How a sentence names a metric, and what follows the amount of a difference: "12 % lower mean
-/// latency". Metrics without these words are in the table only, unless the user asks for them.
-struct MetricWords {
-  std::string_view metric;
-  std::string_view noun;
-  std::string_view less, more;
-};
-
-// In the order in which sentences look for what matters most.
-constexpr MetricWords kWords[] = {
-    {"recovered", "recovery", "lower probability of recovery", "higher probability of recovery"},
-    {"success_rate", "success rate", "lower success rate", "higher success rate"},
-    {"metastable_probability", "metastable failures", "lower probability of metastable failure",
-     "higher probability of metastable failure"},
-    {"recovery_s", "recovery time", "shorter recovery time", "longer recovery time"},
-    {"latency_mean", "mean latency", "lower mean latency", "higher mean latency"},
-    {"amplification", "attempts per request", "fewer attempts per request",
-     "more attempts per request"},
-    {"completion_time_s", "time to completion", "shorter time to completion",
-     "longer time to completion"},
-    {"peak_attempt_rate", "peak attempt rate", "lower peak attempt rate",
-     "higher peak attempt rate"},
-    {"wasted_share", "wasted capacity", "less wasted capacity", "more wasted capacity"},
-    {"goodput", "goodput", "", ""},
-    {"queue_mean", "mean queue", "", ""},
-    {"latency_p50", "median latency", "", ""},
-    {"latency_p99", "p99 latency", "", ""},
-};
-
-constexpr std::array<std::string_view, 12> kHeadline = {
-    "success_rate", "amplification", "goodput",           "queue_mean",
-    "latency_mean", "latency_p50",   "latency_p99",       "wasted_share",
-    "recovery_s",   "recovered",     "peak_attempt_rate", "completion_time_s",
-};
-
-const MetricWords* words_of(std::string_view metric) {
-  const auto* found = std::find_if(std::begin(kWords), std::end(kWords),
-                                   [&](const MetricWords& w) { return w.metric == metric; });
-  return found == std::end(kWords) ? nullptr : found;
-}
 
 /// Whether the demand ends by itself, so that the time of the last request is that of the work.
 bool demand_is_finite(const Scenario& scenario) {
@@ -102,7 +59,7 @@ std::string joined(const std::vector<std::string>& parts, std::string_view last)
 }
 
 /// Three significant digits, or fewer where the interval is wide: two of half its width.
-Amount scaled_amount(double size, std::optional<stats::Interval> interval, double scale,
+Amount scaled_amount(double size, std::optional<Interval> interval, double scale,
                      std::string_view unit) {
   int decimals = decimals_for(size * scale, 3);
   if (interval) {
@@ -128,18 +85,18 @@ Amount scaled_amount(double size, std::optional<stats::Interval> interval, doubl
 /// What one variant does to one client.
 class Sentence {
  public:
-  Sentence(const Comparison& comparison, std::size_t variant, const std::string& client)
+  Sentence(const ComparisonReport& comparison, std::size_t variant, const std::string& client)
       : comparison_(comparison), variant_(variant), client_(client) {
     finite_ = demand_is_finite(comparison.baseline().scenario());
-    chosen_ = comparison.metrics != headline_metrics();
+    chosen_ = comparison.found.metrics != headline_metrics();
   }
 
   std::string text() {
-    for (const MetricWords& words : kWords) {
-      if (const MetricInfo* metric = shown(words.metric)) add(*metric, words);
+    for (const MetricInfo* metric : metrics_of(MetricList::kSpoken)) {
+      if (is_compared(*metric)) add(*metric);
     }
-    for (const MetricInfo* metric : comparison_.metrics) {
-      if (words_of(metric->name) == nullptr) add_without_words(*metric);
+    for (const MetricInfo* metric : comparison_.found.metrics) {
+      if (metric->display.place(MetricList::kSpoken) == 0) add_without_words(*metric);
     }
     const std::string& name = comparison_.evaluations[variant_].set.variant;
     const std::string& base = comparison_.baseline().set.variant;
@@ -164,18 +121,17 @@ class Sentence {
   }
 
  private:
-  /// The metric if it is among those compared.
-  const MetricInfo* shown(std::string_view name) const {
-    const auto found = std::find_if(comparison_.metrics.begin(), comparison_.metrics.end(),
-                                    [&](const MetricInfo* m) { return m->name == name; });
-    return found == comparison_.metrics.end() ? nullptr : *found;
+  bool is_compared(const MetricInfo& metric) const {
+    return std::find(comparison_.found.metrics.begin(), comparison_.found.metrics.end(), &metric) !=
+           comparison_.found.metrics.end();
   }
 
-  void add(const MetricInfo& metric, const MetricWords& words) {
+  void add(const MetricInfo& metric) {
+    const MetricWords& words = metric.display.words;
     if (words.less.empty()) {
       if (chosen_) add_without_words(metric);
-    } else if (words.metric != "completion_time_s" || finite_ || chosen_) {
-      add_difference(metric, words);
+    } else if (metric.name != "completion_time_s" || finite_ || chosen_) {
+      add_difference(metric, metric.label(), words);
     }
   }
 
@@ -184,19 +140,19 @@ class Sentence {
     const std::string name(metric.name);
     const std::string less = "lower " + name;
     const std::string more = "higher " + name;
-    add_difference(metric, {metric.name, metric.name, less, more});
+    add_difference(metric, metric.name, {less, more});
   }
 
-  void add_difference(const MetricInfo& metric, const MetricWords& words) {
-    const ComparisonRow* row = comparison_.find(variant_, client_, metric);
+  void add_difference(const MetricInfo& metric, std::string_view noun, const MetricWords& words) {
+    const ComparisonRow* row = comparison_.found.find(variant_, client_, metric);
     if (row == nullptr || !row->difference.interval || is_nothing(row->difference)) return;
-    const stats::PairedDifference& d = row->difference;
+    const PairedDifference& d = row->difference;
     if (d.identical) {
-      equal_.emplace_back(words.noun);
+      equal_.emplace_back(noun);
       return;
     }
     if (!d.significant) {
-      unclear_.emplace_back(words.noun);
+      unclear_.emplace_back(noun);
       return;
     }
     const Amount amount = amount_of(*row);
@@ -210,7 +166,7 @@ class Sentence {
     }
   }
 
-  const Comparison& comparison_;
+  const ComparisonReport& comparison_;
   std::size_t variant_;
   const std::string& client_;
   bool finite_ = false;  ///< all demand comes at once
@@ -221,21 +177,15 @@ class Sentence {
 
 }  // namespace
 
-std::vector<const MetricInfo*> headline_metrics() {
-  std::vector<const MetricInfo*> metrics;
-  for (const std::string_view name : kHeadline) metrics.push_back(find_metric(name));
-  return metrics;
-}
-
 bool is_proportion(const MetricInfo& metric) {
   return metric.summary == MetricSummary::kProportion;
 }
 
 bool shown_as_percentage(const MetricInfo& metric) {
-  return is_proportion(metric) || (metric.unit == "1" && is_share(metric.name));
+  return is_proportion(metric) || metric.display.percentage;
 }
 
-bool is_nothing(const stats::PairedDifference& d) { return d.identical && d.baseline_mean == 0; }
+bool is_nothing(const PairedDifference& d) { return d.identical && d.baseline_mean == 0; }
 
 std::string spoken_name(std::string_view variant) {
   const auto parts = key_and_word(variant);
@@ -246,9 +196,9 @@ std::string spoken_name(std::string_view variant) {
 }
 
 Amount amount_of(const ComparisonRow& row) {
-  const stats::PairedDifference& d = row.difference;
-  const auto turned = [&](const std::optional<stats::Interval>& i) {
-    return i && d.difference < 0 ? stats::Interval{-i->high, -i->low} : i;
+  const PairedDifference& d = row.difference;
+  const auto turned = [&](const std::optional<Interval>& i) {
+    return i && d.difference < 0 ? Interval{-i->high, -i->low} : i;
   };
   const double size = std::fabs(d.difference);
   if (shown_as_percentage(*row.metric)) {
@@ -261,11 +211,11 @@ Amount amount_of(const ComparisonRow& row) {
   return scaled_amount(size, turned(d.interval), unit.scale, unit.name);
 }
 
-std::vector<std::string> sentences(const Comparison& comparison) {
+std::vector<std::string> sentences(const ComparisonReport& comparison) {
   constexpr std::size_t kMostByGroup = 6;
   std::vector<std::string> result;
-  const bool by_group = comparison.variants() * comparison.clients.size() <= kMostByGroup;
-  for (const std::string& client : comparison.clients) {
+  const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMostByGroup;
+  for (const std::string& client : comparison.found.clients) {
     if (client != "all" && !by_group) continue;
     for (std::size_t v = 1; v <= comparison.variants(); ++v) {
       std::string text = Sentence(comparison, v, client).text();

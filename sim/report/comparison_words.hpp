@@ -1,5 +1,5 @@
-// How comparisons speak of metrics: which ones they show unless told otherwise, and the sentences
-// that say what a variant does better or worse than the baseline.
+// How comparisons speak of metrics: the sentences that say what a variant does better or worse than
+// the baseline.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -12,9 +12,6 @@
 
 namespace retrysim::report {
 
-/// The metrics that comparisons show by default, in that order.
-std::vector<const MetricInfo*> headline_metrics();
-
 /// Whether a metric is 0 or 1 in each replication, so that its mean is a probability.
 bool is_proportion(const MetricInfo& metric);
 
@@ -22,7 +19,7 @@ bool is_proportion(const MetricInfo& metric);
 bool shown_as_percentage(const MetricInfo& metric);
 
 /// Both sides are zero throughout: there is nothing to say.
-bool is_nothing(const stats::PairedDifference& difference);
+bool is_nothing(const PairedDifference& difference);
 
 /// A variant in a sentence: "full jitter" for the variant "jitter=full", "no jitter" for
 /// "jitter=none"; numbers, several keys and "mode=none" as they are.
@@ -40,6 +37,6 @@ Amount amount_of(const ComparisonRow& row);
 /// What each variant does differently, a sentence or two each: first where it matters most, then
 /// at what price; and where no difference could be told from chance. For all clients together and,
 /// where there are few, for each group.
-std::vector<std::string> sentences(const Comparison& comparison);
+std::vector<std::string> sentences(const ComparisonReport& comparison);
 
 }  // namespace retrysim::report

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retrysim::report {
 
@@ -24,8 +25,11 @@ int decimals_for(double value, int digits);
 /// Four significant digits, without zeros at the end.
 std::string format_plain(double value);
 
-/// Whether people read a metric of unit "1" as a percentage.
-bool is_share(std::string_view metric);
+/// A share as a percentage with three significant digits: "3.14 %".
+std::string percent(double share);
+
+/// An empty line and a line for each note; nothing if there are none.
+std::string notes_text(const std::vector<std::string>& notes);
 
 /// Number of columns that a text takes: its UTF-8 characters, as `scenario::printable` shows them.
 std::size_t columns_of(std::string_view text);

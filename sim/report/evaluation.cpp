@@ -4,12 +4,21 @@
 #include "report/evaluation.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace retrysim::report {
 
+ResultSet result_set_of(ComparedVariant& variant) {
+  ResultSet set{variant.loaded, variant.name, std::move(variant.runs)};
+  set.storms_with_twins = variant.storms;
+  set.values = std::move(variant.values);
+  return set;
+}
+
 Evaluation::Evaluation(const ResultSet& results)
     : set(results),
-      values(results.scenario.scenario, results.runs),
+      values(results.values ? *results.values
+                            : MetricValues(results.scenario.scenario, results.runs)),
       summary(summarize(results.scenario.scenario, values)),
       bistability(stats::find_bistability(results.scenario.scenario, results.runs, values)) {
   if (results.runs.size() == 1) {

@@ -3,16 +3,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/compare.hpp>
 #include <retrysim/experiment.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/summary.hpp>
 
-#include "stats/bistability.hpp"
-#include "stats/single_run.hpp"
-#include "stats/storms.hpp"
+#include "estimate/bistability.hpp"
+#include "estimate/single_run.hpp"
+#include "measure/storms.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,10 +27,14 @@ struct ResultSet {
   std::string variant = "base";
   std::vector<RunResult> runs;
   /// The storms of each run after the test with twins, if there was one.
-  std::optional<std::vector<std::vector<stats::Storm>>> storms_with_twins = std::nullopt;
+  std::shared_ptr<const std::vector<std::vector<stats::Storm>>> storms_with_twins = nullptr;
   std::optional<FoundWarmup> warmup = std::nullopt;         ///< if the program looked for it
   std::optional<PrecisionReport> precision = std::nullopt;  ///< if there was a target
+  std::optional<MetricValues> values = std::nullopt;        ///< of `runs`, if they are known
 };
+
+/// Takes runs and values of the variant, which keeps its scenario.
+ResultSet result_set_of(ComparedVariant& variant);
 
 /// Statistics of a result set. Keeps a reference to it.
 struct Evaluation {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "report/hysteresis_report.hpp"
 
+#include "estimate/proportion.hpp"
 #include "report/csv_writer.hpp"
+#include "report/display.hpp"
+#include "report/json_parts.hpp"
 #include "report/result_files.hpp"
-#include "stats/proportion.hpp"
 
 #include <retrysim/summary.hpp>
 
@@ -19,29 +21,28 @@ namespace retrysim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using stats::RampRun;
-using stats::StepMeasurement;
 
 /// Over the replications, a number of one step.
 template <auto Member>
-Estimate at_step(const HysteresisResult& r, std::size_t step) {
+Estimate at_step(const HysteresisReport& r, std::size_t step) {
   std::vector<double> values;
-  for (const RampRun& run : r.runs) values.push_back(run.steps[step].*Member);
+  for (const RampRun& run : r.loop.runs) values.push_back(run.steps[step].*Member);
   Estimate of_all = *estimate(values);
   respect_range(of_all, MetricRange::kNotNegative);
   return of_all;
 }
 
-std::size_t down_at(const HysteresisResult& r, std::size_t step) {
-  return static_cast<std::size_t>(std::count_if(
-      r.runs.begin(), r.runs.end(), [&](const RampRun& run) { return run.steps[step].down; }));
+std::size_t down_at(const HysteresisReport& r, std::size_t step) {
+  return static_cast<std::size_t>(
+      std::count_if(r.loop.runs.begin(), r.loop.runs.end(),
+                    [&](const RampRun& run) { return run.steps[step].down; }));
 }
 
 /// Over the replications that have it, a number of the whole run.
 template <class Value>
-std::optional<Estimate> over_runs(const HysteresisResult& r, Value value) {
+std::optional<Estimate> over_runs(const HysteresisReport& r, Value value) {
   std::vector<double> values;
-  for (const RampRun& run : r.runs) {
+  for (const RampRun& run : r.loop.runs) {
     if (const std::optional<double> v = value(run)) values.push_back(*v);
   }
   return estimate(values);
@@ -75,72 +76,67 @@ std::string figure_text(const Estimate& e, std::size_t runs) {
 
 }  // namespace
 
-void write_hysteresis_csv(Sink& sink, const HysteresisResult& r) {
+void write_hysteresis_csv(Sink& sink, const HysteresisReport& r) {
   CsvWriter csv(sink);
   csv.header({"scenario", "load_key", "step", "branch", "load", "unit", "offered_load",
               "offered_work", "goodput", "ci_low", "ci_high", "attempt_rate", "down", "down_share",
               "down_ci_low", "down_ci_high", "replications"});
-  for (std::size_t step = 0; step < r.ramp.steps(); ++step) {
+  for (std::size_t step = 0; step < r.loop.ramp.steps(); ++step) {
     const Estimate goodput = at_step<&StepMeasurement::goodput>(r, step);
     const std::size_t down = down_at(r, step);
-    const stats::ProportionInterval interval = stats::wilson_interval(down, r.runs.size());
-    csv.text(r.scenario.scenario.name).text(r.load).integer(step + 1);
-    csv.text(r.ramp.rising(step) ? "up" : "down").real(r.ramp.load(step)).text(r.unit);
+    const stats::ProportionInterval interval = stats::wilson_interval(down, r.loop.runs.size());
+    csv.text(r.scenario.scenario.name).text(r.load.path).integer(step + 1);
+    csv.text(r.loop.ramp.rising(step) ? "up" : "down")
+        .real(r.loop.ramp.load(step))
+        .text(r.load.unit);
     csv.real(at_step<&StepMeasurement::offered_load>(r, step).mean);
     csv.real(at_step<&StepMeasurement::offered_work>(r, step).mean);
     csv.real(goodput.mean).real(goodput.ci_low).real(goodput.ci_high);
     csv.real(at_step<&StepMeasurement::attempt_rate>(r, step).mean).integer(down);
-    csv.real(static_cast<double>(down) / static_cast<double>(r.runs.size()));
-    csv.real(interval.low).real(interval.high).integer(r.runs.size()).end_row();
+    csv.real(static_cast<double>(down) / static_cast<double>(r.loop.runs.size()));
+    csv.real(interval.low).real(interval.high).integer(r.loop.runs.size()).end_row();
   }
 }
 
-void write_hysteresis_json(Sink& sink, const HysteresisResult& r,
+void write_hysteresis_json(Sink& sink, const HysteresisReport& r,
                            const std::vector<FileRecord>& files) {
   const Scenario& scenario = r.scenario.scenario;
-  Json json;
-  json["program"] = "retrysim";
-  json["version"] = RETRYSIM_VERSION;
-  json["command"] = "tip --hysteresis";
-  json["scenario"] = scenario.name;
-  json["description"] = scenario.description;
-  json["seed"] = scenario.seed;
-  json["replications"] = r.runs.size();
-  json["load"] = {{"path", r.load},
-                  {"unit", r.unit},
-                  {"dwell_s", r.ramp.dwell.in_seconds()},
-                  {"values", r.ramp.loads}};
+  Json json = result_head("tip --hysteresis", scenario, r.loop.runs.size());
+  json["load"] = {{"path", r.load.path},
+                  {"unit", r.load.unit},
+                  {"dwell_s", r.loop.ramp.dwell.in_seconds()},
+                  {"values", r.loop.ramp.loads}};
   for (const Figure& figure : kFigures) {
     Json entry;
     if (const auto e = over_runs(r, figure.value)) {
-      entry["unit"] = figure.unit.empty() ? r.unit : std::string(figure.unit);
+      entry["unit"] = figure.unit.empty() ? r.load.unit : std::string(figure.unit);
       entry["mean"] = e->mean;
-      entry["ci_low"] = e->ci_low ? Json(*e->ci_low) : Json();
-      entry["ci_high"] = e->ci_high ? Json(*e->ci_high) : Json();
+      entry["ci_low"] = optional_json(e->ci_low);
+      entry["ci_high"] = optional_json(e->ci_high);
       entry["min"] = e->min;
       entry["max"] = e->max;
       entry["replications"] = e->count;
     }
     json[std::string(figure.name)] = std::move(entry);
   }
-  json["keys"] = Json::object();
-  for (const ResolvedKey& key : r.scenario.keys) json["keys"][key.path] = key.toml;
+  json["keys"] = keys_json(r.scenario);
   sink.write(sealed(std::move(json), files));
 }
 
-void write_hysteresis_text(Sink& sink, const HysteresisResult& r) {
+void write_hysteresis_text(Sink& sink, const HysteresisReport& r) {
   const Scenario& scenario = r.scenario.scenario;
   std::string out = fmt::format(
       "{}: {} from {:.6g} up to {:.6g} and back, {} steps of {:.6g} s, {} replication{}, seed "
       "{}\n",
-      scenario.name, r.load, r.ramp.loads.front(), r.ramp.loads.back(), r.ramp.steps(),
-      r.ramp.dwell.in_seconds(), r.runs.size(), r.runs.size() == 1 ? "" : "s", scenario.seed);
+      scenario.name, r.load.path, r.loop.ramp.loads.front(), r.loop.ramp.loads.back(),
+      r.loop.ramp.steps(), r.loop.ramp.dwell.in_seconds(), r.loop.runs.size(),
+      r.loop.runs.size() == 1 ? "" : "s", scenario.seed);
   if (!scenario.description.empty()) out += scenario.description + "\n";
   out += fmt::format("\n  {:>10}  {:>6}  {:>16}  {:>16}  {:>11}  {:>11}\n", "load", "work",
                      "goodput, up", "goodput, back", "down, up", "down, back");
-  const std::size_t n = r.ramp.loads.size(), runs = r.runs.size();
+  const std::size_t n = r.loop.ramp.loads.size(), runs = r.loop.runs.size();
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t back = r.ramp.steps() - 1 - i;
+    const std::size_t back = r.loop.ramp.steps() - 1 - i;
     const auto goodput = [&](std::size_t step) {
       const Estimate e = at_step<&StepMeasurement::goodput>(r, step);
       return e.ci_low ? fmt::format("{:.1f} ± {:.1f}", e.mean, *e.half_width())
@@ -149,21 +145,19 @@ void write_hysteresis_text(Sink& sink, const HysteresisResult& r) {
     const auto down = [&](std::size_t step) {
       return fmt::format("{} of {}", down_at(r, step), runs);
     };
-    out += fmt::format("  {:>10.6g}  {:>6.3f}  {:>16}  {:>16}  {:>11}  {:>11}\n", r.ramp.loads[i],
-                       at_step<&StepMeasurement::offered_work>(r, i).mean, goodput(i),
-                       goodput(back), down(i), down(back));
+    out += fmt::format("  {:>10.6g}  {:>6.3f}  {:>16}  {:>16}  {:>11}  {:>11}\n",
+                       r.loop.ramp.loads[i], at_step<&StepMeasurement::offered_work>(r, i).mean,
+                       goodput(i), goodput(back), down(i), down(back));
   }
   out += "\n";
   for (const Figure& figure : kFigures) {
     const auto e = over_runs(r, figure.value);
     out += fmt::format("{:<38}{}\n", figure.text, e ? figure_text(*e, runs) : "never");
   }
-  if (!r.notes.empty()) out += "\n";
-  for (const std::string& note : r.notes) out += "note: " + note + "\n";
-  sink.write(out);
+  sink.write(out + notes_text(r.loop.notes));
 }
 
-void write_hysteresis_files(ResultFolder& folder, const HysteresisResult& r) {
+void write_hysteresis_files(ResultFolder& folder, const HysteresisReport& r) {
   folder.write("hysteresis.csv", [&](Sink& sink) { write_hysteresis_csv(sink, r); });
   write_scenario_files(folder, r.scenario);
   folder.write("result.json", [&](Sink& sink) { write_hysteresis_json(sink, r, folder.files()); });

@@ -3,33 +3,30 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/hysteresis.hpp>
 #include <retrysim/scenario_file.hpp>
 
+#include "measure/hysteresis.hpp"
 #include "report/result_folder.hpp"
 #include "report/sink.hpp"
-#include "stats/hysteresis.hpp"
 
-#include <string>
 #include <vector>
 
 namespace retrysim::report {
 
-struct HysteresisResult {
+struct HysteresisReport {
   const LoadedScenario& scenario;  ///< as it is at constant load
-  std::string load;                ///< path of the key
-  std::string unit;                ///< of its values
-  stats::LoadRamp ramp;
-  std::vector<stats::RampRun> runs;  ///< by replication, at least one
-  std::vector<std::string> notes;    ///< for the reader
+  const LoadKey& load;
+  const HysteresisLoop& loop;  ///< of at least one replication
 };
 
 /// One row a step, in their order: means over the replications with the interval of the goodput.
-void write_hysteresis_csv(Sink& sink, const HysteresisResult& result);
-void write_hysteresis_json(Sink& sink, const HysteresisResult& result,
+void write_hysteresis_csv(Sink& sink, const HysteresisReport& result);
+void write_hysteresis_json(Sink& sink, const HysteresisReport& result,
                            const std::vector<FileRecord>& files);
-void write_hysteresis_text(Sink& sink, const HysteresisResult& result);
+void write_hysteresis_text(Sink& sink, const HysteresisReport& result);
 
 /// Writes hysteresis.csv, scenario.toml with its inputs and result.json, and commits.
-void write_hysteresis_files(ResultFolder& folder, const HysteresisResult& result);
+void write_hysteresis_files(ResultFolder& folder, const HysteresisReport& result);
 
 }  // namespace retrysim::report

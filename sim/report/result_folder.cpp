@@ -60,17 +60,14 @@ void sync_folder(const fs::path& folder) {
   if (d.get() >= 0) ::fsync(d.get());
 }
 
-bool is_plain_name(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
-}
-
 /// Names of the files of an earlier result; as far as they can be known.
 std::vector<std::string> files_of(const nlohmann::ordered_json& json) {
   std::vector<std::string> names;
   const auto files = json.find("files");
   if (files == json.end() || !files->is_array()) return names;
   for (const auto& file : *files) {
-    if (file.is_string() && is_plain_name(file)) names.push_back(file);
+    if (file.is_string() && is_plain_name(file.get_ref<const std::string&>()))
+      names.push_back(file);
   }
   return names;
 }

@@ -4,6 +4,7 @@
 #include "report/result_json.hpp"
 
 #include "report/certainty.hpp"
+#include "report/json_parts.hpp"
 #include "report/text_table.hpp"
 
 #include <nlohmann/json.hpp>
@@ -13,8 +14,6 @@ namespace retrysim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json optional_number(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
@@ -70,8 +69,7 @@ Json variant_json(const Evaluation& e) {
       json["disturbances"].push_back(std::move(window));
     }
   }
-  json["keys"] = Json::object();
-  for (const ResolvedKey& key : e.set.scenario.keys) json["keys"][key.path] = key.toml;
+  json["keys"] = keys_json(e.set.scenario);
   return json;
 }
 
@@ -82,9 +80,9 @@ Json summary_json(const Evaluation& e, const SummaryRow& row) {
   json["metric"] = row.metric->name;
   json["unit"] = row.metric->unit;
   json["mean"] = row.estimate.mean;
-  json["ci_low"] = optional_number(row.estimate.ci_low);
-  json["ci_high"] = optional_number(row.estimate.ci_high);
-  json["stddev"] = optional_number(row.estimate.stddev);
+  json["ci_low"] = optional_json(row.estimate.ci_low);
+  json["ci_high"] = optional_json(row.estimate.ci_high);
+  json["stddev"] = optional_json(row.estimate.stddev);
   json["min"] = row.estimate.min;
   json["max"] = row.estimate.max;
   json["replications"] = row.estimate.count;
@@ -97,8 +95,8 @@ Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
   json["name"] = result.expectation.name;
   json["metric"] = result.expectation.metric;
   json["client"] = result.expectation.client;
-  json["at_most"] = optional_number(result.expectation.at_most);
-  json["at_least"] = optional_number(result.expectation.at_least);
+  json["at_most"] = optional_json(result.expectation.at_most);
+  json["at_least"] = optional_json(result.expectation.at_least);
   json["passed"] = result.passed;
   json["reason"] = result.reason;
   return json;
@@ -109,13 +107,7 @@ Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
 void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<FileRecord>& files,
                        const std::vector<JsonSection>& sections) {
   const Evaluation& first = evaluations.front();
-  Json json;
-  json["program"] = "retrysim";
-  json["version"] = RETRYSIM_VERSION;
-  json["scenario"] = first.scenario().name;
-  json["description"] = first.scenario().description;
-  json["seed"] = first.scenario().seed;
-  json["replications"] = first.set.runs.size();
+  Json json = result_head("", first.scenario(), first.set.runs.size());
   json["variants"] = Json::array();
   json["summary"] = Json::array();
   json["expectations"] = Json::array();

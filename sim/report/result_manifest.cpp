@@ -34,21 +34,6 @@ std::size_t place_of_seal(std::string_view text) {
 
 std::string digits(std::uint32_t crc) { return fmt::format("{:08x}", crc); }
 
-bool is_plain_name(std::string_view name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
-         name.find('\0') == std::string_view::npos;
-}
-
-std::string content_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  std::error_code error;
-  if (!in || fs::is_directory(file, error)) {
-    throw DamagedResult(file, fs::exists(file, error) ? "cannot be read" : "is missing");
-  }
-  return text;
-}
-
 Json parse(const fs::path& file, const std::string& text) {
   bool too_deep = false;
   const auto watch = [&](int depth, Json::parse_event_t, Json&) {
@@ -92,6 +77,21 @@ std::string sealed(Json json, const std::vector<FileRecord>& files) {
 
 DamagedResult::DamagedResult(const fs::path& file, std::string_view what)
     : std::runtime_error(fmt::format("{}: {}", file.string(), what)) {}
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
+}
+
+std::string content_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::error_code error;
+  if (!in || fs::is_directory(file, error)) {
+    throw DamagedResult(file, fs::exists(file, error) ? "cannot be read" : "is missing");
+  }
+  return text;
+}
 
 Json read_json(const fs::path& file) { return parse(file, content_of(file)); }
 

@@ -30,6 +30,9 @@ struct FileRecord {
   friend bool operator==(const FileRecord&, const FileRecord&) = default;
 };
 
+/// Whether `name` can be that of a file in the folder itself.
+bool is_plain_name(std::string_view name);
+
 /// The text of result.json: `json` and behind it `files` (the names), `checksums` (size and CRC-32
 /// of each but result.json) and `crc32_of_this_file`: that of the text with zeros in place of its
 /// eight digits. result.json itself need not be among `files`. Bytes that are not UTF-8 are
@@ -41,6 +44,9 @@ class DamagedResult : public std::runtime_error {
  public:
   DamagedResult(const std::filesystem::path& file, std::string_view what);
 };
+
+/// The bytes of a file. Throws DamagedResult if it is missing or cannot be read.
+std::string content_of(const std::filesystem::path& file);
 
 /// Reads a JSON file whose outermost value is an object. Throws DamagedResult, also if it is nested
 /// deeper than any result.json is.

@@ -3,11 +3,13 @@
 
 #include <retrysim/metrics.hpp>
 
+#include "estimate/bistability.hpp"
 #include "report/csv_writer.hpp"
+#include "report/json_parts.hpp"
+#include "report/metric_json.hpp"
 #include "report/result_files.hpp"
 #include "report/result_tables.hpp"
 #include "scenario/values.hpp"
-#include "stats/bistability.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -22,11 +24,23 @@ namespace {
 using Json = nlohmann::ordered_json;
 using PointSource = std::function<SweepPoint(std::size_t)>;
 
-constexpr std::array<std::string_view, 13> kOverview = {
-    "offered_load",      "attempt_rate",       "goodput",     "success_rate", "amplification",
-    "utilization",       "latency_mean",       "latency_p50", "latency_p99",  "completion_time_s",
-    "peak_attempt_rate", "peak_amplification", "recovery_s"};
 constexpr std::string_view kRecovery = "recovery_s";
+
+/// The column of points.csv: whether all replications came to their end, or the limit that one of
+/// them went over.
+std::string_view outcome_of(const SweepPoint& point) {
+  if (!point.limit) return "complete";
+  switch (*point.limit) {
+    case LimitKind::kMemory:
+      return "over_memory";
+    case LimitKind::kInstant:
+      return "endless_instant";
+    case LimitKind::kEvents:
+    case LimitKind::kTime:
+      break;
+  }
+  return "over_events";
+}
 
 /// A duration with a unit becomes seconds, as everywhere in files; other values stay.
 std::string key_cell(const std::string& value) {
@@ -36,52 +50,43 @@ std::string key_cell(const std::string& value) {
 
 /// Of all clients together.
 std::vector<std::optional<Estimate>> overview_of(const MetricValues& values) {
-  static const std::vector<std::size_t> metrics = [] {
-    std::vector<std::size_t> indices;
-    for (const std::string_view name : kOverview) {
-      indices.push_back(static_cast<std::size_t>(find_metric(name) - metric_table().data()));
-    }
-    return indices;
-  }();
   std::vector<std::optional<Estimate>> estimates;
-  for (const std::size_t metric : metrics) {
-    estimates.push_back(summarize_metric(values, values.clients() - 1, metric));
+  for (const MetricInfo* metric : overview_metrics()) {
+    estimates.push_back(summarize_metric(values, values.clients() - 1, index_of(*metric)));
   }
   return estimates;
 }
 
-void write_summary(Sink& sink, const SweepDescription& d, std::size_t count,
-                   const PointSource& point) {
+void write_summary(Sink& sink, const SweepPlan& plan, const PointSource& point) {
   CsvWriter csv(sink);
   write_summary_header(csv);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < plan.points(); ++i) {
     const SweepPoint p = point(i);
-    if (p.outcome != kComplete) continue;
-    write_summary_rows(csv, d.base->scenario.name, p.name, summarize(*p.scenario, p.values));
+    if (p.limit) continue;
+    write_summary_rows(csv, plan.base.scenario.name, p.name, summarize(*p.scenario, p.values));
   }
 }
 
-void write_replications(Sink& sink, const SweepDescription& d, std::size_t count,
-                        const PointSource& point) {
+void write_replications(Sink& sink, const SweepPlan& plan, const PointSource& point) {
   CsvWriter csv(sink);
   write_replications_header(csv);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < plan.points(); ++i) {
     const SweepPoint p = point(i);
-    write_replications_rows(csv, d.base->scenario.name, p.name, *p.scenario, p.values);
+    write_replications_rows(csv, plan.base.scenario.name, p.name, *p.scenario, p.values);
   }
 }
 
 class PointsTable {
  public:
-  PointsTable(Sink& sink, const SweepDescription& d)
-      : csv_(sink), expectations_(!d.base->scenario.expectations.empty()) {
+  PointsTable(Sink& sink, const SweepPlan& plan)
+      : csv_(sink), expectations_(!plan.base.scenario.expectations.empty()) {
     csv_.text("variant");
-    for (const std::string& path : d.paths) csv_.text(path);
+    for (const std::string& path : plan.paths) csv_.text(path);
     csv_.text("replications").text("outcome");
-    for (const std::string_view metric : kOverview) {
-      const std::string name(metric);
+    for (const MetricInfo* metric : overview_metrics()) {
+      const std::string name(metric->name);
       csv_.text(name).text(name + "_ci_low").text(name + "_ci_high");
-      if (metric == kRecovery) csv_.text(name + "_replications");
+      if (name == kRecovery) csv_.text(name + "_replications");
     }
     csv_.text("modes");
     if (expectations_) csv_.text("expectations_failed");
@@ -89,17 +94,18 @@ class PointsTable {
   }
 
   void add(const SweepPoint& p, SweepOverview& overview) {
-    const bool complete = p.outcome == kComplete;
-    const auto estimates =
-        complete ? overview_of(p.values) : std::vector<std::optional<Estimate>>(kOverview.size());
+    const bool complete = !p.limit;
+    const auto estimates = complete
+                               ? overview_of(p.values)
+                               : std::vector<std::optional<Estimate>>(overview_metrics().size());
     csv_.text(p.name);
     for (const std::string& value : p.keys) csv_.text(key_cell(value));
-    csv_.integer(p.values.runs()).text(p.outcome);
-    for (std::size_t m = 0; m < kOverview.size(); ++m) {
+    csv_.integer(p.values.runs()).text(outcome_of(p));
+    for (std::size_t m = 0; m < estimates.size(); ++m) {
       const std::optional<Estimate>& e = estimates[m];
       csv_.real(e ? std::optional(e->mean) : std::nullopt);
       csv_.real(e ? e->ci_low : std::nullopt).real(e ? e->ci_high : std::nullopt);
-      if (kOverview[m] != kRecovery) continue;
+      if (overview_metrics()[m]->name != kRecovery) continue;
       complete ? csv_.integer(e ? e->count : 0) : csv_.empty();
     }
     if (overview.rows.size() < kMostOverviewRows) overview.rows.push_back({p.name, estimates});
@@ -133,74 +139,70 @@ class PointsTable {
   bool expectations_;
 };
 
-Json result_json(const SweepDescription& d, const SweepOverview& overview) {
-  const Scenario& scenario = d.base->scenario;
-  Json json;
-  json["program"] = "retrysim";
-  json["version"] = RETRYSIM_VERSION;
-  json["scenario"] = scenario.name;
-  json["description"] = scenario.description;
-  json["seed"] = scenario.seed;
-  json["replications"] = scenario.replications;
+Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
+  const Scenario& scenario = plan.base.scenario;
+  Json json = result_head("", scenario, scenario.replications);
   Json& sweep = json["sweep"];
-  sweep["id"] = fmt::format("{:016x}", d.id);
-  sweep["vary"] = d.variations;
-  sweep["keys"] = d.paths;
-  sweep["points"] = d.points;
-  if (d.shard) sweep["shard"] = {{"index", d.shard->index}, {"count", d.shard->count}};
+  sweep["id"] = fmt::format("{:016x}", plan.id);
+  sweep["vary"] = plan.varying;
+  sweep["keys"] = plan.paths;
+  sweep["points"] = plan.grid_points;
+  if (plan.shard) sweep["shard"] = {{"index", plan.shard->index}, {"count", plan.shard->count}};
   sweep["points_that_fail"] = overview.points_that_fail;
   sweep["points_over_limit"] = overview.points_over_limit;
-  json["keys"] = Json::object();
-  for (const ResolvedKey& key : d.base->keys) json["keys"][key.path] = key.toml;
+  json["keys"] = keys_json(plan.base);
   return json;
 }
 
 }  // namespace
 
-std::span<const std::string_view> overview_metrics() { return kOverview; }
+const std::vector<const MetricInfo*>& overview_metrics() {
+  static const std::vector<const MetricInfo*> metrics = metrics_of(MetricList::kSwept);
+  return metrics;
+}
 
-SweepOverview write_sweep_files(ResultFolder& folder, const SweepDescription& description,
-                                std::size_t count, const PointSource& point) {
+SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
+                                const PointSource& point) {
   SweepOverview overview;
-  folder.write("summary.csv", [&](Sink& sink) { write_summary(sink, description, count, point); });
-  folder.write("replications.csv",
-               [&](Sink& sink) { write_replications(sink, description, count, point); });
+  folder.write("summary.csv", [&](Sink& sink) { write_summary(sink, plan, point); });
+  folder.write("replications.csv", [&](Sink& sink) { write_replications(sink, plan, point); });
   folder.write("points.csv", [&](Sink& sink) {
-    PointsTable table(sink, description);
-    for (std::size_t i = 0; i < count; ++i) table.add(point(i), overview);
+    PointsTable table(sink, plan);
+    for (std::size_t i = 0; i < plan.points(); ++i) table.add(point(i), overview);
   });
-  write_scenario_files(folder, *description.base);
+  write_scenario_files(folder, plan.base);
   folder.write("result.json", [&](Sink& sink) {
-    sink.write(sealed(result_json(description, overview), folder.files()));
+    sink.write(sealed(result_json(plan, overview), folder.files()));
   });
   folder.commit();
   return overview;
 }
 
-std::string sweep_table(const SweepDescription& d, const SweepOverview& overview) {
-  constexpr std::array<std::string_view, 5> kShown = {"goodput", "success_rate", "amplification",
-                                                      "latency_mean", "latency_p99"};
+std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview) {
+  const std::vector<const MetricInfo*>& columns = overview_metrics();
+  const std::vector<const MetricInfo*> shown = metrics_of(MetricList::kSweptTable);
   constexpr std::string_view kVariant = "variant";
   const std::string replications =
-      d.base->scenario.replications == 1
+      plan.base.scenario.replications == 1
           ? "1 replication"
-          : fmt::format("{} replications", d.base->scenario.replications);
+          : fmt::format("{} replications", plan.base.scenario.replications);
   const std::string points =
-      d.shard ? fmt::format("shard {}, {} of {} points", d.shard->text(), overview.points, d.points)
-              : fmt::format("{} point{}", d.points, d.points == 1 ? "" : "s");
-  std::string text = fmt::format("{}: {}, {} each, seed {}\n", d.base->scenario.name, points,
-                                 replications, d.base->scenario.seed);
+      plan.shard ? fmt::format("shard {}, {} of {} points", plan.shard->text(), overview.points,
+                               plan.grid_points)
+                 : fmt::format("{} point{}", plan.grid_points, plan.grid_points == 1 ? "" : "s");
+  std::string text = fmt::format("{}: {}, {} each, seed {}\n", plan.base.scenario.name, points,
+                                 replications, plan.base.scenario.seed);
   text += "Means over replications and all clients\n\n";
   std::size_t width = kVariant.size();
   for (const auto& row : overview.rows) width = std::max(width, row.name.size());
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{:<{}}", kVariant, width);
-  for (const std::string_view metric : kShown) fmt::format_to(out, "  {:>13}", metric);
+  for (const MetricInfo* metric : shown) fmt::format_to(out, "  {:>13}", metric->name);
   text += '\n';
   for (const auto& row : overview.rows) {
     fmt::format_to(out, "{:<{}}", row.name, width);
-    for (const std::string_view metric : kShown) {
-      const auto at = std::find(kOverview.begin(), kOverview.end(), metric) - kOverview.begin();
+    for (const MetricInfo* metric : shown) {
+      const auto at = std::find(columns.begin(), columns.end(), metric) - columns.begin();
       const auto& estimate = row.estimates[static_cast<std::size_t>(at)];
       fmt::format_to(out, "  {:>13}", estimate ? fmt::format("{:.5g}", estimate->mean) : "-");
     }

@@ -250,12 +250,6 @@ void merge_table(Sink& sink, const std::vector<ShardFolder>& shards, std::string
   files.check_ends();
 }
 
-std::string content_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(path, "cannot be read");
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
                  const std::string& name) {
   const std::string content = content_of(shards.front().path / name);

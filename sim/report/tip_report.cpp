@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "report/tip_report.hpp"
 
+#include "estimate/proportion.hpp"
 #include "report/csv_writer.hpp"
+#include "report/display.hpp"
+#include "report/json_parts.hpp"
 #include "report/result_files.hpp"
-#include "stats/proportion.hpp"
 
 #include <fmt/format.h>
 
@@ -20,8 +22,6 @@ namespace retrysim::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using stats::TippingOutcome;
-using stats::TippingProbe;
 
 /// A share of the replications that could be judged, with Wilson's interval.
 struct Share {
@@ -35,8 +35,6 @@ std::optional<Share> share_of_judged(const TippingProbe& p, std::size_t count) {
   return Share{static_cast<double>(count) / static_cast<double>(p.judged()), interval.low,
                interval.high};
 }
-
-Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 std::string_view name(TippingOutcome outcome) {
   switch (outcome) {
@@ -59,7 +57,7 @@ Json probe_json(const TippingProbe& p) {
   json["value"] = p.value;
   json["replications"] = p.judged();
   json["tipped"] = p.tipped();
-  json["censored"] = p.count(stats::Response::kUnknown);
+  json["censored"] = p.count(TippingResponse::kUnknown);
   const auto add_share = [&](const std::string& prefix, std::size_t count) {
     const auto share = share_of_judged(p, count);
     json[prefix + "probability"] = share ? Json(share->value) : Json();
@@ -75,27 +73,25 @@ Json probe_json(const TippingProbe& p) {
 
 // --- Text ----------------------------------------------------------------------------------------
 
-std::string with_unit(const TipResult& r, double value) {
+std::string with_unit(const TipReport& r, double value) {
   return fmt::format("{:.6g}{}", value,
-                     r.unit == "1"     ? ""
-                     : r.unit == "1/s" ? " /s"
-                                       : " " + r.unit);
+                     r.trigger.unit == "1"     ? ""
+                     : r.trigger.unit == "1/s" ? " /s"
+                                               : " " + r.trigger.unit);
 }
 
 /// As --trigger takes it.
-std::string as_written(const TipResult& r, double value) {
-  return fmt::format("{:.6g}{}", value, r.unit == "s" ? "s" : "");
+std::string as_written(const TipReport& r, double value) {
+  return fmt::format("{:.6g}{}", value, r.trigger.unit == "s" ? "s" : "");
 }
 
-std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
-
-void append_probes(std::string& out, const TipResult& r) {
-  const std::string title = r.unit == "1" ? "value" : "value (" + r.unit + ")";
+void append_probes(std::string& out, const TipReport& r) {
+  const std::string title = r.trigger.unit == "1" ? "value" : "value (" + r.trigger.unit + ")";
   out += fmt::format("  {:>12}  {:>14}  {:>10}  P(metastable), 95 % interval\n", title,
                      "do not recover", "metastable");
-  const std::size_t nearest = r.point.nearest_probe();
-  for (std::size_t i = 0; i < r.point.probes.size(); ++i) {
-    const TippingProbe& p = r.point.probes[i];
+  const std::size_t nearest = r.found.point.nearest_probe();
+  for (std::size_t i = 0; i < r.found.point.probes.size(); ++i) {
+    const TippingProbe& p = r.found.point.probes[i];
     out += fmt::format("{} {:>12}  {:>14}  {:>10}", i == nearest ? "*" : " ",
                        fmt::format("{:.6g}", p.value),
                        fmt::format("{} of {}", p.tipped(), p.judged()), p.metastable);
@@ -107,30 +103,31 @@ void append_probes(std::string& out, const TipResult& r) {
   }
 }
 
-std::string interval_text(const TipResult& r) {
-  const stats::TippingPoint& point = r.point;
+std::string interval_text(const TipReport& r) {
+  const TippingPoint& point = r.found.point;
   if (point.rank == 0) return " (no interval: it takes at least six replications)";
   const auto end = [&](const std::optional<double>& value, double outermost, bool not_judged) {
     if (value) return with_unit(r, *value);
     return not_judged ? "an end that could not be determined" : "beyond " + with_unit(r, outermost);
   };
-  std::string first = end(point.ci_first, r.search.first, point.first_end_not_judged());
-  std::string last = end(point.ci_last, r.search.last, point.last_end_not_judged());
-  if (r.search.last < r.search.first) std::swap(first, last);
+  std::string first = end(point.ci_first, r.found.search.first, point.first_end_not_judged());
+  std::string last = end(point.ci_last, r.found.search.last, point.last_end_not_judged());
+  if (r.found.search.last < r.found.search.first) std::swap(first, last);
   return fmt::format(", 95 % interval {} to {}", first, last);
 }
 
 /// Counting those that could not be judged.
 bool half_may_tip(const TippingProbe& p) {
-  return 2 * (p.tipped() + p.count(stats::Response::kUnknown)) >= p.responses.size();
+  return 2 * (p.tipped() + p.count(TippingResponse::kUnknown)) >= p.responses.size();
 }
 
 /// The median of the thresholds, and of whole numbers the first one at which half do not recover.
-std::string d50_text(const TipResult& r) {
-  const stats::Bracket& d50 = *r.point.d50;
+std::string d50_text(const TipReport& r) {
+  const TippingBracket& d50 = *r.found.point.d50;
   const std::string interval = interval_text(r);
-  if (r.search.whole_numbers) {
-    const auto first = std::find_if(r.point.probes.begin(), r.point.probes.end(), half_may_tip);
+  if (r.found.search.whole_numbers) {
+    const auto first =
+        std::find_if(r.found.point.probes.begin(), r.found.point.probes.end(), half_may_tip);
     const TippingProbe& before = *std::prev(first);
     const bool neighbours = std::fabs(first->value - before.value) == 1;
     if (neighbours && 2 * first->tipped() >= first->responses.size()) {
@@ -147,7 +144,7 @@ std::string d50_text(const TipResult& r) {
 
 /// "3 of 20 replications", and how many more could not be judged.
 std::string replications_text(const TippingProbe& p, std::size_t count) {
-  const std::size_t unknown = p.count(stats::Response::kUnknown);
+  const std::size_t unknown = p.count(TippingResponse::kUnknown);
   return fmt::format("{} of {} replications{}", count, p.judged(),
                      unknown == 0 ? "" : fmt::format(" ({} more could not be judged)", unknown));
 }
@@ -155,13 +152,13 @@ std::string replications_text(const TippingProbe& p, std::size_t count) {
 std::string tipped_text(const TippingProbe& p) { return replications_text(p, p.tipped()); }
 
 /// What kept the search from an answer.
-std::string not_judged_text(const TipResult& r) {
-  const std::vector<TippingProbe>& probes = r.point.probes;
+std::string not_judged_text(const TipReport& r) {
+  const std::vector<TippingProbe>& probes = r.found.point.probes;
   const auto unclear = std::find_if(probes.begin(), probes.end(), half_may_tip);
   std::string text = fmt::format(
       "Cannot tell whether there is a tipping point in this range: at {}, {} of {} replications "
       "were too short to judge",
-      with_unit(r, unclear->value), unclear->count(stats::Response::kUnknown),
+      with_unit(r, unclear->value), unclear->count(TippingResponse::kUnknown),
       unclear->responses.size());
   if (unclear != probes.begin()) {
     text += fmt::format("; up to {}, more than half of them recover",
@@ -170,8 +167,8 @@ std::string not_judged_text(const TipResult& r) {
   return text + ".";
 }
 
-void append_answer(std::string& out, const TipResult& r) {
-  const stats::TippingPoint& point = r.point;
+void append_answer(std::string& out, const TipReport& r) {
+  const TippingPoint& point = r.found.point;
   const TippingProbe& first = point.probes.front();
   const TippingProbe& last = point.probes.back();
   switch (point.outcome) {
@@ -180,8 +177,7 @@ void append_answer(std::string& out, const TipResult& r) {
       break;
     case TippingOutcome::kTipsAtFirst:
       out += fmt::format(
-          "\nNo tipping point in this range: already at {}, the first value, {} do not "
-          "recover.\n",
+          "\nNo tipping point in this range: already at {}, the first value, {} do not recover.\n",
           with_unit(r, first.value), tipped_text(first));
       break;
     case TippingOutcome::kRecoversAtLast:
@@ -191,10 +187,10 @@ void append_answer(std::string& out, const TipResult& r) {
       break;
     case TippingOutcome::kEndsExchanged:
       out += fmt::format(
-          "\nLO and HI seem to be swapped: {} do not recover at {}, but only {} at {}; "
-          "try {}={}:{}.\n",
+          "\nLO and HI seem to be swapped: {} do not recover at {}, but only {} at {}; try "
+          "{}={}:{}.\n",
           tipped_text(first), with_unit(r, first.value), tipped_text(last),
-          with_unit(r, last.value), r.trigger, as_written(r, last.value),
+          with_unit(r, last.value), r.trigger.path, as_written(r, last.value),
           as_written(r, first.value));
       break;
     case TippingOutcome::kNotJudged:
@@ -203,8 +199,8 @@ void append_answer(std::string& out, const TipResult& r) {
   }
 }
 
-void append_twins(std::string& out, const TipResult& r) {
-  const TippingProbe& p = r.point.probes[r.point.nearest_probe()];
+void append_twins(std::string& out, const TipReport& r) {
+  const TippingProbe& p = r.found.point.probes[r.found.point.nearest_probe()];
   if (p.tipped() == 0) return;
   const bool all = p.metastable == p.tipped();
   out +=
@@ -213,23 +209,21 @@ void append_twins(std::string& out, const TipResult& r) {
                   all ? ": metastable failures" : fmt::format("; {} are metastable", p.metastable));
 }
 
-void append_caveats(std::string& out, const TipResult& r) {
-  std::vector<std::string> notes = r.notes;
-  const std::size_t n = r.point.not_monotone();
-  if (n > 0 && r.point.outcome != TippingOutcome::kEndsExchanged) {
-    notes.push_back(
-        fmt::format("{} of {} replications are not monotone: they recover from a greater trigger "
-                    "than one that they do not recover from. They have no threshold, so the "
-                    "interval does not cover them",
-                    n, r.point.thresholds.size()));
+void append_caveats(std::string& out, const TipReport& r) {
+  std::vector<std::string> notes = r.found.notes;
+  const std::size_t n = r.found.point.not_monotone();
+  if (n > 0 && r.found.point.outcome != TippingOutcome::kEndsExchanged) {
+    notes.push_back(fmt::format(
+        "{} of {} replications are not monotone: they recover from a greater trigger than one that "
+        "they do not recover from. They have no threshold, so the interval does not cover them",
+        n, r.found.point.thresholds.size()));
   }
-  if (!notes.empty()) out += "\n";
-  for (const std::string& note : notes) out += "note: " + note + "\n";
+  out += notes_text(notes);
 }
 
 }  // namespace
 
-void write_tip_csv(Sink& sink, const TipResult& r) {
+void write_tip_csv(Sink& sink, const TipReport& r) {
   CsvWriter csv(sink);
   csv.header({"scenario", "trigger", "value", "unit", "replications", "tipped", "probability",
               "ci_low", "ci_high", "metastable", "twin_recovered", "censored",
@@ -241,69 +235,61 @@ void write_tip_csv(Sink& sink, const TipResult& r) {
       csv.empty().empty().empty();
     }
   };
-  for (const TippingProbe& p : r.point.probes) {
-    csv.text(r.scenario.scenario.name).text(r.trigger).real(p.value).text(r.unit);
+  for (const TippingProbe& p : r.found.point.probes) {
+    csv.text(r.scenario.scenario.name).text(r.trigger.path).real(p.value).text(r.trigger.unit);
     csv.integer(p.judged()).integer(p.tipped());
     share(share_of_judged(p, p.tipped()));
     csv.integer(p.metastable).integer(p.twin_recovered);
-    csv.integer(p.count(stats::Response::kUnknown));
+    csv.integer(p.count(TippingResponse::kUnknown));
     share(share_of_judged(p, p.metastable));
     csv.end_row();
   }
 }
 
-void write_thresholds_csv(Sink& sink, const TipResult& r) {
+void write_thresholds_csv(Sink& sink, const TipReport& r) {
   CsvWriter csv(sink);
   csv.header({"scenario", "trigger", "replication", "unit", "recovers_at", "tips_at", "monotone"});
-  for (std::size_t i = 0; i < r.point.thresholds.size(); ++i) {
-    const stats::Threshold& t = r.point.thresholds[i];
-    csv.text(r.scenario.scenario.name).text(r.trigger).integer(i).text(r.unit);
+  for (std::size_t i = 0; i < r.found.point.thresholds.size(); ++i) {
+    const TippingThreshold& t = r.found.point.thresholds[i];
+    csv.text(r.scenario.scenario.name).text(r.trigger.path).integer(i).text(r.trigger.unit);
     csv.real(t.low).real(t.high).text(t.monotone ? "true" : "false").end_row();
   }
 }
 
-void write_tip_json(Sink& sink, const TipResult& r, const std::vector<FileRecord>& files) {
+void write_tip_json(Sink& sink, const TipReport& r, const std::vector<FileRecord>& files) {
   const Scenario& scenario = r.scenario.scenario;
-  Json json;
-  json["program"] = "retrysim";
-  json["version"] = RETRYSIM_VERSION;
-  json["command"] = "tip";
-  json["scenario"] = scenario.name;
-  json["description"] = scenario.description;
-  json["seed"] = scenario.seed;
-  json["replications"] = r.point.thresholds.size();
-  json["trigger"] = {{"path", r.trigger},
-                     {"unit", r.unit},
-                     {"first", r.search.first},
-                     {"last", r.search.last},
-                     {"tolerance", r.search.tolerance}};
-  json["outcome"] = name(r.point.outcome);
+  Json json = result_head("tip", scenario, r.found.point.thresholds.size());
+  json["trigger"] = {{"path", r.trigger.path},
+                     {"unit", r.trigger.unit},
+                     {"first", r.found.search.first},
+                     {"last", r.found.search.last},
+                     {"tolerance", r.found.search.tolerance}};
+  json["outcome"] = name(r.found.point.outcome);
   Json d50;
-  if (r.point.d50) {
-    d50["value"] = r.point.d50->middle();
-    d50["bracket"] = {r.point.d50->low, r.point.d50->high};
-    const bool upwards = r.search.last >= r.search.first;
-    d50["ci_low"] = optional_json(upwards ? r.point.ci_first : r.point.ci_last);
-    d50["ci_high"] = optional_json(upwards ? r.point.ci_last : r.point.ci_first);
-    d50["rank"] = r.point.rank;
-    d50["coverage"] = r.point.coverage;
+  if (r.found.point.d50) {
+    d50["value"] = r.found.point.d50->middle();
+    d50["bracket"] = {r.found.point.d50->low, r.found.point.d50->high};
+    const bool upwards = r.found.search.last >= r.found.search.first;
+    d50["ci_low"] = optional_json(upwards ? r.found.point.ci_first : r.found.point.ci_last);
+    d50["ci_high"] = optional_json(upwards ? r.found.point.ci_last : r.found.point.ci_first);
+    d50["rank"] = r.found.point.rank;
+    d50["coverage"] = r.found.point.coverage;
   }
   json["d50"] = std::move(d50);
-  json["not_monotone"] = r.point.not_monotone();
+  json["not_monotone"] = r.found.point.not_monotone();
   json["probes"] = Json::array();
-  for (const TippingProbe& p : r.point.probes) json["probes"].push_back(probe_json(p));
-  json["keys"] = Json::object();
-  for (const ResolvedKey& key : r.scenario.keys) json["keys"][key.path] = key.toml;
+  for (const TippingProbe& p : r.found.point.probes) json["probes"].push_back(probe_json(p));
+  json["keys"] = keys_json(r.scenario);
   sink.write(sealed(std::move(json), files));
 }
 
-void write_tip_text(Sink& sink, const TipResult& r) {
+void write_tip_text(Sink& sink, const TipReport& r) {
   const Scenario& scenario = r.scenario.scenario;
-  const std::size_t runs = r.point.thresholds.size();
+  const std::size_t runs = r.found.point.thresholds.size();
   std::string out =
       fmt::format("{}: {} from {} to {}, {} replication{} at each value, seed {}\n", scenario.name,
-                  r.trigger, with_unit(r, r.search.first), with_unit(r, r.search.last), runs,
-                  runs == 1 ? "" : "s", scenario.seed);
+                  r.trigger.path, with_unit(r, r.found.search.first),
+                  with_unit(r, r.found.search.last), runs, runs == 1 ? "" : "s", scenario.seed);
   if (!scenario.description.empty()) out += scenario.description + "\n";
   out += "\n";
   append_probes(out, r);
@@ -313,7 +299,7 @@ void write_tip_text(Sink& sink, const TipResult& r) {
   sink.write(out);
 }
 
-void write_tip_files(ResultFolder& folder, const TipResult& r) {
+void write_tip_files(ResultFolder& folder, const TipReport& r) {
   folder.write("tip.csv", [&](Sink& sink) { write_tip_csv(sink, r); });
   folder.write("thresholds.csv", [&](Sink& sink) { write_thresholds_csv(sink, r); });
   write_scenario_files(folder, r.scenario);

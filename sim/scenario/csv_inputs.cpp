@@ -7,6 +7,7 @@
 #include <retrysim/stop.hpp>
 
 #include "scenario/suggestions.hpp"
+#include "scenario/trimmed.hpp"
 #include "scenario/whole_file.hpp"
 
 #define CSV_IO_NO_THREAD  // the texts are in memory: a reader thread would bring nothing
@@ -33,13 +34,6 @@ namespace retrysim::scenario {
 namespace {
 
 constexpr std::uintmax_t kMostCsvBytes = std::uintmax_t{512} << 20;
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
 
 // Where the cells of a line begin (from 1), for messages; commas in quotes do not separate.
 std::vector<int> cell_columns(std::string_view line) {

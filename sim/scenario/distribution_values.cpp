@@ -94,9 +94,9 @@ bool contains(const std::vector<std::string_view>& words, std::string_view word)
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-class Reader {
+class DistributionReader {
  public:
-  Reader(const std::string& path, const Node& table, CsvFiles& files)
+  DistributionReader(const std::string& path, const Node& table, CsvFiles& files)
       : path_(path), table_(table), files_(files), problems_(files.problems()) {}
 
   std::optional<Distribution> read() {
@@ -252,7 +252,7 @@ std::vector<std::string_view> distribution_member_names() {
 
 std::optional<Distribution> read_distribution(const std::string& path, const Node& node,
                                               CsvFiles& files) {
-  if (node.is_table()) return Reader(path, node, files).read();
+  if (node.is_table()) return DistributionReader(path, node, files).read();
   ValueRules rules;
   rules.kind = ValueKind::kDuration;
   const auto value = read_value(rules, path, node, files);

@@ -47,9 +47,6 @@ std::string bad_entity_name(std::string_view name) {
          " is not possible; expected letters, digits, _ and -, not starting with -";
 }
 
-// The errors of a service have names of their own kind, which are checked where they are read.
-bool names_entities(const NameTree& parent) { return parent.name != "errors"; }
-
 class NameChecker {
  public:
   explicit NameChecker(Problems& problems) : problems_(problems) {}
@@ -62,7 +59,7 @@ class NameChecker {
         if (problems_.wants(member.place)) {
           problems_.add(member.place, unknown_name(tree, path, member.name));
         }
-      } else if (child->name == "*" && names_entities(tree) && !is_entity_name(member.name)) {
+      } else if (child->is_entity() && !is_entity_name(member.name)) {
         problems_.add(member.place, bad_entity_name(member.name));
       } else if (child->key == nullptr) {
         check_table(member, *child, path);
@@ -130,7 +127,7 @@ class Edit {
                             : unknown_name(*tree, path, name));
         return false;
       }
-      if (child->name == "*" && name != "*" && names_entities(*tree) && !is_entity_name(name)) {
+      if (child->is_entity() && name != "*" && !is_entity_name(name)) {
         fail(1, bad_entity_name(name));
         return false;
       }

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/environment.hpp"
 
+#include "scenario/trimmed.hpp"
 #include "scenario/whole_file.hpp"
 
 #include <algorithm>
@@ -18,13 +19,6 @@ constexpr std::size_t kMostConfigBytes = 1 << 20;
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 bool is_true(std::string text) {

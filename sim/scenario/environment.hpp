@@ -26,6 +26,13 @@ struct RetryEnvironment {
   bool new_retries_for(std::string_view sdk) const;
 };
 
+/// What a key asks the environment for.
+struct EnvironmentQuery {
+  const RetryEnvironment& environment;
+  std::string_view sdk;   ///< as written; botocore if it is not
+  std::string_view mode;  ///< as resolved; empty before it is
+};
+
 /// Reads variables and config file (AWS_CONFIG_FILE, else ~/.aws/config; profile AWS_PROFILE, else
 /// "default"). Variables go before the file. What is not there, or cannot be read, is not set.
 RetryEnvironment read_retry_environment();

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/inheritance.hpp"
 
+#include "scenario/keys.hpp"
 #include "scenario/suggestions.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -14,26 +14,32 @@
 namespace retrysim::scenario {
 namespace {
 
-constexpr std::string_view kLike = "like";
-// A table with another value of one of these is another thing: its old members mean nothing to it.
-constexpr std::array<std::string_view, 3> kDeciding{"process", "distribution", "mode"};
-
-bool is_another_thing(const Node& base, const Node& changes) {
-  return std::any_of(kDeciding.begin(), kDeciding.end(), [&](std::string_view name) {
+// Whether a table is about something else than the one that it starts from, so that what that says
+// means nothing to it: one of the keys that decide this has another value. Of a distribution it is
+// the name.
+bool is_another_thing(const Node& base, const Node& changes, const NameTree* known) {
+  const auto differs = [&](std::string_view name) {
     const Member* old_value = base.find(name);
     const Member* new_value = changes.find(name);
     return new_value != nullptr &&
            (old_value == nullptr || render(old_value->value) != render(new_value->value));
+  };
+  if (known == nullptr) return false;
+  if (known->key != nullptr) return differs("distribution");
+  return std::any_of(known->children.begin(), known->children.end(), [&](const NameTree& child) {
+    return child.key != nullptr && child.key->decides && differs(child.name);
   });
 }
 
-// The base with the changes; `base` is a copy that becomes the result.
-Node merged(Node base, const Node& changes) {
+// The base with the changes; `base` is a copy that becomes the result. `known` is what the table of
+// keys knows about it, or null.
+Node merged(Node base, const Node& changes, const NameTree* known) {
   if (!base.is_table() || !changes.is_table()) return changes;
-  if (is_another_thing(base, changes)) return changes;
+  if (is_another_thing(base, changes, known)) return changes;
   for (const Member& change : changes.members) {
     if (Member* member = base.find(change.name)) {
-      member->value = merged(std::move(member->value), change.value);
+      const NameTree* child = known == nullptr ? nullptr : known->find(change.name);
+      member->value = merged(std::move(member->value), change.value, child);
       member->place = change.place;
     } else {
       base.members.push_back(change);
@@ -45,8 +51,15 @@ Node merged(Node base, const Node& changes) {
 
 class Inheritance {
  public:
-  Inheritance(std::string kind, Node& tables, Problems& problems, std::set<std::string>& broken)
-      : kind_(std::move(kind)), tables_(tables), problems_(problems), broken_(broken) {
+  /// `kind` is what the table of keys knows about such tables, `like` the key that names the base.
+  Inheritance(std::string kind, std::string_view like, Node& tables, Problems& problems,
+              std::set<std::string>& broken)
+      : kind_(std::move(kind)),
+        like_(like),
+        known_(name_tree().find(kind_)->find("*")),
+        tables_(tables),
+        problems_(problems),
+        broken_(broken) {
     for (std::size_t i = 0; i < tables.members.size(); ++i) index_[tables.members[i].name] = i;
     states_.resize(tables.members.size());
   }
@@ -66,7 +79,7 @@ class Inheritance {
     while (states_[i] == State::kNew) {
       states_[i] = State::kInProgress;
       chain.push_back(i);
-      const Member* member = tables_.members[i].value.find(kLike);
+      const Member* member = tables_.members[i].value.find(like_);
       like = member == nullptr ? nullptr : &member->value;
       if (like == nullptr) break;
       const auto base = find_base(*like);
@@ -114,21 +127,23 @@ class Inheritance {
   bool finish(std::size_t i, bool good) {
     Member& member = tables_.members[i];
     states_[i] = State::kDone;
-    const Member* like = member.value.find(kLike);
+    const Member* like = member.value.find(like_);
     if (like == nullptr) return true;
     const std::string path = kind_ + "." + member.name;
     const std::string base = like->value.is_text() ? like->value.text : like->value.raw;
-    std::erase_if(member.value.members, [](const Member& m) { return m.name == kLike; });
+    std::erase_if(member.value.members, [&](const Member& m) { return m.name == like_; });
     if (!good || broken_.count(kind_ + "." + base) > 0) {
       broken_.insert(path);
       return false;
     }
     const Member& from = tables_.members[index_.at(base)];
-    member.value = merged(from.value, member.value);
+    member.value = merged(from.value, member.value, known_);
     return true;
   }
 
   std::string kind_;
+  std::string_view like_;
+  const NameTree* known_;
   Node& tables_;
   Problems& problems_;
   std::set<std::string>& broken_;
@@ -140,10 +155,14 @@ class Inheritance {
 
 std::set<std::string> apply_like(Node& root, Problems& problems) {
   std::set<std::string> broken;
-  for (const char* kind : {"service", "client"}) {
+  for (const KeyScope& scope : key_scopes()) {
+    const auto like = std::find_if(scope.keys.begin(), scope.keys.end(),
+                                   [](const KeyInfo& k) { return k.role == KeyRole::kBase; });
+    if (like == scope.keys.end()) continue;
+    const std::string kind(scope.pattern.substr(0, scope.pattern.find('.')));
     Member* tables = root.find(kind);
     if (tables == nullptr || !tables->value.is_table()) continue;
-    Inheritance(kind, tables->value, problems, broken).resolve_all();
+    Inheritance(kind, like->name, tables->value, problems, broken).resolve_all();
   }
   return broken;
 }

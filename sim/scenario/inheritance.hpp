@@ -11,7 +11,7 @@
 namespace retrysim::scenario {
 
 /// Replaces every `like` below `service` and `client` by what it stands for: a deep merge in which
-/// a table that changes its `process`, `distribution` or `mode` is replaced whole. Chains are
+/// a table that changes a key that decides (KeyTraits::decides) is replaced whole. Chains are
 /// allowed. Returns the paths ("client.web") of those that could not be completed, after reporting
 /// why.
 std::set<std::string> apply_like(Node& root, Problems& problems);

@@ -5,6 +5,7 @@
 
 #include <retrysim/stop.hpp>
 
+#include "scenario/condition.hpp"
 #include "scenario/suggestions.hpp"
 
 #include <algorithm>
@@ -16,30 +17,6 @@ namespace {
 
 // Stands for the value of a key that could not be read: what depends on it is not judged.
 const std::string kUnknown(1, '\0');
-
-// "KEY = a|b", "KEY != a" or "KEY unset".
-struct Condition {
-  std::string_view key, relation, words;
-
-  explicit Condition(std::string_view text) {
-    const std::size_t first = text.find(' ');
-    const std::size_t second = std::min(text.find(' ', first + 1), text.size());
-    key = text.substr(0, first);
-    relation = text.substr(first + 1, second - first - 1);
-    words = text.substr(std::min(text.size(), second + 1));
-  }
-};
-
-// Whether `word` is one of "a|b|c".
-bool is_among(std::string_view word, std::string_view words) {
-  while (words.size() > word.size()) {
-    const std::size_t bar = words.find('|');
-    if (words.substr(0, bar) == word) return true;
-    if (bar == std::string_view::npos) return false;
-    words.remove_prefix(bar + 1);
-  }
-  return words == word;
-}
 
 // Defaults are read once, not for each of thousands of client groups.
 const Node& parsed_default(const std::string& toml) {
@@ -53,15 +30,11 @@ const Node& parsed_default(const std::string& toml) {
 const std::string& rule_of(const Preset& preset, const KeyInfo& key) {
   thread_local std::map<std::pair<const Preset*, const KeyInfo*>, std::string> cache;
   const auto [at, added] = cache.try_emplace({&preset, &key});
-  if (added) at->second = key.from_rules(preset.rules);
+  if (added) at->second = key.access.from_rules(preset.rules, key.rules.else_word);
   return at->second;
 }
 
 std::string plain_text(const Node& node) { return node.is_text() ? node.text : render(node); }
-
-constexpr std::string_view kRetry = "retry.";
-constexpr std::string_view kMode = "retry.mode";
-constexpr std::string_view kFirstRule = "retry.max_retries";
 
 }  // namespace
 
@@ -77,21 +50,18 @@ KeyResolution::KeyResolution(const KeyScope& scope, std::string path, const Node
 
 void KeyResolution::resolve() {
   stop_point();  // once for each table: there may be many
+  if (slots_.find<PresetChoice>() != nullptr) {
+    preset_.emplace(*this, slots_, files_.problems(), loaded_.notes);
+  }
   for (const KeyInfo& key : scope_.keys) {
-    if (key.name == kFirstRule) choose_preset();  // what follows changes its rules
+    if (key.role == KeyRole::kPresetRule) preset_->choose();  // it changes what that says
     resolve_key(key);
-    if (slots_.preset != nullptr && slots_.preset->from_environment && !environment_) {
-      environment_ = read_retry_environment();
-    }
   }
 }
 
 void KeyResolution::resolve_key(const KeyInfo& key) {
-  if (key.name == "like") return;  // already replaced by what it stands for
-  if (key.name.ends_with(".*")) {
-    resolve_named_errors(key);
-    return;
-  }
+  if (key.role == KeyRole::kBase) return;
+  if (key.role == KeyRole::kErrorAnswer) return resolve_error_answers(key);
   const Applies applies_here = applies(key);
   if (const Node* node = find(key.name)) {
     resolve_given(key, *node, applies_here);
@@ -111,84 +81,67 @@ void KeyResolution::resolve_given(const KeyInfo& key, const Node& node, Applies 
   text = value ? plain_text(node) : kUnknown;
   if (!value) return;
   if (!value->text.empty()) text = value->text;
-  key.store(slots_, *value);
+  key.access.store(slots_, *value);
   record_given(path, render_value(key.rules, node), node);
 }
 
 void KeyResolution::resolve_absent(const KeyInfo& key) {
-  if (environment_ && resolve_from_environment(key)) return;
-  if (key.name == "retry.sdk") {  // mode custom stands for none of them
-    if (slots_.preset->mode != "custom") resolve_default(key, R"("botocore")");
-  } else if (const auto own = defaults_.find(key.name); own != defaults_.end()) {
+  if (resolve_from_environment(key)) return;
+  const auto own = defaults_.find(key.name);
+  if (own != defaults_.end()) {
     resolve_default(key, own->second);
-  } else if (!key.fallback.empty()) {
-    resolve_default(key, std::string(key.fallback));
-  } else if (key.from_rules != nullptr) {
-    if (preset_ == nullptr) {
-      texts_[key.name] = kUnknown;
-      return;
-    }
-    const std::string toml = key.from_rules(slots_.client->retry);
-    texts_[key.name] = plain_text(parsed_default(toml));
-    // A value that is not the preset's comes with another key that was given, or with a defect.
-    if (toml == rule_of(*preset_, key)) {
-      record(full_path(key.name), toml, Origin::kPreset, preset_name_);
-    } else {
-      record(full_path(key.name), toml, Origin::kDefault, defect_behind(key, toml));
-    }
+  } else if (key.fallback) {
+    if (holds(key.fallback_when) == Applies::kYes) resolve_default(key, *key.default_toml());
+  } else if (key.access.from_rules != nullptr) {
+    resolve_rule(key);
   } else if (key.required) {
     texts_[key.name] = kUnknown;
     report_missing(key);
   }
 }
 
-// "defect NAME" if that is what makes a key's value differ from the preset's; empty otherwise.
-std::string KeyResolution::defect_behind(const KeyInfo& key, const std::string& toml) const {
-  const Defect* defect = find_defect(slots_.preset->defect);
-  if (defect == nullptr) return "";
-  RetryRules rules = preset_->rules;
-  defect->apply(rules);
-  return toml == key.from_rules(rules) ? "defect " + std::string(defect->name) : "";
+// A rule that is not written is the preset's, or what other keys and a defect have made of it.
+void KeyResolution::resolve_rule(const KeyInfo& key) {
+  const Preset* preset = preset_->preset();
+  if (preset == nullptr) {
+    texts_[key.name] = kUnknown;
+    return;
+  }
+  const std::string toml = key.access.from_rules(slots_.to<RetryRules>(), key.rules.else_word);
+  texts_[key.name] = plain_text(parsed_default(toml));
+  if (toml == rule_of(*preset, key)) {
+    record(full_path(key.name), toml, Origin::kPreset, preset_->name());
+  } else {
+    record(full_path(key.name), toml, Origin::kDefault, preset_->defect_behind(key, toml));
+  }
 }
 
-// Whether the environment, or the SDK's own default mode, gives the key a value.
+// Whether the environment, or the SDK's own default, gives the key a value.
 bool KeyResolution::resolve_from_environment(const KeyInfo& key) {
-  const Node* sdk_node = find("retry.sdk");
-  const std::string sdk =
-      sdk_node != nullptr && sdk_node->is_text() ? sdk_node->text : std::string("botocore");
-  if (key.name == kMode) {
-    if (environment_->mode) {
-      resolve_setting(key, *environment_->mode);
-      return true;
-    }
-    const auto mode = default_mode(sdk, environment_->new_retries_for(sdk));
-    if (mode) resolve_default(key, render_text(*mode));
-    return mode.has_value();
+  if (key.environment.find == nullptr) return false;
+  const auto setting = preset_->from_environment(key);
+  if (!setting) return false;
+  if (setting->origin.empty()) {
+    resolve_default(key, render_text(setting->text));
+  } else {
+    resolve_setting(key, *setting);
   }
-  if (key.name == "retry.revision" && environment_->new_retries_for(sdk) &&
-      find_preset(slots_.preset->mode, "2.1", sdk, "default") != nullptr) {
-    resolve_setting(key, {"2.1", "AWS_NEW_RETRIES_2026"});
-    return true;
-  }
-  if (key.name == "retry.max_attempts" && environment_->max_attempts) {
-    resolve_setting(key, *environment_->max_attempts);
-    return true;
-  }
-  return false;
+  return true;
 }
 
-// Settings of the environment are read as SDKs do: a mode that they know, a decimal number.
+// Settings of the environment are read as SDKs do: a word that they know, a decimal number.
 void KeyResolution::resolve_setting(const KeyInfo& key, const EnvironmentSetting& setting) {
-  const Place place = place_of("retry.from_environment");
+  const Place place = preset_->environment_place();
+  const auto words = split_words(key.environment.words);
   const bool number = key.rules.kind == ValueKind::kCount;
   const bool digits = !setting.text.empty() && setting.text.size() < 10 &&
                       setting.text.find_first_not_of("0123456789") == std::string::npos;
-  const bool unknown_mode = key.name == kMode && setting.text != "legacy" &&
-                            setting.text != "standard" && setting.text != "adaptive";
-  if (unknown_mode || (number && !digits)) {
+  const bool known =
+      words.empty() || std::find(words.begin(), words.end(), setting.text) != words.end();
+  if (!known || (number && !digits)) {
     files_.problems().add(
         place, setting.origin + " = " + in_quotes(setting.text) + " is wrong; expected " +
-                   (number ? "a whole number of attempts" : "one of legacy, standard, adaptive"));
+                   (number ? "a whole number of attempts" : "one of " + joined(words)));
     texts_[key.name] = kUnknown;
     return;
   }
@@ -197,7 +150,7 @@ void KeyResolution::resolve_setting(const KeyInfo& key, const EnvironmentSetting
   const auto value = read_value(key.rules, setting.origin, *parse_value(toml, place), files_);
   texts_[key.name] = value ? setting.text : kUnknown;
   if (!value) return;
-  key.store(slots_, *value);
+  key.access.store(slots_, *value);
   record(full_path(key.name), toml, Origin::kEnvironment, setting.origin);
 }
 
@@ -205,139 +158,40 @@ void KeyResolution::resolve_default(const KeyInfo& key, const std::string& toml)
   const Node& node = parsed_default(toml);
   const std::string path = full_path(key.name);
   const auto value = read_value(key.rules, path, node, files_);
-  key.store(slots_, *value);
+  key.access.store(slots_, *value);
   texts_[key.name] = plain_text(node);
   record(path, toml, Origin::kDefault, "");
 }
 
-void KeyResolution::resolve_named_errors(const KeyInfo& key) {
-  const Node* errors = find("errors");
-  if (errors == nullptr || !errors->is_table()) return;
-  for (const Member& member : errors->members) {
-    const std::string name = "errors." + member.name;
-    const bool own_key = std::any_of(scope_.keys.begin(), scope_.keys.end(),
-                                     [&](const KeyInfo& k) { return k.name == name; });
-    if (!own_key) read_named_error(key, member);
+void KeyResolution::resolve_error_answers(const KeyInfo& key) {
+  const std::string_view table = key.name.substr(0, key.name.rfind('.'));
+  const Node* answers = find(table);
+  if (answers == nullptr || !answers->is_table()) return;
+  std::vector<std::string_view> own;  // answers that have rows of their own
+  for (const KeyInfo& k : scope_.keys) {
+    if (&k != &key && k.name.starts_with(table)) own.push_back(k.name.substr(table.size() + 1));
+  }
+  for (const Member& member : answers->members) {
+    if (std::find(own.begin(), own.end(), member.name) != own.end()) continue;
+    const std::string path = full_path(std::string(table) + "." + render_name(member.name));
+    if (parse_error_answer(member.name)) {
+      read_error_answer(key, path, member);
+    } else {
+      files_.problems().add(
+          member.place, "unknown key " + in_quotes(path) + "; " +
+                            suggestion(member.name, own, "known here") +
+                            " (or an answer such as 429 or \"503:SlowDown\", status 400 to 599)");
+    }
   }
 }
 
-void KeyResolution::read_named_error(const KeyInfo& key, const Member& member) {
-  if (!parse_error_answer(member.name)) {
-    std::vector<std::string_view> known;
-    for (const KeyInfo& k : scope_.keys) {
-      constexpr std::string_view kErrors = "errors.";
-      if (k.name.starts_with(kErrors) && &k != &key) {
-        known.push_back(k.name.substr(kErrors.size()));
-      }
-    }
-    files_.problems().add(
-        member.place, "unknown key " + in_quotes(full_path("errors." + render_name(member.name))) +
-                          "; " + suggestion(member.name, known, "known here") +
-                          " (or an answer such as 429 or \"503:SlowDown\", status 400 to 599)");
-    return;
-  }
-  const std::string path = full_path("errors." + render_name(member.name));
+void KeyResolution::read_error_answer(const KeyInfo& key, const std::string& path,
+                                      const Member& member) {
   auto value = read_value(key.rules, path, member.value, files_);
   if (!value) return;
   value->text = member.name;
-  key.store(slots_, *value);
+  key.access.store(slots_, *value);
   record_given(path, render_value(key.rules, member.value), member.value);
-}
-
-// Where the SDK's predecessor has what was asked for.
-static std::string legacy_hint(const PresetChoice& choice) {
-  const std::string_view before = predecessor(choice.sdk);
-  if (before.empty() || choice.mode != "legacy") return "";
-  return " (" + choice.sdk + " never had a legacy mode; its predecessor is " + std::string(before) +
-         ")";
-}
-
-void KeyResolution::choose_preset() {
-  const PresetChoice& choice = *slots_.preset;
-  preset_name_ = "?";  // decided, whatever comes out
-  for (const std::string_view key : {"retry.mode", "retry.revision", "retry.sdk", "retry.api"}) {
-    const auto text = texts_.find(key);
-    if (text != texts_.end() && text->second == kUnknown) return;
-  }
-  preset_ = find_preset(choice.mode, choice.revision, choice.sdk, choice.api);
-  if (preset_ == nullptr) {
-    report_no_preset();
-    return;
-  }
-  preset_name_.clear();
-  for (const std::string_view word : {preset_->mode, preset_->revision, preset_->sdk}) {
-    if (word.empty()) continue;
-    if (!preset_name_.empty()) preset_name_ += ' ';
-    preset_name_ += word;
-  }
-  if (preset_->api != "default") preset_name_.append(" ").append(preset_->api);
-  slots_.client->retry = preset_->rules;
-  // Also a service without numbers of its own may have error codes of its own.
-  slots_.client->retry.api = choice.api;
-  check_api();
-  if (choice.defect == "none") return;
-  const Defect& defect = *find_defect(choice.defect);
-  if (defect.applies(slots_.client->retry)) {
-    defect.apply(slots_.client->retry);
-  } else {
-    files_.problems().add(place_of("retry.defect"),
-                          full_path("retry.defect") + " = " + in_quotes(defect.name) +
-                              " does not apply to " + preset_name_ + ": " +
-                              "it has no such part; `retrysim list defects` tells what each is");
-  }
-}
-
-// An API without numbers or error codes of its own is fine, but not a misspelt one.
-void KeyResolution::check_api() {
-  const std::string& api = slots_.preset->api;
-  const auto known = known_apis();
-  const std::string path = full_path("retry.api");
-  if (std::find(known.begin(), known.end(), api) != known.end()) {
-    // Such an SDK calls the API as any other, which is no mistake, but may not be what was meant.
-    const std::string others = presets_with_own_numbers(api);
-    if (preset_->api != api && !others.empty()) {
-      loaded_.notes.push_back(path + " = " + in_quotes(api) + ": " + preset_name_ +
-                              " has no numbers of its own for it and uses those of \"default\"; "
-                              "these have: " +
-                              others);
-    }
-    return;
-  }
-  const std::vector<std::string_view> words(known.begin(), known.end());
-  if (!nearest(api, words).empty()) {
-    files_.problems().add(place_of("retry.api"), path + " = " + in_quotes(api) + " is unknown; " +
-                                                     suggestion(api, words, "there are"));
-  } else {
-    loaded_.notes.push_back(path + " = " + in_quotes(api) +
-                            " has no numbers or error codes of its own, so it is as \"default\"; " +
-                            "there are: " + joined(words));
-  }
-}
-
-void KeyResolution::report_no_preset() {
-  const PresetChoice& choice = *slots_.preset;
-  std::string known;
-  std::string_view last_revision;
-  for (const Preset& preset : presets()) {
-    if (preset.mode != choice.mode || preset.api != "default") continue;
-    if (preset.revision.empty() && preset.sdk.empty()) continue;
-    const bool same_revision = !known.empty() && preset.revision == last_revision;
-    if (!known.empty()) known += same_revision ? ", " : "; ";
-    if (!same_revision) known += preset.revision;
-    if (!same_revision && !preset.revision.empty() && !preset.sdk.empty()) known += ' ';
-    known += preset.sdk;
-    last_revision = preset.revision;
-  }
-  std::string_view at = kMode;
-  for (const std::string_view key : {"retry.revision", "retry.sdk"}) {
-    if (find(key) != nullptr) at = key;
-  }
-  std::string asked = choice.revision;
-  if (!asked.empty() && !choice.sdk.empty()) asked += ' ';
-  asked += choice.sdk;
-  files_.problems().add(place_of(at), full_path(kRetry.substr(0, 5)) + ": mode " + choice.mode +
-                                          " does not exist as " + in_quotes(asked) +
-                                          "; it does as: " + known + legacy_hint(choice));
 }
 
 void KeyResolution::report_missing(const KeyInfo& key) {
@@ -361,10 +215,10 @@ void KeyResolution::report_missing(const KeyInfo& key) {
 
 void KeyResolution::report_does_not_apply(const KeyInfo& key, const Node& node) {
   const std::string path = full_path(key.name);
-  const auto mode = texts_.find(kMode);
-  if (key.name.starts_with(kRetry) && mode != texts_.end() && mode->second == "none") {
-    // No retries is what every strategy is compared with: its other keys may stay where they are.
-    loaded_.notes.push_back(path + " has no effect: " + full_path(kMode) + " is \"none\"");
+  if (is_idle(key)) {
+    const Condition idle(key.idle_when);
+    loaded_.notes.push_back(path + " has no effect: " + full_path(idle.key) + " is \"" +
+                            std::string(idle.words) + "\"");
     return;
   }
   const Condition when(key.when);
@@ -374,13 +228,7 @@ void KeyResolution::report_does_not_apply(const KeyInfo& key, const Node& node) 
   } else {
     const bool is = when.relation == "=";
     message += "it needs " + full_path(when.key) + (is ? " = " : " other than ");
-    std::string words(when.words);
-    const std::size_t last = words.rfind('|');
-    if (last != std::string::npos) words.replace(last, 1, " or ");
-    for (std::size_t at = 0; (at = words.find('|', at)) != std::string::npos; at += 2) {
-      words.replace(at, 1, ", ");
-    }
-    message += words;
+    message += when.words_as_text();
     const auto text = texts_.find(when.key);
     if (text != texts_.end() && is) message += ", not " + text->second;
   }
@@ -388,18 +236,20 @@ void KeyResolution::report_does_not_apply(const KeyInfo& key, const Node& node) 
 }
 
 KeyResolution::Applies KeyResolution::applies(const KeyInfo& key) const {
-  if (key.when.empty()) return Applies::kYes;
-  const auto mode = texts_.find(kMode);
-  if (key.name.starts_with(kRetry) && mode != texts_.end() && mode->second == "none") {
-    return Applies::kNo;
-  }
-  const Condition when(key.when);
+  return is_idle(key) ? Applies::kNo : holds(key.when);
+}
+
+bool KeyResolution::is_idle(const KeyInfo& key) const {
+  return !key.idle_when.empty() && holds(key.idle_when) == Applies::kYes;
+}
+
+KeyResolution::Applies KeyResolution::holds(std::string_view condition) const {
+  if (condition.empty()) return Applies::kYes;
+  const Condition when(condition);
   const auto text = texts_.find(when.key);
   if (text == texts_.end()) return when.relation == "unset" ? Applies::kYes : Applies::kNo;
   if (text->second == kUnknown) return Applies::kUnknown;
-  if (when.relation == "unset") return Applies::kNo;
-  return is_among(text->second, when.words) == (when.relation == "=") ? Applies::kYes
-                                                                      : Applies::kNo;
+  return when.holds_for(text->second) ? Applies::kYes : Applies::kNo;
 }
 
 void KeyResolution::withdraw(std::string_view key, const std::string& reason) {
@@ -409,7 +259,7 @@ void KeyResolution::withdraw(std::string_view key, const std::string& reason) {
   if (at == loaded_.keys.rend()) return;
   const auto info = std::find_if(scope_.keys.begin(), scope_.keys.end(),
                                  [&](const KeyInfo& k) { return k.name == key; });
-  if (at->origin != Origin::kDefault && at->toml != info->fallback) {
+  if (at->origin != Origin::kDefault && at->toml != info->default_toml()) {
     files_.problems().add(place_of(key), path + " does not apply here: " + reason);
   }
   loaded_.keys.erase(std::next(at).base());

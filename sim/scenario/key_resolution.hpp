@@ -4,11 +4,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/presets.hpp>
 #include <retrysim/scenario_file.hpp>
 
-#include "scenario/environment.hpp"
 #include "scenario/keys.hpp"
+#include "scenario/preset_resolution.hpp"
 
 #include <map>
 #include <optional>
@@ -41,6 +40,8 @@ class KeyResolution {
   /// another value than its default.
   void withdraw(std::string_view key, const std::string& reason);
 
+  /// What is written for a key; null if nothing is.
+  const Node* find(std::string_view key) const;
   /// Where a key's value is written; the table's place if it is not.
   Place place_of(std::string_view key) const;
   /// Whether the key has a value, given or default, that could be read.
@@ -50,6 +51,8 @@ class KeyResolution {
   /// The key's value as text; empty if it has none.
   std::string_view text_of(std::string_view key) const;
   const std::string& path() const { return path_; }
+  std::string full_path(std::string_view key) const;
+  std::span<const KeyInfo> keys() const { return scope_.keys; }
 
  private:
   enum class Applies : std::uint8_t { kYes, kNo, kUnknown };
@@ -58,19 +61,16 @@ class KeyResolution {
   void resolve_given(const KeyInfo& key, const Node& node, Applies applies);
   void resolve_absent(const KeyInfo& key);
   void resolve_default(const KeyInfo& key, const std::string& toml);
+  void resolve_rule(const KeyInfo& key);
   bool resolve_from_environment(const KeyInfo& key);
   void resolve_setting(const KeyInfo& key, const EnvironmentSetting& setting);
-  void check_api();
-  std::string defect_behind(const KeyInfo& key, const std::string& toml) const;
-  void resolve_named_errors(const KeyInfo& key);
-  void read_named_error(const KeyInfo& key, const Member& member);
-  void choose_preset();
-  void report_no_preset();
+  void resolve_error_answers(const KeyInfo& key);
+  void read_error_answer(const KeyInfo& key, const std::string& path, const Member& member);
   void report_missing(const KeyInfo& key);
   void report_does_not_apply(const KeyInfo& key, const Node& node);
   Applies applies(const KeyInfo& key) const;
-  const Node* find(std::string_view key) const;
-  std::string full_path(std::string_view key) const;
+  bool is_idle(const KeyInfo& key) const;
+  Applies holds(std::string_view condition) const;
   void record(std::string path, std::string toml, Origin origin, std::string detail);
   void record_given(const std::string& path, std::string toml, const Node& node);
 
@@ -84,9 +84,7 @@ class KeyResolution {
   std::map<std::string_view, std::string> defaults_;
   std::map<std::string_view, std::string> missing_messages_;
   bool report_missing_ = true;
-  std::optional<RetryEnvironment> environment_;  // if retry.from_environment
-  const Preset* preset_ = nullptr;
-  std::string preset_name_;
+  std::optional<PresetResolution> preset_;  // of client groups, and of services that call others
   // The value of each key as text, by name; the mark of the unknown if it could not be read.
   std::unordered_map<std::string_view, std::string> texts_;
 };

@@ -1,12 +1,14 @@
 // The table of scenario keys: the one place that knows what may be written in a scenario file, what
 // it means, what it defaults to and where it goes. Validation, `check`, `list keys` and the
-// reference pages come from it.
+// reference pages come from it. The rows are in scenario_keys.cpp, service_keys.cpp,
+// client_keys.cpp and retry_keys.cpp. Whatever is special about a key is a field of its row:
+// nothing else knows keys by their names, except for checks of one key against another.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/scenario.hpp>
-
+#include "scenario/environment.hpp"
+#include "scenario/slots.hpp"
 #include "scenario/values.hpp"
 
 #include <optional>
@@ -17,64 +19,75 @@
 
 namespace retrysim::scenario {
 
-/// How requests arrive, as written; `resolve_arrivals` turns it into an ArrivalSpec.
-struct ArrivalInputs {
-  std::optional<Value> rate, total_rate, file, profile, bucket;
-  Value speed_up, scale;
-  bool step = false;           ///< interpolate = "step"
-  bool has_on = false;         ///< bursts are given, and could be read
-  bool rate_is_wrong = false;  ///< a rate or profile is given, but could not be read
+/// What happens to a key when a scenario is read.
+enum class KeyRole : std::uint8_t {
+  kPlain,
+  /// Names another table of its kind that this one starts from. Replaced by what it stands for
+  /// before any other key is read.
+  kBase,
+  /// Ends in ".*": any name that is an error answer, such as 429. Its values are stored one by one,
+  /// each with the name in `Value::text`.
+  kErrorAnswer,
+  /// Takes part in the choice of the retry preset: while it is wrong, there is none.
+  kPresetChoice,
+  /// A rule of the preset, which is chosen before the first of these is read.
+  kPresetRule,
+  /// Its effect on other keys is written out in a resolved scenario, which leaves it out.
+  kReplaced,
 };
 
-/// What a client group says about its retry preset.
-struct PresetChoice {
-  std::string mode, revision, sdk, api = "default", defect = "none";
-  bool from_environment = false;
+/// What a key may take from the environment when it is not written.
+struct EnvironmentSource {
+  /// The setting; with an empty origin it is a default. Null: the environment has no such key.
+  std::optional<EnvironmentSetting> (*find)(const EnvironmentQuery& query) = nullptr;
+  std::string_view words = {};  ///< the only ones that SDKs know, "a|b"; empty: any
 };
 
-/// Where the keys of one scope put their values: those of the scopes concerned are not null.
-struct Slots {
-  Scenario* scenario = nullptr;
-  ServiceSpec* service = nullptr;
-  FaultSpec* fault = nullptr;
-  std::string* service_name = nullptr;  ///< fault.service, client.calls
-  std::vector<RandomError>* errors = nullptr;
-  ClientSpec* client = nullptr;
-  ArrivalInputs* arrivals = nullptr;
-  PresetChoice* preset = nullptr;
-  SurgeSpec* surge = nullptr;
-  OperationSpec* operation = nullptr;
-  Expectation* expectation = nullptr;
+/// What else a row says. Conditions read "arrivals.process = poisson|constant", "throttle.rate !=
+/// unlimited" or "retry.delays unset", about another key of the scope; empty: always.
+struct KeyTraits {
+  /// The default as text, without quotes. Without one a key is required, optional, or its preset's.
+  std::optional<std::string_view> fallback = {};
+  std::string_view fallback_when = {};  ///< where that default holds; elsewhere there is none
+  bool required = false;
+  std::string_view when = {};  ///< where the key applies
+  /// Where a key that does not apply is only noted, not refused. Empty: nowhere.
+  std::string_view idle_when = {};
+  /// A table with another value of this key is another thing: it inherits nothing through `like`.
+  bool decides = false;
+  KeyRole role = KeyRole::kPlain;
+  EnvironmentSource environment = {};
+};
+
+/// How the value of a key gets into the struct that its table describes.
+struct Access {
+  void (*store)(const Slots& slots, const Value& value) = nullptr;
+  /// The value that retry rules hold, as TOML; null for keys that are no rule. `else_word` is that
+  /// of the row.
+  std::string (*from_rules)(const RetryRules& rules, std::string_view else_word) = nullptr;
+  std::string_view words = {};  ///< those of the enumeration that is stored
 };
 
 /// One key. Texts are views of literals.
-struct KeyInfo {
+struct KeyInfo : KeyTraits {
   std::string_view name;  ///< within its scope: "queue.capacity"
   ValueRules rules;
-  std::string_view unit;  ///< "s", "1/s", "tokens"; empty: none
-  /// The default as TOML text. Empty: none; the key is required or optional, or has a preset.
-  std::string_view fallback;
-  bool required = false;
-  /// Another key of the scope that decides whether this one applies: "arrivals.process =
-  /// poisson|constant", "throttle.rate != unlimited", "retry.delays unset". Empty: always.
-  std::string_view when;
+  Access access;
   std::string_view meaning;  ///< one sentence
-  void (*store)(const Slots& slots, const Value& value);
-  /// The value that the retry rules hold, as TOML text: for keys whose default is a preset's.
-  std::string (*from_rules)(const RetryRules& rules) = nullptr;
+
+  /// The default as TOML; nothing if the key has none of its own.
+  std::optional<std::string> default_toml() const;
 };
 
 /// The keys below one path pattern, in which `*` is any name.
 struct KeyScope {
   std::string_view pattern;  ///< "client.*"; empty: the top level
+  std::string_view noun;     ///< what such a table is, for messages: "client"
   std::span<const KeyInfo> keys;
 };
 
 std::span<const KeyScope> key_scopes();
 const KeyScope& key_scope(std::string_view pattern);
-
-/// The keys of [client.X.retry], a part of the scope "client.*".
-std::vector<KeyInfo> retry_keys();
 
 /// The full pattern of a key: "client.*.retry.mode".
 std::string key_pattern(const KeyScope& scope, const KeyInfo& key);
@@ -86,8 +99,13 @@ struct NameTree {
   std::vector<NameTree> children;
 
   const NameTree* find(std::string_view child) const;  ///< falls back to "*"
+  /// Whether it stands for the name of a service, client, fault, surge or expectation.
+  bool is_entity() const { return name == "*" && key == nullptr; }
 };
 const NameTree& name_tree();
+
+/// The key that a dotted path names; null if it names a table or a part of a value, or is unknown.
+const KeyInfo* find_key(std::string_view path);
 
 /// An error answer as named in `errors`: "internal", "429", "503:SlowDown".
 std::optional<ErrorAnswer> parse_error_answer(std::string_view name);

@@ -134,7 +134,7 @@ class DecimalReader {
   bool too_long_ = false;
 };
 
-std::string to_text(std::int64_t digits, int decimals, const std::string& unit) {
+std::string range_value_text(std::int64_t digits, int decimals, const std::string& unit) {
   std::string text = std::to_string(std::abs(digits));
   if (decimals > 0) {
     const auto places = static_cast<std::size_t>(decimals);
@@ -219,7 +219,7 @@ RangeResult linear(const std::vector<std::string_view>& texts) {
   }
   RangeResult result;
   for (std::int64_t i = 0; i <= steps; ++i) {
-    result.values.push_back(to_text(low + i * step, decimals, unit));
+    result.values.push_back(range_value_text(low + i * step, decimals, unit));
   }
   return result;
 }

@@ -36,17 +36,20 @@ void read_metrics(const KeyResolution& keys, Scenario& scenario, Problems& probl
   if (scenario.precision_metrics.empty()) {
     problems.add(place, "precision_metrics names no metric; expected some, with commas between");
   }
-  const auto known = metric_names();
   for (const std::string& name : scenario.precision_metrics) {
     if (find_metric(name) != nullptr) continue;
-    const std::string_view near = nearest(name, known);
-    problems.add(place, "precision_metrics: " + in_quotes(name) + " is unknown; " +
-                            (near.empty() ? std::string("`retrysim list metrics` shows all of them")
-                                          : "did you mean \"" + std::string(near) + "\"?"));
+    problems.add(place, "precision_metrics: " + unknown_metric(name));
   }
 }
 
 }  // namespace
+
+std::string unknown_metric(std::string_view name) {
+  const std::string_view near = nearest(name, metric_names());
+  return in_quotes(name) + " is unknown; " +
+         (near.empty() ? std::string("`retrysim list metrics` shows all of them")
+                       : "did you mean \"" + std::string(near) + "\"?");
+}
 
 void prepare_precision(KeyResolution& keys, const Node& root) {
   const Member* precision = root.find("precision");

@@ -10,7 +10,13 @@
 #include "scenario/key_resolution.hpp"
 #include "scenario/problems.hpp"
 
+#include <string>
+#include <string_view>
+
 namespace retrysim::scenario {
+
+/// "NAME is unknown; ..." for a metric that does not exist, with the nearest one that does.
+std::string unknown_metric(std::string_view name);
 
 /// Before the top level is resolved: with a precision the fewest replications are 10.
 void prepare_precision(KeyResolution& keys, const Node& root);

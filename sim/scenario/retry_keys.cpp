@@ -1,122 +1,42 @@
-// The keys of [client.X.retry]. Their defaults are those of the preset that mode, revision, SDK and
-// API choose, so each key can also read its value back out of the rules.
+// The keys of [client.NAME.retry]. The first ones choose a preset by mode, revision, SDK and API;
+// the others are its rules, so each of them can also read its default back out of the preset.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/presets.hpp>
 
-#include "scenario/keys.hpp"
+#include "scenario/key_rows.hpp"
 
 #include <cstdint>
-#include <type_traits>
 
 namespace retrysim::scenario {
 namespace {
 
+constexpr std::string_view kNoRetries = "retry.mode = none";
+constexpr std::string_view kRetries = "retry.mode != none";
+constexpr std::string_view kCustom = "retry.mode = custom";
+constexpr std::string_view kAdaptive = "retry.mode = adaptive";
+constexpr std::string_view kHasPresets = "retry.mode = legacy|standard|adaptive|custom";
 constexpr std::string_view kFormula = "retry.delays unset";
 constexpr std::string_view kHasQuota = "retry.quota.capacity != unlimited";
-constexpr std::string_view kRetries = "retry.mode != none";
-constexpr std::string_view kAdaptive = "retry.mode = adaptive";
 
 constexpr Range kAmount{.min = 0, .max = 1e9};
-constexpr Range kNotNegative{.min = 0};
-constexpr Range kPositive{.min = 0, .above_min = true};
-constexpr Range kShare{.min = 0, .max = 1};
 
-RetryRules& rules(const Slots& s) { return s.client->retry; }
-
-/// The member of the rules at a path of member pointers: member<&RetryRules::quota, &Q::cost>(r).
-template <auto... kPath>
-auto& member(RetryRules& r) {
-  return (r.*....*kPath);
-}
-template <auto... kPath>
-const auto& member(const RetryRules& r) {
-  return (r.*....*kPath);
+// From the environment, or the mode in which the SDK starts.
+std::optional<EnvironmentSetting> mode_from(const EnvironmentQuery& query) {
+  if (query.environment.mode) return query.environment.mode;
+  const auto mode = default_mode(query.sdk, query.environment.new_retries_for(query.sdk));
+  if (!mode) return std::nullopt;
+  return EnvironmentSetting{std::string(*mode), ""};
 }
 
-std::string duration_text(Duration value) { return render_text(to_text(value)); }
-std::string truth_text(bool value) { return value ? "true" : "false"; }
-
-template <auto... kPath>
-KeyInfo word_key(std::string_view key, std::string_view when, std::string_view meaning) {
-  using Enum = std::remove_cvref_t<decltype(member<kPath...>(std::declval<RetryRules&>()))>;
-  return {key,
-          ValueRules{ValueKind::kWord, {}, kWords<Enum>, {}},
-          "",
-          "",
-          false,
-          when,
-          meaning,
-          [](const Slots& s, const Value& v) {
-            member<kPath...>(rules(s)) = static_cast<Enum>(v.word);
-          },
-          [](const RetryRules& r) { return render_text(name(member<kPath...>(r))); }};
+std::optional<EnvironmentSetting> revision_from(const EnvironmentQuery& query) {
+  if (!query.environment.new_retries_for(query.sdk)) return std::nullopt;
+  if (find_preset(query.mode, "2.1", query.sdk, "default") == nullptr) return std::nullopt;
+  return EnvironmentSetting{"2.1", "AWS_NEW_RETRIES_2026"};
 }
 
-template <auto... kPath>
-KeyInfo count_key(std::string_view key, std::string_view unit, Range range, std::string_view when,
-                  std::string_view meaning) {
-  return {key,
-          ValueRules{ValueKind::kCount, range, {}, {}},
-          unit,
-          "",
-          false,
-          when,
-          meaning,
-          [](const Slots& s, const Value& v) {
-            member<kPath...>(rules(s)) = static_cast<int>(v.count);
-          },
-          [](const RetryRules& r) { return std::to_string(member<kPath...>(r)); }};
-}
-
-template <auto... kPath>
-KeyInfo tokens_key(std::string_view key, std::string_view meaning) {
-  return count_key<kPath...>(key, "tokens", kAmount, kHasQuota, meaning);
-}
-
-template <auto... kPath>
-KeyInfo number_key(std::string_view key, std::string_view unit, Range range, std::string_view when,
-                   std::string_view meaning) {
-  return {key,
-          ValueRules{ValueKind::kNumber, range, {}, {}},
-          unit,
-          "",
-          false,
-          when,
-          meaning,
-          [](const Slots& s, const Value& v) { member<kPath...>(rules(s)) = v.number; },
-          [](const RetryRules& r) { return render_number(member<kPath...>(r)); }};
-}
-
-template <auto... kPath>
-KeyInfo duration_key(std::string_view key, Range range, std::string_view when,
-                     std::string_view meaning) {
-  return {key,
-          ValueRules{ValueKind::kDuration, range, {}, {}},
-          "s",
-          "",
-          false,
-          when,
-          meaning,
-          [](const Slots& s, const Value& v) { member<kPath...>(rules(s)) = v.duration; },
-          [](const RetryRules& r) { return duration_text(member<kPath...>(r)); }};
-}
-
-template <auto... kPath>
-KeyInfo flag_key(std::string_view key, std::string_view when, std::string_view meaning) {
-  return {key,
-          ValueRules{ValueKind::kBoolean, {}, {}, {}},
-          "",
-          "",
-          false,
-          when,
-          meaning,
-          [](const Slots& s, const Value& v) { member<kPath...>(rules(s)) = v.boolean; },
-          [](const RetryRules& r) { return truth_text(member<kPath...>(r)); }};
-}
-
-QuotaRules standard_quota() {
-  return find_preset("standard", "2.0", "botocore", "default")->rules.quota;
+std::optional<EnvironmentSetting> max_attempts_from(const EnvironmentQuery& query) {
+  return query.environment.max_attempts;
 }
 
 std::string_view defect_words() {
@@ -129,319 +49,289 @@ std::string_view defect_words() {
 }
 
 std::vector<KeyInfo> preset_keys() {
-  const ValueRules text{ValueKind::kText, {}, {}, {}};
   return {
-      {"retry.from_environment", ValueRules{ValueKind::kBoolean, {}, {}, {}}, "", "false", false,
-       "",
-       "Take the mode and the number of attempts, where not given here, from AWS_RETRY_MODE, "
-       "AWS_MAX_ATTEMPTS and the profile in the shared AWS config file.",
-       [](const Slots& s, const Value& v) { s.preset->from_environment = v.boolean; }},
-      {"retry.mode", ValueRules{ValueKind::kWord, {}, kWords<RetryMode>, {}}, "", "", true, "",
-       "The kind of retry strategy.",
-       [](const Slots& s, const Value& v) { s.preset->mode = v.text; }},
-      {"retry.revision", text, "", R"("2.0")", false, "retry.mode = standard|adaptive",
-       "Revision of the standard rules: 2.0; 2.1, from 2026; smithy and smithy-2.1: the example in "
-       "the Smithy guide before and since April 2026.",
-       [](const Slots& s, const Value& v) { s.preset->revision = v.text; }},
-      {"retry.sdk", text, "", "", false, "retry.mode = legacy|standard|adaptive|custom",
-       "The SDK whose legacy rules, or deviations from the standard rules, apply (botocore if not "
-       "given); in mode custom, other software.",
-       [](const Slots& s, const Value& v) { s.preset->sdk = v.text; }},
-      {"retry.api", text, "", R"("default")", false, "retry.mode = legacy|standard|adaptive|custom",
-       "The AWS service called, if it has numbers or error codes of its own.",
-       [](const Slots& s, const Value& v) { s.preset->api = v.text; }},
-      {"retry.defect", ValueRules{ValueKind::kWord, {}, defect_words(), {}}, "", R"("none")", false,
-       kRetries, "Known defect of an SDK to switch on.",
-       [](const Slots& s, const Value& v) { s.preset->defect = v.text; }},
-      {"retry.max_retries", ValueRules{ValueKind::kCount, {.min = 0, .max = 4e9}, {}, "unlimited"},
-       "", "", false, kRetries, "Retries of one request, instead of max_attempts; 0: none.",
-       [](const Slots& s, const Value& v) {
-         rules(s).max_attempts =
-             v.is_else_word ? RetryRules::kUnlimited : static_cast<std::uint32_t>(v.count + 1);
-       }},
-      {"retry.max_attempts", ValueRules{ValueKind::kCount, {.min = 1, .max = 4e9}, {}, "unlimited"},
-       "", "", false, "retry.max_retries unset", "Attempts of one request, the first included.",
-       [](const Slots& s, const Value& v) {
-         rules(s).max_attempts =
-             v.is_else_word ? RetryRules::kUnlimited : static_cast<std::uint32_t>(v.count);
-       },
-       [](const RetryRules& r) {
-         return r.max_attempts == RetryRules::kUnlimited ? R"("unlimited")"
-                                                         : std::to_string(r.max_attempts);
-       }},
-      number_key<&RetryRules::probability>("retry.probability", "", kShare, "retry.mode = custom",
-                                           "Chance that a permitted retry is made."),
-      {"retry.delays", ValueRules{ValueKind::kDistributionList, {}, {}, {}}, "s", "", false,
-       "retry.mode = custom",
-       "Delay before each retry, instead of the backoff formula; the last one is repeated.",
-       [](const Slots& s, const Value& v) { rules(s).backoff.delays = v.list; }},
+      key("retry.from_environment", boolean(), into<&PresetChoice::from_environment>,
+          {.fallback = "false", .role = KeyRole::kReplaced},
+          "Take the mode and the number of attempts, where not given here, from AWS_RETRY_MODE, "
+          "AWS_MAX_ATTEMPTS and the profile in the shared AWS config file."),
+      key("retry.mode", word(kWords<RetryMode>), into<&PresetChoice::mode>,
+          {.required = true,
+           .decides = true,
+           .role = KeyRole::kPresetChoice,
+           .environment = {mode_from, "legacy|standard|adaptive"}},
+          "The kind of retry strategy."),
+      key("retry.revision", text(), into<&PresetChoice::revision>,
+          {.fallback = "2.0",
+           .when = "retry.mode = standard|adaptive",
+           .role = KeyRole::kPresetChoice,
+           .environment = {revision_from}},
+          "Revision of the standard rules: 2.0; 2.1, from 2026; smithy and smithy-2.1: the example "
+          "in the Smithy guide before and since April 2026."),
+      key("retry.sdk", text(), into<&PresetChoice::sdk>,
+          {.fallback = "botocore",
+           .fallback_when = "retry.mode != custom",
+           .when = kHasPresets,
+           .role = KeyRole::kPresetChoice},
+          "The SDK whose legacy rules, or deviations from the standard rules, apply (botocore if "
+          "not given); in mode custom, other software."),
+      key("retry.api", text(), into<&PresetChoice::api>,
+          {.fallback = "default", .when = kHasPresets, .role = KeyRole::kPresetChoice},
+          "The AWS service called, if it has numbers or error codes of its own."),
+      key("retry.defect", word(defect_words()), into<&PresetChoice::defect>,
+          {.fallback = "none", .when = kRetries}, "Known defect of an SDK to switch on."),
   };
 }
 
-std::vector<KeyInfo> error_keys() {
-  return {
-      word_key<&RetryRules::errors, &ErrorRules::classifier>(
-          "retry.classifier", kRetries, "Whose table of error codes and statuses applies."),
-      word_key<&RetryRules::errors, &ErrorRules::status_429>(
-          "retry.status_429", kRetries,
-          "What a status 429 without a known code is; with classifier cpp also a 509."),
-      word_key<&RetryRules::errors, &ErrorRules::timeout_class>(
-          "retry.timeout_class", kRetries,
-          "Which errors pay the timeout price: none; no-answer: no connection, or no answer in "
-          "time; connections: every transport error; networking: those, RequestTimeout and "
-          "InternalError; request-timeout: that code, or status 408, 419, 440, 504, 598 or 599 "
-          "without a known code; transient: every transient error."),
-  };
+using B = BackoffRules;
+constexpr auto kB = &RetryRules::backoff;
+
+void store_max_retries(const Slots& s, const Value& v) {
+  s.to<RetryRules>().max_attempts =
+      v.is_else_word ? RetryRules::kUnlimited : static_cast<std::uint32_t>(v.count + 1);
 }
 
-std::vector<KeyInfo> backoff_keys() {
-  using B = BackoffRules;
-  constexpr auto kB = &RetryRules::backoff;
-  return {
-      {"retry.backoff.base", ValueRules{ValueKind::kDuration, kNotNegative, {}, {}}, "s", "", false,
-       kFormula, "Backoff before the first retry, before jitter; in mode custom after any error.",
-       [](const Slots& s, const Value& v) {
-         rules(s).backoff.base = v.duration;
-         // Without a preset to keep, one base is all that a user of mode custom expects to give.
-         if (rules(s).mode == RetryMode::kCustom) rules(s).backoff.throttle_base = v.duration;
-       },
-       [](const RetryRules& r) { return duration_text(r.backoff.base); }},
-      duration_key<kB, &B::throttle_base>("retry.backoff.throttle_base", kNotNegative, kFormula,
-                                          "The same after a throttling error."),
-      number_key<kB, &B::factor>("retry.backoff.factor", "", kPositive, kFormula,
-                                 "Growth of the backoff from one retry to the next."),
-      {"retry.backoff.cap", ValueRules{ValueKind::kDuration, kNotNegative, {}, "none"}, "s", "",
-       false, kFormula, "Longest backoff.",
-       [](const Slots& s, const Value& v) {
-         rules(s).backoff.cap = v.is_else_word ? Duration::max() : v.duration;
-       },
-       [](const RetryRules& r) {
-         return r.backoff.cap == Duration::max() ? R"("none")" : duration_text(r.backoff.cap);
-       }},
-      {"retry.backoff.jitter", ValueRules{ValueKind::kWord, {}, kWords<Jitter>, {}}, "", "", false,
-       kFormula, "How the backoff is spread at random; also after throttling errors.",
-       [](const Slots& s, const Value& v) {
-         rules(s).backoff.jitter = static_cast<Jitter>(v.word);
-         rules(s).backoff.throttle_jitter = static_cast<Jitter>(v.word);
-       },
-       [](const RetryRules& r) { return render_text(name(r.backoff.jitter)); }},
-      word_key<kB, &B::throttle_jitter>("retry.backoff.throttle_jitter", kFormula,
-                                        "How the backoff after a throttling error is spread."),
-      count_key<kB, &B::first_exponent>("retry.backoff.first_exponent", "", {.min = 0, .max = 64},
-                                        kFormula, "Power of the factor before the first retry."),
-      {"retry.backoff.max_exponent",
-       ValueRules{ValueKind::kCount, {.min = 0, .max = 1000}, {}, "unlimited"}, "", "", false,
-       kFormula, "Largest power of the factor.",
-       [](const Slots& s, const Value& v) {
-         rules(s).backoff.max_exponent =
-             v.is_else_word ? BackoffRules::kUnlimited : static_cast<int>(v.count);
-       },
-       [](const RetryRules& r) {
-         return r.backoff.max_exponent == BackoffRules::kUnlimited
-                    ? R"("unlimited")"
-                    : std::to_string(r.backoff.max_exponent);
-       }},
-      flag_key<kB, &B::jitter_before_cap>(
-          "retry.backoff.jitter_before_cap", kFormula,
-          "Whether the cap limits the backoff after the jitter instead of before, as in botocore "
-          "before 1.34.107."),
-      word_key<kB, &B::over_cap>(
-          "retry.backoff.over_cap", kFormula,
-          "What happens to a backoff above the cap: limit: it is capped and then spread; flat: it "
-          "is exactly the cap; redraw: it is drawn uniformly between half the cap and the cap."),
-      count_key<kB, &B::immediate_retries>("retry.backoff.immediate_retries", "",
-                                           {.min = 0, .max = 1e9}, kFormula,
-                                           "Number of first retries that are made without delay."),
-      duration_key<kB, &B::quantum>("retry.backoff.quantum", kNotNegative, kFormula,
-                                    "Delays are whole multiples of this; 0: not rounded."),
-      word_key<kB, &B::rounding>(
-          "retry.backoff.rounding", kFormula,
-          "How delays become whole multiples: down: rounded down; integers: a random number of "
-          "quanta below the backoff; integers-inclusive: up to the backoff; mantissa: the base is "
-          "drawn and then grows."),
-      flag_key<kB, &B::decorrelated_from_full>(
-          "retry.backoff.decorrelated_from_full", kFormula,
-          "Decorrelated jitter as in aws-c-io: full jitter before the first retry."),
-  };
+void store_base(const Slots& s, const Value& v) {
+  auto& rules = s.to<RetryRules>();
+  rules.backoff.base = v.duration;
+  // Without a preset to keep, one base is all that a user of mode custom expects to give.
+  if (rules.mode == RetryMode::kCustom) rules.backoff.throttle_base = v.duration;
 }
 
-std::vector<KeyInfo> quota_keys() {
-  using Q = QuotaRules;
-  constexpr auto kQ = &RetryRules::quota;
-  return {
-      {"retry.quota.capacity", ValueRules{ValueKind::kCount, kAmount, {}, "unlimited"}, "tokens",
-       "", false, kRetries, "Size of the bucket of tokens that retries are paid from.",
-       [](const Slots& s, const Value& v) {
-         QuotaRules& quota = rules(s).quota;
-         // Rules without a quota have no prices either; they take those of the standard rules.
-         if (!quota.enabled && !v.is_else_word) quota = standard_quota();
-         quota.enabled = !v.is_else_word;
-         if (quota.enabled) quota.capacity = quota.initial = static_cast<int>(v.count);
-       },
-       [](const RetryRules& r) {
-         return r.quota.enabled ? std::to_string(r.quota.capacity) : R"("unlimited")";
-       }},
-      tokens_key<kQ, &Q::initial>(
-          "retry.quota.initial",
-          "Tokens at the start; equal to the capacity if only that is given."),
-      tokens_key<kQ, &Q::cost>("retry.quota.cost", "Price of a retry after a transient error."),
-      tokens_key<kQ, &Q::throttle_cost>("retry.quota.throttle_cost",
-                                        "Price of a retry after a throttling error."),
-      tokens_key<kQ, &Q::timeout_cost>("retry.quota.timeout_cost",
-                                       "Price of a retry after a timeout."),
-      number_key<kQ, &Q::credit>("retry.quota.credit", "tokens", kAmount, kHasQuota,
-                                 "Tokens that a success at the first attempt adds; may be a "
-                                 "fraction."),
-      word_key<kQ, &Q::credit_on>("retry.quota.credit_on", kHasQuota,
-                                  "Whether the credit is for a success or for the start of a "
-                                  "request."),
-      word_key<kQ, &Q::refund>(
-          "retry.quota.refund", kHasQuota,
-          "What a success after a retry gives back: the price of the last retry, cost, credit, "
-          "none, both of last and credit, the larger of them, or the last price of any request."),
-      word_key<kQ, &Q::scope>("retry.quota.scope", kHasQuota,
-                              "Whether each client has a bucket or the group shares one."),
-      word_key<kQ, &Q::order>(
-          "retry.quota.order", kHasQuota,
-          "When the price is charged: after the limit on attempts is checked, before it, before it "
-          "with rollback, or even before errors are classified."),
-      flag_key<kQ, &Q::partial>(
-          "retry.quota.partial", kHasQuota,
-          "Whether a retry takes whatever tokens are left and is refused only if there are none."),
-      word_key<kQ, &Q::on_empty>("retry.quota.on_empty", kHasQuota,
-                                 "Whether a retry without tokens fails or waits for the refill."),
-      number_key<kQ, &Q::refill_rate>("retry.quota.refill_rate", "tokens/s", kNotNegative,
-                                      kHasQuota, "Tokens added per second."),
-      duration_key<kQ, &Q::refill_interval>(
-          "retry.quota.refill_interval", kNotNegative, kHasQuota,
-          "Refilled tokens are added once in each of these intervals; 0: continuously."),
-      tokens_key<kQ, &Q::failure_cost>("retry.quota.failure_cost",
-                                       "Tokens that every retryable failure takes, retried or "
-                                       "not."),
-      tokens_key<kQ, &Q::threshold>("retry.quota.threshold",
-                                    "Retries need more tokens than this in the bucket."),
-  };
+void store_jitter(const Slots& s, const Value& v) {
+  BackoffRules& backoff = s.to<RetryRules>().backoff;
+  backoff.jitter = backoff.throttle_jitter = static_cast<Jitter>(v.word);
 }
 
-std::vector<KeyInfo> limiter_keys() {
-  using L = SendRateRules;
-  constexpr auto kL = &RetryRules::rate_limit;
-  constexpr Range kSendTokens{.min = 1, .max = 255};
-  return {
-      word_key<kL, &L::on_empty>("retry.rate_limit.on_empty", kAdaptive,
-                                 "What an attempt without a send token does: wait or fail."),
-      word_key<kL, &L::acquire>(
-          "retry.rate_limit.acquire", kAdaptive,
-          "When a retry takes its send tokens: before it is sent; before its backoff; with the "
-          "wait added to the backoff; with the wait replacing the backoff; or never."),
-      word_key<kL, &L::wait>(
-          "retry.rate_limit.wait", kAdaptive,
-          "How attempts wait for send tokens: queue: in line, at the rate as it changes; once: for "
-          "the time computed at the start; reserve: likewise, but their tokens are taken at once, "
-          "even below zero."),
-      word_key<kL, &L::update>("retry.rate_limit.update", kAdaptive,
-                               "Which errors change the rate: all, those that will be retried, or "
-                               "throttling errors that will be retried."),
-      count_key<kL, &L::retry_cost>("retry.rate_limit.retry_cost", "tokens", kSendTokens, kAdaptive,
-                                    "Send tokens of a retry after a transient error or a timeout."),
-      count_key<kL, &L::costly_retry_cost>("retry.rate_limit.costly_retry_cost", "tokens",
-                                           kSendTokens, kAdaptive,
-                                           "The same after a throttling error."),
-      number_key<kL, &L::initial_fill_rate>(
-          "retry.rate_limit.initial_fill_rate", "1/s", {.min = 0, .max = 1e6}, kAdaptive,
-          "Rate at which the bucket fills from the start; 0: it starts to fill with the first "
-          "response."),
-      number_key<kL, &L::min_rate>("retry.rate_limit.min_rate", "1/s", {.min = 1e-6, .max = 1e6},
-                                   kAdaptive, "Lowest rate of the limiter."),
-      number_key<kL, &L::initial_measured_rate>("retry.rate_limit.initial_measured_rate", "1/s",
-                                                {.min = 0, .max = 1e6}, kAdaptive,
-                                                "Send rate that is assumed before any is "
-                                                "measured."),
-      flag_key<kL, &L::round_rates>("retry.rate_limit.round_rates", kAdaptive,
-                                    "Whether rates are rounded to eight decimals."),
-      word_key<&RetryRules::retry_after>("retry.retry_after", kRetries,
-                                         "What a delay suggested by the service does to the "
-                                         "backoff."),
-      word_key<&RetryRules::long_poll>(
-          "retry.long_poll", kRetries,
-          "What a long-polling operation does if the quota refuses its retry: return: return the "
-          "error; wait: wait first; wait-base: wait with the base for non-throttling errors."),
-  };
+void store_capacity(const Slots& s, const Value& v) {
+  QuotaRules& quota = s.to<RetryRules>().quota;
+  // Rules without a quota have no prices either; they take those of the standard rules.
+  if (!quota.enabled && !v.is_else_word) {
+    quota = find_preset("standard", "2.0", "botocore", "default")->rules.quota;
+  }
+  quota.enabled = !v.is_else_word;
+  if (quota.enabled) quota.capacity = quota.initial = static_cast<int>(v.count);
 }
 
-std::vector<KeyInfo> beyond_keys() {
-  constexpr auto kBudget = &RetryRules::budget;
-  constexpr auto kBreaker = &RetryRules::breaker;
-  constexpr auto kThrottle = &RetryRules::throttle;
-  constexpr std::string_view kHasBudget = "retry.budget.kind != none";
-  constexpr std::string_view kHasBreaker = "retry.breaker.failure_share != none";
-  constexpr std::string_view kHasThrottle = "retry.client_throttle.k != none";
-  return {
-      word_key<kBudget, &BudgetRules::kind>(
-          "retry.budget.kind", kRetries,
-          "Budget for retries: window: a share of the requests in a window (Finagle); active: a "
-          "share of the requests in progress (Envoy)."),
-      number_key<kBudget, &BudgetRules::share>("retry.budget.share", "", kNotNegative, kHasBudget,
-                                               "Retries per request."),
-      number_key<kBudget, &BudgetRules::minimum>(
-          "retry.budget.minimum", "", kNotNegative, kHasBudget,
-          "Retries that are always allowed: per second (window), or at once (active)."),
-      duration_key<kBudget, &BudgetRules::window>("retry.budget.window", kPositive,
-                                                  "retry.budget.kind = window",
-                                                  "How far back requests and retries count."),
-      {"retry.breaker.failure_share",
-       ValueRules{ValueKind::kNumber, {.min = 0, .max = 1, .above_min = true}, {}, "none"}, "", "",
-       false, kRetries, "Share of failed attempts at which a circuit breaker stops all retries.",
-       [](const Slots& s, const Value& v) {
-         rules(s).breaker.enabled = !v.is_else_word;
-         if (!v.is_else_word) rules(s).breaker.failure_share = v.number;
-       },
-       [](const RetryRules& r) {
-         return r.breaker.enabled ? render_number(r.breaker.failure_share) : R"("none")";
-       }},
-      count_key<kBreaker, &BreakerRules::min_attempts>(
-          "retry.breaker.min_attempts", "attempts", {.min = 1, .max = 1e9}, kHasBreaker,
-          "Least number of attempts in the window for the breaker to trip."),
-      duration_key<kBreaker, &BreakerRules::window>("retry.breaker.window", kPositive, kHasBreaker,
-                                                    "How far back attempts count."),
-      duration_key<kBreaker, &BreakerRules::open>("retry.breaker.open", kNotNegative, kHasBreaker,
-                                                  "Shortest time that it stays open."),
-      {"retry.client_throttle.k", ValueRules{ValueKind::kNumber, {.min = 1}, {}, "none"}, "", "",
-       false, kRetries,
-       "Attempts per accepted one above which a client refuses its own attempts (SRE book).",
-       [](const Slots& s, const Value& v) {
-         rules(s).throttle.enabled = !v.is_else_word;
-         if (!v.is_else_word) rules(s).throttle.k = v.number;
-       },
-       [](const RetryRules& r) {
-         return r.throttle.enabled ? render_number(r.throttle.k) : R"("none")";
-       }},
-      duration_key<kThrottle, &ThrottleRules::window>("retry.client_throttle.window", kPositive,
-                                                      kHasThrottle, "How far back attempts count."),
-      count_key<kThrottle, &ThrottleRules::window_calls>(
-          "retry.client_throttle.window_calls", "attempts", {.min = 0, .max = 1e7}, kHasThrottle,
-          "Count this many last attempts instead; 0: those of the window."),
-      {"retry.hedging.delay", ValueRules{ValueKind::kDuration, kNotNegative, {}, "none"}, "s", "",
-       false, "retry.mode = custom",
-       "If no answer has come after this time, the next attempt is sent while the first is still "
-       "in progress.",
-       [](const Slots& s, const Value& v) {
-         rules(s).hedging.enabled = !v.is_else_word;
-         if (!v.is_else_word) rules(s).hedging.delay = v.duration;
-       },
-       [](const RetryRules& r) {
-         return r.hedging.enabled ? duration_text(r.hedging.delay) : R"("none")";
-       }},
-  };
+std::string capacity_of(const RetryRules& r, std::string_view else_word) {
+  return r.quota.enabled ? std::to_string(r.quota.capacity) : render_text(else_word);
 }
+
+/// A part of the rules that is switched off by a word instead of the value.
+template <auto kPart, auto kValue>
+constexpr Access into_switched{[](const Slots& s, const Value& v) {
+                                 auto& part = s.to<RetryRules>().*kPart;
+                                 part.enabled = !v.is_else_word;
+                                 if (part.enabled) store_in(part.*kValue, v);
+                               },
+                               [](const RetryRules& r, std::string_view else_word) {
+                                 const auto& part = r.*kPart;
+                                 return part.enabled ? toml_of(part.*kValue, else_word)
+                                                     : render_text(else_word);
+                               }};
+
+constexpr KeyInfo kAttemptKeys[] = {
+    key("retry.max_retries", count({.min = 0, .max = 4e9}).or_word("unlimited"),
+        Access{store_max_retries}, {.when = kRetries},
+        "Retries of one request, instead of max_attempts; 0: none."),
+    key("retry.max_attempts", count({.min = 1, .max = 4e9}).or_word("unlimited"),
+        into<&RetryRules::max_attempts>,
+        {.when = "retry.max_retries unset", .environment = {max_attempts_from}},
+        "Attempts of one request, the first included."),
+    key("retry.probability", number(kShare), into<&RetryRules::probability>, {.when = kCustom},
+        "Chance that a permitted retry is made."),
+    key("retry.delays", distributions(), into<kB, &B::delays>, {.when = kCustom},
+        "Delay before each retry, instead of the backoff formula; the last one is repeated."),
+};
+
+constexpr KeyInfo kErrorClassKeys[] = {
+    key("retry.classifier", word(), into<&RetryRules::errors, &ErrorRules::classifier>,
+        {.when = kRetries}, "Whose table of error codes and statuses applies."),
+    key("retry.status_429", word(), into<&RetryRules::errors, &ErrorRules::status_429>,
+        {.when = kRetries},
+        "What a status 429 without a known code is; with classifier cpp also a 509."),
+    key("retry.timeout_class", word(), into<&RetryRules::errors, &ErrorRules::timeout_class>,
+        {.when = kRetries},
+        "Which errors pay the timeout price: none; no-answer: no connection, or no answer in time; "
+        "connections: every transport error; networking: those, RequestTimeout and InternalError; "
+        "request-timeout: that code, or status 408, 419, 440, 504, 598 or 599 without a known "
+        "code; transient: every transient error."),
+};
+
+constexpr KeyInfo kBackoffKeys[] = {
+    key("retry.backoff.base", duration(kNotNegative),
+        Access{store_base, into<kB, &B::base>.from_rules}, {.when = kFormula},
+        "Backoff before the first retry, before jitter; in mode custom after any error."),
+    key("retry.backoff.throttle_base", duration(kNotNegative), into<kB, &B::throttle_base>,
+        {.when = kFormula}, "The same after a throttling error."),
+    key("retry.backoff.factor", number(kPositive), into<kB, &B::factor>, {.when = kFormula},
+        "Growth of the backoff from one retry to the next."),
+    key("retry.backoff.cap", duration(kNotNegative).or_word("none"), into<kB, &B::cap>,
+        {.when = kFormula}, "Longest backoff."),
+    key("retry.backoff.jitter", word(),
+        Access{store_jitter, into<kB, &B::jitter>.from_rules, kWords<Jitter>}, {.when = kFormula},
+        "How the backoff is spread at random; also after throttling errors."),
+    key("retry.backoff.throttle_jitter", word(), into<kB, &B::throttle_jitter>, {.when = kFormula},
+        "How the backoff after a throttling error is spread."),
+    key("retry.backoff.first_exponent", count({.min = 0, .max = 64}), into<kB, &B::first_exponent>,
+        {.when = kFormula}, "Power of the factor before the first retry."),
+    key("retry.backoff.max_exponent", count({.min = 0, .max = 1000}).or_word("unlimited"),
+        into<kB, &B::max_exponent>, {.when = kFormula}, "Largest power of the factor."),
+    key("retry.backoff.jitter_before_cap", boolean(), into<kB, &B::jitter_before_cap>,
+        {.when = kFormula},
+        "Whether the cap limits the backoff after the jitter instead of before, as in botocore "
+        "before 1.34.107."),
+    key("retry.backoff.over_cap", word(), into<kB, &B::over_cap>, {.when = kFormula},
+        "What happens to a backoff above the cap: limit: it is capped and then spread; flat: it is "
+        "exactly the cap; redraw: it is drawn uniformly between half the cap and the cap."),
+    key("retry.backoff.immediate_retries", count({.min = 0, .max = 1e9}),
+        into<kB, &B::immediate_retries>, {.when = kFormula},
+        "Number of first retries that are made without delay."),
+    key("retry.backoff.quantum", duration(kNotNegative), into<kB, &B::quantum>, {.when = kFormula},
+        "Delays are whole multiples of this; 0: not rounded."),
+    key("retry.backoff.rounding", word(), into<kB, &B::rounding>, {.when = kFormula},
+        "How delays become whole multiples: down: rounded down; integers: a random number of "
+        "quanta below the backoff; integers-inclusive: up to the backoff; mantissa: the base is "
+        "drawn and then grows."),
+    key("retry.backoff.decorrelated_from_full", boolean(), into<kB, &B::decorrelated_from_full>,
+        {.when = kFormula},
+        "Decorrelated jitter as in aws-c-io: full jitter before the first retry."),
+};
+
+using Q = QuotaRules;
+constexpr auto kQ = &RetryRules::quota;
+
+constexpr KeyInfo kQuotaKeys[] = {
+    key("retry.quota.capacity", count(kAmount).or_word("unlimited").in("tokens"),
+        Access{store_capacity, capacity_of}, {.when = kRetries},
+        "Size of the bucket of tokens that retries are paid from."),
+    key("retry.quota.initial", count(kAmount).in("tokens"), into<kQ, &Q::initial>,
+        {.when = kHasQuota}, "Tokens at the start; equal to the capacity if only that is given."),
+    key("retry.quota.cost", count(kAmount).in("tokens"), into<kQ, &Q::cost>, {.when = kHasQuota},
+        "Price of a retry after a transient error."),
+    key("retry.quota.throttle_cost", count(kAmount).in("tokens"), into<kQ, &Q::throttle_cost>,
+        {.when = kHasQuota}, "Price of a retry after a throttling error."),
+    key("retry.quota.timeout_cost", count(kAmount).in("tokens"), into<kQ, &Q::timeout_cost>,
+        {.when = kHasQuota}, "Price of a retry after a timeout."),
+    key("retry.quota.credit", number(kAmount).in("tokens"), into<kQ, &Q::credit>,
+        {.when = kHasQuota}, "Tokens that a success at the first attempt adds; may be a fraction."),
+    key("retry.quota.credit_on", word(), into<kQ, &Q::credit_on>, {.when = kHasQuota},
+        "Whether the credit is for a success or for the start of a request."),
+    key("retry.quota.refund", word(), into<kQ, &Q::refund>, {.when = kHasQuota},
+        "What a success after a retry gives back: the price of the last retry, cost, credit, none, "
+        "both of last and credit, the larger of them, or the last price of any request."),
+    key("retry.quota.scope", word(), into<kQ, &Q::scope>, {.when = kHasQuota},
+        "Whether each client has a bucket or the group shares one."),
+    key("retry.quota.order", word(), into<kQ, &Q::order>, {.when = kHasQuota},
+        "When the price is charged: after the limit on attempts is checked, before it, before it "
+        "with rollback, or even before errors are classified."),
+    key("retry.quota.partial", boolean(), into<kQ, &Q::partial>, {.when = kHasQuota},
+        "Whether a retry takes whatever tokens are left and is refused only if there are none."),
+    key("retry.quota.on_empty", word(), into<kQ, &Q::on_empty>, {.when = kHasQuota},
+        "Whether a retry without tokens fails or waits for the refill."),
+    key("retry.quota.refill_rate", number(kNotNegative).in("tokens/s"), into<kQ, &Q::refill_rate>,
+        {.when = kHasQuota}, "Tokens added per second."),
+    key("retry.quota.refill_interval", duration(kNotNegative), into<kQ, &Q::refill_interval>,
+        {.when = kHasQuota},
+        "Refilled tokens are added once in each of these intervals; 0: continuously."),
+    key("retry.quota.failure_cost", count(kAmount).in("tokens"), into<kQ, &Q::failure_cost>,
+        {.when = kHasQuota}, "Tokens that every retryable failure takes, retried or not."),
+    key("retry.quota.threshold", count(kAmount).in("tokens"), into<kQ, &Q::threshold>,
+        {.when = kHasQuota}, "Retries need more tokens than this in the bucket."),
+};
+
+using L = SendRateRules;
+constexpr auto kL = &RetryRules::rate_limit;
+constexpr Range kSendTokens{.min = 1, .max = 255};
+
+constexpr KeyInfo kLimiterKeys[] = {
+    key("retry.rate_limit.on_empty", word(), into<kL, &L::on_empty>, {.when = kAdaptive},
+        "What an attempt without a send token does: wait or fail."),
+    key("retry.rate_limit.acquire", word(), into<kL, &L::acquire>, {.when = kAdaptive},
+        "When a retry takes its send tokens: before it is sent; before its backoff; with the wait "
+        "added to the backoff; with the wait replacing the backoff; or never."),
+    key("retry.rate_limit.wait", word(), into<kL, &L::wait>, {.when = kAdaptive},
+        "How attempts wait for send tokens: queue: in line, at the rate as it changes; once: for "
+        "the time computed at the start; reserve: likewise, but their tokens are taken at once, "
+        "even below zero."),
+    key("retry.rate_limit.update", word(), into<kL, &L::update>, {.when = kAdaptive},
+        "Which errors change the rate: all, those that will be retried, or throttling errors that "
+        "will be retried."),
+    key("retry.rate_limit.retry_cost", count(kSendTokens).in("tokens"), into<kL, &L::retry_cost>,
+        {.when = kAdaptive}, "Send tokens of a retry after a transient error or a timeout."),
+    key("retry.rate_limit.costly_retry_cost", count(kSendTokens).in("tokens"),
+        into<kL, &L::costly_retry_cost>, {.when = kAdaptive}, "The same after a throttling error."),
+    key("retry.rate_limit.initial_fill_rate", number({.min = 0, .max = 1e6}).in("1/s"),
+        into<kL, &L::initial_fill_rate>, {.when = kAdaptive},
+        "Rate at which the bucket fills from the start; 0: it starts to fill with the first "
+        "response."),
+    key("retry.rate_limit.min_rate", number({.min = 1e-6, .max = 1e6}).in("1/s"),
+        into<kL, &L::min_rate>, {.when = kAdaptive}, "Lowest rate of the limiter."),
+    key("retry.rate_limit.initial_measured_rate", number({.min = 0, .max = 1e6}).in("1/s"),
+        into<kL, &L::initial_measured_rate>, {.when = kAdaptive},
+        "Send rate that is assumed before any is measured."),
+    key("retry.rate_limit.round_rates", boolean(), into<kL, &L::round_rates>, {.when = kAdaptive},
+        "Whether rates are rounded to eight decimals."),
+    key("retry.retry_after", word(), into<&RetryRules::retry_after>, {.when = kRetries},
+        "What a delay suggested by the service does to the backoff."),
+    key("retry.long_poll", word(), into<&RetryRules::long_poll>, {.when = kRetries},
+        "What a long-polling operation does if the quota refuses its retry: return: return the "
+        "error; wait: wait first; wait-base: wait with the base for non-throttling errors."),
+};
+
+constexpr auto kBudget = &RetryRules::budget;
+constexpr auto kBreaker = &RetryRules::breaker;
+constexpr auto kClientThrottle = &RetryRules::throttle;
+constexpr std::string_view kHasBudget = "retry.budget.kind != none";
+constexpr std::string_view kHasBreaker = "retry.breaker.failure_share != none";
+constexpr std::string_view kHasThrottle = "retry.client_throttle.k != none";
+
+constexpr KeyInfo kBeyondKeys[] = {
+    key("retry.budget.kind", word(), into<kBudget, &BudgetRules::kind>, {.when = kRetries},
+        "Budget for retries: window: a share of the requests in a window (Finagle); active: a "
+        "share of the requests in progress (Envoy)."),
+    key("retry.budget.share", number(kNotNegative), into<kBudget, &BudgetRules::share>,
+        {.when = kHasBudget}, "Retries per request."),
+    key("retry.budget.minimum", number(kNotNegative), into<kBudget, &BudgetRules::minimum>,
+        {.when = kHasBudget},
+        "Retries that are always allowed: per second (window), or at once (active)."),
+    key("retry.budget.window", duration(kPositive), into<kBudget, &BudgetRules::window>,
+        {.when = "retry.budget.kind = window"}, "How far back requests and retries count."),
+    key("retry.breaker.failure_share", number(kPositiveShare).or_word("none"),
+        into_switched<kBreaker, &BreakerRules::failure_share>, {.when = kRetries},
+        "Share of failed attempts at which a circuit breaker stops all retries."),
+    key("retry.breaker.min_attempts", count(kUpToBillion).in("attempts"),
+        into<kBreaker, &BreakerRules::min_attempts>, {.when = kHasBreaker},
+        "Least number of attempts in the window for the breaker to trip."),
+    key("retry.breaker.window", duration(kPositive), into<kBreaker, &BreakerRules::window>,
+        {.when = kHasBreaker}, "How far back attempts count."),
+    key("retry.breaker.open", duration(kNotNegative), into<kBreaker, &BreakerRules::open>,
+        {.when = kHasBreaker}, "Shortest time that it stays open."),
+    key("retry.client_throttle.k", number({.min = 1}).or_word("none"),
+        into_switched<kClientThrottle, &ThrottleRules::k>, {.when = kRetries},
+        "Attempts per accepted one above which a client refuses its own attempts (SRE book)."),
+    key("retry.client_throttle.window", duration(kPositive),
+        into<kClientThrottle, &ThrottleRules::window>, {.when = kHasThrottle},
+        "How far back attempts count."),
+    key("retry.client_throttle.window_calls", count({.min = 0, .max = 1e7}).in("attempts"),
+        into<kClientThrottle, &ThrottleRules::window_calls>, {.when = kHasThrottle},
+        "Count this many last attempts instead; 0: those of the window."),
+    key("retry.hedging.delay", duration(kNotNegative).or_word("none"),
+        into_switched<&RetryRules::hedging, &HedgingRules::delay>, {.when = kCustom},
+        "If no answer has come after this time, the next attempt is sent while the first is still "
+        "in progress."),
+
+};
 
 }  // namespace
 
 std::vector<KeyInfo> retry_keys() {
-  std::vector<KeyInfo> all;
-  for (const auto& part :
-       {preset_keys(), error_keys(), backoff_keys(), quota_keys(), limiter_keys(), beyond_keys()}) {
-    all.insert(all.end(), part.begin(), part.end());
+  std::vector<KeyInfo> rules = joined_keys(
+      {kAttemptKeys, kErrorClassKeys, kBackoffKeys, kQuotaKeys, kLimiterKeys, kBeyondKeys});
+  for (KeyInfo& rule : rules) rule.role = KeyRole::kPresetRule;
+  std::vector<KeyInfo> all = joined_keys({preset_keys(), rules});
+  // No retries is what every strategy is compared with: all other keys may stay where they are.
+  for (KeyInfo& key : all) {
+    if (!key.when.empty()) key.idle_when = kNoRetries;
   }
   return all;
 }

@@ -4,6 +4,7 @@
 #include <retrysim/scenario_file.hpp>
 
 #include "scenario/csv_inputs.hpp"
+#include "scenario/keys.hpp"
 #include "scenario/scenario_reader.hpp"
 #include "scenario/values.hpp"
 #include "scenario/whole_file.hpp"
@@ -17,7 +18,9 @@ namespace {
 
 // The part of a path that makes a TOML section: "client.web" of "client.web.retry.mode".
 std::string_view section_of(std::string_view path) {
-  for (const std::string_view kind : {"service.", "fault.", "client.", "expect."}) {
+  for (const scenario::KeyScope& scope : scenario::key_scopes()) {
+    if (!scope.pattern.ends_with(".*")) continue;
+    const std::string_view kind = scope.pattern.substr(0, scope.pattern.size() - 1);
     if (path.starts_with(kind)) return path.substr(0, path.find('.', kind.size()));
   }
   return {};
@@ -68,8 +71,9 @@ std::string to_toml(const LoadedScenario& loaded, bool with_origins) {
   std::string result;
   std::string_view section;
   for (const ResolvedKey& key : loaded.keys) {
-    // Its effect is written out, so that the file means the same everywhere.
-    if (!with_origins && key.path.ends_with(".retry.from_environment")) continue;
+    // The effect of some keys is written out, so that the file means the same everywhere.
+    const scenario::KeyInfo* row = with_origins ? nullptr : scenario::find_key(key.path);
+    if (row != nullptr && row->role == scenario::KeyRole::kReplaced) continue;
     const std::string_view own = section_of(key.path);
     if (own != section) {
       section = own;
@@ -85,6 +89,13 @@ std::string to_toml(const LoadedScenario& loaded, bool with_origins) {
     result += line + "\n";
   }
   return result;
+}
+
+std::vector<std::string> distinct_notes(const LoadedScenario& loaded) {
+  std::vector<std::string> notes = loaded.notes;  // a file used twice is noted twice
+  std::sort(notes.begin(), notes.end());
+  notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
+  return notes;
 }
 
 void set_found_warmup(LoadedScenario& loaded, Duration warmup, const std::string& how) {

@@ -97,9 +97,9 @@ std::string shown(const Node& node) {
   return render(node);
 }
 
-class Reader {
+class ValueReader {
  public:
-  Reader(const ValueRules& rules, const std::string& path, const Node& node, CsvFiles& files)
+  ValueReader(const ValueRules& rules, const std::string& path, const Node& node, CsvFiles& files)
       : rules_(rules), path_(path), node_(node), files_(files) {}
 
   std::optional<Value> read() {
@@ -207,6 +207,7 @@ class Reader {
       return false;
     }
     value_.word = static_cast<std::size_t>(at - words.begin());
+    value_.boolean = value_.word == 1;
     value_.text = *word;
     return true;
   }
@@ -316,7 +317,7 @@ std::string expected(const ValueRules& rules) {
 
 std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
                                 CsvFiles& files) {
-  return Reader(rules, path, node, files).read();
+  return ValueReader(rules, path, node, files).read();
 }
 
 std::string render_value(const ValueRules& rules, const Node& node) {

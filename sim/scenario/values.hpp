@@ -37,6 +37,9 @@ struct Range {
   double max = std::numeric_limits<double>::infinity();
   bool above_min = false;  ///< `min` itself is excluded
 };
+inline constexpr Range kNotNegative{.min = 0};
+inline constexpr Range kPositive{.min = 0, .above_min = true};
+inline constexpr Range kShare{.min = 0, .max = 1};
 
 /// "> 0", ">= 1", "from 0 to 1"; empty for every number.
 std::string to_string(const Range& range);
@@ -47,6 +50,20 @@ struct ValueRules {
   Range range;
   std::string_view words;      ///< kWord: "fifo|lifo"
   std::string_view else_word;  ///< a word accepted instead, such as "unlimited"; may be empty
+  std::string_view unit;       ///< "s", "1/s", "tokens"; empty: none
+
+  /// The same, but for the word that is accepted as well.
+  constexpr ValueRules or_word(std::string_view word) const {
+    ValueRules rules = *this;
+    rules.else_word = word;
+    return rules;
+  }
+  /// The same in a unit.
+  constexpr ValueRules in(std::string_view its_unit) const {
+    ValueRules rules = *this;
+    rules.unit = its_unit;
+    return rules;
+  }
 };
 
 /// "a duration (>= 0) or \"none\"": for messages and lists.
@@ -59,7 +76,7 @@ struct Value {
   Duration duration;
   double number = 0;  ///< kNumber; kDuration: unrounded seconds; kCount: the count
   std::int64_t count = 0;
-  bool boolean = false;
+  bool boolean = false;  ///< kBoolean; kWord: whether it is the second word
   std::size_t word = 0;  ///< index into ValueRules::words
   std::string text;      ///< kText, kFile, kWord
   Distribution distribution;

@@ -123,9 +123,9 @@ std::string shown(const std::string& value) {
   return plain ? inside : value;
 }
 
-class Reader {
+class VariationReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) { variation_.text = text; }
+  explicit VariationReader(std::string_view text) : text_(text) { variation_.text = text; }
 
   Variation read() {
     const std::size_t equals = scenario::find_equals(text_);
@@ -245,7 +245,7 @@ std::optional<std::string> ending(const std::vector<std::string>& names, std::si
 VariationResult parse_variation(std::string_view text) {
   VariationResult result;
   try {
-    result.variation = Reader(text).read();
+    result.variation = VariationReader(text).read();
   } catch (const Mistake& mistake) {
     result.error = diagnostic(text, mistake);
   }

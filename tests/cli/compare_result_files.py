@@ -4,6 +4,7 @@
 Runs every scenario of a folder with --jobs 1, 2 and 4, and, if RETRYSIM_OTHER_PROGRAM is set, with
 that program too (another compiler or build type), and compares all files and all of standard
 output with those of the first run. A few replications suffice: what could differ differs in all.
+A report of a sanitizer is an error.
 
 SPDX-License-Identifier: MIT
 """
@@ -27,8 +28,10 @@ def run(program, scenario, jobs, out):
     command = [str(program), "run", str(scenario), "--replications", REPLICATIONS, "--jobs",
                str(jobs), "--out", str(out), "--fingerprint", "--format", "csv", "--no-progress"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
-    # 1: an expectation of the scenario failed, as it may with few replications.
-    if done.returncode not in (0, 1):
+    # 1: an expectation of the scenario failed, as it may with few replications. It is a sanitizer's
+    # status, too.
+    report = b"Sanitizer" in done.stderr or b"runtime error:" in done.stderr
+    if report or done.returncode not in (0, 1):
         raise RunFailed(f"{' '.join(command)}: exit status {done.returncode}: "
                         f"{done.stderr.decode('utf-8', 'replace').strip()}")
     files = {str(path.relative_to(out)): path.read_bytes()

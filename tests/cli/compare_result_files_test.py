@@ -71,6 +71,12 @@ class Comparison(unittest.TestCase):
             self.check((self.program("exit 3"), 1))
         self.assertEqual(self.check((self.program("exit 1"), 1))[0], 0)
 
+    def test_a_sanitizer_report(self):
+        for line in ("==1==ERROR: AddressSanitizer: x", "a.cpp:1:2: runtime error: x"):
+            with self.assertRaises(compare_result_files.RunFailed):
+                self.check((self.program(f'echo "{line}" >&2; exit 1'), 1))
+        self.assertEqual(self.check((self.program('echo "note: rough" >&2; exit 1'), 1))[0], 0)
+
     def test_a_run_that_writes_nothing(self):
         with self.assertRaises(compare_result_files.RunFailed):
             self.check((self.program('rm "$out/summary.csv"'), 1))

@@ -12,10 +12,15 @@ foreach(story IN LISTS stories)
 endforeach()
 
 # It searches; that takes its time with sanitizers.
-set_tests_properties(cli/tip PROPERTIES TIMEOUT 1200)
+set_tests_properties(cli/tip PROPERTIES TIMEOUT 1200 COST 150)
+set_tests_properties(cli/compare cli/fingerprints PROPERTIES COST 40)
+
+# The sanitizers see the same code elsewhere: with fewer replications in cli/tip, and on every
+# scenario in determinism/result_files.
+set_tests_properties(cli/tip_readme cli/fingerprints PROPERTIES LABELS "cli;no-sanitizer")
 
 add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests_test.py)
-set_tests_properties(cli/story_runner PROPERTIES LABELS cli)
+set_tests_properties(cli/story_runner PROPERTIES LABELS "cli;no-sanitizer")
 
 add_test(NAME cli/documented_examples
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/documented_examples.py
@@ -31,18 +36,20 @@ add_test(NAME determinism/comparison_notices
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/compare_result_files_test.py)
 set_tests_properties(determinism/result_files determinism/comparison_notices PROPERTIES
   LABELS determinism TIMEOUT 600)
+set_tests_properties(determinism/result_files PROPERTIES COST 120)
 
 # One published study from end to end; scripts/reproduce runs them all.
 add_test(NAME studies/open_closed_latency
-         COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/reproduce_studies.py --brief
+         COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/studies/reproduce_studies.py --brief
                  --program $<TARGET_FILE:retrysim-cli> --only open-closed-latency)
-set_tests_properties(studies/open_closed_latency PROPERTIES LABELS studies TIMEOUT 900)
+set_tests_properties(studies/open_closed_latency PROPERTIES
+  LABELS studies TIMEOUT 900 COST 25)
 
 # The picture of README.md shows what the program does today.
 add_test(NAME cli/readme_picture
          COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/readme_picture.py
                  --program $<TARGET_FILE:retrysim-cli> --check)
-set_tests_properties(cli/readme_picture PROPERTIES LABELS cli TIMEOUT 600)
+set_tests_properties(cli/readme_picture PROPERTIES LABELS "cli;no-sanitizer" TIMEOUT 600)
 
 # The reference tables of the documentation are the program's own.
 add_test(NAME cli/reference_tables

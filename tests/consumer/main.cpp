@@ -3,6 +3,7 @@
 // together wrongly fails too.
 //
 // SPDX-License-Identifier: MIT
+#include "experiments.hpp"
 #include "strategy.hpp"
 
 #include <retrysim/distribution.hpp>
@@ -79,6 +80,18 @@ void strategies_work_outside_and_inside() {
          "that a strategy which gives up succeeds as often as single attempts");
 }
 
+void experiments_are_calls() {
+  // 20 s at 100 requests/s, six replications: the standard deviation is near 0.007.
+  expect(std::abs(consumer::extra_attempts_of_retries() - 0.75) < 0.04,
+         "that two retries of what fails half the time are 3/4 of an attempt more");
+  const double tips_at = consumer::tipping_point_of_outage();
+  expect(tips_at > 0.05 && tips_at < 3, "that some outage is too long for three attempts");
+  expect(consumer::points_that_keep_up() == 2,
+         "that loads below the capacity of 50 requests/s are served, and twice as much is not");
+  const double ratio = consumer::load_ratio_of_hysteresis();
+  expect(ratio > 0 && ratio < 1, "that a queue tips at a load above the one it recovers at");
+}
+
 }  // namespace
 
 int main() {
@@ -86,6 +99,7 @@ int main() {
   simulation_follows_theory();
   files_and_presets_are_there();
   strategies_work_outside_and_inside();
+  experiments_are_calls();
   if (failures == 0) std::puts("consumer: the installed library works");
   return failures == 0 ? 0 : 1;
 }

@@ -8,9 +8,11 @@ foreach(check killed mpi shards)
   set_tests_properties(sweep/${check} PROPERTIES
     LABELS sweep TIMEOUT 900 SKIP_RETURN_CODE 77)
 endforeach()
+set_tests_properties(sweep/mpi PROPERTIES COST 20)
 add_test(NAME experiment/ranks
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/ranks.py --program $<TARGET_FILE:retrysim-cli>)
-set_tests_properties(experiment/ranks PROPERTIES LABELS sweep TIMEOUT 900 SKIP_RETURN_CODE 77)
+set_tests_properties(experiment/ranks PROPERTIES
+  LABELS sweep TIMEOUT 900 COST 30 SKIP_RETURN_CODE 77)
 
 # Standard streams that are closed or full, limits and signals; writers of one folder at once.
 foreach(check standard_streams result_replacement)
@@ -19,3 +21,4 @@ foreach(check standard_streams result_replacement)
                    --program $<TARGET_FILE:retrysim-cli>)
   set_tests_properties(experiment/${check} PROPERTIES LABELS cli TIMEOUT 900)
 endforeach()
+set_tests_properties(experiment/result_replacement PROPERTIES COST 40)

@@ -4,6 +4,8 @@
 
 set(mutant_scenario ${PROJECT_SOURCE_DIR}/scenarios/capacity-dip.toml)
 
+set(mutant_options -O0 -DRETRYSIM_FLATTEN=)  # they need not be fast
+
 # add_mutant(NAME PART FILE TEXT BY MESSAGE): in sim/PART/FILE the text becomes BY; the message must
 # hold MESSAGE.
 function(add_mutant name part file text by message)
@@ -17,17 +19,21 @@ function(add_mutant name part file text by message)
   endif()
   file(CONFIGURE OUTPUT ${mutated} CONTENT "${changed}" @ONLY)
 
-  # The rest of the part, so that the linker takes nothing of it from the library.
-  get_target_property(sources retrysim_${part} SOURCES)
-  list(REMOVE_ITEM sources ${original})
-  add_executable(mutant-${name} ${mutated} ${sources})
-  get_target_property(unity retrysim_${part} UNITY_BUILD)
-  if(unity)
-    set_target_properties(mutant-${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  # The rest of the part, so that the linker takes nothing of it from the library; compiled once for
+  # all mutants of a file.
+  string(MAKE_C_IDENTIFIER mutant_without_${file} rest)
+  if(NOT TARGET ${rest})
+    get_target_property(sources retrysim_${part} SOURCES)
+    list(REMOVE_ITEM sources ${original})
+    add_library(${rest} OBJECT ${sources})
+    retrysim_compile_as_one(${rest})
+    target_compile_options(${rest} PRIVATE ${mutant_options})
+    target_link_libraries(${rest} PRIVATE retrysim_flags)
   endif()
-  target_compile_options(mutant-${name} PRIVATE -O0 -DRETRYSIM_FLATTEN=)  # it need not be fast
-  target_link_libraries(mutant-${name} PRIVATE retrysim_cli retrysim retrysim_flags)
-  target_precompile_headers(mutant-${name} PRIVATE ${retrysim_common_headers})
+
+  add_executable(mutant-${name} ${mutated})
+  target_compile_options(mutant-${name} PRIVATE ${mutant_options})
+  target_link_libraries(mutant-${name} PRIVATE ${rest} retrysim_cli retrysim retrysim_flags)
   add_test(NAME mutants/${name}
            COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/mutants/expect_internal_error.py
                    $<TARGET_FILE:mutant-${name}> ${mutant_scenario} "${message}")
@@ -59,12 +65,12 @@ add_mutant(quota-unwatched model request_life.cpp
   "watch_quota(g, {}, [&] { record_success("
   "levels: the recorder has")
 
-add_mutant(quota-area stats recorder.cpp
+add_mutant(quota-area measure recorder.cpp
   "g.quota_area_ns += g.quota_level"
   "g.quota_area_ns -= g.quota_level"
   "the mean level of the retry quota is out of range")
 
-add_mutant(queue-larger-than-ever stats recorder.cpp
+add_mutant(queue-larger-than-ever measure recorder.cpp
   "std::exchange(levels.queue_max, levels.queued)"
   "std::exchange(levels.queue_max, levels.queued) / 4"
   "the mean of the queue is above its maximum")

@@ -5,7 +5,7 @@
 #include "experiment/twins.hpp"
 
 #include "experiment/load_ramp.hpp"
-#include "unit/model/small_world.hpp"
+#include "unit/experiment/zombie_world.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -14,27 +14,7 @@ namespace {
 
 using stats::StormVerdict;
 
-Scenario zombie_world(Duration outage) {
-  Scenario s = test::small_world();
-  s.duration = Duration::seconds(150);
-  s.interval = Duration::milliseconds(100);
-  s.drain = false;
-  s.replications = 6;
-  s.recovery_hold = Duration::seconds(10);
-  s.recovery_window = Duration::seconds(5);  // 150 requests, with a noise of 8 %
-  s.recovery_share = 0.8;
-  s.services[0].service_time = Distribution::exponential(0.02);
-  s.clients[0].count = 10;
-  s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
-  s.clients[0].arrivals.rate = 3;  // of 5 that each could have
-  test::set_timeout(s.clients[0], Duration::seconds(1));
-  s.clients[0].retry.backoff.delays = {Distribution::constant(Duration::zero())};
-  s.faults.resize(1);
-  s.faults[0].start = Time::zero() + Duration::seconds(20);
-  s.faults[0].duration = outage;
-  s.faults[0].capacity = 0;
-  return s;
-}
+using test::zombie_world;
 
 TEST_CASE("An outage of several timeouts is metastable, for any number of threads") {
   const Scenario s = zombie_world(Duration::seconds(3));
@@ -98,7 +78,7 @@ TEST_CASE("What recovers needs no twin, and what has no retries is not metastabl
 
 TEST_CASE("A load ramp changes the load and nothing else") {
   Scenario s = zombie_world(Duration::seconds(3));
-  const stats::LoadRamp ramp{{3, 4, 6}, Duration::seconds(40)};
+  const LoadRamp ramp{{3, 4, 6}, Duration::seconds(40)};
   const Scenario r = experiment::with_load_ramp(s, {0}, ramp);
   CHECK(r.faults.empty());
   CHECK(r.duration == Duration::seconds(200));
@@ -115,7 +95,7 @@ TEST_CASE("A load ramp changes the load and nothing else") {
   for (std::size_t i = 0; i < 399; ++i) {
     CHECK(run.all_bins[i].flow.requests == steady.all_bins[i].flow.requests);
   }
-  const stats::RampRun measured = stats::measure_ramp(r, ramp, run);
+  const RampRun measured = stats::measure_ramp(r, ramp, run);
   CHECK(measured.tip_load == 6.0);  // more than the capacity of 5
 }
 

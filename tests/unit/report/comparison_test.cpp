@@ -32,35 +32,40 @@ class StringSink final : public Sink {
 class Variants {
  public:
   void add(const std::string& name, const std::vector<std::uint64_t>& retries) {
-    ResultSet set{loaded_, name, {}};
+    ComparedVariant variant{name, sample_scenario(), {}, MetricValues(0, 1, {}), nullptr};
     for (std::size_t r = 0; r < retries.size(); ++r) {
-      set.runs.push_back(sample_run(static_cast<std::uint32_t>(r), retries[r]));
+      variant.runs.push_back(sample_run(static_cast<std::uint32_t>(r), retries[r]));
     }
-    sets_.push_back(std::move(set));
+    variant.values = MetricValues(variant.loaded.scenario, variant.runs);
+    variants_.push_back(std::move(variant));
   }
 
-  Comparison compared(const std::vector<std::string_view>& names) {
+  ComparisonReport compared(const std::vector<std::string_view>& names) {
+    std::vector<const MetricInfo*> metrics;
+    for (const std::string_view name : names) metrics.push_back(find_metric(name));
+    found_ = compare_runs(variants_, metrics);
+    sets_.clear();
+    for (ComparedVariant& variant : found_.variants) sets_.push_back(result_set_of(variant));
     evaluations_.clear();
     evaluations_.reserve(sets_.size());
     for (const ResultSet& set : sets_) evaluations_.emplace_back(set);
-    std::vector<const MetricInfo*> metrics;
-    for (const std::string_view name : names) metrics.push_back(find_metric(name));
-    return compare(evaluations_, metrics);
+    return {found_, evaluations_, false, {}};
   }
 
  private:
-  LoadedScenario loaded_ = sample_scenario();
+  std::vector<ComparedVariant> variants_;
+  Comparison found_;
   std::deque<ResultSet> sets_;  // evaluations keep references
   std::vector<Evaluation> evaluations_;
 };
 
-std::string csv_of(const Comparison& comparison) {
+std::string csv_of(const ComparisonReport& comparison) {
   StringSink sink;
   write_comparison_csv(sink, comparison);
   return sink.text();
 }
 
-std::string table_of(const Comparison& comparison) {
+std::string table_of(const ComparisonReport& comparison) {
   StringSink sink;
   write_comparison_table(sink, comparison);
   return sink.text();
@@ -84,17 +89,17 @@ TEST_CASE("rows of a comparison by variant, client and metric") {
   variants.add("x=a", {2, 4, 3});
   variants.add("x=b", {3, 6, 4});
   variants.add("x=c", {2, 4, 3});
-  const Comparison c = variants.compared({"retries", "recovery_s"});
-  CHECK(c.clients == std::vector<std::string>{"web", "a \"b\", c", "all"});
-  REQUIRE(c.rows.size() == 6);  // no trigger: there is no recovery time
-  const ComparisonRow* row = c.find(1, "web", *find_metric("retries"));
+  const ComparisonReport c = variants.compared({"retries", "recovery_s"});
+  CHECK(c.found.clients == std::vector<std::string>{"web", "a \"b\", c", "all"});
+  REQUIRE(c.found.rows.size() == 6);  // no trigger: there is no recovery time
+  const ComparisonRow* row = c.found.find(1, "web", *find_metric("retries"));
   REQUIRE(row != nullptr);
   CHECK(row->difference.difference == Approx(4.0 / 3));
   CHECK(row->difference.pairs == 3);
-  CHECK(c.find(2, "web", *find_metric("retries"))->difference.identical);
-  CHECK(c.find(1, "a \"b\", c", *find_metric("retries"))->difference.identical);
-  CHECK(c.find(1, "nobody", *find_metric("retries")) == nullptr);
-  CHECK(c.find(3, "web", *find_metric("retries")) == nullptr);
+  CHECK(c.found.find(2, "web", *find_metric("retries"))->difference.identical);
+  CHECK(c.found.find(1, "a \"b\", c", *find_metric("retries"))->difference.identical);
+  CHECK(c.found.find(1, "nobody", *find_metric("retries")) == nullptr);
+  CHECK(c.found.find(3, "web", *find_metric("retries")) == nullptr);
 }
 
 TEST_CASE("compare.csv") {
@@ -120,24 +125,24 @@ TEST_CASE("the JSON of a comparison has the rows of compare.csv") {
   Variants variants;
   variants.add("x=a", {2, 4, 3});
   variants.add("x=b", {3, 6, 4});
-  Comparison c = variants.compared({"retries", "amplification"});
+  ComparisonReport c = variants.compared({"retries", "amplification"});
   c.vary = {"client.*.x=a,b"};
   const auto json = nlohmann::json::parse(comparison_json(c));
   CHECK(json["baseline"] == "x=a");
   CHECK(json["vary"][0] == "client.*.x=a,b");
-  REQUIRE(json["rows"].size() == c.rows.size());
+  REQUIRE(json["rows"].size() == c.found.rows.size());
   CHECK(json["rows"][0]["metric"] == "retries");
   CHECK(json["rows"][0]["pairs"] == 3);
-  CHECK(json["rows"][0]["difference"].get<double>() == c.rows[0].difference.difference);
+  CHECK(json["rows"][0]["difference"].get<double>() == c.found.rows[0].difference.difference);
 }
 
 TEST_CASE("replications that a variant lacks are missing pairs, and said to be") {
   Variants variants;
   variants.add("x=a", {2, 4, 3, 5});
   variants.add("x=b", {3, 6, 4});
-  const Comparison c = variants.compared({"retries"});
-  CHECK(c.rows[0].difference.pairs == 3);
-  CHECK(c.rows[0].difference.only_baseline == 1);
+  const ComparisonReport c = variants.compared({"retries"});
+  CHECK(c.found.rows[0].difference.pairs == 3);
+  CHECK(c.found.rows[0].difference.only_baseline == 1);
   const std::string table = table_of(c);
   CHECK(table.find("[3 pairs]") != std::string::npos);
   CHECK(table.find("note: retries of web (b), ") != std::string::npos);
@@ -149,7 +154,7 @@ TEST_CASE("sentences say what is better at what price") {
   variants.add("jitter=equal", {2, 4, 3, 3, 4, 2, 3, 4, 2, 3});
   variants.add("jitter=full", {4, 5, 5, 5, 6, 4, 5, 6, 4, 5});
   variants.add("jitter=none", {2, 4, 3, 3, 4, 2, 3, 4, 2, 3});
-  const Comparison c = variants.compared({"amplification", "success_rate", "latency_mean"});
+  const ComparisonReport c = variants.compared({"amplification", "success_rate", "latency_mean"});
   const std::vector<std::string> found = sentences(c);
   REQUIRE(found.size() == 6);
   CHECK(found[0].starts_with(
@@ -193,8 +198,8 @@ TEST_CASE("a table of one replication has differences and says what is missing")
 TEST_CASE("a single variant has nothing to be compared with") {
   Variants variants;
   variants.add("base", {2, 3});
-  const Comparison c = variants.compared({"amplification"});
-  CHECK(c.rows.empty());
+  const ComparisonReport c = variants.compared({"amplification"});
+  CHECK(c.found.rows.empty());
   CHECK(table_of(c).find("nothing to compare") != std::string::npos);
 }
 

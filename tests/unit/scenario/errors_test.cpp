@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "loading.hpp"
 
-#include <chrono>
-
 using namespace retrysim;
 
 TEST_CASE("an unknown key names the nearest one") {
@@ -176,9 +174,10 @@ TEST_CASE("control characters never reach the terminal") {
 }
 
 TEST_CASE("rubbish ends in one clear error, fast") {
+  // A second or two even in a debug build; quadratic behaviour would take hours, and hit ctest's
+  // limit.
   std::string bytes;
   for (int i = 0; i < 1000; ++i) bytes += static_cast<char>(i * 37 % 256);
-  const auto start = std::chrono::steady_clock::now();
   for (const std::string& text :
        {bytes, std::string("name = \"a\0b\"", 12), std::string("name = \"\xFF\xFE\"\n"),
         std::string(10'000'000, '['), std::string(10'000'000, 'x'),
@@ -188,8 +187,6 @@ TEST_CASE("rubbish ends in one clear error, fast") {
     CHECK(to_string(result.errors[0]).size() < 600);
     CHECK(result.errors[0].line >= 1);
   }
-  // A second or two even in a debug build; quadratic behaviour would take hours.
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));
 }
 
 TEST_CASE("names of absurd depth do not overflow the stack") {

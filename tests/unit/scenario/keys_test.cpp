@@ -22,10 +22,12 @@ TEST_CASE("keys are unique, documented, and have at most one source of a default
       INFO(pattern);
       CHECK(seen.insert(pattern).second);
       CHECK(key.meaning.ends_with('.'));
-      CHECK(key.store != nullptr);
-      CHECK((key.required ? 1 : 0) + (key.fallback.empty() ? 0 : 1) +
-                (key.from_rules == nullptr ? 0 : 1) <=
+      CHECK(key.access.store != nullptr);
+      CHECK((key.required ? 1 : 0) + (key.fallback ? 1 : 0) +
+                (key.access.from_rules == nullptr ? 0 : 1) <=
             1);
+      CHECK((key.idle_when.empty() || !key.when.empty()));
+      CHECK((key.fallback_when.empty() || key.fallback));
       const bool word = key.rules.kind == ValueKind::kWord;
       CHECK(word == !key.rules.words.empty());
     }
@@ -36,9 +38,9 @@ TEST_CASE("the condition of a key is about a key above it, so that it is known i
   for (const KeyScope& scope : key_scopes()) {
     std::set<std::string_view> above;
     for (const KeyInfo& key : scope.keys) {
-      INFO(key_pattern(scope, key) << " when " << key.when);
-      if (!key.when.empty()) {
-        CHECK(above.count(key.when.substr(0, key.when.find(' '))) == 1);
+      for (const std::string_view when : {key.when, key.idle_when, key.fallback_when}) {
+        INFO(key_pattern(scope, key) << " when " << when);
+        CHECK((when.empty() || above.count(when.substr(0, when.find(' '))) == 1));
       }
       above.insert(key.name);
     }
@@ -240,7 +242,9 @@ TEST_CASE("the documented defaults") {
   std::map<std::string, std::string> table;
   for (const KeyScope& scope : key_scopes()) {
     for (const KeyInfo& key : scope.keys) {
-      if (!key.fallback.empty()) table[key_pattern(scope, key)] = key.fallback;
+      if (key.fallback && key.fallback_when.empty()) {
+        table[key_pattern(scope, key)] = *key.default_toml();
+      }
     }
   }
   CHECK(table == documented);

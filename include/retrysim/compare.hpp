@@ -1,0 +1,155 @@
+// Comparing variants of a scenario on common random numbers: all variants meet the same demand, so
+// that replication by replication the difference to the baseline is the doing of what was varied.
+//
+// From a file:
+//
+//     const VariantsResult v = load_variants("herd.toml", {},
+//     {"client.*.retry.mode=legacy,standard"}); if (!v.errors.empty()) ... const Comparison c =
+//     compare(v.variants); const ComparisonRow* row = c.find(1, "all",
+//     *find_metric("success_rate"));
+//
+// Scenarios made by hand do as well: `compare({{"no retries", {a}}, {"three attempts", {b}}})`.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/experiment.hpp>
+#include <retrysim/metrics.hpp>
+#include <retrysim/replications.hpp>
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/summary.hpp>
+#include <retrysim/variation.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim {
+
+namespace stats {
+struct Storm;
+}
+
+/// The error probability of a family of intervals or tests.
+inline constexpr double kFamilyError = 0.05;
+
+struct Interval {
+  double low = 0, high = 0;
+};
+
+/// One metric of a variant against the baseline, over the replications of both.
+struct PairedDifference {
+  std::size_t pairs = 0;  ///< replications in which both sides have the value
+  std::size_t only_variant = 0, only_baseline = 0;  ///< in which one side has it
+
+  // Of the pairs, in the metric's unit; zero if there are none.
+  double mean = 0, baseline_mean = 0, difference = 0;
+
+  /// Of the difference; exists from two pairs on. Those of all variants hold together with
+  /// probability 1 - kFamilyError.
+  std::optional<Interval> interval;
+  /// mean / baseline_mean - 1; exists if the baseline's mean is above zero.
+  std::optional<double> relative;
+  /// Exists if the baseline's mean is told apart from zero, and not for values 0 or 1.
+  std::optional<Interval> relative_interval;
+  std::optional<double> p_value, p_holm;  ///< exist with the interval
+  bool significant = false;               ///< p_holm <= kFamilyError
+  /// Of the two sides over the pairs; exists if both vary.
+  std::optional<double> correlation;
+  /// (variance of the variant + variance of the baseline) / variance of the difference: how many
+  /// times the replications independent runs would need. Exists if the difference varies.
+  std::optional<double> variance_reduction;
+
+  /// Every pair has the same value on both sides.
+  bool identical = false;
+};
+
+/// A scenario that takes part in a comparison. Without a file: `{"name", {scenario}}`.
+struct NamedScenario {
+  std::string name;  ///< unique; "jitter=full"
+  LoadedScenario loaded;
+};
+
+/// Either all variants, the baseline first, or at least one error (each mistake once, at most 20).
+/// A note that several variants have stands with the first of them.
+struct VariantsResult {
+  std::vector<NamedScenario> variants;
+  std::vector<Diagnostic> errors;
+};
+
+/// Loads every combination of the values that `vary` names (texts as for `parse_variations`), after
+/// the `edits`, of the scenario file `file`. `baseline` is the name of a variant or its values
+/// alone; empty: the first. Throws RequestError if there are fewer than 2 or more than 1000
+/// variants, or none of the baseline's name.
+VariantsResult load_variants(const std::filesystem::path& file,
+                             const std::vector<std::string>& edits,
+                             const std::vector<std::string>& vary,
+                             const std::string& baseline = "");
+
+struct CompareOptions {
+  std::vector<const MetricInfo*> metrics;  ///< never null; empty: `headline_metrics()`
+  /// Repeat what does not recover without retries from the end of the fault or surge on: sets
+  /// RunResult::metastable, and the metric metastable_probability exists.
+  bool twin = false;
+  /// How to run; limits are those of all variants together. `first` is not looked at.
+  ReplicationOptions run;
+};
+
+/// One variant with its replications.
+struct ComparedVariant {
+  std::string name;
+  LoadedScenario loaded;  ///< with the warm-up that was found, if it was looked for
+  std::vector<RunResult> runs;
+  MetricValues values;  ///< of `runs`
+  /// With twins, the storms of each run and what their twins have shown: for the reports of the
+  /// program. Null without.
+  std::shared_ptr<const std::vector<std::vector<stats::Storm>>> storms;
+};
+
+/// One variant against the baseline, for one metric of one client group.
+struct ComparisonRow {
+  std::size_t variant = 0;             ///< index into Comparison::variants; never 0, the baseline
+  std::string client;                  ///< name of a group, or "all"
+  const MetricInfo* metric = nullptr;  ///< never null
+  PairedDifference difference;
+};
+
+/// What a comparison found.
+struct Comparison {
+  std::vector<ComparedVariant> variants;  ///< the first one is the baseline
+  /// Groups that some variant has, in their order, if there are several; then "all".
+  std::vector<std::string> clients;
+  std::vector<const MetricInfo*> metrics;
+  /// By variant, client and metric. What exists on neither side has no row; what exists on one side
+  /// only has a row with no pairs.
+  std::vector<ComparisonRow> rows;
+
+  const ComparedVariant& baseline() const { return variants.front(); }
+  /// Null if there is none.
+  const ComparisonRow* find(std::size_t variant, std::string_view client,
+                            const MetricInfo& metric) const;
+};
+
+/// The metrics that comparisons show unless told otherwise, in that order.
+std::vector<const MetricInfo*> headline_metrics();
+
+/// Simulates all replications of `variants`, the baseline first, and compares each variant with it.
+/// Variants whose warm-up is to be found get one for all (`find_warmup`). `precision` has no
+/// effect: pairs need equal numbers of replications. Throws RequestError without a variant, and
+/// what `find_warmup` and `simulate_all` throw.
+Comparison compare(std::vector<NamedScenario> variants, const CompareOptions& options = {});
+
+/// The rows of variants that have been simulated already, at least one.
+Comparison compare_runs(std::vector<ComparedVariant> variants,
+                        std::vector<const MetricInfo*> metrics = headline_metrics());
+
+/// The warm-up found for `warmup = "auto"` becomes that of the scenario; its key says how it was
+/// found.
+void take_warmup(LoadedScenario& loaded, const FoundWarmup& found);
+
+}  // namespace retrysim

@@ -1,0 +1,155 @@
+// Sweeps: every combination of varied keys, each a point with its replications. A sweep may have
+// millions of points: its results lie in a journal, from which it goes on after an interruption,
+// and are asked for point by point. Points that need more memory or events than allowed are noted;
+// the others go on.
+//
+//     SweepRequest request;
+//     request.scenario = "dip.toml";
+//     request.varying = {"fault.*.duration=10s:60s:10s", "client.*.retry.max_attempts=1,2,3"};
+//     SweepPlanResult planned = plan_sweep(request);
+//     if (!planned.plan) ... planned.errors ...
+//     for (const SweepPoint& point : run_sweep(*planned.plan)) ...
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/compare.hpp>
+#include <retrysim/replications.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/simulation.hpp>
+#include <retrysim/summary.hpp>
+#include <retrysim/variation.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retrysim {
+
+/// Part `index` (from 1) of `count`: the points whose number in the grid, from 0, leaves
+/// `index` - 1 when divided by `count`.
+struct Shard {
+  std::size_t index = 1, count = 1;
+
+  std::string text() const { return std::to_string(index) + "/" + std::to_string(count); }
+};
+
+/// The grid of a scenario file.
+struct SweepRequest {
+  std::filesystem::path scenario;
+  std::vector<std::string> edits;                ///< as `load_scenario_file` takes them
+  std::vector<std::string> varying;              ///< as `parse_variations` takes them
+  std::optional<Shard> shard;                    ///< only these points
+  std::uint64_t max_memory = ~std::uint64_t{0};  ///< bytes that the list of points may take
+  /// Called with each note on the scenario as it comes up; may be empty.
+  std::function<void(const std::string&)> note;
+};
+
+/// What a sweep is going to do: its points, all of them valid.
+struct SweepPlan {
+  LoadedScenario base;                                   ///< the scenario without variations
+  std::vector<std::string> varying;                      ///< as asked for
+  std::vector<std::string> paths;                        ///< the varied keys, in order
+  std::size_t grid_points = 0;                           ///< of the whole grid
+  std::optional<Shard> shard;                            ///< if these are not all of them
+  std::shared_ptr<const std::vector<Variant>> variants;  ///< the points, by number
+  std::vector<std::uint32_t> replications;               ///< of each point
+  /// The scenario of each point; of one that may be large only what results need: name, seed,
+  /// length, names of the client groups, expectations.
+  std::vector<std::shared_ptr<const Scenario>> outlines;
+  /// The whole scenario of a point. Called by several threads; throws if it has changed since and
+  /// is not valid any more.
+  std::function<std::shared_ptr<const Scenario>(std::size_t point)> scenario;
+  /// What the sweep is, as names and texts: a journal belongs to one sweep. Empty without a file.
+  std::vector<std::pair<std::string, std::string>> identity;
+  std::uint64_t id = 0;  ///< equal for shards of one sweep only
+  std::string text;      ///< of the scenario file
+
+  std::size_t points() const { return outlines.size(); }
+};
+
+/// Either a plan, or at least one error: each mistake once, at most 20, with the points it
+/// concerns.
+struct SweepPlanResult {
+  std::optional<SweepPlan> plan;
+  std::vector<Diagnostic> errors;
+};
+
+/// Loads the scenario and every point. Throws RequestError if there are too many points or one asks
+/// for its warm-up to be found, LimitExceeded if the list of points takes too much memory, and
+/// Interrupted.
+SweepPlanResult plan_sweep(const SweepRequest& request);
+
+/// The points of a sweep made by hand, at least one. It has no journal and runs in one process.
+SweepPlan plan_sweep(std::vector<NamedScenario> points);
+
+struct SweepOptions {
+  /// How to run. `max_events` is that of any one replication, beyond which its point is over the
+  /// limit; `max_memory` that of all replications under way, and one that does not fit alone is
+  /// over the limit. `fingerprint`, `first` and `kept_memory` are not looked at.
+  ReplicationOptions run;
+  std::filesystem::path journal;  ///< a file in a folder that exists; empty: results in memory
+  bool resume = false;            ///< go on with the journal, if there is one
+};
+
+/// One point with its results.
+struct SweepPoint {
+  std::string name;
+  std::vector<std::string> keys;             ///< the values of the varied keys
+  std::shared_ptr<const Scenario> scenario;  ///< its client groups and expectations
+  MetricValues values;                       ///< of no replication, if it went over a limit
+  std::optional<LimitKind> limit;            ///< that one of the replications went over
+};
+
+/// A sweep under way.
+class Sweep {
+ public:
+  /// Opens the journal. Throws std::runtime_error if it is of another sweep, in use, or no journal;
+  /// std::system_error if it cannot be written.
+  explicit Sweep(SweepPlan plan, SweepOptions options = {});
+  Sweep(Sweep&&) noexcept;
+  Sweep& operator=(Sweep&&) = delete;
+  ~Sweep();
+
+  /// Simulates what is not done yet. Throws `Interrupted` if asked to stop, LimitExceeded after the
+  /// timeout, and what `simulate` throws; what is finished is in the journal then. Of several
+  /// processes the owner calls it; the others call `help_with_sweep`.
+  void run();
+
+  std::size_t points() const;
+  std::size_t points_done() const;
+  /// Replications that a resumed journal had.
+  std::size_t replications_found() const;
+  /// Bytes at the end of a resumed journal that were cut off or damaged: done again.
+  std::uint64_t dropped_bytes() const;
+  const SweepPlan& plan() const;
+
+  /// Results of a point; call it after `run`. Throws std::runtime_error if the journal has been
+  /// damaged meanwhile.
+  SweepPoint point(std::size_t number);
+  /// What the first point that went over a limit, in the order of the grid, says about it; empty if
+  /// none did.
+  std::string first_over_limit() const;
+  /// Removes the journal: the results are in place.
+  void remove_journal();
+
+ private:
+  class Progress;
+  std::unique_ptr<Progress> progress_;
+};
+
+/// The part of a process that only computes: its executor is not the owner. Knows nothing of the
+/// points but what the owner's `Sweep::run` tells it.
+void help_with_sweep(const SweepRequest& request, const SweepOptions& options);
+
+/// Runs a whole sweep, and gives all points at once.
+std::vector<SweepPoint> run_sweep(SweepPlan plan, const SweepOptions& options = {});
+
+}  // namespace retrysim

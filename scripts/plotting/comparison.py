@@ -1,0 +1,223 @@
+"""The picture of a comparison: how each variant differs from the baseline, metric by metric, and
+what work each one does for the time it takes.
+
+SPDX-License-Identifier: MIT
+"""
+
+import json
+import math
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+
+from plotting.results import ResultError, seconds_label
+
+NUMBERS = ["difference", "ci_low", "ci_high", "relative_difference", "relative_ci_low",
+           "relative_ci_high"]
+MOST_VARIANTS = 24  # besides the baseline; more would make no picture
+MARKERS = "os^Dv"  # told apart where colours come again
+NEEDED = ["variant", "baseline", "client", "metric", "unit", "significant"] + NUMBERS
+
+
+class Comparison:
+    """compare.csv for all clients together, and the means of every variant."""
+
+    def __init__(self, folder):
+        path = Path(folder) / "compare.csv"
+        try:
+            table = pd.read_csv(path, dtype=str, keep_default_na=False)
+            info = json.loads((Path(folder) / "result.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ResultError(f"{path}: cannot be read: {error}") from None
+        missing = [column for column in NEEDED if column not in table.columns]
+        if missing:
+            raise ResultError(f"{path}: lacks the column {', '.join(missing)}")
+        for column in NUMBERS:
+            table[column] = pd.to_numeric(table[column], errors="coerce").astype(float)
+        self.info = info
+        # By metric: label, unit, percentage, better.
+        self.described = info.get("comparison", {}).get("metrics", {})
+        names = [v["variant"] for v in info["variants"]]
+        self.names = names[:MOST_VARIANTS + 1]
+        self.left_out = len(names) - len(self.names)
+        self.rows = table[(table["client"] == "all") & table["variant"].isin(self.names)]
+        self.baseline = self.names[0]
+
+    def metrics(self):
+        """Metrics in which any variant differs."""
+        return [metric for metric, rows in self.rows.groupby("metric", sort=False)
+                if (rows["difference"].fillna(0) != 0).any()]
+
+    def differences(self, metric):
+        """(variant, value, low, high, significant) of a metric, and the unit of the numbers."""
+        rows = self.rows[self.rows["metric"] == metric]
+        unit = rows["unit"].iloc[0]
+        share = self.described.get(metric, {}).get("percentage", False)
+        # In percent only if every difference has a value in percent: a bar must not vanish.
+        relative = (not share and rows["relative_ci_low"].notna().any() and
+                    rows.loc[rows["difference"].notna(), "relative_difference"].notna().all())
+        prefix, columns = (("relative_", ["relative_difference", "relative_ci_low",
+                                          "relative_ci_high"]) if relative
+                           else ("", ["difference", "ci_low", "ci_high"]))
+        factor, label = (100, "%") if prefix else (100, "points") if share else (1, unit)
+        values = [(row["variant"], *(factor * row[c] for c in columns), row["significant"] == "yes")
+                  for _, row in rows.iterrows()]
+        return values, label
+
+    def mean(self, variant, metric):
+        for row in self.info["summary"]:
+            if (row["variant"], row["client"], row["metric"]) == (variant, "all", metric):
+                return row
+        return None
+
+
+def short_names(names):
+    """Without the keys where all have the same ones: full, equal for jitter=full, jitter=equal.
+
+    Returns the names and the keys that they go without.
+    """
+    parts = {name: [part.partition("=") for part in name.split(" ")] for name in names}
+    keys = {tuple(key for key, _, _ in own) for own in parts.values()}
+    plain = all(equals and value and "=" not in value for own in parts.values()
+                for _, equals, value in own)
+    if len(keys) != 1 or not plain:
+        return {name: name for name in names}, ()
+    return {name: " ".join(value for _, _, value in own) for name, own in parts.items()}, keys.pop()
+
+
+def cut(text, columns):
+    return text if len(text) <= columns else text[:columns - 1] + "…"
+
+
+def label_of(value):
+    return "0" if value == 0 else f"{value:+.0f}" if abs(value) >= 100 else f"{value:+.3g}"
+
+
+def draw_differences(axis, comparison, metric, looks, labels):
+    """`labels` are empty where a panel further to the left has them."""
+    values, unit = comparison.differences(metric)
+    places = {variant: place for place, variant in enumerate(comparison.names[1:])}
+    far = {-1: 0.0, 1: 0.0}  # how far bars and intervals reach to either side
+    for variant, value, low, high, significant in values:
+        if math.isnan(value):
+            continue
+        place, side = places[variant], -1 if value < 0 else 1
+        axis.barh(place, value, color=looks[variant][0], alpha=1.0 if significant else 0.35,
+                  height=0.7)
+        ends = [x for x in (value, low, high) if not math.isnan(x)]
+        if len(ends) == 3:
+            axis.plot([low, high], [place, place], color="black", linewidth=1.4,
+                      solid_capstyle="butt", marker="|", markersize=6)
+        axis.annotate(label_of(value), (max(ends, key=lambda x: side * x), place), fontsize=9,
+                      xytext=(4 * side, 0), textcoords="offset points", va="center",
+                      ha="left" if side > 0 else "right")
+        far[side] = max([far[side]] + [side * x for x in ends])
+        far[-side] = max([far[-side]] + [-side * x for x in ends])
+    room = 0.4 * (far[-1] + far[1])  # for the numbers
+    signs = {-1 if value < 0 else 1 for _, value, *_ in values if not math.isnan(value)}
+    axis.set_xlim(-far[-1] - (room if -1 in signs else 0.1 * room),
+                  far[1] + (room if 1 in signs else 0.1 * room))
+    axis.axvline(0, color="black", linewidth=0.9)
+    axis.set_ylim(len(places) - 0.5, -0.5)
+    axis.set_yticks(range(len(places)), [cut(labels.get(v, ""), 30) for v in places])
+    axis.grid(axis="y", visible=False)
+    axis.xaxis.set_major_locator(MaxNLocator(3))
+    axis.set_title(metric, fontsize=11)
+    axis.set_xlabel(f"difference [{unit}]")
+
+
+def draw_work(axis, comparison, looks, labels):
+    """Attempts per request against the mean latency, with 95 % intervals."""
+    points = []
+    for name in comparison.names:
+        time, work = (comparison.mean(name, m) for m in ("latency_mean", "amplification"))
+        if time and work:
+            points.append((name, time, work))
+    if len(points) > 2 and all(is_number(labels[name]) for name, *_ in points):
+        ordered = sorted(points, key=lambda p: number_of(labels[p[0]]))
+        axis.plot([t["mean"] for _, t, _ in ordered], [w["mean"] for *_, w in ordered],
+                  color="#999999", linewidth=1.2, zorder=1)
+    for name, time, work in points:
+        colour, marker = looks[name]
+        spread = [[[row["mean"] - row["ci_low"]], [row["ci_high"] - row["mean"]]]
+                  if row["ci_low"] is not None else None for row in (time, work)]
+        axis.errorbar(time["mean"], work["mean"], xerr=spread[0], yerr=spread[1],
+                      marker=marker, markersize=8, color=colour, linestyle="none", linewidth=1.4)
+        if len(points) <= 6:  # the names of more would lie on top of each other
+            axis.annotate(cut(labels[name], 20), (time["mean"], work["mean"]), xytext=(8, 6),
+                          textcoords="offset points", fontsize=10)
+    positive = [t["mean"] for _, t, _ in points if t["mean"] > 0]
+    if positive and max(positive) > 8 * min(positive):
+        axis.set_xscale("log")
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.xaxis.set_minor_formatter(FuncFormatter(lambda _value, _position: ""))
+    axis.xaxis.set_major_formatter(FuncFormatter(seconds_label))
+    axis.margins(x=0.18, y=0.2)
+    axis.set_title("Work against time: better is lower and to the left")
+    axis.set_xlabel("mean latency of a request")
+    axis.set_ylabel("attempts / request")
+
+
+def number_of(text):
+    """The value of a number with or without a unit of time."""
+    for unit, scale in (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("min", 60), ("s", 1),
+                        ("h", 3600), ("", 1)):
+        if text.endswith(unit):
+            try:
+                return float(text[:len(text) - len(unit)]) * scale
+            except ValueError:
+                continue
+    return math.nan
+
+
+def is_number(text):
+    return not math.isnan(number_of(text))
+
+
+def comparison_figure(folder, palette):
+    comparison = Comparison(folder)
+    labels, keys = short_names(comparison.names)
+    looks = {name: (palette[i % len(palette)], MARKERS[i // len(palette) % len(MARKERS)])
+             for i, name in enumerate(comparison.names)}
+    longest = max(map(len, labels.values()))
+    abreast = 4 if longest <= 14 else 3 if longest <= 22 else 2
+    metrics = comparison.metrics()
+    rows = -(-len(metrics) // abreast)
+    bars = max(1.5, 0.32 * (len(comparison.names) - 1) + 0.9)
+    height = 1.4 + rows * (bars + 0.5) + 4.2
+    figure = plt.figure(figsize=(16 / 1.5, height))
+    grid = figure.add_gridspec(rows + 1, abreast, height_ratios=[bars] * rows + [3.6])
+    for i, metric in enumerate(metrics):
+        axis = figure.add_subplot(grid[divmod(i, abreast)])
+        draw_differences(axis, comparison, metric, looks, {} if i % abreast else labels)
+    draw_work(figure.add_subplot(grid[rows, :-1]), comparison, looks, labels)
+    entries = [(Line2D([], [], color=looks[n][0], marker=looks[n][1], markersize=8, linewidth=0),
+                cut(labels[n], 30) + (" (baseline)" if i == 0 else ""))
+               for i, n in enumerate(comparison.names[:14])]
+    entries.append((Patch(color="#444444", alpha=0.35), "pale: not significant"))
+    legend = figure.add_subplot(grid[rows, abreast - 1])
+    legend.axis("off")
+    legend.legend(*zip(*entries), loc="center left", frameon=False, title=", ".join(keys) or None,
+                  alignment="left")
+    put_title(figure, comparison, height)
+    return figure
+
+
+def put_title(figure, comparison, height):
+    info = comparison.info
+    runs = info["replications"]
+    figure.text(0.02, 1 - 0.14 / height, f"{info['scenario']}: differences from "
+                f"{comparison.baseline}", fontsize=17, fontweight="bold", va="top")
+    text = f"all clients, {runs} replication{'s' if runs != 1 else ''} on common random numbers"
+    if runs > 1:
+        text += "; 95 % intervals that hold for all variants of a metric together"
+    if comparison.left_out:
+        text += f"\n{comparison.left_out} more variants are left out"
+    if info.get("description"):
+        text = f"{info['description']}\n{text}"
+    figure.text(0.02, 1 - 0.5 / height, text, fontsize=11, color="#444444", va="top")
+    figure.tight_layout(rect=(0, 0, 1, 1 - (0.85 + 0.18 * text.count("\n")) / height), h_pad=1.2)

@@ -1,0 +1,144 @@
+"""What the pictures of a run share: colours, lines with their bands, shaded windows, legends.
+
+SPDX-License-Identifier: MIT
+"""
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator
+
+from plotting.results import disturbances, outside, seconds_label, storms
+
+# Okabe and Ito's colours: told apart by people with any of the common colour blindnesses.
+BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+PURPLE, SKY, YELLOW, GREY = "#CC79A7", "#56B4E9", "#F0E442", "#666666"
+GROUP_COLOURS = [BLUE, RED, GREEN, PURPLE, ORANGE, SKY]
+LIMIT_STYLE = (0, (4, 2))
+FAULT = {"color": "#999999", "alpha": 0.35, "linewidth": 0}
+STORM = {"color": YELLOW, "alpha": 0.30, "linewidth": 0}
+OUTSIDE = {"facecolor": "none", "edgecolor": "#BBBBBB", "hatch": "//", "linewidth": 0}
+
+STYLE = {
+    "svg.hashsalt": "retrysim",
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.7,
+    "legend.frameon": True,
+    "legend.framealpha": 0.85,
+    "legend.edgecolor": "none",
+    "legend.fontsize": 10,
+}
+
+
+def draw(axis, table, label, colour, style="-", band=True, width=1.7, step=0.0):
+    """Mean over replications with the band between their 10 % and 90 % quantiles."""
+    values = table.to_numpy(dtype=float)
+    known = ~np.all(np.isnan(values), axis=1)
+    if not known.any():
+        return
+    values = values[known]
+    time = table.index.to_numpy(dtype=float)[known] + step / 2  # a bin is drawn at its middle
+    axis.plot(time, np.nanmean(values, axis=1), linestyle=style, color=colour, label=label,
+              linewidth=width)
+    if band and values.shape[1] > 1:
+        low, high = np.nanquantile(values, [0.1, 0.9], axis=1)
+        axis.fill_between(time, low, high, color=colour, alpha=0.18, linewidth=0)
+
+
+def ratio(numerator, denominator):
+    """Quotient of two tables; undefined where there is nothing to divide by."""
+    return numerator / denominator.where(denominator > 0)
+
+
+def group_styles(results):
+    """(name, keyword arguments of draw) of each group, the same in all panels.
+
+    Groups that behave alike lie on top of each other: each line is thinner than the one before, so
+    that all can be seen. Bands of more than three groups would hide each other.
+    """
+    names = results.groups()
+    for i, name in enumerate(names):
+        width = 1.7 if len(names) == 1 else max(1.0, 2.6 - i * min(0.8, 1.6 / (len(names) - 1)))
+        yield name, {"colour": GROUP_COLOURS[i % len(GROUP_COLOURS)], "width": width,
+                     "style": "-" if i < len(GROUP_COLOURS) else (0, (5, 1.5)),
+                     "band": len(names) <= 3, "step": results.interval}
+
+
+def draw_groups(axis, results, table_of):
+    for name, style in group_styles(results):
+        draw(axis, table_of(name), name, **style)
+
+
+def shade(axis, results, service=None):
+    """Faults and surges in grey, storms in yellow, the time outside the window hatched."""
+    last = results.last_activity()
+    for low, high, _ in outside(results):
+        axis.axvspan(low, high, **OUTSIDE)
+    for low, high, _ in disturbances(results, service):
+        axis.axvspan(low, min(high, last), **FAULT)
+    if len(results.details["services"]) == 1:
+        for low, high, _ in storms(results):
+            axis.axvspan(low, max(low, high), zorder=0.5, **STORM)
+    axis.set_xlim(0, last)
+    axis.set_xlabel("simulated time [s]")
+
+
+def scale_latencies(axis):
+    """Logarithmic over the lines drawn; an immediate rejection takes no time at all."""
+    values = np.concatenate([line.get_ydata() for line in axis.lines] or [[]])
+    positive = values[values > 0]
+    if not positive.size:
+        return
+    low, high = np.quantile(positive, 0.002) / 1.4, positive.max() * 1.4
+    axis.set_yscale("log", nonpositive="clip")
+    if high < 200 * low:
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_ylim(low, high)
+    axis.yaxis.set_major_formatter(FuncFormatter(seconds_label))
+    axis.yaxis.set_minor_formatter(FuncFormatter(lambda _value, _position: ""))
+
+
+def entries_above(axis):
+    """The legend beside the title, where no data can be."""
+    count = len(axis.get_legend_handles_labels()[0])
+    if count == 0:
+        return
+    axis.legend(loc="lower right", bbox_to_anchor=(1.01, 1.0), ncol=count, borderaxespad=0.1,
+                frameon=False, fontsize=9, handlelength=1.4, columnspacing=1.0)
+
+
+def entries_below(axis, entries):
+    """The legend below the axis, where no data can be."""
+    if entries:
+        axis.legend(*zip(*entries), loc="upper center", bbox_to_anchor=(0.5, -0.14), frameon=False,
+                    ncol=3 if len(entries) > 4 else 2)
+
+
+def put_headline(figure, results, note):
+    """Name, description and what the lines are; returns the share of the height they leave."""
+    name = results.info["scenario"]
+    if results.variant != "base":
+        name = f"{name}: {results.variant}"
+    runs = results.replications()
+    text = f"{runs} replication{'s' if runs != 1 else ''}, seed {results.details['seed']}"
+    if note and runs > 1:
+        text += f"; {note}"
+    if len(results.details["services"]) > 1:
+        for onset, until, storm in storms(results) if note else ():
+            ended = until < results.details["window_end_s"]
+            window = f"{onset:g} to {until:g} s" if ended else f"from {onset:g} s on"
+            text += f"\nall services together: {storm}, {window} (median)"
+    if results.info.get("description"):
+        text = f"{results.info['description']}\n{text}"
+    inch = 1 / figure.get_figheight()
+    figure.text(0.02, 1 - 0.14 * inch, name, fontsize=17, fontweight="bold", va="top")
+    figure.text(0.02, 1 - 0.50 * inch, text, fontsize=11, color="#444444", va="top")
+    return 1 - (0.80 + 0.18 * text.count("\n")) * inch

@@ -1,0 +1,105 @@
+"""The picture `latency`: quantiles of the whole window, and what became of the attempts.
+
+SPDX-License-Identifier: MIT
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.patches import Patch
+
+from plotting.drawing import (BLUE, GREEN, ORANGE, PURPLE, RED, entries_below, group_styles,
+                              put_headline, scale_latencies, shade)
+
+KINDS = (("request", "whole request"), ("request_ok", "successful requests"),
+         ("attempt", "one attempt, as the client sees it"), ("service", "queue and service"))
+
+
+def draw_quantiles(axis, results):
+    """Of a lone group what its latency is made of; of several the whole requests of each."""
+    groups = list(group_styles(results))
+    lines = [("all", *kind, colour, style, 1.7) for kind, colour, style in
+             zip(KINDS, (BLUE, GREEN, ORANGE, PURPLE), ("-", "--", "-.", ":"))]
+    if len(groups) > 1:
+        lines = [(name, "request", name, s["colour"], s["style"], s["width"]) for name, s in groups]
+    for client, kind, label, colour, style, width in lines:
+        part = results.latency[(results.latency["client"] == client) &
+                               (results.latency["kind"] == kind)].sort_values("quantile")
+        part = part[part["latency_s"] > 0]
+        if part.empty:
+            continue
+        x = -np.log10(1 - part["quantile"])
+        axis.plot(x, part["latency_s"], linestyle=style, linewidth=width, marker="o",
+                  markersize=2 * width, color=colour, label=label)
+        axis.fill_between(x, part["ci_low_s"].clip(lower=part["latency_s"].min() / 10),
+                          part["ci_high_s"], color=colour, alpha=0.18, linewidth=0)
+    ticks = [0.5, 0.9, 0.99, 0.999]
+    axis.set_xticks([-np.log10(1 - q) for q in ticks], [f"{q * 100:g} %" for q in ticks])
+    if axis.lines:
+        scale_latencies(axis)
+        entries_below(axis, list(zip(*axis.get_legend_handles_labels())))
+    axis.set_title("Latency of whole requests" if len(groups) > 1 else "Latency quantiles")
+    axis.set_xlabel("share of values at or below [%]; bands: 95 % intervals")
+    axis.set_ylabel("latency (log scale)")
+
+
+OUTCOMES = (("successes", GREEN, "", 1.0), ("throttled", ORANGE, "//", 0.6),
+            ("errors", RED, "\\\\", 0.45), ("timeouts", PURPLE, "..", 0.3))
+
+
+def outcome_parts(rows):
+    """(label, numbers, colour, hatch, shade) of what became of attempts; where there is any."""
+    parts = [(column, rows[column], *look) for column, *look in OUTCOMES]
+    rest = rows["sent"] - sum(numbers for _, numbers, *_ in parts)
+    parts.append(("given up at the deadline, or unfinished", rest, "#BBBBBB", "", 0.15))
+    return [part for part in parts if part[1].sum() > 1e-4 * rows["sent"].sum()]
+
+
+def draw_attempts_by_group(axis, results):
+    """All attempts of each group, for one request."""
+    groups, rows = results.groups(), results.attempts
+    colours = [style["colour"] for _, style in group_styles(results)]
+    sums = rows.groupby("client").sum(numeric_only=True).reindex(groups).fillna(0)
+    first = rows[rows["attempt"] == 1].set_index("client")["sent"].reindex(groups)
+    first, left, entries = first.fillna(1).clip(lower=1), np.zeros(len(groups)), []
+    for label, numbers, _, hatch, shade in outcome_parts(sums):
+        widths = (numbers / first).to_numpy()
+        axis.barh(range(len(groups)), widths, left=left, color=colours, hatch=hatch, alpha=shade,
+                  edgecolor="white", linewidth=0.5)
+        left = left + widths
+        entries.append((Patch(facecolor="black", alpha=shade, hatch=hatch, edgecolor="white"),
+                        label))
+    axis.set_yticks(range(len(groups)), groups)
+    axis.invert_yaxis()
+    axis.axvline(1, color="black", linewidth=0.9, linestyle=":")
+    axis.grid(axis="y", visible=False)
+    entries_below(axis, entries)
+    axis.set_title("What became of the attempts")
+    axis.set_ylabel("client group")
+    axis.set_xlabel("attempts / request that was sent")
+
+
+def draw_attempts(axis, results):
+    """Attempts of a lone group by their number."""
+    rows = results.attempts[results.attempts["client"] == "all"].sort_values("attempt")
+    rows = rows.head(12)  # unlimited retries have a long tail of little interest
+    bottom = np.zeros(len(rows))
+    for label, numbers, colour, hatch, _ in outcome_parts(rows):
+        axis.bar(rows["attempt"], numbers, bottom=bottom, color=colour, hatch=hatch,
+                 edgecolor="white", linewidth=0.5, label=label)
+        bottom = bottom + numbers.to_numpy()
+    axis.set_xticks(rows["attempt"])
+    if len(rows) and rows["sent"].max() > 100 * max(rows["sent"].min(), 1):
+        axis.set_yscale("symlog", linthresh=max(rows["sent"].min(), 1))
+    axis.grid(axis="x", visible=False)
+    entries_below(axis, list(zip(*axis.get_legend_handles_labels())))
+    axis.set_title("What became of each attempt")
+    axis.set_xlabel("attempt number (1 is the first)")
+    axis.set_ylabel("attempts per replication")
+
+
+def latency(results):
+    figure, axes = plt.subplots(1, 2, figsize=(16 / 1.5, 7.6 / 1.2))
+    draw_quantiles(axes[0], results)
+    (draw_attempts if len(results.groups()) == 1 else draw_attempts_by_group)(axes[1], results)
+    figure.tight_layout(rect=(0, 0, 1, put_headline(figure, results, "")), w_pad=2)
+    return figure

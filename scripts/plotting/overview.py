@@ -1,0 +1,284 @@
+"""The picture `overview`: load against capacity, and what follows from it, over time.
+
+SPDX-License-Identifier: MIT
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+from plotting.drawing import (BLUE, FAULT, GREEN, GREY, LIMIT_STYLE, ORANGE, OUTSIDE, PURPLE, RED,
+                              STORM, draw, draw_groups, entries_above, group_styles, put_headline,
+                              ratio, scale_latencies, shade)
+from plotting.results import concerns, disturbances, outside, storms, verdict
+
+
+def limit_of(results, service):
+    """What bounds a service, and the attempts per second that it allows over time, if limited."""
+    rate = results.key(f"service.{service['name']}.throttle.rate", "unlimited")
+    if results.key(f"service.{service['name']}.throttle.scope", "service") != "service":
+        rate = "unlimited"
+    servers = results.service_pivot(service["name"], "servers").mean(axis=1)
+    if not service["capacity_per_s"]:
+        return ("throttle rate", servers.fillna(0) * 0 + rate) if rate != "unlimited" else None
+    capacity = servers / service["mean_service_time_s"]
+    for window in results.details["disturbances"]:
+        if window["kind"] == "fault" and concerns(results, window, service["name"]):
+            middle = capacity.index + results.interval / 2
+            inside = (middle >= window["start_s"]) & (middle < window["end_s"])
+            capacity = capacity.where(~inside, capacity * window.get("speed", 1))
+    if rate != "unlimited" and rate < service["capacity_per_s"]:
+        return "capacity, at most the throttle rate", capacity.clip(upper=rate)
+    return "capacity", capacity
+
+
+def draw_load(axis, results, service):
+    """Attempts and requests of the groups that call one service, against what it can serve."""
+    names, styles = results.callers(service["name"]), dict(group_styles(results))
+
+    def rate(column, name):
+        return results.pivot(name, column) / results.interval
+
+    if names and (len(names) == 1 or len(results.details["services"]) > 1):
+        draw(axis, sum(rate("requests", n) for n in names), "requests", GREY, width=1.2, band=False,
+             step=results.interval)
+    if results.groups() == names and len(names) == 1:
+        draw(axis, rate("attempts", names[0]), "attempts", RED, step=results.interval)
+        draw(axis, rate("successes", names[0]), "goodput", GREEN, step=results.interval)
+    else:
+        if len(names) > 1:
+            draw(axis, sum(rate("attempts", n) for n in names), "all groups", "black", width=1.2,
+                 step=results.interval)
+        for name in names:
+            draw(axis, rate("attempts", name), name, **{**styles[name], "width": 1.7})
+    limit = limit_of(results, service)
+    if limit:
+        axis.step(limit[1].index, limit[1], color="black", linestyle=LIMIT_STYLE, where="post",
+                  linewidth=1.5)
+    shade(axis, results, service["name"])
+    return 0 if limit is None else float(limit[1].max())
+
+
+def scale_loads(axes, limits):
+    """One scale for all; logarithmic above the limit where a herd would flatten all the rest."""
+    top = max([line.get_ydata().max() for a in axes for line in a.lines if len(line.get_ydata())]
+              + limits)
+    limit = max(limits)
+    for axis in axes:
+        if limit > 0 and top > 12 * limit:
+            axis.set_yscale("symlog", linthresh=limit)
+            axis.set_yticks([0, limit] + [10.0 ** n for n in range(1, 10) if
+                                          2 * limit < 10.0 ** n <= top * 1.5])
+            axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+            axis.set_ylabel("rate [1/s] (log)")
+        else:
+            axis.set_ylabel("rate [1/s]")
+        axis.set_ylim(0, max(top, 1e-9) * (1.5 if top > 12 * limit > 0 else 1.08))
+
+
+def draw_goodput(axis, results):
+    draw_groups(axis, results, lambda name: results.pivot(name, "successes") / results.interval)
+    axis.set_ylim(bottom=0)
+    axis.set_title("Goodput: requests that succeed")
+    axis.set_ylabel("rate [1/s]")
+
+
+def draw_success(axis, results):
+    def table(name):
+        ok, failed = results.pivot(name, "successes"), results.pivot(name, "failures")
+        return ratio(ok, ok + failed)
+
+    draw_groups(axis, results, table)
+    axis.set_ylim(-0.03, 1.05)
+    axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+    axis.set_title("Success rate of the requests that end")
+    axis.set_ylabel("successes [%]")
+
+
+def draw_amplification(axis, results):
+    everyone = results.pivot("all", "requests").mean(axis=1)
+    everyone = everyone[everyone.index < results.last_activity()]
+    # Retries follow their request: sums over 10 bins compare like with like, and where hardly any
+    # request was new, as in the drain, the quotient says nothing. After a herd that is everywhere.
+    herd = (everyone > 0).mean() < 0.5
+    end = np.inf if herd else results.details["window_end_s"] - 1e-9
+
+    def table(name):
+        both = [results.pivot(name, column) for column in ("attempts", "requests")]
+        both = [t.cumsum() if herd else t.rolling(10, min_periods=1).sum() for t in both]
+        return ratio(*[t[t.index < end] for t in both])
+
+    draw_groups(axis, results, table)
+    axis.axhline(1, color="black", linewidth=0.9, linestyle=":")
+    top = max((np.nanmax(line.get_ydata()) for line in axis.lines), default=1)
+    axis.set_ylim(0, max(top * 1.15, 1.6))
+    axis.set_title("Amplification (since the start)" if herd else "Amplification (over 10 bins)")
+    axis.set_ylabel("attempts / request")
+
+
+def draw_queues(axis, results):
+    styles = dict(group_styles(results))
+    for service in results.details["services"]:
+        names = results.callers(service["name"])
+        style = styles[names[0]] if len(names) == 1 else {
+            "colour": "black", "width": 1.4, "step": results.interval}
+        waiting, in_service = results.waiting_at(service["name"])
+        draw(axis, waiting, service["name"] + (" (in service)" if in_service else ""), **style)
+    axis.set_ylim(0, max(1, axis.get_ylim()[1]))
+    axis.set_title("In the queue of each service")
+    axis.set_ylabel("attempts")
+
+
+def draw_clients(axis, results):
+    """Backoff, and waiting for send tokens where there is any."""
+    draw_groups(axis, results, lambda name: results.pivot(name, "in_backoff"))
+    title = "In backoff at the clients"
+    if results.series["limiter_waiting"].max() > 0:
+        for name, style in group_styles(results):
+            waiting = results.pivot(name, "limiter_waiting")
+            if (waiting > 0).any(axis=None):
+                draw(axis, waiting, None, **{**style, "style": (0, (2, 1)), "band": False})
+        title = "In backoff; dashed: waiting for a send token"
+    axis.set_ylim(0, max(1, axis.get_ylim()[1]))
+    axis.set_title(title)
+    axis.set_ylabel("requests")
+
+
+def draw_waiting(axis, results):
+    """The view of a single group and service: who waits where."""
+    step = results.interval
+    waiting, in_service = results.waiting_at(results.details["services"][0]["name"])
+    draw(axis, waiting, "in service" if in_service else "in the queue", BLUE, step=step)
+    draw(axis, results.pivot("all", "in_backoff"), "in backoff", ORANGE, step=step)
+    if results.series["limiter_waiting"].max() > 0:
+        draw(axis, results.pivot("all", "limiter_waiting"), "for a send token", PURPLE, step=step)
+    axis.set_ylim(0, max(1, axis.get_ylim()[1]))
+    axis.set_title("Waiting")
+    axis.set_ylabel("number waiting")
+    entries_above(axis)
+
+
+def draw_latency(axis, results):
+    """p99 of each group; of a single one the median as well."""
+    if len(results.groups()) > 1:
+        draw_groups(axis, results, lambda name: results.pivot(name, "latency_p99_s"))
+        axis.set_title("p99 latency of the requests that end")
+    else:
+        for column, label, colour in (("latency_p50_s", "median", BLUE),
+                                      ("latency_p99_s", "p99", ORANGE)):
+            draw(axis, results.pivot("all", column), label, colour, step=results.interval)
+        axis.set_title("Latency of requests that end")
+        entries_above(axis)
+    scale_latencies(axis)
+    axis.set_ylabel("latency (log scale)")
+
+
+def line_entries(results):
+    """What the colours of lines mean: the groups with their fate, or what a lone group does."""
+    groups = list(group_styles(results))
+    if len(groups) == 1:
+        return [(Line2D([], [], color=RED), "attempts sent"),
+                (Line2D([], [], color=GREY, linewidth=1.2), "requests submitted"),
+                (Line2D([], [], color=GREEN), "goodput: requests that succeed")]
+    return [(Line2D([], [], color=style["colour"], linestyle=style["style"], linewidth=3),
+             f"{name}: {verdict(results, name)}" if verdict(results, name) else name)
+            for name, style in groups]
+
+
+def common_entries(results):
+    """Lines that belong to no group, and shades, each once."""
+    services = results.details["services"]
+    if len(services) > 1:
+        yield Line2D([], [], color=GREY, linewidth=1.2), "requests submitted"
+    if any(len(results.callers(s["name"])) > 1 for s in services):
+        yield Line2D([], [], color="black", linewidth=1.2), "attempts of all groups together"
+    kinds = dict.fromkeys(limit[0] for limit in (limit_of(results, s) for s in services) if limit)
+    if kinds:
+        text = " or ".join(kinds) + (" of each service" if len(services) > 1 else "")
+        yield Line2D([], [], color="black", linestyle=LIMIT_STYLE, linewidth=1.5), text
+    windows = list(disturbances(results))
+    if len(windows) > 4:
+        windows = [(0, 0, f"{len(windows)} faults and surges")]
+    for _, _, text in windows:
+        yield Patch(**FAULT), text
+    storm = list(storms(results)) if len(services) == 1 else []
+    if storm:
+        yield Patch(**STORM), storm[0][2] if len(storm) == 1 else f"{len(storm)} retry storms"
+    for _, _, text in outside(results):
+        yield Patch(**OUTSIDE), text
+
+
+def put_legends(figure, results):
+    """Two blocks side by side, or stacked where long names leave no room, outside all panels.
+
+    Returns them as (legend, left edge as a share of the width, inches below the top), to be placed
+    once the height of the figure is known, and the inches that they need.
+    """
+    blocks = [line_entries(results), list(common_entries(results))]
+    renderer, placed, left, below, height = figure.canvas.get_renderer(), [], 0.02, 0.0, 0.0
+    for entries in filter(None, blocks):
+        for columns in (3, 2, 1) if placed or len(entries) > 8 else (1,):
+            legend = figure.legend(*zip(*entries), loc="upper left", fontsize=10, ncol=columns,
+                                   borderaxespad=0, borderpad=0, columnspacing=1.5)
+            size = legend.get_window_extent(renderer)
+            wide, high = size.width / figure.bbox.width, size.height / figure.dpi
+            if left + wide < 0.99 or (columns == 1 and not placed):
+                break
+            if columns == 1:
+                left, below = 0.02, height + 0.05
+                break
+            legend.remove()
+        placed.append((legend, left, below))
+        left, height = left + wide + 0.04, max(height, below + high)
+    return placed, height + 0.15
+
+
+def draw_loads(figure, grid, results, abreast):
+    """One panel for each service; all have the same scale."""
+    services, axes, limits = results.details["services"], [], []
+    for i, service in enumerate(services):
+        row, column = divmod(i, abreast)
+        span = 6 // abreast
+        axis = figure.add_subplot(grid[row, column * span:(column + 1) * span])
+        limits.append(draw_load(axis, results, service))
+        axes.append(axis)
+        callers = results.callers(service["name"])
+        if len(services) == 1:
+            fate = verdict(results, callers[0]) if len(callers) == 1 else ""
+            axis.set_title("Load against capacity" + (f": {fate}" if fate else ""))
+        elif callers == [service["name"]]:
+            axis.set_title(f"Load of {service['name']}")
+        else:
+            axis.set_title(f"Load of {service['name']} by {', '.join(callers) or 'nobody'}")
+    scale_loads(axes, limits)
+
+
+def overview(results):
+    drawers = [draw_goodput, draw_success, draw_amplification, draw_latency, draw_queues,
+               draw_clients]
+    if len(results.groups()) == 1 and len(results.details["services"]) == 1:
+        drawers = [draw_success, draw_amplification, draw_waiting, draw_latency]
+    services = len(results.details["services"])
+    abreast = {1: 1, 2: 2, 4: 2}.get(services, 3)
+    loads = -(-services // abreast)
+    heights = [3.2 if services == 1 else 2.4] * loads + [2.4] * (len(drawers) // 2)
+    figure = plt.figure(figsize=(16 / 1.5, 10))
+    legends, legend_inches = put_legends(figure, results)
+    figure.set_figheight(round(sum(heights) + 1.0 + legend_inches, 2))
+    grid = figure.add_gridspec(len(heights), 6, height_ratios=heights)
+    draw_loads(figure, grid, results, abreast)
+    for i, drawer in enumerate(drawers):
+        row, column = divmod(i, 2)
+        axis = figure.add_subplot(grid[loads + row, column * 3:column * 3 + 3])
+        drawer(axis, results)
+        shade(axis, results)
+    note = "lines: means" + ("" if len(results.groups()) > 3 else
+                             ", bands: 10 % to 90 % of the replications")
+    top = put_headline(figure, results, note)
+    inch = 1 / figure.get_figheight()
+    for legend, left, below in legends:
+        legend.set_bbox_to_anchor((left, top - below * inch), transform=figure.transFigure)
+    figure.tight_layout(rect=(0, 0, 1, top - legend_inches * inch), h_pad=1.0)
+    return figure

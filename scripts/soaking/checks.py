@@ -1,0 +1,291 @@
+"""Runs one random scenario several times and says what is wrong with it.
+
+SPDX-License-Identifier: MIT
+"""
+
+import csv
+import dataclasses
+import functools
+import math
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from soaking import commands
+
+# The guard against endless loops is the program's own. A run that the guard does not stop either is
+# a hang: this much processor time is some hundred times what a scenario takes.
+MOST_EVENTS = 30_000
+MOST_CPU_S = 20
+MOST_WALL_S = 600
+MOST_MEMORY_MB = 2048
+
+DONE, EXPECTATION_FAILED, BAD_INPUT, LIMIT, INTERNAL = 0, 1, 3, 5, 70
+HANG = "hang: --max-events does not stop it"
+SANITIZER_STATUS = 86  # otherwise it would look like a failed expectation
+
+ENVIRONMENT = {
+    "ASAN_OPTIONS": f"exitcode={SANITIZER_STATUS}:hard_rss_limit_mb={MOST_MEMORY_MB}:"
+                    "strict_string_checks=1:check_initialization_order=1",
+    "UBSAN_OPTIONS": f"exitcode={SANITIZER_STATUS}:print_stacktrace=1",
+    "LSAN_OPTIONS": f"exitcode={SANITIZER_STATUS}",
+    "AWS_CONFIG_FILE": "/dev/null",
+    "LC_ALL": "C",
+}
+
+MAY_BE_NEGATIVE = {"autocorrelation"}
+# Shares of the nominal capacity, which profiles, faults and autoscaling may raise.
+MAY_EXCEED_1 = {"wasted_share", "wasted_after_give_up_share"}
+ROUNDING = 1e-9
+
+
+@dataclasses.dataclass
+class Failure:
+    kind: str  # the same for the same defect, as far as a message can tell
+    detail: str  # what was printed
+
+
+@dataclasses.dataclass
+class Outcome:
+    failure: Failure = None
+    status: int = DONE
+    runs: int = 0
+    attempts: float = 0.0  # simulated, all runs together
+
+
+@dataclasses.dataclass
+class Run:
+    status: int
+    stdout: bytes
+    stderr: str
+    files: dict  # relative path -> bytes
+
+
+@functools.cache
+def has_address_sanitizer(program):
+    return b"__asan_init" in Path(program).read_bytes()
+
+
+def with_limits(command, cpu_s):
+    """The command with limits on its processor time and memory."""
+    limits = [f"--cpu={cpu_s}:{cpu_s + 5}", "--core=0"]
+    # The address sanitizer reserves terabytes, and watches over the memory in use by itself.
+    if not has_address_sanitizer(command[0]):
+        limits.append(f"--as={MOST_MEMORY_MB << 20}")
+    return ["prlimit", *limits, *command]
+
+
+def environment_of(case):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("AWS_")}
+    return {**kept, **ENVIRONMENT, **case.environment}
+
+
+def run(program, case, scenario, folder, jobs, cpu_s=MOST_CPU_S):
+    """Runs the case's command; results go to `folder`, which is removed once read."""
+    command = [str(program), *commands.arguments(case, scenario, folder, jobs),
+               "--max-events", str(MOST_EVENTS)]
+    return execute(command, case, folder, cpu_s)
+
+
+def execute(command, case, folder, cpu_s=MOST_CPU_S):
+    """Runs a command within the limits, in the case's environment."""
+    try:
+        done = subprocess.run(with_limits(command, cpu_s), stdin=subprocess.DEVNULL,
+                              capture_output=True, env=environment_of(case), timeout=MOST_WALL_S)
+    except subprocess.TimeoutExpired as expired:
+        return Run(None, b"", (expired.stderr or b"").decode("utf-8", "replace"), {})
+    files = {str(path.relative_to(folder)): path.read_bytes()
+             for path in sorted(folder.rglob("*")) if path.is_file()}
+    shutil.rmtree(folder, ignore_errors=True)
+    return Run(done.returncode, done.stdout.replace(str(folder).encode(), b"OUT"),
+               done.stderr.decode("utf-8", "replace"), files)
+
+
+def without_details(text):
+    """A message without what differs from scenario to scenario: numbers and names."""
+    text = re.sub(r"^(--\S+|\S+:\d+:\d+): ", "", text)
+    text = re.sub(r'"[^"]*"', '"..."', text)
+    text = re.sub(r"\b(client|service|fault|expect)\.[\w.-]+\.", r"\1.X.", text)
+    text = re.sub(r"\b[scdfeo]\d+(like)?\b", "X", text)
+    return re.sub(r"-?\d[\d.e+-]*(ns|us|ms|s|min|h)?\b", "N", text)[:160]
+
+
+def crash_kind(run_):
+    """What a run died of."""
+    report = re.search(r"(?:ERROR: (?:Address|Leak)Sanitizer: ([\w-]+)|runtime error: (.*))",
+                       run_.stderr)
+    if report:
+        # The first function of ours: frames read "#1 0x1234 in retrysim::model::... /path".
+        frame = re.search(r"#\d+ 0x\w+ in (?:\w+ )*?(retrysim::[\w:~]+)", run_.stderr)
+        name = report.group(1) or without_details(report.group(2))
+        deep = name == "stack-overflow"  # any function of the circle may be on top
+        return f"sanitizer: {name}" + (f" in {frame.group(1)}" if frame and not deep else "")
+    if run_.status is None or run_.status in (-24, -9):  # SIGXCPU, then SIGKILL
+        return HANG
+    lines = run_.stderr.strip().splitlines() or [""]
+    return f"signal {-run_.status}: {without_details(lines[-1])}"
+
+
+def judge_status(case, run_):
+    """Whether a run ended as it may."""
+    status = run_.status
+    if status is None or status < 0 or status == SANITIZER_STATUS:
+        return Failure(crash_kind(run_), run_.stderr)
+    if status == EXPECTATION_FAILED and may_disappoint(case):
+        return None
+    if status == BAD_INPUT and case.keys.get(("warmup",)) == "auto" and \
+            "a warmup by hand" in run_.stderr:
+        return None  # that the system does not settle is known only after the pilot runs
+    if status in (DONE, LIMIT):
+        return None
+    lines = run_.stderr.strip().splitlines()
+    errors = [line for line in lines if "error: " in line] or lines[:1]
+    messages = sorted({without_details(line.replace("error: ", "")) for line in errors})
+    message = "; ".join(messages) or "nothing on standard error"
+    return Failure(f"exit {status}: {message}", run_.stderr)
+
+
+def may_disappoint(case):
+    """Status 1 is for expectations, and for tipping points that are not found."""
+    return case.command[0] == "tip" or any(path[0] == "expect" for path in case.keys)
+
+
+def first_difference(a, b):
+    lines_a = a.decode("utf-8", "replace").splitlines()
+    lines_b = b.decode("utf-8", "replace").splitlines()
+    for number, (x, y) in enumerate(zip(lines_a, lines_b), 1):
+        if x != y:
+            return f"line {number}:\n    {x}\n    {y}"
+    return f"{len(lines_a)} and {len(lines_b)} lines"
+
+
+def compare(reference, other, how, ignored=()):
+    """The first difference between two runs that must be the same."""
+    if reference.status != other.status:
+        return Failure(f"difference: exit status, {how}",
+                       f"{reference.status} and {other.status}\n{other.stderr}")
+    if reference.status == LIMIT:
+        return None  # how much was done before the limit is not promised
+    first = {**reference.files, "standard output": reference.stdout}
+    second = {**other.files, "standard output": other.stdout}
+    for name in sorted(set(first) | set(second)):
+        if name in ignored:
+            continue
+        if name not in first or name not in second:
+            return Failure(f"difference: {name} is missing, {how}", "")
+        if first[name] != second[name]:
+            return Failure(f"difference: {name}, {how}",
+                           f"{name}: {first_difference(first[name], second[name])}")
+    return None
+
+
+def rows_of(run_, name):
+    if name not in run_.files:
+        return []
+    return csv.DictReader(run_.files[name].decode("utf-8").splitlines())
+
+
+def implausible(run_):
+    """A figure that no run can have: no number, negative, a share above 1, a mean that is not
+    between minimum and maximum."""
+    for row in rows_of(run_, "replications.csv"):
+        metric, value = row["metric"], float(row["value"])
+        share = metric.endswith(("_share", "success_rate", "_probability"))
+        if not math.isfinite(value) or value < -ROUNDING and metric not in MAY_BE_NEGATIVE or \
+                share and value > 1 + ROUNDING and metric not in MAY_EXCEED_1:
+            return Failure(f"implausible: {metric}", f"{metric} of {row['client']} = {value}")
+    for row in rows_of(run_, "summary.csv"):
+        if row["mean"] and row["min"] and row["max"]:
+            mean, low, high = (float(row[name]) for name in ("mean", "min", "max"))
+            slack = ROUNDING * max(abs(low), abs(high))
+            if not low - slack <= mean <= high + slack:
+                return Failure(f"implausible: mean of {row['metric']} outside of its range",
+                               f"{row['metric']} of {row['client']}: {mean} in [{low}, {high}]")
+    for name, content in run_.files.items():
+        if name.endswith(".csv") and (found := re.search(rb"(?m)(^|,)-?(nan|inf)\b.*$", content)):
+            return Failure(f"implausible: no number in {name}", found.group().decode())
+    return None
+
+
+def attempts_of(run_):
+    """Attempts that the clients sent, all replications together."""
+    return sum(float(row["value"]) for row in rows_of(run_, "replications.csv")
+               if row["metric"] == "attempts" and row["client"] == "all")
+
+
+def merge_shards(program, case, scenario, folder):
+    """What `retrysim merge` makes of the two halves of a sweep."""
+    halves = [folder / "half1", folder / "half2"]
+    for number, half in enumerate(halves, 1):
+        options = ("--shard", f"{number}/2")
+        sweep = dataclasses.replace(case, command=case.command + options)
+        command = [str(program), *commands.arguments(sweep, scenario, half, 1)]
+        result = execute([*command, "--max-events", str(MOST_EVENTS)], case, folder / "none")
+        if result.status not in (DONE, EXPECTATION_FAILED):
+            return result
+    command = [str(program), "merge", *map(str, halves), "--out", str(folder / "merged")]
+    return execute(command, case, folder / "merged")
+
+
+def finds_its_warmup(run_):
+    """Whether the run looked for its warm-up, and says so. The scenario that it leaves has the
+    length that was found, so that a run of it has nothing to say."""
+    return b'# "auto": ' in run_.files["scenario.toml"]
+
+
+def examine(program, case, cpu_s=MOST_CPU_S):
+    """Runs a case with one job, again, with three jobs, and in parts or from the scenario that a
+    run leaves."""
+    outcome = Outcome()
+    with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
+        folder = Path(temporary)
+        scenario = write(case, folder)
+
+        def once(name, jobs, run_case=case, path=scenario):
+            result = run(program, run_case, path, folder / name, jobs, cpu_s)
+            outcome.runs += 1
+            outcome.attempts += attempts_of(result)
+            outcome.failure = judge_status(run_case, result)
+            return result
+
+        reference = once("out", 1)
+        outcome.status = reference.status
+        outcome.failure = outcome.failure or implausible(reference)
+        for name, jobs, how in (("out", 1, "twice the same"), ("out", 3, "one job and three")):
+            if outcome.failure:
+                return outcome
+            other = once(name, jobs)
+            outcome.failure = outcome.failure or compare(reference, other, how)
+        if case.command[0] == "sweep" and reference.status == DONE and not outcome.failure:
+            merged = merge_shards(program, case, scenario, folder)
+            outcome.runs += 3
+            outcome.failure = judge_status(case, merged) or compare(
+                reference, merged, "whole and merged", ("standard output",))
+        # The scenario that a run leaves gives its results once more.
+        if case.command[0] == "run" and case.seed % 4 == 0 and "scenario.toml" in reference.files \
+                and not outcome.failure:
+            resolved = folder / "resolved"
+            for name, content in reference.files.items():
+                if name == "scenario.toml" or name.endswith(".csv"):
+                    resolved.mkdir(exist_ok=True)
+                    (resolved / name).write_bytes(content)
+            plain = dataclasses.replace(case, edits=(), environment={})
+            other = once("out", 1, plain, resolved / "scenario.toml")
+            ignored = {"scenario.toml", "result.json"}  # the settings and where they came from
+            if "json" in case.command or finds_its_warmup(reference):
+                ignored.add("standard output")
+            outcome.failure = outcome.failure or compare(
+                reference, other, "from the resolved scenario", ignored)
+    return outcome
+
+
+def write(case, folder):
+    """Writes the scenario and its inputs; returns the path of the scenario."""
+    for name, text in case.files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    path = folder / "scenario.toml"
+    path.write_text(commands.scenario_text(case), encoding="utf-8")
+    return path

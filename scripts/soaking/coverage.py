@@ -1,0 +1,76 @@
+"""Which keys and values random scenarios have used, and which they never did.
+
+SPDX-License-Identifier: MIT
+"""
+
+import collections
+
+from soaking import rules
+
+
+class Coverage:
+    def __init__(self, vocabulary):
+        self.vocabulary = vocabulary
+        self.keys = collections.Counter()  # pattern -> scenarios
+        self.values = collections.Counter()  # (pattern, value) -> scenarios
+        self.presets = collections.Counter()
+        self.distributions = collections.Counter()
+        self.commands = collections.Counter()
+
+    def add(self, case):
+        scenario = rules.Scenario(case.keys, self.vocabulary)
+        keys, values, presets, forms = set(), set(), set(), set()
+        for path, value in case.keys.items():
+            key = scenario.key_of(path)
+            keys.add(key.pattern)
+            if key.kind in ("word", "boolean") or value == key.else_word:
+                values.add((key.pattern, str(value).lower()))
+            for part in value if isinstance(value, list) else [value]:
+                if isinstance(part, dict):
+                    forms.add((part["distribution"], tuple(k for k in part if k != "distribution")))
+            if key.name == "retry.mode":
+                presets.add(preset_name(scenario.preset(scenario.split(path)[0])))
+        self.keys.update(keys)
+        self.values.update(values)
+        self.presets.update(presets)
+        self.distributions.update(forms)
+        self.commands.update(w for w in case.command if w in ("run", "compare", "sweep", "tip",
+                                                              "--twin"))
+        self.commands["--set"] += bool(case.edits)
+
+    def never(self):
+        """What no scenario has used, by name."""
+        missing = [key.pattern for key in self.vocabulary.keys if not self.keys[key.pattern]]
+        for key in self.vocabulary.keys:
+            expected = list(key.words) + ([key.else_word] if key.else_word else [])
+            if key.kind == "boolean":
+                expected += ["true", "false"]
+            missing += [f"{key.pattern} = {word}" for word in expected
+                        if not self.values[key.pattern, word]]
+        missing += [f"preset {preset_name(preset)}" for preset in self.vocabulary.presets
+                    if not self.presets[preset_name(preset)]]
+        missing += [f"distribution {name} ({', '.join(parameters)})"
+                    for name, parameters in self.vocabulary.distributions
+                    if not self.distributions[name, parameters]]
+        return missing
+
+    def table(self):
+        """Lines: how many scenarios used each key, value, preset, distribution and command."""
+        lines = ["Scenarios that used each key, and values of it:"]
+        for key in self.vocabulary.keys:
+            words = [f"{value} {n}" for (pattern, value), n in sorted(self.values.items())
+                     if pattern == key.pattern]
+            detail = f"  ({', '.join(words)})" if words else ""
+            lines.append(f"  {self.keys[key.pattern]:6} {key.pattern}{detail}")
+        for title, counts in (("Presets", self.presets), ("Commands", self.commands),
+                              ("Distributions", {f"{name} {' '.join(parameters)}": n for
+                                                 (name, parameters), n in
+                                                 self.distributions.items()})):
+            lines.append(f"{title}: " + ", ".join(f"{k} {n}" for k, n in sorted(counts.items())))
+        return lines
+
+
+def preset_name(preset):
+    if preset is None:
+        return "?"
+    return "/".join(part or "-" for part in (preset.mode, preset.revision, preset.sdk, preset.api))

@@ -1,0 +1,374 @@
+"""What the keys of a random scenario must agree on, beyond the range of each.
+
+`mend` changes a case until it is valid. It is also the judge of a single changed value: a case that
+it would not touch is valid.
+
+SPDX-License-Identifier: MIT
+"""
+
+import re
+
+from soaking import csv_inputs
+
+UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
+# What one replication may amount to: a scenario should take a moment.
+MOST_REQUESTS = 200
+MOST_BINS = 2000
+FEWEST_REPLICATIONS_FOR_PRECISION = 10
+FEWEST_BINS_FOR_WARMUP = 100
+SHORTEST_BUCKET_S = 1e-6  # sped up, it must still be longer than a nanosecond
+
+
+def seconds(value):
+    """A duration of a scenario: "10ms" or a number of seconds."""
+    if isinstance(value, (int, float)):
+        return value
+    number, unit = re.fullmatch(r"([0-9.e-]+)([a-z]+)", value).groups()
+    return float(number) * UNITS[unit]
+
+
+def in_range(key, value):
+    """Whether a number, or a duration, lies in the range of its key."""
+    if key.kind != "duration" and isinstance(value, str):
+        return False
+    number = seconds(value)
+    if key.kind == "count" and number != int(number):
+        return False
+    if key.kind == "duration" and key.above_low and number < 1e-9:
+        return False
+    return (number > key.low if key.above_low else number >= key.low) and number <= key.high
+
+
+def mean_seconds(value):
+    """Roughly the mean of a distribution, as far as it matters here."""
+    if not isinstance(value, dict):
+        return seconds(value)
+    lengths = [seconds(value[name]) for name in ("mean", "max", "mean1", "mean2") if name in value]
+    return min(lengths) if lengths else 0.1
+
+
+class Scenario:
+    """The keys of a case, with their defaults and conditions."""
+
+    def __init__(self, keys, vocabulary):
+        self.keys = keys
+        self.vocabulary = vocabulary
+        self.places = vocabulary.places  # remembered: there are few different paths
+
+    def names(self, *prefix):
+        """The tables in one, by name: names("client")."""
+        found = {}
+        for path in self.keys:
+            if path[:len(prefix)] == prefix and len(path) > len(prefix) + 1:
+                found[path[len(prefix)]] = True
+        return list(found)
+
+    def tables(self):
+        """(prefix, scope) of every table that has keys."""
+        found = {}
+        for path in self.keys:
+            found[self.split(path)[:2]] = True
+        return list(found)
+
+    def split(self, path):
+        """("client", "c0", "retry", "mode") as (("client", "c0"), "client.*", "retry.mode")."""
+        if path not in self.places:
+            best = ((), "")
+            for scope in self.vocabulary.by_scope:
+                parts = scope.split(".") if scope else []
+                if len(best[0]) < len(parts) < len(path) and \
+                        all(part in ("*", name) for part, name in zip(parts, path)):
+                    best = (path[:len(parts)], scope)
+            self.places[path] = (*best, ".".join(path[len(best[0]):]))
+        return self.places[path]
+
+    def key_of(self, path):
+        """The row of the table of keys."""
+        _, scope, name = self.split(path)
+        rows = self.vocabulary.by_scope[scope]
+        if name in rows:
+            return rows[name]
+        return next(row for row in rows.values()  # one that takes any name: "errors.*"
+                    if row.name.endswith(".*") and name.startswith(row.name[:-1]))
+
+    def preset(self, prefix):
+        """The preset that a client group chooses."""
+        def get(name, default):
+            return self.keys.get((*prefix, "retry", name), default)
+        mode, revision, api = get("mode", ""), get("revision", "2.0"), get("api", "default")
+        sdk = get("sdk", "" if mode == "custom" or revision == "smithy" else "botocore")
+        rows = [p for p in self.vocabulary.presets
+                if p.mode == mode and p.revision in ("", revision) and p.sdk in ("", sdk)]
+        own = [p for p in rows if p.api == api] + [p for p in rows if p.api == "default"]
+        # A preset of this very SDK comes before one of any.
+        return next((p for p in own if p.sdk == sdk), own[0] if own else None)
+
+    def get(self, prefix, name):
+        """The value in force; None if the key does not apply or has no value."""
+        if (value := self.keys.get((*prefix, *name.split(".")))) is not None:
+            return value
+        scope = self.split((*prefix, *name.split(".")))[1]
+        key = self.vocabulary.by_scope[scope].get(name)
+        if key is None or not self.applies(prefix, name):
+            return None
+        if key.default:
+            return read_default(key.default)
+        if name.startswith("retry.") and (preset := self.preset(prefix)):
+            return preset.defaults.get(name)
+        return None
+
+    def given(self, prefix, name):
+        return (*prefix, *name.split(".")) in self.keys
+
+    def missing(self):
+        """Whether a key is required, say because of another one, and not given."""
+        return any(key.required and key.name not in ("retry.mode", "service", "calls") and
+                   not self.given(prefix, key.name) and self.applies(prefix, key.name)
+                   for prefix, scope in self.tables() if (*prefix, "like") not in self.keys
+                   for key in self.vocabulary.by_scope[scope].values())
+
+    def applies(self, prefix, name):
+        scope = self.split((*prefix, *name.split(".")))[1]
+        key = self.vocabulary.by_scope[scope].get(name)
+        if key is None or not key.when:
+            return True
+        if name.startswith("retry.") and self.get(prefix, "retry.mode") == "none":
+            return False
+        other, relation, *words = key.when.split(" ")
+        if relation == "unset":
+            return not self.given(prefix, other)
+        value = self.get(prefix, other)
+        if value is None:
+            return False
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        return (text in " ".join(words).split(" or ")) == (relation == "=")
+
+
+def read_default(text):
+    """A default of the table of keys."""
+    if text.startswith('"'):
+        return text.strip('"')
+    if text in ("true", "false"):
+        return text == "true"
+    return float(text) if "." in text or "e" in text else int(text)
+
+
+class Mender:
+    """Applies every rule until none finds anything more to change."""
+
+    def __init__(self, case, vocabulary):
+        self.case = case
+        self.keys = case.keys
+        self.scenario = Scenario(case.keys, vocabulary)
+        self.get = self.scenario.get
+        self.given = self.scenario.given
+
+    def put(self, prefix, name, value):
+        self.keys[(*prefix, *name.split("."))] = value
+
+    def drop(self, prefix, name):
+        self.keys.pop((*prefix, *name.split(".")), None)
+
+    def mend(self):
+        for _ in range(20):
+            before = dict(self.keys)
+            self.drop_what_does_not_apply()
+            for prefix, scope in self.scenario.tables():
+                if (*prefix, "like") in self.keys:
+                    continue  # it is as valid as what it is like
+                if not any(path[:len(prefix)] == prefix for path in self.keys):
+                    continue  # a rule has just removed it
+                for rule in RULES.get(scope, []):
+                    rule(self, prefix)
+            if before == self.keys:
+                return
+        raise ValueError(f"seed {self.case.seed}: the rules of rules.py never agree")
+
+    def drop_what_does_not_apply(self):
+        for path in list(self.keys):
+            prefix, _, name = self.scenario.split(path)
+            if not self.scenario.applies(prefix, name) and (*prefix, "like") not in self.keys:
+                del self.keys[path]
+
+    # --- Rules -----------------------------------------------------------------------------------
+
+    def limit_probabilities(self, prefix):
+        """The probabilities of errors add up to 1 at most."""
+        paths = [p for p in self.keys if p[:-1] == (*prefix, "errors")]
+        total = sum(self.keys[p] for p in paths)
+        if total > 1:
+            for path in paths:
+                self.keys[path] = int(self.keys[path] / total * 1000) / 1000
+
+    def end_lost_requests(self, prefix):
+        """Who may lose a message needs a timeout or a deadline."""
+        if "none" == self.get(prefix, "attempt_timeout") == self.get(prefix, "deadline"):
+            target = prefix[3] if prefix[0] == "service" else self.service_of(prefix)
+            if self.loses_messages(target):
+                self.put(prefix, "attempt_timeout", "100ms")
+
+    def service_of(self, prefix):
+        return self.get(prefix, "calls") or self.scenario.names("service")[0]
+
+    def loses_messages(self, service):
+        # A service that is like another one has its overflow, so any will do.
+        return any(path[-1] in ("request_loss", "response_loss") and value > 0 or
+                   path[-1] == "overflow" and value == "drop" for path, value in self.keys.items())
+
+    def choose_arrivals(self, prefix):
+        """Either a rate or a total rate, unless a profile is one."""
+        if self.given(prefix, "arrivals.rate"):
+            self.drop(prefix, "arrivals.total_rate")
+        elif not self.given(prefix, "arrivals.total_rate") and \
+                not self.given(prefix, "arrivals.profile") and \
+                self.scenario.applies(prefix, "arrivals.rate"):
+            self.put(prefix, "arrivals.total_rate", 20)
+        on = self.get(prefix, "arrivals.on")
+        if on is not None and mean_seconds(on) <= 0:
+            self.put(prefix, "arrivals.on", "100ms")
+
+    def fit_arrival_file(self, prefix):
+        """Some keys need a file of a certain kind."""
+        name = self.get(prefix, "arrivals.file") or self.get(prefix, "arrivals.profile")
+        kind = csv_inputs.kind_of(self.case.files[name]) if name in self.case.files else ""
+        process = self.get(prefix, "arrivals.process")
+        useless = {"": ("interpolate",), "export": ("interpolate",), "rates": ("bucket",),
+                   "times": ("interpolate", "bucket", "scale", "spacing")}
+        for key in useless.get(kind, ()):
+            self.drop(prefix, f"arrivals.{key}")
+        if process in ("once", "closed") or (process == "trace" and kind == "times"):
+            for path in [p for p in self.keys if p[:3] == (*prefix, "surge")]:
+                del self.keys[path]
+        bucket = self.get(prefix, "arrivals.bucket")
+        if kind == "export" and (self.case.files[name].count("\n") < 3 or
+                                 bucket is not None and mean_seconds(bucket) < SHORTEST_BUCKET_S):
+            self.put(prefix, "arrivals.bucket", "1s")
+        if kind in ("export", "rates") and process == "trace":
+            # A minute of an export is a moment of the run; no two rows in one nanosecond.
+            self.put(prefix, "arrivals.speed_up", 60 if kind == "export" else 1)
+
+    def limit_load(self, prefix):
+        """Few enough requests."""
+        count = self.get(prefix, "count")
+        length = seconds(self.get((), "duration"))
+        factor = max([1, *(self.keys[p] for p in self.keys
+                           if p[:3] == (*prefix, "surge") and p[-1] == "factor")])
+        rate = self.get(prefix, "arrivals.total_rate") or \
+            (self.get(prefix, "arrivals.rate") or 0) * count
+        if rate * length * factor > MOST_REQUESTS:
+            self.drop(prefix, "arrivals.rate")
+            self.put(prefix, "arrivals.total_rate", MOST_REQUESTS / length / factor)
+
+    def fit_servers(self, prefix):
+        """Limits that enclose what they start with; unlimited servers have no number to change."""
+        servers = self.get(prefix, "servers")
+        if servers in (None, "unlimited"):
+            self.drop(prefix, "profile")
+            if self.get(prefix, "queue.discipline") == "processor-sharing":
+                self.drop(prefix, "queue.discipline")
+        elif self.given(prefix, "autoscaling.max"):
+            self.put(prefix, "autoscaling.max", max(servers, self.get(prefix, "autoscaling.max")))
+            if self.given(prefix, "autoscaling.min"):
+                self.put(prefix, "autoscaling.min",
+                         min(servers, self.get(prefix, "autoscaling.min")))
+        if (initial := self.get(prefix, "concurrency.initial")) is not None:
+            if self.get(prefix, "concurrency.min") > initial:
+                self.put(prefix, "concurrency.min", initial)
+            if self.get(prefix, "concurrency.max") < initial:
+                self.put(prefix, "concurrency.max", initial)
+        if self.get(prefix, "model") == "occ":
+            for path in [p for p in self.keys if p[:3] == (*prefix, "calls")]:
+                del self.keys[path]
+
+    def fit_fault(self, prefix):
+        service = self.get(prefix, "service") or self.scenario.names("service")[0]
+        servers = self.get(("service", service), "servers")
+        if servers in (None, "unlimited"):
+            self.drop(prefix, "capacity")
+
+    def fit_retry(self, prefix):
+        """A defect needs the part that it breaks; a quota must be able to give tokens."""
+        defect = self.get(prefix, "retry.defect")
+        preset = self.scenario.preset(prefix)
+        if defect not in (None, "none"):
+            part = preset.defaults.get("retry.quota.capacity") not in (None, "unlimited") \
+                if "quota" in defect else preset.mode == "adaptive"
+            if not part:
+                self.drop(prefix, "retry.defect")
+            elif defect == "no-quota":
+                for path in [p for p in self.keys if p[:-1] == (*prefix, "retry", "quota")]:
+                    del self.keys[path]
+        capacity = self.get(prefix, "retry.quota.capacity")
+        if capacity in (None, "unlimited"):
+            return
+        if (self.get(prefix, "retry.quota.threshold") or 0) >= max(capacity, 1):
+            self.put(prefix, "retry.quota.threshold", 0)
+        if self.given(prefix, "retry.quota.initial"):
+            self.put(prefix, "retry.quota.initial",
+                     min(capacity, self.get(prefix, "retry.quota.initial")))
+        if self.get(prefix, "retry.quota.on_empty") == "wait" and \
+                not self.get(prefix, "retry.quota.refill_rate"):
+            self.put(prefix, "retry.quota.refill_rate", 10)
+
+    def fit_run(self, prefix):
+        length = seconds(self.get(prefix, "duration"))
+        if self.get(prefix, "precision") != "none":
+            for key in ("replications", "max_replications"):
+                if self.given(prefix, key):
+                    self.put(prefix, key, FEWEST_REPLICATIONS_FOR_PRECISION)
+            if not self.given(prefix, "max_replications"):
+                self.put(prefix, "max_replications", FEWEST_REPLICATIONS_FOR_PRECISION + 2)
+        elif not self.given(prefix, "replications"):
+            self.put(prefix, "replications", 2)
+        if self.get(prefix, "warmup") == "auto":
+            self.put(prefix, "interval", "10ms")
+        interval = seconds(self.get(prefix, "interval"))
+        if (length + seconds(self.get(prefix, "drain_limit"))) / interval > MOST_BINS:
+            self.put(prefix, "drain_limit", "1s")
+        warmup = self.get(prefix, "warmup")
+        if warmup == "auto" and not self.is_steady(length / interval):
+            self.drop(prefix, "warmup")
+        elif warmup != "auto" and seconds(warmup) >= length:
+            self.drop(prefix, "warmup")
+
+    def is_steady(self, bins):
+        return bins >= FEWEST_BINS_FOR_WARMUP and not any(
+            path[0] == "fault" or "surge" in path or path[-1] == "profile" or
+            value in ("once", "trace") for path, value in self.keys.items())
+
+    def fit_expectation(self, prefix):
+        if not self.given(prefix, "at_most") and not self.given(prefix, "at_least"):
+            self.put(prefix, "at_least", 0)
+        if self.given(prefix, "at_most") and self.given(prefix, "at_least") and \
+                self.get(prefix, "at_least") > self.get(prefix, "at_most"):
+            self.drop(prefix, "at_least")
+        group = self.get(prefix, "client")
+        if "." in group and self.scenario.names("service", group.split(".")[0], "calls").count(
+                group.split(".")[1]) == 0:
+            self.put(prefix, "client", "all")
+
+
+RULES = {
+    "": [Mender.fit_run],
+    "service.*": [Mender.limit_probabilities, Mender.fit_servers],
+    "service.*.calls.*": [Mender.end_lost_requests, Mender.fit_retry],
+    "fault.*": [Mender.limit_probabilities, Mender.fit_fault],
+    "client.*": [Mender.choose_arrivals, Mender.fit_arrival_file, Mender.limit_load,
+                 Mender.end_lost_requests, Mender.fit_retry],
+    "expect.*": [Mender.fit_expectation],
+}
+
+
+def mend(case, vocabulary):
+    """Makes a case valid by changing as little as it takes."""
+    Mender(case, vocabulary).mend()
+
+
+def is_valid(case, vocabulary):
+    """Whether `mend` would leave a case as it is."""
+    before = dict(case.keys)
+    mend(case, vocabulary)
+    valid = before == case.keys and not Scenario(case.keys, vocabulary).missing()
+    case.keys.clear()
+    case.keys.update(before)
+    return valid

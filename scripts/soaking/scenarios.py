@@ -1,0 +1,305 @@
+"""Random valid scenarios that combine everything the table of keys offers.
+
+`generate(seed, vocabulary)` gives a Case: the keys of a scenario, its CSV inputs and the command
+that runs it. Which keys exist, when they apply and what values they take comes from the program, so
+a new key is used as soon as it is in the table. POOLS lists the values that keep a scenario small
+enough to run in a moment; rules.py says what several keys must agree on.
+
+SPDX-License-Identifier: MIT
+"""
+
+import dataclasses
+import random
+
+from soaking import commands, csv_inputs, rules
+
+# Extremes are as likely as ordinary lengths: events at one instant and one nanosecond apart are
+# where event-driven programs go wrong.
+DURATIONS = ["0s", "0s", "1ns", "2ns", "1us", "1ms", "1ms", "5ms", "10ms", "20ms", "50ms", "100ms",
+             "100ms", "250ms", "500ms", "1s", "1s", "2s", 0.5, "1min", "1h"]
+NUMBERS = [0, 0, 1e-9, 0.01, 0.1, 0.5, 0.9, 1, 1, 1.5, 2, 3, 10, 100, 1e6]
+COUNTS = [0, 0, 1, 1, 2, 3, 5, 10, 20, 100]
+ERROR_NAMES = ["429", "400", "404", "500", "502", "503", "504", "509", "599", "503:SlowDown",
+               "400:ThrottlingException", "400:RequestTimeout", "403:RequestTimeTooSkewed",
+               "400:IDPCommunicationError", "500:InternalError", "400:Whatever.x"]
+# APIs with error codes of their own, but without a preset.
+MORE_APIS = ["ec2", "kinesis", "organizations"]
+
+# Values by full pattern, else by name within the scope. Without a pool a key takes any value in its
+# range.
+POOLS = {
+    "duration": ["500ms", "1s", "1s", "2s", "3s", "5s", 8],
+    "fault.*.duration": ["1ns", "1ms", "100ms", "500ms", "1s", "1s", "3s", "20s"],
+    "client.*.surge.*.duration": ["1ns", "10ms", "100ms", "500ms", "1s", "2s", "20s"],
+    "start": ["0s", "0s", "1ns", "100ms", "500ms", "1s", "1s", "2s", "20s"],
+    "warmup": ["0s", "1ns", "100ms", "250ms", "500ms", "1s"],
+    "drain_limit": ["0s", "1ns", "100ms", "1s", "10s", "300s"],
+    "interval": ["10ms", "100ms", "250ms", "1s", "1s", "3s", "7s", "300s"],
+    "seed": [0, 1, 42, 2**63 - 1],
+    "replications": [1, 2, 2, 3],
+    "max_replications": [10, 11, 12],
+    "precision": [0.3, 0.5, 1],
+    "network.latency": ["0s", "1ns", "1ms", "10ms", "50ms", "500ms"],
+    "service_time": ["0s", "0s", "1ns", "1ms", "5ms", "10ms", "50ms", "200ms", "1s"],
+    "servers": [1, 1, 1, 2, 3, 5, 20, 1000000000],
+    "autoscaling.interval": ["10ms", "100ms", "500ms", "1s", "10s"],
+    "autoscaling.min": [1, 1, 2, 5],
+    "autoscaling.max": [1, 2, 3, 10, 1000],
+    "slowdown": [0, 0.01, 0.1, 1, 10],
+    "throttle.rate": [0.5, 1, 5, 20, 100, 1e9],
+    "throttle.burst": [1, 1, 1.5, 2, 10, 1e9],
+    "concurrency.limit": [1, 1, 2, 5, 20],
+    "concurrency.initial": [1, 2, 5, 20, 200],
+    "concurrency.min": [1, 1, 2, 5, 20],
+    "concurrency.max": [1, 2, 5, 20, 200, 1000000000],
+    "queue.capacity": [0, 0, 1, 1, 2, 5, 20, 1000],
+    "reject_cost": ["0s", "1ns", "1ms", "5ms", "20ms", "1s"],
+    "capacity": [0, 0, 0.1, 0.5, 1, 2],
+    "speed": [0, 0, 0.1, 0.5, 1, 2, 10],
+    "count": [1, 1, 2, 3, 5, 20],
+    "max_connections": [1, 1, 2, 5],
+    "arrivals.rate": [0.1, 0.5, 1, 2, 5, 10],
+    "arrivals.total_rate": [0.01, 1, 5, 10, 20, 50],
+    "arrivals.concurrency": [1, 1, 2, 5],
+    "arrivals.think_time": ["0s", "1ns", "1ms", "10ms", "50ms", "100ms", "500ms"],
+    "arrivals.on": ["1ns", "1ms", "10ms", "100ms", "100ms", "1s"],
+    "arrivals.off": ["0s", "1ns", "1ms", "10ms", "100ms", "100ms", "1s"],
+    "arrivals.job_time": ["0s", "1ns", "50ms", "100ms", "500ms", "2s"],
+    "arrivals.base": ["1ns", "1ms", "10ms", "50ms", "100ms", "1s"],
+    "arrivals.speed_up": [0.5, 1, 2, 60],
+    "arrivals.scale": [0.1, 0.5, 1, 2],
+    "arrivals.bucket": ["100ms", "1s", "1min"],
+    "attempt_timeout": ["0s", "1ns", "1ms", "10ms", "50ms", "100ms", "100ms", "500ms", "1s"],
+    "deadline": ["1ns", "1ms", "50ms", "100ms", "500ms", "1s", "5s"],
+    "factor": [0, 0.1, 0.5, 1, 2, 5],
+    "share": [1e-9, 0.1, 0.5, 1, 1, 2],
+    "work": [0, 0.1, 1, 1, 5, 1e6],
+    "retry.max_attempts": [1, 2, 2, 3, 3, 5, 20, 4000000000],
+    "retry.max_retries": [0, 1, 2, 5, 4000000000],
+    "retry.backoff.factor": [1e-9, 0.5, 1, 1, 1.5, 2, 4],
+    "retry.quota.capacity": [0, 1, 5, 10, 14, 20, 500],
+    "retry.quota.cost": [0, 1, 5, 5, 14],
+    "retry.client_throttle.window_calls": [0, 1, 10, 100],
+    "retry.hedging.delay": ["0s", "0s", "1ns", "1ms", "5ms", "10ms", "50ms", "100ms", "200ms"],
+}
+# Keys whose combinations have much to get wrong: given in more scenarios than others are.
+FAVOURED = {"retry.max_attempts", "retry.hedging.delay", "attempt_timeout", "deadline",
+            "max_connections", "queue.discipline", "queue.capacity", "queue.drop_expired",
+            "abandoned", "overflow", "timeout"}
+# Where a value outside of the pool would make a run long, or make it end before anything happens.
+ONLY_FROM_POOL = {"duration", "count", "replications", "max_replications", "interval", "rate",
+                  "total_rate", "precision", "arrivals.rate", "arrivals.total_rate", "seed",
+                  "arrivals.concurrency", "arrivals.speed_up", "arrivals.scale",
+                  "retry.client_throttle.window_calls", "service_time", "warmup"}
+
+
+@dataclasses.dataclass
+class Case:
+    """A scenario and how to run it. Keys are paths: ("client", "c0", "retry", "mode")."""
+
+    seed: int
+    keys: dict
+    files: dict = dataclasses.field(default_factory=dict)  # name -> text of a CSV input
+    edits: tuple = ()  # paths of keys that are given by --set
+    command: tuple = ("run",)  # and its own options
+    environment: dict = dataclasses.field(default_factory=dict)
+
+
+class Generator:
+    """One scenario. All of its draws come from its seed."""
+
+    def __init__(self, seed, vocabulary):
+        self.random = random.Random(seed)
+        self.vocabulary = vocabulary
+        self.case = Case(seed, {})
+        self.scenario = rules.Scenario(self.case.keys, vocabulary)
+        # A few lengths of time that keep coming back, so that things happen at the same instant.
+        self.ticks = self.random.sample(DURATIONS, 3)
+        # Each scenario uses a few groups of keys much, instead of all of them a little.
+        self.eagerness = self.random.choice([0.05, 0.15, 0.3, 0.5])
+        self.groups = {}
+        self.services = []
+
+    def chance(self, probability):
+        return self.random.random() < probability
+
+    def generate(self):
+        self.fill((), "")
+        self.services = [f"s{i}" for i in range(self.random.choice([1, 1, 2, 2, 3]))]
+        for i, name in enumerate(self.services):
+            self.fill(("service", name), "service.*")
+            for callee in self.services[i + 1:]:
+                if self.chance(0.6):
+                    self.fill(("service", name, "calls", callee), "service.*.calls.*")
+        clients = [f"c{i}" for i in range(self.random.choice([1, 1, 2, 3]))]
+        for name in clients:
+            self.fill(("client", name), "client.*")
+            self.fill_some(("client", name, "surge"), "client.*.surge.*", 0.25)
+            self.fill_some(("client", name, "operation"), "client.*.operation.*", 0.25)
+        self.fill_some(("fault",), "fault.*", 0.6)
+        self.fill_some(("expect",), "expect.*", 0.15)
+        self.derive("service", self.services)
+        self.derive("client", clients)
+        rules.mend(self.case, self.vocabulary)
+        commands.choose(self)
+        return self.case
+
+    def fill_some(self, prefix, scope, probability):
+        for number in range(3):
+            if not self.chance(probability):
+                return
+            self.fill((*prefix, f"{prefix[-1][0]}{number}"), scope)
+
+    def derive(self, kind, names):
+        """At times another entity like one that there is."""
+        if not self.chance(0.08) or (kind == "service" and len(names) == 1):
+            return  # with a second service, clients and faults must name theirs
+        prefix = (kind, names[0] + "like")
+        self.case.keys[(*prefix, "like")] = names[0]
+        changes = {"service": {"price": 2, "slowdown": 0.5}, "client": {"priority": 1, "count": 2}}
+        for name, value in changes[kind].items():
+            if self.chance(0.5) and self.scenario.applies((kind, names[0]), name):
+                self.case.keys[(*prefix, name)] = value
+
+    # --- Keys ------------------------------------------------------------------------------------
+
+    def fill(self, prefix, scope):
+        """Gives keys to one table. Conditions refer to keys that come before in the table."""
+        rows = self.vocabulary.by_scope[scope]
+        deciding = {row.when.split(" ")[0] for row in rows.values() if row.when}
+        for key in rows.values():
+            if key.name == "like":
+                continue
+            if key.name == "retry.mode":
+                self.choose_preset(prefix)
+            elif key.name in ("retry.revision", "retry.sdk", "retry.api"):
+                continue
+            elif key.name == "errors.*":
+                self.name_errors(prefix)
+            elif key.name in ("calls", "service") and len(self.services) == 1 and self.chance(0.5):
+                continue  # not needed while there is one
+            elif (key.required or self.wants(scope, key, key.name in deciding)) and \
+                    self.scenario.applies(prefix, key.name):
+                self.case.keys[(*prefix, *key.name.split("."))] = self.draw(prefix, key)
+
+    def wants(self, scope, key, decides):
+        """Keys are chosen by group: "retry.quota" of clients is used or not."""
+        if key.name in FAVOURED and self.chance(0.3):
+            return True
+        group = (scope, key.name.rpartition(".")[0] or key.name)
+        if group not in self.groups:
+            self.groups[group] = self.chance(self.eagerness)
+        if not self.groups[group]:
+            return self.chance(0.01)
+        return self.chance(0.8 if decides or "." not in key.name else 0.5)
+
+    def choose_preset(self, prefix):
+        # Twice custom: it is the mode that takes every other rule.
+        modes = sorted({p.mode for p in self.vocabulary.presets}) + ["custom"]
+        mode = self.random.choice(modes)
+        rows = [p for p in self.vocabulary.presets if p.mode == mode]
+        preset = self.random.choice(rows)
+        retry = {"mode": mode, "revision": preset.revision, "sdk": preset.sdk, "api": preset.api}
+        if preset.api == "default" and mode != "none" and self.chance(0.05):
+            retry["api"] = self.random.choice(MORE_APIS)
+        implied = {"revision": ("", "2.0"), "sdk": ("", "botocore"), "api": ("default",)}
+        if preset.revision == "smithy" or mode == "custom":
+            implied["sdk"] = ("",)
+        for name, value in retry.items():
+            if value == "" or (value in implied.get(name, ()) and
+                               (name == "sdk" or mode == "none" or self.chance(0.7))):
+                continue
+            self.case.keys[(*prefix, "retry", name)] = value
+        if self.case.keys.get((*prefix, "retry", "from_environment")) and self.chance(0.5):
+            self.case.environment["AWS_MAX_ATTEMPTS"] = self.random.choice(["1", "2", "7"])
+
+    def name_errors(self, prefix):
+        if self.chance(0.1):
+            for name in self.random.sample(ERROR_NAMES, self.random.choice([1, 2, 4])):
+                self.case.keys[(*prefix, "errors", name)] = self.random.choice([0, 0.1, 0.5, 1])
+
+    # --- Values ----------------------------------------------------------------------------------
+
+    def draw(self, prefix, key):
+        special = {"name": lambda: f"soak{self.case.seed}",
+                   "description": lambda: self.random.choice(["", "a \"quoted\" \\ text, ü"]),
+                   "service": lambda: self.random.choice(self.services),
+                   "calls": lambda: self.random.choice(self.services),
+                   "metric": lambda: self.random.choice(self.vocabulary.metrics),
+                   "client": self.draw_client,
+                   "precision_metrics": lambda: ", ".join(
+                       self.random.sample(self.vocabulary.metrics, self.random.choice([1, 3])))}
+        if key.kind == "text" and key.name in special:
+            return special[key.name]()
+        if key.else_word and self.chance(0.3):
+            return key.else_word
+        return self.draw_of_kind(prefix, key)
+
+    def draw_client(self):
+        groups = [path[1] for path in self.case.keys if path[0] == "client"]
+        calls = [f"{path[1]}.{path[3]}" for path in self.case.keys
+                 if path[0] == "service" and path[2:3] == ("calls",)]
+        return self.random.choice(["all", *sorted(set(groups + calls))])
+
+    def draw_of_kind(self, prefix, key):
+        if key.kind == "boolean":
+            return self.chance(0.5)
+        if key.kind == "word":
+            return self.random.choice(key.words)
+        if key.kind == "distribution":
+            return self.draw_distribution(key)
+        if key.kind == "distributions":
+            return [self.draw_distribution(key) for _ in range(self.random.choice([1, 1, 2, 4]))]
+        if key.kind == "file":
+            return self.add_file(csv_inputs.kind_for(key.name, self.random))
+        if key.kind == "text":
+            raise ValueError(f"{key.pattern} is a text; teach Generator.draw what it may be")
+        return self.draw_number(key)
+
+    def draw_number(self, key):
+        pool = POOLS.get(key.pattern) or POOLS.get(key.name)
+        if pool and (key.name in ONLY_FROM_POOL or self.chance(0.8)):
+            values = pool
+        elif key.kind == "duration":
+            values = self.ticks * 3 + DURATIONS
+        else:
+            values = list(COUNTS if key.kind == "count" else NUMBERS)
+            for end in (key.low, key.high):
+                if abs(end) < float("inf"):
+                    values.append(int(end) if key.kind == "count" or end == int(end) else end)
+        fitting = [v for v in values if rules.in_range(key, v)]
+        if not fitting:
+            raise ValueError(f"no value for {key.pattern} lies in its range; give it a pool")
+        return self.random.choice(fitting)
+
+    def draw_distribution(self, key):
+        pool = POOLS.get(key.pattern) or POOLS.get(key.name) or self.ticks + DURATIONS
+        if key.name not in ONLY_FROM_POOL:
+            pool = self.ticks + pool
+        if self.chance(0.5):
+            return self.random.choice(pool)
+        name, parameters = self.random.choice(self.vocabulary.distributions)
+        if name != "constant":  # a mean of 0 is a constant
+            pool = [length for length in pool if rules.seconds(length) > 0]
+        shapes = {"erlang": [1, 2, 10], "pareto": [1.01, 1.5, 3], "weibull": [0.5, 1, 5]}
+        values = {"cv": [1, 1.0, 2, 5], "p": [0, 0.5, 1], "shape": shapes.get(name)}
+        result = {"distribution": name}
+        for parameter in parameters:
+            if parameter == "file":
+                result[parameter] = self.add_file("values")
+            else:
+                result[parameter] = self.random.choice(values.get(parameter) or pool)
+        if name == "uniform":
+            result["min"], result["max"] = self.random.choice(
+                [("0s", "1ns"), ("0s", "10ms"), ("1ms", "100ms"), ("0s", "200ms")])
+        return result
+
+    def add_file(self, kind):
+        name = f"{kind}{len(self.case.files)}.csv"
+        self.case.files[name] = csv_inputs.text_of(kind, self.random)
+        return name
+
+
+def generate(seed, vocabulary):
+    """The scenario of a seed: always the same for the same vocabulary."""
+    return Generator(seed, vocabulary).generate()

@@ -1,0 +1,66 @@
+// Paired comparisons: variants against one baseline, replication by replication. Both sides of a
+// pair ran on common random numbers, so what chance does to both cancels in their difference.
+//
+// Replication k gives the difference d_k = variant_k - baseline_k. Over n pairs
+//   interval    mean(d) -+ t(n-1, 1 - alpha / 2m) s_d / sqrt(n): Bonferroni's width, so that the
+//               intervals of all m variants hold together with probability 1 - alpha
+//   test        Student's t of mean(d) = 0, p values adjusted by Holm's step-down over the m
+//               variants: the family is the variants of one metric of one client. Whatever
+//               interval leaves zero out is significant by Holm too; Holm may find a little more.
+//   relative    mean(variant) / mean(baseline) - 1 with Fieller's interval of that width, which
+//               leaves zero out exactly if the interval of the difference does
+// Values that are 0 or 1 (did it recover?) have McNemar's exact test instead: of the pairs that
+// disagree, half should go each way. Their interval is Tango's, of all differences of proportions
+// that the score test does not reject; it holds for few pairs and at the edges, where Student's has
+// no width. The score test rejects a little more than the exact one, so where the latter does not
+// reject the interval is widened to zero, and never contradicts the test.
+//
+// Sources: Law, Simulation Modeling and Analysis, 10.2 and 11.2; Holm 1979; Fieller 1954; McNemar
+// 1947; Tango 1998, Statistics in Medicine 17, 891-908.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/compare.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace retrysim::stats {
+
+/// One number by replication; empty where it does not exist.
+using Series = std::vector<std::optional<double>>;
+
+enum class PairedTest {
+  kStudent,
+  kMcNemar,  ///< values are 0 or 1
+};
+
+/// Each of `variants` against `baseline`: one family, whose size m is the number of variants with
+/// at least two pairs. Series may differ in length; what is missing at the end does not exist.
+std::vector<PairedDifference> paired_differences(std::span<const Series> variants,
+                                                 const Series& baseline,
+                                                 PairedTest test = PairedTest::kStudent);
+
+/// Holm's adjusted p values: of the i-th smallest of m the largest of (m - j + 1) p_(j), j <= i, at
+/// most 1. Values that do not exist belong to no family and stay away.
+std::vector<std::optional<double>> holm(std::span<const std::optional<double>> p_values);
+
+/// McNemar's exact two-sided p value for `b` pairs that disagree one way and `c` the other way:
+/// twice the smaller tail of the binomial distribution with share 1/2, at most 1.
+double mcnemar_p_value(std::size_t b, std::size_t c);
+
+/// Tango's score interval for the difference of two proportions that were observed on the same
+/// `pairs` pairs, at least one: `up` times only the first was true, `down` times only the second.
+/// It misses the difference with probability `error` on average; near the edges it may be 2
+/// `error`.
+Interval tango_interval(std::size_t up, std::size_t down, std::size_t pairs, double error);
+
+/// Two-sided p value of Student's t, and the quantile at 1 - `error` / 2. Rounded (to 6 significant
+/// digits, and to 10 decimals), so that files do not depend on the machine's mathematical library.
+double student_p_value(double t, std::size_t degrees_of_freedom);
+double student_quantile(std::size_t degrees_of_freedom, double error);
+
+}  // namespace retrysim::stats

@@ -1,0 +1,81 @@
+// The journal of an experiment under way: every finished unit is appended to a file, from which an
+// interrupted experiment goes on.
+//
+// A line of text says what the file is; then come records: length (32 bits) and CRC-32 of what
+// follows, number of the unit (64 bits), bytes. The first record has the number of no unit and
+// holds what the experiment is, so that no other one goes on from it.
+//
+// What is appended reaches the file with the next `flush`, after which the death of the process
+// loses nothing; `sync` makes it survive the machine's as well. A record that was cut off, or is
+// not what its checksum says, is dropped together with all after it: they are computed again.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "execution/identity.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::execution {
+
+/// The journal cannot be used: not ours, of another experiment, or in use. The message says why.
+class JournalError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Not for use by several threads at once. Failures of the system are std::system_error.
+class Journal {
+ public:
+  /// Begins a new one; an earlier one goes. Throws JournalError if it is in use.
+  static Journal begin(const std::filesystem::path& path, const Identity& identity,
+                       std::size_t units);
+  /// Goes on with the one that is there; begins a new one if none is, or if nothing but a part of
+  /// its head was ever written. Throws JournalError if it is another experiment's or in use.
+  static Journal resume(const std::filesystem::path& path, const Identity& identity,
+                        std::size_t units);
+
+  Journal(Journal&& other) noexcept;
+  Journal& operator=(Journal&&) = delete;
+  ~Journal();
+
+  std::size_t units() const { return offsets_.size(); }
+  bool has(std::size_t unit) const { return offsets_[unit] != 0; }
+  /// Units that it has.
+  std::size_t count() const { return count_; }
+  /// Bytes at the end of a resumed journal that were no good.
+  std::uint64_t dropped_bytes() const { return dropped_; }
+
+  /// Adds a unit; one that is there already is left as it is.
+  void append(std::size_t unit, std::string_view bytes);
+  void flush();
+  void sync();
+  /// The bytes of a unit that it has. Throws JournalError if they are not where they were.
+  std::string read(std::size_t unit);
+  /// Removes the file: the experiment is complete and its results are in place.
+  void remove();
+
+ private:
+  Journal(std::filesystem::path path, std::size_t units);
+  void write_head(const Identity& identity);
+  bool read_head(const Identity& identity);
+  void read_records();
+  [[noreturn]] void fail() const;
+
+  std::filesystem::path path_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;  // of the file, and what waits to be written
+  std::string waiting_;
+  std::vector<std::uint64_t> offsets_;  // of the record of each unit; 0: there is none
+  std::size_t count_ = 0;
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace retrysim::execution

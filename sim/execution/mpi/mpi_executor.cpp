@@ -1,0 +1,503 @@
+// Rank 0 answers each message of another rank with a batch: its first unit and their number, or no
+// unit if there are none left. The messages bring what has been computed; two empty ones come
+// first, so that a rank always has its next batch when it is done with one, however rarely rank 0
+// looks at its messages.
+//
+// SPDX-License-Identifier: MIT
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include "execution/mpi/mpi_executor.hpp"
+
+#include <retrysim/simulation.hpp>
+
+#include "execution/batches.hpp"
+#include "execution/byte_order.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <list>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace retrysim::execution {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kBatchTag = 1, kResultTag = 2;
+constexpr int kCredits = 2;  // batches that a rank may have
+constexpr double kBatchSeconds = 0.02;
+constexpr auto kTick = std::chrono::milliseconds(100);
+constexpr auto kShortestNap = std::chrono::microseconds(100);
+constexpr auto kLongestNap = std::chrono::microseconds(3000);
+constexpr std::uint64_t kFinished = ~std::uint64_t{0};  // instead of the size of what is shared
+constexpr std::size_t kMostBytesAtOnce = std::size_t{1} << 30;  // MPI counts with an int
+
+/// Sleep between looks for something to happen, ever longer.
+class Nap {
+ public:
+  Clock::duration next() {
+    const auto nap = nap_;
+    nap_ = std::min<Clock::duration>(2 * nap_, kLongestNap);
+    return nap;
+  }
+  void reset() { nap_ = kShortestNap; }
+
+ private:
+  Clock::duration nap_ = kShortestNap;
+};
+
+/// What a unit threw, as it travels.
+struct Failure {
+  enum Kind : std::uint8_t { kOther, kLimit, kInterrupted, kInvariant, kMemory };
+  std::size_t unit = 0;
+  std::uint8_t kind = kOther;
+  std::string message;
+
+  static Failure current(std::size_t unit) {
+    try {
+      throw;
+    } catch (const LimitExceeded& e) {
+      return {unit, kLimit, e.what()};
+    } catch (const Interrupted& e) {
+      return {unit, kInterrupted, e.what()};
+    } catch (const InvariantViolated& e) {
+      return {unit, kInvariant, e.what()};
+    } catch (const std::bad_alloc& e) {
+      return {unit, kMemory, e.what()};
+    } catch (const std::exception& e) {
+      return {unit, kOther, e.what()};
+    }
+  }
+
+  [[noreturn]] void raise() const {
+    if (kind == kLimit) throw LimitExceeded(message);
+    if (kind == kInterrupted) throw Interrupted();
+    if (kind == kInvariant) throw InvariantViolated(message);
+    if (kind == kMemory) throw std::bad_alloc();
+    throw std::runtime_error(message);
+  }
+};
+
+struct Done {
+  std::size_t unit;
+  std::string bytes;
+};
+
+/// What came of one batch.
+struct BatchResult {
+  double seconds = 0;
+  std::vector<Done> done;
+  std::optional<Failure> failure;
+};
+
+std::string encode(const BatchResult& result) {
+  std::string bytes;
+  put(bytes, std::bit_cast<std::uint64_t>(result.seconds));
+  put(bytes, static_cast<std::uint64_t>(result.done.size()));
+  for (const Done& d : result.done) {
+    put(bytes, static_cast<std::uint64_t>(d.unit));
+    put_text(bytes, d.bytes);
+  }
+  if (result.failure) {
+    put(bytes, static_cast<std::uint64_t>(result.failure->unit));
+    put(bytes, result.failure->kind);
+    put_text(bytes, result.failure->message);
+  }
+  return bytes;
+}
+
+BatchResult decode(std::string_view bytes) {
+  BatchResult result;
+  result.seconds = std::bit_cast<double>(take<std::uint64_t>(bytes).value());
+  // A count that is none is found out by what is missing, not by the memory that it would take.
+  const std::uint64_t count = take<std::uint64_t>(bytes).value();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t unit = take<std::uint64_t>(bytes).value();
+    result.done.push_back({unit, take_text(bytes).value()});
+  }
+  if (!bytes.empty()) {
+    Failure failure;
+    failure.unit = take<std::uint64_t>(bytes).value();
+    failure.kind = take<std::uint8_t>(bytes).value();
+    failure.message = take_text(bytes).value();
+    result.failure = std::move(failure);
+  }
+  return result;
+}
+
+/// Computes batches, one thread of one rank.
+class BatchWorker {
+ public:
+  BatchWorker(const Task& task, const std::atomic<bool>* stop) : task_(task), stop_(stop) {}
+
+  BatchResult compute(Batch batch) {
+    BatchResult result;
+    const auto start = Clock::now();
+    std::size_t unit = batch.first;
+    try {
+      if (!work_) work_ = task_.make_work();
+      for (; unit < batch.first + batch.count; ++unit) {
+        if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) throw Interrupted();
+        result.done.push_back({unit, work_(unit)});
+      }
+    } catch (...) {
+      result.failure = Failure::current(unit);
+    }
+    result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return result;
+  }
+
+ private:
+  const Task& task_;
+  const std::atomic<bool>* stop_;
+  Work work_;
+};
+
+class MpiExecutor : public Executor {
+ public:
+  explicit MpiExecutor(const std::atomic<bool>* stop) : stop_(stop) {
+    int provided = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    if (provided < MPI_THREAD_FUNNELED)
+      throw std::runtime_error("this MPI library does not support threads (MPI_THREAD_FUNNELED)");
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  }
+
+  bool is_owner() const override { return rank_ == 0; }
+  bool is_alone() const override { return size_ == 1; }
+
+  std::string share(std::string bytes) override {
+    std::uint64_t size = bytes.size();
+    broadcast(&size, sizeof size);
+    if (size == kFinished) {
+      dismissed_ = true;
+      throw Dismissed();
+    }
+    bytes.resize(size);
+    for (std::size_t at = 0; at < size; at += kMostBytesAtOnce) {
+      broadcast(bytes.data() + at, std::min(kMostBytesAtOnce, size - at));
+    }
+    return bytes;
+  }
+
+  void agree(const std::string& bytes) override {
+    if (share(bytes) != bytes) fall_out();
+  }
+
+  void run(const Task& task) override;
+
+  void finish() override {
+    if (finished_) return;
+    if (out_of_step_) fall_out();
+    if (is_owner()) {
+      std::uint64_t size = kFinished;
+      broadcast(&size, sizeof size);
+    } else if (!dismissed_) {
+      wait_for_dismissal();
+    }
+    finished_ = true;
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);  // asleep, which MPI_Finalize is not
+    wait(request);
+    MPI_Finalize();
+  }
+
+ private:
+  class Owner;
+
+  bool stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
+
+  /// Throws Interrupted if asked to stop meanwhile: the other side may be gone.
+  void wait(MPI_Request& request) const {
+    Nap nap;
+    int done = 0;
+    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), done == 0) {
+      if (stopped()) throw Interrupted();
+      std::this_thread::sleep_for(nap.next());
+    }
+  }
+
+  void broadcast(void* bytes, std::size_t size) const {
+    MPI_Request request;
+    MPI_Ibcast(bytes, static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+    wait(request);
+  }
+
+  void help(const Task& task);
+
+  /// What comes of a batch, as it travels; if that is too much to travel, that.
+  static std::string result_of(BatchWorker& worker, Batch batch) {
+    BatchResult failed;
+    try {
+      std::string bytes = encode(worker.compute(batch));
+      if (bytes.size() <= kMostBytesAtOnce) return bytes;
+      failed.failure =
+          Failure{batch.first, Failure::kLimit,
+                  "results of more than 1 GiB cannot be sent between MPI ranks; choose a longer "
+                  "interval"};
+    } catch (...) {
+      failed.failure = Failure::current(batch.first);
+    }
+    return encode(failed);
+  }
+
+  void wait_for_dismissal() {
+    try {
+      share("");
+    } catch (const Dismissed&) {
+      return;
+    }
+    fall_out();
+  }
+
+  [[noreturn]] void fall_out() {
+    out_of_step_ = true;
+    throw std::runtime_error(
+        fmt::format("MPI rank {} was given different work than rank 0; are the command line, the "
+                    "scenario and its inputs the same everywhere?",
+                    rank_));
+  }
+
+  const std::atomic<bool>* stop_;
+  int rank_ = 0, size_ = 1;
+  bool dismissed_ = false, out_of_step_ = false, finished_ = false;
+};
+
+/// Messages on their way, whose bytes must stay until they are gone.
+class Outbox {
+ public:
+  void send(std::string bytes, int to, int tag) {
+    std::erase_if(waiting_, [](Message& m) {
+      int done = 0;
+      MPI_Test(&m.request, &done, MPI_STATUS_IGNORE);
+      return done != 0;
+    });
+    Message& m = waiting_.emplace_back();
+    m.bytes = std::move(bytes);
+    MPI_Isend(m.bytes.data(), static_cast<int>(m.bytes.size()), MPI_BYTE, to, tag, MPI_COMM_WORLD,
+              &m.request);
+  }
+
+  /// The requests that are still open.
+  std::vector<MPI_Request*> open() {
+    std::vector<MPI_Request*> requests;
+    for (Message& m : waiting_) requests.push_back(&m.request);
+    return requests;
+  }
+
+ private:
+  struct Message {
+    std::string bytes;
+    MPI_Request request;
+  };
+  std::list<Message> waiting_;
+};
+
+/// Rank 0 at work.
+class MpiExecutor::Owner {
+ public:
+  Owner(const MpiExecutor& executor, const Task& task)
+      : executor_(executor),
+        task_(task),
+        others_(executor.size_ - 1),
+        batches_(task.units, static_cast<std::size_t>(executor.size_), kBatchSeconds) {}
+
+  void run() {
+    {
+      std::jthread local([this] { compute(); });
+      look_after();
+    }
+    if (!trouble_ && failure_ && failure_->kind != Failure::kInterrupted) failure_->raise();
+    if (trouble_) std::rethrow_exception(trouble_);
+    if (delivered_ < task_.units) throw Interrupted();
+  }
+
+ private:
+  // This rank's own share of the work, in a thread of its own.
+  void compute() {
+    BatchWorker worker(task_, executor_.stop_);
+    while (true) {
+      Batch batch;
+      {
+        const std::lock_guard lock(mutex_);
+        batch = batches_.next();
+      }
+      if (batch.count == 0) break;
+      BatchResult result = worker.compute(batch);
+      const std::lock_guard lock(mutex_);
+      if (result.failure) batches_.end();
+      local_.push_back(std::move(result));
+      changed_.notify_one();
+    }
+    const std::lock_guard lock(mutex_);
+    local_done_ = true;
+    changed_.notify_one();
+  }
+
+  void look_after() {
+    Nap nap;
+    auto last_tick = Clock::now();
+    while (true) {
+      if (executor_.stopped()) {
+        const std::lock_guard lock(mutex_);
+        batches_.end();
+      }
+      const bool received = receive();
+      bool local_done = false;
+      const bool taken = take_local(local_done);
+      // Ranks that have been asked to stop may be gone: nobody waits for their answers.
+      if (local_done && (executor_.stopped() || ended_credits_ == kCredits * others_)) break;
+      if (task_.tick && Clock::now() - last_tick >= kTick) {
+        guard([&] { task_.tick(); });
+        last_tick = Clock::now();
+      }
+      if (received || taken) {
+        nap.reset();
+        continue;
+      }
+      std::unique_lock lock(mutex_);
+      if (local_.empty()) changed_.wait_for(lock, nap.next());
+    }
+    bool local_done = false;
+    take_local(local_done);
+    for (MPI_Request* request : outbox_.open()) {
+      if (!executor_.stopped()) executor_.wait(*request);
+    }
+  }
+
+  bool receive() {
+    int there = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, kResultTag, MPI_COMM_WORLD, &there, &status);
+    if (there == 0) return false;
+    int size = 0;
+    MPI_Get_count(&status, MPI_BYTE, &size);
+    std::string bytes(static_cast<std::size_t>(size), '\0');
+    MPI_Recv(bytes.data(), size, MPI_BYTE, status.MPI_SOURCE, kResultTag, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    BatchResult result;
+    if (size > 0) guard([&] { result = decode(bytes); });
+    Batch batch;
+    {
+      const std::lock_guard lock(mutex_);
+      batches_.note(result.done.size(), result.seconds);
+      if (result.failure) batches_.end();
+      batch = batches_.next();
+    }
+    ended_credits_ += batch.count == 0;
+    std::string answer;
+    put(answer, static_cast<std::uint64_t>(batch.first));
+    put(answer, static_cast<std::uint64_t>(batch.count));
+    outbox_.send(std::move(answer), status.MPI_SOURCE, kBatchTag);
+    take(std::move(result));
+    return true;
+  }
+
+  bool take_local(bool& done) {
+    std::vector<BatchResult> results;
+    {
+      const std::lock_guard lock(mutex_);
+      std::swap(results, local_);
+      done = local_done_;
+      for (const BatchResult& r : results) batches_.note(r.done.size(), r.seconds);
+    }
+    for (BatchResult& r : results) take(std::move(r));
+    return !results.empty();
+  }
+
+  void take(BatchResult result) {
+    for (Done& d : result.done) {
+      guard([&] {
+        task_.deliver(d.unit, std::move(d.bytes));
+        ++delivered_;
+      });
+    }
+    if (!result.failure) return;
+    // That a rank was asked to stop is no failure of a unit.
+    const auto rank = [](const Failure& f) {
+      return std::pair(f.kind == Failure::kInterrupted, f.unit);
+    };
+    if (!failure_ || rank(*result.failure) < rank(*failure_)) failure_ = std::move(result.failure);
+  }
+
+  /// Calls back, unless that has thrown before: then the ranks are only sent home.
+  template <typename Call>
+  void guard(Call call) {
+    if (trouble_) return;
+    try {
+      call();
+    } catch (...) {
+      trouble_ = std::current_exception();
+      const std::lock_guard lock(mutex_);
+      batches_.end();
+    }
+  }
+
+  const MpiExecutor& executor_;
+  const Task& task_;
+  int others_;
+  Outbox outbox_;
+  int ended_credits_ = 0;
+  std::size_t delivered_ = 0;
+  std::exception_ptr trouble_;  // of deliver or tick
+  std::optional<Failure> failure_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Batches batches_;
+  std::vector<BatchResult> local_;
+  bool local_done_ = false;
+};
+
+void MpiExecutor::run(const Task& task) {
+  agree(std::to_string(task.units));
+  if (is_owner()) {
+    Owner(*this, task).run();
+  } else {
+    help(task);
+  }
+}
+
+void MpiExecutor::help(const Task& task) {
+  BatchWorker worker(task, stop_);
+  Outbox outbox;
+  for (int i = 0; i < kCredits; ++i) outbox.send("", 0, kResultTag);
+  for (int ended = 0; ended < kCredits;) {
+    std::string bytes(2 * sizeof(std::uint64_t), '\0');
+    MPI_Request request;
+    MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, kBatchTag, MPI_COMM_WORLD,
+              &request);
+    wait(request);
+    std::string_view view = bytes;
+    Batch batch;
+    batch.first = take<std::uint64_t>(view).value();
+    batch.count = take<std::uint64_t>(view).value();
+    if (batch.count == 0) {
+      ++ended;
+    } else {
+      outbox.send(result_of(worker, batch), 0, kResultTag);
+    }
+  }
+  for (MPI_Request* request : outbox.open()) wait(*request);
+}
+
+}  // namespace
+
+std::unique_ptr<Executor> make_mpi_executor(const std::atomic<bool>* stop) {
+  return std::make_unique<MpiExecutor>(stop);
+}
+
+}  // namespace retrysim::execution

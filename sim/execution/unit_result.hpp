@@ -1,0 +1,45 @@
+// What is kept of one replication of a point of an experiment, and the bytes in which it travels
+// between ranks and lies in a journal. Small, exact, and the same on every machine.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
+#include <retrysim/summary.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::execution {
+
+struct UnitResult {
+  std::uint64_t seed = 0;
+  std::uint64_t events = 0;
+  std::uint32_t clients = 0;                  ///< client groups, and all together
+  std::vector<std::optional<double>> values;  ///< [client][place], as in MetricValues
+  /// If the replication went over a limit: there is nothing else then but what the error says.
+  std::optional<LimitKind> limit;
+  std::string message;
+};
+
+UnitResult measure(const Scenario& scenario, const RunResult& run);
+
+/// The result of a replication that went over a limit.
+UnitResult over_limit(const LimitExceeded& error);
+
+/// Little-endian; doubles bit by bit, those that exist only.
+std::string encode(const UnitResult& result);
+/// Nothing if `bytes` are not what `encode` made with the same table of metrics.
+std::optional<UnitResult> decode(std::string_view bytes);
+
+/// The replications of one point, in their order. All have the same client groups.
+MetricValues combine(std::span<const UnitResult> replications);
+
+}  // namespace retrysim::execution

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include <retrysim/compare.hpp>
+#include <retrysim/request_error.hpp>
+
+#include "estimate/paired.hpp"
+#include "execution/time_limit.hpp"
+#include "experiment/twins.hpp"
+#include "measure/storms.hpp"
+#include "scenario/suggestions.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace retrysim {
+namespace {
+
+/// More than people can read; `sweep` is for that.
+constexpr std::size_t kMostVariants = 1000;
+
+/// The variants with the baseline first; it may be named by its values alone.
+std::vector<Variant> baseline_first(std::vector<Variant> variants, const std::string& baseline) {
+  if (baseline.empty()) return variants;
+  auto found = std::find_if(variants.begin(), variants.end(),
+                            [&](const Variant& v) { return v.name == baseline; });
+  if (found == variants.end()) {
+    const auto is_called = [&](const Variant& v) {
+      return fmt::format("{}", fmt::join(v.values, " ")) == baseline;
+    };
+    found = std::find_if(variants.begin(), variants.end(), is_called);
+  }
+  if (found == variants.end()) {
+    std::vector<std::string_view> names;
+    for (const Variant& v : variants) names.push_back(v.name);
+    if (names.size() > 10) names.resize(10);
+    throw RequestError(fmt::format("--baseline: there is no variant '{}'; {}", baseline,
+                                   scenario::suggestion(baseline, names, "there are")));
+  }
+  std::rotate(variants.begin(), found, found + 1);
+  return variants;
+}
+
+void check_size(const std::vector<Variation>& variations) {
+  std::size_t size = 1;
+  for (const Variation& v : variations) size = std::min(size * v.choices.size(), kMostVariants + 1);
+  if (size > kMostVariants) {
+    throw RequestError(
+        fmt::format("--vary makes more than {} variants; use retrysim sweep", kMostVariants));
+  }
+  if (size < 2) throw RequestError("--vary makes only one variant; give at least two values");
+}
+
+/// With `warmup = "auto"` all variants are measured over the same stretch of time.
+void find_common_warmup(std::vector<ComparedVariant>& variants, const ReplicationOptions& run) {
+  std::vector<Scenario> scenarios;
+  for (const ComparedVariant& v : variants) {
+    if (v.loaded.scenario.warmup_is_auto) scenarios.push_back(v.loaded.scenario);
+  }
+  if (scenarios.empty()) return;
+  const FoundWarmup found = find_warmup(scenarios, run);
+  for (ComparedVariant& v : variants) {
+    if (v.loaded.scenario.warmup_is_auto) take_warmup(v.loaded, found);
+  }
+}
+
+/// The replications of all variants, side by side.
+void simulate_variants(std::vector<ComparedVariant>& variants, const ReplicationOptions& run) {
+  std::vector<RunSpec> specs;
+  for (const ComparedVariant& v : variants) {
+    for (int r = 0; r < v.loaded.scenario.replications; ++r) {
+      specs.push_back({&v.loaded.scenario, static_cast<std::uint32_t>(r)});
+    }
+  }
+  std::vector<RunResult> runs = simulate_all(specs, run);
+  auto next = runs.begin();
+  for (ComparedVariant& v : variants) {
+    const auto end = next + v.loaded.scenario.replications;
+    v.runs.assign(std::make_move_iterator(next), std::make_move_iterator(end));
+    next = end;
+  }
+}
+
+std::string name_of_client(const Scenario& scenario, std::size_t client) {
+  return client < scenario.clients.size() ? scenario.clients[client].name : "all";
+}
+
+stats::Series series_of(const ComparedVariant& v, const std::string& client, std::size_t metric) {
+  stats::Series series;
+  for (std::size_t c = 0; c < v.values.clients(); ++c) {
+    if (name_of_client(v.loaded.scenario, c) != client) continue;
+    for (std::size_t r = 0; r < v.values.runs(); ++r) series.push_back(v.values.at(r, c, metric));
+    break;
+  }
+  return series;
+}
+
+/// A group that is alone is the same as all together.
+std::vector<std::string> clients_of(const std::vector<ComparedVariant>& variants) {
+  std::vector<std::string> groups;
+  for (const ComparedVariant& v : variants) {
+    for (const ClientSpec& client : v.loaded.scenario.clients) {
+      if (std::find(groups.begin(), groups.end(), client.name) == groups.end()) {
+        groups.push_back(client.name);
+      }
+    }
+  }
+  if (groups.size() == 1) groups.clear();
+  groups.emplace_back("all");
+  return groups;
+}
+
+bool has_values(const PairedDifference& d) {
+  return d.pairs + d.only_variant + d.only_baseline > 0;
+}
+
+}  // namespace
+
+std::vector<const MetricInfo*> headline_metrics() { return metrics_of(MetricList::kCompared); }
+
+VariantsResult load_variants(const std::filesystem::path& file,
+                             const std::vector<std::string>& edits,
+                             const std::vector<std::string>& vary, const std::string& baseline) {
+  VariantsResult result;
+  const VariationsResult parsed = parse_variations(vary);
+  if (!parsed.errors.empty()) {
+    result.errors = parsed.errors;
+    return result;
+  }
+  check_size(parsed.variations);
+  std::set<std::tuple<std::string, int, int, std::string>> seen;
+  std::set<std::string> notes;
+  for (const Variant& v : baseline_first(grid(parsed.variations), baseline)) {
+    LoadResult one = load_scenario_file(file, edits, v.edits);
+    for (const Diagnostic& d : one.errors) {
+      constexpr std::size_t kMostErrors = 20;
+      const bool is_new = seen.emplace(d.file, d.line, d.column, d.message).second;
+      if (is_new && result.errors.size() < kMostErrors) result.errors.push_back(d);
+    }
+    if (!one.loaded) continue;
+    std::erase_if(one.loaded->notes,
+                  [&](const std::string& note) { return !notes.insert(note).second; });
+    result.variants.push_back({v.name, std::move(*one.loaded)});
+  }
+  if (!result.errors.empty()) result.variants.clear();
+  return result;
+}
+
+void take_warmup(LoadedScenario& loaded, const FoundWarmup& found) {
+  set_found_warmup(loaded, found.warmup,
+                   fmt::format("\"auto\": MSER-5 of {} in {} pilot run{}", found.decided_by,
+                               found.pilot_runs, found.pilot_runs == 1 ? "" : "s"));
+}
+
+const ComparisonRow* Comparison::find(std::size_t variant, std::string_view client,
+                                      const MetricInfo& metric) const {
+  const auto of_variant = std::lower_bound(
+      rows.begin(), rows.end(), variant,
+      [](const ComparisonRow& row, std::size_t wanted) { return row.variant < wanted; });
+  const auto found = std::find_if(of_variant, rows.end(), [&](const ComparisonRow& row) {
+    return row.variant != variant || (row.client == client && row.metric == &metric);
+  });
+  return found == rows.end() || found->variant != variant ? nullptr : &*found;
+}
+
+Comparison compare_runs(std::vector<ComparedVariant> variants,
+                        std::vector<const MetricInfo*> metrics) {
+  if (variants.empty()) throw RequestError("there is no variant to compare");
+  Comparison comparison;
+  comparison.variants = std::move(variants);
+  comparison.clients = clients_of(comparison.variants);
+  comparison.metrics = std::move(metrics);
+  std::vector<std::vector<ComparisonRow>> by_variant(comparison.variants.size());
+  for (const std::string& client : comparison.clients) {
+    for (const MetricInfo* metric : comparison.metrics) {
+      const auto index = index_of(*metric);
+      std::vector<stats::Series> series;
+      for (const ComparedVariant& v : comparison.variants) {
+        series.push_back(series_of(v, client, index));
+      }
+      const auto test = metric->summary == MetricSummary::kProportion ? stats::PairedTest::kMcNemar
+                                                                      : stats::PairedTest::kStudent;
+      const auto differences =
+          stats::paired_differences(std::span(series).subspan(1), series.front(), test);
+      for (std::size_t v = 0; v < differences.size(); ++v) {
+        if (has_values(differences[v])) {
+          by_variant[v + 1].push_back({v + 1, client, metric, differences[v]});
+        }
+      }
+    }
+  }
+  for (auto& rows : by_variant) {
+    std::move(rows.begin(), rows.end(), std::back_inserter(comparison.rows));
+  }
+  return comparison;
+}
+
+Comparison compare(std::vector<NamedScenario> variants, const CompareOptions& options) {
+  std::vector<ComparedVariant> compared;
+  compared.reserve(variants.size());
+  for (NamedScenario& v : variants) {
+    compared.push_back({std::move(v.name), std::move(v.loaded), {}, MetricValues(0, 1, {}), {}});
+  }
+  if (compared.empty()) throw RequestError("there is no variant to compare");
+  execution::in_time(options.run, [&](const ReplicationOptions& run) {
+    find_common_warmup(compared, run);
+    simulate_variants(compared, run);
+    for (ComparedVariant& v : compared) {
+      if (!options.twin) break;
+      v.storms = std::make_shared<const std::vector<std::vector<stats::Storm>>>(
+          experiment::storms_with_twins(v.loaded.scenario, v.runs, run));
+    }
+  });
+  for (ComparedVariant& v : compared) v.values = MetricValues(v.loaded.scenario, v.runs);
+  return compare_runs(std::move(compared),
+                      options.metrics.empty() ? headline_metrics() : options.metrics);
+}
+
+}  // namespace retrysim

@@ -1,0 +1,116 @@
+// Resolving [service.NAME] and [fault.NAME].
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/tables.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace retrysim::scenario {
+namespace {
+
+// Room for the rounding of sums such as 0.7 + 0.2 + 0.1.
+constexpr double kMostProbability = 1 + 1e-9;
+
+void check_probabilities(Tables& t, const KeyResolution& keys,
+                         const std::vector<RandomError>& errors) {
+  double sum = 0;
+  for (const RandomError& error : errors) sum += error.probability;
+  if (sum <= kMostProbability) return;
+  t.problems.add(keys.place_of("errors"), keys.path() + ".errors add up to " +
+                                              fmt::format("{:.6g}", sum) +
+                                              "; expected probabilities of at most 1 together");
+}
+
+void check_concurrency(Tables& t, const KeyResolution& keys, const ConcurrencySpec& c) {
+  if (c.control == ConcurrencyControl::kFixed) return;
+  if (c.min <= c.initial && c.initial <= c.max) return;
+  t.problems.add(keys.place_of("concurrency"),
+                 keys.path() + ".concurrency has min = " + std::to_string(c.min) +
+                     ", initial = " + std::to_string(c.initial) +
+                     ", max = " + std::to_string(c.max) + "; expected min <= initial <= max");
+}
+
+void check_autoscaling(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
+  const AutoscalingSpec& a = spec.autoscaling;
+  if (a.target <= 0 || !keys.has("autoscaling.max")) return;
+  if (a.min <= spec.servers && spec.servers <= a.max) return;
+  t.problems.add(keys.place_of("autoscaling"),
+                 keys.path() + " has servers = " + std::to_string(spec.servers) +
+                     " and autoscaling from " + std::to_string(a.min) + " to " +
+                     std::to_string(a.max) + "; expected min <= servers <= max");
+}
+
+void read_profile(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
+  if (!keys.has("profile")) return;
+  const Place place = keys.place_of("profile");
+  if (spec.servers == ServiceSpec::kUnlimited) {
+    t.problems.add(place, keys.path() +
+                              ".profile has no meaning for unlimited servers; expected "
+                              "a number of servers");
+    return;
+  }
+  const CsvFile* file = t.files.open(std::string(keys.text_of("profile")), place);
+  if (file == nullptr) return;
+  auto rows = read_capacity_profile(*file, t.files);
+  if (!rows) return;
+  spec.profile.emplace();
+  for (const double time_s : rows->times_s) {
+    spec.profile->times.push_back(Time::zero() + Duration::from_seconds(time_s));
+  }
+  spec.profile->factors = std::move(rows->factors);
+}
+
+void resolve_service(Tables& t, const Member& member, const Node& siblings) {
+  ServiceSpec spec;
+  spec.name = member.name;
+  const Slots slots(&spec, &spec.errors);
+  KeyResolution keys = t.keys_of("service.*", "service." + member.name, member, siblings, slots);
+  keys.resolve();
+  check_probabilities(t, keys, spec.errors);
+  if (spec.discipline == Discipline::kProcessorSharing && spec.servers == ServiceSpec::kUnlimited) {
+    t.problems.add(keys.place_of("queue.discipline"),
+                   keys.path() +
+                       ".queue.discipline = \"processor-sharing\" has no meaning for "
+                       "unlimited servers; expected a number of servers");
+  }
+  check_concurrency(t, keys, spec.concurrency);
+  check_autoscaling(t, keys, spec);
+  read_profile(t, keys, spec);
+  t.loaded.scenario.services.push_back(std::move(spec));
+}
+
+void resolve_fault(Tables& t, const Member& member, const Node& siblings) {
+  FaultSpec spec;
+  spec.name = member.name;
+  ServiceName service;
+  const Slots slots(&spec, &service, &spec.errors);
+  KeyResolution keys = t.keys_of("fault.*", "fault." + member.name, member, siblings, slots);
+  t.default_service(keys, "service");
+  keys.resolve();
+  t.note_if_late(keys.path(), spec.start, "no new request meets it");
+  check_probabilities(t, keys, spec.errors);
+  if (const auto index = t.find_service(keys, "service", service.name)) {
+    spec.service = *index;
+    const ServiceSpec& target = t.loaded.scenario.services[*index];
+    if (target.servers == ServiceSpec::kUnlimited && spec.capacity != 1) {
+      t.problems.add(keys.place_of("capacity"),
+                     keys.path() + ".capacity has no meaning for the unlimited servers of " +
+                         in_quotes(target.name) + "; expected a number of servers there");
+    }
+  }
+  t.loaded.scenario.faults.push_back(std::move(spec));
+}
+
+}  // namespace
+
+void resolve_services(Tables& t) {
+  t.for_each("service", [&](const Member& m, const Node& all) { resolve_service(t, m, all); });
+}
+
+void resolve_faults(Tables& t) {
+  t.for_each("fault", [&](const Member& m, const Node& all) { resolve_fault(t, m, all); });
+}
+
+}  // namespace retrysim::scenario

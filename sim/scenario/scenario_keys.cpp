@@ -1,0 +1,87 @@
+// The keys of the top level, and those of [expect.NAME].
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/key_rows.hpp"
+
+namespace retrysim::scenario {
+namespace {
+
+constexpr auto kNetwork = &Scenario::network;
+
+void store_warmup(const Slots& s, const Value& v) {
+  s.to<Scenario>().warmup = v.duration;
+  s.to<Scenario>().warmup_is_auto = v.is_else_word;
+}
+
+constexpr KeyInfo kTopKeys[] = {
+    key("name", text(), into<&Scenario::name>, {.required = true},
+        "Name of the scenario and of its result folder."),
+    key("description", text(), into<&Scenario::description>, {.fallback = ""},
+        "What the scenario shows."),
+    key("duration", duration(kPositiveRunLength), into<&Scenario::duration>, {.required = true},
+        "Simulated time in which requests are submitted."),
+    key("warmup", duration(kRunLength).or_word("auto"), Access{store_warmup}, {.fallback = "0s"},
+        "Start of the run, which the summary leaves out and the time series keep. auto finds its "
+        "length in pilot runs (MSER-5); for steady states only."),
+    key("drain", boolean(), into<&Scenario::drain>, {.fallback = "true"},
+        "After the duration no new requests start, but those in flight may finish."),
+    key("drain_limit", duration(kRunLength), into<&Scenario::drain_limit>, {.fallback = "300s"},
+        "Longest drain; requests not finished then count as unfinished."),
+    key("seed", count(kNotNegative), into<&Scenario::seed>, {.fallback = "1"},
+        "Seed of all random draws; equal seeds give equal results."),
+    key("replications", count(kUpToMillion), into<&Scenario::replications>, {.fallback = "20"},
+        "Number of independent runs that the summary is based on; with a precision the least "
+        "number (10 if not given)."),
+    key("precision", number(kPositiveShare).or_word("none"), into<&Scenario::precision>,
+        {.fallback = "none"},
+        "Largest relative error of the means: replications are added (10, 15, 20, 30, 45, ... in "
+        "all) until the 95 % intervals are that narrow."),
+    key("precision_metrics", text(), kNowhere,
+        {.fallback = "goodput, success_rate, amplification, latency_mean",
+         .when = "precision != none"},
+        "Metrics of all clients together that must reach that precision; for shares below 0.1, and "
+        "rates below a tenth of the offered load, it is relative to these values."),
+    key("max_replications", count(kUpToMillion), into<&Scenario::max_replications>,
+        {.fallback = "1000", .when = "precision != none"},
+        "Number of replications at which adding stops, whether or not the target is met."),
+    key("interval", duration(kPositiveRunLength), into<&Scenario::interval>, {.fallback = "1s"},
+        "Width of a time-series bin."),
+    key("recovery.share", number(kPositiveShare), into<&Scenario::recovery_share>,
+        {.fallback = "0.95"},
+        "The system counts as recovered when goodput reaches this share of the offered load times "
+        "the success rate before the first fault or surge."),
+    key("recovery.hold", duration(kNotNegative), into<&Scenario::recovery_hold>,
+        {.fallback = "30s"},
+        "How long goodput must stay there; extended where too few requests arrive to tell."),
+    key("recovery.window", duration(kPositive), into<&Scenario::recovery_window>,
+        {.fallback = "1s"},
+        "Lapses that average out over this time, or that chance explains, are no relapse."),
+    key("network.latency", distribution(), into<kNetwork, &NetworkSpec::latency>,
+        {.fallback = "0s"}, "One-way delay between clients and services."),
+    key("network.connect", distribution(), into<kNetwork, &NetworkSpec::connect>,
+        {.fallback = "0s"},
+        "Extra time of an attempt that cannot reuse a connection of its client."),
+    key("network.request_loss", number(kShare), into<kNetwork, &NetworkSpec::request_loss>,
+        {.fallback = "0.0"}, "Probability that an attempt never reaches the service."),
+    key("network.response_loss", number(kShare), into<kNetwork, &NetworkSpec::response_loss>,
+        {.fallback = "0.0"}, "Probability that the work is done but its answer is lost."),
+};
+
+constexpr KeyInfo kExpectationKeys[] = {
+    key("metric", text(), into<&Expectation::metric>, {.required = true},
+        "The metric of summary.csv that is bounded."),
+    key("client", text(), into<&Expectation::client>, {.fallback = "all"},
+        "The client group, or all of them together."),
+    key("at_most", number({}), into<&Expectation::at_most>, {},
+        "Largest allowed upper end of the 95 % interval, in the metric's unit."),
+    key("at_least", number({}), into<&Expectation::at_least>, {},
+        "Smallest allowed lower end of the 95 % interval, in the metric's unit."),
+};
+
+}  // namespace
+
+std::span<const KeyInfo> top_keys() { return kTopKeys; }
+
+std::span<const KeyInfo> expectation_keys() { return kExpectationKeys; }
+
+}  // namespace retrysim::scenario

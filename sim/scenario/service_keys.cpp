@@ -1,0 +1,238 @@
+// The keys of [service.NAME] and [fault.NAME].
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/key_rows.hpp"
+
+namespace retrysim::scenario {
+namespace {
+
+constexpr auto kScaling = &ServiceSpec::autoscaling;
+constexpr auto kCodel = &ServiceSpec::codel;
+constexpr auto kLimit = &ServiceSpec::concurrency;
+constexpr auto kThrottle = &ServiceSpec::throttle;
+constexpr auto kIdempotency = &ServiceSpec::idempotency;
+
+void add_error(const Slots& s, ErrorAnswer answer, double probability) {
+  if (probability > 0) s.to<std::vector<RandomError>>().push_back({std::move(answer), probability});
+}
+
+constexpr char kInternal[] = "InternalError", kUnavailable[] = "ServiceUnavailable",
+               kThrottled[] = "ThrottlingException", kInvalid[] = "ValidationException";
+
+/// Storing the probability of an answer.
+template <int kStatus, auto& kCode>
+constexpr Access kErrorAnswer{[](const Slots& s, const Value& v) {
+  add_error(s, {kStatus, kCode}, v.number);
+}};
+
+void store_named_error(const Slots& s, const Value& v) {
+  add_error(s, *parse_error_answer(v.text), v.number);
+}
+
+void store_model(const Slots& s, const Value& v) {
+  auto& service = s.to<ServiceSpec>();
+  service.model = static_cast<ServiceModelKind>(v.word);
+  if (service.model == ServiceModelKind::kIndependent) service.servers = ServiceSpec::kUnlimited;
+}
+
+void store_token_window(const Slots& s, const Value& v) {
+  s.to<ServiceSpec>().idempotency.window = v.is_else_word ? Duration::zero() : v.duration;
+}
+
+constexpr KeyInfo kServiceKeys[] = {
+    key("model", word(), Access{store_model, nullptr, kWords<ServiceModelKind>},
+        {.fallback = "queue"},
+        "How the service works: a queue in front of servers; independent: every attempt is served "
+        "at once and fails with the probabilities of errors; occ: a queue in front of a row that "
+        "each attempt reads, and then writes unless somebody else has done so meanwhile "
+        "(queueing_time and wait_probability count both passes, service_latency only the write)."),
+    key("servers", count(kUpToBillion).or_word("unlimited"), into<&ServiceSpec::servers>,
+        {.fallback = "1", .when = "model != independent"}, "Attempts served at the same time."),
+    key("profile", file(), kNowhere, {.when = "model != independent"},
+        "CSV file with columns time_s,capacity: a factor on the number of servers, in force from "
+        "each time on."),
+    key("autoscaling.target", number(kPositiveShare).or_word("none"),
+        into<kScaling, &AutoscalingSpec::target>,
+        {.fallback = "none", .when = "servers != unlimited"},
+        "Utilization at which the number of servers is kept; servers is the initial number."),
+    key("autoscaling.max", count(kUpToBillion), into<kScaling, &AutoscalingSpec::max>,
+        {.required = true, .when = "autoscaling.target != none"}, "Largest number of servers."),
+    key("autoscaling.min", count(kUpToBillion), into<kScaling, &AutoscalingSpec::min>,
+        {.fallback = "1", .when = "autoscaling.target != none"}, "Smallest number of servers."),
+    key("autoscaling.interval", duration(kPositiveRunLength),
+        into<kScaling, &AutoscalingSpec::interval>,
+        {.fallback = "60s", .when = "autoscaling.target != none"},
+        "Time between two looks at the mean utilization since the last one."),
+    key("autoscaling.delay", duration(kRunLength), into<kScaling, &AutoscalingSpec::delay>,
+        {.fallback = "120s", .when = "autoscaling.target != none"},
+        "Time until a new server starts to work."),
+    key("autoscaling.cooldown", duration(kRunLength), into<kScaling, &AutoscalingSpec::cooldown>,
+        {.fallback = "300s", .when = "autoscaling.target != none"},
+        "Shortest time between two changes."),
+    key("autoscaling.tolerance", number(kNotNegative), into<kScaling, &AutoscalingSpec::tolerance>,
+        {.fallback = "0.1", .when = "autoscaling.target != none"},
+        "Deviation from the target that is tolerated, as a share of the target."),
+    key("service_time", distribution(), into<&ServiceSpec::service_time>, {.required = true},
+        "Time a server works on one attempt."),
+    key("slowdown", number(kNotNegative), into<&ServiceSpec::slowdown>,
+        {.fallback = "0.0", .when = "model != independent"},
+        "Extra service time per attempt already in service, as a fraction of the attempt's own."),
+    key("queue.discipline", word(), into<&ServiceSpec::discipline>,
+        {.fallback = "fifo", .when = "model != independent"},
+        "Which waiting attempt is served next: priority: that of the client group with the highest "
+        "priority; processor-sharing: all are served at once; codel: fifo, but attempts that wait "
+        "too long are shed."),
+    key("queue.capacity", count(kNotNegative).or_word("unlimited"),
+        into<&ServiceSpec::queue_capacity>,
+        {.fallback = "unlimited", .when = "model != independent"},
+        "Attempts that may wait, not counting those in service; with processor-sharing attempts in "
+        "service."),
+    key("queue.target", duration(kNotNegative), into<kCodel, &CodelSpec::target>,
+        {.fallback = "5ms", .when = "queue.discipline = codel"},
+        "Acceptable waiting time (RFC 8289)."),
+    key("queue.interval", duration(kPositive), into<kCodel, &CodelSpec::interval>,
+        {.fallback = "100ms", .when = "queue.discipline = codel"},
+        "How long the target may be exceeded before attempts are shed; they get the overflow "
+        "answer."),
+    key("queue.drop_expired", boolean(), into<&ServiceSpec::drop_expired>,
+        {.fallback = "false", .when = "queue.discipline != processor-sharing"},
+        "When the turn of a waiting attempt comes, drop it if its answer could not arrive before "
+        "its client's timeout or deadline; its service time is assumed to be known. An attempt "
+        "that finds a free server is always served."),
+    key("concurrency.control", word(), into<kLimit, &ConcurrencySpec::control>,
+        {.fallback = "fixed", .when = "model != independent"},
+        "How the limit on attempts waiting and in service together is set: gradient2 and aimd "
+        "adapt it to how long attempts take, as Netflix's concurrency-limits library does."),
+    key("concurrency.limit", count(kAtLeastOne).or_word("unlimited"),
+        into<kLimit, &ConcurrencySpec::limit>,
+        {.fallback = "unlimited", .when = "concurrency.control = fixed"},
+        "That limit; attempts beyond it get the overflow answer."),
+    key("concurrency.initial", count(kUpToBillion), into<kLimit, &ConcurrencySpec::initial>,
+        {.fallback = "20", .when = "concurrency.control = gradient2|aimd"}, "Initial limit."),
+    key("concurrency.min", count(kUpToBillion), into<kLimit, &ConcurrencySpec::min>,
+        {.fallback = "20", .when = "concurrency.control = gradient2|aimd"}, "Smallest limit."),
+    key("concurrency.max", count(kUpToBillion), into<kLimit, &ConcurrencySpec::max>,
+        {.fallback = "200", .when = "concurrency.control = gradient2|aimd"}, "Largest limit."),
+    key("concurrency.smoothing", number(kPositiveShare), into<kLimit, &ConcurrencySpec::smoothing>,
+        {.fallback = "0.2", .when = "concurrency.control = gradient2"},
+        "Weight of a new limit relative to the one before."),
+    key("concurrency.headroom", number(kNotNegative).in("attempts"),
+        into<kLimit, &ConcurrencySpec::headroom>,
+        {.fallback = "4.0", .when = "concurrency.control = gradient2"},
+        "Growth of the limit while attempts do not take longer."),
+    key("concurrency.tolerance", number(kAtLeastOne), into<kLimit, &ConcurrencySpec::tolerance>,
+        {.fallback = "1.5", .when = "concurrency.control = gradient2"},
+        "How many times the long-term average an attempt may take before the limit shrinks."),
+    key("concurrency.long_window", number(kAtLeastOne).in("attempts"),
+        into<kLimit, &ConcurrencySpec::long_window>,
+        {.fallback = "600.0", .when = "concurrency.control = gradient2"},
+        "Length of that average."),
+    key("concurrency.backoff_ratio", number({.min = 0.5, .max = 1}),
+        into<kLimit, &ConcurrencySpec::backoff_ratio>,
+        {.fallback = "0.9", .when = "concurrency.control = aimd"},
+        "Factor on the limit after an attempt that was slow or not served to the end."),
+    key("concurrency.slow", duration(kPositive), into<kLimit, &ConcurrencySpec::slow>,
+        {.fallback = "5s", .when = "concurrency.control = aimd"},
+        "Time at the service from which an attempt counts as slow."),
+    key("price", number(kNotNegative), into<&ServiceSpec::price>, {.fallback = "1.0"},
+        "Price of an attempt, in any unit, for the metric cost."),
+    key("rejection_price", number(kNotNegative), into<&ServiceSpec::rejection_price>,
+        {.fallback = "1.0"},
+        "Price of an attempt that the throttle, limit or queue refuses, or that gets another "
+        "throttling error, whether or not the answer reaches its client."),
+    key("overflow", word(), into<&ServiceSpec::overflow>,
+        {.fallback = "unavailable", .when = "model != independent"},
+        "Answer of a full queue or of the concurrency limit; drop: no answer."),
+    key("reject_cost", duration(kRunLength), into<&ServiceSpec::reject_cost>,
+        {.fallback = "0s", .when = "model != independent"},
+        "Server time that turning an attempt away (throttle or overflow) takes, before any other "
+        "work; the answer is sent at its end. A drop costs nothing."),
+    key("abandoned", word(), into<&ServiceSpec::abandoned>,
+        {.fallback = "serve", .when = "model != independent"},
+        "What happens to an attempt whose client has given up; remove takes it out of the queue, "
+        "abort also out of service."),
+    key("timeout", duration(kPositive).or_word("none"), into<&ServiceSpec::timeout>,
+        {.fallback = "none", .when = "model != independent"},
+        "The service's own limit on the time of an attempt in queue and service together, after "
+        "which it answers 504 GatewayTimeout and abandons the work."),
+    key("throttle.rate", number(kPositive).or_word("unlimited").in("1/s"),
+        into<kThrottle, &ThrottleSpec::rate>,
+        {.fallback = "unlimited", .when = "model != independent"},
+        "Rate of the token bucket that lets attempts through."),
+    key("throttle.burst", number(kAtLeastOne).in("tokens"), into<kThrottle, &ThrottleSpec::burst>,
+        {.fallback = "1", .when = "throttle.rate != unlimited"},
+        "Capacity of that bucket, which starts full."),
+    key("throttle.scope", word(), into<kThrottle, &ThrottleSpec::scope>,
+        {.fallback = "service", .when = "throttle.rate != unlimited"},
+        "Whether there is one bucket, or one for each client."),
+    key("throttle.retry_after", duration(kNotNegative), into<kThrottle, &ThrottleSpec::retry_after>,
+        {.fallback = "0s", .when = "throttle.rate != unlimited"},
+        "Delay suggested to throttled clients; 0: none."),
+    key("parallel_calls", boolean(), into<&ServiceSpec::parallel_calls>, {.fallback = "false"},
+        "Whether the calls of [service.*.calls.*] are made together instead of in the order "
+        "written."),
+    key("idempotency.window", duration(kPositiveRunLength).or_word("none"),
+        Access{store_token_window}, {.fallback = "none"},
+        "How long the service remembers the idempotency token of a request after its effect; "
+        "attempts that arrive later are executed again."),
+    key("idempotency.replay", word(), into<kIdempotency, &IdempotencySpec::replay>,
+        {.fallback = "equivalent", .when = "idempotency.window != none"},
+        "Answer to an attempt whose token shows that the effect has happened: equivalent: success; "
+        "already-exists: 409 EntityAlreadyExists; none: tokens are ignored."),
+    key("idempotency.in_progress", word(), into<kIdempotency, &IdempotencySpec::in_progress>,
+        {.fallback = "error", .when = "idempotency.window != none"},
+        "What happens to an attempt while another one with its token is in service: error: 400 "
+        "PriorRequestNotComplete; execute: it is executed as well."),
+    key("idempotency.replay_cost", duration(kNotNegative),
+        into<kIdempotency, &IdempotencySpec::replay_cost>,
+        {.fallback = "0s", .when = "idempotency.window != none"},
+        "Server time of an attempt that is answered because of its token."),
+    key("like", text(), kNowhere, {.role = KeyRole::kBase},
+        "Another service that this one starts from."),
+};
+
+constexpr KeyInfo kFaultKeys[] = {
+    key("service", text(), into<&ServiceName::name>, {.required = true},
+        "The service concerned; may be left out if there is only one."),
+    key("start", duration(kNotNegative), into<&FaultSpec::start>, {.required = true},
+        "When the fault begins."),
+    key("duration", duration(kPositive), into<&FaultSpec::duration>, {.required = true},
+        "How long it lasts."),
+    key("capacity", number(kNotNegative), into<&FaultSpec::capacity>, {.fallback = "1.0"},
+        "Factor on the number of working servers; work in progress is finished."),
+    key("speed", number(kNotNegative), into<&FaultSpec::speed>, {.fallback = "1.0"},
+        "Factor on the speed of each server."),
+    key("latency", duration(kNotNegative), into<&FaultSpec::latency>, {.fallback = "0s"},
+        "Delay added to the network, each way."),
+    key("request_loss", number(kShare), into<&FaultSpec::request_loss>, {.fallback = "0.0"},
+        "Probability that an attempt never reaches the service; adds to the network's."),
+    key("response_loss", number(kShare), into<&FaultSpec::response_loss>, {.fallback = "0.0"},
+        "Probability that the work is done but its answer is lost; adds to the network's."),
+    key("cold_restart", boolean(), into<&FaultSpec::cold_restart>, {.fallback = "false"},
+        "When the fault begins, the queue and the work in progress are lost, and their clients get "
+        "a connection error."),
+    key("unreachable", boolean(), into<&FaultSpec::unreachable>, {.fallback = "false"},
+        "Connections are refused after one round trip."),
+};
+
+// Random answers of a service, and those that a fault adds.
+constexpr KeyInfo kErrorKeys[] = {
+    key("errors.internal", number(kShare), kErrorAnswer<500, kInternal>, {.fallback = "0.0"},
+        "Probability of the answer 500 InternalError."),
+    key("errors.unavailable", number(kShare), kErrorAnswer<503, kUnavailable>, {.fallback = "0.0"},
+        "Probability of the answer 503 ServiceUnavailable."),
+    key("errors.throttled", number(kShare), kErrorAnswer<400, kThrottled>, {.fallback = "0.0"},
+        "Probability of the answer 400 ThrottlingException."),
+    key("errors.invalid", number(kShare), kErrorAnswer<400, kInvalid>, {.fallback = "0.0"},
+        "Probability of the answer 400 ValidationException, which is not retried."),
+    key("errors.*", number(kShare), Access{store_named_error}, {.role = KeyRole::kErrorAnswer},
+        "Probability of the answer that the key names: 429, or \"503:SlowDown\" with a code."),
+};
+
+}  // namespace
+
+std::vector<KeyInfo> service_keys() { return joined_keys({kServiceKeys, kErrorKeys}); }
+
+std::vector<KeyInfo> fault_keys() { return joined_keys({kFaultKeys, kErrorKeys}); }
+
+}  // namespace retrysim::scenario

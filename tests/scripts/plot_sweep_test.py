@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""Runs scripts/plot.py on small results of sweeps made here.
+
+SPDX-License-Identifier: MIT
+"""
+
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PLOT = ROOT / "scripts" / "plot.py"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from plotting.sweep import METRICS, Sweep, columns  # noqa: E402
+
+
+def make_sweep(folder, keys, points, replications=5):
+    """`points`: the values of the keys; metrics follow from the number of the point."""
+    folder.mkdir(parents=True)
+    (folder / "result.json").write_text(json.dumps({
+        "program": "retrysim", "scenario": "s", "replications": replications,
+        "sweep": {"keys": keys, "points": len(points)}}), encoding="utf-8")
+    with open(folder / "points.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["variant", *keys, "replications", *columns()])
+        for i, values in enumerate(points):
+            cells = []
+            for metric, *_ in METRICS:
+                exists = metric != "latency_p99" or i != 1
+                low, high = (i + 0.5, i + 1.5) if replications > 1 else ("", "")
+                cells += [i + 1, low, high] if exists else ["", "", ""]
+            writer.writerow([f"point{i}", *values, replications, *cells])
+    return folder
+
+
+def plot(*arguments):
+    return subprocess.run(["/usr/bin/python3", str(PLOT), *map(str, arguments)],
+                          capture_output=True, text=True, check=False)
+
+
+class PlotSweepTest(unittest.TestCase):
+    def setUp(self):
+        self._temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self._temporary.cleanup)
+        self.root = Path(self._temporary.name)
+
+    def test_one_two_or_no_varied_keys_give_one_picture(self):
+        cases = {
+            "numbers": (["a.rate"], [["1"], ["2.5"], ["10"]]),
+            "words": (["a.jitter"], [["full"], ["none"], ["equal"]]),
+            "many": (["a.rate"], [[str(i)] for i in range(40)]),
+            "two": (["a.rate", "b.rate"], [[x, y] for x in "123" for y in ("full", "none")]),
+            "same": (["a.rate"], [["1"]]),
+        }
+        for name, (keys, points) in cases.items():
+            for replications in (1, 5):
+                folder = make_sweep(self.root / f"{name}{replications}", keys, points, replications)
+                done = plot(folder)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(done.stdout, f"{folder / 'sweep.png'}\n")
+                self.assertGreater((folder / "sweep.png").stat().st_size, 10000)
+
+    def test_the_same_files_give_the_same_picture(self):
+        folder = make_sweep(self.root / "r", ["a", "b"], [[x, y] for x in "12" for y in "34"])
+        for out in ("one", "two"):
+            done = plot(folder, "--out", self.root / out, "--format", "svg")
+            self.assertEqual(done.returncode, 0)
+        self.assertEqual((self.root / "one" / "sweep.svg").read_bytes(),
+                         (self.root / "two" / "sweep.svg").read_bytes())
+
+    def test_the_two_keys_with_the_most_values_are_drawn(self):
+        points = [[a, b, c] for a in ("1", "2") for b in "123" for c in "1234"]
+        sweep = Sweep(make_sweep(self.root / "r", ["x.a", "x.b", "x.c"], points))
+        self.assertEqual(sweep.keys, ["x.b", "x.c"])
+        self.assertEqual(sweep.fixed, ["a = 1"])
+        self.assertEqual(len(sweep.points), 12)
+
+    def test_keys_that_move_together_are_one(self):
+        points = [[a, str(int(a) * 2), c] for a in "123" for c in ("full", "none")]
+        sweep = Sweep(make_sweep(self.root / "r", ["a", "b", "c"], points))
+        self.assertEqual(sweep.keys, ["a", "c"])
+        self.assertEqual(len(sweep.points), 6)
+
+    def test_titles_and_colours_come_from_the_results(self):
+        folder = make_sweep(self.root / "r", ["a"], [["1"], ["2"]])
+        info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        info["sweep"]["metrics"] = {
+            "goodput": {"label": "goodput", "unit": "1/s", "better": "higher"},
+            "amplification": {"label": "attempts per request", "unit": "1", "better": "lower"}}
+        (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
+        sweep = SCRIPT.Sweep(folder)
+        self.assertEqual(sweep.title("goodput"), "Goodput [1/s]")
+        self.assertEqual(sweep.title("amplification"), "Attempts per request")
+        self.assertEqual(sweep.title("success_rate"), "Success_rate")  # not described
+        self.assertEqual(sweep.colours("goodput"), "viridis")
+        self.assertEqual(sweep.colours("amplification"), "viridis_r")
+
+    def test_levels_are_in_the_order_of_their_size(self):
+        sweep = Sweep(make_sweep(self.root / "r", ["a"], [["10"], ["9"], ["1e-3"]]))
+        self.assertEqual(sweep.levels("a"), ["1e-3", "9", "10"])
+
+    def test_missing_files_and_wrong_ones_are_named(self):
+        folder = make_sweep(self.root / "r", ["a"], [["1"], ["2"]])
+        (folder / "points.csv").write_text("variant,a\np,1\n", encoding="utf-8")
+        done = plot(folder)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("points.csv", done.stderr)
+        (folder / "result.json").unlink()
+        done = plot(folder)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("result.json: is missing", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+"""Tests of scripts/soak: are its scenarios valid and varied, does it find and shrink what is wrong?
+
+Usage: soak_test.py --program build/ci/retrysim
+
+SPDX-License-Identifier: MIT
+"""
+
+import contextlib
+import dataclasses
+import io
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from soaking import checks, commands, runs, scenarios
+from soaking.coverage import Coverage
+from soaking.shrinking import shrink
+from soaking.vocabulary import Vocabulary, load as load_vocabulary
+
+PROGRAM = None
+VOCABULARY = None
+
+# A program that has just the defect that a test is about; what it needs is in the lines before.
+FAKE = """#!/usr/bin/python3
+import os, pathlib, shutil, signal, sys
+words = sys.argv[1:]
+if words[0] in ("list", "check"):
+    os.execv({program!r}, [{program!r}, *words])
+out = pathlib.Path(words[words.index("--out") + 1])
+if words[0] == "merge":
+    shutil.copytree(words[1], out)
+    sys.exit()
+text = pathlib.Path(words[1]).read_text()
+jobs = words[words.index("--jobs") + 1]
+out.mkdir()
+def write(value):
+    rows = "client,metric,value\\nall,attempts," + str(value) + "\\n"
+    (out / "replications.csv").write_text(rows)
+{body}
+"""
+
+
+class Fakes(unittest.TestCase):
+    """Makes programs with a defect."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="soak-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def fake(self, body):
+        path = self.folder / "fake"
+        path.write_text(FAKE.format(program=str(PROGRAM), body=body), encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    def kind_of(self, body, seed=1):
+        """What checks.examine says about a program."""
+        case = dataclasses.replace(scenarios.generate(seed, VOCABULARY), command=("run",))
+        failure = checks.examine(self.fake(body), case).failure
+        return failure.kind if failure else None
+
+
+class Generator(unittest.TestCase):
+    def test_the_same_seed_gives_the_same_scenario(self):
+        for seed in range(1, 20):
+            first = scenarios.generate(seed, VOCABULARY)
+            self.assertEqual(first, scenarios.generate(seed, VOCABULARY))
+        self.assertNotEqual(commands.scenario_text(first),
+                            commands.scenario_text(scenarios.generate(1, VOCABULARY)))
+
+    def test_scenarios_are_valid(self):
+        with tempfile.TemporaryDirectory(prefix="soak-test-") as temporary:
+            paths = []
+            for seed in range(1, 201):
+                case = scenarios.generate(seed, VOCABULARY)
+                folder = Path(temporary) / str(seed)
+                folder.mkdir()
+                paths.append(checks.write(dataclasses.replace(case, edits=()), folder))
+            done = subprocess.run([str(PROGRAM), "check", *map(str, paths)], text=True,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        errors = [line for line in done.stderr.splitlines() if ": error: " in line]
+        self.assertEqual(([], 0), (errors, done.returncode))
+
+    def test_every_key_and_every_value_is_used(self):
+        coverage = Coverage(VOCABULARY)
+        seed = 0
+        while seed < 500 or (seed < 10_000 and coverage.never()):
+            seed += 1
+            coverage.add(scenarios.generate(seed, VOCABULARY))
+        self.assertEqual([], coverage.never())
+        for command in ("run", "compare", "sweep", "tip", "--twin", "--set"):
+            self.assertGreater(coverage.commands[command], 0, command)
+
+    def test_a_key_that_is_never_used_is_reported(self):
+        key = dataclasses.replace(VOCABULARY.by_scope["service.*"]["slowdown"], name="new")
+        vocabulary = Vocabulary(VOCABULARY.keys + [key], VOCABULARY.presets,
+                                                VOCABULARY.distributions, VOCABULARY.metrics)
+        coverage = Coverage(vocabulary)
+        for seed in range(1, 4):
+            coverage.add(scenarios.generate(seed, VOCABULARY))
+        self.assertIn("service.*.new", coverage.never())
+
+    def test_a_new_key_is_used_without_being_taught(self):
+        key = dataclasses.replace(VOCABULARY.by_scope["service.*"]["slowdown"], name="new", when="")
+        vocabulary = Vocabulary(VOCABULARY.keys + [key], VOCABULARY.presets,
+                                                VOCABULARY.distributions, VOCABULARY.metrics)
+        used = [path for seed in range(1, 60)
+                for path in scenarios.generate(seed, vocabulary).keys if path[-1] == "new"]
+        self.assertGreater(len(used), 0)
+
+
+class Checks(Fakes):
+    def test_a_sound_program_passes(self):
+        self.assertIsNone(self.kind_of("write(1)"))
+
+    def test_a_crash(self):
+        self.assertEqual("signal 11: ", self.kind_of("os.kill(os.getpid(), signal.SIGSEGV)"))
+
+    def test_a_report_of_a_sanitizer(self):
+        body = ("print('ERROR: AddressSanitizer: heap-use-after-free on address 0x12', "
+                "file=sys.stderr)\n"
+                "print('  #0 0x12 in memcpy x', file=sys.stderr)\n"
+                "print('  #1 0x12 in retrysim::model::World::end() x', file=sys.stderr)\n"
+                "sys.exit(86)")
+        self.assertEqual("sanitizer: heap-use-after-free in retrysim::model::World::end",
+                         self.kind_of(body))
+
+    def test_a_failed_internal_check(self):
+        body = "print('error: 3 attempts are lost at 1.5s', file=sys.stderr); sys.exit(70)"
+        self.assertEqual("exit 70: N attempts are lost at N", self.kind_of(body))
+
+    def test_a_valid_scenario_that_is_refused(self):
+        body = ("print(words[1] + ':3:1: error: service.s0.x = 5 is wrong', file=sys.stderr)\n"
+                "sys.exit(3)")
+        self.assertEqual("exit 3: service.X.x = N is wrong", self.kind_of(body))
+
+    def test_results_that_change_from_run_to_run(self):
+        self.assertEqual("difference: replications.csv, twice the same",
+                         self.kind_of("write(os.getpid())"))
+
+    def test_results_that_depend_on_the_number_of_jobs(self):
+        self.assertEqual("difference: replications.csv, one job and three",
+                         self.kind_of("write(jobs)"))
+
+    def test_shards_that_are_not_the_whole(self):
+        case = scenarios.generate(1, VOCABULARY)
+        command = ("sweep", "--vary", "duration=1,2")
+        failure = checks.examine(self.fake("write(int('--shard' in words))"),
+                                      dataclasses.replace(case, command=command)).failure
+        self.assertEqual("difference: replications.csv, whole and merged", failure.kind)
+
+    def test_figures_that_cannot_be(self):
+        self.assertEqual("implausible: attempts", self.kind_of("write(-1)"))
+        self.assertEqual("implausible: attempts", self.kind_of("write('nan')"))
+        body = "(out / 'summary.csv').write_text('client,metric,mean,min,max\\nall,x,3,1,2\\n')"
+        self.assertEqual("implausible: mean of x outside of its range", self.kind_of(body))
+
+    def test_a_hang(self):
+        case = dataclasses.replace(scenarios.generate(1, VOCABULARY), command=("run",))
+        failure = checks.examine(self.fake("while True: pass"), case, cpu_s=1).failure
+        self.assertEqual(checks.HANG, failure.kind)
+
+    def test_failed_expectations_are_for_scenarios_that_have_some(self):
+        seeds = {bool([p for p in scenarios.generate(seed, VOCABULARY).keys
+                       if p[0] == "expect"]): seed for seed in range(1, 60)}
+        self.assertIsNone(self.kind_of("sys.exit(1)", seeds[True]))
+        self.assertEqual("exit 1: nothing on standard error",
+                         self.kind_of("sys.exit(1)", seeds[False]))
+
+
+class Shrinking(Fakes):
+    CAUSE = {("service", "s0", "slowdown"), ("client", "c0", "retry", "mode")}
+
+    def test_only_the_cause_is_left(self):
+        case = next(case for case in (scenarios.generate(seed, VOCABULARY)
+                                      for seed in range(1, 500)) if self.CAUSE <= set(case.keys))
+        small = shrink(case, lambda c: self.CAUSE <= set(c.keys))
+        self.assertEqual(self.CAUSE, set(small.keys))
+        self.assertEqual(({}, (), ("run",)), (small.files, small.edits, small.command))
+
+    def test_the_number_of_trials_is_limited(self):
+        trials = []
+        case = scenarios.generate(1, VOCABULARY)
+        shrink(case, lambda c: trials.append(c), 7)
+        self.assertEqual(7, len(trials))
+
+    def test_a_planted_failure_is_found_saved_and_shrunk(self):
+        program = self.fake("if 'discipline = \"lifo\"' in text: os.abort()\nwrite(1)")
+        options = runs.read_options(["--program", str(program), "--scenarios", "60", "--seed",
+                                          "1", "--out", str(self.folder / "found")])
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            status = runs.soak(options)
+        self.assertEqual(1, status, output.getvalue())
+        self.assertRegex(output.getvalue(), r"\n\d+ failures of 1 kinds\n$")
+        (saved,) = (self.folder / "found").glob("*/scenario.toml")
+        lines = [line for line in saved.read_text("utf-8").splitlines()
+                 if line and not line.startswith(("#", "["))]
+        self.assertEqual(['queue.discipline = "lifo"'], lines)
+        seed = saved.parent.name.split("-")[1]
+        self.assertIn(f"seed {seed}: signal 6", output.getvalue())
+        # The seed alone repeats it.
+        again = runs.read_options(["--program", str(program), "--seed-only", seed, "--out",
+                                        str(self.folder / "again")])
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(1, runs.soak(again))
+
+    def test_a_clean_soak_ends_with_status_0(self):
+        options = runs.read_options(["--program", str(self.fake("write(1)")), "--scenarios",
+                                          "5", "--seed", "1"])
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            self.assertEqual(0, runs.soak(options))
+        self.assertIn("\n5 scenarios, ", output.getvalue())
+        self.assertIn("Never generated: ", output.getvalue())
+
+
+if __name__ == "__main__":
+    PROGRAM = Path(sys.argv[sys.argv.index("--program") + 1]).resolve()
+    VOCABULARY = load_vocabulary(PROGRAM)
+    unittest.main(argv=[sys.argv[0]])

@@ -1,0 +1,202 @@
+// Sweeps as calls of the library: points, limits, journals, shards.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/replications.hpp>
+#include <retrysim/request_error.hpp>
+#include <retrysim/sweep.hpp>
+
+#include "unit/experiment/request_file.hpp"
+#include "unit/experiment/zombie_world.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retrysim {
+namespace {
+
+SweepRequest request_for(const test::RequestFile& file, std::vector<std::string> varying) {
+  SweepRequest request;
+  request.scenario = file.scenario();
+  request.varying = std::move(varying);
+  return request;
+}
+
+SweepPlan plan_of(const SweepRequest& request) {
+  SweepPlanResult result = plan_sweep(request);
+  REQUIRE(result.errors.empty());
+  return *std::move(result.plan);
+}
+
+/// All values of all replications.
+std::vector<std::optional<double>> values_of(const SweepPoint& point) {
+  std::vector<std::optional<double>> values;
+  for (std::size_t r = 0; r < point.values.runs(); ++r) {
+    for (std::size_t c = 0; c < point.values.clients(); ++c) {
+      for (std::size_t m = 0; m < metric_table().size(); ++m) {
+        values.push_back(point.values.at(r, c, m));
+      }
+    }
+  }
+  return values;
+}
+
+const std::vector<std::string> kGrid = {"client.web.count=10,20",
+                                        "fault.outage.duration=0.1s,0.2s"};
+
+TEST_CASE("A sweep has the replications of every combination for any number of threads") {
+  const test::RequestFile file;
+  const SweepPlan plan = plan_of(request_for(file, kGrid));
+  CHECK(plan.points() == 4);
+  CHECK(plan.grid_points == 4);
+  CHECK(plan.paths == std::vector<std::string>{"client.web.count", "fault.outage.duration"});
+  for (const int jobs : {1, 3}) {
+    SweepOptions options;
+    options.run.jobs = jobs;
+    const std::vector<SweepPoint> points = run_sweep(plan, options);
+    REQUIRE(points.size() == 4);
+    CHECK(points[1].name == "count=10 duration=0.2s");
+    CHECK(points[1].keys == std::vector<std::string>{"10", "0.2s"});
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const std::shared_ptr<const Scenario> scenario = plan.scenario(i);
+      const MetricValues expected(*scenario, run_replications(*scenario));
+      CHECK(values_of(points[i]) ==
+            values_of({"", {}, scenario, MetricValues(expected), std::nullopt}));
+      CHECK_FALSE(points[i].limit);
+    }
+  }
+}
+
+TEST_CASE("A sweep goes on from its journal and does nothing twice") {
+  const test::RequestFile file;
+  const SweepPlan plan = plan_of(request_for(file, kGrid));
+  const std::vector<SweepPoint> whole = run_sweep(plan);
+  SweepOptions options;
+  options.journal = file.folder() / "journal";
+  {
+    // Stops at the third point.
+    std::atomic<bool> stop{false};
+    SweepPlan stopping = plan;
+    stopping.scenario = [&](std::size_t point) {
+      stop = stop || point == 2;
+      return plan.scenario(point);
+    };
+    options.run.stop = &stop;
+    Sweep sweep(stopping, options);
+    CHECK_THROWS_AS(sweep.run(), Interrupted);
+    CHECK(sweep.points_done() == 2);
+  }
+  options.run.stop = nullptr;
+  options.resume = true;
+  SweepPlan rest = plan;
+  std::size_t first_asked = 100;
+  rest.scenario = [&](std::size_t point) {
+    first_asked = std::min(first_asked, point);
+    return plan.scenario(point);
+  };
+  Sweep sweep(rest, options);
+  CHECK(sweep.replications_found() == 6);
+  CHECK(sweep.dropped_bytes() == 0);
+  sweep.run();
+  CHECK(first_asked == 2);
+  REQUIRE(sweep.points_done() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(values_of(sweep.point(i)) == values_of(whole[i]));
+  CHECK(std::filesystem::exists(options.journal));
+  sweep.remove_journal();
+  CHECK_FALSE(std::filesystem::exists(options.journal));
+}
+
+TEST_CASE("The journal of another sweep is refused") {
+  const test::RequestFile file;
+  SweepOptions options;
+  options.journal = file.folder() / "journal";
+  { Sweep sweep(plan_of(request_for(file, kGrid)), options); }
+  options.resume = true;
+  CHECK_THROWS_WITH(Sweep(plan_of(request_for(file, {"client.web.count=10,20"})), options),
+                    Catch::Contains("which differs in --vary"));
+}
+
+TEST_CASE("Shards have the points of the grid in turn and belong to one sweep") {
+  const test::RequestFile file;
+  SweepRequest request = request_for(file, {"client.web.count=1,2,3,4,5"});
+  const SweepPlan whole = plan_of(request);
+  request.shard = Shard{2, 3};
+  const SweepPlan part = plan_of(request);
+  REQUIRE(part.points() == 2);
+  CHECK((*part.variants)[0].name == "count=2");
+  CHECK((*part.variants)[1].name == "count=5");
+  CHECK(part.grid_points == 5);
+  CHECK(part.id == whole.id);
+  CHECK(part.identity != whole.identity);
+}
+
+TEST_CASE("A point that goes over a limit is noted and the others go on") {
+  const test::RequestFile file;
+  SweepOptions options;
+  options.run.max_events = 3000;  // 240 requests take about a thousand
+  Sweep sweep(plan_of(request_for(file, {"client.web.arrivals.total_rate=60,2000"})), options);
+  sweep.run();
+  CHECK_FALSE(sweep.point(0).limit);
+  CHECK(sweep.point(0).values.runs() == 3);
+  CHECK(sweep.point(1).limit == LimitKind::kEvents);
+  CHECK(sweep.point(1).values.runs() == 0);
+  CHECK(sweep.first_over_limit().starts_with("total_rate=2000: "));
+}
+
+TEST_CASE("Mistakes of points are told with the points they concern") {
+  const test::RequestFile file;
+  const SweepPlanResult result = plan_sweep(
+      request_for(file, {"client.web.arrivals.total_rate=80,-1", "client.web.count=0,1,2"}));
+  CHECK_FALSE(result.plan);
+  REQUIRE(result.errors.size() == 2);
+  CHECK(result.errors[0].message.ends_with("(at point total_rate=80 count=0 and 1 more)"));
+  CHECK(plan_sweep(request_for(file, {"client.web.count=1:0:1"})).errors.size() == 1);
+  SweepRequest nowhere = request_for(file, kGrid);
+  nowhere.scenario = file.folder() / "nowhere.toml";
+  CHECK(plan_sweep(nowhere).errors.size() == 1);
+}
+
+TEST_CASE("Sweeps that cannot be are refused, and notes are told") {
+  const test::RequestFile file;
+  CHECK_THROWS_AS(plan_sweep(request_for(file, {"client.web.count=1:100000:1", "seed=1:1000:1"})),
+                  RequestError);
+  SweepRequest request = request_for(file, {"seed=1:100000:1"});
+  request.max_memory = 1000;
+  CHECK_THROWS_AS(plan_sweep(request), LimitExceeded);
+  CHECK_THROWS_AS(plan_sweep(std::vector<NamedScenario>{}), RequestError);
+  std::vector<std::string> notes;
+  request = request_for(file, {"seed=1,2"});
+  request.edits = {"replications=10", "precision=0.1"};
+  request.note = [&](const std::string& note) { notes.push_back(note); };
+  plan_of(request);
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0].starts_with("precision has no effect on a sweep"));
+}
+
+TEST_CASE("Scenarios made by hand are points of a sweep") {
+  Scenario a = test::zombie_world(Duration::seconds(1));
+  a.duration = Duration::seconds(25);
+  a.replications = 2;
+  Scenario b = a;
+  b.clients[0].arrivals.rate = 1;
+  const SweepPlan plan =
+      plan_sweep(std::vector<NamedScenario>{{"a", {a, {}, {}, {}}}, {"b", {b, {}, {}, {}}}});
+  double shown = -1;
+  SweepOptions options;
+  options.run.progress = [&](double share) { shown = share; };
+  const std::vector<SweepPoint> points = run_sweep(plan, options);
+  REQUIRE(points.size() == 2);
+  CHECK(points[0].name == "a");
+  CHECK(values_of(points[1]) ==
+        values_of({"", {}, nullptr, MetricValues(b, run_replications(b)), std::nullopt}));
+  CHECK(shown <= 1);
+  options.journal = "journal";
+  CHECK_THROWS_AS(Sweep(plan, options), RequestError);
+}
+
+}  // namespace
+}  // namespace retrysim
