@@ -36,8 +36,8 @@ struct DurationMoments {
   void add(Duration d) {
     ++count;
     sum_ns += d.count();
-    add_squares(static_cast<SquareNanoseconds>(d.count()) *
-                static_cast<SquareNanoseconds>(d.count()));
+    const auto ns = static_cast<std::uint64_t>(d.count());
+    add_squares(static_cast<SquareNanoseconds>(ns) * ns);
   }
   void merge(const DurationMoments& o) {
     count += o.count;

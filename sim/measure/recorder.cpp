@@ -183,10 +183,13 @@ void Recorder::choose_boundary() {
 }
 
 void Recorder::cross_boundaries(Time now) {
+  if (now >= count_bin_end_) {
+    close_count_bins(now);
+    choose_boundary();
+  }
   while (now >= next_boundary_) {
     const Time boundary = next_boundary_;
     const bool ends_bin = boundary == bin_end_;
-    if (boundary == count_bin_end_) begin_count_bin();
     // Count bins cut no segment: sums of levels are the same whatever the width of these bins.
     if (ends_bin || boundary == window_start_ || boundary == window_end_) fold_segment(boundary);
     if (ends_bin) {
@@ -252,14 +255,41 @@ void Recorder::close_bin() {
   bin_end_ = bin_end_ + interval_;
 }
 
-void Recorder::begin_count_bin() {
-  ++count_bin_;
+// Nothing happens in all but the first of the bins that have ended by `now`.
+void Recorder::close_count_bins(Time now) {
+  for (Group& g : groups_) {
+    g.result.counts[count_bin_].merge(g.counts);
+    g.counts = RequestCounts{};
+  }
+  const std::size_t next = count_bin_of(now);
   for (std::size_t i = 0; i < services_.size(); ++i) {
     const std::uint64_t queued = levels_[i].has_queue ? levels_[i].queued : 0;
-    services_[i].result.queued[count_bin_] = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(queued, std::numeric_limits<std::uint32_t>::max()));
+    std::vector<std::uint32_t>& by_bin = services_[i].result.queued;
+    std::fill(by_bin.begin() + static_cast<std::ptrdiff_t>(count_bin_ + 1),
+              by_bin.begin() + static_cast<std::ptrdiff_t>(next + 1),
+              static_cast<std::uint32_t>(
+                  std::min<std::uint64_t>(queued, std::numeric_limits<std::uint32_t>::max())));
   }
-  count_bin_end_ = count_bin_ < count_bins_ ? count_bin_end_ + count_width_ : Time::max();
+  count_bin_ = next;
+  const auto bins = static_cast<std::int64_t>(next + 1);
+  count_bin_end_ = next < count_bins_ ? Time::zero() + count_width_ * bins : Time::max();
+}
+
+void Recorder::close_durations(Group& g) {
+  const auto take = [&](DurationBooks::Heading heading, Histogram& histogram,
+                        DurationMoments& moments) {
+    DurationBooks::Totals totals = g.durations.totals(heading);
+    histogram = std::move(totals.histogram);
+    moments = totals.moments;
+  };
+  ClientResult& r = g.result;
+  take(DurationBooks::kLatency, r.latency, r.latency_m);
+  take(DurationBooks::kLatencyOk, r.latency_ok, r.latency_ok_m);
+  take(DurationBooks::kAttemptLatency, r.attempt_latency, r.attempt_latency_m);
+  take(DurationBooks::kServiceLatency, r.service_latency, r.service_latency_m);
+  r.attempt_total_ns = r.attempt_latency_m.sum_ns;
+  r.gave_up = r.results[static_cast<std::size_t>(AttemptResult::kTimeout)] +
+              r.results[static_cast<std::size_t>(AttemptResult::kAbandoned)];
 }
 
 RunResult Recorder::finish(Time end) {
@@ -280,6 +310,7 @@ RunResult Recorder::finish(Time end) {
   const double window_ns = static_cast<double>((window_end_ - window_start_).count());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     Group& g = groups_[i];
+    close_durations(g);
     quota_changed(i, 0, window_end_);
     if (g.result.has_quota) {
       g.result.quota_mean = g.quota_area_ns / (window_ns * g.quota_buckets);

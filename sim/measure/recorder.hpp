@@ -9,6 +9,8 @@
 #include <retrysim/scenario.hpp>
 #include <retrysim/stop.hpp>
 
+#include "measure/duration_books.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -85,7 +87,7 @@ class Recorder {
   bool submitted(std::size_t group) {
     Group& g = groups_[group];
     ++g.flow.requests;
-    ++g.result.counts[count_bin_].requests;
+    ++g.counts.requests;
     if (in_window_) ++g.result.requests;
     return in_window_;
   }
@@ -93,7 +95,7 @@ class Recorder {
   void called(std::size_t group, bool in_cohort) {
     Group& g = groups_[group];
     ++g.flow.requests;
-    ++g.result.counts[count_bin_].requests;
+    ++g.counts.requests;
     g.result.requests += in_cohort;
   }
   void ended(std::size_t group, std::uint32_t client, bool in_cohort, Outcome outcome,
@@ -101,14 +103,16 @@ class Recorder {
     Group& g = groups_[group];
     const bool ok = outcome == Outcome::kSuccess;
     const Duration latency = now - submitted;
-    const auto latency_ns = static_cast<std::uint64_t>(latency.count());
     if (outcome != Outcome::kUnfinished) {
-      g.flow.successes += ok;
-      g.flow.failures += !ok;
-      RequestCounts& counts = g.result.counts[count_bin_];
-      counts.successes += ok;
-      counts.failures += !ok;
-      if (!ok) ++g.result.counts[count_bin_of(submitted)].failed;
+      if (ok) [[likely]] {
+        ++g.flow.successes;
+        ++g.counts.successes;
+      } else {
+        ++g.flow.failures;
+        ++g.counts.failures;
+        ++g.result.counts[count_bin_of(submitted)].failed;
+      }
+      const auto latency_ns = static_cast<std::uint64_t>(latency.count());
       g.latency.add(latency_ns);
       g.row.latency_sum_ns += static_cast<double>(latency_ns);
       last_request_end_ = now;
@@ -124,12 +128,9 @@ class Recorder {
     if (outcome == Outcome::kUnfinished) return;
     r.ended_within += in_window_;
     r.successes_within += ok && in_window_;
-    r.latency.add(latency_ns);
-    r.latency_m.add(latency);
-    if (ok) {
-      r.latency_ok.add(latency_ns);
-      r.latency_ok_m.add(latency);
-    }
+    g.durations.add(
+        ok ? DurationBooks::kLatency | DurationBooks::kLatencyOk : DurationBooks::kLatency,
+        latency);
   }
 
   /// A request that was due at a time of its own.
@@ -185,19 +186,16 @@ class Recorder {
                      Time sent, Time now) {
     Group& g = groups_[group];
     g.in_flight.fall(now - segment_start_);
-    g.flow.throttled += result == AttemptResult::kThrottled;
-    g.flow.errors += result == AttemptResult::kError;
-    g.flow.timeouts += result == AttemptResult::kTimeout;
-    g.result.counts[count_bin_].failed_attempts +=
-        result != AttemptResult::kSuccess && result != AttemptResult::kAbandoned;
+    if (result != AttemptResult::kSuccess) {
+      g.flow.throttled += result == AttemptResult::kThrottled;
+      g.flow.errors += result == AttemptResult::kError;
+      g.flow.timeouts += result == AttemptResult::kTimeout;
+      g.counts.failed_attempts += result != AttemptResult::kAbandoned;
+    }
     if (!in_cohort) return;
-    const Duration latency = now - sent;
     ++g.result.results[static_cast<std::size_t>(result)];
     ++by_attempt(g, number).results[static_cast<std::size_t>(result)];
-    g.result.attempt_latency.add(static_cast<std::uint64_t>(latency.count()));
-    g.result.attempt_latency_m.add(latency);
-    g.result.attempt_total_ns += latency.count();
-    g.result.gave_up += result == AttemptResult::kTimeout || result == AttemptResult::kAbandoned;
+    g.durations.add(DurationBooks::kAttemptLatency, now - sent);
   }
   void quota_denied(std::size_t group) { ++groups_[group].flow.quota_denied; }
   void quota_changed(std::size_t group, std::int64_t change, Time now);
@@ -260,12 +258,10 @@ class Recorder {
     ++s.flow.completions;
     s.flow.wasted += given_up;
     if (!in_cohort) return;
-    ClientResult& r = groups_[group].result;
-    const Duration latency = now - arrived;
-    ++r.executed;
-    r.late += given_up;
-    r.service_latency.add(static_cast<std::uint64_t>(latency.count()));
-    r.service_latency_m.add(latency);
+    Group& g = groups_[group];
+    ++g.result.executed;
+    g.result.late += given_up;
+    g.durations.add(DurationBooks::kServiceLatency, now - arrived);
   }
   /// Server time [from, to) went to an attempt whose client had given up.
   void worked_in_vain(std::size_t service, Time from, Time to);
@@ -317,6 +313,8 @@ class Recorder {
     ClientFlow flow;  // of the running segment
     ClientBin row;    // of the running bin
     BinHistogram latency;
+    RequestCounts counts;     // of the running count bin, but for `failed`
+    DurationBooks durations;  // of the cohort
     Level limiter_waiting, connection_waiting, in_backoff, in_flight;
     bool is_inner = false;    // a service's own client
     std::vector<Peak> peaks;  // by attempt number, in step with result.by_attempt
@@ -387,7 +385,8 @@ class Recorder {
   void cross_boundaries(Time now);
   void fold_segment(Time end);
   void close_bin();
-  void begin_count_bin();
+  void close_count_bins(Time now);
+  static void close_durations(Group& g);
   void choose_boundary();
 
   std::vector<Group> groups_;

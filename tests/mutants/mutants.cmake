@@ -60,7 +60,7 @@ add_mutant(lost-execution model request_life.cpp
   "if (id % 2 == 0) recorder_.executed("
   "more successes than executions")
 
-add_mutant(quota-unwatched model request_life.cpp
+add_mutant(quota-unwatched model retry_decision.cpp
   "watch_quota(g, state, [&] { record_success("
   "watch_quota(g, {}, [&] { record_success("
   "levels: the recorder has")

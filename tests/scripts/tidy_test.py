@@ -188,6 +188,11 @@ class Rules(unittest.TestCase):
         self.assert_allowed("constexpr int kDeepest = 4;\nint a = kDeepest;")
         self.assert_allowed("int f() {\n  static const int kDeepest = 4;\n  return kDeepest;\n}")
         self.assert_allowed("int empty_queue = 1;")
+        self.assert_allowed("class Queue;\nQueue* q;")
+        # A namespace within the part's is named where it is used.
+        self.write("sim/kernel/words.hpp",
+                   HEADER + "namespace retrysim::kernel::words {\nconstexpr int kFew = 3;\n}\n")
+        self.assert_allowed("int a = b[kFew];")
 
     def test_includes_that_lead_nowhere(self):
         self.assert_fires('#include "queue.hpp"', "there is no sim/queue.hpp")
