@@ -11,7 +11,7 @@
 namespace retrysim::model {
 namespace {
 
-/// What a strategy of the user's own decided; throws if it may not.
+/// What the user's own strategy decided; throws if that is not allowed.
 RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
   const Outcome o = decision.outcome;
   const bool allowed = o == Outcome::kRetry || o == Outcome::kMaxAttemptsExceeded ||
@@ -85,7 +85,7 @@ void World::book_success(ClientGroup& g, std::uint32_t request) {
   limiter_changed(g, r.client);
 }
 
-// An attempt has failed: what now?
+// Decides what follows a failed attempt.
 void World::fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
                  std::optional<Duration> retry_after) {
   Request& r = requests_[request];
