@@ -28,8 +28,9 @@ namespace po = boost::program_options;
 constexpr const char* kListUsage =
     "Usage: retrysim list WHAT [--format table|csv|json]\n"
     "\n"
-    "Prints what exists. WHAT is one of\n"
-    "  modes          retry modes with their revisions, SDKs and services of their own numbers\n"
+    "Prints what there is to choose from. WHAT is one of\n"
+    "  modes          retry modes with their revisions, SDKs, and services that have numbers of "
+    "their own\n"
     "  sdks           SDKs with the constants of each mode in which they can be simulated\n"
     "  defects        known defects of SDKs that retry.defect switches on\n"
     "  distributions  distributions and their parameters\n"
@@ -235,7 +236,8 @@ const Topic& find_topic(const po::variables_map& values) {
     throw UsageError("nothing to list; expected one of " + scenario::joined(known));
   }
   const auto& words = values["what"].as<std::vector<std::string>>();
-  if (words.size() > 1) throw UsageError("only one thing can be listed; the second is " + words[1]);
+  if (words.size() > 1)
+    throw UsageError("only one list at a time; unexpected second word: " + words[1]);
   const auto* topic = std::find_if(std::begin(kTopics), std::end(kTopics),
                                    [&](const Topic& t) { return t.name == words[0]; });
   if (topic == std::end(kTopics)) {

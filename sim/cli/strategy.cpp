@@ -81,19 +81,20 @@ po::options_description describe_strategy_options() {
   options.add_options()                                                                          //
       ("mode", text()->value_name("M"), "none, legacy, standard, adaptive or custom; required")  //
       ("responses", text()->value_name("LIST"),
-       "what the attempts are answered, required: responses separated by ',', calls by ';'. A "
-       "response is an HTTP status with an optional error code and header (500, "
-       "400:ThrottlingException, 500+retry-after=1500ms), or timeout, or connect")  //
+       "answers to the attempts; required: responses separated by ',', calls by ';'. A response is "
+       "an HTTP status with an optional error code and header (500, 400:ThrottlingException, "
+       "500+retry-after=1500ms), or timeout, or connect")  //
       ("revision", text()->value_name("R"),
-       "2.0 (default), 2.1, smithy or smithy-2.1, of the standard rules")                         //
-      ("sdk", text()->value_name("NAME"), "whose rules; botocore by default")                     //
+       "revision of the standard rules: 2.0 (default), 2.1, smithy or smithy-2.1")                //
+      ("sdk", text()->value_name("NAME"), "SDK whose rules apply; botocore by default")           //
       ("api", text()->value_name("NAME"), "a service with numbers of its own, such as dynamodb")  //
       ("draw", text()->value_name("R"),
        "replace every random draw by R in [0,1]: 1 shows the longest delays")       //
       ("quota", text()->value_name("N"), "tokens in the retry quota at the start")  //
       ("at", text()->value_name("T,T,..."),
-       "times of the responses in seconds, one for each; delays are then shown but not slept. "
-       "By default each attempt answers at once, after the delay")               //
+       "times of the responses in seconds, one for each; delays are then shown but "
+       "not waited for. By default each attempt is sent after its delay and answered "
+       "at once")                                                                //
       ("long-poll", po::bool_switch(), "the calls are long-polling operations")  //
       ("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
        "change a key of [client.X.retry], such as max_attempts=5 or backoff.jitter=equal")  //
@@ -110,9 +111,10 @@ StrategyOptions options_of(const po::variables_map& values) {
   const auto given = [&values](const char* name) { return values.count(name) != 0; };
   StrategyOptions options;
   options.mode = text("mode");
-  if (options.mode.empty()) throw UsageError("--mode is missing; say which rules, --mode standard");
+  if (options.mode.empty())
+    throw UsageError("--mode is missing; expected one such as --mode standard");
   if (!given("responses")) {
-    throw UsageError("--responses is missing; say what is answered, --responses '500,200'");
+    throw UsageError("--responses is missing; expected some, such as --responses '500,200'");
   }
   options.revision = text("revision");
   options.sdk = text("sdk");
@@ -335,8 +337,9 @@ class Player {
   void note_unused(const Call& call, std::size_t used, Outcome decision) const {
     if (used == call.size()) return;
     report::print_error(
-        "retrysim strategy: note: call {} ended with {}; {} of its responses {} not used\n", call_,
-        name(decision), call.size() - used, call.size() - used == 1 ? "was" : "were");
+        "retrysim strategy: note: call {} ended with {}; {} of its responses {} not "
+        "used\n",
+        call_, name(decision), call.size() - used, call.size() - used == 1 ? "was" : "were");
   }
 
   const StrategyOptions& options_;

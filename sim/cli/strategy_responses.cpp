@@ -30,8 +30,10 @@ std::string in_milliseconds(std::string_view text) {
   if (!written || written->duration < Duration::zero()) return "";
   const std::int64_t ns = written->duration.count();
   if (ns % 1'000'000 != 0) {
-    throw UsageError(fmt::format(
-        "retry-after={} is no whole number of milliseconds, which is what the header holds", text));
+    throw UsageError(
+        fmt::format("retry-after={} is not a whole number of milliseconds, which is what the "
+                    "header takes",
+                    text));
   }
   return std::to_string(ns / 1'000'000);
 }

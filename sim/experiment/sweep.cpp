@@ -93,7 +93,7 @@ class Sweep::Progress {
     for (std::size_t r = 0; r < units_.replications(i); ++r) {
       auto result = execution::decode(store_.read(units_.first(i) + r));
       if (!result || result->clients != clients) {
-        throw std::logic_error("the journal holds something else than the results of its points");
+        throw std::logic_error("the journal does not contain the results of its points");
       }
       results.push_back(std::move(*result));
     }

@@ -317,8 +317,9 @@ std::vector<std::pair<RunNeeds, std::size_t>> needs_of_all(std::span<const Scena
   const std::uint64_t total = total_bytes(parts);
   std::sort(parts.begin(), parts.end(),
             [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
-  std::string text = fmt::format("this takes about {} of memory, but {} may be used (--max-memory)",
-                                 to_text_of_bytes(total), to_text_of_bytes(limit));
+  std::string text =
+      fmt::format("this takes about {} of memory, but only {} may be used (--max-memory)",
+                  to_text_of_bytes(total), to_text_of_bytes(limit));
   constexpr std::size_t kMostParts = 6;
   constexpr double kLarge = 0.02;
   for (std::size_t i = 0; i < std::min(kMostParts, parts.size()); ++i) {
@@ -410,10 +411,10 @@ void World::check_memory() const {
                         kernel::bytes_of(hedge_sequences_) + kernel::bytes_of(calls_);
   if (bytes <= options_.max_memory) return;
   throw LimitExceeded(
-      fmt::format("replication {} at {} s: {} requests and {} attempts under way take {} MiB, more "
-                  "than is left of --max-memory; give queues a smaller capacity, clients a lower "
-                  "rate, an attempt_timeout or a deadline, and let the service remove abandoned "
-                  "work",
+      fmt::format("replication {} at {} s: {} requests and {} attempts in progress take {} MiB, "
+                  "which is more than is left of --max-memory; give queues a smaller capacity, "
+                  "give clients a lower rate, an attempt_timeout or a deadline, or let the service "
+                  "remove abandoned work",
                   replication_, now_.in_seconds(), requests_.live(), attempts_.live(), bytes >> 20),
       LimitKind::kMemory);
 }

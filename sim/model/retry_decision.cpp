@@ -11,7 +11,7 @@
 namespace retrysim::model {
 namespace {
 
-/// What a strategy of the user's own decided; throws if it may not.
+/// What the user's own strategy decided; throws if that is not allowed.
 RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
   const Outcome o = decision.outcome;
   const bool allowed = o == Outcome::kRetry || o == Outcome::kMaxAttemptsExceeded ||
@@ -41,7 +41,7 @@ bool World::open_request(ClientGroup& g, std::uint32_t request) {
   const Duration delay = g.strategies[client]->acquire_initial_token(number, now_);
   if (delay < Duration::zero()) {
     throw std::invalid_argument("client " + g.spec->name +
-                                ": its strategy holds a request back for a negative time");
+                                ": its strategy delays a request by a negative time");
   }
   if (delay == Duration::zero()) return true;
   wait_once(g, request, delay);
@@ -85,7 +85,7 @@ void World::book_success(ClientGroup& g, std::uint32_t request) {
   limiter_changed(g, r.client);
 }
 
-// An attempt has failed: what now?
+// Decides what follows a failed attempt.
 void World::fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
                  std::optional<Duration> retry_after) {
   Request& r = requests_[request];

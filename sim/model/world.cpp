@@ -422,7 +422,7 @@ void World::service_changed(std::size_t service) {
   if (s.shares_processor()) recorder_.busy_in_vain(service, s.busy_in_vain(), now_);
 }
 
-// Now and then: has a limit been passed, does somebody want to know how far we are, or to stop?
+// Called now and then: checks the limits, reports progress, and lets the caller stop the run.
 void World::look_around() {
   const std::uint64_t done = events_ + steps_;
   if (done > options_.max_events) {
@@ -436,8 +436,8 @@ void World::look_around() {
     throw LimitExceeded(
         fmt::format("ten million events at {} s of simulated time (replication {}): requests and "
                     "answers go round in a loop that takes no time, or arrive at an impossible "
-                    "rate; give the service, the network, the backoff or the think time a positive "
-                    "duration, or limit the attempts",
+                    "rate; give the service, network, backoff or think time a positive duration, "
+                    "or limit the attempts",
                     now_.in_seconds(), replication_),
         LimitKind::kInstant);
   }
@@ -518,7 +518,7 @@ RunResult simulate(const Scenario& scenario, std::uint32_t replication,
     throw std::invalid_argument("duration, drain_limit and interval may be 1e9 s at most");
   }
   if (scenario.warmup_is_auto) {
-    throw std::invalid_argument("the warm-up has to be found first; see run_experiment");
+    throw std::invalid_argument("warmup = \"auto\" has to be resolved first; see run_experiment");
   }
   const StopScope scope(options.stop);
   return model::World(scenario, replication, options).run();

@@ -335,7 +335,8 @@ RetryState RetryStrategy::state_of(const RetryToken& token) const {
 
 void RetryStrategy::use(const RetryToken& token, const char* what) const {
   if (token.strategy_ == nullptr) {
-    throw TokenMisuse(std::string(what) + ": the token has been used before; each is good once");
+    throw TokenMisuse(std::string(what) +
+                      ": the token has been used already; each can be used only once");
   }
   if (token.strategy_ != this) {
     throw TokenMisuse(std::string(what) + ": the token belongs to another strategy");
