@@ -14,7 +14,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/world.hpp"
+#include "model/books.hpp"
+#include "model/parts.hpp"
+#include "model/state.hpp"
 
 namespace retrysim::model {
 namespace {
@@ -151,78 +153,73 @@ bool deduplicates(const Scenario& scenario, const ClientSpec& client) {
 
 }  // namespace
 
-void World::violated(std::string_view what) const {
+void Books::violated(std::string_view what) const {
   throw InvariantViolated(
       fmt::format("internal check failed: {} (seed {}, replication {}, simulated time {} s)", what,
-                  scenario_.seed, replication_, now_.in_seconds()));
+                  state_.scenario.seed, state_.replication, state_.now.in_seconds()));
 }
 
-void World::check_conservation(const RunResult& result) const {
-  const auto check = [&](std::string_view wrong, std::string_view where = "") {
-    if (!wrong.empty()) violated(fmt::format("{}{}", where, wrong));
+void Books::check(const RunResult& result) const {
+  if (parts_.client_requests.submitted() != parts_.client_requests.ended()) {
+    violated("requests submitted and ended differ");
+  }
+  for (std::size_t i = 0; i < state_.groups.size(); ++i) check_group(result, i);
+  for (std::size_t i = 0; i < state_.services.size(); ++i) check_service(result, i);
+  // Last: a wrong count has an error that says more.
+  if (const std::string wrong = wrong_level(result); !wrong.empty()) violated(wrong);
+}
+
+void Books::check_group(const RunResult& result, std::size_t group) const {
+  const Scenario& scenario = state_.scenario;
+  const ClientSpec& spec = scenario.clients[group];
+  const ClientResult& c = result.clients[group];
+  const auto check = [&](std::string_view wrong) {
+    if (!wrong.empty()) violated(fmt::format("client {}: {}", spec.name, wrong));
   };
-  if (submitted_ != ended_) check("requests submitted and ended differ");
   // Jobs are polled for to their end, beyond the window, which calls other services as well.
-  const bool polls = std::ranges::any_of(scenario_.clients, [](const ClientSpec& client) {
+  const bool polls = std::ranges::any_of(scenario.clients, [](const ClientSpec& client) {
     return client.arrivals.process == ArrivalProcess::kPoll;
   });
-  const bool cohort_is_all = scenario_.warmup == Duration::zero() && !polls;
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const ClientSpec& spec = scenario_.clients[i];
-    const ClientResult& c = result.clients[i];
-    const std::string where = "client " + spec.name + ": ";
-    check(miscount(c, open_attempts_[i]), where);
-    check(lost_time(c, spec.retry.hedging.enabled, cohort_is_all), where);
-    check(miscount_at_service(c, scenario_.services[spec.service],
-                              errors_are_failures(scenario_, spec.service)),
-          where);
-    if (groups_[i].tokens.refunded > groups_[i].tokens.refundable) {
-      check("more retry quota was given back than had been taken", where);
-    }
-    for (const RetryQuota& quota : groups_[i].states.quotas()) {
-      if (quota.available < 0 || quota.available > spec.retry.quota.capacity) {
-        check("retry quota out of range", where);
-      }
-    }
-    if (c.duplicated > 0 && deduplicates(scenario_, spec)) {
-      check("a request took effect twice although its token was known", where);
+  const bool cohort_is_all = scenario.warmup == Duration::zero() && !polls;
+  check(miscount(c, open_attempts_[group]));
+  check(lost_time(c, spec.retry.hedging.enabled, cohort_is_all));
+  check(miscount_at_service(c, scenario.services[spec.service],
+                            errors_are_failures(scenario, spec.service)));
+  const RetryDecisions::TokenBooks& tokens = parts_.retry_decisions.tokens(group);
+  if (tokens.refunded > tokens.refundable) {
+    check("more retry quota was given back than had been taken");
+  }
+  for (const RetryQuota& quota : state_.groups[group].states.quotas()) {
+    if (quota.available < 0 || quota.available > spec.retry.quota.capacity) {
+      check("retry quota out of range");
     }
   }
-  const double window_ns = static_cast<double>((result.window_end - result.window_start).count());
-  // Each event may add to a level's integral once, with a rounding error or four.
-  const double rounding = kRounding + static_cast<double>(events_) * 0x1p-51;
-  for (std::size_t i = 0; i < services_.size(); ++i) {
-    const ServiceResult& s = result.services[i];
-    const std::string where = "service " + scenario_.services[i].name + ": ";
-    // Servers that are taken away finish what they do: more may be busy than work, but never more
-    // than worked at once before.
-    const auto most_servers = static_cast<double>(services_[i].most_servers());
-    if (s.window.busy_ns > most_servers * window_ns * (1 + kRounding)) {
-      check("more busy time than servers", where);
-    }
-    if (s.unused + s.failed > s.window.completions) {
-      check("more executions without use than executions", where);
-    }
-    const Time end = Time::zero() + result.interval * static_cast<std::int64_t>(s.bins.size());
-    check(lost_time(s, time_spent(i, end), !services_[i].shares_processor(), rounding), where);
+  if (c.duplicated > 0 && deduplicates(scenario, spec)) {
+    check("a request took effect twice although its token was known");
   }
-  check(wrong_level(result));  // last: a wrong count has an error that says more
 }
 
-// Attempts that are still there when the run is over stay until the last bin ends.
-Service::TimeSpent World::time_spent(std::size_t service, Time end) const {
-  const Service& s = services_[service];
-  Service::TimeSpent spent = s.time_spent();
-  const auto stays = [&](std::uint32_t id) {
-    spent.in_system += (end - attempts_[id].arrived).count();
+void Books::check_service(const RunResult& result, std::size_t service) const {
+  const Service& there = state_.services[service];
+  const ServiceResult& s = result.services[service];
+  const auto check = [&](std::string_view wrong) {
+    if (wrong.empty()) return;
+    violated(fmt::format("service {}: {}", state_.scenario.services[service].name, wrong));
   };
-  s.for_each_in_service(stays);
-  for (const std::uint32_t id : calling_at(service)) stays(id);
-  s.for_each_queued([&](std::uint32_t id) {
-    stays(id);
-    spent.queued += (end - attempts_[id].arrived).count();
-  });
-  return spent;
+  const double window_ns = static_cast<double>((result.window_end - result.window_start).count());
+  // Each event may add to a level's integral once, with a rounding error or four.
+  const double rounding = kRounding + static_cast<double>(result.events) * 0x1p-51;
+  // Servers that are taken away finish what they do: more may be busy than work, but never more
+  // than worked at once before.
+  const auto most_servers = static_cast<double>(there.most_servers());
+  if (s.window.busy_ns > most_servers * window_ns * (1 + kRounding)) {
+    check("more busy time than servers");
+  }
+  if (s.unused + s.failed > s.window.completions) {
+    check("more executions without use than executions");
+  }
+  const Time end = Time::zero() + result.interval * static_cast<std::int64_t>(s.bins.size());
+  check(lost_time(s, time_spent(service, end), !there.shares_processor(), rounding));
 }
 
 }  // namespace retrysim::model

@@ -12,7 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/world.hpp"
+#include "model/books.hpp"
+#include "model/parts.hpp"
+#include "model/state.hpp"
 
 namespace retrysim::model {
 namespace {
@@ -107,57 +109,62 @@ std::string_view wrong_bin(const ServiceFlow& f, double width_ns, double most_se
 
 }  // namespace
 
-std::vector<stats::GroupLevels> World::group_levels() const {
-  std::vector<stats::GroupLevels> levels(groups_.size());
-  for (std::uint32_t id = 0; id < requests_.slots(); ++id) {
-    const Request& r = requests_[id];
+std::vector<stats::GroupLevels> Books::group_levels() const {
+  std::vector<stats::GroupLevels> levels(state_.groups.size());
+  for (std::uint32_t id = 0; id < state_.requests.slots(); ++id) {
+    const Request& r = state_.requests[id];
     if (!r.open) continue;
     stats::GroupLevels& l = levels[r.group];
     l.limiter_waiting += r.phase == Request::Phase::kWaitingToSend;
     l.connection_waiting += r.phase == Request::Phase::kWaitingForConnection;
     l.in_backoff += r.phase == Request::Phase::kInBackoff;
-    for (std::uint32_t a = r.attempt; a != kNone; a = attempts_[a].sibling) ++l.in_flight;
+    for (std::uint32_t a = r.attempt; a != kNone; a = state_.attempts[a].sibling) ++l.in_flight;
   }
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    for (const RetryQuota& quota : groups_[i].states.quotas()) levels[i].quota += quota.available;
+  for (const ClientGroup& g : state_.groups) {
+    for (const RetryQuota& quota : g.states.quotas()) levels[g.index].quota += quota.available;
   }
   return levels;
 }
 
-std::string World::wrong_level(const RunResult& result) const {
+std::string Books::wrong_level(const RunResult& result) const {
   const std::vector<stats::GroupLevels> real = group_levels();
-  const double rounding = rounding_of(events_);
-  const auto width_ns = static_cast<double>(result.interval.count());
-  const auto first = [](std::initializer_list<std::string> problems) {
-    for (const std::string& problem : problems) {
-      if (!problem.empty()) return problem;
-    }
-    return std::string();
-  };
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const ClientSpec& spec = scenario_.clients[i];
-    const ClientResult& c = result.clients[i];
-    const bool quota_fits = !c.has_quota || (c.quota_mean >= -rounding &&
-                                             c.quota_mean <= spec.retry.quota.capacity + rounding);
-    const std::string wrong =
-        first({difference(recorder_.levels_of_group(i), real[i]),
-               quota_fits ? "" : "the mean level of the retry quota is out of range",
-               std::string(wrong_bin(c, width_ns, !spec.retry.hedging.enabled)),
-               std::string(wrong_means(c))});
-    if (!wrong.empty()) return "client " + spec.name + ": " + wrong;
+  for (std::size_t i = 0; i < real.size(); ++i) {
+    const std::string wrong = wrong_level_of_group(result, i, real[i]);
+    if (!wrong.empty()) return "client " + state_.scenario.clients[i].name + ": " + wrong;
   }
-  for (std::size_t i = 0; i < services_.size(); ++i) {
-    const Service& s = services_[i];
-    const stats::StationLevels there{s.busy(), static_cast<std::int64_t>(s.in_system()),
-                                     static_cast<std::int64_t>(s.queued()), s.working_servers()};
-    std::string wrong = difference(recorder_.levels_of_service(i), there);
-    const auto most = static_cast<double>(s.most_servers());
-    for (const ServiceFlow& bin : result.services[i].bins) {
-      if (wrong.empty()) wrong = wrong_bin(bin, width_ns, most, rounding);
-    }
-    if (!wrong.empty()) return "service " + scenario_.services[i].name + ": " + wrong;
+  for (std::size_t i = 0; i < state_.services.size(); ++i) {
+    const std::string wrong = wrong_level_of_service(result, i);
+    if (!wrong.empty()) return "service " + state_.scenario.services[i].name + ": " + wrong;
   }
   return "";
+}
+
+std::string Books::wrong_level_of_group(const RunResult& result, std::size_t group,
+                                        const stats::GroupLevels& real) const {
+  const RetryRules& rules = state_.scenario.clients[group].retry;
+  const ClientResult& c = result.clients[group];
+  std::string wrong = difference(state_.recorder.levels_of_group(group), real);
+  if (!wrong.empty()) return wrong;
+  const double rounding = rounding_of(result.events);
+  if (c.has_quota &&
+      !(c.quota_mean >= -rounding && c.quota_mean <= rules.quota.capacity + rounding)) {
+    return "the mean level of the retry quota is out of range";
+  }
+  wrong = wrong_bin(c, static_cast<double>(result.interval.count()), !rules.hedging.enabled);
+  return wrong.empty() ? std::string(wrong_means(c)) : wrong;
+}
+
+std::string Books::wrong_level_of_service(const RunResult& result, std::size_t service) const {
+  const Service& s = state_.services[service];
+  const stats::StationLevels there{s.busy(), static_cast<std::int64_t>(s.in_system()),
+                                   static_cast<std::int64_t>(s.queued()), s.working_servers()};
+  std::string wrong = difference(state_.recorder.levels_of_service(service), there);
+  const auto width_ns = static_cast<double>(result.interval.count());
+  const auto most = static_cast<double>(s.most_servers());
+  for (const ServiceFlow& bin : result.services[service].bins) {
+    if (wrong.empty()) wrong = wrong_bin(bin, width_ns, most, rounding_of(result.events));
+  }
+  return wrong;
 }
 
 }  // namespace retrysim::model

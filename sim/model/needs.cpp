@@ -6,10 +6,15 @@
 
 #include "kernel/radix_heap.hpp"
 #include "measure/recorder.hpp"
+#include "model/closed_loop.hpp"
+#include "model/connections.hpp"
+#include "model/mutations.hpp"
 #include "model/rate_function.hpp"
 #include "model/request.hpp"
+#include "model/retry_decisions.hpp"
+#include "model/send_gate.hpp"
+#include "model/service.hpp"
 #include "model/workload.hpp"
-#include "model/world.hpp"
 
 #include <retrysim/metrics.hpp>
 #include <retrysim/retry_state.hpp>
@@ -211,10 +216,11 @@ std::string key_of(const ClientSpec& c, std::string_view key) {
 /// The state of the clients themselves, and the stream of their requests.
 std::uint64_t bytes_of_clients(const Scenario& scenario, const ClientSpec& c) {
   kernel::Tally tally;
-  model::ClientGroup group;
-  const Distribution& connect = scenario.network.connect;
-  group.take_memory(c, !connect.is_constant() || connect.constant_value() > Duration::zero(),
-                    tally);
+  model::ClosedLoop::Clients().take_memory(c, tally);
+  model::Mutations::Tokens().take_memory(c, tally);
+  model::SendGate::Queues().take_memory(c, tally);
+  model::Connections::Pools().take_memory(scenario, c, tally);
+  model::RetryDecisions::Clients().take_memory(c, tally);
   std::uint64_t bytes = tally.bytes();
   if (!c.strategy) bytes += RetryStates::bytes(c.retry, c.count);
   const bool open = !c.caller && c.arrivals.process != ArrivalProcess::kClosed;
@@ -399,24 +405,3 @@ MemoryPlan plan_memory(std::span<const Scenario* const> runs, std::size_t jobs, 
 }
 
 }  // namespace retrysim
-
-namespace retrysim::model {
-
-// What grows with the requests under way: nobody can tell beforehand how many there will be.
-void World::check_memory() const {
-  if (options_.max_memory == ~std::uint64_t{0}) return;
-  std::uint64_t bytes = requests_.bytes() + attempts_.bytes() + timers_.bytes() +
-                        late_responses_.bytes() + requests_on_the_way_.bytes() +
-                        responses_on_the_way_.bytes() + varying_timeouts_.bytes() +
-                        kernel::bytes_of(hedge_sequences_) + kernel::bytes_of(calls_);
-  if (bytes <= options_.max_memory) return;
-  throw LimitExceeded(
-      fmt::format("replication {} at {} s: {} requests and {} attempts in progress take {} MiB, "
-                  "which is more than is left of --max-memory; give queues a smaller capacity, "
-                  "give clients a lower rate, an attempt_timeout or a deadline, or let the service "
-                  "remove abandoned work",
-                  replication_, now_.in_seconds(), requests_.live(), attempts_.live(), bytes >> 20),
-      LimitKind::kMemory);
-}
-
-}  // namespace retrysim::model

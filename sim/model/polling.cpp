@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "model/world.hpp"
-
 namespace retrysim::model {
 
 std::uint32_t Polling::begin(std::uint32_t client, std::uint64_t entity, bool in_cohort, Time now) {
@@ -71,48 +69,6 @@ std::optional<JobEnd> Polling::after_check(std::uint32_t request, Outcome outcom
   }
   if (j.checks >= spec_->poll.max_checks) return JobEnd::kGivenUp;
   return std::nullopt;
-}
-
-void World::begin_job(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
-  const bool in_cohort = recorder_.job_begins(g.index);
-  schedule_check(g, g.polling->begin(client, entity, in_cohort, now_));
-}
-
-void World::schedule_check(ClientGroup& g, std::uint32_t job) {
-  schedule_timer(EventKind::kCheckDue, g.index, job, g.polling->next_pause(job));
-}
-
-void World::check_due(ClientGroup& g, std::uint32_t job) {
-  const std::uint32_t client = g.polling->job(job).client;
-  submit(g, client, g.polling->begin_check(job));
-}
-
-void World::check_ended(ClientGroup& g, std::uint32_t request, Outcome outcome) {
-  const std::uint32_t id = g.polling->job_of(request);
-  const std::optional<JobEnd> end = g.polling->after_check(request, outcome);
-  if (!end) return schedule_check(g, id);
-  const Job& j = g.polling->job(id);
-  recorder_.job_ended(g.index, j.in_cohort, *end, j.checks, j.done, now_);
-  g.polling->end(id);
-}
-
-bool World::jobs_are_open() const {
-  for (const ClientGroup& g : groups_) {
-    if (g.polling && g.polling->live() > 0) return true;
-  }
-  return false;
-}
-
-void World::close_jobs() {
-  for (ClientGroup& g : groups_) {
-    if (!g.polling) continue;
-    for (std::uint32_t id = 0; id < g.polling->slots(); ++id) {
-      const Job& j = g.polling->job(id);
-      if (j.open) {
-        recorder_.job_ended(g.index, j.in_cohort, JobEnd::kUnfinished, j.checks, j.done, now_);
-      }
-    }
-  }
 }
 
 }  // namespace retrysim::model

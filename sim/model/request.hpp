@@ -43,6 +43,7 @@ struct alignas(64) Request {
   bool mutating : 1 = false;         ///< it has side effects
   std::uint8_t send_tokens = 0;      ///< that the next attempt still needs
   kernel::LaneLink timeout, deadline;
+  std::uint32_t id = kNone;                                    ///< its place among the requests
   std::uint32_t timeout_position = kNone;                      ///< in the heap of varying timeouts
   std::uint32_t next_waiter = kNone, previous_waiter = kNone;  ///< in a client's queue
 };

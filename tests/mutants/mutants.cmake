@@ -40,9 +40,9 @@ function(add_mutant name part file text by message)
   set_tests_properties(mutants/${name} PROPERTIES LABELS mutants TIMEOUT 120)
 endfunction()
 
-add_mutant(lost-attempt model request_life.cpp
-  "recorder_.attempt_ended(g.index, r.in_cohort, a.number, result_of("
-  "if (request != 7) recorder_.attempt_ended(g.index, r.in_cohort, a.number, result_of("
+add_mutant(lost-attempt model delivery.cpp
+  "state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result_of("
+  "if (request != 7) state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result_of("
   "an attempt was lost or counted twice")
 
 add_mutant(double-refund retry retry_strategy.cpp
@@ -50,17 +50,17 @@ add_mutant(double-refund retry retry_strategy.cpp
   "state.quota->release(2 * static_cast<int>(amount), q.capacity);"
   "more retry quota was given back than had been taken")
 
-add_mutant(late-arrival model request_life.cpp
-  "a.arrived = now_;"
-  "if (attempt != 7) a.arrived = now_;"
+add_mutant(late-arrival model service_entrance.cpp
+  "a.arrived = state_.now;"
+  "if (id != 7) a.arrived = state_.now;"
   "Little's law: attempts at the service")
 
-add_mutant(lost-execution model request_life.cpp
-  "recorder_.executed("
-  "if (id % 2 == 0) recorder_.executed("
+add_mutant(lost-execution model serving.cpp
+  "state_.recorder.executed("
+  "if (id % 2 == 0) state_.recorder.executed("
   "more successes than executions")
 
-add_mutant(quota-unwatched model retry_decision.cpp
+add_mutant(quota-unwatched model retry_decisions.cpp
   "watch_quota(g, state, [&] { record_success("
   "watch_quota(g, {}, [&] { record_success("
   "levels: the recorder has")

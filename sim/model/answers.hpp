@@ -1,0 +1,45 @@
+// The answers that a client can get in one world, numbered: what services say to errors of all
+// kinds, and what the client's own machine says when there is no connection or no answer.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/response.hpp>
+#include <retrysim/scenario.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::model {
+
+class Answers {
+ public:
+  static constexpr std::uint16_t kSuccess = 0;
+  static constexpr std::uint16_t kConnectionRefused = 1;
+  static constexpr std::uint16_t kNoAnswer = 2;  ///< within the time that the client waits
+
+  /// What one service answers to attempts that it does not serve, or whose calls failed.
+  struct OfService {
+    std::uint16_t overflow = 0, throttled = 0, timeout = 0, call_failed = 0;
+    bool overflow_is_throttling = false;
+  };
+
+  Answers();
+
+  /// The number of this answer, which is new or was there before.
+  std::uint16_t number(const ErrorAnswer& error, Duration retry_after = Duration::zero());
+
+  /// Adds the answers of the next service.
+  void add_service(const ServiceSpec& service);
+
+  const Response& operator[](std::uint16_t answer) const { return all_[answer]; }
+  const std::vector<Response>& all() const { return all_; }
+  const OfService& of_service(std::size_t service) const { return services_[service]; }
+
+ private:
+  std::vector<Response> all_;
+  std::vector<OfService> services_;
+};
+
+}  // namespace retrysim::model

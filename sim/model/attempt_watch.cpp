@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "model/attempt_watch.hpp"
+
+#include "model/parts.hpp"
+#include "model/state.hpp"
+
+namespace retrysim::model {
+
+using kernel::armed;
+using kernel::EventKey;
+
+auto AttemptWatch::link() {
+  return [this](std::uint32_t a) -> kernel::LaneLink& { return state_.attempts[a].limit; };
+}
+
+void AttemptWatch::add_sources() {
+  limits_.resize(state_.services.size());
+  for (std::size_t i = 0; i < limits_.size(); ++i) {
+    if (state_.services[i].spec().timeout == Duration::max()) continue;
+    limits_[i].source =
+        state_.add_source(EventKind::kServiceTimeout, i, kernel::SourceRole::kTimeout);
+  }
+}
+
+void AttemptWatch::enter(std::uint32_t id, Attempt& a) {
+  a.watched = true;
+  const Duration timeout = state_.services[a.service].spec().timeout;
+  if (timeout == Duration::max()) return;
+  Limit& limit = limits_[a.service];
+  const EventKey key = state_.key_in(timeout);
+  limit.lane.push_back(id, key, link());
+  state_.queue.offer(limit.source, key);
+}
+
+void AttemptWatch::end(std::uint32_t id, Attempt& a) {
+  a.watched = false;
+  Limit& limit = limits_[a.service];
+  if (limit.source != kNone) limit.lane.erase(id, link());
+  state_.services[a.service].leave(id, state_.now);
+}
+
+void AttemptWatch::time_out(std::size_t service) {
+  const std::uint32_t id = limits_[service].lane.front();
+  state_.note_event(EventKind::kServiceTimeout, id);
+  Service& s = state_.services[service];
+  Attempt& a = state_.attempts[id];
+  leave(id, a);
+  if (a.stage == Attempt::Stage::kQueued) {
+    s.remove_from_queue(id, state_.now);
+  } else {
+    if (a.stage == Attempt::Stage::kCalling) parts_.call_tree.cancel(id);
+    s.abort(id, state_.now);
+    if (a.given_up()) parts_.serving.wasted_work(a);
+    parts_.serving.serve_queue(s);
+  }
+  parts_.serving.changed(service, s);
+  if (a.given_up()) {
+    state_.recorder.dropped(a.group, a.in_cohort);
+    return parts_.delivery.release(id, a);
+  }
+  state_.recorder.error_answered(service);
+  parts_.transport.answer_with(id, a, s, state_.answers.of_service(service).timeout);
+}
+
+EventKey AttemptWatch::next_timeout(std::size_t service) const {
+  const kernel::TimerLane& lane = limits_[service].lane;
+  return lane.empty() ? EventKey::never() : armed(state_.attempts[lane.front()].limit.key());
+}
+
+}  // namespace retrysim::model

@@ -1,0 +1,50 @@
+// Services that watch over what they have admitted: some limit how long an attempt may stay, some
+// how many may be there, and want to hear of every one that goes.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernel/event_order.hpp"
+#include "kernel/fifo_lane.hpp"
+#include "model/request.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class AttemptWatch {
+ public:
+  AttemptWatch(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  void add_sources();
+
+  /// An attempt has been admitted by a service that watches over its attempts.
+  [[gnu::noinline]] void enter(std::uint32_t id, Attempt& a);
+  /// It is served, or it goes in another way.
+  void leave(std::uint32_t id, Attempt& a) {
+    if (a.watched) [[unlikely]]
+      end(id, a);
+  }
+  /// The service's own timeout ends its oldest attempt.
+  void time_out(std::size_t service);
+  kernel::EventKey next_timeout(std::size_t service) const;
+
+ private:
+  struct Limit {  // of one service
+    kernel::TimerLane lane;
+    std::uint32_t source = kNone;
+  };
+  [[gnu::noinline]] void end(std::uint32_t id, Attempt& a);
+  auto link();
+
+  RunState& state_;
+  Parts& parts_;
+  std::vector<Limit> limits_;  // by service
+};
+
+}  // namespace retrysim::model

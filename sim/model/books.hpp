@@ -1,0 +1,50 @@
+// The books of a run: closed at its end, and checked in every run, whatever the scenario.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+
+#include "measure/recorder.hpp"
+#include "model/service.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class Books {
+ public:
+  Books(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  /// Enters what is unfinished at the end of the run.
+  void close();
+  /// Throws InvariantViolated if something was lost or counted twice: conservation.cpp.
+  void check(const RunResult& result) const;
+  /// Throws InvariantViolated.
+  [[noreturn]] void violated(std::string_view what) const;
+
+ private:
+  void close_service(std::size_t service);
+  void check_group(const RunResult& result, std::size_t group) const;
+  void check_service(const RunResult& result, std::size_t service) const;
+  Service::TimeSpent time_spent(std::size_t service, Time end) const;
+  // The same for levels over time: level_checks.cpp. They return what is wrong; empty: nothing.
+  std::string wrong_level(const RunResult& result) const;
+  std::string wrong_level_of_group(const RunResult& result, std::size_t group,
+                                   const stats::GroupLevels& real) const;
+  std::string wrong_level_of_service(const RunResult& result, std::size_t service) const;
+  std::vector<stats::GroupLevels> group_levels() const;
+
+  RunState& state_;
+  Parts& parts_;
+  std::vector<std::uint64_t> open_attempts_;  // at the end of the run: cohort attempts, by group
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "model/call_tree.hpp"
+
+#include "model/parts.hpp"
+#include "model/state.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace retrysim::model {
+
+void CallTree::link_services() {
+  const std::vector<ClientSpec>& clients = state_.scenario.clients;
+  std::vector<Service>& services = state_.services;
+  callees_.resize(services.size());
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    const ClientSpec& spec = clients[i];
+    if (!spec.caller) continue;
+    if (spec.count != 1) throw std::invalid_argument("a service calls another as one client");
+    callees_[*spec.caller].push_back(static_cast<std::uint16_t>(i));
+    services[*spec.caller].call_others();
+  }
+  // Calls that are made together have no order of their own.
+  for (std::size_t i = 0; i < services.size(); ++i) {
+    if (!services[i].spec().parallel_calls) continue;
+    std::ranges::stable_sort(callees_[i], {}, [&](std::uint16_t group) -> const std::string& {
+      return clients[group].name;
+    });
+  }
+  // Services that call nobody, or only such services, and so on: all must be among them.
+  std::vector<bool> ends(services.size(), false);
+  for (std::size_t round = 0; round < services.size(); ++round) {
+    for (std::size_t i = 0; i < services.size(); ++i) {
+      ends[i] = std::ranges::all_of(
+          callees_[i], [&](std::uint16_t group) { return ends[clients[group].service]; });
+    }
+  }
+  if (std::ranges::find(ends, false) != ends.end()) {
+    throw std::invalid_argument("services call each other in a circle");
+  }
+}
+
+bool CallTree::begin(std::size_t service) {
+  Service& s = state_.services[service];
+  const std::uint32_t id = s.next_to_complete();
+  Attempt& a = state_.attempts[id];
+  if (a.rejection || a.replay) return false;
+  if (!s.always_succeeds() && s.reply(a).answer != 0) return false;
+  s.hold(state_.now);
+  state_.note_event(EventKind::kCompletion, id);
+  parts_.serving.changed(service, s);
+  if (id >= calls_.size()) calls_.resize(2 * std::size_t{id} + 64);
+  Calls& calls = calls_[id];
+  calls = {calls.serial + 1, 0, 0, true, false};
+  make_calls(id);
+  return true;
+}
+
+// The next call, or all of them.
+void CallTree::make_calls(std::uint32_t attempt) {
+  const Attempt& a = state_.attempts[attempt];
+  const std::vector<std::uint16_t>& callees = callees_[a.service];
+  Calls& calls = calls_[attempt];
+  const std::uint16_t first = calls.next;
+  calls.open = 1;
+  if (state_.services[a.service].spec().parallel_calls) {
+    calls.open = static_cast<std::uint16_t>(callees.size());
+  }
+  const std::uint16_t end = calls.next = static_cast<std::uint16_t>(first + calls.open);
+  // The same attempt makes the same calls whatever else happens.
+  Draws name(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kCall});
+  const std::uint64_t entity = name.next();
+  for (std::uint16_t i = first; i < end; ++i) {
+    parts_.client_requests.submit(state_.groups[callees[i]], 0, entity, attempt);
+  }
+}
+
+bool CallTree::enter(const Request& r, std::uint32_t caller) {
+  if (r.id >= callers_.size()) callers_.resize(2 * std::size_t{r.id} + 64);
+  callers_[r.id] = {caller, calls_[caller].serial};
+  const bool in_cohort = state_.attempts[caller].in_cohort;
+  state_.recorder.called(r.group, in_cohort);
+  return in_cohort;
+}
+
+void CallTree::call_ended(std::uint32_t request, bool succeeded) {
+  const CallId id = callers_[request];
+  Calls& calls = calls_[id.attempt];
+  if (!calls.active || calls.serial != id.serial) return;  // nobody waits for it any more
+  calls.failed |= !succeeded;
+  if (--calls.open == 0) parts_.settlement.calls_over(id);
+}
+
+void CallTree::go_on(CallId id) {
+  const Calls& calls = calls_[id.attempt];
+  if (!calls.active || calls.serial != id.serial) return;
+  if (!calls.failed && calls.next < callees_[state_.attempts[id.attempt].service].size()) {
+    make_calls(id.attempt);
+  } else {
+    end(id.attempt);
+  }
+}
+
+void CallTree::end(std::uint32_t attempt) {
+  Attempt& a = state_.attempts[attempt];
+  Service& s = state_.services[a.service];
+  calls_[attempt].active = false;
+  s.release(attempt, state_.now);
+  parts_.watch.leave(attempt, a);
+  Reply reply;
+  if (calls_[attempt].failed) {
+    state_.recorder.error_answered(a.service);
+    reply.answer = state_.answers.of_service(a.service).call_failed;
+  }
+  parts_.serving.served(attempt, a, s, reply);
+}
+
+std::vector<std::uint32_t> CallTree::calling_at(std::size_t service) const {
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t id = 0; id < calls_.size(); ++id) {
+    if (calls_[id].active && state_.attempts[id].service == service) all.push_back(id);
+  }
+  return all;
+}
+
+}  // namespace retrysim::model

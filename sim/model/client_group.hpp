@@ -1,0 +1,67 @@
+// One client group as it runs: the rules that its clients share, and the state of their retry
+// strategies. What a single part of the world needs to know about a group, that part keeps.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/retry_strategy.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "kernel/fifo_lane.hpp"
+#include "model/polling.hpp"
+#include "model/request.hpp"
+#include "model/workload.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace retrysim::model {
+
+struct RunState;
+
+/// When a group's clients stop waiting. Timeouts that vary are in a heap of the part `Timeouts`.
+struct ClientTimers {
+  kernel::TimerLane timeouts, deadlines;  ///< by request; all of one length each
+  std::uint32_t timeout_source = kNone, deadline_source = kNone;  ///< kNone: there are none
+  bool constant_timeout = false;
+  Duration constant_timeout_length;
+};
+
+struct ClientGroup {
+  /// Makes it the group of this number. The answers of all services must be known.
+  void set_up(RunState& state, std::size_t group);
+
+  const ClientSpec* spec = nullptr;
+  std::uint16_t index = 0;
+  std::uint16_t service = 0;
+  std::vector<ErrorInfo> errors;          ///< what its clients make of each of the world's answers
+  std::optional<ArrivalStream> arrivals;  ///< open processes
+  std::uint32_t arrival_source = kNone;
+  std::optional<Polling> polling;  ///< arrivals are jobs
+  RetryStates states;
+  ClientTimers timers;
+  Request new_request;  ///< as each of the group's requests begins
+  Attempt new_attempt;  ///< as each of their attempts begins
+  /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
+  bool gated = false;
+  bool pools_connections = false;
+  bool hedges = false;
+  bool books_successes = false;  ///< the strategy learns of successes
+  bool begins_in_steps = false;  ///< there is more to do when a request begins
+  bool ends_in_steps = false;    ///< there is more to do when a request ends
+  bool closed = false;           ///< each client thinks, asks, thinks ...
+  bool mutates = false;          ///< some requests have side effects
+  bool counts_requests = false;  ///< the strategy is told when requests begin and end
+};
+
+/// Whether each client of a closed loop has a time at which its next request is due, whenever the
+/// one before it ends: its think time runs from the start of that one.
+inline bool has_due_times(const ClientSpec& client) {
+  const ArrivalSpec& a = client.arrivals;
+  return !client.caller && a.process == ArrivalProcess::kClosed && a.think_from_start &&
+         a.concurrency == 1;
+}
+
+}  // namespace retrysim::model

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "model/client_requests.hpp"
+
+#include "model/parts.hpp"
+#include "model/state.hpp"
+
+namespace retrysim::model {
+
+using kernel::EventKey;
+
+void ClientRequests::add_sources() {
+  for (ClientGroup& g : state_.groups) {
+    if (!g.arrivals) continue;
+    g.arrival_source = state_.add_source(EventKind::kArrival, g.index);
+  }
+}
+
+void ClientRequests::next_arrival(ClientGroup& g) {
+  const Arrival arrival = g.arrivals->pop();
+  const EventKey next = g.arrivals->head();
+  state_.queue.set(g.arrival_source,
+                   next.time < state_.end_of_submissions ? next : EventKey::never());
+  state_.note_event(EventKind::kArrival, arrival.entity);
+  if (g.polling) [[unlikely]]
+    return parts_.jobs.begin(g, arrival.client, arrival.entity);
+  submit(g, arrival.client, arrival.entity);
+}
+
+void ClientRequests::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
+                            std::uint32_t caller) {
+  const std::uint32_t id = state_.requests.allocate();
+  Request& r = state_.requests[id];
+  r = g.new_request;
+  r.id = id;
+  r.entity = entity;
+  r.submitted = state_.now;
+  r.client = client;
+  if (caller == kNone) [[likely]] {
+    r.in_cohort = state_.recorder.submitted(g.index);
+  } else {
+    r.in_cohort = parts_.call_tree.enter(r, caller);
+  }
+  if (g.mutates) [[unlikely]]
+    parts_.mutations.decide(g, r);
+  if (g.polling) [[unlikely]]
+    g.polling->attach(id);
+  ++submitted_;
+  if (g.timers.deadline_source != kNone) parts_.timeouts.arm_deadline(g, r);
+  if (g.begins_in_steps && !parts_.retry_decisions.open(g, r)) return;
+  if (!g.gated) [[likely]]
+    return parts_.transport.send(g, r);
+  begin_attempt(g, r);
+}
+
+void ClientRequests::begin_attempt(ClientGroup& g, Request& r) {
+  if (state_.must_not_be_sent(r)) [[unlikely]]
+    return finish(g, r, Outcome::kMaxAttemptsExceeded);
+  if (!g.gated || parts_.send_gate.pass(g, r)) parts_.transport.send(g, r);
+}
+
+void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {
+  const std::uint32_t client = r.client;
+  const Time submitted = r.submitted;
+  state_.recorder.ended(g.index, client, r.in_cohort, outcome, r.progress.attempts, submitted,
+                        state_.now);
+  ++ended_;
+  if (g.ends_in_steps) end_in_steps(g, r, outcome);
+  r.open = false;
+  state_.requests.release(r.id);
+  if (g.closed) return parts_.closed_loop.think(g, client, submitted);
+  if (g.spec->caller) [[unlikely]]
+    return parts_.call_tree.call_ended(r.id, outcome == Outcome::kSuccess);
+  if (g.polling) [[unlikely]]
+    parts_.jobs.check_ended(g, r.id, outcome);
+}
+
+// What only some groups have to do when a request ends.
+void ClientRequests::end_in_steps(ClientGroup& g, Request& r, Outcome outcome) {
+  if (g.timers.deadline_source != kNone) parts_.timeouts.disarm_deadline(g, r);
+  if (const Time* due = parts_.closed_loop.due_time(g, r.client)) {
+    state_.recorder.ended_after_due(g.index, r.in_cohort, state_.now - *due);
+  }
+  if (g.counts_requests) end_request(g.states.of(r.client), r.retrying);
+  if (g.hedges) parts_.hedging.cancel(r.id);
+  if (r.mutating) parts_.mutations.request_ended(r.id, outcome != Outcome::kSuccess);
+}
+
+void ClientRequests::close() {
+  for (std::uint32_t id = 0; id < state_.requests.slots(); ++id) {
+    const Request& r = state_.requests[id];
+    if (!r.open) continue;
+    if (r.phase == Request::Phase::kInBackoff) {
+      state_.recorder.backoff_goes_on(r.group, r.progress.attempts + 1, r.phase_since);
+    }
+    state_.recorder.ended(r.group, r.client, r.in_cohort, Outcome::kUnfinished, r.progress.attempts,
+                          r.submitted, state_.now);
+    ++ended_;
+  }
+}
+
+}  // namespace retrysim::model

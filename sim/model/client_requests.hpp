@@ -1,0 +1,46 @@
+// A request from its submission to its end, as its application sees it.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/retry_strategy.hpp>
+
+#include "model/client_group.hpp"
+#include "model/request.hpp"
+
+#include <cstdint>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class ClientRequests {
+ public:
+  ClientRequests(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  /// Adds the sources of the open arrival processes.
+  void add_sources();
+  /// The next request of an open arrival process, or its next job.
+  void next_arrival(ClientGroup& g);
+  /// `caller`: the attempt that a service's own client is to call for; kNone for others.
+  void submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
+              std::uint32_t caller = kNone);
+  /// The next attempt is to be made now, if it passes the gates.
+  [[gnu::noinline]] void begin_attempt(ClientGroup& g, Request& r);
+  void finish(ClientGroup& g, Request& r, Outcome outcome);
+  /// Requests that are still open at the end of the run are unfinished.
+  void close();
+
+  std::uint64_t submitted() const { return submitted_; }
+  std::uint64_t ended() const { return ended_; }
+
+ private:
+  [[gnu::noinline]] void end_in_steps(ClientGroup& g, Request& r, Outcome outcome);
+
+  RunState& state_;
+  Parts& parts_;
+  std::uint64_t submitted_ = 0, ended_ = 0;
+};
+
+}  // namespace retrysim::model

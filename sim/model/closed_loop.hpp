@@ -1,0 +1,59 @@
+// Clients of closed loops: each thinks, makes a request, waits for its end, and thinks again.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+
+#include "model/client_group.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class ClosedLoop {
+ public:
+  /// What it keeps of the clients of one group.
+  struct Clients {
+    std::vector<std::uint32_t> thinks;    ///< think times begun, by client
+    std::vector<std::uint32_t> ordinals;  ///< requests submitted, by client
+    std::vector<Time> due;  ///< if `has_due_times`: when a client's next or present request is due
+
+    template <class Take>
+    void take_memory(const ClientSpec& client, Take& take) {
+      if (client.caller || client.arrivals.process != ArrivalProcess::kClosed) return;
+      take(thinks, client.count);
+      take(ordinals, client.count);
+      if (has_due_times(client)) take(due, client.count);
+    }
+  };
+
+  ClosedLoop(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  /// Takes the memory for all groups.
+  void prepare();
+  /// All clients begin to think: the groups in the order of their names.
+  void start();
+  /// A client thinks before its next request.
+  void think(ClientGroup& g, std::uint32_t client, Time last_submitted);
+  /// ... and makes it.
+  void think_over(ClientGroup& g, std::uint32_t client);
+
+  /// When the request that the client has under way was due; null if its group has no such times.
+  const Time* due_time(const ClientGroup& g, std::uint32_t client) const {
+    const std::vector<Time>& due = clients_[g.index].due;
+    return due.empty() ? nullptr : &due[client];
+  }
+
+ private:
+  RunState& state_;
+  Parts& parts_;
+  std::vector<Clients> clients_;  // by group
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "model/connections.hpp"
+
+#include "kernel/claim.hpp"
+#include "model/parts.hpp"
+#include "model/state.hpp"
+
+namespace retrysim::model {
+
+void Connections::prepare() {
+  const kernel::Claim claim;
+  for (const ClientGroup& g : state_.groups) {
+    pools_.emplace_back().take_memory(state_.scenario, *g.spec, claim);
+  }
+}
+
+bool Connections::take_time(const Scenario& scenario) {
+  const Distribution& connect = scenario.network.connect;
+  return !connect.is_constant() || connect.constant_value() > Duration::zero();
+}
+
+bool Connections::take(ClientGroup& g, Request& r) {
+  if (!g.pools_connections) return true;
+  Pool& pool = pools_[g.index].of_clients[r.client];
+  if (pool.idle > 0 || pool.open < g.spec->max_connections) {
+    r.connecting = pool.idle == 0;
+    if (r.connecting) {
+      ++pool.open;
+    } else {
+      --pool.idle;
+    }
+    return true;
+  }
+  if (r.attempt != kNone) return false;
+  r.phase = Request::Phase::kWaitingForConnection;
+  r.phase_since = state_.now;
+  pool.join(r, state_.requests);
+  state_.recorder.connection_wait_begins(g.index, state_.now);
+  return false;
+}
+
+// Whoever is first in line goes on with the connection, or with a new one in its place, when the
+// event under way is done with: an answer may come at once, and return its connection again.
+void Connections::give_back(ClientGroup& g, std::uint32_t client, bool reusable) {
+  Pool& pool = pools_[g.index].of_clients[client];
+  const std::uint32_t next = pool.first;
+  if (next == kNone) {
+    if (reusable) {
+      ++pool.idle;
+    } else {
+      --pool.open;
+    }
+    return;
+  }
+  Request& r = state_.requests[next];
+  leave_queue(g, r);
+  r.connecting = !reusable;
+  parts_.settlement.connected(next);
+}
+
+void Connections::got_one(Request& r) {
+  ClientGroup& g = state_.groups[r.group];
+  if (state_.must_not_be_sent(r)) [[unlikely]] {
+    give_back(g, r.client, !r.connecting);
+    return parts_.client_requests.finish(g, r, Outcome::kMaxAttemptsExceeded);
+  }
+  parts_.transport.send(g, r);
+}
+
+void Connections::leave_queue(ClientGroup& g, Request& r) {
+  pools_[g.index].of_clients[r.client].leave(r, state_.requests);
+  state_.recorder.connection_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since,
+                                       state_.now);
+}
+
+Duration Connections::setup_time(const Attempt& a) const {
+  const Distribution& connect = state_.scenario.network.connect;
+  if (connect.is_constant()) return connect.constant_value();
+  Draws draws(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kConnect});
+  return connect.sample(draws);
+}
+
+}  // namespace retrysim::model

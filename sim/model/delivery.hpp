@@ -1,0 +1,41 @@
+// How an attempt ends for its client: with an answer, or because the client stops waiting. And how
+// it ends at all: an attempt given up may be served all the same.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+
+#include "model/client_group.hpp"
+#include "model/request.hpp"
+
+#include <cstdint>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class Delivery {
+ public:
+  Delivery(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  /// The client has its answer, unless it has stopped waiting.
+  void deliver(std::uint32_t id, Attempt& a);
+  /// The client stops waiting for all that is under way; the service may go on with it.
+  [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
+  /// The service's side of an attempt has ended, and no answer is on its way.
+  void discard(std::uint32_t id, Attempt& a);
+  /// The attempt is no more.
+  void release(std::uint32_t id, const Attempt& a);
+
+ private:
+  [[gnu::noinline]] void next_call(std::uint32_t id, Attempt& a);
+  bool give_up_attempt(ClientGroup& g, Request& r, std::uint32_t id, AttemptResult result);
+  void forget(Request& r, std::uint32_t id, const Attempt& a);
+
+  RunState& state_;
+  Parts& parts_;
+};
+
+}  // namespace retrysim::model

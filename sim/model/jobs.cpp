@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "model/jobs.hpp"
+
+#include "model/parts.hpp"
+#include "model/state.hpp"
+
+namespace retrysim::model {
+
+void Jobs::begin(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
+  const bool in_cohort = state_.recorder.job_begins(g.index);
+  schedule_check(g, g.polling->begin(client, entity, in_cohort, state_.now));
+}
+
+void Jobs::schedule_check(ClientGroup& g, std::uint32_t job) {
+  state_.set_timer(EventKind::kCheckDue, g.index, job, g.polling->next_pause(job));
+}
+
+void Jobs::check_due(ClientGroup& g, std::uint32_t job) {
+  const std::uint32_t client = g.polling->job(job).client;
+  parts_.client_requests.submit(g, client, g.polling->begin_check(job));
+}
+
+void Jobs::check_ended(ClientGroup& g, std::uint32_t request, Outcome outcome) {
+  const std::uint32_t id = g.polling->job_of(request);
+  const std::optional<JobEnd> end = g.polling->after_check(request, outcome);
+  if (!end) return schedule_check(g, id);
+  const Job& j = g.polling->job(id);
+  state_.recorder.job_ended(g.index, j.in_cohort, *end, j.checks, j.done, state_.now);
+  g.polling->end(id);
+}
+
+bool Jobs::are_open() const {
+  for (const ClientGroup& g : state_.groups) {
+    if (g.polling && g.polling->live() > 0) return true;
+  }
+  return false;
+}
+
+void Jobs::close() {
+  for (ClientGroup& g : state_.groups) {
+    if (!g.polling) continue;
+    for (std::uint32_t id = 0; id < g.polling->slots(); ++id) {
+      const Job& j = g.polling->job(id);
+      if (!j.open) continue;
+      state_.recorder.job_ended(g.index, j.in_cohort, JobEnd::kUnfinished, j.checks, j.done,
+                                state_.now);
+    }
+  }
+}
+
+}  // namespace retrysim::model

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "model/mutations.hpp"
+
+#include "kernel/claim.hpp"
+#include "model/state.hpp"
+
+namespace retrysim::model {
+
+void Mutations::prepare() {
+  const kernel::Claim claim;
+  for (const ClientGroup& g : state_.groups) {
+    tokens_.emplace_back().take_memory(*g.spec, claim);
+    if (g.mutates && !books_) books_.emplace(&state_.recorder);
+  }
+  for (Service& s : state_.services) s.keep_books(books_ ? &*books_ : nullptr);
+}
+
+void Mutations::decide(ClientGroup& g, Request& r) {
+  Draws draws(state_.streams.of_group(g.index), {r.entity, 0, 0, Purpose::kSideEffect});
+  r.mutating = draws.uniform() < g.spec->mutating;
+  if (!r.mutating) return;
+  SideEffects::Account account;
+  account.intent = r.entity;
+  account.token = {r.entity, g.index};
+  account.has_token = g.spec->idempotency_token;
+  account.in_cohort = r.in_cohort;
+  std::vector<std::uint64_t>& tokens = tokens_[g.index].last;
+  if (!tokens.empty()) {
+    std::uint64_t& last = tokens[r.client];
+    if (last != kNoToken && draws.uniform() < g.spec->token_reuse) account.token.token = last;
+    last = account.token.token;
+  }
+  books_->begin(r.id, account);
+}
+
+void Mutations::executed(std::uint32_t attempt, bool succeeded) {
+  books_->of_attempt(attempt).effects.effects += succeeded;
+  Service& service = state_.services[state_.attempts[attempt].service];
+  service.mutation_executed(attempt, succeeded, state_.now);
+}
+
+void Mutations::attempt_gone(std::uint32_t attempt) {
+  state_.services[state_.attempts[attempt].service].close_session(attempt);
+  books_->attempt_gone(attempt);
+}
+
+}  // namespace retrysim::model

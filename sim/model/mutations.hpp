@@ -1,0 +1,59 @@
+// Requests with side effects: which ones have them, with which token, and what became of them. The
+// books are there only if a group has such requests.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+
+#include "model/client_group.hpp"
+#include "model/side_effects.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace retrysim::model {
+
+struct RunState;
+
+class Mutations {
+ public:
+  /// Of one group, if tokens are reused: the last one of each client.
+  struct Tokens {
+    std::vector<std::uint64_t> last;
+
+    template <class Take>
+    void take_memory(const ClientSpec& client, Take& take) {
+      if (client.token_reuse > 0) take(last, client.count, kNoToken);
+    }
+  };
+
+  explicit Mutations(RunState& state) : state_(state) {}
+
+  /// Takes the memory for all groups; opens the books if any of them needs them.
+  void prepare();
+
+  /// Whether a new request has side effects, and which token it carries.
+  [[gnu::noinline]] void decide(ClientGroup& g, Request& r);
+  void attempt_sent(std::uint32_t request, std::uint32_t attempt) {
+    books_->attempt_sent(request, attempt);
+  }
+  /// An attempt with side effects has been served to the end.
+  [[gnu::noinline]] void executed(std::uint32_t attempt, bool succeeded);
+  /// Nothing more can come of an attempt with side effects.
+  void attempt_gone(std::uint32_t attempt);
+  void request_ended(std::uint32_t request, bool failed) { books_->request_ended(request, failed); }
+  /// At the end of the run.
+  void close() {
+    if (books_) books_->close();
+  }
+
+ private:
+  RunState& state_;
+  std::vector<Tokens> tokens_;  // by group
+  std::optional<SideEffects> books_;
+};
+
+}  // namespace retrysim::model

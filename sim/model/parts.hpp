@@ -1,0 +1,75 @@
+// The parts of a world, each with one reason to change, in the order in which a request meets them.
+// They call each other through this struct: the path of a request runs back and forth.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/attempt_watch.hpp"
+#include "model/books.hpp"
+#include "model/call_tree.hpp"
+#include "model/client_requests.hpp"
+#include "model/closed_loop.hpp"
+#include "model/connections.hpp"
+#include "model/delivery.hpp"
+#include "model/hedging.hpp"
+#include "model/jobs.hpp"
+#include "model/mutations.hpp"
+#include "model/retry_decisions.hpp"
+#include "model/run_limits.hpp"
+#include "model/send_gate.hpp"
+#include "model/service_entrance.hpp"
+#include "model/service_events.hpp"
+#include "model/serving.hpp"
+#include "model/settlement.hpp"
+#include "model/state.hpp"
+#include "model/timeouts.hpp"
+#include "model/transport.hpp"
+
+namespace retrysim::model {
+
+struct Parts {
+  explicit Parts(RunState& state)
+      : closed_loop(state, *this),
+        jobs(state, *this),
+        client_requests(state, *this),
+        mutations(state),
+        send_gate(state, *this),
+        connections(state, *this),
+        transport(state, *this),
+        hedging(state, *this),
+        timeouts(state, *this),
+        entrance(state, *this),
+        watch(state, *this),
+        serving(state, *this),
+        call_tree(state, *this),
+        service_events(state, *this),
+        delivery(state, *this),
+        retry_decisions(state, *this),
+        settlement(state, *this),
+        limits(state, *this),
+        books(state, *this) {}
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  ClosedLoop closed_loop;
+  Jobs jobs;
+  ClientRequests client_requests;
+  Mutations mutations;
+  SendGate send_gate;
+  Connections connections;
+  Transport transport;
+  Hedging hedging;
+  Timeouts timeouts;
+  ServiceEntrance entrance;
+  AttemptWatch watch;
+  Serving serving;
+  CallTree call_tree;
+  ServiceEvents service_events;
+  Delivery delivery;
+  RetryDecisions retry_decisions;
+  Settlement settlement;
+  RunLimits limits;
+  Books books;
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "model/retry_decisions.hpp"
+
+#include "kernel/claim.hpp"
+#include "model/conservation.hpp"
+#include "model/name_order.hpp"
+#include "model/parts.hpp"
+#include "model/state.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace retrysim::model {
+namespace {
+
+/// What the user's own strategy decided; throws if that is not allowed.
+RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
+  const Outcome o = decision.outcome;
+  const bool allowed = o == Outcome::kRetry || o == Outcome::kMaxAttemptsExceeded ||
+                       o == Outcome::kQuotaExceeded || o == Outcome::kNotRetryable ||
+                       o == Outcome::kNoSendToken;
+  if (!allowed || decision.delay < Duration::zero()) {
+    throw std::invalid_argument("client " + g.spec->name +
+                                ": its strategy answers a failure with " + std::string(name(o)) +
+                                " after " + std::to_string(decision.delay.count()) + " ns");
+  }
+  decision.send_tokens = 0;  // those are the business of RetryRules
+  return decision;
+}
+
+}  // namespace
+
+void RetryDecisions::prepare() {
+  const kernel::Claim claim;
+  clients_.resize(state_.groups.size());
+  for (const std::size_t i : name_order(state_.scenario.clients)) {
+    const ClientGroup& g = state_.groups[i];
+    Clients& own = clients_[i];
+    own.take_memory(*g.spec, claim);
+    if (g.spec->strategy) {
+      for (std::uint32_t k = 0; k < g.spec->count; ++k) {
+        own.strategies.push_back(g.spec->strategy(k));
+      }
+    }
+    const auto& quotas = g.states.quotas();
+    if (!quotas.empty()) {
+      state_.recorder.quota_starts(i, quotas.size(), quotas.front().available);
+    }
+    if (state_.options.retries_until == Time::max()) continue;
+    own.last_rules = g.spec->retry;
+    own.last_rules.max_attempts = 1;
+  }
+}
+
+// Takes a step of a client's strategy. Every step that may change a retry quota is taken here, so
+// that the recorder hears of every change. Returns the change, in tokens.
+template <class Step>
+std::int32_t RetryDecisions::watch_quota(const ClientGroup& g, const RetryState& state,
+                                         Step&& step) {
+  const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
+  step();
+  const std::int32_t change = state.quota != nullptr ? state.quota->available - before : 0;
+  if (change != 0) state_.recorder.quota_changed(g.index, change, state_.now);
+  return change;
+}
+
+bool RetryDecisions::open(ClientGroup& g, Request& r) {
+  const std::uint32_t client = r.client;
+  if (g.counts_requests) {
+    const RetryState state = g.states.of(client);
+    watch_quota(g, state, [&] { begin_request(g.spec->retry, state, state_.now); });
+  }
+  Clients& own = clients_[g.index];
+  if (!g.spec->strategy) return true;
+  if (request_numbers_.size() < state_.requests.slots()) {
+    request_numbers_.resize(state_.requests.slots());
+  }
+  const std::uint64_t number = request_numbers_[r.id] = own.strategy_requests[client]++;
+  const Duration delay = own.strategies[client]->acquire_initial_token(number, state_.now);
+  if (delay < Duration::zero()) {
+    throw std::invalid_argument("client " + g.spec->name +
+                                ": its strategy delays a request by a negative time");
+  }
+  if (delay == Duration::zero()) return true;
+  parts_.send_gate.wait_once(g, r, delay);
+  return false;
+}
+
+// What the client's strategy says about a failed attempt, with its books kept.
+RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r, const Failure& failure) {
+  const Clients& own = clients_[g.index];
+  Draws draws(state_.streams.of_group(g.index),
+              {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
+  if (g.spec->strategy) [[unlikely]] {
+    const RetryDecision decision =
+        checked(g, own.strategies[r.client]->refresh_retry_token(
+                       request_numbers_[r.id], r.progress.attempts, failure, state_.now, draws));
+    const bool too_late = state_.retries_are_over() && decision.outcome == Outcome::kRetry;
+    return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
+  }
+  const RetryState state = g.states.of(r.client);
+  const RetryRules& rules = state_.retries_are_over() ? own.last_rules : g.spec->retry;
+  RetryDecision decision;
+  watch_quota(g, state, [&] {
+    decision = refresh_retry_token(rules, state, r.progress, failure, state_.now, draws);
+  });
+  parts_.send_gate.limiter_changed(g, r.client);
+  return decision;
+}
+
+void RetryDecisions::book_success(ClientGroup& g, Request& r) {
+  Clients& own = clients_[g.index];
+  if (g.spec->strategy) [[unlikely]] {
+    own.strategies[r.client]->record_success(request_numbers_[r.id], r.progress.attempts,
+                                             state_.now);
+    return;
+  }
+  const RetryState state = g.states.of(r.client);
+  const std::int32_t change =
+      watch_quota(g, state, [&] { record_success(g.spec->retry, state, r.progress, state_.now); });
+  if (change != 0 && r.progress.attempts > 1) {
+    own.tokens.refunded += change;
+    own.tokens.refundable += largest_refund(g.spec->retry.quota, r.progress);
+  }
+  parts_.send_gate.limiter_changed(g, r.client);
+}
+
+void RetryDecisions::fail(ClientGroup& g, Request& r, const ErrorInfo& error,
+                          std::optional<Duration> retry_after) {
+  if (g.polling) [[unlikely]]
+    g.polling->failed(r.id, error.response_class);
+  const RetryDecision decision = decide(g, r, {error, retry_after, g.spec->long_poll});
+  if (decision.outcome != Outcome::kRetry) {
+    if (r.attempt != kNone) {
+      if (error.retryable()) return;  // hedging: another attempt may still succeed
+      parts_.timeouts.disarm(g, r);
+      parts_.delivery.give_up(g, r, AttemptResult::kAbandoned);
+    }
+    if (decision.outcome == Outcome::kQuotaExceeded) state_.recorder.quota_denied(g.index);
+    if (decision.outcome == Outcome::kQuotaExceeded && decision.delay > Duration::zero()) {
+      return back_off(g, r, decision.delay, EventKind::kErrorReturned);
+    }
+    return parts_.client_requests.finish(g, r, decision.outcome);
+  }
+  r.retrying = true;
+  if (g.hedges) return parts_.client_requests.begin_attempt(g, r);  // at once
+  r.send_tokens = static_cast<std::uint8_t>(decision.send_tokens);
+  if (decision.send_tokens > 0 &&
+      g.spec->retry.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
+    r.backoff_follows = true;
+    r.pending_delay = decision.delay;
+    if (!parts_.send_gate.take_tokens(g, r)) return;
+    r.backoff_follows = false;
+  }
+  back_off(g, r, decision.delay);
+}
+
+bool RetryDecisions::permit_hedge(ClientGroup& g, Request& r) {
+  const RetryState state = g.states.of(r.client);
+  bool permitted = false;
+  watch_quota(g, state,
+              [&] { permitted = acquire_hedge(g.spec->retry, state, r.progress, state_.now); });
+  return permitted;
+}
+
+void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay, EventKind then) {
+  // A backoff that leaves no time for the next attempt is not waited for.
+  if (parts_.timeouts.deadline_is_by(g, r, state_.now + delay)) {
+    return parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);
+  }
+  r.phase = Request::Phase::kInBackoff;
+  r.phase_since = state_.now;
+  state_.recorder.backoff_begins(g.index, state_.now);
+  state_.set_timer(then, g.index, r.id, delay);
+}
+
+void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
+  state_.recorder.backoff_ends(g.index, r.in_cohort, r.progress.attempts + 1, r.phase_since,
+                               state_.now);
+  if (then == EventKind::kErrorReturned) {
+    return parts_.client_requests.finish(g, r, Outcome::kQuotaExceeded);
+  }
+  parts_.client_requests.begin_attempt(g, r);
+}
+
+}  // namespace retrysim::model

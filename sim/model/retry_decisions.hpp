@@ -1,0 +1,76 @@
+// What a client's retry strategy is told, and asked: that a request begins, that it has succeeded,
+// and what follows when an attempt has failed. The rules themselves are in sim/retry.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/retry_strategy.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "model/client_group.hpp"
+#include "model/events.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class RetryDecisions {
+ public:
+  /// Of all retry quotas of one group, for the check at the end.
+  struct TokenBooks {
+    std::int64_t refunded = 0;    ///< by successes after retries
+    std::int64_t refundable = 0;  ///< what the rules let those give back at most
+  };
+  /// What it keeps of the clients of one group.
+  struct Clients {
+    std::vector<std::unique_ptr<CustomStrategy>> strategies;  ///< the user's own, one a client
+    std::vector<std::uint64_t> strategy_requests;             ///< their requests so far
+    RetryRules last_rules;  ///< from SimulationOptions::retries_until on: one attempt
+    TokenBooks tokens;
+
+    template <class Take>
+    void take_memory(const ClientSpec& client, Take& take) {
+      if (client.strategy) take(strategy_requests, client.count);
+    }
+  };
+
+  RetryDecisions(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  /// Takes the memory for all groups, and makes the strategies of the user's own.
+  void prepare();
+
+  /// A request begins, of a group for which there is something to do then. False if it is held
+  /// back.
+  [[gnu::noinline]] bool open(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void book_success(ClientGroup& g, Request& r);
+  /// Decides what follows a failed attempt.
+  [[gnu::noinline]] void fail(ClientGroup& g, Request& r, const ErrorInfo& error,
+                              std::optional<Duration> retry_after);
+  bool permit_hedge(ClientGroup& g, Request& r);
+  /// Waits; `then`: kBackoffEnd, or kErrorReturned if the request fails at the end of the wait.
+  void back_off(ClientGroup& g, Request& r, Duration delay,
+                EventKind then = EventKind::kBackoffEnd);
+  void backoff_over(ClientGroup& g, Request& r, EventKind then);
+
+  const TokenBooks& tokens(std::size_t group) const { return clients_[group].tokens; }
+
+ private:
+  RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
+  template <class Step>
+  std::int32_t watch_quota(const ClientGroup& g, const RetryState& state, Step&& step);
+
+  RunState& state_;
+  Parts& parts_;
+  std::vector<Clients> clients_;  // by group
+  // By request of a group with the user's own strategies: its number at its client.
+  std::vector<std::uint64_t> request_numbers_;
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,48 @@
+// The limits of a run: events, events at one instant, memory, and the wish of somebody outside to
+// stop it.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class RunLimits {
+ public:
+  RunLimits(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  /// The groups are known.
+  void prepare();
+
+  /// The clock has moved on.
+  void new_instant() { instant_began_ = events_ + steps_; }
+  /// Throws LimitExceeded when a limit has been passed, Interrupted when the run is to stop.
+  void count_event() {
+    if (++events_ + steps_ >= next_check_) [[unlikely]]
+      check();
+  }
+  /// Work done at an instant besides its events: it counts against the same limits.
+  void count_step() {
+    if (events_ + ++steps_ >= next_check_) [[unlikely]]
+      check();
+  }
+
+  std::uint64_t events() const { return events_; }
+
+ private:
+  [[gnu::noinline]] void check();
+  void check_memory() const;
+
+  RunState& state_;
+  const Parts& parts_;
+  std::uint64_t events_ = 0, steps_ = 0;
+  std::uint64_t next_check_ = 0;     // at so many events and steps
+  std::uint64_t instant_began_ = 0;  // events and steps when this instant began
+  std::uint64_t most_at_once_ = 0;   // requests that may rightly be submitted at one instant
+};
+
+}  // namespace retrysim::model

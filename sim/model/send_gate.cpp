@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "model/send_gate.hpp"
+
+#include "kernel/claim.hpp"
+#include "model/parts.hpp"
+#include "model/state.hpp"
+
+#include <cassert>
+
+namespace retrysim::model {
+
+using kernel::EventKey;
+
+void SendGate::prepare() {
+  const kernel::Claim claim;
+  for (ClientGroup& g : state_.groups) {
+    Queues& own = queues_.emplace_back();
+    own.take_memory(*g.spec, claim);
+    if (!g.states.limit_send_rate()) continue;
+    own.source = state_.add_source(EventKind::kSendTokenDue, g.index, kernel::SourceRole::kTimer);
+  }
+}
+
+bool SendGate::pass(ClientGroup& g, Request& r) {
+  const bool is_hedge = r.attempt != kNone;
+  if (g.states.throttle()) {
+    Draws draws(state_.streams.of_group(g.index),
+                {r.entity, r.progress.attempts + 1, 0, Purpose::kClientThrottle});
+    if (!permit_attempt(g.spec->retry, g.states.of(r.client), state_.now, draws)) {
+      if (!is_hedge) parts_.client_requests.finish(g, r, Outcome::kNoSendToken);
+      return false;
+    }
+  }
+  if (r.send_tokens > 0 && !take_tokens(g, r)) return false;
+  return parts_.connections.take(g, r);
+}
+
+bool SendGate::take_tokens(ClientGroup& g, Request& r) {
+  const SendRateRules& rules = g.spec->retry.rate_limit;
+  SendRateLimiter& limiter = g.states.limiter(r.client);
+  const bool first_in_line = queues_[g.index].of_clients[r.client].first == kNone;
+  if (first_in_line && limiter.try_acquire(state_.now, r.send_tokens)) {
+    r.send_tokens = 0;
+    return true;
+  }
+  if (rules.on_empty == OnEmpty::kFail) {
+    parts_.client_requests.finish(g, r, Outcome::kNoSendToken);
+  } else if (rules.wait == SendTokenWait::kOnce) {
+    wait_once(g, r, limiter.wait(state_.now, r.send_tokens));
+  } else if (rules.wait == SendTokenWait::kReserve) {
+    const Duration time = limiter.reserve(state_.now, r.send_tokens);
+    r.send_tokens = 0;
+    wait_once(g, r, time);
+  } else {
+    join_queue(g, r);
+  }
+  return false;
+}
+
+void SendGate::wait_once(ClientGroup& g, Request& r, Duration time) {
+  if (parts_.timeouts.deadline_is_by(g, r, state_.now + time)) {
+    return parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);
+  }
+  r.phase = Request::Phase::kWaitingToSend;
+  r.phase_since = state_.now;
+  state_.recorder.send_wait_begins(g.index, state_.now);
+  state_.set_timer(EventKind::kSendWaitEnd, g.index, r.id, time);
+}
+
+void SendGate::wait_over(ClientGroup& g, Request& r) {
+  state_.recorder.send_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since, state_.now);
+  if (r.send_tokens > 0) g.states.limiter(r.client).reserve(state_.now, r.send_tokens);
+  go_on(g, r);
+}
+
+// The request has waited long enough.
+void SendGate::go_on(ClientGroup& g, Request& r) {
+  r.send_tokens = 0;
+  if (state_.must_not_be_sent(r)) [[unlikely]]
+    return parts_.client_requests.finish(g, r, Outcome::kMaxAttemptsExceeded);
+  if (r.backoff_follows) {
+    r.backoff_follows = false;
+    return parts_.retry_decisions.back_off(g, r, r.pending_delay);
+  }
+  if (parts_.connections.take(g, r)) parts_.transport.send(g, r);
+}
+
+void SendGate::join_queue(ClientGroup& g, Request& r) {
+  Queue& queue = queues_[g.index].of_clients[r.client];
+  r.phase = Request::Phase::kWaitingToSend;
+  r.phase_since = state_.now;
+  queue.join(r, state_.requests);
+  state_.recorder.send_wait_begins(g.index, state_.now);
+  if (queue.first == r.id) schedule_wake(g, r.client);
+}
+
+void SendGate::leave_queue(ClientGroup& g, Request& r) {
+  Queue& queue = queues_[g.index].of_clients[r.client];
+  const bool was_first = queue.first == r.id;
+  queue.leave(r, state_.requests);
+  state_.recorder.send_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since, state_.now);
+  if (was_first) schedule_wake(g, r.client);
+}
+
+// When the first waiter of a client can have its tokens, at the present fill rate.
+void SendGate::schedule_wake(ClientGroup& g, std::uint32_t client) {
+  Queues& own = queues_[g.index];
+  const Queue& queue = own.of_clients[client];
+  const auto position = [&own](std::uint32_t c) -> std::uint32_t& {
+    return own.of_clients[c].wake_position;
+  };
+  if (queue.wake_position != kNone) own.wakes.erase(client, position);
+  if (queue.first == kNone) return;
+  SendRateLimiter& limiter = g.states.limiter(client);
+  const int tokens = state_.requests[queue.first].send_tokens;
+  if (!limiter.can_hold(tokens)) return;  // until the rate changes
+  const EventKey key = state_.key_in(limiter.wait(state_.now, tokens));
+  own.wakes.push(client, key, position);
+  state_.queue.offer(own.source, key);
+}
+
+void SendGate::wake(ClientGroup& g) {
+  const Queues& own = queues_[g.index];
+  const std::uint32_t client = own.wakes.front();
+  state_.note_event(EventKind::kSendTokenDue, client);
+  assert(own.of_clients[client].first != kNone);
+  Request& r = state_.requests[own.of_clients[client].first];
+  if (!g.states.limiter(client).try_acquire(state_.now, r.send_tokens)) {
+    return schedule_wake(g, client);
+  }
+  leave_queue(g, r);
+  go_on(g, r);
+}
+
+}  // namespace retrysim::model

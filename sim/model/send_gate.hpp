@@ -1,0 +1,74 @@
+// What stands between the decision to make an attempt and its send: the client-side throttle, and
+// the send token of adaptive mode. (A connection comes after them: connections.hpp.) Off the path
+// of most events, and kept out of the functions that are compiled into one.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+
+#include "kernel/event_order.hpp"
+#include "kernel/indexed_heap.hpp"
+#include "model/client_group.hpp"
+#include "model/waiters.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class SendGate {
+ public:
+  struct Queue : Waiters {  ///< for a send token
+    std::uint32_t wake_position = kNone;
+  };
+  /// Of one group, in adaptive mode.
+  struct Queues {
+    std::vector<Queue> of_clients;
+    kernel::IndexedHeap wakes;  ///< by client: when its first waiter can have a token
+    std::uint32_t source = kNone;
+
+    template <class Take>
+    void take_memory(const ClientSpec& client, Take& take) {
+      if (!client.strategy && client.retry.rate_limit.enabled) take(of_clients, client.count);
+    }
+  };
+
+  SendGate(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  /// Takes the memory for all groups, and adds their sources.
+  void prepare();
+  /// Whether the attempt may be sent now. If not, it waits, or its request has ended, or it was a
+  /// hedge that is not made.
+  [[gnu::noinline]] bool pass(ClientGroup& g, Request& r);
+  /// Takes the send tokens that the request needs. False if it waits for them, or has ended.
+  [[gnu::noinline]] bool take_tokens(ClientGroup& g, Request& r);
+  /// Waits for a time that is fixed when the wait begins.
+  [[gnu::noinline]] void wait_once(ClientGroup& g, Request& r, Duration time);
+  [[gnu::noinline]] void wait_over(ClientGroup& g, Request& r);
+  /// The deadline has passed meanwhile.
+  void leave_queue(ClientGroup& g, Request& r);
+  /// The client's limiter may have changed its rate.
+  void limiter_changed(ClientGroup& g, std::uint32_t client) {
+    if (g.states.limit_send_rate() && queues_[g.index].of_clients[client].first != kNone) {
+      schedule_wake(g, client);
+    }
+  }
+  /// The first waiter of the client that is due can have its tokens.
+  [[gnu::noinline]] void wake(ClientGroup& g);
+  kernel::EventKey next_wake(std::size_t group) const { return queues_[group].wakes.head(); }
+
+ private:
+  void join_queue(ClientGroup& g, Request& r);
+  void schedule_wake(ClientGroup& g, std::uint32_t client);
+  void go_on(ClientGroup& g, Request& r);
+
+  RunState& state_;
+  Parts& parts_;
+  std::vector<Queues> queues_;  // by group
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,33 @@
+// What an attempt meets when it arrives at a service: random errors, the throttle, the queue. And
+// how it is turned away.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/request.hpp"
+#include "model/service.hpp"
+
+#include <cstdint>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class ServiceEntrance {
+ public:
+  ServiceEntrance(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  void arrive(std::uint32_t id, Attempt& a, Service& s);
+  /// The queue does not take the attempt, or sheds it.
+  [[gnu::noinline]] void overflow(std::uint32_t id, Attempt& a, Service& s);
+
+ private:
+  [[gnu::noinline]] bool answered_at_the_door(std::uint32_t id, Attempt& a, Service& s);
+  [[gnu::noinline]] void turn_away(std::uint32_t id, Attempt& a, Service& s, std::uint16_t answer);
+
+  RunState& state_;
+  Parts& parts_;
+};
+
+}  // namespace retrysim::model

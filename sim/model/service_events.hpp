@@ -1,0 +1,47 @@
+// What happens to a service from outside: faults begin and end, it restarts, an autoscaler changes
+// the number of its servers.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/faults.hpp"
+#include "model/request.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class ServiceEvents {
+ public:
+  /// Numbers the answers of faults, and counts the faults among the events.
+  ServiceEvents(RunState& state, Parts& parts);
+
+  void add_sources();
+  /// Offers the first events.
+  void start();
+
+  /// What is wrong with the service now.
+  Impairment impairment(std::size_t service) const;
+
+  /// The events.
+  void change_faults();
+  void scale(std::size_t service);
+
+ private:
+  void restart(std::size_t service);
+
+  RunState& state_;
+  Parts& parts_;
+  FaultTimeline faults_;
+  std::uint64_t faults_begun_ = 0;
+  std::uint32_t fault_source_ = kNone;
+  std::vector<std::uint32_t> scaling_sources_;  // by service
+  std::vector<std::size_t> ranks_;              // by service: its place among the names
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "model/serving.hpp"
+
+#include "model/parts.hpp"
+#include "model/state.hpp"
+
+#include <algorithm>
+
+namespace retrysim::model {
+
+void Serving::add_sources() {
+  first_source_ = static_cast<std::uint32_t>(state_.sources.size());
+  for (std::size_t i = 0; i < state_.services.size(); ++i) {
+    state_.add_source(EventKind::kCompletion, i, kernel::SourceRole::kAnswer);
+    some_scale_ |= state_.services[i].autoscaler() != nullptr;
+  }
+}
+
+void Serving::complete(std::size_t service) {
+  Service& s = state_.services[service];
+  if (s.calls_others() && parts_.call_tree.begin(service)) [[unlikely]]
+    return;
+  const std::uint32_t id = s.complete(state_.now);
+  state_.note_event(EventKind::kCompletion, id);
+  Attempt& a = state_.attempts[id];
+  parts_.watch.leave(id, a);
+  const Reply reply = s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a);
+  if (reply.answer != 0 && !a.rejection && state_.is_throttling(a, reply.answer)) [[unlikely]]
+    state_.recorder.refused(a.group, a.in_cohort);
+  served(id, a, s, reply);
+}
+
+void Serving::served(std::uint32_t id, Attempt& a, Service& s, Reply reply) {
+  if (a.executed && !reply.goes_on) {
+    state_.recorder.executed(a.group, a.service, a.in_cohort, a.given_up(), a.arrived, state_.now);
+    if (a.mutating) [[unlikely]]
+      parts_.mutations.executed(id, reply.answer == 0);
+  }
+  serve_queue(s);
+  changed(a.service, s);
+  a.goes_on = reply.goes_on;
+  if (reply.goes_on) a.executed = false;
+  if (a.given_up()) {
+    wasted_work(a);
+    answer_unused(a);
+    return parts_.delivery.release(id, a);
+  }
+  if (parts_.transport.send_answer(id, a, s, reply.answer)) parts_.delivery.deliver(id, a);
+}
+
+void Serving::serve_queue(Service& s) {
+  for (std::uint32_t id = s.take_from_queue(); id != kNone; id = s.take_from_queue()) {
+    Attempt& a = state_.attempts[id];
+    if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
+      drop_from_queue(id, a, s);
+      parts_.delivery.release(id, a);
+    } else if (a.rejection) {
+      s.start(id, a, state_.now);
+    } else if (s.spec().drop_expired && would_be_late(id, a, s)) {
+      drop_from_queue(id, a, s);
+      parts_.delivery.discard(id, a);
+    } else if (s.sheds(a, state_.now)) {
+      parts_.watch.leave(id, a);
+      parts_.entrance.overflow(id, a, s);
+    } else {
+      s.start(id, a, state_.now);
+      state_.recorder.started(a.group, a.in_cohort, state_.now - a.arrived);
+    }
+  }
+}
+
+// The attempt's turn has come, but it is not worth serving.
+void Serving::drop_from_queue(std::uint32_t id, Attempt& a, Service& s) {
+  parts_.watch.leave(id, a);
+  s.turn_out(a, state_.now);
+  state_.recorder.dropped(a.group, a.in_cohort);
+}
+
+// Whether the answer would come after the client has stopped waiting, if service began now.
+bool Serving::would_be_late(std::uint32_t id, const Attempt& a, const Service& s) const {
+  if (a.given_up()) return true;
+  const Time end = parts_.timeouts.end_of_wait(a);
+  if (end == Time::max()) return false;
+  const Distribution& latency = state_.scenario.network.latency;
+  const Duration way_back =
+      latency.is_constant() ? latency.constant_value() + s.impairment().latency : Duration::zero();
+  return state_.now + s.service_time_of(id) + way_back > end;
+}
+
+void Serving::changed(std::size_t service, Service& s) {
+  state_.queue.set(first_source_ + static_cast<std::uint32_t>(service), s.next_completion());
+  state_.recorder.service_levels(service, s.busy(), s.in_system(), s.queued(), s.working_servers(),
+                                 state_.now);
+  if (some_scale_) [[unlikely]] {
+    if (Autoscaler* a = s.autoscaler()) a->observe(s.busy(), s.working_servers(), state_.now);
+  }
+  if (s.shares_processor()) state_.recorder.busy_in_vain(service, s.busy_in_vain(), state_.now);
+}
+
+void Serving::wasted_work(const Attempt& a) {
+  // Where attempts share the servers, a level is kept of them: `changed`.
+  if (state_.services[a.service].shares_processor()) return;
+  state_.recorder.worked_in_vain(a.service, std::max(a.started, a.gave_up), state_.now);
+}
+
+void Serving::answer_unused(const Attempt& a) {
+  if (!a.executed && !a.goes_on) return;
+  const double server_ns = state_.services[a.service].shares_processor()
+                               ? a.work_left_ns
+                               : static_cast<double>((a.finished - a.started).count());
+  state_.recorder.answer_unused(a.service, server_ns, a.finished, a.executed);
+}
+
+}  // namespace retrysim::model

@@ -1,0 +1,50 @@
+// Servers at work: what a free server takes from the queue, and what becomes of an attempt when its
+// service ends. The order in the queue and the time it takes are the business of `Service`.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/reply.hpp"
+#include "model/request.hpp"
+#include "model/service.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class Serving {
+ public:
+  Serving(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  void add_sources();
+
+  /// The service that completes next has completed. Nearly every event is this or an arrival.
+  void complete(std::size_t service);
+  /// What becomes of an attempt when its server is free again. The last step of its event, or of
+  /// the work list it comes from: the answer need not be put down.
+  void served(std::uint32_t id, Attempt& a, Service& s, Reply reply);
+  /// Free servers take what waits.
+  void serve_queue(Service& s);
+  /// Something has changed at the service: its next completion, its levels.
+  void changed(std::size_t service, Service& s);
+
+  /// An attempt in service, or just served, whose client has given up.
+  void wasted_work(const Attempt& a);
+  /// An attempt has been given server time for an answer that nobody waits for.
+  void answer_unused(const Attempt& a);
+
+ private:
+  [[gnu::noinline]] bool would_be_late(std::uint32_t id, const Attempt& a, const Service& s) const;
+  void drop_from_queue(std::uint32_t id, Attempt& a, Service& s);
+
+  RunState& state_;
+  Parts& parts_;
+  std::uint32_t first_source_ = kNone;  // of the services, which follow each other
+  bool some_scale_ = false;
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,56 @@
+// What an event leaves to be done at the same instant. A step that could lead back to itself (an
+// answer that takes no time, the hand-over of a connection, the end of a call) is not taken in the
+// midst of another one: it is put down here, and taken when the event is over. So nothing recurses,
+// however long a chain of such steps is, and no step finds another one half done.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/call_tree.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class Settlement {
+ public:
+  Settlement(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  /// The attempt's answer is there.
+  void answered(std::uint32_t attempt) {
+    answered_.push_back(attempt);
+    is_due_ = true;
+  }
+  /// The request, which waited for one, has got a connection.
+  void connected(std::uint32_t request) {
+    connected_.push_back(request);
+    is_due_ = true;
+  }
+  /// The calls that an attempt waited for have ended.
+  void calls_over(CallTree::CallId id) {
+    calls_over_.push_back(id);
+    is_due_ = true;
+  }
+
+  /// Whether something has been put down.
+  bool is_due() const { return is_due_; }
+  [[gnu::noinline]] void settle();
+
+ private:
+  void deliver_answered();
+  void send_connected();
+  void go_on_after_calls();
+
+  RunState& state_;
+  Parts& parts_;
+  bool is_due_ = false;
+  std::vector<std::uint32_t> answered_, answering_;  // attempts
+  std::vector<std::uint32_t> connected_;             // requests
+  std::vector<CallTree::CallId> calls_over_;
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,114 @@
+// What all parts of a world see: the scenario, the clock and the pending events, requests and
+// attempts, client groups and services. Data only; what happens to it is decided by the parts.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
+
+#include "kernel/event_order.hpp"
+#include "kernel/event_queue.hpp"
+#include "kernel/pool.hpp"
+#include "kernel/radix_heap.hpp"
+#include "measure/recorder.hpp"
+#include "model/answers.hpp"
+#include "model/client_group.hpp"
+#include "model/events.hpp"
+#include "model/request.hpp"
+#include "model/service.hpp"
+#include "model/streams.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+// The two steps that every request takes are compiled as one function each. Not under sanitizers:
+// with their checks that takes the compiler many minutes.
+#ifndef RETRYSIM_FLATTEN
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RETRYSIM_FLATTEN
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RETRYSIM_FLATTEN
+#endif
+#endif
+#endif
+#ifndef RETRYSIM_FLATTEN
+#define RETRYSIM_FLATTEN [[gnu::flatten]]
+#endif
+
+namespace retrysim::model {
+
+struct RunState {
+  RunState(const Scenario& simulated, std::uint32_t number, const SimulationOptions& how)
+      : scenario(simulated),
+        options(how),
+        replication(number),
+        streams(simulated, number),
+        recorder(simulated, number),
+        end_of_submissions(Time::zero() + simulated.duration) {}
+
+  /// The key of an event `delay` from now, scheduled now.
+  kernel::EventKey key_in(Duration delay) { return {now + delay, sequence++}; }
+
+  /// Adds a source to the queue; returns its number.
+  std::uint32_t add_source(EventKind kind, std::size_t index = 0,
+                           kernel::SourceRole role = kernel::SourceRole::kPlain) {
+    sources.push_back({kind, static_cast<std::uint32_t>(index)});
+    return queue.add(role);
+  }
+
+  /// An event of `kind`, which cannot be cancelled, for a request or client of the group.
+  void set_timer(EventKind kind, std::uint16_t group, std::uint32_t entity, Duration delay) {
+    timers.push({key_in(delay), entity,
+                 static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(group) << 8});
+    queue.offer(timer_source, timers.head());
+  }
+
+  /// Enters an event into the fingerprint.
+  void note_event(EventKind kind, std::uint64_t entity) {
+    if (!options.fingerprint) return;
+    mix(static_cast<std::uint64_t>(now.count()));
+    mix(static_cast<std::uint64_t>(kind) << 56 ^ entity);
+  }
+
+  /// What its client makes of this answer.
+  bool is_throttling(const Attempt& a, std::uint16_t answer) const {
+    return groups[a.group].errors[answer].response_class == ResponseClass::kThrottling;
+  }
+
+  /// `SimulationOptions::retries_until` has come.
+  bool retries_are_over() const { return now >= options.retries_until; }
+  bool must_not_be_sent(const Request& r) const {
+    return retries_are_over() && r.progress.attempts > 0;
+  }
+
+  const Scenario& scenario;
+  const SimulationOptions options;
+  const std::uint32_t replication;
+  const Streams streams;
+  stats::Recorder recorder;
+  Time now;
+  const Time end_of_submissions;
+  Answers answers;
+  kernel::Pool<Request> requests;
+  kernel::Pool<Attempt> attempts;
+  std::vector<Service> services;
+  std::vector<ClientGroup> groups;
+
+  std::uint64_t sequence = 0;  ///< counts all events that were ever scheduled
+  kernel::EventQueue queue;
+  std::vector<EventSource> sources;  ///< of the queue
+  kernel::RadixHeap timers;          ///< backoffs, think times, requests on the way ...
+  std::uint32_t timer_source = kNone;
+  std::uint64_t fingerprint = 0;
+
+ private:
+  void mix(std::uint64_t x) {
+    fingerprint = (fingerprint ^ x) * 0x9e3779b97f4a7c15u;
+    fingerprint ^= fingerprint >> 32;
+  }
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "model/timeouts.hpp"
+
+#include "model/parts.hpp"
+#include "model/state.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace retrysim::model {
+
+using kernel::armed;
+using kernel::EventKey;
+using kernel::SourceRole;
+
+auto Timeouts::link() {
+  return [this](std::uint32_t r) -> kernel::LaneLink& { return state_.requests[r].timeout; };
+}
+
+auto Timeouts::deadline_link() {
+  return [this](std::uint32_t r) -> kernel::LaneLink& { return state_.requests[r].deadline; };
+}
+
+auto Timeouts::position() {
+  return [this](std::uint32_t r) -> std::uint32_t& { return state_.requests[r].timeout_position; };
+}
+
+void Timeouts::add_sources() {
+  for (ClientGroup& g : state_.groups) {
+    ClientTimers& t = g.timers;
+    t.constant_timeout = g.spec->has_attempt_timeout && g.spec->attempt_timeout.is_constant();
+    t.constant_timeout_length = g.spec->attempt_timeout.constant_value();
+    if (t.constant_timeout) {
+      t.timeout_source = state_.add_source(EventKind::kTimeout, g.index, SourceRole::kTimeout);
+    } else if (g.spec->has_attempt_timeout && varying_source_ == kNone) {
+      varying_source_ = state_.add_source(EventKind::kVaryingTimeout, 0, SourceRole::kTimeout);
+    }
+    if (g.spec->deadline == Duration::max()) continue;
+    t.deadline_source = state_.add_source(EventKind::kDeadline, g.index, SourceRole::kTimeout);
+  }
+}
+
+void Timeouts::arm(ClientGroup& g, Request& r) {
+  if (g.timers.constant_timeout) {
+    const EventKey key = state_.key_in(g.timers.constant_timeout_length);
+    g.timers.timeouts.push_back(r.id, key, link());
+    state_.queue.offer(g.timers.timeout_source, key);
+  } else if (g.spec->has_attempt_timeout) {
+    arm_varying(g, r);
+  }
+}
+
+void Timeouts::arm_varying(ClientGroup& g, Request& r) {
+  Draws draws(state_.streams.of_group(g.index),
+              {r.entity, r.progress.attempts, 0, Purpose::kTimeout});
+  const EventKey key = state_.key_in(g.spec->attempt_timeout.sample(draws));
+  varying_.push(r.id, key, position());
+  state_.queue.offer(varying_source_, key);
+}
+
+void Timeouts::disarm(ClientGroup& g, Request& r) {
+  if (g.timers.constant_timeout) {
+    g.timers.timeouts.erase(r.id, link());
+  } else if (g.spec->has_attempt_timeout) {
+    varying_.erase(r.id, position());
+  }
+}
+
+void Timeouts::arm_deadline(ClientGroup& g, Request& r) {
+  const EventKey key = state_.key_in(g.spec->deadline);
+  g.timers.deadlines.push_back(r.id, key, deadline_link());
+  state_.queue.offer(g.timers.deadline_source, key);
+}
+
+void Timeouts::disarm_deadline(ClientGroup& g, Request& r) {
+  g.timers.deadlines.erase(r.id, deadline_link());
+}
+
+Time Timeouts::end_of_wait(const Attempt& a) const {
+  const ClientGroup& g = state_.groups[a.group];
+  const Request& r = state_.requests[a.request];
+  Time end = Time::max();
+  if (g.timers.constant_timeout) {
+    end = armed(r.timeout.key()).time;
+  } else if (g.spec->has_attempt_timeout) {
+    end = armed(varying_.key_of(a.request, [this](std::uint32_t id) {
+            return state_.requests[id].timeout_position;
+          })).time;
+  }
+  if (g.timers.deadline_source != kNone) end = std::min(end, armed(r.deadline.key()).time);
+  return end;
+}
+
+void Timeouts::attempt_times_out(ClientGroup& g) {
+  time_out(g, state_.requests[g.timers.timeouts.front()]);
+}
+
+void Timeouts::attempt_times_out_varying() {
+  Request& r = state_.requests[varying_.front()];
+  time_out(state_.groups[r.group], r);
+}
+
+void Timeouts::time_out(ClientGroup& g, Request& r) {
+  state_.note_event(EventKind::kTimeout, r.id);
+  disarm(g, r);
+  parts_.delivery.give_up(g, r, AttemptResult::kTimeout);
+  parts_.retry_decisions.fail(g, r, g.errors[Answers::kNoAnswer], std::nullopt);
+}
+
+void Timeouts::deadline_passes(ClientGroup& g) {
+  Request& r = state_.requests[g.timers.deadlines.front()];
+  state_.note_event(EventKind::kDeadline, r.id);
+  pass_deadline(g, r);
+}
+
+void Timeouts::pass_deadline(ClientGroup& g, Request& r) {
+  switch (r.phase) {
+    case Request::Phase::kWaitingToSend:
+      parts_.send_gate.leave_queue(g, r);
+      break;
+    case Request::Phase::kWaitingForConnection:
+      parts_.connections.leave_queue(g, r);
+      break;
+    case Request::Phase::kInFlight:
+      disarm(g, r);
+      parts_.delivery.give_up(g, r, AttemptResult::kAbandoned);
+      break;
+    case Request::Phase::kInBackoff:
+      assert(false);  // a backoff that would end past the deadline does not begin
+      break;
+  }
+  parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);
+}
+
+EventKey Timeouts::next_timeout(std::size_t group) const {
+  const kernel::TimerLane& lane = state_.groups[group].timers.timeouts;
+  return lane.empty() ? EventKey::never() : armed(state_.requests[lane.front()].timeout.key());
+}
+
+EventKey Timeouts::next_deadline(std::size_t group) const {
+  const kernel::TimerLane& lane = state_.groups[group].timers.deadlines;
+  return lane.empty() ? EventKey::never() : armed(state_.requests[lane.front()].deadline.key());
+}
+
+}  // namespace retrysim::model

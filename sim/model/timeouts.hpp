@@ -1,0 +1,65 @@
+// When clients stop waiting: for the answer to an attempt, and for a request at all.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernel/event_order.hpp"
+#include "kernel/fifo_lane.hpp"
+#include "kernel/indexed_heap.hpp"
+#include "model/client_group.hpp"
+#include "model/request.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class Timeouts {
+ public:
+  Timeouts(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
+
+  void add_sources();
+
+  /// The attempt timeout, if there is one, runs from now.
+  void arm(ClientGroup& g, Request& r);
+  void disarm(ClientGroup& g, Request& r);
+  void arm_deadline(ClientGroup& g, Request& r);
+  void disarm_deadline(ClientGroup& g, Request& r);
+
+  /// Whether the request has a deadline at `t` or before.
+  bool deadline_is_by(const ClientGroup& g, const Request& r, Time t) const {
+    return g.timers.deadline_source != kNone && t >= kernel::armed(r.deadline.key()).time;
+  }
+  /// When the client of an attempt under way will stop waiting for it; `Time::max()`: never.
+  Time end_of_wait(const Attempt& a) const;
+
+  /// The events. The first timer of the group, or of all that vary, has expired.
+  void attempt_times_out(ClientGroup& g);
+  void attempt_times_out_varying();
+  void deadline_passes(ClientGroup& g);
+
+  /// Keys of those.
+  kernel::EventKey next_timeout(std::size_t group) const;
+  kernel::EventKey next_varying_timeout() const { return varying_.head(); }
+  kernel::EventKey next_deadline(std::size_t group) const;
+
+  std::uint64_t bytes() const { return varying_.bytes(); }
+
+ private:
+  [[gnu::noinline]] void arm_varying(ClientGroup& g, Request& r);
+  void time_out(ClientGroup& g, Request& r);
+  void pass_deadline(ClientGroup& g, Request& r);
+  auto link();
+  auto deadline_link();
+  auto position();
+
+  RunState& state_;
+  Parts& parts_;
+  kernel::IndexedHeap varying_;  // by request
+  std::uint32_t varying_source_ = kNone;
+};
+
+}  // namespace retrysim::model

@@ -1,0 +1,62 @@
+// Messages between clients and services: an attempt on its way to the service, an answer on its way
+// back, and what gets lost.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/random.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "kernel/fifo_lane.hpp"
+#include "kernel/radix_heap.hpp"
+#include "model/client_group.hpp"
+#include "model/request.hpp"
+#include "model/service.hpp"
+
+#include <cstdint>
+
+namespace retrysim::model {
+
+struct Parts;
+struct RunState;
+
+class Transport {
+ public:
+  Transport(RunState& state, Parts& parts);
+
+  void add_sources();
+
+  /// The client makes its next attempt now.
+  void send(ClientGroup& g, Request& r);
+  /// Its attempt, or a further message of one, sets out.
+  [[gnu::noinline]] void travel_to_service(std::uint32_t attempt, Attempt& a);
+  /// The next attempt on the way arrives.
+  void attempt_arrives();
+
+  /// The answer to an attempt sets out. True if it takes no time, and is to be delivered at once.
+  bool send_answer(std::uint32_t id, Attempt& a, const Service& s, std::uint16_t answer);
+  /// The attempt is answered now. An answer that takes no time is there when the event is over:
+  /// what its client makes of it may come back to the service, which is in the midst of something.
+  void answer_with(std::uint32_t id, Attempt& a, const Service& s, std::uint16_t answer);
+  /// The next answer on the way arrives. `late`: one of varying delay.
+  void answer_arrives(bool late);
+
+  std::uint64_t bytes() const {
+    return late_answers_.bytes() + requests_.bytes() + answers_.bytes();
+  }
+
+ private:
+  Duration delay(const Attempt& a, Purpose purpose) const;
+  void schedule_answer(std::uint32_t attempt, Duration delay);
+  [[gnu::noinline]] bool lose_answer(std::uint32_t id, Attempt& a, const Service& s);
+  [[gnu::noinline]] bool answer_travels(std::uint32_t id, const Attempt& a);
+
+  RunState& state_;
+  Parts& parts_;
+  bool takes_time_;  // messages are events, not steps
+  kernel::MessageLane requests_, answers_;
+  kernel::RadixHeap late_answers_;  // of varying delay
+  std::uint32_t request_source_ = kNone, answer_source_ = kNone, late_answer_source_ = kNone;
+};
+
+}  // namespace retrysim::model
