@@ -1,8 +1,8 @@
 """What the simulation predicts for one more run, and whether the real run agrees.
 
 The prediction interval of a figure lies between two order statistics of the replications: of N
-values, the k-th smallest and the k-th largest with k = floor((N + 1) / 40). If the real run were one
-more replication, it would lie outside with a probability of at most 2 k / (N + 1), at most 5 %,
+values, the k-th smallest and the k-th largest with k = floor((N + 1) / 40). If the real run were
+one more replication, it would lie outside with a probability of at most 2 k / (N + 1), at most 5 %,
 whatever the distribution.
 
 SPDX-License-Identifier: MIT

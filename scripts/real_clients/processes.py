@@ -82,7 +82,6 @@ class RealRun:
     arrivals: list
     successes: list
     failures: list
-    attempts_told: int  # by the SDKs, of the requests that ended
     submitted_late_ns: list
     answered_late_ns: list
     loop_delay_max_ns: float | None
@@ -115,7 +114,8 @@ def configurations(case, arrivals, port):
 def busy_jiffies():
     """(of all programs, passed): time of all processors since the machine started."""
     with open("/proc/stat", encoding="ascii") as file:
-        user, nice, system, idle, iowait, irq, softirq, steal = map(int, file.readline().split()[1:9])
+        words = file.readline().split()
+    user, nice, system, idle, iowait, irq, softirq, steal = map(int, words[1:9])
     busy = user + nice + system + irq + softirq + steal
     return busy, busy + idle + iowait
 
@@ -176,9 +176,8 @@ def real_run(ready, reports, server, cpu_s, before, after):
     delays = [r["loop_delay_ns"]["max"] for r in reports if "loop_delay_ns" in r]
     return RealRun(
         clients=ready[0]["ready"], submitted=together("submitted"), arrivals=server["arrivals"],
-        successes=[ended for _, ended, ok, _, _ in done if ok],
-        failures=[ended for _, ended, ok, _, _ in done if not ok],
-        attempts_told=sum(attempts for _, _, _, attempts, _ in done),
+        successes=[ended for ended, ok in done if ok],
+        failures=[ended for ended, ok in done if not ok],
         submitted_late_ns=together("late_ns"), answered_late_ns=server["late_ns"],
         loop_delay_max_ns=max(delays, default=None),
         round_trip_ns=statistics.fmean(r["round_trip_ns"] for r in ready), cpu_s=cpu_s,

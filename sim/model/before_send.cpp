@@ -41,6 +41,7 @@ bool World::take_send_tokens(ClientGroup& g, std::uint32_t request) {
   Request& r = requests_[request];
   const SendRateRules& rules = g.spec->retry.rate_limit;
   SendRateLimiter& limiter = g.states.limiter(r.client);
+  // With recheck nobody stands in line.
   const bool first_in_line = g.send_queues[r.client].first == kNone;
   if (first_in_line && limiter.try_acquire(now_, r.send_tokens)) {
     r.send_tokens = 0;
@@ -48,7 +49,7 @@ bool World::take_send_tokens(ClientGroup& g, std::uint32_t request) {
   }
   if (rules.on_empty == OnEmpty::kFail) {
     finish(g, request, Outcome::kNoSendToken);
-  } else if (rules.wait == SendTokenWait::kOnce) {
+  } else if (rules.wait == SendTokenWait::kOnce || rules.wait == SendTokenWait::kRecheck) {
     wait_once(g, request, limiter.wait(now_, r.send_tokens));
   } else if (rules.wait == SendTokenWait::kReserve) {
     const Duration time = limiter.reserve(now_, r.send_tokens);
@@ -75,7 +76,14 @@ void World::wait_once(ClientGroup& g, std::uint32_t request, Duration time) {
 void World::send_wait_over(ClientGroup& g, std::uint32_t request) {
   Request& r = requests_[request];
   recorder_.send_wait_ends(g.index, r.in_cohort, now_ - r.phase_since, now_);
-  if (r.send_tokens > 0) g.states.limiter(r.client).reserve(now_, r.send_tokens);
+  if (r.send_tokens > 0) {
+    SendRateLimiter& limiter = g.states.limiter(r.client);
+    if (g.spec->retry.rate_limit.wait != SendTokenWait::kRecheck) {
+      limiter.reserve(now_, r.send_tokens);
+    } else if (!limiter.try_acquire(now_, r.send_tokens)) {
+      return wait_once(g, request, limiter.wait(now_, r.send_tokens));
+    }
+  }
   go_on_after_send_wait(g, request);
 }
 

@@ -331,7 +331,8 @@ std::vector<KeyInfo> limiter_keys() {
       word_key<kL, &L::wait>("retry.rate_limit.wait", kAdaptive,
                              "Whether waiters queue, by the rate as it changes, or each waits once "
                              "for the time computed at first (reserve: its tokens are taken then, "
-                             "even below zero)."),
+                             "even below zero; recheck: if there are none after it, it waits "
+                             "again)."),
       word_key<kL, &L::update>("retry.rate_limit.update", kAdaptive,
                                "Which errors change the rate: all, those that will be retried, or "
                                "throttling errors that will be retried."),
