@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 """
 
 import dataclasses
+import json
 import re
 import subprocess
 import tomllib
@@ -133,12 +134,26 @@ def parse_resolved(text):
 
 
 def resolve(program, scenario):
-    """What `retrysim check` makes of the scenario file."""
+    """What `retrysim check` makes of the scenario file, as text."""
     done = subprocess.run([str(program), "check", str(scenario)], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Unsupported(done.stderr.strip() or f"retrysim check: status {done.returncode}")
-    return parse_resolved(done.stdout)
+    return done.stdout
+
+
+def with_arrivals(resolved, clients, trace):
+    """The resolved scenario, with the requests of the file `trace` in place of its own."""
+    lines, table = [], ""
+    for line in resolved.splitlines():
+        if found := re.fullmatch(r"\[([^\]]+)\]", line.strip()):
+            table = found.group(1)
+        if table == f"client.{clients}" and re.match(r"(arrivals|surge)\.", line):
+            continue
+        lines.append(line)
+        if line.strip() == f"[client.{clients}]":
+            lines += ['arrivals.process = "trace"', f"arrivals.file = {json.dumps(str(trace))}"]
+    return "\n".join(lines) + "\n"
 
 
 def refuse_unknown_keys(origins):
@@ -269,7 +284,9 @@ def herds_of(clients, duration_ns):
     return []
 
 
-def case_of(values, origins):
+def case_of(resolved):
+    """From the text that `resolve` returns."""
+    values, origins = parse_resolved(resolved)
     refuse_unknown_keys(origins)
     duration, interval = nanoseconds(values["duration"]), nanoseconds(values["interval"])
     service, clients = service_of(values), clients_of(values, origins)

@@ -8,7 +8,6 @@ import dataclasses
 import json
 import os
 import pathlib
-import random
 import shutil
 import statistics
 import subprocess
@@ -128,9 +127,8 @@ def start_time_ns():
     return -(-earliest // cases.SECOND) * cases.SECOND - offset
 
 
-def run(case, modules, seed, priority=None):
-    """The scenario with a real server and real clients."""
-    arrivals = cases.arrivals_of(case, random.Random(f"arrivals {seed}"))
+def run(case, arrivals, modules, seed, priority=None):
+    """The scenario with a real server and real clients, which make these requests."""
     with contextlib.ExitStack() as stack:
         def begin(*arguments):
             process = Process(*arguments, priority)

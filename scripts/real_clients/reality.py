@@ -10,6 +10,7 @@ SPDX-License-Identifier: MIT
 import argparse
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -62,9 +63,16 @@ def arguments():
     return options
 
 
-def simulate(options, scenario, case):
-    """metric -> counts of each bin of each replication."""
+def simulate(options, resolved, case, arrivals):
+    """metric -> counts of each bin of each replication. The simulated requests come when the real
+    ones do: chance in their number, which the harness draws, would say nothing about either."""
     with tempfile.TemporaryDirectory(prefix="reality-") as folder:
+        scenario, trace = pathlib.Path(folder, "scenario.toml"), pathlib.Path(folder, "trace.csv")
+        if case.clients.process == "poisson":
+            trace.write_text("time_s\n" + "".join(f"{t / cases.SECOND:.9f}\n"
+                                                  for t, _ in arrivals), encoding="utf-8")
+            resolved = cases.with_arrivals(resolved, case.clients.name, trace)
+        scenario.write_text(resolved, encoding="utf-8")
         command = [str(options.program), "run", str(scenario), "--quiet", "--no-progress",
                    "--replications", str(options.replications), "--out", f"{folder}/result"]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -112,9 +120,11 @@ def machine_report(run):
 def compare(options, scenario):
     """(case, figures of phases, figures of intervals) of one scenario, run both ways."""
     try:
-        case = cases.case_of(*cases.resolve(options.program, scenario))
-        replications = simulate(options, scenario, case)
-        run = processes.run(case, options.modules.resolve(), options.seed, options.nice)
+        resolved = cases.resolve(options.program, scenario)
+        case = cases.case_of(resolved)
+        arrivals = cases.arrivals_of(case, random.Random(f"arrivals {options.seed}"))
+        replications = simulate(options, resolved, case, arrivals)
+        run = processes.run(case, arrivals, options.modules.resolve(), options.seed, options.nice)
     except cases.Unsupported as e:
         fail(f"{scenario}: {e}", 3)
     except (processes.ProcessFailed, PermissionError) as e:

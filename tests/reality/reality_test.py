@@ -155,7 +155,7 @@ class Services(unittest.TestCase):
             path.write_text(text, encoding="utf-8")
             subprocess.run([PROGRAM, "run", str(path), "--quiet", "--replications", "1",
                             "--out", f"{folder}/result"], check=True, capture_output=True)
-            case = cases.case_of(*cases.resolve(PROGRAM, path))
+            case = cases.case_of(cases.resolve(PROGRAM, path))
             counts = prediction.read_replications(f"{folder}/result/timeseries.csv", "js", 100)
         ended = [end for end, _, _ in play(ServiceModel(case.service, random.Random(1)), [0] * 40)]
         self.assertEqual(counts["successes"], [prediction.count_bins(ended, 100 * MS, 100)])
@@ -168,12 +168,12 @@ class Scenarios(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "small.toml")
             path.write_text(text, encoding="utf-8")
-            return cases.case_of(*cases.resolve(PROGRAM, path))
+            return cases.case_of(cases.resolve(PROGRAM, path))
 
     def test_the_shipped_scenarios_can_be_run(self):
         for name in reality.SCENARIOS:
             with self.subTest(name):
-                case = cases.case_of(*cases.resolve(PROGRAM, CLIENTS / f"{name}.toml"))
+                case = cases.case_of(cases.resolve(PROGRAM, CLIENTS / f"{name}.toml"))
                 self.assertEqual(case.name, name)
                 self.assertGreater(len(case.phases), 2)
                 self.assertEqual(case.phases[0].start_ns, 0)
@@ -224,6 +224,20 @@ class Scenarios(unittest.TestCase):
         for count, expected in zip(counts, [1000, 1000, 3000, 1000, 1000]):
             # 5 standard deviations of a Poisson count; one seed in 300,000 fails.
             self.assertAlmostEqual(count, expected, delta=5 * expected ** 0.5)
+
+    def test_the_simulation_gets_the_arrivals_of_the_real_run(self):
+        text = SCENARIO + '[client.js.surge.s]\nstart = "4s"\nduration = "2s"\nfactor = 3\n'
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "small.toml")
+            path.write_text(text, encoding="utf-8")
+            resolved = cases.resolve(PROGRAM, path)
+            case = cases.case_of(resolved)
+            arrivals = cases.arrivals_of(case, random.Random(1))
+            options = argparse.Namespace(program=PROGRAM, replications=2)
+            counts = reality.simulate(options, resolved, case, arrivals)
+        real = prediction.count_bins([t for t, _ in arrivals], SECOND, 10)
+        self.assertEqual(counts["requests"], [real, real])
+        self.assertGreaterEqual(sum(map(sum, counts["successes"])), 2 * sum(real) - 2)
 
     def test_a_herd_comes_at_once_and_again(self):
         text = SCENARIO.replace('process = "poisson", total_rate = 5',
