@@ -10,8 +10,8 @@ matplotlib.rcParams["svg.hashsalt"] = "retrysim"  # equal figures give equal fil
 
 import matplotlib.pyplot as plt
 
-SHOWN = ("requests", "attempts", "successes", "failures")
-INSIDE, OUTSIDE, BAND = "#1f4e79", "#c0392b", "#9ecae1"
+SHOWN = ("attempts", "successes", "failures")  # the requests are the same
+AGREES, OUTSIDE, BAND = "#1f4e79", "#c0392b", "#9ecae1"
 
 
 def draw_panel(axes, case, figures):
@@ -26,8 +26,8 @@ def draw_panel(axes, case, figures):
     axes.fill_between(edges, steps([f.low for f in figures]), steps([f.high for f in figures]),
                       step="post", color=BAND, linewidth=0)
     axes.step(edges, steps([f.mean for f in figures]), where="post", color="white", linewidth=0.8)
-    for inside, colour in ((True, INSIDE), (False, OUTSIDE)):
-        dots = [(s + width / 2, f.real) for s, f in zip(start, figures) if f.inside == inside]
+    for agrees, colour in ((True, AGREES), (False, OUTSIDE)):
+        dots = [(s + width / 2, f.real) for s, f in zip(start, figures) if f.agrees == agrees]
         axes.plot([x for x, _ in dots], [y for _, y in dots], ".", color=colour, markersize=3.5)
     for phase in case.phases[1:]:
         axes.axvline(phase.start_ns / 1e9, color="0.6", linewidth=0.6, linestyle=":")
@@ -38,7 +38,7 @@ def draw_panel(axes, case, figures):
 def draw(path, results):
     """`results`: [(case, figures by interval)]."""
     figure, grid = plt.subplots(len(SHOWN), len(results), squeeze=False, sharex="col",
-                                figsize=(3.3 * len(results) + 0.6, 7.2))
+                                figsize=(3.3 * len(results) + 0.6, 5.6))
     for column, (case, figures) in zip(zip(*grid), results):
         for axes, metric in zip(column, SHOWN):
             draw_panel(axes, case, [f for f in figures if f.metric == metric])
@@ -49,7 +49,8 @@ def draw(path, results):
     for axes in grid.flat:
         axes.tick_params(labelsize=7)
     figure.suptitle("Band: 95 % prediction interval of the simulation. Dots: the real run, red "
-                    "where outside.", fontsize=9)
+                    "where outside by more than 2 %.", fontsize=9)
     figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    figure.savefig(path, dpi=100, metadata=metadata)
     plt.close(figure)

@@ -41,7 +41,7 @@ def arguments():
     parser.add_argument("--modules", type=pathlib.Path, default=ROOT / "build" / "reality",
                         help="folder with the node_modules of package.json")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "results" / "reality",
-                        help="folder of phases.csv, seconds.csv and reality.svg")
+                        help="folder of phases.csv, seconds.csv and reality.png")
     parser.add_argument("--replications", type=int, default=999,
                         help="simulated runs (default 999, at least "
                              f"{prediction.FEWEST_REPLICATIONS})")
@@ -137,7 +137,8 @@ def compare(options, scenario):
           f"{prediction.share(phases, 'inside'):.0%} lie inside their interval, "
           f"{prediction.share(phases, 'agrees'):.0%} inside or within 2 % of the mean; of "
           f"{len(intervals)} figures of intervals "
-          f"{prediction.share(intervals, 'inside'):.1%} lie inside.")
+          f"{prediction.share(intervals, 'inside'):.1%} and "
+          f"{prediction.share(intervals, 'agrees'):.1%} do.")
     text, busy = machine_report(run)
     print(f"The machine: {text}")
     if busy:
@@ -154,7 +155,7 @@ def main():
     for name, part in (("phases.csv", 1), ("seconds.csv", 2)):
         prediction.write(options.out / name,
                          [(result[0].name, f) for result in results for f in result[part]])
-    picture.draw(options.out / "reality.svg", [(case, f) for case, _, f in results])
+    picture.draw(options.out / "reality.png", [(case, f) for case, _, f in results])
     everything = [f for _, phases, _ in results for f in phases]
     agreeing = prediction.share(everything, "agrees")
     reached = agreeing >= prediction.GOAL

@@ -317,7 +317,7 @@ class Predictions(unittest.TestCase):
             rows = path.read_text(encoding="utf-8").splitlines()
             self.assertEqual(len(rows), 13)
             self.assertEqual(rows[5], "small,1,requests,5,5,4,6,1,1")
-            pictures = [pathlib.Path(folder, f"{n}.svg") for n in (1, 2)]
+            pictures = [pathlib.Path(folder, f"{n}.png") for n in (1, 2)]
             for drawn in pictures:
                 picture.draw(drawn, [(example_case(), figures)])
             self.assertEqual(*(p.read_bytes() for p in pictures))
