@@ -201,7 +201,8 @@ const AdaptiveRow kAdaptiveRows[] = {
   // Only its standard strategy limits a suggested delay, and waits before a long poll returns.
   {"2.1", "java-v2", java_v2_limiter(), kJavaV2AdaptiveFiles, [](RetryRules& r) {
    r.retry_after = kMinimum; r.long_poll = kReturn; }},
-  {"", "js-v3", limiter([](SendRateRules& r) { r.round_rates = true; }),
+  {"", "js-v3", limiter([](SendRateRules& r) { r.round_rates = true;
+   r.wait = SendTokenWait::kRecheck; }),
    "smithy-typescript packages/core, DefaultRateLimiter.ts (6815d3e, August 2026)"},
   {"", "cpp", limiter([](SendRateRules& r) { r.wait = SendTokenWait::kOnce; }),
    "aws-sdk-cpp AdaptiveRetryStrategy.cpp (38947e6)"},

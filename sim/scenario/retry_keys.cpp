@@ -252,7 +252,7 @@ constexpr KeyInfo kLimiterKeys[] = {
     key("retry.rate_limit.wait", word(), into<kL, &L::wait>, {.when = kAdaptive},
         "How attempts wait for send tokens: queue: in line, at the rate as it changes; once: for "
         "the time computed at the start; reserve: likewise, but their tokens are taken at once, "
-        "even below zero."),
+        "even below zero; recheck: likewise, and if there are none then, again."),
     key("retry.rate_limit.update", word(), into<kL, &L::update>, {.when = kAdaptive},
         "Which errors change the rate: all, those that will be retried, or throttling errors that "
         "will be retried."),
