@@ -10,19 +10,20 @@ using kernel::armed;
 using kernel::EventKey;
 
 auto AttemptWatch::link() {
-  return [this](std::uint32_t a) -> kernel::LaneLink& { return state_.attempts[a].limit; };
+  return
+      [this](std::uint32_t a) -> kernel::LaneLink& { return state_.attempts[AttemptId(a)].limit; };
 }
 
 void AttemptWatch::add_sources() {
   limits_.resize(state_.services.size());
-  for (std::size_t i = 0; i < limits_.size(); ++i) {
+  for (const ServiceId i : Ids<ServiceId>(limits_.size())) {
     if (state_.services[i].spec().timeout == Duration::max()) continue;
     limits_[i].source =
         state_.add_source(EventKind::kServiceTimeout, i, kernel::SourceRole::kTimeout);
   }
 }
 
-void AttemptWatch::enter(std::uint32_t id, Attempt& a) {
+void AttemptWatch::enter(AttemptId id, Attempt& a) {
   a.watched = true;
   const Duration timeout = state_.services[a.service].spec().timeout;
   if (timeout == Duration::max()) return;
@@ -32,15 +33,15 @@ void AttemptWatch::enter(std::uint32_t id, Attempt& a) {
   state_.queue.offer(limit.source, key);
 }
 
-void AttemptWatch::end(std::uint32_t id, Attempt& a) {
+void AttemptWatch::end(AttemptId id, Attempt& a) {
   a.watched = false;
   Limit& limit = limits_[a.service];
   if (limit.source != kNone) limit.lane.erase(id, link());
   state_.services[a.service].leave(id, state_.now);
 }
 
-void AttemptWatch::time_out(std::size_t service) {
-  const std::uint32_t id = limits_[service].lane.front();
+void AttemptWatch::time_out(ServiceId service) {
+  const AttemptId id(limits_[service].lane.front());
   state_.note_event(EventKind::kServiceTimeout, id);
   Service& s = state_.services[service];
   Attempt& a = state_.attempts[id];
@@ -62,9 +63,10 @@ void AttemptWatch::time_out(std::size_t service) {
   parts_.transport.answer_with(id, a, s, state_.answers.of_service(service).timeout);
 }
 
-EventKey AttemptWatch::next_timeout(std::size_t service) const {
+EventKey AttemptWatch::next_timeout(ServiceId service) const {
   const kernel::TimerLane& lane = limits_[service].lane;
-  return lane.empty() ? EventKey::never() : armed(state_.attempts[lane.front()].limit.key());
+  return lane.empty() ? EventKey::never()
+                      : armed(state_.attempts[AttemptId(lane.front())].limit.key());
 }
 
 }  // namespace retrysim::model

@@ -24,27 +24,27 @@ class AttemptWatch {
   void add_sources();
 
   /// An attempt has been admitted by a service that watches over its attempts.
-  [[gnu::noinline]] void enter(std::uint32_t id, Attempt& a);
+  [[gnu::noinline]] void enter(AttemptId id, Attempt& a);
   /// It is served, or it goes in another way.
-  void leave(std::uint32_t id, Attempt& a) {
+  void leave(AttemptId id, Attempt& a) {
     if (a.watched) [[unlikely]]
       end(id, a);
   }
   /// The service's own timeout ends its oldest attempt.
-  void time_out(std::size_t service);
-  kernel::EventKey next_timeout(std::size_t service) const;
+  void time_out(ServiceId service);
+  kernel::EventKey next_timeout(ServiceId service) const;
 
  private:
   struct Limit {  // of one service
     kernel::TimerLane lane;
     std::uint32_t source = kNone;
   };
-  [[gnu::noinline]] void end(std::uint32_t id, Attempt& a);
+  [[gnu::noinline]] void end(AttemptId id, Attempt& a);
   auto link();
 
   RunState& state_;
   Parts& parts_;
-  std::vector<Limit> limits_;  // by service
+  ByService<Limit> limits_;
 };
 
 }  // namespace retrysim::model

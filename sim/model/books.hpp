@@ -31,20 +31,20 @@ class Books {
   [[noreturn]] void violated(std::string_view what) const;
 
  private:
-  void close_service(std::size_t service);
-  void check_group(const RunResult& result, std::size_t group) const;
-  void check_service(const RunResult& result, std::size_t service) const;
-  Service::TimeSpent time_spent(std::size_t service, Time end) const;
+  void close_service(ServiceId service);
+  void check_group(const RunResult& result, GroupId group) const;
+  void check_service(const RunResult& result, ServiceId service) const;
+  Service::TimeSpent time_spent(ServiceId service, Time end) const;
   // The same for levels over time: level_checks.cpp. They return what is wrong; empty: nothing.
   std::string wrong_level(const RunResult& result) const;
-  std::string wrong_level_of_group(const RunResult& result, std::size_t group,
+  std::string wrong_level_of_group(const RunResult& result, GroupId group,
                                    const stats::GroupLevels& real) const;
-  std::string wrong_level_of_service(const RunResult& result, std::size_t service) const;
-  std::vector<stats::GroupLevels> group_levels() const;
+  std::string wrong_level_of_service(const RunResult& result, ServiceId service) const;
+  ByGroup<stats::GroupLevels> group_levels() const;
 
   RunState& state_;
   Parts& parts_;
-  std::vector<std::uint64_t> open_attempts_;  // at the end of the run: cohort attempts, by group
+  ByGroup<std::uint64_t> open_attempts_;  // of the cohort, at the end of the run
 };
 
 }  // namespace retrysim::model

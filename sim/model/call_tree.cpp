@@ -12,28 +12,28 @@ namespace retrysim::model {
 
 void CallTree::link_services() {
   const std::vector<ClientSpec>& clients = state_.scenario.clients;
-  std::vector<Service>& services = state_.services;
+  auto& services = state_.services;
   callees_.resize(services.size());
   for (std::size_t i = 0; i < clients.size(); ++i) {
     const ClientSpec& spec = clients[i];
     if (!spec.caller) continue;
     if (spec.count != 1) throw std::invalid_argument("a service calls another as one client");
-    callees_[*spec.caller].push_back(static_cast<std::uint16_t>(i));
-    services[*spec.caller].call_others();
+    const ServiceId caller(*spec.caller);
+    callees_[caller].push_back(GroupId(i));
+    services[caller].call_others();
   }
   // Calls that are made together have no order of their own.
-  for (std::size_t i = 0; i < services.size(); ++i) {
+  for (const ServiceId i : Ids<ServiceId>(services.size())) {
     if (!services[i].spec().parallel_calls) continue;
-    std::ranges::stable_sort(callees_[i], {}, [&](std::uint16_t group) -> const std::string& {
-      return clients[group].name;
-    });
+    std::ranges::stable_sort(
+        callees_[i], {}, [&](GroupId group) -> const std::string& { return clients[group].name; });
   }
   // Services that call nobody, or only such services, and so on: all must be among them.
   std::vector<bool> ends(services.size(), false);
   for (std::size_t round = 0; round < services.size(); ++round) {
-    for (std::size_t i = 0; i < services.size(); ++i) {
-      ends[i] = std::ranges::all_of(
-          callees_[i], [&](std::uint16_t group) { return ends[clients[group].service]; });
+    for (const ServiceId i : Ids<ServiceId>(services.size())) {
+      ends[i] = std::ranges::all_of(callees_[i],
+                                    [&](GroupId group) { return ends[clients[group].service]; });
     }
   }
   if (std::ranges::find(ends, false) != ends.end()) {
@@ -41,16 +41,16 @@ void CallTree::link_services() {
   }
 }
 
-bool CallTree::begin(std::size_t service) {
+bool CallTree::begin(ServiceId service) {
   Service& s = state_.services[service];
-  const std::uint32_t id = s.next_to_complete();
+  const AttemptId id(s.next_to_complete());
   Attempt& a = state_.attempts[id];
   if (a.rejection || a.replay) return false;
   if (!s.always_succeeds() && s.reply(a).answer != 0) return false;
   s.hold(state_.now);
   state_.note_event(EventKind::kCompletion, id);
   parts_.serving.changed(service, s);
-  if (id >= calls_.size()) calls_.resize(2 * std::size_t{id} + 64);
+  calls_.reach(id);
   Calls& calls = calls_[id];
   calls = {calls.serial + 1, 0, 0, true, false};
   make_calls(id);
@@ -58,9 +58,9 @@ bool CallTree::begin(std::size_t service) {
 }
 
 // The next call, or all of them.
-void CallTree::make_calls(std::uint32_t attempt) {
+void CallTree::make_calls(AttemptId attempt) {
   const Attempt& a = state_.attempts[attempt];
-  const std::vector<std::uint16_t>& callees = callees_[a.service];
+  const std::vector<GroupId>& callees = callees_[a.service];
   Calls& calls = calls_[attempt];
   const std::uint16_t first = calls.next;
   calls.open = 1;
@@ -72,19 +72,19 @@ void CallTree::make_calls(std::uint32_t attempt) {
   Draws name(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kCall});
   const std::uint64_t entity = name.next();
   for (std::uint16_t i = first; i < end; ++i) {
-    parts_.client_requests.submit(state_.groups[callees[i]], 0, entity, attempt);
+    parts_.client_requests.submit(state_.groups[callees[i]], ClientId(0), entity, attempt);
   }
 }
 
-bool CallTree::enter(const Request& r, std::uint32_t caller) {
-  if (r.id >= callers_.size()) callers_.resize(2 * std::size_t{r.id} + 64);
+bool CallTree::enter(const Request& r, AttemptId caller) {
+  callers_.reach(r.id);
   callers_[r.id] = {caller, calls_[caller].serial};
   const bool in_cohort = state_.attempts[caller].in_cohort;
   state_.recorder.called(r.group, in_cohort);
   return in_cohort;
 }
 
-void CallTree::call_ended(std::uint32_t request, bool succeeded) {
+void CallTree::call_ended(RequestId request, bool succeeded) {
   const CallId id = callers_[request];
   Calls& calls = calls_[id.attempt];
   if (!calls.active || calls.serial != id.serial) return;  // nobody waits for it any more
@@ -102,7 +102,7 @@ void CallTree::go_on(CallId id) {
   }
 }
 
-void CallTree::end(std::uint32_t attempt) {
+void CallTree::end(AttemptId attempt) {
   Attempt& a = state_.attempts[attempt];
   Service& s = state_.services[a.service];
   calls_[attempt].active = false;
@@ -116,9 +116,9 @@ void CallTree::end(std::uint32_t attempt) {
   parts_.serving.served(attempt, a, s, reply);
 }
 
-std::vector<std::uint32_t> CallTree::calling_at(std::size_t service) const {
-  std::vector<std::uint32_t> all;
-  for (std::uint32_t id = 0; id < calls_.size(); ++id) {
+std::vector<AttemptId> CallTree::calling_at(ServiceId service) const {
+  std::vector<AttemptId> all;
+  for (const AttemptId id : Ids<AttemptId>(calls_.size())) {
     if (calls_[id].active && state_.attempts[id].service == service) all.push_back(id);
   }
   return all;

@@ -21,7 +21,8 @@ class CallTree {
  public:
   /// One attempt that makes calls. `serial` tells it from attempts that had the slot before.
   struct CallId {
-    std::uint32_t attempt = kNone, serial = 0;
+    AttemptId attempt;
+    std::uint32_t serial = 0;
   };
 
   CallTree(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
@@ -31,16 +32,16 @@ class CallTree {
 
   /// The own work on the attempt that completes next is done. False if that ends it: it has failed,
   /// or was not to be executed.
-  [[gnu::noinline]] bool begin(std::size_t service);
+  [[gnu::noinline]] bool begin(ServiceId service);
   /// The request is the call of an attempt; whether it belongs to the cohort, as that does.
-  [[gnu::noinline]] bool enter(const Request& r, std::uint32_t caller);
-  [[gnu::noinline]] void call_ended(std::uint32_t request, bool succeeded);
+  [[gnu::noinline]] bool enter(const Request& r, AttemptId caller);
+  [[gnu::noinline]] void call_ended(RequestId request, bool succeeded);
   /// The calls that the attempt waited for have ended, unless it does not wait any more.
   void go_on(CallId id);
   /// The attempt does not wait any more. Calls under way run on to their own end.
-  [[gnu::noinline]] void cancel(std::uint32_t attempt) { calls_[attempt].active = false; }
+  [[gnu::noinline]] void cancel(AttemptId attempt) { calls_[attempt].active = false; }
   /// The attempts at the service that wait for calls.
-  std::vector<std::uint32_t> calling_at(std::size_t service) const;
+  std::vector<AttemptId> calling_at(ServiceId service) const;
 
   std::uint64_t bytes() const { return kernel::bytes_of(calls_); }
 
@@ -51,14 +52,14 @@ class CallTree {
     std::uint16_t open = 0;
     bool active = false, failed = false;
   };
-  void make_calls(std::uint32_t attempt);
-  void end(std::uint32_t attempt);
+  void make_calls(AttemptId attempt);
+  void end(AttemptId attempt);
 
   RunState& state_;
   Parts& parts_;
-  std::vector<std::vector<std::uint16_t>> callees_;  // by service: its own client groups
-  std::vector<Calls> calls_;                         // by attempt
-  std::vector<CallId> callers_;                      // by request of those groups
+  ByService<std::vector<GroupId>> callees_;  // the client groups of the service itself
+  ByAttempt<Calls> calls_;
+  ByRequest<CallId> callers_;  // of those groups
 };
 
 }  // namespace retrysim::model

@@ -6,10 +6,10 @@
 
 namespace retrysim::model {
 
-void ClientGroup::set_up(RunState& state, std::size_t group) {
+void ClientGroup::set_up(RunState& state, GroupId group) {
   spec = &state.scenario.clients[group];
-  index = static_cast<std::uint16_t>(group);
-  service = static_cast<std::uint16_t>(spec->service);
+  index = group;
+  service = ServiceId(spec->service);
   const RetryRules& rules = spec->retry;
   for (const Response& a : state.answers.all()) {
     errors.push_back(classify(rules.errors, rules.api, a));

@@ -31,11 +31,11 @@ struct ClientTimers {
 
 struct ClientGroup {
   /// Makes it the group of this number. The answers of all services must be known.
-  void set_up(RunState& state, std::size_t group);
+  void set_up(RunState& state, GroupId group);
 
   const ClientSpec* spec = nullptr;
-  std::uint16_t index = 0;
-  std::uint16_t service = 0;
+  GroupId index;
+  ServiceId service;
   std::vector<ErrorInfo> errors;          ///< what its clients make of each of the world's answers
   std::optional<ArrivalStream> arrivals;  ///< open processes
   std::uint32_t arrival_source = kNone;

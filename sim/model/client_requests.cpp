@@ -21,21 +21,22 @@ void ClientRequests::next_arrival(ClientGroup& g) {
   state_.queue.set(g.arrival_source,
                    next.time < state_.end_of_submissions ? next : EventKey::never());
   state_.note_event(EventKind::kArrival, arrival.entity);
+  const ClientId client(arrival.client);
   if (g.polling) [[unlikely]]
-    return parts_.jobs.begin(g, arrival.client, arrival.entity);
-  submit(g, arrival.client, arrival.entity);
+    return parts_.jobs.begin(g, client, arrival.entity);
+  submit(g, client, arrival.entity);
 }
 
-void ClientRequests::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
-                            std::uint32_t caller) {
-  const std::uint32_t id = state_.requests.allocate();
+void ClientRequests::submit(ClientGroup& g, ClientId client, std::uint64_t entity,
+                            AttemptId caller) {
+  const RequestId id(state_.requests.allocate());
   Request& r = state_.requests[id];
   r = g.new_request;
   r.id = id;
   r.entity = entity;
   r.submitted = state_.now;
   r.client = client;
-  if (caller == kNone) [[likely]] {
+  if (!caller.exists()) [[likely]] {
     r.in_cohort = state_.recorder.submitted(g.index);
   } else {
     r.in_cohort = parts_.call_tree.enter(r, caller);
@@ -59,7 +60,7 @@ void ClientRequests::begin_attempt(ClientGroup& g, Request& r) {
 }
 
 void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {
-  const std::uint32_t client = r.client;
+  const ClientId client = r.client;
   const Time submitted = r.submitted;
   state_.recorder.ended(g.index, client, r.in_cohort, outcome, r.progress.attempts, submitted,
                         state_.now);
@@ -86,7 +87,7 @@ void ClientRequests::end_in_steps(ClientGroup& g, Request& r, Outcome outcome) {
 }
 
 void ClientRequests::close() {
-  for (std::uint32_t id = 0; id < state_.requests.slots(); ++id) {
+  for (const RequestId id : Ids<RequestId>(state_.requests.slots())) {
     const Request& r = state_.requests[id];
     if (!r.open) continue;
     if (r.phase == Request::Phase::kInBackoff) {

@@ -23,9 +23,8 @@ class ClientRequests {
   void add_sources();
   /// The next request of an open arrival process, or its next job.
   void next_arrival(ClientGroup& g);
-  /// `caller`: the attempt that a service's own client is to call for; kNone for others.
-  void submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
-              std::uint32_t caller = kNone);
+  /// `caller`: the attempt that a service's own client is to call for; none for others.
+  void submit(ClientGroup& g, ClientId client, std::uint64_t entity, AttemptId caller = {});
   /// The next attempt is to be made now, if it passes the gates.
   [[gnu::noinline]] void begin_attempt(ClientGroup& g, Request& r);
   void finish(ClientGroup& g, Request& r, Outcome outcome);

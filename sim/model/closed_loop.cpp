@@ -16,10 +16,11 @@ void ClosedLoop::prepare() {
 
 void ClosedLoop::start() {
   StopCounter<> stop;
-  for (const std::size_t i : name_order(state_.scenario.clients)) {
+  for (const std::size_t at : name_order(state_.scenario.clients)) {
+    const GroupId i(at);
     ClientGroup& g = state_.groups[i];
     if (!g.closed) continue;
-    for (std::uint32_t client = 0; client < g.spec->count; ++client) {
+    for (const ClientId client : Ids<ClientId>(g.spec->count)) {
       for (std::uint32_t k = 0; k < g.spec->arrivals.concurrency; ++k) {
         think(g, client, Time::zero());
         stop.count();
@@ -28,7 +29,7 @@ void ClosedLoop::start() {
   }
 }
 
-void ClosedLoop::think(ClientGroup& g, std::uint32_t client, Time last_submitted) {
+void ClosedLoop::think(ClientGroup& g, ClientId client, Time last_submitted) {
   Clients& own = clients_[g.index];
   const ArrivalSpec& loop = g.spec->arrivals;
   Draws draws(state_.streams.of_group(g.index),
@@ -42,7 +43,7 @@ void ClosedLoop::think(ClientGroup& g, std::uint32_t client, Time last_submitted
   state_.set_timer(EventKind::kThinkEnd, g.index, client, time);
 }
 
-void ClosedLoop::think_over(ClientGroup& g, std::uint32_t client) {
+void ClosedLoop::think_over(ClientGroup& g, ClientId client) {
   const std::uint32_t ordinal = clients_[g.index].ordinals[client]++;
   parts_.client_requests.submit(g, client, client_entity(client, ordinal));
 }

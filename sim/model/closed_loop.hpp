@@ -20,9 +20,9 @@ class ClosedLoop {
  public:
   /// What it keeps of the clients of one group.
   struct Clients {
-    std::vector<std::uint32_t> thinks;    ///< think times begun, by client
-    std::vector<std::uint32_t> ordinals;  ///< requests submitted, by client
-    std::vector<Time> due;  ///< if `has_due_times`: when a client's next or present request is due
+    ByClient<std::uint32_t> thinks;    ///< think times begun
+    ByClient<std::uint32_t> ordinals;  ///< requests submitted
+    ByClient<Time> due;  ///< if `has_due_times`: when a client's next or present request is due
 
     template <class Take>
     void take_memory(const ClientSpec& client, Take& take) {
@@ -40,20 +40,20 @@ class ClosedLoop {
   /// All clients begin to think: the groups in the order of their names.
   void start();
   /// A client thinks before its next request.
-  void think(ClientGroup& g, std::uint32_t client, Time last_submitted);
+  void think(ClientGroup& g, ClientId client, Time last_submitted);
   /// ... and makes it.
-  void think_over(ClientGroup& g, std::uint32_t client);
+  void think_over(ClientGroup& g, ClientId client);
 
   /// When the request that the client has under way was due; null if its group has no such times.
-  const Time* due_time(const ClientGroup& g, std::uint32_t client) const {
-    const std::vector<Time>& due = clients_[g.index].due;
+  const Time* due_time(const ClientGroup& g, ClientId client) const {
+    const ByClient<Time>& due = clients_[g.index].due;
     return due.empty() ? nullptr : &due[client];
   }
 
  private:
   RunState& state_;
   Parts& parts_;
-  std::vector<Clients> clients_;  // by group
+  ByGroup<Clients> clients_;
 };
 
 }  // namespace retrysim::model

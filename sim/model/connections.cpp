@@ -31,7 +31,7 @@ bool Connections::take(ClientGroup& g, Request& r) {
     }
     return true;
   }
-  if (r.attempt != kNone) return false;
+  if (r.attempt.exists()) return false;
   r.phase = Request::Phase::kWaitingForConnection;
   r.phase_since = state_.now;
   pool.join(r, state_.requests);
@@ -41,10 +41,9 @@ bool Connections::take(ClientGroup& g, Request& r) {
 
 // Whoever is first in line goes on with the connection, or with a new one in its place, when the
 // event under way is done with: an answer may come at once, and return its connection again.
-void Connections::give_back(ClientGroup& g, std::uint32_t client, bool reusable) {
+void Connections::give_back(ClientGroup& g, ClientId client, bool reusable) {
   Pool& pool = pools_[g.index].of_clients[client];
-  const std::uint32_t next = pool.first;
-  if (next == kNone) {
+  if (!pool.first.exists()) {
     if (reusable) {
       ++pool.idle;
     } else {
@@ -52,10 +51,10 @@ void Connections::give_back(ClientGroup& g, std::uint32_t client, bool reusable)
     }
     return;
   }
-  Request& r = state_.requests[next];
+  Request& r = state_.requests[pool.first];
   leave_queue(g, r);
   r.connecting = !reusable;
-  parts_.settlement.connected(next);
+  parts_.settlement.connected(r.id);
 }
 
 void Connections::got_one(Request& r) {

@@ -24,7 +24,7 @@ class Connections {
   };
   /// Of one group, if its connections are simulated.
   struct Pools {
-    std::vector<Pool> of_clients;
+    ByClient<Pool> of_clients;
 
     template <class Take>
     void take_memory(const Scenario& scenario, const ClientSpec& client, Take& take) {
@@ -46,7 +46,7 @@ class Connections {
   /// hedge, which does not wait.
   bool take(ClientGroup& g, Request& r);
   /// The attempt that had the connection has ended.
-  [[gnu::noinline]] void give_back(ClientGroup& g, std::uint32_t client, bool reusable);
+  [[gnu::noinline]] void give_back(ClientGroup& g, ClientId client, bool reusable);
   /// The deadline has passed meanwhile.
   void leave_queue(ClientGroup& g, Request& r);
   /// A request that waited has got its connection, and goes on.
@@ -57,7 +57,7 @@ class Connections {
  private:
   RunState& state_;
   Parts& parts_;
-  std::vector<Pools> pools_;  // by group
+  ByGroup<Pools> pools_;
 };
 
 }  // namespace retrysim::model

@@ -163,13 +163,13 @@ void Books::check(const RunResult& result) const {
   if (parts_.client_requests.submitted() != parts_.client_requests.ended()) {
     violated("requests submitted and ended differ");
   }
-  for (std::size_t i = 0; i < state_.groups.size(); ++i) check_group(result, i);
-  for (std::size_t i = 0; i < state_.services.size(); ++i) check_service(result, i);
+  for (const GroupId i : Ids<GroupId>(state_.groups.size())) check_group(result, i);
+  for (const ServiceId i : Ids<ServiceId>(state_.services.size())) check_service(result, i);
   // Last: a wrong count has an error that says more.
   if (const std::string wrong = wrong_level(result); !wrong.empty()) violated(wrong);
 }
 
-void Books::check_group(const RunResult& result, std::size_t group) const {
+void Books::check_group(const RunResult& result, GroupId group) const {
   const Scenario& scenario = state_.scenario;
   const ClientSpec& spec = scenario.clients[group];
   const ClientResult& c = result.clients[group];
@@ -199,7 +199,7 @@ void Books::check_group(const RunResult& result, std::size_t group) const {
   }
 }
 
-void Books::check_service(const RunResult& result, std::size_t service) const {
+void Books::check_service(const RunResult& result, ServiceId service) const {
   const Service& there = state_.services[service];
   const ServiceResult& s = result.services[service];
   const auto check = [&](std::string_view wrong) {

@@ -29,7 +29,7 @@ bool leaves_connection_usable(ResponseClass response_class) {
 
 }  // namespace
 
-void Delivery::deliver(std::uint32_t id, Attempt& a) {
+void Delivery::deliver(AttemptId id, Attempt& a) {
   if (a.given_up()) {
     parts_.serving.answer_unused(a);
     return release(id, a);
@@ -43,7 +43,7 @@ void Delivery::deliver(std::uint32_t id, Attempt& a) {
   const ErrorInfo error = g.errors[a.answer];
   const std::uint16_t answer = a.answer;
   forget(r, id, a);
-  if (r.attempt == kNone) parts_.timeouts.disarm(g, r);
+  if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
   state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result_of(error.response_class),
                                 a.sent, state_.now);
   if (!error.success() && a.executed) state_.recorder.execution_failed(a.service, a.finished);
@@ -55,7 +55,7 @@ void Delivery::deliver(std::uint32_t id, Attempt& a) {
     return parts_.retry_decisions.fail(g, r, error, state_.answers[answer].retry_after);
   }
   if (g.books_successes) parts_.retry_decisions.book_success(g, r);
-  if (r.attempt != kNone) {  // hedges that come too late
+  if (r.attempt.exists()) {  // hedges that come too late
     parts_.timeouts.disarm(g, r);
     give_up(g, r, AttemptResult::kAbandoned);
   }
@@ -63,19 +63,19 @@ void Delivery::deliver(std::uint32_t id, Attempt& a) {
 }
 
 // The client has the answer to one message of its attempt, and sends the next.
-void Delivery::next_call(std::uint32_t id, Attempt& a) {
+void Delivery::next_call(AttemptId id, Attempt& a) {
   a.goes_on = false;
   ++a.round;
   parts_.transport.travel_to_service(id, a);
 }
 
 // One of the attempts of the request under way has ended.
-void Delivery::forget(Request& r, std::uint32_t id, const Attempt& a) {
+void Delivery::forget(Request& r, AttemptId id, const Attempt& a) {
   if (r.attempt == id) {
     r.attempt = a.sibling;
     return;
   }
-  std::uint32_t before = r.attempt;
+  AttemptId before = r.attempt;
   while (state_.attempts[before].sibling != id) before = state_.attempts[before].sibling;
   state_.attempts[before].sibling = a.sibling;
 }
@@ -84,8 +84,8 @@ void Delivery::forget(Request& r, std::uint32_t id, const Attempt& a) {
 // another of them may have been waiting there.
 void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
   bool servers_are_free = false;
-  while (r.attempt != kNone) {
-    const std::uint32_t id = r.attempt;
+  while (r.attempt.exists()) {
+    const AttemptId id = r.attempt;
     r.attempt = state_.attempts[id].sibling;
     servers_are_free |= give_up_attempt(g, r, id, result);
     if (g.pools_connections) parts_.connections.give_back(g, r.client, false);
@@ -97,10 +97,10 @@ void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
 }
 
 // True if it sets a server free.
-bool Delivery::give_up_attempt(ClientGroup& g, Request& r, std::uint32_t id, AttemptResult result) {
+bool Delivery::give_up_attempt(ClientGroup& g, Request& r, AttemptId id, AttemptResult result) {
   Attempt& a = state_.attempts[id];
   state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result, a.sent, state_.now);
-  a.request = kNone;
+  a.request = {};
   a.gave_up = state_.now;
   Service& s = state_.services[a.service];
   const Abandoned policy = s.spec().abandoned;
@@ -128,12 +128,12 @@ bool Delivery::give_up_attempt(ClientGroup& g, Request& r, std::uint32_t id, Att
   return false;
 }
 
-void Delivery::discard(std::uint32_t id, Attempt& a) {
+void Delivery::discard(AttemptId id, Attempt& a) {
   if (a.given_up()) return release(id, a);
   a.stage = Attempt::Stage::kLost;
 }
 
-void Delivery::release(std::uint32_t id, const Attempt& a) {
+void Delivery::release(AttemptId id, const Attempt& a) {
   if (a.mutating) [[unlikely]]
     parts_.mutations.attempt_gone(id);
   state_.attempts.release(id);

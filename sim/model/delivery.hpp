@@ -21,18 +21,18 @@ class Delivery {
   Delivery(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
 
   /// The client has its answer, unless it has stopped waiting.
-  void deliver(std::uint32_t id, Attempt& a);
+  void deliver(AttemptId id, Attempt& a);
   /// The client stops waiting for all that is under way; the service may go on with it.
   [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
   /// The service's side of an attempt has ended, and no answer is on its way.
-  void discard(std::uint32_t id, Attempt& a);
+  void discard(AttemptId id, Attempt& a);
   /// The attempt is no more.
-  void release(std::uint32_t id, const Attempt& a);
+  void release(AttemptId id, const Attempt& a);
 
  private:
-  [[gnu::noinline]] void next_call(std::uint32_t id, Attempt& a);
-  bool give_up_attempt(ClientGroup& g, Request& r, std::uint32_t id, AttemptResult result);
-  void forget(Request& r, std::uint32_t id, const Attempt& a);
+  [[gnu::noinline]] void next_call(AttemptId id, Attempt& a);
+  bool give_up_attempt(ClientGroup& g, Request& r, AttemptId id, AttemptResult result);
+  void forget(Request& r, AttemptId id, const Attempt& a);
 
   RunState& state_;
   Parts& parts_;

@@ -23,13 +23,13 @@ void Hedging::schedule(ClientGroup& g, Request& r) {
   state_.set_timer(EventKind::kHedgeDue, g.index, r.id, rules.hedging.delay);
 }
 
-void Hedging::cancel(std::uint32_t request) {
+void Hedging::cancel(RequestId request) {
   if (request < sequences_.size()) sequences_[request] = kNoHedge;
 }
 
 void Hedging::due(ClientGroup& g, Request& r, std::uint64_t sequence) {
   if (sequences_[r.id] != sequence) return;  // its attempt has ended, or its request
-  if (!r.open || r.attempt == kNone || state_.retries_are_over()) return;
+  if (!r.open || !r.attempt.exists() || state_.retries_are_over()) return;
   if (!parts_.retry_decisions.permit_hedge(g, r)) return;
   r.retrying = true;
   if (parts_.send_gate.pass(g, r)) parts_.transport.send(g, r);

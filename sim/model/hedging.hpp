@@ -21,7 +21,7 @@ class Hedging {
   /// An attempt of the request has been sent: when the next follows it.
   [[gnu::noinline]] void schedule(ClientGroup& g, Request& r);
   /// The request has ended.
-  [[gnu::noinline]] void cancel(std::uint32_t request);
+  [[gnu::noinline]] void cancel(RequestId request);
   /// The timer with this sequence number has expired.
   [[gnu::noinline]] void due(ClientGroup& g, Request& r, std::uint64_t sequence);
 
@@ -31,7 +31,7 @@ class Hedging {
   RunState& state_;
   Parts& parts_;
   // By request: the sequence number of the timer that its next hedge waits for.
-  std::vector<std::uint64_t> sequences_;
+  ByRequest<std::uint64_t> sequences_;
 };
 
 }  // namespace retrysim::model

@@ -6,7 +6,7 @@
 
 namespace retrysim::model {
 
-void Jobs::begin(ClientGroup& g, std::uint32_t client, std::uint64_t entity) {
+void Jobs::begin(ClientGroup& g, ClientId client, std::uint64_t entity) {
   const bool in_cohort = state_.recorder.job_begins(g.index);
   schedule_check(g, g.polling->begin(client, entity, in_cohort, state_.now));
 }
@@ -16,11 +16,11 @@ void Jobs::schedule_check(ClientGroup& g, std::uint32_t job) {
 }
 
 void Jobs::check_due(ClientGroup& g, std::uint32_t job) {
-  const std::uint32_t client = g.polling->job(job).client;
+  const ClientId client = g.polling->job(job).client;
   parts_.client_requests.submit(g, client, g.polling->begin_check(job));
 }
 
-void Jobs::check_ended(ClientGroup& g, std::uint32_t request, Outcome outcome) {
+void Jobs::check_ended(ClientGroup& g, RequestId request, Outcome outcome) {
   const std::uint32_t id = g.polling->job_of(request);
   const std::optional<JobEnd> end = g.polling->after_check(request, outcome);
   if (!end) return schedule_check(g, id);

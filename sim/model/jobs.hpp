@@ -18,9 +18,9 @@ class Jobs {
  public:
   Jobs(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
 
-  [[gnu::noinline]] void begin(ClientGroup& g, std::uint32_t client, std::uint64_t entity);
+  [[gnu::noinline]] void begin(ClientGroup& g, ClientId client, std::uint64_t entity);
   [[gnu::noinline]] void check_due(ClientGroup& g, std::uint32_t job);
-  [[gnu::noinline]] void check_ended(ClientGroup& g, std::uint32_t request, Outcome outcome);
+  [[gnu::noinline]] void check_ended(ClientGroup& g, RequestId request, Outcome outcome);
   bool are_open() const;
   /// At the end of the run.
   void close();

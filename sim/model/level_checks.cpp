@@ -109,16 +109,16 @@ std::string_view wrong_bin(const ServiceFlow& f, double width_ns, double most_se
 
 }  // namespace
 
-std::vector<stats::GroupLevels> Books::group_levels() const {
-  std::vector<stats::GroupLevels> levels(state_.groups.size());
-  for (std::uint32_t id = 0; id < state_.requests.slots(); ++id) {
+ByGroup<stats::GroupLevels> Books::group_levels() const {
+  ByGroup<stats::GroupLevels> levels(state_.groups.size());
+  for (const RequestId id : Ids<RequestId>(state_.requests.slots())) {
     const Request& r = state_.requests[id];
     if (!r.open) continue;
     stats::GroupLevels& l = levels[r.group];
     l.limiter_waiting += r.phase == Request::Phase::kWaitingToSend;
     l.connection_waiting += r.phase == Request::Phase::kWaitingForConnection;
     l.in_backoff += r.phase == Request::Phase::kInBackoff;
-    for (std::uint32_t a = r.attempt; a != kNone; a = state_.attempts[a].sibling) ++l.in_flight;
+    for (AttemptId a = r.attempt; a.exists(); a = state_.attempts[a].sibling) ++l.in_flight;
   }
   for (const ClientGroup& g : state_.groups) {
     for (const RetryQuota& quota : g.states.quotas()) levels[g.index].quota += quota.available;
@@ -127,19 +127,19 @@ std::vector<stats::GroupLevels> Books::group_levels() const {
 }
 
 std::string Books::wrong_level(const RunResult& result) const {
-  const std::vector<stats::GroupLevels> real = group_levels();
-  for (std::size_t i = 0; i < real.size(); ++i) {
+  const ByGroup<stats::GroupLevels> real = group_levels();
+  for (const GroupId i : Ids<GroupId>(real.size())) {
     const std::string wrong = wrong_level_of_group(result, i, real[i]);
     if (!wrong.empty()) return "client " + state_.scenario.clients[i].name + ": " + wrong;
   }
-  for (std::size_t i = 0; i < state_.services.size(); ++i) {
+  for (const ServiceId i : Ids<ServiceId>(state_.services.size())) {
     const std::string wrong = wrong_level_of_service(result, i);
     if (!wrong.empty()) return "service " + state_.scenario.services[i].name + ": " + wrong;
   }
   return "";
 }
 
-std::string Books::wrong_level_of_group(const RunResult& result, std::size_t group,
+std::string Books::wrong_level_of_group(const RunResult& result, GroupId group,
                                         const stats::GroupLevels& real) const {
   const RetryRules& rules = state_.scenario.clients[group].retry;
   const ClientResult& c = result.clients[group];
@@ -154,7 +154,7 @@ std::string Books::wrong_level_of_group(const RunResult& result, std::size_t gro
   return wrong.empty() ? std::string(wrong_means(c)) : wrong;
 }
 
-std::string Books::wrong_level_of_service(const RunResult& result, std::size_t service) const {
+std::string Books::wrong_level_of_service(const RunResult& result, ServiceId service) const {
   const Service& s = state_.services[service];
   const stats::StationLevels there{s.busy(), static_cast<std::int64_t>(s.in_system()),
                                    static_cast<std::int64_t>(s.queued()), s.working_servers()};

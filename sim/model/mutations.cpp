@@ -24,7 +24,7 @@ void Mutations::decide(ClientGroup& g, Request& r) {
   account.token = {r.entity, g.index};
   account.has_token = g.spec->idempotency_token;
   account.in_cohort = r.in_cohort;
-  std::vector<std::uint64_t>& tokens = tokens_[g.index].last;
+  ByClient<std::uint64_t>& tokens = tokens_[g.index].last;
   if (!tokens.empty()) {
     std::uint64_t& last = tokens[r.client];
     if (last != kNoToken && draws.uniform() < g.spec->token_reuse) account.token.token = last;
@@ -33,13 +33,13 @@ void Mutations::decide(ClientGroup& g, Request& r) {
   books_->begin(r.id, account);
 }
 
-void Mutations::executed(std::uint32_t attempt, bool succeeded) {
+void Mutations::executed(AttemptId attempt, bool succeeded) {
   books_->of_attempt(attempt).effects.effects += succeeded;
   Service& service = state_.services[state_.attempts[attempt].service];
   service.mutation_executed(attempt, succeeded, state_.now);
 }
 
-void Mutations::attempt_gone(std::uint32_t attempt) {
+void Mutations::attempt_gone(AttemptId attempt) {
   state_.services[state_.attempts[attempt].service].close_session(attempt);
   books_->attempt_gone(attempt);
 }

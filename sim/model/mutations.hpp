@@ -22,7 +22,7 @@ class Mutations {
  public:
   /// Of one group, if tokens are reused: the last one of each client.
   struct Tokens {
-    std::vector<std::uint64_t> last;
+    ByClient<std::uint64_t> last;
 
     template <class Take>
     void take_memory(const ClientSpec& client, Take& take) {
@@ -37,14 +37,14 @@ class Mutations {
 
   /// Whether a new request has side effects, and which token it carries.
   [[gnu::noinline]] void decide(ClientGroup& g, Request& r);
-  void attempt_sent(std::uint32_t request, std::uint32_t attempt) {
+  void attempt_sent(RequestId request, AttemptId attempt) {
     books_->attempt_sent(request, attempt);
   }
   /// An attempt with side effects has been served to the end.
-  [[gnu::noinline]] void executed(std::uint32_t attempt, bool succeeded);
+  [[gnu::noinline]] void executed(AttemptId attempt, bool succeeded);
   /// Nothing more can come of an attempt with side effects.
-  void attempt_gone(std::uint32_t attempt);
-  void request_ended(std::uint32_t request, bool failed) { books_->request_ended(request, failed); }
+  void attempt_gone(AttemptId attempt);
+  void request_ended(RequestId request, bool failed) { books_->request_ended(request, failed); }
   /// At the end of the run.
   void close() {
     if (books_) books_->close();
@@ -52,7 +52,7 @@ class Mutations {
 
  private:
   RunState& state_;
-  std::vector<Tokens> tokens_;  // by group
+  ByGroup<Tokens> tokens_;
   std::optional<SideEffects> books_;
 };
 

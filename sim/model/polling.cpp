@@ -5,7 +5,7 @@
 
 namespace retrysim::model {
 
-std::uint32_t Polling::begin(std::uint32_t client, std::uint64_t entity, bool in_cohort, Time now) {
+std::uint32_t Polling::begin(ClientId client, std::uint64_t entity, bool in_cohort, Time now) {
   const std::uint32_t id = jobs_.allocate();
   Job& j = jobs_[id];
   Draws draws(key_, {entity, 0, 0, Purpose::kTimeout});
@@ -52,13 +52,13 @@ std::uint64_t Polling::begin_check(std::uint32_t job) {
   return entity;
 }
 
-void Polling::attach(std::uint32_t request) {
+void Polling::attach(RequestId request) {
   if (request >= checks_.size()) checks_.resize(request + std::size_t{1});
   checks_[request] = {Time::zero(), checking_, ResponseClass::kNotRetryable};
 }
 
 // Not ready and throttled mean to ask again; anything else ends the loop.
-std::optional<JobEnd> Polling::after_check(std::uint32_t request, Outcome outcome) const {
+std::optional<JobEnd> Polling::after_check(RequestId request, Outcome outcome) const {
   const Check& c = checks_[request];
   const Job& j = jobs_[c.job];
   if (outcome == Outcome::kSuccess) {

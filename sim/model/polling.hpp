@@ -11,6 +11,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/pool.hpp"
+#include "model/ids.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +23,7 @@ struct Job {
   std::uint64_t entity = 0;  ///< names its random draws
   Time done;
   double pause_ns = 0;  ///< before the next check, without jitter; decorrelated: the last pause
-  std::uint32_t client = 0;
+  ClientId client{0};
   std::uint32_t checks = 0;  ///< begun
   bool in_cohort = false;
   bool open = false;
@@ -34,7 +35,7 @@ class Polling {
   Polling(const ArrivalSpec& spec, const RandomKey& key) : spec_(&spec), key_(key) {}
 
   /// A job of `client` begins; its number.
-  std::uint32_t begin(std::uint32_t client, std::uint64_t entity, bool in_cohort, Time now);
+  std::uint32_t begin(ClientId client, std::uint64_t entity, bool in_cohort, Time now);
 
   /// The pause before the job's next check.
   Duration next_pause(std::uint32_t job);
@@ -42,15 +43,15 @@ class Polling {
   /// The next check of the job begins: its name for random draws.
   std::uint64_t begin_check(std::uint32_t job);
   /// It is this request.
-  void attach(std::uint32_t request);
+  void attach(RequestId request);
   /// An attempt of the check has succeeded; the service looked at the job's state at `read`.
-  void succeeded(std::uint32_t request, Time read) { check_of(request).read = read; }
+  void succeeded(RequestId request, Time read) { check_of(request).read = read; }
   /// An attempt of the check has failed.
-  void failed(std::uint32_t request, ResponseClass how) { check_of(request).last_failure = how; }
+  void failed(RequestId request, ResponseClass how) { check_of(request).last_failure = how; }
 
-  std::uint32_t job_of(std::uint32_t request) const { return checks_[request].job; }
+  std::uint32_t job_of(RequestId request) const { return checks_[request].job; }
   /// What follows from a check that ended with `outcome`; empty: another check.
-  std::optional<JobEnd> after_check(std::uint32_t request, Outcome outcome) const;
+  std::optional<JobEnd> after_check(RequestId request, Outcome outcome) const;
 
   void end(std::uint32_t job) {
     jobs_[job].open = false;
@@ -67,13 +68,13 @@ class Polling {
     std::uint32_t job = 0;
     ResponseClass last_failure = ResponseClass::kNotRetryable;
   };
-  Check& check_of(std::uint32_t request) { return checks_[request]; }
+  Check& check_of(RequestId request) { return checks_[request]; }
   std::uint64_t check_entity(const Job& j) const;
 
   const ArrivalSpec* spec_;
   RandomKey key_;
   kernel::Pool<Job> jobs_;
-  std::vector<Check> checks_;   // by request
+  ByRequest<Check> checks_;
   std::uint32_t checking_ = 0;  // the job whose check is about to be submitted
 };
 

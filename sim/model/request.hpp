@@ -9,6 +9,7 @@
 #include <retrysim/time.hpp>
 
 #include "kernel/fifo_lane.hpp"
+#include "model/ids.hpp"
 
 #include <cstdint>
 
@@ -30,10 +31,10 @@ struct alignas(64) Request {
   Time submitted;
   Time phase_since;
   RetryProgress progress;
-  Duration pending_delay;         ///< backoff that follows the wait for a send token
-  std::uint32_t client = 0;       ///< within its group
-  std::uint32_t attempt = kNone;  ///< the attempt under way; the first of them when hedging
-  std::uint16_t group = 0;
+  Duration pending_delay;  ///< backoff that follows the wait for a send token
+  ClientId client{0};
+  AttemptId attempt;  ///< the attempt under way; the first of them when hedging
+  GroupId group{0};
   Phase phase = Phase::kInFlight;
   bool in_cohort = false;
   bool open = false;                 ///< begun and not ended: the slot is in use
@@ -43,9 +44,9 @@ struct alignas(64) Request {
   bool mutating : 1 = false;         ///< it has side effects
   std::uint8_t send_tokens = 0;      ///< that the next attempt still needs
   kernel::LaneLink timeout, deadline;
-  std::uint32_t id = kNone;                                    ///< its place among the requests
-  std::uint32_t timeout_position = kNone;                      ///< in the heap of varying timeouts
-  std::uint32_t next_waiter = kNone, previous_waiter = kNone;  ///< in a client's queue
+  RequestId id;                            ///< its place among the requests
+  std::uint32_t timeout_position = kNone;  ///< in the heap of varying timeouts
+  RequestId next_waiter, previous_waiter;  ///< in a client's queue
 };
 
 struct alignas(64) Attempt {
@@ -62,13 +63,14 @@ struct alignas(64) Attempt {
   Time gave_up = Time::max();  ///< when its client stopped waiting
   double work_left_ns = 0;     ///< service demand left at `work_since`, at speed 1
   Time work_since;
-  kernel::LaneLink limit;         ///< the service's own timeout
-  std::uint32_t request = kNone;  ///< only while its client waits
-  std::uint32_t client = 0;
-  std::uint32_t number = 1;       ///< 1 for the first attempt of a request
-  std::uint32_t sibling = kNone;  ///< hedging: the next attempt of its request under way
+  kernel::LaneLink limit;  ///< the service's own timeout
+  RequestId request;       ///< only while its client waits
+  ClientId client{0};
+  std::uint32_t number = 1;  ///< 1 for the first attempt of a request
+  AttemptId sibling;         ///< hedging: the next attempt of its request under way
   std::uint32_t next_in_queue = kNone, previous_in_queue = kNone;
-  std::uint16_t group = 0, service = 0;
+  GroupId group{0};
+  ServiceId service{0};
   std::uint16_t answer = 0;  ///< index into the world's answers
   Stage stage = Stage::kOnTheWire;
   bool in_cohort = false;

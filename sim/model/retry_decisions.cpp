@@ -33,7 +33,8 @@ RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
 void RetryDecisions::prepare() {
   const kernel::Claim claim;
   clients_.resize(state_.groups.size());
-  for (const std::size_t i : name_order(state_.scenario.clients)) {
+  for (const std::size_t at : name_order(state_.scenario.clients)) {
+    const GroupId i(at);
     const ClientGroup& g = state_.groups[i];
     Clients& own = clients_[i];
     own.take_memory(*g.spec, claim);
@@ -65,7 +66,7 @@ std::int32_t RetryDecisions::watch_quota(const ClientGroup& g, const RetryState&
 }
 
 bool RetryDecisions::open(ClientGroup& g, Request& r) {
-  const std::uint32_t client = r.client;
+  const ClientId client = r.client;
   if (g.counts_requests) {
     const RetryState state = g.states.of(client);
     watch_quota(g, state, [&] { begin_request(g.spec->retry, state, state_.now); });
@@ -131,7 +132,7 @@ void RetryDecisions::fail(ClientGroup& g, Request& r, const ErrorInfo& error,
     g.polling->failed(r.id, error.response_class);
   const RetryDecision decision = decide(g, r, {error, retry_after, g.spec->long_poll});
   if (decision.outcome != Outcome::kRetry) {
-    if (r.attempt != kNone) {
+    if (r.attempt.exists()) {
       if (error.retryable()) return;  // hedging: another attempt may still succeed
       parts_.timeouts.disarm(g, r);
       parts_.delivery.give_up(g, r, AttemptResult::kAbandoned);

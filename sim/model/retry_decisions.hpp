@@ -30,8 +30,8 @@ class RetryDecisions {
   };
   /// What it keeps of the clients of one group.
   struct Clients {
-    std::vector<std::unique_ptr<CustomStrategy>> strategies;  ///< the user's own, one a client
-    std::vector<std::uint64_t> strategy_requests;             ///< their requests so far
+    ByClient<std::unique_ptr<CustomStrategy>> strategies;  ///< the user's own, one a client
+    ByClient<std::uint64_t> strategy_requests;             ///< their requests so far
     RetryRules last_rules;  ///< from SimulationOptions::retries_until on: one attempt
     TokenBooks tokens;
 
@@ -59,7 +59,7 @@ class RetryDecisions {
                 EventKind then = EventKind::kBackoffEnd);
   void backoff_over(ClientGroup& g, Request& r, EventKind then);
 
-  const TokenBooks& tokens(std::size_t group) const { return clients_[group].tokens; }
+  const TokenBooks& tokens(GroupId group) const { return clients_[group].tokens; }
 
  private:
   RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
@@ -68,9 +68,9 @@ class RetryDecisions {
 
   RunState& state_;
   Parts& parts_;
-  std::vector<Clients> clients_;  // by group
+  ByGroup<Clients> clients_;
   // By request of a group with the user's own strategies: its number at its client.
-  std::vector<std::uint64_t> request_numbers_;
+  ByRequest<std::uint64_t> request_numbers_;
 };
 
 }  // namespace retrysim::model

@@ -22,7 +22,7 @@ void SendGate::prepare() {
 }
 
 bool SendGate::pass(ClientGroup& g, Request& r) {
-  const bool is_hedge = r.attempt != kNone;
+  const bool is_hedge = r.attempt.exists();
   if (g.states.throttle()) {
     Draws draws(state_.streams.of_group(g.index),
                 {r.entity, r.progress.attempts + 1, 0, Purpose::kClientThrottle});
@@ -39,7 +39,7 @@ bool SendGate::take_tokens(ClientGroup& g, Request& r) {
   const SendRateRules& rules = g.spec->retry.rate_limit;
   SendRateLimiter& limiter = g.states.limiter(r.client);
   // With recheck nobody stands in line.
-  const bool first_in_line = queues_[g.index].of_clients[r.client].first == kNone;
+  const bool first_in_line = !queues_[g.index].of_clients[r.client].first.exists();
   if (first_in_line && limiter.try_acquire(state_.now, r.send_tokens)) {
     r.send_tokens = 0;
     return true;
@@ -111,14 +111,14 @@ void SendGate::leave_queue(ClientGroup& g, Request& r) {
 }
 
 // When the first waiter of a client can have its tokens, at the present fill rate.
-void SendGate::schedule_wake(ClientGroup& g, std::uint32_t client) {
+void SendGate::schedule_wake(ClientGroup& g, ClientId client) {
   Queues& own = queues_[g.index];
   const Queue& queue = own.of_clients[client];
   const auto position = [&own](std::uint32_t c) -> std::uint32_t& {
-    return own.of_clients[c].wake_position;
+    return own.of_clients[ClientId(c)].wake_position;
   };
   if (queue.wake_position != kNone) own.wakes.erase(client, position);
-  if (queue.first == kNone) return;
+  if (!queue.first.exists()) return;
   SendRateLimiter& limiter = g.states.limiter(client);
   const int tokens = state_.requests[queue.first].send_tokens;
   if (!limiter.can_hold(tokens)) return;  // until the rate changes
@@ -129,9 +129,9 @@ void SendGate::schedule_wake(ClientGroup& g, std::uint32_t client) {
 
 void SendGate::wake(ClientGroup& g) {
   const Queues& own = queues_[g.index];
-  const std::uint32_t client = own.wakes.front();
+  const ClientId client(own.wakes.front());
   state_.note_event(EventKind::kSendTokenDue, client);
-  assert(own.of_clients[client].first != kNone);
+  assert(own.of_clients[client].first.exists());
   Request& r = state_.requests[own.of_clients[client].first];
   if (!g.states.limiter(client).try_acquire(state_.now, r.send_tokens)) {
     return schedule_wake(g, client);

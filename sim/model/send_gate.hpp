@@ -27,7 +27,7 @@ class SendGate {
   };
   /// Of one group, in adaptive mode.
   struct Queues {
-    std::vector<Queue> of_clients;
+    ByClient<Queue> of_clients;
     kernel::IndexedHeap wakes;  ///< by client: when its first waiter can have a token
     std::uint32_t source = kNone;
 
@@ -52,23 +52,23 @@ class SendGate {
   /// The deadline has passed meanwhile.
   void leave_queue(ClientGroup& g, Request& r);
   /// The client's limiter may have changed its rate.
-  void limiter_changed(ClientGroup& g, std::uint32_t client) {
-    if (g.states.limit_send_rate() && queues_[g.index].of_clients[client].first != kNone) {
+  void limiter_changed(ClientGroup& g, ClientId client) {
+    if (g.states.limit_send_rate() && queues_[g.index].of_clients[client].first.exists()) {
       schedule_wake(g, client);
     }
   }
   /// The first waiter of the client that is due can have its tokens.
   [[gnu::noinline]] void wake(ClientGroup& g);
-  kernel::EventKey next_wake(std::size_t group) const { return queues_[group].wakes.head(); }
+  kernel::EventKey next_wake(GroupId group) const { return queues_[group].wakes.head(); }
 
  private:
   void join_queue(ClientGroup& g, Request& r);
-  void schedule_wake(ClientGroup& g, std::uint32_t client);
+  void schedule_wake(ClientGroup& g, ClientId client);
   void go_on(ClientGroup& g, Request& r);
 
   RunState& state_;
   Parts& parts_;
-  std::vector<Queues> queues_;  // by group
+  ByGroup<Queues> queues_;
 };
 
 }  // namespace retrysim::model

@@ -6,7 +6,7 @@
 
 namespace retrysim::model {
 
-void ServiceEntrance::arrive(std::uint32_t id, Attempt& a, Service& s) {
+void ServiceEntrance::arrive(AttemptId id, Attempt& a, Service& s) {
   a.arrived = state_.now;
   if (a.round == 0) state_.recorder.arrived(a.group, a.service, a.in_cohort);
   if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
@@ -26,7 +26,7 @@ void ServiceEntrance::arrive(std::uint32_t id, Attempt& a, Service& s) {
 }
 
 // True if the attempt meets a random error, or does not pass the service's throttle.
-bool ServiceEntrance::answered_at_the_door(std::uint32_t id, Attempt& a, Service& s) {
+bool ServiceEntrance::answered_at_the_door(AttemptId id, Attempt& a, Service& s) {
   if (!s.impairment().errors.empty() && s.spec().model != ServiceModelKind::kIndependent) {
     Draws draws(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kServiceError});
     const double u = draws.uniform();
@@ -45,7 +45,7 @@ bool ServiceEntrance::answered_at_the_door(std::uint32_t id, Attempt& a, Service
   return true;
 }
 
-void ServiceEntrance::overflow(std::uint32_t id, Attempt& a, Service& s) {
+void ServiceEntrance::overflow(AttemptId id, Attempt& a, Service& s) {
   const Answers::OfService& answers = state_.answers.of_service(a.service);
   const bool no_answer = s.spec().overflow == Overflow::kDrop;
   state_.recorder.rejected(a.group, a.service, a.in_cohort,
@@ -58,7 +58,7 @@ void ServiceEntrance::overflow(std::uint32_t id, Attempt& a, Service& s) {
 }
 
 // To say no may cost time, too.
-void ServiceEntrance::turn_away(std::uint32_t id, Attempt& a, Service& s, std::uint16_t answer) {
+void ServiceEntrance::turn_away(AttemptId id, Attempt& a, Service& s, std::uint16_t answer) {
   if (s.spec().reject_cost == Duration::zero()) {
     s.turn_out(a, state_.now);
     return parts_.transport.answer_with(id, a, s, answer);

@@ -18,13 +18,13 @@ class ServiceEntrance {
  public:
   ServiceEntrance(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
 
-  void arrive(std::uint32_t id, Attempt& a, Service& s);
+  void arrive(AttemptId id, Attempt& a, Service& s);
   /// The queue does not take the attempt, or sheds it.
-  [[gnu::noinline]] void overflow(std::uint32_t id, Attempt& a, Service& s);
+  [[gnu::noinline]] void overflow(AttemptId id, Attempt& a, Service& s);
 
  private:
-  [[gnu::noinline]] bool answered_at_the_door(std::uint32_t id, Attempt& a, Service& s);
-  [[gnu::noinline]] void turn_away(std::uint32_t id, Attempt& a, Service& s, std::uint16_t answer);
+  [[gnu::noinline]] bool answered_at_the_door(AttemptId id, Attempt& a, Service& s);
+  [[gnu::noinline]] void turn_away(AttemptId id, Attempt& a, Service& s, std::uint16_t answer);
 
   RunState& state_;
   Parts& parts_;

@@ -14,12 +14,12 @@ ServiceEvents::ServiceEvents(RunState& state, Parts& parts)
       ranks_(state.scenario.services.size()) {
   state.sequence = faults_.size();  // the faults are scheduled first
   std::size_t rank = 0;
-  for (const std::size_t i : name_order(state.scenario.services)) ranks_[i] = rank++;
+  for (const std::size_t i : name_order(state.scenario.services)) ranks_[ServiceId(i)] = rank++;
 }
 
 void ServiceEvents::add_sources() {
   scaling_sources_.assign(state_.services.size(), kNone);
-  for (std::size_t i = 0; i < state_.services.size(); ++i) {
+  for (const ServiceId i : Ids<ServiceId>(state_.services.size())) {
     if (state_.services[i].autoscaler() == nullptr) continue;
     scaling_sources_[i] = state_.add_source(EventKind::kScaling, i);
   }
@@ -27,7 +27,8 @@ void ServiceEvents::add_sources() {
 }
 
 void ServiceEvents::start() {
-  for (const std::size_t i : name_order(state_.scenario.services)) {
+  for (const std::size_t at : name_order(state_.scenario.services)) {
+    const ServiceId i(at);
     if (scaling_sources_[i] == kNone) continue;
     Service& s = state_.services[i];
     parts_.serving.changed(i, s);
@@ -36,13 +37,13 @@ void ServiceEvents::start() {
   if (fault_source_ != kNone) state_.queue.offer(fault_source_, {faults_.next(), faults_begun_});
 }
 
-Impairment ServiceEvents::impairment(std::size_t service) const {
+Impairment ServiceEvents::impairment(ServiceId service) const {
   return faults_.at(service, state_.now);
 }
 
 void ServiceEvents::change_faults() {
   const FaultTimeline::Change change = faults_.pop();
-  const std::size_t service = change.service;
+  const ServiceId service(change.service);
   state_.note_event(EventKind::kFault, ranks_[service]);
   if (change.cold_restart) restart(service);
   Service& s = state_.services[service];
@@ -53,15 +54,16 @@ void ServiceEvents::change_faults() {
 }
 
 // The process dies and comes back empty: the connections of those that waited for it break.
-void ServiceEvents::restart(std::size_t service) {
+void ServiceEvents::restart(ServiceId service) {
   Service& s = state_.services[service];
-  std::vector<std::uint32_t> all = s.take_all(state_.now);
-  for (const std::uint32_t id : parts_.call_tree.calling_at(service)) {
+  std::vector<AttemptId> all;
+  for (const std::uint32_t id : s.take_all(state_.now)) all.emplace_back(id);
+  for (const AttemptId id : parts_.call_tree.calling_at(service)) {
     parts_.call_tree.cancel(id);
     s.abort(id, state_.now);
     all.push_back(id);
   }
-  for (const std::uint32_t id : all) {
+  for (const AttemptId id : all) {
     Attempt& a = state_.attempts[id];
     parts_.watch.leave(id, a);
     if (a.given_up()) {
@@ -76,7 +78,7 @@ void ServiceEvents::restart(std::size_t service) {
   s.forget();
 }
 
-void ServiceEvents::scale(std::size_t service) {
+void ServiceEvents::scale(ServiceId service) {
   Service& s = state_.services[service];
   Autoscaler& scaler = *s.autoscaler();
   state_.note_event(EventKind::kScaling, ranks_[service]);

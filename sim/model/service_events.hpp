@@ -26,22 +26,22 @@ class ServiceEvents {
   void start();
 
   /// What is wrong with the service now.
-  Impairment impairment(std::size_t service) const;
+  Impairment impairment(ServiceId service) const;
 
   /// The events.
   void change_faults();
-  void scale(std::size_t service);
+  void scale(ServiceId service);
 
  private:
-  void restart(std::size_t service);
+  void restart(ServiceId service);
 
   RunState& state_;
   Parts& parts_;
   FaultTimeline faults_;
   std::uint64_t faults_begun_ = 0;
   std::uint32_t fault_source_ = kNone;
-  std::vector<std::uint32_t> scaling_sources_;  // by service
-  std::vector<std::size_t> ranks_;              // by service: its place among the names
+  ByService<std::uint32_t> scaling_sources_;
+  ByService<std::size_t> ranks_;  // places among the names
 };
 
 }  // namespace retrysim::model

@@ -10,17 +10,17 @@ namespace retrysim::model {
 
 void Serving::add_sources() {
   first_source_ = static_cast<std::uint32_t>(state_.sources.size());
-  for (std::size_t i = 0; i < state_.services.size(); ++i) {
+  for (const ServiceId i : Ids<ServiceId>(state_.services.size())) {
     state_.add_source(EventKind::kCompletion, i, kernel::SourceRole::kAnswer);
     some_scale_ |= state_.services[i].autoscaler() != nullptr;
   }
 }
 
-void Serving::complete(std::size_t service) {
+void Serving::complete(ServiceId service) {
   Service& s = state_.services[service];
   if (s.calls_others() && parts_.call_tree.begin(service)) [[unlikely]]
     return;
-  const std::uint32_t id = s.complete(state_.now);
+  const AttemptId id(s.complete(state_.now));
   state_.note_event(EventKind::kCompletion, id);
   Attempt& a = state_.attempts[id];
   parts_.watch.leave(id, a);
@@ -30,7 +30,7 @@ void Serving::complete(std::size_t service) {
   served(id, a, s, reply);
 }
 
-void Serving::served(std::uint32_t id, Attempt& a, Service& s, Reply reply) {
+void Serving::served(AttemptId id, Attempt& a, Service& s, Reply reply) {
   if (a.executed && !reply.goes_on) {
     state_.recorder.executed(a.group, a.service, a.in_cohort, a.given_up(), a.arrived, state_.now);
     if (a.mutating) [[unlikely]]
@@ -49,7 +49,9 @@ void Serving::served(std::uint32_t id, Attempt& a, Service& s, Reply reply) {
 }
 
 void Serving::serve_queue(Service& s) {
-  for (std::uint32_t id = s.take_from_queue(); id != kNone; id = s.take_from_queue()) {
+  for (;;) {
+    const AttemptId id(s.take_from_queue());
+    if (!id.exists()) return;
     Attempt& a = state_.attempts[id];
     if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
       drop_from_queue(id, a, s);
@@ -70,14 +72,14 @@ void Serving::serve_queue(Service& s) {
 }
 
 // The attempt's turn has come, but it is not worth serving.
-void Serving::drop_from_queue(std::uint32_t id, Attempt& a, Service& s) {
+void Serving::drop_from_queue(AttemptId id, Attempt& a, Service& s) {
   parts_.watch.leave(id, a);
   s.turn_out(a, state_.now);
   state_.recorder.dropped(a.group, a.in_cohort);
 }
 
 // Whether the answer would come after the client has stopped waiting, if service began now.
-bool Serving::would_be_late(std::uint32_t id, const Attempt& a, const Service& s) const {
+bool Serving::would_be_late(AttemptId id, const Attempt& a, const Service& s) const {
   if (a.given_up()) return true;
   const Time end = parts_.timeouts.end_of_wait(a);
   if (end == Time::max()) return false;
@@ -87,7 +89,7 @@ bool Serving::would_be_late(std::uint32_t id, const Attempt& a, const Service& s
   return state_.now + s.service_time_of(id) + way_back > end;
 }
 
-void Serving::changed(std::size_t service, Service& s) {
+void Serving::changed(ServiceId service, Service& s) {
   state_.queue.set(first_source_ + static_cast<std::uint32_t>(service), s.next_completion());
   state_.recorder.service_levels(service, s.busy(), s.in_system(), s.queued(), s.working_servers(),
                                  state_.now);

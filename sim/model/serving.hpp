@@ -23,14 +23,14 @@ class Serving {
   void add_sources();
 
   /// The service that completes next has completed. Nearly every event is this or an arrival.
-  void complete(std::size_t service);
+  void complete(ServiceId service);
   /// What becomes of an attempt when its server is free again. The last step of its event, or of
   /// the work list it comes from: the answer need not be put down.
-  void served(std::uint32_t id, Attempt& a, Service& s, Reply reply);
+  void served(AttemptId id, Attempt& a, Service& s, Reply reply);
   /// Free servers take what waits.
   void serve_queue(Service& s);
   /// Something has changed at the service: its next completion, its levels.
-  void changed(std::size_t service, Service& s);
+  void changed(ServiceId service, Service& s);
 
   /// An attempt in service, or just served, whose client has given up.
   void wasted_work(const Attempt& a);
@@ -38,8 +38,8 @@ class Serving {
   void answer_unused(const Attempt& a);
 
  private:
-  [[gnu::noinline]] bool would_be_late(std::uint32_t id, const Attempt& a, const Service& s) const;
-  void drop_from_queue(std::uint32_t id, Attempt& a, Service& s);
+  [[gnu::noinline]] bool would_be_late(AttemptId id, const Attempt& a, const Service& s) const;
+  void drop_from_queue(AttemptId id, Attempt& a, Service& s);
 
   RunState& state_;
   Parts& parts_;

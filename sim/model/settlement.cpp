@@ -19,7 +19,7 @@ void Settlement::settle() {
 
 void Settlement::deliver_answered() {
   answering_.swap(answered_);
-  for (const std::uint32_t attempt : answering_) {
+  for (const AttemptId attempt : answering_) {
     parts_.limits.count_step();
     parts_.delivery.deliver(attempt, state_.attempts[attempt]);
   }

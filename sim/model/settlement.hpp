@@ -21,12 +21,12 @@ class Settlement {
   Settlement(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
 
   /// The attempt's answer is there.
-  void answered(std::uint32_t attempt) {
+  void answered(AttemptId attempt) {
     answered_.push_back(attempt);
     is_due_ = true;
   }
   /// The request, which waited for one, has got a connection.
-  void connected(std::uint32_t request) {
+  void connected(RequestId request) {
     connected_.push_back(request);
     is_due_ = true;
   }
@@ -48,8 +48,8 @@ class Settlement {
   RunState& state_;
   Parts& parts_;
   bool is_due_ = false;
-  std::vector<std::uint32_t> answered_, answering_;  // attempts
-  std::vector<std::uint32_t> connected_;             // requests
+  std::vector<AttemptId> answered_, answering_;
+  std::vector<RequestId> connected_;
   std::vector<CallTree::CallId> calls_over_;
 };
 

@@ -8,6 +8,7 @@
 #include "kernel/pool.hpp"
 #include "measure/recorder.hpp"
 #include "model/idempotency.hpp"
+#include "model/ids.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -29,21 +30,24 @@ class SideEffects {
 
   explicit SideEffects(stats::Recorder* recorder) : recorder_(recorder) {}
 
-  void begin(std::uint32_t request, const Account& account) {
+  void begin(RequestId request, const Account& account) {
     const std::uint32_t id = accounts_.allocate();
     accounts_[id] = account;
     accounts_[id].holders = 1;
-    put(by_request_, request, id);
+    by_request_.reach(request);
+    by_request_[request] = id;
   }
-  void attempt_sent(std::uint32_t request, std::uint32_t attempt) {
+  void attempt_sent(RequestId request, AttemptId attempt) {
     const std::uint32_t id = by_request_[request];
     ++accounts_[id].holders;
-    put(by_attempt_, attempt, id);
+    by_attempt_.reach(attempt);
+    by_attempt_[attempt] = id;
   }
-  Account& of_attempt(std::uint32_t attempt) { return accounts_[by_attempt_[attempt]]; }
+  /// `attempt`: its number, which is how services know it.
+  Account& of_attempt(std::uint32_t attempt) { return accounts_[by_attempt_[AttemptId(attempt)]]; }
 
-  void attempt_gone(std::uint32_t attempt) { let_go(by_attempt_[attempt]); }
-  void request_ended(std::uint32_t request, bool failed) {
+  void attempt_gone(AttemptId attempt) { let_go(by_attempt_[attempt]); }
+  void request_ended(RequestId request, bool failed) {
     accounts_[by_request_[request]].effects.failed = failed;
     let_go(by_request_[request]);
   }
@@ -56,10 +60,6 @@ class SideEffects {
   }
 
  private:
-  static void put(std::vector<std::uint32_t>& ids, std::uint32_t slot, std::uint32_t id) {
-    if (slot >= ids.size()) ids.resize(2 * std::size_t{slot} + 64);
-    ids[slot] = id;
-  }
   void let_go(std::uint32_t id) {
     if (--accounts_[id].holders > 0) return;
     enter(accounts_[id]);
@@ -71,7 +71,8 @@ class SideEffects {
 
   stats::Recorder* recorder_;
   kernel::Pool<Account> accounts_;
-  std::vector<std::uint32_t> by_request_, by_attempt_;
+  ByRequest<std::uint32_t> by_request_;  // accounts
+  ByAttempt<std::uint32_t> by_attempt_;
 };
 
 }  // namespace retrysim::model

@@ -60,7 +60,7 @@ struct RunState {
   }
 
   /// An event of `kind`, which cannot be cancelled, for a request or client of the group.
-  void set_timer(EventKind kind, std::uint16_t group, std::uint32_t entity, Duration delay) {
+  void set_timer(EventKind kind, GroupId group, std::uint32_t entity, Duration delay) {
     timers.push({key_in(delay), entity,
                  static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(group) << 8});
     queue.offer(timer_source, timers.head());
@@ -92,10 +92,10 @@ struct RunState {
   Time now;
   const Time end_of_submissions;
   Answers answers;
-  kernel::Pool<Request> requests;
-  kernel::Pool<Attempt> attempts;
-  std::vector<Service> services;
-  std::vector<ClientGroup> groups;
+  IndexedBy<RequestId, kernel::Pool<Request>> requests;
+  IndexedBy<AttemptId, kernel::Pool<Attempt>> attempts;
+  ByService<Service> services;
+  ByGroup<ClientGroup> groups;
 
   std::uint64_t sequence = 0;  ///< counts all events that were ever scheduled
   kernel::EventQueue queue;

@@ -14,15 +14,21 @@ using kernel::EventKey;
 using kernel::SourceRole;
 
 auto Timeouts::link() {
-  return [this](std::uint32_t r) -> kernel::LaneLink& { return state_.requests[r].timeout; };
+  return [this](std::uint32_t r) -> kernel::LaneLink& {
+    return state_.requests[RequestId(r)].timeout;
+  };
 }
 
 auto Timeouts::deadline_link() {
-  return [this](std::uint32_t r) -> kernel::LaneLink& { return state_.requests[r].deadline; };
+  return [this](std::uint32_t r) -> kernel::LaneLink& {
+    return state_.requests[RequestId(r)].deadline;
+  };
 }
 
 auto Timeouts::position() {
-  return [this](std::uint32_t r) -> std::uint32_t& { return state_.requests[r].timeout_position; };
+  return [this](std::uint32_t r) -> std::uint32_t& {
+    return state_.requests[RequestId(r)].timeout_position;
+  };
 }
 
 void Timeouts::add_sources() {
@@ -84,7 +90,7 @@ Time Timeouts::end_of_wait(const Attempt& a) const {
     end = armed(r.timeout.key()).time;
   } else if (g.spec->has_attempt_timeout) {
     end = armed(varying_.key_of(a.request, [this](std::uint32_t id) {
-            return state_.requests[id].timeout_position;
+            return state_.requests[RequestId(id)].timeout_position;
           })).time;
   }
   if (g.timers.deadline_source != kNone) end = std::min(end, armed(r.deadline.key()).time);
@@ -92,11 +98,11 @@ Time Timeouts::end_of_wait(const Attempt& a) const {
 }
 
 void Timeouts::attempt_times_out(ClientGroup& g) {
-  time_out(g, state_.requests[g.timers.timeouts.front()]);
+  time_out(g, state_.requests[RequestId(g.timers.timeouts.front())]);
 }
 
 void Timeouts::attempt_times_out_varying() {
-  Request& r = state_.requests[varying_.front()];
+  Request& r = state_.requests[RequestId(varying_.front())];
   time_out(state_.groups[r.group], r);
 }
 
@@ -108,7 +114,7 @@ void Timeouts::time_out(ClientGroup& g, Request& r) {
 }
 
 void Timeouts::deadline_passes(ClientGroup& g) {
-  Request& r = state_.requests[g.timers.deadlines.front()];
+  Request& r = state_.requests[RequestId(g.timers.deadlines.front())];
   state_.note_event(EventKind::kDeadline, r.id);
   pass_deadline(g, r);
 }
@@ -132,14 +138,16 @@ void Timeouts::pass_deadline(ClientGroup& g, Request& r) {
   parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);
 }
 
-EventKey Timeouts::next_timeout(std::size_t group) const {
+EventKey Timeouts::next_timeout(GroupId group) const {
   const kernel::TimerLane& lane = state_.groups[group].timers.timeouts;
-  return lane.empty() ? EventKey::never() : armed(state_.requests[lane.front()].timeout.key());
+  return lane.empty() ? EventKey::never()
+                      : armed(state_.requests[RequestId(lane.front())].timeout.key());
 }
 
-EventKey Timeouts::next_deadline(std::size_t group) const {
+EventKey Timeouts::next_deadline(GroupId group) const {
   const kernel::TimerLane& lane = state_.groups[group].timers.deadlines;
-  return lane.empty() ? EventKey::never() : armed(state_.requests[lane.front()].deadline.key());
+  return lane.empty() ? EventKey::never()
+                      : armed(state_.requests[RequestId(lane.front())].deadline.key());
 }
 
 }  // namespace retrysim::model

@@ -42,9 +42,9 @@ class Timeouts {
   void deadline_passes(ClientGroup& g);
 
   /// Keys of those.
-  kernel::EventKey next_timeout(std::size_t group) const;
+  kernel::EventKey next_timeout(GroupId group) const;
   kernel::EventKey next_varying_timeout() const { return varying_.head(); }
-  kernel::EventKey next_deadline(std::size_t group) const;
+  kernel::EventKey next_deadline(GroupId group) const;
 
   std::uint64_t bytes() const { return varying_.bytes(); }
 

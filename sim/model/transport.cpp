@@ -37,12 +37,12 @@ void Transport::add_sources() {
 }
 
 void Transport::send(ClientGroup& g, Request& r) {
-  const std::uint32_t id = state_.attempts.allocate();
+  const AttemptId id(state_.attempts.allocate());
   Attempt& a = state_.attempts[id];
   r.phase = Request::Phase::kInFlight;
   r.phase_since = state_.now;
   a = g.new_attempt;
-  a.sibling = r.attempt;  // kNone, but for hedging
+  a.sibling = r.attempt;  // none, but for hedging
   r.attempt = id;
   ++r.progress.attempts;
   a.entity = r.entity;
@@ -57,7 +57,7 @@ void Transport::send(ClientGroup& g, Request& r) {
     parts_.mutations.attempt_sent(r.id, id);
   }
   state_.recorder.sent(g.index, r.in_cohort, a.number, state_.now);
-  if (a.sibling != kNone) [[unlikely]]
+  if (a.sibling.exists()) [[unlikely]]
     parts_.timeouts.disarm(g, r);  // it runs from the latest attempt
   parts_.timeouts.arm(g, r);
   if (g.hedges) [[unlikely]]
@@ -79,7 +79,7 @@ Duration Transport::delay(const Attempt& a, Purpose purpose) const {
   return latency.sample(draws) + added;
 }
 
-void Transport::travel_to_service(std::uint32_t attempt, Attempt& a) {
+void Transport::travel_to_service(AttemptId attempt, Attempt& a) {
   Service& s = state_.services[a.service];
   Duration time = takes_time_ ? delay(a, Purpose::kNetwork) : Duration::zero();
   if (a.connecting) {
@@ -117,14 +117,14 @@ void Transport::travel_to_service(std::uint32_t attempt, Attempt& a) {
 }
 
 void Transport::attempt_arrives() {
-  const std::uint32_t attempt = requests_.pop_front().entity;
+  const AttemptId attempt(requests_.pop_front().entity);
   state_.queue.set(request_source_, requests_.head());
   state_.note_event(EventKind::kAttemptArrives, attempt);
   Attempt& a = state_.attempts[attempt];
   parts_.entrance.arrive(attempt, a, state_.services[a.service]);
 }
 
-bool Transport::send_answer(std::uint32_t id, Attempt& a, const Service& s, std::uint16_t answer) {
+bool Transport::send_answer(AttemptId id, Attempt& a, const Service& s, std::uint16_t answer) {
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
   if (s.impairment().response_loss > 0 && lose_answer(id, a, s)) [[unlikely]]
@@ -132,12 +132,12 @@ bool Transport::send_answer(std::uint32_t id, Attempt& a, const Service& s, std:
   return !takes_time_ || !answer_travels(id, a);
 }
 
-void Transport::answer_with(std::uint32_t id, Attempt& a, const Service& s, std::uint16_t answer) {
+void Transport::answer_with(AttemptId id, Attempt& a, const Service& s, std::uint16_t answer) {
   if (send_answer(id, a, s, answer)) parts_.settlement.answered(id);
 }
 
 // True if the answer is lost on its way.
-bool Transport::lose_answer(std::uint32_t id, Attempt& a, const Service& s) {
+bool Transport::lose_answer(AttemptId id, Attempt& a, const Service& s) {
   Draws draws(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
   skip_rounds(draws, a);
   draws.next();  // decided the request's own loss
@@ -149,14 +149,14 @@ bool Transport::lose_answer(std::uint32_t id, Attempt& a, const Service& s) {
 }
 
 // True if the answer takes time to its client.
-bool Transport::answer_travels(std::uint32_t id, const Attempt& a) {
+bool Transport::answer_travels(AttemptId id, const Attempt& a) {
   const Duration time = delay(a, Purpose::kResponse);
   if (time == Duration::zero()) return false;
   schedule_answer(id, time);
   return true;
 }
 
-void Transport::schedule_answer(std::uint32_t attempt, Duration delay) {
+void Transport::schedule_answer(AttemptId attempt, Duration delay) {
   const kernel::TimerEntry entry{state_.key_in(delay), attempt, 0};
   if (state_.scenario.network.latency.is_constant() && answers_.push_back(entry)) {
     state_.queue.offer(answer_source_, answers_.head());
@@ -167,7 +167,7 @@ void Transport::schedule_answer(std::uint32_t attempt, Duration delay) {
 }
 
 void Transport::answer_arrives(bool late) {
-  const std::uint32_t attempt = late ? late_answers_.pop().entity : answers_.pop_front().entity;
+  const AttemptId attempt(late ? late_answers_.pop().entity : answers_.pop_front().entity);
   state_.queue.set(late ? late_answer_source_ : answer_source_,
                    late ? late_answers_.head() : answers_.head());
   state_.note_event(EventKind::kResponseArrives, attempt);

@@ -11,17 +11,17 @@
 namespace retrysim::model {
 
 struct Waiters {
-  std::uint32_t first = kNone, last = kNone;
+  RequestId first, last;
 
-  void join(Request& r, kernel::Pool<Request>& requests) {
+  void join(Request& r, IndexedBy<RequestId, kernel::Pool<Request>>& requests) {
     r.previous_waiter = last;
-    r.next_waiter = kNone;
-    (last == kNone ? first : requests[last].next_waiter) = r.id;
+    r.next_waiter = {};
+    (last.exists() ? requests[last].next_waiter : first) = r.id;
     last = r.id;
   }
-  void leave(const Request& r, kernel::Pool<Request>& requests) {
-    (r.previous_waiter == kNone ? first : requests[r.previous_waiter].next_waiter) = r.next_waiter;
-    (r.next_waiter == kNone ? last : requests[r.next_waiter].previous_waiter) = r.previous_waiter;
+  void leave(const Request& r, IndexedBy<RequestId, kernel::Pool<Request>>& requests) {
+    (r.previous_waiter.exists() ? requests[r.previous_waiter].next_waiter : first) = r.next_waiter;
+    (r.next_waiter.exists() ? requests[r.next_waiter].previous_waiter : last) = r.previous_waiter;
   }
 };
 

@@ -23,7 +23,7 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
 void World::add_services() {
   const Scenario& scenario = state_.scenario;
   Answers& answers = state_.answers;
-  for (std::size_t i = 0; i < scenario.services.size(); ++i) {
+  for (const ServiceId i : Ids<ServiceId>(scenario.services.size())) {
     const ServiceSpec& spec = scenario.services[i];
     const bool conflicts = spec.model == ServiceModelKind::kOcc;
     const std::uint16_t conflict =
@@ -44,7 +44,8 @@ void World::add_services() {
 
 void World::add_groups() {
   state_.groups.resize(state_.scenario.clients.size());
-  for (const std::size_t i : name_order(state_.scenario.clients)) {
+  for (const std::size_t at : name_order(state_.scenario.clients)) {
+    const GroupId i(at);
     state_.groups[i].set_up(state_, i);
   }
   parts_.closed_loop.prepare();
@@ -124,13 +125,13 @@ EventKey World::true_head(std::uint32_t source) const {
     case EventKind::kVaryingTimeout:
       return parts_.timeouts.next_varying_timeout();
     case EventKind::kServiceTimeout:
-      return parts_.watch.next_timeout(s.index);
+      return parts_.watch.next_timeout(ServiceId(s.index));
     case EventKind::kSendTokenDue:
-      return parts_.send_gate.next_wake(s.index);
+      return parts_.send_gate.next_wake(GroupId(s.index));
     case EventKind::kTimeout:
-      return parts_.timeouts.next_timeout(s.index);
+      return parts_.timeouts.next_timeout(GroupId(s.index));
     default:
-      return parts_.timeouts.next_deadline(s.index);
+      return parts_.timeouts.next_deadline(GroupId(s.index));
   }
 }
 
@@ -138,15 +139,15 @@ void World::dispatch(std::uint32_t source) {
   const EventSource s = state_.sources[source];
   switch (s.kind) {
     case EventKind::kArrival:
-      return arrival(s.index);
+      return arrival(GroupId(s.index));
     case EventKind::kCompletion:
-      return completion(s.index);
+      return completion(ServiceId(s.index));
     case EventKind::kTimeout:
-      return parts_.timeouts.attempt_times_out(state_.groups[s.index]);
+      return parts_.timeouts.attempt_times_out(state_.groups[GroupId(s.index)]);
     case EventKind::kVaryingTimeout:
       return parts_.timeouts.attempt_times_out_varying();
     case EventKind::kDeadline:
-      return parts_.timeouts.deadline_passes(state_.groups[s.index]);
+      return parts_.timeouts.deadline_passes(state_.groups[GroupId(s.index)]);
     case EventKind::kAttemptArrives:
       return parts_.transport.attempt_arrives();
     case EventKind::kResponseArrives:
@@ -154,13 +155,13 @@ void World::dispatch(std::uint32_t source) {
     case EventKind::kLateResponse:
       return parts_.transport.answer_arrives(true);
     case EventKind::kSendTokenDue:
-      return parts_.send_gate.wake(state_.groups[s.index]);
+      return parts_.send_gate.wake(state_.groups[GroupId(s.index)]);
     case EventKind::kFault:
       return parts_.service_events.change_faults();
     case EventKind::kServiceTimeout:
-      return parts_.watch.time_out(s.index);
+      return parts_.watch.time_out(ServiceId(s.index));
     case EventKind::kScaling:
-      return parts_.service_events.scale(s.index);
+      return parts_.service_events.scale(ServiceId(s.index));
     default:
       return timer_due();
   }
@@ -170,23 +171,24 @@ void World::timer_due() {
   const kernel::TimerEntry timer = state_.timers.pop();
   state_.queue.set(state_.timer_source, state_.timers.head());
   const auto kind = static_cast<EventKind>(timer.kind & 0xff);
-  ClientGroup& g = state_.groups[timer.kind >> 8];
+  ClientGroup& g = state_.groups[GroupId(timer.kind >> 8)];
   state_.note_event(kind, timer.entity);
   switch (kind) {
     case EventKind::kAttemptArrives: {
-      Attempt& a = state_.attempts[timer.entity];
-      return parts_.entrance.arrive(timer.entity, a, state_.services[a.service]);
+      const AttemptId id(timer.entity);
+      Attempt& a = state_.attempts[id];
+      return parts_.entrance.arrive(id, a, state_.services[a.service]);
     }
     case EventKind::kThinkEnd:
-      return parts_.closed_loop.think_over(g, timer.entity);
+      return parts_.closed_loop.think_over(g, ClientId(timer.entity));
     case EventKind::kCheckDue:
       return parts_.jobs.check_due(g, timer.entity);
     case EventKind::kHedgeDue:
-      return parts_.hedging.due(g, state_.requests[timer.entity], timer.key.sequence);
+      return parts_.hedging.due(g, state_.requests[RequestId(timer.entity)], timer.key.sequence);
     case EventKind::kSendWaitEnd:
-      return parts_.send_gate.wait_over(g, state_.requests[timer.entity]);
+      return parts_.send_gate.wait_over(g, state_.requests[RequestId(timer.entity)]);
     default:
-      return parts_.retry_decisions.backoff_over(g, state_.requests[timer.entity], kind);
+      return parts_.retry_decisions.backoff_over(g, state_.requests[RequestId(timer.entity)], kind);
   }
 }
 

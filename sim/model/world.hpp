@@ -43,10 +43,10 @@ class World {
   [[gnu::always_inline]] inline bool next_event();
   [[gnu::always_inline]] inline void dispatch(std::uint32_t source);
   // Nearly every event is one of these two; what they call is compiled into them.
-  RETRYSIM_FLATTEN void arrival(std::uint32_t group) {
+  RETRYSIM_FLATTEN void arrival(GroupId group) {
     parts_.client_requests.next_arrival(state_.groups[group]);
   }
-  RETRYSIM_FLATTEN void completion(std::uint32_t service) { parts_.serving.complete(service); }
+  RETRYSIM_FLATTEN void completion(ServiceId service) { parts_.serving.complete(service); }
   void timer_due();
   [[gnu::noinline]] bool is_over(Time next) const;
   kernel::EventKey true_head(std::uint32_t source) const;
