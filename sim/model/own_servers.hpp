@@ -1,7 +1,7 @@
-// Servers of which each works for one attempt at a time: a fixed number, with a queue in front of
-// them, or as many as it takes. One of the two kinds of server pools; the other one is
-// shared_servers.hpp. Both offer the same, and the service that has one asks it everything that
-// depends on how servers are given to attempts.
+// Servers that each work for one attempt at a time: a fixed number with a queue in front of them,
+// or as many as it takes. This is one kind of server pool, processor_sharing.hpp has the other.
+// Both have the same members, and a service asks its pool about everything that depends on how
+// servers are given to attempts.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -16,21 +16,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace retrysim::model {
 
 class OwnServers {
  public:
-  /// `most`: how many servers there will be, as far as that is known.
-  OwnServers(kernel::Pool<Attempt>* attempts, std::uint64_t* sequence, std::int64_t most)
-      : attempts_(attempts), sequence_(sequence), in_service_(most) {}
+  /// `sequence`: the simulation's counter of scheduled events. `servers` work at first; there may
+  /// be `most` later.
+  OwnServers(kernel::Pool<Attempt>* attempts, std::uint64_t* sequence, std::int64_t servers,
+             std::int64_t most)
+      : attempts_(attempts),
+        sequence_(sequence),
+        working_(servers),
+        in_service_(std::max(servers, most)) {}
 
   /// Whether an attempt can be served at once; otherwise it has to queue.
   bool has_room() const { return taken_ < working_; }
-  /// Of `capacity` places, those in the queue only.
-  static bool is_full(std::uint64_t queued, std::uint64_t capacity) { return queued >= capacity; }
-  /// Attempts in service.
+  /// Whether `capacity` attempts are in service, where that is what the capacity limits.
+  static bool is_full(std::uint64_t) { return false; }
+  /// How many attempts the service time of the next one depends on.
   std::int64_t in_service() const { return taken_; }
   /// Attempts that are in service or held.
   std::int64_t attempts() const { return taken_; }
@@ -54,8 +60,14 @@ class OwnServers {
     return in_service_.pop();
   }
   /// The same, but its server stays taken until `let_go`.
-  std::uint32_t hold(Time) { return in_service_.pop(); }
-  void let_go() { --taken_; }
+  std::uint32_t hold(Time) {
+    ++held_;
+    return in_service_.pop();
+  }
+  void let_go() {
+    --held_;
+    --taken_;
+  }
   /// Ends the service of an attempt that is not done.
   void abort(std::uint32_t attempt, Time) {
     in_service_.erase(attempt);
@@ -63,9 +75,9 @@ class OwnServers {
   }
   /// The client of an attempt in service has given up.
   static void given_up(Time) {}
-  /// Takes out all that are in service, in the order of completion; `held` more stay.
-  std::vector<std::uint32_t> take_all(std::int64_t held, Time) {
-    taken_ = held;
+  /// Takes out all that are in service, in the order of completion; what is held stays.
+  std::vector<std::uint32_t> take_all(Time) {
+    taken_ = held_;
     return in_service_.take_all();
   }
 
@@ -101,8 +113,9 @@ class OwnServers {
 
   kernel::Pool<Attempt>* attempts_;
   std::uint64_t* sequence_;
-  std::int64_t taken_ = 0;  // servers: those of attempts in service or held
-  std::int64_t working_ = 0;
+  std::int64_t taken_ = 0;  // servers, by attempts in service or held
+  std::int64_t held_ = 0;
+  std::int64_t working_;
   double speed_ = 1;
   CompletionSet in_service_;
 };
