@@ -29,10 +29,10 @@ MAY_INCLUDE = {
     "model": {"kernel", "retry", "stats", "scenario"},
     "execution": {"scenario"},
     "experiment": {"kernel", "retry", "stats", "scenario", "model", "execution"},
-    "analysis": {"scenario"},
+    "prediction": {"scenario"},
     "report": {"stats", "scenario"},
     "cli": {"kernel", "retry", "stats", "scenario", "model", "execution", "experiment",
-            "analysis", "report"},
+            "prediction", "report"},
 }
 
 # Names that say nothing about what is inside.
