@@ -3,7 +3,8 @@
 
 Runs the simulator and the yardstick (tests/benchmarks/reference_loop.cpp), both built already, in
 turn on one processor, and takes the ratio of their CPU times inside each round: the machine's speed
-drifts, the ratio hardly does. Prints median, minimum and maximum over the rounds.
+drifts, the ratio hardly does. Prints median, minimum and maximum over the rounds, and the
+instructions per event of both programs if valgrind is installed.
 
 SPDX-License-Identifier: MIT
 """
@@ -16,6 +17,8 @@ import statistics
 import subprocess
 import sys
 import tomllib
+
+import instruction_count
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
@@ -76,6 +79,23 @@ def print_comparison(figures):
     return ratios
 
 
+def count_instructions():
+    """Instructions per event of both programs, by system; empty without valgrind."""
+    if not instruction_count.available():
+        print("instructions per event: valgrind is not installed "
+              "(scripts/install_dependencies test)")
+        return {}
+    programs = BUILD / "tests"
+    counts = {}
+    for system, overload in (("healthy", False), ("overload", True)):
+        simulator = instruction_count.of_simulator(programs / "run_benchmark", SYSTEM, overload)
+        reference = instruction_count.of_reference(programs / "reference_loop_portable", overload)
+        counts[system] = {"retrysim": simulator, "reference": reference}
+        print(f"instructions per event, {system} system: retrysim {simulator:.0f}, "
+              f"reference {reference:.0f}, ratio {simulator / reference:.2f}")
+    return counts
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7, metavar="N", help="default: 7")
@@ -85,8 +105,10 @@ def main():
         parser.error(f"{options.rounds} rounds are too few to tell; at least {ROUNDS_MIN}")
     figures = compare(options.rounds)
     ratios = print_comparison(figures)
+    instructions = count_instructions()
     if options.json:
-        summary = {"ratio_median": statistics.median(ratios), "ratios": ratios, "rounds": figures}
+        summary = {"ratio_median": statistics.median(ratios), "ratios": ratios, "rounds": figures,
+                   "instructions_per_event": instructions}
         options.json.write_text(json.dumps(summary, indent=2) + "\n")
 
 

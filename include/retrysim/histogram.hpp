@@ -28,8 +28,10 @@ class LogLinearHistogram {
     }
     ++counts_[i - first_];
     ++total_;
-    if (value < smallest_) smallest_ = value;
-    if (value > largest_) largest_ = value;
+    if (value < smallest_) [[unlikely]]
+      smallest_ = value;
+    if (value > largest_) [[unlikely]]
+      largest_ = value;
   }
 
   std::uint64_t count() const { return total_; }

@@ -1,6 +1,7 @@
-// The metrics of summary.csv: one table with name, unit, meaning and formula. Ratios, latencies and
-// plain counts follow the cohort rule (requests submitted in the window, followed to their end);
-// rates and levels follow the flow rule (what happens inside the window).
+// The metrics of summary.csv: one table, a row a metric, from which files, tables, statistics and
+// pictures take all that they know about it. Ratios, latencies and plain counts follow the cohort
+// rule (requests submitted in the window, followed to their end); rates and levels follow the flow
+// rule (what happens inside the window).
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,6 +9,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,6 +36,23 @@ struct MetricInput {
   double window_s() const { return (run.window_end - run.window_start).in_seconds(); }
 };
 
+/// What a metric is. For the first six kinds that also says how its value comes from its row:
+/// `sum` is the number of events, or another sum over the run (of times in nanoseconds where the
+/// kind is a level or capacity), and is divided as said here.
+enum class MetricKind : std::uint8_t {
+  kCount,        ///< how many, or how much, in all: `sum`
+  kShare,        ///< `sum` / `per`, where what is above the line is a part of what is below it
+  kRatio,        ///< `sum` / `per`: any other ratio of two sums, means of durations included
+  kRate,         ///< `sum` per second of the window
+  kLevel,        ///< time average over the window: `sum` / length of the window
+  kCapacity,     ///< `sum` / time that the nominal servers have in the window
+  kDeviation,    ///< variance or standard deviation
+  kQuantile,     ///< quantile of durations
+  kPeak,         ///< the largest of many values
+  kProbability,  ///< 0 or 1 in each replication
+  kOther,        ///< an index, a test, a time of day
+};
+
 /// What a metric exists for.
 enum class MetricScope : std::uint8_t {
   kGroups,    ///< each client group, and all together
@@ -55,25 +74,103 @@ enum class MetricRange : std::uint8_t {
   kCorrelation,  ///< -1 to 1
 };
 
+/// The direction in which a metric is better for whoever runs the system.
+enum class MetricBetter : std::uint8_t { kNeither, kLower, kHigher };
+
+/// Where some of the metrics are shown or used, in an order of their own.
+enum class MetricList : std::uint8_t {
+  kCompared,    ///< what `compare` compares unless told otherwise
+  kSpoken,      ///< what the sentences of a comparison speak of, first what matters most
+  kSwept,       ///< columns of points.csv
+  kSweptTable,  ///< columns of what `sweep` prints; they are among kSwept
+  kOfModes,     ///< what tells two modes apart
+  kWarmup,      ///< series of a client group in which the end of the warm-up is looked for
+  // Sections of the table that `run` prints.
+  kLoad,
+  kRequests,
+  kAttempts,
+  kLatency,
+  kService,
+  kRetries,
+};
+inline constexpr std::size_t kMetricListCount = 12;
+
+/// When the table that `run` prints leaves a line out.
+enum class MetricHide : std::uint8_t {
+  kNever,
+  kZero,        ///< where it is zero for everybody
+  kShortDrain,  ///< where the drain changes the success rate of nobody much
+};
+
+/// Sentences about a difference; "{}" stands for its size.
+struct MetricWords {
+  std::string_view less, more;            ///< main clause: "finishes requests {} sooner"
+  std::string_view also_less, also_more;  ///< after one: "at {} fewer attempts"
+};
+
+/// How people are shown a metric.
+struct MetricDisplay {
+  std::string_view label;   ///< "mean latency"; empty: the name says it
+  bool percentage = false;  ///< whether 0.5 is shown as 50 %
+  MetricBetter better = MetricBetter::kNeither;
+  MetricWords words;            ///< empty: sentences use the name
+  std::string_view line_label;  ///< in the table that `run` prints, below the title of its section
+  MetricHide hide = MetricHide::kNever;
+  /// The metric's place in each list, from 1; 0: it is not in it.
+  std::array<std::uint8_t, kMetricListCount> places{};
+
+  constexpr std::uint8_t place(MetricList list) const {
+    return places[static_cast<std::size_t>(list)];
+  }
+};
+
+/// The same metric bin by bin, where that can be told: what to sum up for a bin of a client group
+/// or of a service, in the unit of `MetricInfo::sum`. At most one of the first two is not null.
+struct MetricSeries {
+  double (*of_clients)(const ClientBin&) = nullptr;
+  double (*of_service)(const ServiceFlow&) = nullptr;
+  /// Of a ratio: what the sum of a client group's bin is divided by.
+  double (*per)(const ClientBin&) = nullptr;
+};
+
+/// One row of the table of metrics: all that the program knows about the metric.
 struct MetricInfo {
   std::string_view name;
   std::string_view unit;     ///< "s", "1/s", "1" for shares and ratios, or what is counted
   std::string_view meaning;  ///< one sentence
-  MetricScope scope;
-  /// Empty if the metric does not exist in this run (utilization of unlimited servers, say).
-  std::optional<double> (*formula)(const MetricInput&);
+  MetricKind kind = MetricKind::kOther;
+  MetricScope scope = MetricScope::kGroups;
   MetricSummary summary = MetricSummary::kMean;
   MetricRange range = MetricRange::kNotNegative;
-  /// Of a metric that is a ratio of two sums over the run (requests, attempts, ...): the lower one,
-  /// which differs from replication to replication. Null for all others: what is divided by the
-  /// length of the window or by the number of servers is no such ratio.
+
+  /// See MetricKind; null for a metric with a formula of its own.
+  double (*sum)(const MetricInput&) = nullptr;
+  /// Of a ratio of two sums over the run (requests, attempts, ...): the lower one, which differs
+  /// from replication to replication. Null for all others: what is divided by the length of the
+  /// window or by the number of servers is no such ratio.
   double (*per)(const MetricInput&) = nullptr;
+  /// Empty if the metric does not exist in this run.
+  std::optional<double> (*formula)(const MetricInput&) = nullptr;
+  /// Whether the metric exists for these services; null: for any.
+  bool (*services)(std::span<const ServiceResult>) = nullptr;
+
+  MetricSeries series;
+  MetricDisplay display;
+
+  /// For people: the label, or else the name.
+  std::string_view label() const { return display.label.empty() ? name : display.label; }
 };
 
 /// Every metric, in the order in which files list them.
 std::span<const MetricInfo> metric_table();
 
 std::vector<std::string_view> metric_names();
+
+/// The metrics of a list, in its order.
+std::vector<const MetricInfo*> metrics_of(MetricList list);
+
+/// Place of a metric of the table in it: the index that `MetricValues` takes.
+std::size_t index_of(const MetricInfo& metric);
 
 /// All that `metric_values` computes of one client group: the metrics in table order, and for those
 /// that are ratios what they are divided by (`MetricInfo::per`), in the same order; 0 for others.

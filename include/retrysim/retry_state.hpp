@@ -157,6 +157,8 @@ class RetryStates {
     return state;
   }
 
+  /// Whether clients remember nothing: what `of` gives is null throughout.
+  bool empty() const { return quotas_.empty() && limiters_.empty() && !beyond_; }
   const std::vector<RetryQuota>& quotas() const { return quotas_; }
   bool limit_send_rate() const { return !limiters_.empty(); }
   bool throttle() const { return !throttles_.empty(); }

@@ -10,8 +10,10 @@
 #include <retrysim/time.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace retrysim {
@@ -34,8 +36,8 @@ struct DurationMoments {
   void add(Duration d) {
     ++count;
     sum_ns += d.count();
-    add_squares(static_cast<SquareNanoseconds>(d.count()) *
-                static_cast<SquareNanoseconds>(d.count()));
+    const auto ns = static_cast<std::uint64_t>(d.count());
+    add_squares(static_cast<SquareNanoseconds>(ns) * ns);
   }
   void merge(const DurationMoments& o) {
     count += o.count;
@@ -253,5 +255,57 @@ struct RunResult {
 
   bool operator==(const RunResult&) const = default;
 };
+
+// The fields of everything above, each named once: what adds results up, writes and reads their
+// bytes or fills them in for a test goes through these lists.
+
+template <typename T, typename Result>
+concept FieldsOf = std::same_as<std::remove_const_t<T>, Result>;
+
+/// Defines `fields(use, of)`: calls `use` with all fields of `of`, in the order of their
+/// declaration. The structured binding insists on every one of them, so that a field missing here
+/// does not compile.
+#define RETRYSIM_FIELDS(Type, ...)                             \
+  decltype(auto) fields(auto&& use, FieldsOf<Type> auto& of) { \
+    auto& [__VA_ARGS__] = of;                                  \
+    return use(__VA_ARGS__);                                   \
+  }
+
+RETRYSIM_FIELDS(DurationMoments, count, sum_squares_carry, sum_ns, sum_squares_ns2)
+
+RETRYSIM_FIELDS(AttemptNumberCounts, sent, results, peak_sends_100ms, in_backoff_ns)
+
+RETRYSIM_FIELDS(ClientFlow, requests, attempts, retries, successes, failures, throttled, errors,
+                timeouts, quota_denied, arrivals, limiter_waiting_ns, connection_waiting_ns,
+                in_backoff_ns, in_flight_ns)
+
+RETRYSIM_FIELDS(ClientBin, flow, latency_count, latency_sum_ns, latency_p50_s, latency_p99_s)
+
+RETRYSIM_FIELDS(RequestCounts, requests, failed, successes, failures, failed_attempts)
+
+RETRYSIM_FIELDS(JobCounts, begun, ends, checks, detection_delay_m)
+
+RETRYSIM_FIELDS(ClientResult, requests, outcomes, ended_within, successes_within, attempts,
+                attempts_squared, results, rejected, refused, dropped, lost, gave_up, late,
+                arrivals, executed, waited, admitted, mutating, effects, duplicated, ambiguous,
+                replays, mismatches, expired_replays, latency, latency_ok, attempt_latency,
+                service_latency, queueing_time, latency_m, latency_ok_m, attempt_latency_m,
+                service_latency_m, queueing_time_m, latency_intended, latency_intended_m,
+                backoff_time_m, send_wait_ns, connection_wait_ns, backoff_total_ns,
+                attempt_total_ns, by_attempt, quota_mean, has_quota, jobs, window, bins, counts,
+                successes_per_client, ended_per_client)
+
+RETRYSIM_FIELDS(ServiceFlow, arrivals, admitted, rejected, throttled, errors, completions, wasted,
+                queue_ns, busy_ns, servers_ns, in_system_ns, in_system_squared_ns, all_busy_ns,
+                queue_max)
+
+RETRYSIM_FIELDS(ServiceResult, window, wasted_after_give_up_ns, wasted_full_ns, unused, failed,
+                unlimited, nominal_servers, bins, queued)
+
+RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval, count_width,
+                ended, last_request_end, events, fingerprint, clients, services, all_bins,
+                metastable)
+
+#undef RETRYSIM_FIELDS
 
 }  // namespace retrysim

@@ -39,6 +39,8 @@ class Comparison:
         for column in NUMBERS:
             table[column] = pd.to_numeric(table[column], errors="coerce").astype(float)
         self.info = info
+        # By metric: label, unit, percentage, better.
+        self.described = info.get("comparison", {}).get("metrics", {})
         names = [v["variant"] for v in info["variants"]]
         self.names = names[:MOST_VARIANTS + 1]
         self.left_out = len(names) - len(self.names)
@@ -54,9 +56,7 @@ class Comparison:
         """(variant, value, low, high, significant) of a metric, and the unit of the numbers."""
         rows = self.rows[self.rows["metric"] == metric]
         unit = rows["unit"].iloc[0]
-        share = unit == "1" and (metric.endswith(("_share", "_rate")) or
-                                 metric in ("utilization", "recovered",
-                                            "success_rate_within_duration"))
+        share = self.described.get(metric, {}).get("percentage", False)
         # In percent only if every difference has a value in percent: a bar must not vanish.
         relative = (not share and rows["relative_ci_low"].notna().any() and
                     rows.loc[rows["difference"].notna(), "relative_difference"].notna().all())

@@ -16,13 +16,10 @@ from matplotlib.ticker import MaxNLocator
 
 from plotting.results import ResultError
 
-METRICS = [
-    # (name, title, colours from good to bad, logarithmic)
-    ("goodput", "Goodput [requests/s]", "viridis", False),
-    ("success_rate", "Success rate", "viridis", False),
-    ("amplification", "Attempts per request", "viridis_r", False),
-    ("latency_p99", "99 % of requests end within [s]", "viridis_r", True),
-]
+# What is drawn, and whether its colours are logarithmic. What the metrics are called, their units
+# and which direction is better is in result.json.
+METRICS = [("goodput", False), ("success_rate", False), ("amplification", False),
+           ("latency_p99", True)]
 MOST_TICKS = 12
 
 
@@ -34,6 +31,7 @@ class Sweep:
             info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
             self.name, self.replications = info["scenario"], info["replications"]
             keys = info["sweep"]["keys"]
+            self.described = info["sweep"].get("metrics", {})
             self.points = pd.read_csv(folder / "points.csv", dtype={k: str for k in keys},
                                       keep_default_na=False, na_values={m: [""] for m in columns()})
             missing = [c for c in [*keys, *columns()] if c not in self.points.columns]
@@ -68,6 +66,16 @@ class Sweep:
 
     def _follows(self, key, other):
         return (self.points.groupby(other)[key].nunique() == 1).all()
+
+    def title(self, metric):
+        """The metric's label with its unit; its name in results that do not describe it."""
+        described = self.described.get(metric, {"label": metric, "unit": "1"})
+        unit = "" if described["unit"] == "1" else f" [{described['unit']}]"
+        return described["label"][0].upper() + described["label"][1:] + unit
+
+    def colours(self, metric):
+        """The bright end of the colours is the better one."""
+        return "viridis_r" if self.described.get(metric, {}).get("better") == "lower" else "viridis"
 
     def levels(self, key):
         """The values of a key in the order of their size, or of the file if they are words."""
@@ -131,7 +139,7 @@ def ticks(levels):
     return range(0, len(levels), step), levels[::step]
 
 
-def draw_heat_map(axis, sweep, metric, colours, logarithmic):
+def draw_heat_map(axis, sweep, metric, logarithmic):
     x_key, y_key = sweep.keys
     xs, ys = sweep.levels(x_key), sweep.levels(y_key)
     table = sweep.points.drop_duplicates([x_key, y_key]).pivot(index=y_key, columns=x_key,
@@ -140,7 +148,7 @@ def draw_heat_map(axis, sweep, metric, colours, logarithmic):
     positive = values.count() > 0 and values.min() > 0 and values.max() > 10 * values.min()
     norm = LogNorm(values.min(), values.max()) if logarithmic and positive else None
     axis.set_facecolor("#DDDDDD")  # where the metric does not exist
-    image = axis.pcolormesh(values, cmap=colours, norm=norm)
+    image = axis.pcolormesh(values, cmap=sweep.colours(metric), norm=norm)
     axis.grid(False)
     axis.figure.colorbar(image, ax=axis)
     places, names = ticks(xs)
@@ -155,8 +163,8 @@ def sweep_figure(folder, colour):
     """Four metrics over the varied keys."""
     sweep = Sweep(folder)
     figure, axes = plt.subplots(2, 2, figsize=(12, 8.5), layout="constrained")
-    for axis, (metric, title, colours, logarithmic) in zip(axes.flat, METRICS):
-        axis.set_title(title)
+    for axis, (metric, logarithmic) in zip(axes.flat, METRICS):
+        axis.set_title(sweep.title(metric))
         if sweep.points[metric].isna().all():
             axis.text(0.5, 0.5, "does not exist at these points", ha="center", va="center",
                       transform=axis.transAxes)
@@ -165,7 +173,7 @@ def sweep_figure(folder, colour):
             draw_line(axis, sweep, metric, colour)
             axis.yaxis.set_major_locator(MaxNLocator(6))
         else:
-            draw_heat_map(axis, sweep, metric, colours, logarithmic)
+            draw_heat_map(axis, sweep, metric, logarithmic)
     note = f"{sweep.replications} replications each" if sweep.replications > 1 else \
         "1 replication each: no intervals"
     if len(sweep.keys) == 1 and sweep.replications > 1:

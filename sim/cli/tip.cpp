@@ -172,7 +172,7 @@ constexpr const char* kTipUsage =
     "run again\nwithout retries from the end of the trigger on. Example:\n"
     "  retrysim tip scenarios/fifo-zombie.toml --trigger fault.outage.duration=0.9s:1.6s\n\n"
     "A run recovers if its goodput comes back soon enough after the last fault or surge;"
-    "\nsim/stats/README.md says how soon. Without a fault or surge, a run tips if fewer than "
+    "\nsim/measure/README.md says how soon. Without a fault or surge, a run tips if fewer than "
     "recovery.share of the requests\nsucceed in its last quarter. Expectations of the "
     "scenario are not judged. Exit status 1: fewer than\nhalf of the replications tip at HI, "
     "or half of them tip at LO already, or the runs are too short to\n"

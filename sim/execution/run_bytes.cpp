@@ -1,13 +1,13 @@
-// Little-endian, doubles bit by bit. The fields of each type are named once, for both directions.
+// Little-endian, doubles bit by bit.
 //
 // SPDX-License-Identifier: MIT
 #include "execution/run_bytes.hpp"
 
 #include "execution/byte_order.hpp"
+#include "measure/result_fields.hpp"
 
 #include <array>
 #include <bit>
-#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -17,67 +17,6 @@
 
 namespace retrysim::execution {
 namespace {
-
-template <typename T, typename U>
-concept Any = std::same_as<std::remove_const_t<T>, U>;
-
-void fields(auto& code, Any<DurationMoments> auto& m) {
-  code(m.count, m.sum_squares_carry, m.sum_ns, m.sum_squares_ns2);
-}
-
-void fields(auto& code, Any<AttemptNumberCounts> auto& c) {
-  code(c.sent, c.results, c.peak_sends_100ms, c.in_backoff_ns);
-}
-
-void fields(auto& code, Any<ClientFlow> auto& f) {
-  code(f.requests, f.attempts, f.retries, f.successes, f.failures);
-  code(f.throttled, f.errors, f.timeouts, f.quota_denied, f.arrivals);
-  code(f.limiter_waiting_ns, f.connection_waiting_ns, f.in_backoff_ns, f.in_flight_ns);
-}
-
-void fields(auto& code, Any<ClientBin> auto& b) {
-  code(b.flow, b.latency_count, b.latency_sum_ns, b.latency_p50_s, b.latency_p99_s);
-}
-
-void fields(auto& code, Any<RequestCounts> auto& c) {
-  code(c.requests, c.failed, c.successes, c.failures, c.failed_attempts);
-}
-
-void fields(auto& code, Any<JobCounts> auto& j) {
-  code(j.begun, j.ends, j.checks, j.detection_delay_m);
-}
-
-void fields(auto& code, Any<ClientResult> auto& c) {
-  code(c.requests, c.outcomes, c.ended_within, c.successes_within, c.attempts, c.attempts_squared,
-       c.results);
-  code(c.rejected, c.refused, c.dropped, c.lost, c.gave_up, c.late, c.arrivals, c.executed,
-       c.waited);
-  code(c.admitted, c.mutating, c.effects, c.duplicated, c.ambiguous, c.replays, c.mismatches);
-  code(c.expired_replays);
-  code(c.latency, c.latency_ok, c.attempt_latency, c.service_latency, c.queueing_time);
-  code(c.latency_m, c.latency_ok_m, c.attempt_latency_m, c.service_latency_m, c.queueing_time_m);
-  code(c.latency_intended, c.latency_intended_m, c.backoff_time_m);
-  code(c.send_wait_ns, c.connection_wait_ns, c.backoff_total_ns, c.attempt_total_ns);
-  code(c.by_attempt, c.quota_mean, c.has_quota, c.jobs, c.window, c.bins);
-  code(c.counts, c.successes_per_client, c.ended_per_client);
-}
-
-void fields(auto& code, Any<ServiceFlow> auto& f) {
-  code(f.arrivals, f.admitted, f.rejected, f.throttled, f.errors, f.completions, f.wasted);
-  code(f.queue_ns, f.busy_ns, f.servers_ns, f.in_system_ns, f.in_system_squared_ns);
-  code(f.all_busy_ns, f.queue_max);
-}
-
-void fields(auto& code, Any<ServiceResult> auto& s) {
-  code(s.window, s.wasted_after_give_up_ns, s.wasted_full_ns, s.unused, s.failed);
-  code(s.unlimited, s.nominal_servers, s.bins, s.queued);
-}
-
-void fields(auto& code, Any<RunResult> auto& r) {
-  code(r.seed, r.replication, r.window_start, r.window_end, r.interval, r.ended);
-  code(r.last_request_end, r.events, r.fingerprint, r.clients, r.services, r.all_bins);
-  code(r.count_width, r.metastable);
-}
 
 class Writer {
  public:
@@ -115,7 +54,7 @@ class Writer {
     for (const T& value : values) write(value);
   }
   template <typename T>
-  requires requires(Writer& w, const T& value) { fields(w, value); }
+  requires stats::HasFields<T>
   void write(const T& value) { fields(*this, value); }
 
   std::string bytes_;
@@ -180,7 +119,7 @@ class Reader {
     for (std::uint64_t i = 0; i < size; ++i) read(values.emplace_back());
   }
   template <typename T>
-  requires requires(Reader& r, T& value) { fields(r, value); }
+  requires stats::HasFields<T>
   void read(T& value) { fields(*this, value); }
 
   std::string_view bytes_;

@@ -2,15 +2,14 @@
 #include <retrysim/compare.hpp>
 #include <retrysim/request_error.hpp>
 
+#include "estimate/paired.hpp"
 #include "execution/time_limit.hpp"
 #include "experiment/twins.hpp"
+#include "measure/storms.hpp"
 #include "scenario/suggestions.hpp"
-#include "stats/paired.hpp"
-#include "stats/storms.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <set>
 #include <tuple>
@@ -21,12 +20,6 @@ namespace {
 
 /// More than people can read; `sweep` is for that.
 constexpr std::size_t kMostVariants = 1000;
-
-constexpr std::array<std::string_view, 12> kHeadline = {
-    "success_rate", "amplification", "goodput",           "queue_mean",
-    "latency_mean", "latency_p50",   "latency_p99",       "wasted_share",
-    "recovery_s",   "recovered",     "peak_attempt_rate", "completion_time_s",
-};
 
 /// The variants with the baseline first; it may be named by its values alone.
 std::vector<Variant> baseline_first(std::vector<Variant> variants, const std::string& baseline) {
@@ -125,11 +118,7 @@ bool has_values(const PairedDifference& d) {
 
 }  // namespace
 
-std::vector<const MetricInfo*> headline_metrics() {
-  std::vector<const MetricInfo*> metrics;
-  for (const std::string_view name : kHeadline) metrics.push_back(find_metric(name));
-  return metrics;
-}
+std::vector<const MetricInfo*> headline_metrics() { return metrics_of(MetricList::kCompared); }
 
 VariantsResult load_variants(const std::filesystem::path& file,
                              const std::vector<std::string>& edits,
@@ -183,11 +172,10 @@ Comparison compare_runs(std::vector<ComparedVariant> variants,
   comparison.variants = std::move(variants);
   comparison.clients = clients_of(comparison.variants);
   comparison.metrics = std::move(metrics);
-  const MetricInfo* const table = metric_table().data();
   std::vector<std::vector<ComparisonRow>> by_variant(comparison.variants.size());
   for (const std::string& client : comparison.clients) {
     for (const MetricInfo* metric : comparison.metrics) {
-      const auto index = static_cast<std::size_t>(metric - table);
+      const auto index = index_of(*metric);
       std::vector<stats::Series> series;
       for (const ComparedVariant& v : comparison.variants) {
         series.push_back(series_of(v, client, index));

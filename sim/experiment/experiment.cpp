@@ -16,12 +16,6 @@
 namespace retrysim {
 namespace {
 
-bool is_share(const MetricInfo& metric) {
-  const std::string_view name = metric.name;
-  return metric.unit == "1" && (name.ends_with("_share") || name.ends_with("_rate") ||
-                                name == "success_rate_within_duration" || name == "utilization");
-}
-
 /// Values of one metric of all clients together, as replications come in.
 class Watched {
  public:
@@ -40,7 +34,7 @@ class Watched {
     if (!e) return result;  // does not exist here
     constexpr double kSizeOfShares = 0.1;
     double size = std::fabs(e->mean);
-    if (is_share(*metric_)) size = std::max(size, kSizeOfShares);
+    if (metric_->display.percentage) size = std::max(size, kSizeOfShares);
     if (metric_->unit == "1/s") size = std::max(size, kSizeOfShares * offered_load);
     const auto half = e->half_width();
     if (half && *half <= 0) {

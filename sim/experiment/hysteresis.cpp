@@ -5,9 +5,9 @@
 #include <retrysim/variation.hpp>
 
 #include "experiment/load_ramp.hpp"
+#include "measure/hysteresis.hpp"
+#include "measure/storms.hpp"
 #include "scenario/values.hpp"
-#include "stats/hysteresis.hpp"
-#include "stats/storms.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 #include <retrysim/scenario.hpp>
 
-#include "stats/hysteresis.hpp"
+#include "measure/hysteresis.hpp"
 
 #include <cstddef>
 #include <vector>

@@ -2,10 +2,10 @@
 #include <retrysim/request_error.hpp>
 #include <retrysim/tip.hpp>
 
+#include "estimate/tipping.hpp"
 #include "execution/time_limit.hpp"
 #include "experiment/twins.hpp"
-#include "stats/storms.hpp"
-#include "stats/tipping.hpp"
+#include "measure/storms.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

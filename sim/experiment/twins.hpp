@@ -7,7 +7,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "stats/storms.hpp"
+#include "measure/storms.hpp"
 
 #include <cstddef>
 #include <vector>

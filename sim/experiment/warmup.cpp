@@ -2,23 +2,23 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
+#include <retrysim/metrics.hpp>
 #include <retrysim/steady_state.hpp>
 
+#include "estimate/mser.hpp"
 #include "execution/time_limit.hpp"
-#include "stats/flow_series.hpp"
-#include "stats/mser.hpp"
+#include "measure/flow_series.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
+#include <string>
 #include <utility>
 
 namespace retrysim {
 namespace {
 
 constexpr int kMostPilots = 20;
-constexpr std::string_view kClientMetrics[] = {"goodput", "attempt_rate", "latency_mean"};
 
 /// The average over replications; where nothing can be averaged, the value before holds on.
 std::vector<double> average(const std::vector<stats::FlowSeries>& replications) {
@@ -62,10 +62,10 @@ class Pilot {
 
   NamedTruncation longest() {
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
-      for (const std::string_view metric : kClientMetrics) {
-        look_at(fmt::format("{} of {}", metric, scenario_.clients[g].name),
+      for (const MetricInfo* metric : metrics_of(MetricList::kWarmup)) {
+        look_at(fmt::format("{} of {}", metric->name, scenario_.clients[g].name),
                 [&](const RunResult& run) {
-                  return *stats::flow_series(metric, scenario_, run, g, bins_);
+                  return *stats::flow_series(*metric, scenario_, run, g, bins_);
                 });
       }
     }

@@ -37,14 +37,10 @@ class Tournament {
  private:
   static constexpr std::uint32_t kFew = 4;
 
-  // Which of two times is first is close to a coin toss, so that must not be a branch; whether they
-  // are equal can be predicted.
+  // Which of two keys is first cannot be predicted, so that must not be a branch.
   std::uint32_t first(std::uint32_t a, std::uint32_t b) const {
-    const EventKey &x = keys_[a], &y = keys_[b];
-    bool second = y.time < x.time;
-    if (x.time == y.time) [[unlikely]]
-      second = y.sequence < x.sequence;
-    return a ^ ((a ^ b) & (0u - static_cast<std::uint32_t>(second)));
+    const auto second = static_cast<std::uint32_t>(keys_[b] < keys_[a]);
+    return a ^ ((a ^ b) & (0u - second));
   }
   void play(std::uint32_t node) {
     winners_[node] = first(winners_[2 * node], winners_[2 * node + 1]);

@@ -88,7 +88,7 @@ void World::go_on_after_send_wait(ClientGroup& g, std::uint32_t request) {
     r.backoff_follows = false;
     return back_off(g, request, r.pending_delay);
   }
-  if (take_connection(g, request)) send(g, request);
+  if (take_connection(g, request)) send(g, request, requests_[request]);
 }
 
 void World::join_send_queue(ClientGroup& g, std::uint32_t request) {
@@ -122,7 +122,7 @@ void World::schedule_wake(ClientGroup& g, std::uint32_t client) {
   if (!g.states.limiter(client).can_hold(tokens)) return;  // until the rate changes
   const EventKey key = key_in(g.states.limiter(client).wait(now_, tokens));
   g.wakes.push(client, key, position);
-  offer(g.wake_source, key);
+  queue_.offer(g.wake_source, key);
 }
 
 void World::wake(ClientGroup& g) {
@@ -211,7 +211,7 @@ void World::send_connected() {
       finish(g, request, Outcome::kMaxAttemptsExceeded);
       continue;
     }
-    send(g, request);
+    send(g, request, requests_[request]);
   }
   connected_.clear();
 }
@@ -256,7 +256,7 @@ void World::hedge_due(ClientGroup& g, std::uint32_t request, std::uint64_t seque
   watch_quota(g, state, [&] { permitted = acquire_hedge(g.spec->retry, state, r.progress, now_); });
   if (!permitted) return;
   r.retrying = true;
-  if (pass_gates(g, request)) send(g, request);
+  if (pass_gates(g, request)) send(g, request, requests_[request]);
 }
 
 // One of the attempts under way has ended.

@@ -124,7 +124,7 @@ void World::end_calls(std::uint32_t attempt) {
     recorder_.error_answered(service);
     reply.answer = service_answers_[service].call_failed;
   }
-  served(service, attempt, reply);
+  served(service, attempt, attempts_[attempt], reply);
 }
 
 std::vector<std::uint32_t> World::calling_at(std::size_t service) const {

@@ -5,11 +5,11 @@
 #include <retrysim/needs.hpp>
 
 #include "kernel/radix_heap.hpp"
+#include "measure/recorder.hpp"
 #include "model/rate_function.hpp"
 #include "model/request.hpp"
 #include "model/workload.hpp"
 #include "model/world.hpp"
-#include "stats/recorder.hpp"
 
 #include <retrysim/metrics.hpp>
 #include <retrysim/retry_state.hpp>

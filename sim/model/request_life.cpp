@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <stdexcept>
-#include <string>
 
 namespace retrysim::model {
 
@@ -29,42 +27,21 @@ AttemptResult result_of(ResponseClass response_class) {
   }
 }
 
-/// What a strategy of the user's own decided; throws if it may not.
-RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
-  const Outcome o = decision.outcome;
-  const bool allowed = o == Outcome::kRetry || o == Outcome::kMaxAttemptsExceeded ||
-                       o == Outcome::kQuotaExceeded || o == Outcome::kNotRetryable ||
-                       o == Outcome::kNoSendToken;
-  if (!allowed || decision.delay < Duration::zero()) {
-    throw std::invalid_argument("client " + g.spec->name +
-                                ": its strategy answers a failure with " + std::string(name(o)) +
-                                " after " + std::to_string(decision.delay.count()) + " ns");
-  }
-  decision.send_tokens = 0;  // those are the business of RetryRules
-  return decision;
-}
-
 }  // namespace
 
 void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
                    std::uint32_t caller) {
   const std::uint32_t id = requests_.allocate();
   Request& r = requests_[id];
+  r = g.new_request;
   r.entity = entity;
   r.submitted = now_;
-  r.progress = RetryProgress{};
   r.client = client;
-  r.attempt = kNone;
-  r.group = g.index;
-  r.open = true;
-  r.retrying = r.backoff_follows = false;
-  r.send_tokens = g.states.limit_send_rate() ? 1 : 0;
   if (caller == kNone) [[likely]] {
     r.in_cohort = recorder_.submitted(g.index);
   } else {
     r.in_cohort = enter_call(id, caller);
   }
-  r.mutating = false;
   if (g.mutates) [[unlikely]]
     decide_side_effects(g, id);
   if (g.polling) [[unlikely]]
@@ -73,87 +50,69 @@ void World::submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
   if (g.deadline_source != kNone) {
     const EventKey key = key_in(g.spec->deadline);
     g.deadlines.push_back(id, key, deadline_link());
-    offer(g.deadline_source, key);
+    queue_.offer(g.deadline_source, key);
   }
-  if (g.counts_requests) {
-    const RetryState state = g.states.of(client);
-    watch_quota(g, state, [&] { begin_request(g.spec->retry, state, now_); });
-  }
-  if (!g.strategies.empty()) {
-    if (request_numbers_.size() < requests_.slots()) request_numbers_.resize(requests_.slots());
-    request_numbers_[id] = g.strategy_requests[client]++;
-    const Duration delay = g.strategies[client]->acquire_initial_token(request_numbers_[id], now_);
-    if (delay < Duration::zero()) {
-      throw std::invalid_argument("client " + g.spec->name +
-                                  ": its strategy holds a request back for a negative time");
-    }
-    if (delay > Duration::zero()) return wait_once(g, id, delay);
-  }
+  if (g.begins_in_steps && !open_request(g, id)) return;
+  if (!g.gated) [[likely]]
+    return send(g, id, r);
   begin_attempt(g, id);
 }
 
 void World::begin_attempt(ClientGroup& g, std::uint32_t request) {
   if (must_not_be_sent(requests_[request])) [[unlikely]]
     return finish(g, request, Outcome::kMaxAttemptsExceeded);
-  if (!g.gated || pass_gates(g, request)) send(g, request);
+  if (!g.gated || pass_gates(g, request)) send(g, request, requests_[request]);
 }
 
-void World::send(ClientGroup& g, std::uint32_t request) {
-  Request& r = requests_[request];
+void World::send(ClientGroup& g, std::uint32_t request, Request& r) {
   const std::uint32_t id = attempts_.allocate();
   Attempt& a = attempts_[id];
   r.phase = Request::Phase::kInFlight;
   r.phase_since = now_;
+  a = g.new_attempt;
   a.sibling = r.attempt;  // kNone, but for hedging
   r.attempt = id;
   ++r.progress.attempts;
   a.entity = r.entity;
   a.sent = now_;
-  a.gave_up = Time::max();
   a.request = request;
   a.client = r.client;
   a.number = r.progress.attempts;
-  a.group = r.group;
-  a.service = g.service;
-  a.answer = 0;
-  a.stage = Attempt::Stage::kOnTheWire;
   a.in_cohort = r.in_cohort;
-  a.executed = a.rejection = a.watched = false;
-  a.connecting = r.connecting;
-  a.goes_on = false;
-  a.round = 0;
-  a.priority = g.spec->priority;
-  a.replay = a.has_session = false;
-  a.mutating = r.mutating;
-  if (a.mutating) [[unlikely]]
+  if (r.connecting) a.connecting = true;
+  if (r.mutating) [[unlikely]] {
+    a.mutating = true;
     side_effects_->attempt_sent(request, id);
+  }
   recorder_.sent(g.index, r.in_cohort, a.number, now_);
-  if (a.sibling != kNone) disarm_timeout(g, request);  // it runs from the latest attempt
-  if (g.spec->has_attempt_timeout) arm_timeout(g, request);
-  if (g.spec->retry.hedging.enabled) [[unlikely]]
+  if (a.sibling != kNone) [[unlikely]]
+    disarm_timeout(g, request);  // it runs from the latest attempt
+  if (g.constant_timeout) {
+    const EventKey key = key_in(g.constant_timeout_length);
+    g.timeouts.push_back(request, key, timeout_link());
+    queue_.offer(g.timeout_source, key);
+  } else if (g.spec->has_attempt_timeout) {
+    arm_varying_timeout(g, request);
+  }
+  if (g.hedges) [[unlikely]]
     schedule_hedge(g, request);
+  if (!network_takes_time_ && services_[a.service].impairment().request_loss == 0) [[likely]]
+    return arrive(id, a);
   travel_to_service(id);
 }
 
-void World::arm_timeout(ClientGroup& g, std::uint32_t request) {
-  if (g.constant_timeout) {
-    const EventKey key = key_in(g.spec->attempt_timeout.constant_value());
-    g.timeouts.push_back(request, key, timeout_link());
-    offer(g.timeout_source, key);
-    return;
-  }
+void World::arm_varying_timeout(ClientGroup& g, std::uint32_t request) {
   const Request& r = requests_[request];
   Draws draws(streams_.of_group(g.index), {r.entity, r.progress.attempts, 0, Purpose::kTimeout});
   const EventKey key = key_in(g.spec->attempt_timeout.sample(draws));
   varying_timeouts_.push(request, key, timeout_position());
-  offer(varying_timeout_source_, key);
+  queue_.offer(varying_timeout_source_, key);
 }
 
 void World::disarm_timeout(ClientGroup& g, std::uint32_t request) {
-  if (!g.spec->has_attempt_timeout) return;
   if (g.constant_timeout) {
     g.timeouts.erase(request, timeout_link());
-  } else {
+  } else if (g.spec->has_attempt_timeout) {
     varying_timeouts_.erase(request, timeout_position());
   }
 }
@@ -196,19 +155,18 @@ void World::travel_to_service(std::uint32_t attempt) {
       return discard(attempt);
     }
   }
-  if (delay == Duration::zero()) return arrive(attempt);
+  if (delay == Duration::zero()) return arrive(attempt, a);
   const kernel::TimerEntry entry{key_in(delay), attempt,
                                  static_cast<std::uint32_t>(EventKind::kAttemptArrives)};
   if (scenario_.network.latency.is_constant() && requests_on_the_way_.push_back(entry)) {
-    offer(request_lane_source_, requests_on_the_way_.head());
+    queue_.offer(request_lane_source_, requests_on_the_way_.head());
   } else {
     timers_.push(entry);
-    offer(timer_source_, timers_.head());
+    queue_.offer(timer_source_, timers_.head());
   }
 }
 
-void World::arrive(std::uint32_t attempt) {
-  Attempt& a = attempts_[attempt];
+void World::arrive(std::uint32_t attempt, Attempt& a) {
   Service& s = services_[a.service];
   a.arrived = now_;
   if (a.round == 0) recorder_.arrived(a.group, a.service, a.in_cohort);
@@ -216,22 +174,9 @@ void World::arrive(std::uint32_t attempt) {
     recorder_.dropped(a.group, a.in_cohort);  // its client gave up while it was on its way
     return release_attempt(attempt);
   }
-  if (!s.impairment().errors.empty() && s.spec().model != ServiceModelKind::kIndependent) {
-    Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kServiceError});
-    const double u = draws.uniform();
-    for (const auto& [cumulative, answer] : s.impairment().errors) {
-      if (u >= cumulative) continue;
-      recorder_.error_answered(a.service);
-      if (is_throttling(a, answer)) recorder_.refused(a.group, a.in_cohort);
-      return answer_with(attempt, answer);
-    }
-  }
-  if (!s.pass_throttle(a.group, a.client, now_)) {
-    recorder_.throttled(a.service);
-    recorder_.refused(a.group, a.in_cohort);
-    return turn_away(attempt, service_answers_[a.service].throttled);
-  }
-  const Service::Admission admission = s.admit(attempt, now_);
+  if (s.screens_arrivals() && answered_at_the_door(attempt)) [[unlikely]]
+    return;
+  const Service::Admission admission = s.admit(attempt, a, now_);
   if (admission == Service::Admission::kFull) return overflow(attempt);
   const bool must_wait = admission == Service::Admission::kQueued;
   recorder_.admitted(a.group, a.service, a.in_cohort, must_wait);
@@ -241,50 +186,78 @@ void World::arrive(std::uint32_t attempt) {
   service_changed(a.service);
 }
 
+// True if the attempt meets a random error, or does not pass the service's throttle.
+bool World::answered_at_the_door(std::uint32_t attempt) {
+  const Attempt& a = attempts_[attempt];
+  Service& s = services_[a.service];
+  if (!s.impairment().errors.empty() && s.spec().model != ServiceModelKind::kIndependent) {
+    Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kServiceError});
+    const double u = draws.uniform();
+    for (const auto& [cumulative, answer] : s.impairment().errors) {
+      if (u >= cumulative) continue;
+      recorder_.error_answered(a.service);
+      if (is_throttling(a, answer)) recorder_.refused(a.group, a.in_cohort);
+      answer_with(attempt, answer);
+      return true;
+    }
+  }
+  if (s.pass_throttle(a.group, a.client, now_)) return false;
+  recorder_.throttled(a.service);
+  recorder_.refused(a.group, a.in_cohort);
+  turn_away(attempt, service_answers_[a.service].throttled);
+  return true;
+}
+
 // The attempt is answered now. An answer that takes no time is there when the event is over: what
 // its client makes of it may come back to the service, which is in the midst of something.
 void World::answer_with(std::uint32_t attempt, std::uint16_t answer) {
-  if (!send_answer(attempt, answer)) return;
+  if (!send_answer(attempt, attempts_[attempt], answer)) return;
   answered_.push_back(attempt);
   unsettled_ = true;
 }
 
 // True if the answer is to be delivered at once.
-bool World::send_answer(std::uint32_t attempt, std::uint16_t answer) {
-  Attempt& a = attempts_[attempt];
+bool World::send_answer(std::uint32_t attempt, Attempt& a, std::uint16_t answer) {
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
-  const double response_loss = services_[a.service].impairment().response_loss;
-  if (response_loss > 0) {
-    Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
-    for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
-    draws.next();  // decided the request's own loss
-    if (draws.uniform() < response_loss) {
-      recorder_.lost(a.group, a.in_cohort);
-      answer_unused(a);
-      discard(attempt);
-      return false;
-    }
-  }
-  if (!network_takes_time_) return true;
-  const Duration delay = network_delay(a, Purpose::kResponse);
-  if (delay == Duration::zero()) return true;
+  if (services_[a.service].impairment().response_loss > 0 && lose_answer(attempt)) [[unlikely]]
+    return false;
+  return !network_takes_time_ || !answer_travels(attempt);
+}
+
+// True if the answer is lost on its way.
+bool World::lose_answer(std::uint32_t attempt) {
+  const Attempt& a = attempts_[attempt];
+  Draws draws(streams_.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
+  for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
+  draws.next();  // decided the request's own loss
+  if (draws.uniform() >= services_[a.service].impairment().response_loss) return false;
+  recorder_.lost(a.group, a.in_cohort);
+  answer_unused(a);
+  discard(attempt);
+  return true;
+}
+
+// True if the answer takes time to its client.
+bool World::answer_travels(std::uint32_t attempt) {
+  const Duration delay = network_delay(attempts_[attempt], Purpose::kResponse);
+  if (delay == Duration::zero()) return false;
   schedule_response(attempt, delay);
-  return false;
+  return true;
 }
 
 // Free servers take what waits.
 void World::serve_queue(std::size_t service) {
   Service& s = services_[service];
   for (std::uint32_t id = s.take_from_queue(); id != kNone; id = s.take_from_queue()) {
-    const Attempt& a = attempts_[id];
+    Attempt& a = attempts_[id];
     if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
       leave_service(id);
       s.turn_out(a, now_);
       recorder_.dropped(a.group, a.in_cohort);
       release_attempt(id);
     } else if (a.rejection) {
-      s.start(id, now_);
+      s.start(id, a, now_);
     } else if (s.spec().drop_expired && would_be_late(id)) {
       leave_service(id);
       s.turn_out(a, now_);
@@ -294,7 +267,7 @@ void World::serve_queue(std::size_t service) {
       leave_service(id);
       overflow(id);
     } else {
-      s.start(id, now_);
+      s.start(id, a, now_);
       recorder_.started(a.group, a.in_cohort, now_ - a.arrived);
     }
   }
@@ -307,17 +280,17 @@ void World::complete(std::size_t service) {
   const std::uint32_t id = s.complete(now_);
   note_event(EventKind::kCompletion, id);
   Attempt& a = attempts_[id];
-  leave_service(id);
+  if (a.watched) [[unlikely]]
+    leave_service(id);
   const Reply reply = s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a);
   if (reply.answer != 0 && !a.rejection && is_throttling(a, reply.answer)) [[unlikely]]
     recorder_.refused(a.group, a.in_cohort);
-  served(service, id, reply);
+  served(service, id, a, reply);
 }
 
 // What becomes of an attempt when its server is free again. The last step of its event, or of the
 // work list it comes from: the answer need not be put down.
-void World::served(std::size_t service, std::uint32_t id, Reply reply) {
-  Attempt& a = attempts_[id];
+void World::served(std::size_t service, std::uint32_t id, Attempt& a, Reply reply) {
   if (a.executed && !reply.goes_on) {
     recorder_.executed(a.group, service, a.in_cohort, a.given_up(), a.arrived, now_);
     if (a.mutating) [[unlikely]]
@@ -332,12 +305,11 @@ void World::served(std::size_t service, std::uint32_t id, Reply reply) {
     answer_unused(a);
     return release_attempt(id);
   }
-  if (send_answer(id, reply.answer)) deliver(id);
+  if (send_answer(id, a, reply.answer)) deliver(id, a);
 }
 
 // The client has its answer, unless it has stopped waiting.
-void World::deliver(std::uint32_t attempt) {
-  const Attempt& a = attempts_[attempt];
+void World::deliver(std::uint32_t attempt, const Attempt& a) {
   if (a.given_up()) {
     answer_unused(a);
     return release_attempt(attempt);
@@ -350,21 +322,27 @@ void World::deliver(std::uint32_t attempt) {
   if (g.polling) [[unlikely]]
     g.polling->succeeded(request, a.finished);  // if it has: a failure says so below
   const ErrorInfo error = g.errors[a.answer];
-  const std::optional<Duration> retry_after = answers_[a.answer].retry_after;
+  const std::uint16_t answer = a.answer;
   forget_attempt(r, attempt);
   if (r.attempt == kNone) disarm_timeout(g, request);
   recorder_.attempt_ended(g.index, r.in_cohort, a.number, result_of(error.response_class), a.sent,
                           now_);
-  if (a.executed && !error.success()) recorder_.execution_failed(a.service, a.finished);
-  release_attempt(attempt);
+  if (!error.success() && a.executed) recorder_.execution_failed(a.service, a.finished);
+  if (a.mutating) [[unlikely]] {
+    release_attempt(attempt);
+  } else {
+    attempts_.release(attempt);
+  }
   if (!g.connections.empty()) {
     return_connection(g, r.client,
                       error.response_class == ResponseClass::kSuccess ||
                           error.response_class == ResponseClass::kThrottling ||
                           error.response_class == ResponseClass::kNotRetryable);
   }
-  if (error.response_class != ResponseClass::kSuccess) return fail(g, request, error, retry_after);
-  book_success(g, request);
+  if (error.response_class != ResponseClass::kSuccess) {
+    return fail(g, request, error, answers_[answer].retry_after);
+  }
+  if (g.books_successes) book_success(g, request);
   if (r.attempt != kNone) {  // hedges that come too late
     disarm_timeout(g, request);
     give_up(g, request, AttemptResult::kAbandoned);
@@ -452,100 +430,13 @@ void World::pass_deadline(std::uint32_t request) {
   finish(g, request, Outcome::kDeadlineExceeded);
 }
 
-// What the client's strategy says about a failed attempt, with its books kept.
-RetryDecision World::decide(ClientGroup& g, std::uint32_t request, const Failure& failure) {
-  Request& r = requests_[request];
-  Draws draws(streams_.of_group(g.index), {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
-  if (!g.strategies.empty()) {
-    const RetryDecision decision =
-        checked(g, g.strategies[r.client]->refresh_retry_token(
-                       request_numbers_[request], r.progress.attempts, failure, now_, draws));
-    const bool too_late = retries_are_over() && decision.outcome == Outcome::kRetry;
-    return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
-  }
-  const RetryState state = g.states.of(r.client);
-  const RetryRules& rules = retries_are_over() ? g.last_rules : g.spec->retry;
-  RetryDecision decision;
-  watch_quota(g, state, [&] {
-    decision = refresh_retry_token(rules, state, r.progress, failure, now_, draws);
-  });
-  limiter_changed(g, r.client);
-  return decision;
-}
-
-void World::book_success(ClientGroup& g, std::uint32_t request) {
-  Request& r = requests_[request];
-  if (!g.strategies.empty()) {
-    g.strategies[r.client]->record_success(request_numbers_[request], r.progress.attempts, now_);
-    return;
-  }
-  const RetryState state = g.states.of(r.client);
-  const std::int32_t change =
-      watch_quota(g, state, [&] { record_success(g.spec->retry, state, r.progress, now_); });
-  if (change != 0 && r.progress.attempts > 1) {
-    g.tokens.refunded += change;
-    g.tokens.refundable += largest_refund(g.spec->retry.quota, r.progress);
-  }
-  limiter_changed(g, r.client);
-}
-
-// An attempt has failed: what now?
-void World::fail(ClientGroup& g, std::uint32_t request, const ErrorInfo& error,
-                 std::optional<Duration> retry_after) {
-  Request& r = requests_[request];
-  if (g.polling) [[unlikely]]
-    g.polling->failed(request, error.response_class);
-  const RetryDecision decision = decide(g, request, {error, retry_after, g.spec->long_poll});
-  if (decision.outcome != Outcome::kRetry) {
-    if (r.attempt != kNone) {
-      if (error.retryable()) return;  // hedging: another attempt may still succeed
-      disarm_timeout(g, request);
-      give_up(g, request, AttemptResult::kAbandoned);
-    }
-    if (decision.outcome == Outcome::kQuotaExceeded) recorder_.quota_denied(g.index);
-    if (decision.outcome == Outcome::kQuotaExceeded && decision.delay > Duration::zero()) {
-      return back_off(g, request, decision.delay, EventKind::kErrorReturned);
-    }
-    return finish(g, request, decision.outcome);
-  }
-  r.retrying = true;
-  if (g.spec->retry.hedging.enabled) return begin_attempt(g, request);  // at once
-  r.send_tokens = static_cast<std::uint8_t>(decision.send_tokens);
-  if (decision.send_tokens > 0 &&
-      g.spec->retry.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
-    r.backoff_follows = true;
-    r.pending_delay = decision.delay;
-    if (!take_send_tokens(g, request)) return;
-    r.backoff_follows = false;
-  }
-  back_off(g, request, decision.delay);
-}
-
-void World::back_off(ClientGroup& g, std::uint32_t request, Duration delay, EventKind then) {
-  Request& r = requests_[request];
-  // A backoff that leaves no time for the next attempt is not waited for.
-  if (g.deadline_source != kNone && now_ + delay >= armed(r.deadline.key()).time) {
-    return finish(g, request, Outcome::kDeadlineExceeded);
-  }
-  r.phase = Request::Phase::kInBackoff;
-  r.phase_since = now_;
-  recorder_.backoff_begins(g.index, now_);
-  schedule_timer(then, g.index, request, delay);
-}
-
 void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
   Request& r = requests_[request];
   const std::uint32_t client = r.client;
   const Time submitted = r.submitted;
-  if (g.deadline_source != kNone) g.deadlines.erase(request, deadline_link());
   recorder_.ended(g.index, client, r.in_cohort, outcome, r.progress.attempts, submitted, now_);
-  if (!g.due.empty()) [[unlikely]]
-    recorder_.ended_after_due(g.index, r.in_cohort, now_ - g.due[client]);
   ++ended_;
-  if (g.counts_requests) end_request(g.states.of(client), r.retrying);
-  if (!hedge_sequences_.empty()) cancel_hedge(request);
-  if (r.mutating) [[unlikely]]
-    side_effects_->request_ended(request, outcome != Outcome::kSuccess);
+  if (g.ends_in_steps) close_request(g, request, outcome);
   r.open = false;
   requests_.release(request);
   if (g.closed) return think(g, client, submitted);
@@ -553,6 +444,16 @@ void World::finish(ClientGroup& g, std::uint32_t request, Outcome outcome) {
     return call_ended(request, outcome == Outcome::kSuccess);
   if (g.polling) [[unlikely]]
     check_ended(g, request, outcome);
+}
+
+// What only some groups have to do when a request ends.
+void World::close_request(ClientGroup& g, std::uint32_t request, Outcome outcome) {
+  const Request& r = requests_[request];
+  if (g.deadline_source != kNone) g.deadlines.erase(request, deadline_link());
+  if (!g.due.empty()) recorder_.ended_after_due(g.index, r.in_cohort, now_ - g.due[r.client]);
+  if (g.counts_requests) end_request(g.states.of(r.client), r.retrying);
+  if (g.hedges) cancel_hedge(request);
+  if (r.mutating) side_effects_->request_ended(request, outcome != Outcome::kSuccess);
 }
 
 // A closed-loop client thinks before its next request.

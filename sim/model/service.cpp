@@ -43,50 +43,51 @@ bool Service::pass_throttle(std::uint16_t group, std::uint32_t client, Time now)
   return buckets[client].take(now);
 }
 
-Service::Admission Service::admit(std::uint32_t attempt, Time now) {
-  if (!limits_concurrency_) return admit_if_queue_has_room(attempt, now);
+Service::Admission Service::admit(std::uint32_t id, Attempt& attempt, Time now) {
+  if (!limits_concurrency_) return admit_if_queue_has_room(id, attempt, now);
   if (!concurrency_.has_room()) return Admission::kFull;
-  const Admission admission = admit_if_queue_has_room(attempt, now);
-  if (admission != Admission::kFull) concurrency_.enter(attempt);
+  const Admission admission = admit_if_queue_has_room(id, attempt, now);
+  if (admission != Admission::kFull) concurrency_.enter(id);
   return admission;
 }
 
-Service::Admission Service::admit_if_queue_has_room(std::uint32_t attempt, Time now) {
+Service::Admission Service::admit_if_queue_has_room(std::uint32_t id, Attempt& attempt, Time now) {
   if (shares_processor()) {
     const std::int64_t served = sharing_.size() - shared_rejections_ + calling_;
     if (static_cast<std::uint64_t>(served) >= queue_capacity_) return Admission::kFull;
-    start(attempt, now);
+    start(id, attempt, now);
     return Admission::kStarted;
   }
   if (busy_ < working_ && queued() == 0) {
-    start(attempt, now);
+    start(id, attempt, now);
     return Admission::kStarted;
   }
   if (line_.size() >= queue_capacity_) return Admission::kFull;
-  (*attempts_)[attempt].stage = Attempt::Stage::kQueued;
-  line_.push(attempt);
+  attempt.stage = Attempt::Stage::kQueued;
+  line_.push(id);
   return Admission::kQueued;
 }
 
 void Service::turn_away(std::uint32_t attempt, Time now) {
   Attempt& a = (*attempts_)[attempt];
   a.rejection = true;
-  if (shares_processor() || (busy_ < working_ && queued() == 0)) return start(attempt, now);
+  if (shares_processor() || (busy_ < working_ && queued() == 0)) {
+    return start(attempt, a, now);
+  }
   a.stage = Attempt::Stage::kQueued;
   rejections_.push(attempt);
 }
 
-void Service::start(std::uint32_t attempt, Time now) {
-  Attempt& a = (*attempts_)[attempt];
+void Service::start(std::uint32_t id, Attempt& a, Time now) {
   a.stage = Attempt::Stage::kInService;
   a.started = now;
   time_spent_.queued += (now - a.arrived).count();
   if (a.mutating && sessions_ != nullptr) [[unlikely]]
-    look_at_token(attempt, now);
+    look_at_token(id, now);
   a.work_left_ns = demand_ns(a);
-  if (shares_processor()) return share(attempt, now);
+  if (shares_processor()) return share(id, now);
   ++busy_;
-  schedule(attempt, now);
+  schedule(id, a, now);
 }
 
 // What the attempt takes of a server of speed 1.
@@ -111,8 +112,7 @@ Duration Service::service_time_of(std::uint32_t attempt) const {
   return speed > 0 ? Duration::from_nanoseconds(demand / speed) : Duration::max();
 }
 
-void Service::schedule(std::uint32_t attempt, Time now) {
-  Attempt& a = (*attempts_)[attempt];
+void Service::schedule(std::uint32_t id, Attempt& a, Time now) {
   a.work_since = now;
   const double speed = impairment_.speed;
   Duration left = Duration::max();  // a server that stands still never finishes
@@ -121,7 +121,7 @@ void Service::schedule(std::uint32_t attempt, Time now) {
   } else if (speed > 0) {
     left = Duration::from_nanoseconds(a.work_left_ns / speed);
   }
-  in_service_.insert(attempt, EventKey{now + left, (*sequence_)++});
+  in_service_.insert(id, EventKey{now + left, (*sequence_)++});
 }
 
 void Service::share(std::uint32_t attempt, Time now) {
@@ -303,6 +303,7 @@ void Service::forget() {
 void Service::impair(Impairment impairment, Time now) {
   const double old_speed = impairment_.speed;
   impairment_ = std::move(impairment);
+  screens_arrivals_ = spec_->throttle.rate > 0 || !impairment_.errors.empty();
   if (spec_->servers == ServiceSpec::kUnlimited) {
     working_ = impairment_.capacity > 0 ? ServiceSpec::kUnlimited : 0;
   } else {
@@ -321,7 +322,7 @@ void Service::impair(Impairment impairment, Time now) {
     Attempt& a = (*attempts_)[attempt];
     const auto elapsed = static_cast<double>((now - a.work_since).count());
     a.work_left_ns = std::max(0.0, std::round(a.work_left_ns - elapsed * old_speed));
-    schedule(attempt, now);
+    schedule(attempt, a, now);
   }
 }
 

@@ -101,12 +101,14 @@ class Service {
     return shares_processor() ? next_end_ : in_service_.head();
   }
 
+  /// Whether attempts may be answered before they are admitted: by random errors, by a throttle.
+  bool screens_arrivals() const { return screens_arrivals_; }
   /// True if the throttle lets an attempt of this client of client group `group` pass.
   bool pass_throttle(std::uint16_t group, std::uint32_t client, Time now);
 
   /// Starts serving the attempt, queues it, or neither if the queue is full or the concurrency
   /// limit is reached.
-  Admission admit(std::uint32_t attempt, Time now);
+  Admission admit(std::uint32_t id, Attempt& attempt, Time now);
 
   /// Whether the service wants to be told, by `leave`, when an attempt is gone that it had
   /// admitted.
@@ -140,7 +142,7 @@ class Service {
   /// What a free server does next: the attempt leaves the queue; kNone if there is no server or no
   /// attempt.
   std::uint32_t take_from_queue();
-  void start(std::uint32_t attempt, Time now);
+  void start(std::uint32_t id, Attempt& attempt, Time now);
 
   /// Whether controlled delay sheds this attempt, which has just been taken from the queue.
   bool sheds(const Attempt& attempt, Time now) {
@@ -219,11 +221,11 @@ class Service {
   std::int64_t most_servers() const { return most_working_; }
 
  private:
-  Admission admit_if_queue_has_room(std::uint32_t attempt, Time now);
+  Admission admit_if_queue_has_room(std::uint32_t id, Attempt& attempt, Time now);
   double demand_ns(const Attempt& attempt) const;
   [[gnu::noinline]] void look_at_token(std::uint32_t attempt, Time now);
   void let_go();
-  void schedule(std::uint32_t attempt, Time now);
+  void schedule(std::uint32_t id, Attempt& attempt, Time now);
   // Not compiled into the path of the other disciplines.
   [[gnu::noinline]] void share(std::uint32_t attempt, Time now);
   [[gnu::noinline]] std::uint32_t take_from_shares(Time now);
@@ -240,7 +242,7 @@ class Service {
   std::int64_t working_, most_working_ = 0;
   std::int64_t busy_ = 0;  // attempts in service; processor sharing: sharing_.size() instead
   bool shares_processor_, controls_delay_, limits_concurrency_, always_succeeds_;
-  bool watches_attempts_, calls_others_ = false;
+  bool watches_attempts_, calls_others_ = false, screens_arrivals_ = false;
   std::int64_t calling_ = 0;  // attempts held
   ServiceModel model_;
   WaitingLine line_, rejections_;

@@ -114,7 +114,7 @@ void World::enter_service(std::uint32_t attempt) {
   ServiceLimits& limits = service_limits_[a.service];
   const EventKey key = key_in(timeout);
   limits.lane.push_back(attempt, key, limit_link());
-  offer(limits.source, key);
+  queue_.offer(limits.source, key);
 }
 
 // It is served, or it goes in another way.
@@ -167,7 +167,7 @@ void World::scale(std::size_t service) {
   s.rescale(now_);
   serve_queue(service);
   service_changed(service);
-  tournament_->update(scaling_sources_[service], {scaler.next(), sequence_++});
+  queue_.set(scaling_sources_[service], {scaler.next(), sequence_++});
 }
 
 // The service's own timeout.

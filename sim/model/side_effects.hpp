@@ -6,8 +6,8 @@
 #pragma once
 
 #include "kernel/pool.hpp"
+#include "measure/recorder.hpp"
 #include "model/idempotency.hpp"
-#include "stats/recorder.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -119,6 +119,7 @@ void World::add_group(std::size_t index) {
   const kernel::Claim claim;
   g.take_memory(spec, connect_takes_time, claim);
   g.constant_timeout = spec.has_attempt_timeout && spec.attempt_timeout.is_constant();
+  g.constant_timeout_length = spec.attempt_timeout.constant_value();
   if (spec.strategy) {
     for (std::uint32_t i = 0; i < spec.count; ++i) g.strategies.push_back(spec.strategy(i));
   } else {
@@ -136,6 +137,16 @@ void World::add_group(std::size_t index) {
   g.gated = g.states.limit_send_rate() || g.states.throttle() || !g.connections.empty() || hedging;
   g.counts_requests = !spec.strategy && (rules.budget.kind != BudgetKind::kNone ||
                                          rules.quota.credit_on == CreditOn::kStart);
+  g.hedges = rules.hedging.enabled;
+  g.books_successes = spec.strategy || !g.states.empty();
+  g.begins_in_steps = g.counts_requests || spec.strategy;
+  g.ends_in_steps = spec.deadline != Duration::max() || !g.due.empty() || g.counts_requests ||
+                    g.hedges || g.mutates;
+  g.new_request.group = g.new_attempt.group = g.index;
+  g.new_request.open = true;
+  g.new_request.send_tokens = g.states.limit_send_rate() ? 1 : 0;
+  g.new_attempt.service = g.service;
+  g.new_attempt.priority = spec.priority;
   g.closed = !spec.caller && spec.arrivals.process == ArrivalProcess::kClosed;
   if (!g.closed && !spec.caller) {
     g.arrivals.emplace(spec, streams_.of_group(index), &sequence_, end_of_submissions_,
@@ -157,17 +168,20 @@ bool World::messages_take_time() const {
 
 // The fewer sources, the cheaper each event: only those that can have events.
 void World::add_sources() {
-  auto add = [this](EventKind kind, std::size_t index) {
+  using kernel::SourceRole;
+  auto add = [this](EventKind kind, std::size_t index, SourceRole role = SourceRole::kPlain) {
     sources_.push_back({kind, static_cast<std::uint32_t>(index)});
-    return static_cast<std::uint32_t>(sources_.size() - 1);
+    return queue_.add(role);
   };
   timer_source_ = add(EventKind::kBackoffEnd, 0);
   first_service_source_ = static_cast<std::uint32_t>(sources_.size());
-  for (std::size_t i = 0; i < services_.size(); ++i) add(EventKind::kCompletion, i);
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    add(EventKind::kCompletion, i, SourceRole::kAnswer);
+  }
   service_limits_.resize(services_.size());
   for (std::size_t i = 0; i < services_.size(); ++i) {
     if (services_[i].spec().timeout == Duration::max()) continue;
-    service_limits_[i].source = add(EventKind::kServiceTimeout, i);
+    service_limits_[i].source = add(EventKind::kServiceTimeout, i, SourceRole::kTimeout);
   }
   scaling_sources_.assign(services_.size(), kNone);
   for (std::size_t i = 0; i < services_.size(); ++i) {
@@ -179,29 +193,30 @@ void World::add_sources() {
   network_takes_time_ = messages_take_time();
   if (network_takes_time_) {
     request_lane_source_ = add(EventKind::kAttemptArrives, 0);
-    response_lane_source_ = add(EventKind::kResponseArrives, 0);
-    response_heap_source_ = add(EventKind::kResponseArrives, 0);
+    response_lane_source_ = add(EventKind::kResponseArrives, 0, SourceRole::kAnswer);
+    response_heap_source_ = add(EventKind::kResponseArrives, 0, SourceRole::kAnswer);
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     ClientGroup& g = groups_[i];
     if (g.arrivals) g.arrival_source = add(EventKind::kArrival, i);
-    if (g.constant_timeout) g.timeout_source = add(EventKind::kTimeout, i);
-    if (g.spec->deadline != Duration::max()) g.deadline_source = add(EventKind::kDeadline, i);
-    if (g.states.limit_send_rate()) g.wake_source = add(EventKind::kSendTokenDue, i);
+    if (g.constant_timeout) g.timeout_source = add(EventKind::kTimeout, i, SourceRole::kTimeout);
+    if (g.spec->deadline != Duration::max())
+      g.deadline_source = add(EventKind::kDeadline, i, SourceRole::kTimeout);
+    if (g.states.limit_send_rate())
+      g.wake_source = add(EventKind::kSendTokenDue, i, SourceRole::kTimer);
     if (g.spec->has_attempt_timeout && !g.constant_timeout && varying_timeout_source_ == kNone) {
-      varying_timeout_source_ = add(EventKind::kTimeout, i);
+      varying_timeout_source_ = add(EventKind::kTimeout, i, SourceRole::kTimeout);
     }
   }
-  tournament_.emplace(static_cast<std::uint32_t>(sources_.size()));
   for (const std::size_t i : services_by_name_) {
     if (scaling_sources_[i] == kNone) continue;
     service_changed(i);
-    offer(scaling_sources_[i], {services_[i].autoscaler()->next(), sequence_++});
+    queue_.offer(scaling_sources_[i], {services_[i].autoscaler()->next(), sequence_++});
   }
-  if (fault_source_ != kNone) offer(fault_source_, {faults_->next(), faults_begun_});
+  if (fault_source_ != kNone) queue_.offer(fault_source_, {faults_->next(), faults_begun_});
   for (const ClientGroup& g : groups_) {
     if (g.arrivals && g.arrivals->head().time < end_of_submissions_) {
-      offer(g.arrival_source, g.arrivals->head());
+      queue_.offer(g.arrival_source, g.arrivals->head());
     }
   }
 }
@@ -236,48 +251,32 @@ RunResult World::run() {
 }
 
 bool World::next_event() {
-  const std::uint32_t source = next_source();
-  const Time t = tournament_->key(source).time;
-  if (t >= end_of_submissions_) [[unlikely]] {
-    if (t == Time::max() || !scenario_.drain) return false;
-    if (requests_.live() == 0 && attempts_.live() == 0 && !jobs_are_open()) return false;
-    if (t > end_of_submissions_ + scenario_.drain_limit) return false;
-  }
-  if (t != now_) {
-    assert(t > now_);
-    now_ = t;
+  const kernel::EventQueue::Next next =
+      queue_.next([this](std::uint32_t source) { return true_head(source); });
+  if (next.time >= end_of_submissions_ && is_over(next.time)) [[unlikely]]
+    return false;
+  if (next.time != now_) {
+    assert(next.time > now_);
+    now_ = next.time;
     instant_events_ = events_ + steps_;
+    recorder_.advance(now_);
   }
-  recorder_.advance(t);
   if (++events_ + steps_ >= next_look_) [[unlikely]]
     look_around();
-  dispatch(source);
+  dispatch(next.source);
   if (unsettled_) [[unlikely]]
     settle();
   return true;
 }
 
-// The sources of timers that can be cancelled may be ahead of their true heads: looked at here,
-// when they seem to be next.
-std::uint32_t World::next_source() {
-  for (;;) {
-    const std::uint32_t source = tournament_->winner();
-    const EventKind kind = sources_[source].kind;
-    if (kind != EventKind::kTimeout && kind != EventKind::kDeadline &&
-        kind != EventKind::kSendTokenDue && kind != EventKind::kServiceTimeout) {
-      return source;
-    }
-    const EventKey head = true_head(source);
-    if (head != tournament_->key(source)) {
-      tournament_->update(source, head);
-      continue;
-    }
-    if (kind == EventKind::kSendTokenDue || head.time == Time::max()) return source;
-    const std::uint32_t completion = completion_at(head.time);
-    return completion == kNone ? source : completion;
-  }
+// Whether the run ends before the event at `next`, which is not before the end of submissions.
+bool World::is_over(Time next) const {
+  if (next == Time::max() || !scenario_.drain) return true;
+  if (requests_.live() == 0 && attempts_.live() == 0 && !jobs_are_open()) return true;
+  return next > end_of_submissions_ + scenario_.drain_limit;
 }
 
+// Of a source whose timers may have been cancelled.
 EventKey World::true_head(std::uint32_t source) const {
   if (source == varying_timeout_source_) return varying_timeouts_.head();
   if (sources_[source].kind == EventKind::kServiceTimeout) {
@@ -294,28 +293,6 @@ EventKey World::true_head(std::uint32_t source) const {
                              : armed(requests_[g.deadlines.front()].deadline.key());
 }
 
-// An answer that is there at the very instant of a timeout is in time, whether the service
-// completes now or the response arrives now.
-std::uint32_t World::completion_at(Time now) const {
-  std::uint32_t first = kNone;
-  EventKey first_key;
-  auto look = [&](std::uint32_t source) {
-    const EventKey key = tournament_->key(source);
-    if (key.time == now && key < first_key) {
-      first = source;
-      first_key = key;
-    }
-  };
-  if (response_lane_source_ != kNone) {
-    look(response_lane_source_);
-    look(response_heap_source_);
-  }
-  for (std::size_t i = 0; i < services_.size(); ++i) {
-    look(first_service_source_ + static_cast<std::uint32_t>(i));
-  }
-  return first;
-}
-
 void World::dispatch(std::uint32_t source) {
   const Source s = sources_[source];
   switch (s.kind) {
@@ -325,13 +302,8 @@ void World::dispatch(std::uint32_t source) {
       return next_arrival(groups_[s.index]);
     case EventKind::kCompletion:
       return complete(s.index);
-    case EventKind::kTimeout: {
-      const std::uint32_t request = source == varying_timeout_source_
-                                        ? varying_timeouts_.front()
-                                        : groups_[s.index].timeouts.front();
-      note_event(EventKind::kTimeout, request);
-      return time_out(request);
-    }
+    case EventKind::kTimeout:
+      return timeout_fires(source);
     case EventKind::kDeadline: {
       const std::uint32_t request = groups_[s.index].deadlines.front();
       note_event(EventKind::kDeadline, request);
@@ -344,20 +316,10 @@ void World::dispatch(std::uint32_t source) {
     case EventKind::kErrorReturned:
     case EventKind::kCheckDue:
       return timer_due();
-    case EventKind::kAttemptArrives: {
-      const std::uint32_t attempt = requests_on_the_way_.pop_front().entity;
-      tournament_->update(source, requests_on_the_way_.head());
-      note_event(EventKind::kAttemptArrives, attempt);
-      return arrive(attempt);
-    }
-    case EventKind::kResponseArrives: {
-      const bool lane = source == response_lane_source_;
-      const std::uint32_t attempt =
-          lane ? responses_on_the_way_.pop_front().entity : late_responses_.pop().entity;
-      tournament_->update(source, lane ? responses_on_the_way_.head() : late_responses_.head());
-      note_event(EventKind::kResponseArrives, attempt);
-      return deliver(attempt);
-    }
+    case EventKind::kAttemptArrives:
+      return attempt_arrives(source);
+    case EventKind::kResponseArrives:
+      return response_arrives(source);
     case EventKind::kSendTokenDue:
       return wake(groups_[s.index]);
     case EventKind::kServiceTimeout:
@@ -365,6 +327,30 @@ void World::dispatch(std::uint32_t source) {
     case EventKind::kScaling:
       return scale(s.index);
   }
+}
+
+void World::timeout_fires(std::uint32_t source) {
+  const std::uint32_t request = source == varying_timeout_source_
+                                    ? varying_timeouts_.front()
+                                    : groups_[sources_[source].index].timeouts.front();
+  note_event(EventKind::kTimeout, request);
+  time_out(request);
+}
+
+void World::attempt_arrives(std::uint32_t source) {
+  const std::uint32_t attempt = requests_on_the_way_.pop_front().entity;
+  queue_.set(source, requests_on_the_way_.head());
+  note_event(EventKind::kAttemptArrives, attempt);
+  arrive(attempt, attempts_[attempt]);
+}
+
+void World::response_arrives(std::uint32_t source) {
+  const bool lane = source == response_lane_source_;
+  const std::uint32_t attempt =
+      lane ? responses_on_the_way_.pop_front().entity : late_responses_.pop().entity;
+  queue_.set(source, lane ? responses_on_the_way_.head() : late_responses_.head());
+  note_event(EventKind::kResponseArrives, attempt);
+  deliver(attempt, attempts_[attempt]);
 }
 
 void World::change_faults() {
@@ -375,13 +361,13 @@ void World::change_faults() {
   services_[service].impair(faults_->at(service, now_), now_);
   serve_queue(service);
   service_changed(service);
-  tournament_->update(fault_source_, {faults_->next(), ++faults_begun_});
+  queue_.set(fault_source_, {faults_->next(), ++faults_begun_});
 }
 
 void World::next_arrival(ClientGroup& g) {
   const Arrival arrival = g.arrivals->pop();
   const EventKey next = g.arrivals->head();
-  tournament_->update(g.arrival_source, next.time < end_of_submissions_ ? next : EventKey::never());
+  queue_.set(g.arrival_source, next.time < end_of_submissions_ ? next : EventKey::never());
   note_event(EventKind::kArrival, arrival.entity);
   if (g.polling) [[unlikely]]
     return begin_job(g, arrival.client, arrival.entity);
@@ -390,11 +376,13 @@ void World::next_arrival(ClientGroup& g) {
 
 void World::timer_due() {
   const kernel::TimerEntry timer = timers_.pop();
-  tournament_->update(timer_source_, timers_.head());
+  queue_.set(timer_source_, timers_.head());
   const auto kind = static_cast<EventKind>(timer.kind & 0xff);
   ClientGroup& g = groups_[timer.kind >> 8];
   note_event(kind, timer.entity);
-  if (kind == EventKind::kAttemptArrives) return arrive(timer.entity);
+  if (kind == EventKind::kAttemptArrives) {
+    return arrive(timer.entity, attempts_[timer.entity]);
+  }
   if (kind == EventKind::kThinkEnd) {
     return submit(g, timer.entity, client_entity(timer.entity, g.ordinals[timer.entity]++));
   }
@@ -411,23 +399,22 @@ void World::schedule_timer(EventKind kind, std::uint16_t group, std::uint32_t en
                            Duration delay) {
   timers_.push({key_in(delay), entity,
                 static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(group) << 8});
-  offer(timer_source_, timers_.head());
+  queue_.offer(timer_source_, timers_.head());
 }
 
 void World::schedule_response(std::uint32_t attempt, Duration delay) {
   const kernel::TimerEntry entry{key_in(delay), attempt, 0};
   if (scenario_.network.latency.is_constant() && responses_on_the_way_.push_back(entry)) {
-    offer(response_lane_source_, responses_on_the_way_.head());
+    queue_.offer(response_lane_source_, responses_on_the_way_.head());
   } else {
     late_responses_.push(entry);
-    offer(response_heap_source_, late_responses_.head());
+    queue_.offer(response_heap_source_, late_responses_.head());
   }
 }
 
 void World::service_changed(std::size_t service) {
   Service& s = services_[service];
-  tournament_->update(first_service_source_ + static_cast<std::uint32_t>(service),
-                      s.next_completion());
+  queue_.set(first_service_source_ + static_cast<std::uint32_t>(service), s.next_completion());
   recorder_.service_levels(service, s.busy(), s.in_system(), s.queued(), s.working_servers(), now_);
   if (some_scale_) [[unlikely]] {
     if (Autoscaler* a = s.autoscaler()) a->observe(s.busy(), s.working_servers(), now_);
@@ -478,7 +465,7 @@ void World::deliver_answered() {
   answering_.swap(answered_);
   for (const std::uint32_t attempt : answering_) {
     count_step();
-    deliver(attempt);
+    deliver(attempt, attempts_[attempt]);
   }
   answering_.clear();
 }

@@ -20,11 +20,12 @@
 
 #include "kernel/claim.hpp"
 #include "kernel/event_order.hpp"
+#include "kernel/event_queue.hpp"
 #include "kernel/fifo_lane.hpp"
 #include "kernel/indexed_heap.hpp"
 #include "kernel/pool.hpp"
 #include "kernel/radix_heap.hpp"
-#include "kernel/tournament.hpp"
+#include "measure/recorder.hpp"
 #include "model/faults.hpp"
 #include "model/polling.hpp"
 #include "model/request.hpp"
@@ -32,7 +33,6 @@
 #include "model/side_effects.hpp"
 #include "model/streams.hpp"
 #include "model/workload.hpp"
-#include "stats/recorder.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -90,10 +90,17 @@ struct ClientGroup {
   kernel::IndexedHeap wakes;             ///< by client: when its first waiter can have a token
   kernel::TimerLane timeouts, deadlines;
   bool constant_timeout = false;
+  Duration constant_timeout_length;
+  Request new_request;  ///< as each of the group's requests begins
+  Attempt new_attempt;  ///< as each of their attempts begins
   /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
   bool gated = false;
-  bool closed = false;                     ///< each client thinks, asks, thinks ...
-  bool mutates = false;                    ///< some requests have side effects
+  bool hedges = false;
+  bool books_successes = false;  ///< the strategy learns of successes
+  bool begins_in_steps = false;  ///< there is more to do when a request begins: `open_request`
+  bool ends_in_steps = false;    ///< there is more to do when a request ends: `close_request`
+  bool closed = false;           ///< each client thinks, asks, thinks ...
+  bool mutates = false;          ///< some requests have side effects
   std::vector<std::uint64_t> last_tokens;  ///< if tokens are reused: of each client
   bool counts_requests = false;            ///< the strategy is told when requests begin and end
   /// Of the retry quotas of all its clients, for the check at the end.
@@ -163,11 +170,14 @@ class World {
   void start_closed_loops();
 
   // The main loop.
-  bool next_event();
-  std::uint32_t next_source();
+  // The one loop of a run: compiled into it.
+  [[gnu::always_inline]] inline bool next_event();
+  [[gnu::always_inline]] inline void dispatch(std::uint32_t source);
+  [[gnu::noinline]] bool is_over(Time next) const;
   kernel::EventKey true_head(std::uint32_t source) const;
-  std::uint32_t completion_at(Time now) const;
-  void dispatch(std::uint32_t source);
+  void timeout_fires(std::uint32_t source);
+  void attempt_arrives(std::uint32_t source);
+  void response_arrives(std::uint32_t source);
   void change_faults();
   // Nearly every event is one of these two; what they call is compiled into them.
   RETRYSIM_FLATTEN void next_arrival(ClientGroup& g);
@@ -186,22 +196,26 @@ class World {
   void submit(ClientGroup& g, std::uint32_t client, std::uint64_t entity,
               std::uint32_t caller = kNone);
   [[gnu::noinline]] void decide_side_effects(ClientGroup& g, std::uint32_t request);
-  void begin_attempt(ClientGroup& g, std::uint32_t request);
-  void send(ClientGroup& g, std::uint32_t request);
-  void arm_timeout(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] bool open_request(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] void begin_attempt(ClientGroup& g, std::uint32_t request);
+  void send(ClientGroup& g, std::uint32_t request, Request& r);
+  [[gnu::noinline]] void arm_varying_timeout(ClientGroup& g, std::uint32_t request);
   void disarm_timeout(ClientGroup& g, std::uint32_t request);
-  void travel_to_service(std::uint32_t attempt);
-  void arrive(std::uint32_t attempt);
+  [[gnu::noinline]] void travel_to_service(std::uint32_t attempt);
+  void arrive(std::uint32_t attempt, Attempt& a);
+  [[gnu::noinline]] bool answered_at_the_door(std::uint32_t attempt);
   [[gnu::noinline]] void overflow(std::uint32_t attempt);
   [[gnu::noinline]] void turn_away(std::uint32_t attempt, std::uint16_t answer);
   void answer_with(std::uint32_t attempt, std::uint16_t answer);
-  bool send_answer(std::uint32_t attempt, std::uint16_t answer);
+  bool send_answer(std::uint32_t attempt, Attempt& a, std::uint16_t answer);
+  [[gnu::noinline]] bool lose_answer(std::uint32_t attempt);
+  [[gnu::noinline]] bool answer_travels(std::uint32_t attempt);
   void serve_queue(std::size_t service);
   [[gnu::noinline]] bool would_be_late(std::uint32_t attempt) const;
   kernel::EventKey timeout_of(const ClientGroup& g, std::uint32_t request) const;
   RETRYSIM_FLATTEN void complete(std::size_t service);
   [[gnu::noinline]] void mutation_executed(std::uint32_t attempt, bool succeeded);
-  void served(std::size_t service, std::uint32_t attempt, Reply reply);
+  void served(std::size_t service, std::uint32_t id, Attempt& a, Reply reply);
   void worked_in_vain(const Attempt& a);
   double server_time_ns(const Attempt& a) const;
   void answer_unused(const Attempt& a);
@@ -218,7 +232,7 @@ class World {
   void pass_limit(std::size_t service);
   void restart(std::size_t service);
   void scale(std::size_t service);
-  void deliver(std::uint32_t attempt);
+  void deliver(std::uint32_t attempt, const Attempt& a);
   [[gnu::noinline]] void next_call(std::uint32_t attempt);
   [[gnu::noinline]] void give_up(ClientGroup& g, std::uint32_t request, AttemptResult result);
   bool give_up_attempt(ClientGroup& g, const Request& r, std::uint32_t attempt,
@@ -242,10 +256,11 @@ class World {
   bool must_not_be_sent(const Request& r) const {
     return retries_are_over() && r.progress.attempts > 0;
   }
-  void book_success(ClientGroup& g, std::uint32_t request);
+  [[gnu::noinline]] void book_success(ClientGroup& g, std::uint32_t request);
   void back_off(ClientGroup& g, std::uint32_t request, Duration delay,
                 EventKind then = EventKind::kBackoffEnd);
   void finish(ClientGroup& g, std::uint32_t request, Outcome outcome);
+  [[gnu::noinline]] void close_request(ClientGroup& g, std::uint32_t request, Outcome outcome);
   void think(ClientGroup& g, std::uint32_t client, Time last_submitted);
   // Jobs that are polled for: polling.cpp.
   [[gnu::noinline]] void begin_job(ClientGroup& g, std::uint32_t client, std::uint64_t entity);
@@ -301,10 +316,6 @@ class World {
   void schedule_timer(EventKind kind, std::uint16_t group, std::uint32_t entity, Duration delay);
   void schedule_response(std::uint32_t attempt, Duration delay);
   Duration network_delay(const Attempt& a, Purpose purpose) const;
-  /// The source may have an event at `key`: at the latest then it is looked at.
-  void offer(std::uint32_t source, kernel::EventKey key) {
-    if (key < tournament_->key(source)) tournament_->update(source, key);
-  }
   void service_changed(std::size_t service);
   auto timeout_link() {
     return [this](std::uint32_t r) -> kernel::LaneLink& { return requests_[r].timeout; };
@@ -365,8 +376,8 @@ class World {
   bool network_takes_time_ = false;   // messages are events, not steps
   kernel::MessageLane requests_on_the_way_, responses_on_the_way_;
   kernel::IndexedHeap varying_timeouts_;
-  std::vector<Source> sources_;
-  std::optional<kernel::Tournament> tournament_;
+  kernel::EventQueue queue_;
+  std::vector<Source> sources_;  // of the queue
   // Kinds of events that the scenario cannot have get no source: kNone.
   std::uint32_t fault_source_ = kNone, timer_source_ = kNone, varying_timeout_source_ = kNone,
                 request_lane_source_ = kNone, response_lane_source_ = kNone,

@@ -4,10 +4,10 @@
 #include <retrysim/stop.hpp>
 #include <retrysim/summary.hpp>
 
+#include "measure/burstiness.hpp"
+#include "measure/fourier.hpp"
 #include "report/csv_writer.hpp"
 #include "report/result_tables.hpp"
-#include "stats/burstiness.hpp"
-#include "stats/fourier.hpp"
 
 #include <algorithm>
 #include <map>

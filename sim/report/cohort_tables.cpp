@@ -2,10 +2,10 @@
 // counts by attempt number.
 //
 // SPDX-License-Identifier: MIT
+#include "estimate/pooled_quantile.hpp"
+#include "measure/metrics_merge.hpp"
 #include "report/csv_writer.hpp"
 #include "report/result_tables.hpp"
-#include "stats/metrics_merge.hpp"
-#include "stats/pooled_quantile.hpp"
 
 #include <algorithm>
 #include <array>

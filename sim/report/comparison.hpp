@@ -5,6 +5,7 @@
 
 #include <retrysim/compare.hpp>
 
+#include "estimate/paired.hpp"
 #include "report/evaluation.hpp"
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include "report/comparison_words.hpp"
 #include "report/csv_writer.hpp"
 #include "report/json_parts.hpp"
+#include "report/metric_json.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -95,6 +96,7 @@ std::string comparison_json(const ComparisonReport& comparison) {
   json["baseline"] = comparison.baseline().set.variant;
   json["vary"] = comparison.vary;
   json["family_error"] = kFamilyError;
+  json["metrics"] = metrics_json(comparison.found.metrics);
   json["rows"] = Json::array();
   for (const ComparisonRow& row : comparison.found.rows)
     json["rows"].push_back(row_json(comparison, row));

@@ -1,5 +1,5 @@
-// Sentences by rule: the first metric of the table below with a significant difference makes the
-// main clause, the others follow with "at" and "with".
+// Sentences by rule: the first metric of MetricList::kSpoken with a significant difference makes
+// the main clause, the others follow with "at" and "with".
 //
 // SPDX-License-Identifier: MIT
 #include "report/comparison_words.hpp"
@@ -9,57 +9,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 namespace retrysim::report {
 namespace {
-
-/// "{}" stands for the amount.
-struct MetricWords {
-  std::string_view metric;
-  std::string_view noun;
-  std::string_view less, more;            ///< main clause: "finishes {} sooner"
-  std::string_view also_less, also_more;  ///< after one: "at {} fewer attempts"; empty: in the
-                                          ///< table only
-};
-
-// In the order in which sentences look for what matters most.
-constexpr MetricWords kWords[] = {
-    {"recovered", "recovery", "recovers {} less often", "recovers {} more often",
-     "recovering {} less often", "recovering {} more often"},
-    {"success_rate", "success rate", "has a success rate {} lower", "has a success rate {} higher",
-     "with a success rate {} lower", "with a success rate {} higher"},
-    {"metastable_probability", "metastable failures", "is metastable {} less often",
-     "is metastable {} more often", "being metastable {} less often",
-     "being metastable {} more often"},
-    {"recovery_s", "recovery time", "recovers {} sooner", "recovers {} later",
-     "recovering {} sooner", "recovering {} later"},
-    {"latency_mean", "mean latency", "finishes requests {} sooner", "finishes requests {} later",
-     "finishing requests {} sooner", "finishing requests {} later"},
-    {"amplification", "attempts per request", "needs {} fewer attempts", "needs {} more attempts",
-     "at {} fewer attempts", "at {} more attempts"},
-    {"completion_time_s", "time of the last request", "finishes the last request {} sooner",
-     "finishes the last request {} later", "with the last request {} sooner",
-     "with the last request {} later"},
-    {"peak_attempt_rate", "peak attempt rate", "peaks {} lower", "peaks {} higher",
-     "with a peak {} lower", "with a peak {} higher"},
-    {"wasted_share", "wasted capacity", "wastes {} less capacity", "wastes {} more capacity",
-     "with {} less capacity wasted", "with {} more capacity wasted"},
-    {"goodput", "goodput", "", "", "", ""},
-    {"queue_mean", "mean queue", "", "", "", ""},
-    {"latency_p50", "median latency", "", "", "", ""},
-    {"latency_p99", "p99 latency", "", "", "", ""},
-};
-
-const MetricWords* words_of(std::string_view metric) {
-  const auto* found = std::find_if(std::begin(kWords), std::end(kWords),
-                                   [&](const MetricWords& w) { return w.metric == metric; });
-  return found == std::end(kWords) ? nullptr : found;
-}
 
 /// Whether the demand ends by itself, so that the time of the last request is that of the work.
 bool demand_is_finite(const Scenario& scenario) {
@@ -137,11 +92,11 @@ class Sentence {
   }
 
   std::string text() {
-    for (const MetricWords& words : kWords) {
-      if (const MetricInfo* metric = shown(words.metric)) add(*metric, words);
+    for (const MetricInfo* metric : metrics_of(MetricList::kSpoken)) {
+      if (is_compared(*metric)) add(*metric);
     }
     for (const MetricInfo* metric : comparison_.found.metrics) {
-      if (words_of(metric->name) == nullptr) add_without_words(*metric);
+      if (metric->display.place(MetricList::kSpoken) == 0) add_without_words(*metric);
     }
     const std::string& name = comparison_.evaluations[variant_].set.variant;
     const std::string& base = comparison_.baseline().set.variant;
@@ -168,19 +123,17 @@ class Sentence {
   }
 
  private:
-  /// The metric if it is among those compared.
-  const MetricInfo* shown(std::string_view name) const {
-    const auto found =
-        std::find_if(comparison_.found.metrics.begin(), comparison_.found.metrics.end(),
-                     [&](const MetricInfo* m) { return m->name == name; });
-    return found == comparison_.found.metrics.end() ? nullptr : *found;
+  bool is_compared(const MetricInfo& metric) const {
+    return std::find(comparison_.found.metrics.begin(), comparison_.found.metrics.end(), &metric) !=
+           comparison_.found.metrics.end();
   }
 
-  void add(const MetricInfo& metric, const MetricWords& words) {
+  void add(const MetricInfo& metric) {
+    const MetricWords& words = metric.display.words;
     if (words.less.empty()) {
       if (chosen_) add_without_words(metric);
-    } else if (words.metric != "completion_time_s" || finite_ || chosen_) {
-      add_difference(metric, words);
+    } else if (metric.name != "completion_time_s" || finite_ || chosen_) {
+      add_difference(metric, metric.label(), words);
     }
   }
 
@@ -191,19 +144,19 @@ class Sentence {
     const std::string more = "has {} more " + name;
     const std::string also_less = "with {} less " + name;
     const std::string also_more = "with {} more " + name;
-    add_difference(metric, {metric.name, metric.name, less, more, also_less, also_more});
+    add_difference(metric, metric.name, {less, more, also_less, also_more});
   }
 
-  void add_difference(const MetricInfo& metric, const MetricWords& words) {
+  void add_difference(const MetricInfo& metric, std::string_view noun, const MetricWords& words) {
     const ComparisonRow* row = comparison_.found.find(variant_, client_, metric);
     if (row == nullptr || !row->difference.interval || is_nothing(row->difference)) return;
     const PairedDifference& d = row->difference;
     if (d.identical) {
-      equal_.emplace_back(words.noun);
+      equal_.emplace_back(noun);
       return;
     }
     if (!d.significant) {
-      unclear_.emplace_back(words.noun);
+      unclear_.emplace_back(noun);
       return;
     }
     const Amount amount = amount_of(*row);
@@ -238,7 +191,7 @@ bool is_proportion(const MetricInfo& metric) {
 }
 
 bool shown_as_percentage(const MetricInfo& metric) {
-  return is_proportion(metric) || (metric.unit == "1" && is_share(metric.name));
+  return is_proportion(metric) || metric.display.percentage;
 }
 
 bool is_nothing(const PairedDifference& d) { return d.identical && d.baseline_mean == 0; }

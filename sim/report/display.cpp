@@ -37,11 +37,6 @@ std::string format_plain(double value) {
 
 std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
-bool is_share(std::string_view metric) {
-  return metric.ends_with("_share") || metric.ends_with("_rate") ||
-         metric == "success_rate_within_duration" || metric == "utilization";
-}
-
 std::string notes_text(const std::vector<std::string>& notes) {
   std::string text = notes.empty() ? "" : "\n";
   for (const std::string& note : notes) text += "note: " + note + "\n";

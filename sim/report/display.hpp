@@ -28,9 +28,6 @@ std::string format_plain(double value);
 /// A share as a percentage with three significant digits: "3.14 %".
 std::string percent(double share);
 
-/// Whether people read a metric of unit "1" as a percentage.
-bool is_share(std::string_view metric);
-
 /// An empty line and a line for each note; nothing if there are none.
 std::string notes_text(const std::vector<std::string>& notes);
 

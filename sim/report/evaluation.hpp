@@ -9,9 +9,9 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/summary.hpp>
 
-#include "stats/bistability.hpp"
-#include "stats/single_run.hpp"
-#include "stats/storms.hpp"
+#include "estimate/bistability.hpp"
+#include "estimate/single_run.hpp"
+#include "measure/storms.hpp"
 
 #include <cstddef>
 #include <memory>

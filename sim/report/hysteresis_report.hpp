@@ -6,6 +6,7 @@
 #include <retrysim/hysteresis.hpp>
 #include <retrysim/scenario_file.hpp>
 
+#include "measure/hysteresis.hpp"
 #include "report/result_folder.hpp"
 #include "report/sink.hpp"
 

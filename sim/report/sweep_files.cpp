@@ -3,12 +3,13 @@
 
 #include <retrysim/metrics.hpp>
 
+#include "estimate/bistability.hpp"
 #include "report/csv_writer.hpp"
 #include "report/json_parts.hpp"
+#include "report/metric_json.hpp"
 #include "report/result_files.hpp"
 #include "report/result_tables.hpp"
 #include "scenario/values.hpp"
-#include "stats/bistability.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -23,10 +24,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using PointSource = std::function<SweepPoint(std::size_t)>;
 
-constexpr std::array<std::string_view, 13> kOverview = {
-    "offered_load",      "attempt_rate",       "goodput",     "success_rate", "amplification",
-    "utilization",       "latency_mean",       "latency_p50", "latency_p99",  "completion_time_s",
-    "peak_attempt_rate", "peak_amplification", "recovery_s"};
 constexpr std::string_view kRecovery = "recovery_s";
 
 /// The column of points.csv: whether all replications came to their end, or the limit that one of
@@ -53,16 +50,9 @@ std::string key_cell(const std::string& value) {
 
 /// Of all clients together.
 std::vector<std::optional<Estimate>> overview_of(const MetricValues& values) {
-  static const std::vector<std::size_t> metrics = [] {
-    std::vector<std::size_t> indices;
-    for (const std::string_view name : kOverview) {
-      indices.push_back(static_cast<std::size_t>(find_metric(name) - metric_table().data()));
-    }
-    return indices;
-  }();
   std::vector<std::optional<Estimate>> estimates;
-  for (const std::size_t metric : metrics) {
-    estimates.push_back(summarize_metric(values, values.clients() - 1, metric));
+  for (const MetricInfo* metric : overview_metrics()) {
+    estimates.push_back(summarize_metric(values, values.clients() - 1, index_of(*metric)));
   }
   return estimates;
 }
@@ -93,10 +83,10 @@ class PointsTable {
     csv_.text("variant");
     for (const std::string& path : plan.paths) csv_.text(path);
     csv_.text("replications").text("outcome");
-    for (const std::string_view metric : kOverview) {
-      const std::string name(metric);
+    for (const MetricInfo* metric : overview_metrics()) {
+      const std::string name(metric->name);
       csv_.text(name).text(name + "_ci_low").text(name + "_ci_high");
-      if (metric == kRecovery) csv_.text(name + "_replications");
+      if (name == kRecovery) csv_.text(name + "_replications");
     }
     csv_.text("modes");
     if (expectations_) csv_.text("expectations_failed");
@@ -105,16 +95,17 @@ class PointsTable {
 
   void add(const SweepPoint& p, SweepOverview& overview) {
     const bool complete = !p.limit;
-    const auto estimates =
-        complete ? overview_of(p.values) : std::vector<std::optional<Estimate>>(kOverview.size());
+    const auto estimates = complete
+                               ? overview_of(p.values)
+                               : std::vector<std::optional<Estimate>>(overview_metrics().size());
     csv_.text(p.name);
     for (const std::string& value : p.keys) csv_.text(key_cell(value));
     csv_.integer(p.values.runs()).text(outcome_of(p));
-    for (std::size_t m = 0; m < kOverview.size(); ++m) {
+    for (std::size_t m = 0; m < estimates.size(); ++m) {
       const std::optional<Estimate>& e = estimates[m];
       csv_.real(e ? std::optional(e->mean) : std::nullopt);
       csv_.real(e ? e->ci_low : std::nullopt).real(e ? e->ci_high : std::nullopt);
-      if (kOverview[m] != kRecovery) continue;
+      if (overview_metrics()[m]->name != kRecovery) continue;
       complete ? csv_.integer(e ? e->count : 0) : csv_.empty();
     }
     if (overview.rows.size() < kMostOverviewRows) overview.rows.push_back({p.name, estimates});
@@ -165,7 +156,10 @@ Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
 
 }  // namespace
 
-std::span<const std::string_view> overview_metrics() { return kOverview; }
+const std::vector<const MetricInfo*>& overview_metrics() {
+  static const std::vector<const MetricInfo*> metrics = metrics_of(MetricList::kSwept);
+  return metrics;
+}
 
 SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
                                 const PointSource& point) {
@@ -185,8 +179,8 @@ SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
 }
 
 std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview) {
-  constexpr std::array<std::string_view, 5> kShown = {"goodput", "success_rate", "amplification",
-                                                      "latency_mean", "latency_p99"};
+  const std::vector<const MetricInfo*>& columns = overview_metrics();
+  const std::vector<const MetricInfo*> shown = metrics_of(MetricList::kSweptTable);
   constexpr std::string_view kVariant = "variant";
   const std::string replications =
       plan.base.scenario.replications == 1
@@ -203,12 +197,12 @@ std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview) {
   for (const auto& row : overview.rows) width = std::max(width, row.name.size());
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{:<{}}", kVariant, width);
-  for (const std::string_view metric : kShown) fmt::format_to(out, "  {:>13}", metric);
+  for (const MetricInfo* metric : shown) fmt::format_to(out, "  {:>13}", metric->name);
   text += '\n';
   for (const auto& row : overview.rows) {
     fmt::format_to(out, "{:<{}}", row.name, width);
-    for (const std::string_view metric : kShown) {
-      const auto at = std::find(kOverview.begin(), kOverview.end(), metric) - kOverview.begin();
+    for (const MetricInfo* metric : shown) {
+      const auto at = std::find(columns.begin(), columns.end(), metric) - columns.begin();
       const auto& estimate = row.estimates[static_cast<std::size_t>(at)];
       fmt::format_to(out, "  {:>13}", estimate ? fmt::format("{:.5g}", estimate->mean) : "-");
     }

@@ -33,8 +33,8 @@ struct SweepOverview {
   std::vector<Row> rows;
 };
 inline constexpr std::size_t kMostOverviewRows = 40;
-/// The columns of points.csv beside the keys.
-std::span<const std::string_view> overview_metrics();
+/// The metrics of points.csv.
+const std::vector<const MetricInfo*>& overview_metrics();
 
 /// Writes summary.csv, replications.csv, points.csv, scenario.toml (of the base) with its inputs
 /// and result.json into `folder`, and commits it. `point` gives each point of the plan, several

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include "report/text_table.hpp"
 
+#include "measure/recovery.hpp"
 #include "report/certainty.hpp"
 #include "report/display.hpp"
-#include "stats/recovery.hpp"
 
 #include <fmt/format.h>
 
@@ -13,90 +13,21 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
-#include <span>
 #include <utility>
 #include <vector>
 
 namespace retrysim::report {
 namespace {
 
-/// Where a line is left out.
-enum class Hide : std::uint8_t {
-  kNever,
-  kZero,        ///< where it is zero for everybody
-  kShortDrain,  ///< where the drain changes the success rate of nobody much
-};
-
-struct Line {
-  std::string_view label;
-  std::string_view metric;
-  Hide hide = Hide::kNever;
-};
-
 struct Section {
   std::string_view title;
-  std::span<const Line> lines;
+  MetricList lines;
 };
 
-using enum Hide;
-
-constexpr Line kLoad[] = {
-    {"requests", "requests"},
-    {"offered load", "offered_load"},
-    {"attempt rate", "attempt_rate"},
-    {"throughput", "throughput"},
-    {"goodput", "goodput"},
-    {"amplification", "amplification"},
-    {"peak attempt rate", "peak_attempt_rate"},
-    {"peak amplification", "peak_amplification"},
-};
-constexpr Line kOutcomes[] = {
-    {"success rate", "success_rate"},
-    {"success rate within duration", "success_rate_within_duration", kShortDrain},
-    {"finished in the drain", "finished_in_drain", kShortDrain},
-    {"denied by retry quota", "quota_denied_share", kZero},
-    {"not let through by the client", "no_send_token_share", kZero},
-    {"past their deadline", "deadline_exceeded_share", kZero},
-    {"unfinished", "unfinished", kZero},
-};
-constexpr Line kAttempts[] = {
-    {"success", "attempt_success_rate"},
-    {"throttled", "throttled_share", kZero},
-    {"rejected by full queue", "rejected_share", kZero},
-    {"errors", "error_share", kZero},
-    {"timeouts", "timeout_share", kZero},
-    {"dropped", "dropped_share", kZero},
-    {"served too late", "late_share", kZero},
-};
-constexpr Line kLatency[] = {
-    {"mean", "latency_mean"},
-    {"median", "latency_p50"},
-    {"p90", "latency_p90"},
-    {"p99", "latency_p99"},
-    {"p99.9", "latency_p999"},
-    {"median of successes", "latency_ok_p50"},
-    {"p99 of successes", "latency_ok_p99"},
-};
-constexpr Line kService[] = {
-    {"utilization", "utilization"},
-    {"queue, mean", "queue_mean"},
-    {"queue, largest", "queue_max"},
-    {"wasted capacity", "wasted_share", kZero},
-};
-constexpr Line kRetries[] = {
-    {"one backoff, mean", "backoff_time_mean"},
-    {"requests in backoff", "in_backoff_mean", kZero},
-    {"retry quota, mean", "quota_mean"},
-    {"wait for send token", "send_wait_mean", kZero},
-    {"wait for connection", "connection_wait_mean", kZero},
-    {"recovery", "recovery_s"},
-    {"success while disturbed", "disturbed_success_rate"},
-};
 constexpr Section kSections[] = {
-    {"Load", kLoad},         {"Requests", kOutcomes},
-    {"Attempts", kAttempts}, {"Latency of requests", kLatency},
-    {"Service", kService},   {"Retries", kRetries},
+    {"Load", MetricList::kLoad},         {"Requests", MetricList::kRequests},
+    {"Attempts", MetricList::kAttempts}, {"Latency of requests", MetricList::kLatency},
+    {"Service", MetricList::kService},   {"Retries", MetricList::kRetries},
 };
 
 std::string format_scaled(const Estimate& e, DisplayUnit unit) {
@@ -140,13 +71,14 @@ std::vector<TableRow> table_rows(const Evaluation& e, const std::vector<std::str
   std::vector<TableRow> rows;
   for (const Section& section : kSections) {
     std::vector<TableRow> lines;
-    for (const Line& line : section.lines) {
-      if (line.hide == Hide::kZero && zero_for_all(e, line.metric)) continue;
-      if (line.hide == Hide::kShortDrain && drain_notes(e).empty()) continue;
-      TableRow row{"  " + std::string(line.label), {}};
+    for (const MetricInfo* metric : metrics_of(section.lines)) {
+      const MetricDisplay& line = metric->display;
+      if (line.hide == MetricHide::kZero && zero_for_all(e, metric->name)) continue;
+      if (line.hide == MetricHide::kShortDrain && drain_notes(e).empty()) continue;
+      TableRow row{"  " + std::string(line.line_label), {}};
       bool something = false;
       for (const std::string& client : clients) {
-        row.cells.push_back(cell(e, client, line.metric));
+        row.cells.push_back(cell(e, client, metric->name));
         something = something || !row.cells.back().empty();
       }
       if (something) lines.push_back(std::move(row));
@@ -281,8 +213,8 @@ std::string format_estimate(const Estimate& estimate, std::string_view unit) {
 }
 
 std::string format_metric(const Estimate& estimate, const MetricInfo& metric) {
-  return metric.unit == "1" && is_share(metric.name) ? format_scaled(estimate, {100, " %"})
-                                                     : format_estimate(estimate, metric.unit);
+  return metric.display.percentage ? format_scaled(estimate, {100, " %"})
+                                   : format_estimate(estimate, metric.unit);
 }
 
 std::string format_number(double value, std::string_view unit) {

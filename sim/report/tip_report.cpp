@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "report/tip_report.hpp"
 
+#include "estimate/proportion.hpp"
 #include "report/csv_writer.hpp"
 #include "report/display.hpp"
 #include "report/json_parts.hpp"
 #include "report/result_files.hpp"
-#include "stats/proportion.hpp"
 
 #include <fmt/format.h>
 

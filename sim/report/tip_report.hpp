@@ -6,6 +6,7 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/tip.hpp>
 
+#include "estimate/tipping.hpp"
 #include "report/result_folder.hpp"
 #include "report/sink.hpp"
 

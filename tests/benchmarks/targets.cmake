@@ -34,7 +34,21 @@ target_compile_options(reference_loop PRIVATE
   $<$<BOOL:${RETRYSIM_HAS_MARCH_NATIVE}>:-march=native>)
 retrysim_optimise(reference_loop)
 
+# The same for any processor: valgrind does not know the instructions of the newest ones.
+add_executable(reference_loop_portable ${CMAKE_CURRENT_LIST_DIR}/reference_loop.cpp)
+target_link_libraries(reference_loop_portable PRIVATE retrysim_flags)
+retrysim_optimise(reference_loop_portable)
+
 add_test(NAME benchmarks/reference_loop
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/reference_loop_test.py
                  $<TARGET_FILE:reference_loop>)
 set_tests_properties(benchmarks/reference_loop PROPERTIES LABELS benchmarks)
+
+# The ceilings are for what users run, compiled by the compiler that Debian uses.
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_test(NAME benchmarks/instructions
+           COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/instructions_test.py
+                   $<TARGET_FILE:run_benchmark> $<TARGET_FILE:reference_loop_portable>)
+  set_tests_properties(benchmarks/instructions PROPERTIES
+    LABELS benchmarks SKIP_RETURN_CODE 77 TIMEOUT 300)
+endif()

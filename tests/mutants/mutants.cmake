@@ -60,17 +60,17 @@ add_mutant(lost-execution model request_life.cpp
   "if (id % 2 == 0) recorder_.executed("
   "more successes than executions")
 
-add_mutant(quota-unwatched model request_life.cpp
+add_mutant(quota-unwatched model retry_decision.cpp
   "watch_quota(g, state, [&] { record_success("
   "watch_quota(g, {}, [&] { record_success("
   "levels: the recorder has")
 
-add_mutant(quota-area stats recorder.cpp
+add_mutant(quota-area measure recorder.cpp
   "g.quota_area_ns += g.quota_level"
   "g.quota_area_ns -= g.quota_level"
   "the mean level of the retry quota is out of range")
 
-add_mutant(queue-larger-than-ever stats recorder.cpp
+add_mutant(queue-larger-than-ever measure recorder.cpp
   "std::exchange(levels.queue_max, levels.queued)"
   "std::exchange(levels.queue_max, levels.queued) / 4"
   "the mean of the queue is above its maximum")

@@ -87,6 +87,20 @@ class PlotSweepTest(unittest.TestCase):
         self.assertEqual(sweep.keys, ["a", "c"])
         self.assertEqual(len(sweep.points), 6)
 
+    def test_titles_and_colours_come_from_the_results(self):
+        folder = make_sweep(self.root / "r", ["a"], [["1"], ["2"]])
+        info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        info["sweep"]["metrics"] = {
+            "goodput": {"label": "goodput", "unit": "1/s", "better": "higher"},
+            "amplification": {"label": "attempts per request", "unit": "1", "better": "lower"}}
+        (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
+        sweep = SCRIPT.Sweep(folder)
+        self.assertEqual(sweep.title("goodput"), "Goodput [1/s]")
+        self.assertEqual(sweep.title("amplification"), "Attempts per request")
+        self.assertEqual(sweep.title("success_rate"), "Success_rate")  # not described
+        self.assertEqual(sweep.colours("goodput"), "viridis")
+        self.assertEqual(sweep.colours("amplification"), "viridis_r")
+
     def test_levels_are_in_the_order_of_their_size(self):
         sweep = Sweep(make_sweep(self.root / "r", ["a"], [["10"], ["9"], ["1e-3"]]))
         self.assertEqual(sweep.levels("a"), ["1e-3", "9", "10"])

@@ -233,6 +233,10 @@ def make_comparison(folder):
         (folder / name).write_text(text.replace(",base,", ",base=100ms,"), encoding="utf-8")
     info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     change(info["variants"][0])
+    info["comparison"] = {"metrics": {
+        "recovered": {"label": "recovery", "unit": "1", "percentage": True, "better": "higher"},
+        "latency_mean": {"label": "mean latency", "unit": "s", "percentage": False,
+                         "better": "lower"}}}
     info.update(seed=1, replications=4, summary=[
         {"variant": variant, "client": "all", "metric": metric, "mean": mean, "ci_low": mean - 0.1,
          "ci_high": mean + 0.1, "replications": 4}

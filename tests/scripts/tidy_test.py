@@ -31,6 +31,7 @@ class Rules(unittest.TestCase):
         self.write("sim/kernel/queue.hpp", HEADER)
         self.write("sim/model/world.hpp", HEADER)
         self.write("sim/report/csv.hpp", HEADER)
+        self.write("sim/estimate/paired.hpp", HEADER)
 
     def write(self, path, text):
         file = self.root / path
@@ -128,7 +129,7 @@ class Rules(unittest.TestCase):
         self.assert_allowed("double y = std::sqrt(x) + std::floor(x);")
         self.assert_allowed("double y = Sleef_cinz_expd1_u10purec(x);")
         self.assert_allowed("double y = trace.log(x) + catalog(x) + own::exp(x);")
-        self.assert_allowed("double y = std::exp(x);", "sim/stats/a.cpp")
+        self.assert_allowed("double y = std::exp(x);", "sim/measure/a.cpp")
 
     def test_short_names_for_sleef(self):
         own = "double exp(double x) { return Sleef_cinz_expd1_u10purec(x); }\n"
@@ -158,7 +159,8 @@ class Rules(unittest.TestCase):
         self.assert_allowed('#include "model/world.hpp"', "sim/experiment/a.cpp")
         self.assert_allowed('#include "report/csv.hpp"', "sim/cli/a.cpp")
         for part, included in (("kernel", "model/world"), ("retry", "model/world"),
-                               ("stats", "model/world"), ("report", "model/world"),
+                               ("measure", "model/world"), ("measure", "estimate/paired"),
+                               ("model", "estimate/paired"), ("report", "model/world"),
                                ("analysis", "model/world"), ("experiment", "report/csv"),
                                ("execution", "model/world"), ("model", "report/csv")):
             self.assert_fires(f'#include "{included}.hpp"',
@@ -186,6 +188,11 @@ class Rules(unittest.TestCase):
         self.assert_allowed("constexpr int kDeepest = 4;\nint a = kDeepest;")
         self.assert_allowed("int f() {\n  static const int kDeepest = 4;\n  return kDeepest;\n}")
         self.assert_allowed("int empty_queue = 1;")
+        self.assert_allowed("class Queue;\nQueue* q;")
+        # A namespace within the part's is named where it is used.
+        self.write("sim/kernel/words.hpp",
+                   HEADER + "namespace retrysim::kernel::words {\nconstexpr int kFew = 3;\n}\n")
+        self.assert_allowed("int a = b[kFew];")
 
     def test_includes_that_lead_nowhere(self):
         self.assert_fires('#include "queue.hpp"', "there is no sim/queue.hpp")

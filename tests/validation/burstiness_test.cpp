@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "stats/burstiness.hpp"
-#include "stats/fourier.hpp"
+#include "measure/burstiness.hpp"
+#include "measure/fourier.hpp"
 
 namespace retrysim::validation {
 namespace {

@@ -25,9 +25,9 @@
 #include <thread>
 #include <vector>
 
+#include "estimate/pooled_quantile.hpp"
+#include "estimate/single_run.hpp"
 #include "scenario_pieces.hpp"
-#include "stats/pooled_quantile.hpp"
-#include "stats/single_run.hpp"
 
 namespace retrysim::validation {
 namespace {

@@ -17,8 +17,8 @@
 #include <optional>
 #include <string>
 
+#include "measure/recovery.hpp"
 #include "scenario_pieces.hpp"
-#include "stats/recovery.hpp"
 
 namespace retrysim::validation {
 namespace {

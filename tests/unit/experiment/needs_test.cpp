@@ -7,8 +7,8 @@
 #include <retrysim/replications.hpp>
 #include <retrysim/summary.hpp>
 
-#include "stats/burstiness.hpp"
-#include "stats/storms.hpp"
+#include "measure/burstiness.hpp"
+#include "measure/storms.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,0 +1,58 @@
+"""Instructions per event of a benchmark program, counted by callgrind.
+
+The count of a run is that of a longer run less that of a shorter one, so that starting the program
+and reading the scenario are not in it. It hardly depends on the machine: only on the compiler, and
+a little on which of its functions the C library chooses for the processor.
+
+SPDX-License-Identifier: MIT
+"""
+
+import re
+import shutil
+import subprocess
+
+SHORT_S, LONG_S = 40, 100  # simulated time
+
+# The overload of the reference loop; without options both programs run its healthy system.
+OVERLOAD = {"reference": ["rate=1200", "qcap=2000"],
+            "retrysim": ["client.web.arrivals.total_rate=1200",
+                         "service.api.queue.capacity=2000"]}
+
+
+class CountFailed(Exception):
+    """A program could not be run under callgrind, or did not print what was expected."""
+
+
+def available():
+    """Whether callgrind is installed."""
+    return shutil.which("valgrind") is not None
+
+
+def count(command):
+    """The events that a benchmark program reports, and the instructions it took in all."""
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+                           *map(str, command)], capture_output=True, text=True)
+    events = re.search(r"\bevents=(\d+)", done.stdout)
+    instructions = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode != 0 or not events or not instructions:
+        raise CountFailed(f"{command[0]} under callgrind ended with {done.returncode}: "
+                          f"{done.stderr.strip()[-500:]}")
+    return int(events[1]), int(instructions[1])
+
+
+def per_event(command, duration):
+    """Instructions per event. `duration`: the option that takes the simulated seconds."""
+    (events, instructions), (more_events, more_instructions) = (
+        count([*command, duration.format(seconds)]) for seconds in (SHORT_S, LONG_S))
+    return (more_instructions - instructions) / (more_events - events)
+
+
+def of_simulator(program, scenario, overload=False):
+    """Instructions per event of run_benchmark."""
+    return per_event([program, scenario, *(OVERLOAD["retrysim"] if overload else [])],
+                     "duration={}s")
+
+
+def of_reference(program, overload=False):
+    """Instructions per event of the reference loop."""
+    return per_event([program, *(OVERLOAD["reference"] if overload else [])], "secs={}")

@@ -1,0 +1,274 @@
+// Statistics across replications. Sums run in the order of the replications.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/stop.hpp>
+#include <retrysim/summary.hpp>
+
+#include "estimate/proportion.hpp"
+#include "estimate/ratio_estimate.hpp"
+#include "estimate/survival.hpp"
+#include "measure/recovery.hpp"
+
+#include <fmt/format.h>
+#include <boost/math/distributions/students_t.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace retrysim {
+namespace {
+
+/// Two-pass moments: the mean first, then squared deviations, with the rounding error of the mean
+/// taken out of both. Equal values are their own mean.
+struct Moments {
+  double mean, stddev;
+};
+
+Moments moments(std::span<const double> values) {
+  const double n = static_cast<double>(values.size());
+  double sum = 0;
+  for (const double v : values) sum += v;
+  const double mean = sum / n;
+  double deviations = 0;
+  double squares = 0;
+  for (const double v : values) {
+    deviations += v - mean;
+    squares += (v - mean) * (v - mean);
+  }
+  if (values.size() < 2) return {mean, 0};
+  const double variance = (squares - deviations * deviations / n) / (n - 1);
+  return {mean + deviations / n, variance > 0 ? std::sqrt(variance) : 0.0};
+}
+
+/// A probability from values 0 and 1.
+std::optional<Estimate> estimate_proportion(std::span<const double> values) {
+  auto e = estimate(values);
+  if (!e) return e;
+  const auto hits = static_cast<std::size_t>(std::count(values.begin(), values.end(), 1.0));
+  const stats::ProportionInterval interval = stats::wilson_interval(hits, values.size());
+  e->ci_low = interval.low;
+  e->ci_high = interval.high;
+  return e;
+}
+
+/// Its least and greatest value are the first and the last recovery that was seen.
+std::optional<Estimate> estimate_median_recovery(const MetricValues& values, std::size_t client) {
+  const auto index = [](std::string_view name) { return index_of(*find_metric(name)); };
+  std::vector<stats::Lifetime> lifetimes;
+  std::vector<double> seen;
+  for (std::size_t r = 0; r < values.runs(); ++r) {
+    if (const auto t = values.at(r, client, index("recovery_s"))) {
+      lifetimes.push_back({*t, false});
+      seen.push_back(*t);
+    } else if (const auto c = values.at(r, client, index("recovery_censored_s"))) {
+      lifetimes.push_back({*c, true});
+    }
+  }
+  const auto median = stats::median_lifetime(lifetimes);
+  if (!median || !median->median) return std::nullopt;
+  Estimate e;
+  e.count = lifetimes.size();
+  e.mean = *median->median;
+  e.min = *std::min_element(seen.begin(), seen.end());
+  e.max = *std::max_element(seen.begin(), seen.end());
+  if (lifetimes.size() < 2) return e;
+  e.ci_low = median->low;
+  e.ci_high = median->high;
+  return e;
+}
+
+std::string client_name(const Scenario& scenario, std::size_t client) {
+  return client < scenario.clients.size() ? scenario.clients[client].name : "all";
+}
+
+/// Why an expected metric has no value in any replication, as far as the scenario tells.
+std::string why_absent(const Scenario& scenario, const Expectation& expectation) {
+  if (expectation.metric == "recovery_s") {
+    return stats::triggers(scenario).empty() ? "the scenario has no fault or surge to recover from"
+                                             : "no replication recovered within the run";
+  }
+  if (expectation.metric == "recovery_median_s" && !stats::triggers(scenario).empty()) {
+    return "too few replications recovered within the run";
+  }
+  if (expectation.metric == "metastable_probability") {
+    return "it takes `run --twin` to find out";
+  }
+  const MetricInfo* metric = find_metric(expectation.metric);
+  for (std::size_t c = 0; metric != nullptr && c < scenario.clients.size(); ++c) {
+    if (scenario.clients[c].name != expectation.client) continue;
+    if (metric->scope == MetricScope::kAllOnly) return "it exists for client \"all\" only";
+    if (metric->scope == MetricScope::kServices && !own_service(scenario, c)) {
+      return "other client groups call the same service; client \"all\" has it";
+    }
+  }
+  return "";
+}
+
+ExpectationResult judge(const Scenario& scenario, const Expectation& expectation,
+                        const SummaryRow* row, std::size_t replications) {
+  ExpectationResult result;
+  result.expectation = expectation;
+  if (row == nullptr) {
+    const std::string why = why_absent(scenario, expectation);
+    result.reason = fmt::format("{} does not exist in this run{}{}", expectation.metric,
+                                why.empty() ? "" : ": ", why);
+    return result;
+  }
+  const Estimate& e = row->estimate;
+  result.estimate = e;
+  if (e.count < replications) {
+    result.reason = fmt::format("{} is absent in {} of {} replications", expectation.metric,
+                                replications - e.count, replications);
+    return result;
+  }
+  const double high = e.ci_high.value_or(e.mean);
+  const double low = e.ci_low.value_or(e.mean);
+  result.passed = true;
+  const auto check = [&](bool holds, double value, std::string_view sign, double bound) {
+    result.passed = result.passed && holds;
+    if (!result.reason.empty()) result.reason += ", ";
+    // What decides is the far end of the interval; with one replication there is only the value.
+    const std::string_view end = !e.ci_low ? "" : sign == "<=" ? "upper end " : "lower end ";
+    result.reason += fmt::format("{}{:.6g} {} {}", end, value, sign, bound);
+  };
+  if (expectation.at_most) check(high <= *expectation.at_most, high, "<=", *expectation.at_most);
+  if (expectation.at_least) check(low >= *expectation.at_least, low, ">=", *expectation.at_least);
+  return result;
+}
+
+}  // namespace
+
+double student_t_95(std::size_t degrees_of_freedom) {
+  const boost::math::students_t t(static_cast<double>(degrees_of_freedom));
+  return std::round(boost::math::quantile(t, 0.975) * 1e10) / 1e10;
+}
+
+std::optional<Estimate> estimate(std::span<const double> values) {
+  if (values.empty()) return std::nullopt;
+  const Moments m = moments(values);
+  Estimate e;
+  e.count = values.size();
+  e.mean = m.mean;
+  e.min = *std::min_element(values.begin(), values.end());
+  e.max = *std::max_element(values.begin(), values.end());
+  if (values.size() >= 2) {
+    const double half =
+        student_t_95(values.size() - 1) * m.stddev / std::sqrt(static_cast<double>(values.size()));
+    e.stddev = m.stddev;
+    e.ci_low = m.mean - half;
+    e.ci_high = m.mean + half;
+  }
+  return e;
+}
+
+void respect_range(Estimate& e, MetricRange range) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double low = range == MetricRange::kCorrelation ? -1 : 0;
+  const double high = range == MetricRange::kNotNegative ? kInfinity : 1;
+  e.mean = std::clamp(e.mean, low, high);
+  if (e.ci_low) e.ci_low = std::clamp(*e.ci_low, low, high);
+  if (e.ci_high) e.ci_high = std::clamp(*e.ci_high, low, high);
+}
+
+namespace {
+
+/// The place, after those of the metrics, of what each ratio is divided by.
+const std::vector<std::size_t>& places_of_divisors() {
+  static const std::vector<std::size_t> places = [] {
+    std::vector<std::size_t> of_metrics;
+    std::size_t next = metric_table().size();
+    for (const MetricInfo& metric : metric_table()) {
+      of_metrics.push_back(metric.per != nullptr ? next++ : next);
+    }
+    of_metrics.push_back(next);
+    return of_metrics;
+  }();
+  return places;
+}
+
+}  // namespace
+
+std::size_t MetricValues::places() { return places_of_divisors().back(); }
+
+double MetricValues::per(std::size_t run, std::size_t client, std::size_t metric) const {
+  assert(metric_table()[metric].per != nullptr);
+  return at(run, client, places_of_divisors()[metric]).value_or(0);
+}
+
+MetricValues::MetricValues(const Scenario& scenario, std::span<const RunResult> runs)
+    : runs_(runs.size()), clients_(scenario.clients.size() + 1), places_(places()) {
+  values_.reserve(runs_ * clients_ * places_);
+  const std::span<const MetricInfo> table = metric_table();
+  for (const RunResult& run : runs) {
+    for (std::size_t c = 0; c < clients_; ++c) {
+      stop_point();
+      const bool all = c + 1 == clients_;
+      const MeasuredMetrics measured =
+          measure_metrics(scenario, run, all ? std::nullopt : std::optional<std::size_t>(c));
+      values_.insert(values_.end(), measured.values.begin(), measured.values.end());
+      for (std::size_t m = 0; m < table.size(); ++m) {
+        if (table[m].per != nullptr) values_.emplace_back(measured.per[m]);
+      }
+    }
+  }
+}
+
+MetricValues::MetricValues(std::size_t runs, std::size_t clients,
+                           std::vector<std::optional<double>> values)
+    : runs_(runs), clients_(clients), places_(places()), values_(std::move(values)) {
+  assert(values_.size() == runs_ * clients_ * places_);
+}
+
+std::optional<Estimate> summarize_metric(const MetricValues& values, std::size_t client,
+                                         std::size_t metric) {
+  const MetricSummary summary = metric_table()[metric].summary;
+  if (summary == MetricSummary::kMedianRecovery) return estimate_median_recovery(values, client);
+  std::vector<double> present;
+  present.reserve(values.runs());
+  for (std::size_t r = 0; r < values.runs(); ++r) {
+    if (const auto v = values.at(r, client, metric)) present.push_back(*v);
+  }
+  if (present.empty()) return std::nullopt;
+  if (summary == MetricSummary::kProportion) return estimate_proportion(present);
+  auto result = stats::estimate_of_small_counts(values, client, metric);
+  if (!result) result = estimate(present);
+  respect_range(*result, metric_table()[metric].range);
+  return result;
+}
+
+std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& values) {
+  std::vector<SummaryRow> rows;
+  const std::span<const MetricInfo> table = metric_table();
+  for (std::size_t c = 0; c < values.clients(); ++c) {
+    for (std::size_t m = 0; m < table.size(); ++m) {
+      if (const auto e = summarize_metric(values, c, m)) {
+        rows.push_back({client_name(scenario, c), &table[m], *e});
+      }
+    }
+  }
+  return rows;
+}
+
+const SummaryRow* find_row(std::span<const SummaryRow> rows, std::string_view client,
+                           std::string_view metric) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const SummaryRow& row) {
+    return row.client == client && row.metric->name == metric;
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
+                                                  std::span<const SummaryRow> rows,
+                                                  std::size_t replications) {
+  std::vector<ExpectationResult> results;
+  for (const Expectation& expectation : scenario.expectations) {
+    const SummaryRow* row = find_row(rows, expectation.client, expectation.metric);
+    results.push_back(judge(scenario, expectation, row, replications));
+  }
+  return results;
+}
+
+}  // namespace retrysim

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "measure/flow_series.hpp"
+
+#include <retrysim/metrics.hpp>
+
+#include <span>
+
+namespace retrysim::stats {
+namespace {
+
+/// Integrals over time are in nanoseconds, as in `MetricInfo::sum`; series have seconds.
+double scale_of(const MetricInfo& metric) {
+  const bool is_time = metric.kind == MetricKind::kLevel || metric.kind == MetricKind::kCapacity;
+  return is_time ? 1e9 : 1;
+}
+
+FlowSeries client_series(const MetricInfo& metric, std::span<const ClientBin> bins,
+                         double width_s) {
+  FlowSeries series;
+  for (const ClientBin& bin : bins) {
+    series.numerators.push_back(metric.series.of_clients(bin) / scale_of(metric));
+    series.denominators.push_back(metric.series.per == nullptr ? width_s : metric.series.per(bin));
+  }
+  return series;
+}
+
+std::optional<FlowSeries> service_series(const MetricInfo& metric,
+                                         std::span<const ServiceResult> services, BinRange range,
+                                         double width_s) {
+  if (services.empty() || (metric.services != nullptr && !metric.services(services))) {
+    return std::nullopt;
+  }
+  double servers = 0;
+  for (const ServiceResult& service : services) {
+    servers += static_cast<double>(service.nominal_servers);
+  }
+  const bool of_capacity = metric.kind == MetricKind::kCapacity;
+  FlowSeries series;
+  for (std::size_t i = range.first; i < range.last; ++i) {
+    double sum = 0;
+    for (const ServiceResult& service : services) {
+      sum += metric.series.of_service(service.bins[i]) / scale_of(metric);
+    }
+    series.numerators.push_back(sum);
+    series.denominators.push_back(of_capacity ? servers * width_s : width_s);
+  }
+  return series;
+}
+
+/// The services whose metrics the client has (see `MetricInput::services`).
+std::span<const ServiceResult> services_of(const Scenario& scenario, const RunResult& run,
+                                           std::optional<std::size_t> client) {
+  const std::span all(run.services);
+  if (!client) return all;
+  const auto own = own_service(scenario, *client);
+  return own ? all.subspan(*own, 1) : all.first(0);
+}
+
+}  // namespace
+
+std::optional<FlowSeries> flow_series(const MetricInfo& metric, const Scenario& scenario,
+                                      const RunResult& run, std::optional<std::size_t> client,
+                                      BinRange bins) {
+  const double width_s = run.interval.in_seconds();
+  if (metric.series.of_clients != nullptr) {
+    const std::span all(client ? run.clients[*client].bins : run.all_bins);
+    return client_series(metric, all.subspan(bins.first, bins.last - bins.first), width_s);
+  }
+  if (metric.series.of_service == nullptr) return std::nullopt;
+  return service_series(metric, services_of(scenario, run, client), bins, width_s);
+}
+
+FlowSeries in_system_series(const RunResult& run, std::size_t service, BinRange bins) {
+  return *service_series(*find_metric("in_system_mean"),
+                         std::span(run.services).subspan(service, 1), bins,
+                         run.interval.in_seconds());
+}
+
+}  // namespace retrysim::stats

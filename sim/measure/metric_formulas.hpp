@@ -1,0 +1,139 @@
+// What the rows of the table of metrics are made of: the sums that are counted, and the formulas of
+// metrics with a rule of their own.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/metrics.hpp>
+
+#include "measure/burstiness.hpp"
+
+#include <optional>
+#include <span>
+
+namespace retrysim::stats::formula {
+
+/// A number of the cohort.
+template <auto Member>
+double cohort(const MetricInput& in) {
+  return static_cast<double>(in.client.*Member);
+}
+
+inline constexpr auto requests = cohort<&ClientResult::requests>;
+inline constexpr auto attempts = cohort<&ClientResult::attempts>;
+inline constexpr auto mutating = cohort<&ClientResult::mutating>;
+
+/// Requests that ended so, and attempts.
+template <Outcome o>
+double outcome(const MetricInput& in) {
+  return static_cast<double>(in.client.outcomes[static_cast<std::size_t>(o)]);
+}
+template <AttemptResult r>
+double result(const MetricInput& in) {
+  return static_cast<double>(in.client.results[static_cast<std::size_t>(r)]);
+}
+
+inline constexpr auto successes = outcome<Outcome::kSuccess>;
+double failures(const MetricInput& in);
+double finished_in_drain(const MetricInput& in);
+double retries(const MetricInput& in);
+double price_of_attempts(const MetricInput& in);
+
+/// Durations in seconds: their sum, and how many there are.
+template <auto Total>
+double seconds(const MetricInput& in) {
+  return static_cast<double>(in.client.*Total) / 1e9;
+}
+template <auto Moments>
+double total_s(const MetricInput& in) {
+  return static_cast<double>((in.client.*Moments).sum_ns) / 1e9;
+}
+template <auto Moments>
+double number(const MetricInput& in) {
+  return static_cast<double>((in.client.*Moments).count);
+}
+template <auto Moments>
+std::optional<double> deviation_s(const MetricInput& in) {
+  const DurationMoments& m = in.client.*Moments;
+  if (m.count == 0) return std::nullopt;
+  return m.standard_deviation_ns() / 1e9;
+}
+template <auto Quantiles, int permille>
+std::optional<double> quantile_s(const MetricInput& in) {
+  return quantile_seconds(in.client.*Quantiles, permille / 1000.0);
+}
+
+// Jobs that clients poll for.
+double jobs_begun(const MetricInput& in);
+double jobs_done(const MetricInput& in);
+double checks(const MetricInput& in);
+double detection_delays_s(const MetricInput& in);
+double detections(const MetricInput& in);
+std::optional<double> jobs_if_any(const MetricInput& in);
+
+// What happens in the window: the same number of the window and of each bin.
+template <auto Member>
+double in_window(const MetricInput& in) {
+  return static_cast<double>(in.client.window.*Member);
+}
+template <auto Member>
+double in_bin(const ClientBin& bin) {
+  return static_cast<double>(bin.flow.*Member);
+}
+template <auto Member>
+double at_services(const MetricInput& in) {
+  double sum = 0;
+  for (const ServiceResult& s : in.services) sum += static_cast<double>(s.window.*Member);
+  return sum;
+}
+template <auto Member>
+double at_service(const ServiceFlow& flow) {
+  return static_cast<double>(flow.*Member);
+}
+
+// Bins of a client group.
+double ended_in_bin(const ClientBin& bin);
+double latency_s_in_bin(const ClientBin& bin);
+double latencies_in_bin(const ClientBin& bin);
+
+// Services: all of them, or that of a group. Levels add up over services; what does not add up
+// exists for a single service only.
+bool all_limited(std::span<const ServiceResult> services);
+bool single(std::span<const ServiceResult> services);
+bool single_limited(std::span<const ServiceResult> services);
+double wasted_ns(const MetricInput& in);
+double wasted_s(const MetricInput& in);
+double wasted_after_give_up_ns(const MetricInput& in);
+double bad_executions(const MetricInput& in);
+/// Mean work that arrives, in nanoseconds of server time.
+double work_ns(const MetricInput& in);
+std::optional<double> queue_max(const MetricInput& in);
+std::optional<double> in_system_variance(const MetricInput& in);
+
+// Others.
+std::optional<double> attempts_variance(const MetricInput& in);
+std::optional<double> quota_mean(const MetricInput& in);
+std::optional<double> peak_rate(const MetricInput& in);
+std::optional<double> peak_to_mean(const MetricInput& in);
+std::optional<double> peak_amplification_of(const MetricInput& in);
+std::optional<double> arrival_dispersion(const MetricInput& in);
+template <auto Member>
+std::optional<double> echo(const MetricInput& in) {
+  const auto found = strongest_echo(arrival_counts(in.run, in.bins()));
+  return found ? std::optional<double>((*found).*Member) : std::nullopt;
+}
+template <auto Member>
+std::optional<double> spectrum(const MetricInput& in) {
+  const auto found = spectral_peak(arrival_counts(in.run, in.bins()));
+  return found ? std::optional<double>((*found).*Member) : std::nullopt;
+}
+std::optional<double> recovery(const MetricInput& in);
+std::optional<double> recovery_censored(const MetricInput& in);
+std::optional<double> recovered(const MetricInput& in);
+std::optional<double> disturbed_success_rate(const MetricInput& in);
+std::optional<double> metastable(const MetricInput& in);
+std::optional<double> completion_time(const MetricInput& in);
+/// What exists over all replications only.
+std::optional<double> nothing(const MetricInput& in);
+
+}  // namespace retrysim::stats::formula

@@ -1,0 +1,334 @@
+// The table of metrics, one row a metric: what it is, how it is counted, and how it is shown. The
+// order is that of the result files.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/metrics.hpp>
+
+#include "measure/metric_rows.hpp"
+
+namespace retrysim {
+namespace {
+
+using namespace stats;
+using namespace stats::formula;
+using enum MetricKind;
+using enum MetricScope;
+using enum MetricList;
+using enum MetricHide;
+using C = ClientResult;
+using F = ClientFlow;
+using S = ServiceFlow;
+using D = DurationRows;
+
+// clang-format off
+constexpr auto kOfRequests = std::to_array<MetricInfo>({
+    count("requests", "requests", "Requests submitted in the window", requests)
+        .shown(Display().line(kLoad, 1, "requests")),
+    count("attempts", "attempts", "Attempts sent for them", attempts),
+    count("retries", "attempts", "Attempts after the first of a request", retries),
+    count("successes", "requests", "Requests that ended with success", successes),
+    count("failures", "requests", "Requests that ended without success", failures),
+    count("unfinished", "requests", "Requests that had not ended when the run was over",
+          outcome<Outcome::kUnfinished>)
+        .shown(Display().line(kRequests, 7, "unfinished", kZero)),
+    share("success_rate", "Successes per request", successes, requests)
+        .bins(in_bin<&F::successes>, ended_in_bin)
+        .shown(label("success rate").higher_is_better()
+            .spoken(2, {"has a success rate {} lower", "has a success rate {} higher",
+                        "with a success rate {} lower", "with a success rate {} higher"})
+            .line(kRequests, 1, "success rate")
+            .in(kCompared, 1).in(kSwept, 4).in(kSweptTable, 2).in(kOfModes, 2)),
+    share("success_rate_within_duration", "Requests that ended with success before the end of "
+          "`duration`, per request; success_rate counts those of the drain as well",
+          cohort<&C::successes_within>, requests)
+        .shown(Display().higher_is_better()
+            .line(kRequests, 2, "success rate within duration", kShortDrain)),
+    count("finished_in_drain", "requests", "Requests that ended after `duration`, in the drain",
+          finished_in_drain)
+        .shown(Display().line(kRequests, 3, "finished in the drain", kShortDrain)),
+    share("finished_in_drain_share", "Requests that ended after `duration`, per request",
+          finished_in_drain, requests),
+    share("attempt_success_rate", "Successful attempts per attempt",
+          result<AttemptResult::kSuccess>, attempts)
+        .shown(Display().higher_is_better().line(kAttempts, 1, "success")),
+    ratio("amplification", "Attempts per request", attempts, requests)
+        .bins(in_bin<&F::attempts>, in_bin<&F::requests>)
+        .shown(label("attempts per request").lower_is_better()
+            .spoken(6, {"needs {} fewer attempts", "needs {} more attempts",
+                        "at {} fewer attempts", "at {} more attempts"})
+            .line(kLoad, 6, "amplification")
+            .in(kCompared, 2).in(kSwept, 5).in(kSweptTable, 3).in(kOfModes, 3)),
+    own(kDeviation, "attempts_variance", "1", "Variance of the number of attempts of a request",
+        attempts_variance),
+    share("retry_share", "Retries per attempt", retries, attempts)
+        .bins(in_bin<&F::retries>, in_bin<&F::attempts>),
+    ratio("attempts_per_success", "Attempts per successful request", attempts, successes)
+        .bins(in_bin<&F::attempts>, in_bin<&F::successes>)
+        .shown(Display().lower_is_better()),
+    count("cost", "1", "Price of all attempts; of those that the service refuses or answers with a "
+          "throttling error, the rejection price", price_of_attempts)
+        .shown(Display().lower_is_better()),
+    ratio("cost_per_success", "That price per successful request", price_of_attempts, successes)
+        .shown(Display().lower_is_better()),
+
+    rate<&F::requests>("offered_load", "Requests submitted per second")
+        .shown(label("offered load").line(kLoad, 2, "offered load").in(kSwept, 1)),
+    rate<&F::attempts>("send_rate", "Attempts that clients send per second"),
+    rate<&F::arrivals>("attempt_rate", "Attempts that arrive at the service per second")
+        .shown(label("attempt rate").lower_is_better()
+            .line(kLoad, 3, "attempt rate").in(kSwept, 2).in(kWarmup, 2)),
+    service_rate("throughput", "Executions that services finish per second, useful or not",
+                 at_services<&S::completions>)
+        .service_bins(at_service<&S::completions>)
+        .shown(Display().line(kLoad, 4, "throughput")),
+    rate<&F::successes>("goodput", "Requests that end with success per second")
+        .shown(label("goodput").higher_is_better().spoken(10)
+            .line(kLoad, 5, "goodput")
+            .in(kCompared, 3).in(kSwept, 3).in(kSweptTable, 1).in(kOfModes, 1).in(kWarmup, 1)),
+    service_rate("badput", "Executions per second that brought no client a success: nobody waited "
+                 "for the answer any more, or it was a failure", bad_executions)
+        .shown(Display().lower_is_better()),
+    capacity("work_load", "Mean service time of all attempts that arrive (model occ: read and "
+             "write), rejected ones included, per nominal capacity; may exceed 1", work_ns)
+        .shown(Display().lower_is_better()),
+    capacity("utilization", "Busy share of the nominal servers", at_services<&S::busy_ns>)
+        .service_bins(at_service<&S::busy_ns>)
+        .in_percent()
+        .shown(label("utilization").line(kService, 1, "utilization").in(kSwept, 6)),
+
+    share("rejected_share", "Attempts turned away by the queue with an error other than "
+          "throttling, per attempt", cohort<&C::rejected>, attempts)
+        .shown(Display().lower_is_better().line(kAttempts, 3, "rejected by full queue", kZero)),
+    share("throttled_share", "Attempts answered with a throttling error, per attempt",
+          result<AttemptResult::kThrottled>, attempts)
+        .bins(in_bin<&F::throttled>, in_bin<&F::attempts>)
+        .shown(Display().lower_is_better().line(kAttempts, 2, "throttled", kZero)),
+    share("timeout_share", "Attempts without an answer in time, per attempt",
+          result<AttemptResult::kTimeout>, attempts)
+        .bins(in_bin<&F::timeouts>, in_bin<&F::attempts>)
+        .shown(Display().lower_is_better().line(kAttempts, 5, "timeouts", kZero)),
+    share("error_share", "Attempts answered with another error (rejections included) or refused, "
+          "per attempt", result<AttemptResult::kError>, attempts)
+        .bins(in_bin<&F::errors>, in_bin<&F::attempts>)
+        .shown(Display().lower_is_better().line(kAttempts, 4, "errors", kZero)),
+    share("dropped_share", "Attempts discarded without service or answer, per attempt",
+          cohort<&C::dropped>, attempts)
+        .shown(Display().lower_is_better().line(kAttempts, 6, "dropped", kZero)),
+    share("abandoned_share", "Attempts whose client gave up before it had an answer (timeout or "
+          "deadline), per attempt", cohort<&C::gave_up>, attempts)
+        .shown(Display().lower_is_better()),
+    share("late_share", "Attempts served to the end after their client had given up, per attempt",
+          cohort<&C::late>, attempts)
+        .shown(Display().lower_is_better().line(kAttempts, 7, "served too late", kZero)),
+
+    share("quota_denied_share", "Requests that ended because the retry quota was too small, per "
+          "request", outcome<Outcome::kQuotaExceeded>, requests)
+        .bins(in_bin<&F::quota_denied>, in_bin<&F::requests>)
+        .shown(Display().line(kRequests, 4, "denied by retry quota", kZero)),
+    share("no_send_token_share", "Requests that ended because their client did not let an attempt "
+          "be sent (client throttle, or a send token that is not waited for), per request",
+          outcome<Outcome::kNoSendToken>, requests)
+        .shown(Display().line(kRequests, 5, "not let through by the client", kZero)),
+    share("deadline_exceeded_share", "Requests that ended because their deadline passed, or would "
+          "have before the next attempt, per request",
+          outcome<Outcome::kDeadlineExceeded>, requests)
+        .shown(Display().lower_is_better().line(kRequests, 6, "past their deadline", kZero)),
+    own(kLevel, "quota_mean", "tokens", "Mean level of a retry quota over time and buckets",
+        quota_mean)
+        .shown(Display().line(kRetries, 3, "retry quota, mean")),
+
+    service_level<&S::queue_ns>("queue_mean", "attempts", "Mean number of waiting attempts")
+        .shown(label("mean queue").lower_is_better().spoken(11)
+            .line(kService, 2, "queue, mean").in(kCompared, 4)),
+    own(kPeak, "queue_max", "attempts", "Largest number of waiting attempts (of any one service)",
+        queue_max).of(kServices)
+        .shown(Display().lower_is_better().line(kService, 3, "queue, largest")),
+    service_level<&S::in_system_ns>("in_system_mean", "attempts",
+                                    "Mean number of attempts waiting or in service"),
+    own(kDeviation, "in_system_variance", "1",
+        "Variance over time of that number (a single service)", in_system_variance)
+        .of(kServices).only_if(single),
+    level<&F::in_backoff_ns>("in_backoff_mean", "requests",
+                             "Mean number of requests that wait out a backoff")
+        .shown(Display().line(kRetries, 2, "requests in backoff", kZero)),
+    service_level<&S::all_busy_ns>("all_busy_share", "1",
+                                   "Share of time with no free server (a single service)")
+        .only_if(single_limited).within(MetricRange::kShare).in_percent(),
+    share("wait_probability", "Admitted attempts that found no free server, per admitted attempt",
+          cohort<&C::waited>, cohort<&C::admitted>)
+        .in_percent(false),
+});
+
+constexpr auto kOfDurations = all_of(
+    durations<"queueing_time", "Waiting in the queue", &C::queueing_time_m, &C::queueing_time>()
+        .mean_means("Waiting in the queue of an attempt: mean")
+        .rows(),
+    durations<"service_latency", "Queue and service", &C::service_latency_m,
+              &C::service_latency>()
+        .mean_means("Queue and service of an attempt: mean")
+        .rows(),
+    durations<"attempt_latency", "Send to result of an attempt", &C::attempt_latency_m,
+              &C::attempt_latency>()
+        .mean_means("Send to result of an attempt, as its client sees it: mean")
+        .rows(),
+    durations<"latency", "Submission to end of a request", &C::latency_m, &C::latency>()
+        .mean_means("Submission to end of a request, waiting and backoff included: mean")
+        .mean_bins(latency_s_in_bin, latencies_in_bin)
+        .shown(&D::mean, label("mean latency").lower_is_better()
+            .spoken(5, {"finishes requests {} sooner", "finishes requests {} later",
+                        "finishing requests {} sooner", "finishing requests {} later"})
+            .line(kLatency, 1, "mean")
+            .in(kCompared, 5).in(kSwept, 7).in(kSweptTable, 4).in(kOfModes, 4).in(kWarmup, 3))
+        .shown(&D::p50, label("median latency").lower_is_better().spoken(12)
+            .line(kLatency, 2, "median").in(kCompared, 6).in(kSwept, 8))
+        .shown(&D::p90, label("p90 latency").lower_is_better().line(kLatency, 3, "p90"))
+        .shown(&D::p99, label("p99 latency").lower_is_better().spoken(13)
+            .line(kLatency, 4, "p99").in(kCompared, 7).in(kSwept, 9).in(kSweptTable, 5))
+        .shown(&D::p999, label("p99.9 latency").lower_is_better().line(kLatency, 5, "p99.9"))
+        .rows(),
+    durations<"latency_ok", "Submission to end of successful requests", &C::latency_ok_m,
+              &C::latency_ok>()
+        .shown(&D::p50, label("median latency of successes").lower_is_better()
+            .line(kLatency, 6, "median of successes"))
+        .shown(&D::p99, label("p99 latency of successes").lower_is_better()
+            .line(kLatency, 7, "p99 of successes"))
+        .rows(),
+    durations<"latency_intended", "From when a request was due to its end",
+              &C::latency_intended_m, &C::latency_intended>()
+        .mean_means("From when a request was due to its end: mean (closed loops with think_from = "
+                    "start, one request at a time: think time after the start of the one before)")
+        .rows());
+
+constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
+    duration_mean<"backoff_time", "Length of one backoff", &C::backoff_time_m>()
+        .shown(Display().line(kRetries, 1, "one backoff, mean")),
+    duration_deviation<"backoff_time", "Length of one backoff", &C::backoff_time_m>(),
+    mean("send_wait_mean", "Waiting for send tokens of a request: mean",
+         seconds<&C::send_wait_ns>, requests)
+        .shown(Display().lower_is_better().line(kRetries, 4, "wait for send token", kZero)),
+    mean("connection_wait_mean", "Waiting for a pooled connection of a request: mean",
+         seconds<&C::connection_wait_ns>, requests)
+        .shown(Display().lower_is_better().line(kRetries, 5, "wait for connection", kZero)),
+    mean("backoff_wait_mean", "All backoffs of a request: mean", seconds<&C::backoff_total_ns>,
+         requests),
+    mean("answer_wait_mean", "Attempts of a request under way: mean; where every request ended, "
+         "without hedges, these four add up to latency_mean", seconds<&C::attempt_total_ns>,
+         requests),
+
+    count("executed", "attempts", "Attempts served to the end", cohort<&C::executed>),
+    ratio("executions_per_request", "Attempts served to the end, per request",
+          cohort<&C::executed>, requests),
+    ratio("effects_per_request", "Executions that succeeded, per request with side effects",
+          cohort<&C::effects>, mutating),
+    share("duplicate_share", "Requests with side effects that took effect more than once, per "
+          "such request", cohort<&C::duplicated>, mutating)
+        .shown(Display().lower_is_better()),
+    share("ambiguous_share", "Requests with side effects that failed for their client but took "
+          "effect, per such request", cohort<&C::ambiguous>, mutating)
+        .shown(Display().lower_is_better()),
+    ratio("replays_per_request", "Attempts answered without execution because their token showed "
+          "that the effect was there, per request with side effects",
+          cohort<&C::replays>, mutating),
+    ratio("expired_replays_per_request", "Attempts executed again because the token of an earlier "
+          "effect was forgotten, per request with side effects",
+          cohort<&C::expired_replays>, mutating),
+    ratio("mismatches_per_request", "Attempts refused because their token belonged to another "
+          "request, per request with side effects", cohort<&C::mismatches>, mutating),
+    capacity("wasted_share", "Capacity spent on answers that nobody waited for any more or that "
+             "were lost: whole service times; failures that reached their client do not count",
+             wasted_ns)
+        .in_percent()
+        .shown(label("wasted capacity").lower_is_better()
+            .spoken(9, {"wastes {} less capacity", "wastes {} more capacity",
+                        "with {} less capacity wasted", "with {} more capacity wasted"})
+            .line(kService, 4, "wasted capacity", kZero).in(kCompared, 8)),
+    capacity("wasted_after_give_up_share", "Capacity spent on attempts after their client had "
+             "given up", wasted_after_give_up_ns)
+        .in_percent().shown(Display().lower_is_better()),
+    count("wasted_s", "s", "Service time of those answers", wasted_s)
+        .of(kServices).shown(Display().lower_is_better()),
+
+    own(kPeak, "peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the "
+        "window", peak_rate)
+        .shown(label("peak attempt rate").lower_is_better()
+            .spoken(8, {"peaks {} lower", "peaks {} higher", "with a peak {} lower",
+                        "with a peak {} higher"})
+            .line(kLoad, 7, "peak attempt rate").in(kCompared, 11).in(kSwept, 11)),
+    own(kOther, "peak_to_mean", "1", "That rate per mean attempt rate", peak_to_mean),
+    own(kOther, "dispersion_index", "1", "Variance over mean of the number of attempts that arrive "
+        "in a time-series bin: 1 Poisson, more in bursts; burstiness.csv has wider windows",
+        arrival_dispersion),
+    own(kOther, "autocorrelation", "1", "Largest correlation of the attempts that arrive in a bin "
+        "with those some bins earlier, up to a quarter of the window", echo<&Echo::correlation>)
+        .within(MetricRange::kCorrelation),
+    own(kOther, "autocorrelation_lag_s", "s", "How much earlier that is", echo<&Echo::lag_s>),
+    own(kOther, "spectral_peak_ratio", "1", "Largest ordinate of the periodogram of the attempts "
+        "that arrive, per median ordinate", spectrum<&SpectralPeak::ratio>),
+    own(kOther, "spectral_peak_frequency", "1/s", "Where that is",
+        spectrum<&SpectralPeak::frequency>),
+    own(kOther, "spectral_p_value", "1", "Probability of such a peak without any rhythm (Fisher's "
+        "test)", spectrum<&SpectralPeak::p_value>)
+        .within(MetricRange::kShare),
+    own(kPeak, "peak_amplification", "1", "Largest attempts per request over a rolling window of "
+        "attempt timeout + longest backoff, at least 10 bins", peak_amplification_of)
+        .shown(label("peak amplification").lower_is_better()
+            .line(kLoad, 8, "peak amplification").in(kSwept, 12)),
+    own(kOther, "recovery_s", "s", "From the end of the last fault or surge until goodput is back "
+        "to stay; absent if that did not happen in the run", recovery)
+        .shown(label("recovery time").lower_is_better()
+            .spoken(4, {"recovers {} sooner", "recovers {} later", "recovering {} sooner",
+                        "recovering {} later"})
+            .line(kRetries, 6, "recovery").in(kCompared, 9).in(kSwept, 13)),
+    own(kOther, "disturbed_success_rate", "1", "Share that did not fail of the requests submitted "
+        "while a fault or surge was on, a time that recovery_s leaves out", disturbed_success_rate)
+        .in_percent()
+        .shown(Display().higher_is_better().line(kRetries, 7, "success while disturbed")),
+    probability("recovered", "Whether that happened in the run: 1 or 0", recovered)
+        .shown(label("recovery").higher_is_better()
+            .spoken(1, {"recovers {} less often", "recovers {} more often",
+                        "recovering {} less often", "recovering {} more often"})
+            .in(kCompared, 10)),
+    own(kOther, "recovery_censored_s", "s", "In a run without recovery: how long after that end "
+        "goodput was still not back", recovery_censored),
+    own(kOther, "recovery_median_s", "s", "Median of recovery_s over the replications, those "
+        "without recovery included (Kaplan and Meier); summary only", nothing)
+        .summarized_as(MetricSummary::kMedianRecovery).shown(Display().lower_is_better()),
+    probability("metastable_probability", "Probability that retries keep the service down: it does "
+                "not recover, but would without them (run --twin, tip); interval after Wilson",
+                metastable)
+        .of(kAllOnly)
+        .shown(label("metastable failures").lower_is_better()
+            .spoken(3, {"is metastable {} less often", "is metastable {} more often",
+                        "being metastable {} less often", "being metastable {} more often"})),
+    own(kCount, "jobs", "jobs", "Jobs begun in the window that clients poll for", jobs_if_any),
+    share("job_success_rate", "Jobs that their client saw done, per job; the others had too many "
+          "checks, one that failed otherwise than by throttling, or had not ended",
+          jobs_done, jobs_begun)
+        .shown(Display().higher_is_better()),
+    ratio("checks_per_job", "Requests that it took to see a job done: mean", checks, jobs_done),
+    mean("detection_delay_mean", "From the end of a job until its client knows: mean",
+         detection_delays_s, detections)
+        .shown(Display().lower_is_better()),
+    own(kOther, "jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all",
+        jain_index)
+        .within(MetricRange::kShare).shown(Display().higher_is_better()),
+    own(kOther, "jain_index_success_rate", "1", "Fairness of the success rate among clients whose "
+        "requests ended: 1 equal, 1/n one has all", jain_index_of_success)
+        .within(MetricRange::kShare).in_percent().shown(Display().higher_is_better()),
+    own(kOther, "completion_time_s", "s", "When the last request ended, from the start of the run",
+        completion_time)
+        .of(kAllOnly)
+        .shown(label("time of the last request").lower_is_better()
+            .spoken(7, {"finishes the last request {} sooner", "finishes the last request {} later",
+                        "with the last request {} sooner", "with the last request {} later"})
+            .in(kCompared, 12).in(kSwept, 10)),
+});
+// clang-format on
+
+constexpr auto kTable = all_of(kOfRequests, kOfDurations, kOfWorkAndRecovery);
+
+}  // namespace
+
+std::span<const MetricInfo> metric_table() { return kTable; }
+
+}  // namespace retrysim

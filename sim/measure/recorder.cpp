@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+#include "measure/recorder.hpp"
+
+#include "kernel/claim.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace retrysim::stats {
+namespace {
+
+constexpr std::uint32_t kMaxClientsForFairness = 1'000'000;
+constexpr std::int64_t kMostCountBins = 10'000;
+
+/// The smallest of 1, 2 and 5 times a power of ten, in nanoseconds, of which at most kMostCountBins
+/// make up the run: times in a scenario tend to be multiples of it.
+Duration count_width(Duration run) {
+  std::int64_t power = 1;
+  for (;; power *= 10) {
+    for (const std::int64_t digit : {1, 2, 5}) {
+      const std::int64_t width = digit * power;
+      if ((run.count() - 1) / width < kMostCountBins) return Duration::nanoseconds(width);
+    }
+  }
+}
+
+std::size_t count_bins(Duration run) {
+  const std::int64_t width = count_width(run).count();
+  return static_cast<std::size_t>(std::max<std::int64_t>((run.count() - 1) / width + 1, 1));
+}
+
+void describe_latency(const BinHistogram& latency, ClientBin& row) {
+  row.latency_count = latency.count();
+  if (latency.count() == 0) return;
+  row.latency_p50_s = latency.quantile(0.50) * 1e-9;
+  row.latency_p99_s = latency.quantile(0.99) * 1e-9;
+}
+
+}  // namespace
+
+Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
+    : groups_(scenario.clients.size()),
+      services_(scenario.services.size()),
+      levels_(scenario.services.size()),
+      window_start_(Time::zero() + scenario.warmup),
+      window_end_(Time::zero() + scenario.duration),
+      bin_end_(Time::zero() + scenario.interval),
+      interval_(scenario.interval),
+      count_width_(count_width(scenario.duration)),
+      count_bins_(count_bins(scenario.duration)),
+      seed_(scenario.seed),
+      replication_(replication) {
+  const kernel::Claim claim;
+  take_memory(scenario, groups_, services_, all_bins_, claim, claim);
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    groups_[i].is_inner = scenario.clients[i].caller.has_value();
+  }
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    const ServiceSpec& spec = scenario.services[i];
+    ServiceResult& r = services_[i].result;
+    r.unlimited = spec.servers == ServiceSpec::kUnlimited;
+    r.nominal_servers = r.unlimited ? 0 : spec.servers;
+    levels_[i].has_queue = spec.discipline != Discipline::kProcessorSharing;
+    levels_[i].working = spec.servers;
+    levels_[i].all_busy_from = static_cast<double>(spec.servers);
+  }
+  in_window_ = window_start_ == Time::zero();
+  count_bin_end_ = Time::zero() + count_width_;
+  choose_boundary();
+}
+
+// There will be no fewer bins than those of the duration; the drain may add some.
+template <class Take>
+void Recorder::take_memory(const Scenario& scenario, std::vector<Group>& groups,
+                           std::vector<ServiceTotals>& services, std::vector<ClientBin>& all_bins,
+                           Take& of_bins, Take& of_clients) {
+  const std::int64_t width = std::max<std::int64_t>(scenario.interval.count(), 1);
+  const auto bins = static_cast<std::size_t>(scenario.duration.count() / width + 1);
+  const auto drain = static_cast<std::size_t>(
+      scenario.drain ? std::min(scenario.drain_limit, kLongestDuration).count() / width + 1 : 0);
+  of_bins.room(all_bins, bins, bins + drain);
+  // One more than the result has: for what happens in the drain.
+  const std::size_t counts = count_bins(scenario.duration) + 1;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    ClientResult& result = groups[i].result;
+    of_bins.room(result.bins, bins, bins + drain);
+    of_bins(result.counts, counts);
+    const std::uint32_t count = scenario.clients[i].count;
+    if (count > kMaxClientsForFairness) continue;
+    of_clients(result.successes_per_client, count);
+    of_clients(result.ended_per_client, count);
+  }
+  for (ServiceTotals& service : services) {
+    of_bins.room(service.result.bins, bins, bins + drain);
+    of_bins(service.result.queued, counts);
+  }
+}
+
+Recorder::Memory Recorder::memory(const Scenario& scenario) {
+  std::vector<Group> groups(scenario.clients.size());
+  std::vector<ServiceTotals> services(scenario.services.size());
+  std::vector<ClientBin> all_bins;
+  kernel::Tally of_bins, of_clients;
+  take_memory(scenario, groups, services, all_bins, of_bins, of_clients);
+  return {of_bins.bytes(), of_clients.bytes()};
+}
+
+void Recorder::backoff_ends(std::size_t group, bool in_cohort, std::uint32_t number, Time since,
+                            Time now) {
+  Group& g = groups_[group];
+  g.in_backoff.fall(now - segment_start_);
+  by_attempt(g, number).in_backoff_ns += inside_window_ns(since, now);
+  if (!in_cohort) return;
+  g.result.backoff_time_m.add(now - since);
+  g.result.backoff_total_ns += (now - since).count();
+}
+
+void Recorder::job_ended(std::size_t group, bool in_cohort, JobEnd end, std::uint32_t checks,
+                         Time done, Time now) {
+  if (!in_cohort) return;
+  JobCounts& jobs = groups_[group].result.jobs;
+  ++jobs.ends[static_cast<std::size_t>(end)];
+  if (end != JobEnd::kSucceeded) return;
+  jobs.checks += checks;
+  jobs.detection_delay_m.add(now - done);
+}
+
+void Recorder::quota_starts(std::size_t group, std::uint64_t buckets, std::int64_t level) {
+  Group& g = groups_[group];
+  g.result.has_quota = true;
+  g.quota_buckets = static_cast<double>(buckets);
+  g.quota_level = g.quota_buckets * static_cast<double>(level);
+}
+
+void Recorder::quota_changed(std::size_t group, std::int64_t change, Time now) {
+  Group& g = groups_[group];
+  g.quota_area_ns += g.quota_level * inside_window_ns(g.quota_since, now);
+  g.quota_since = now;
+  g.quota_level += static_cast<double>(change);
+}
+
+GroupLevels Recorder::levels_of_group(std::size_t group) const {
+  const Group& g = groups_[group];
+  return {g.limiter_waiting.now(), g.connection_waiting.now(), g.in_backoff.now(),
+          g.in_flight.now(), static_cast<std::int64_t>(g.quota_level)};
+}
+
+StationLevels Recorder::levels_of_service(std::size_t service) const {
+  const ServiceLevels& s = levels_[service];
+  return {static_cast<std::int64_t>(s.busy), static_cast<std::int64_t>(s.in_system),
+          static_cast<std::int64_t>(s.queued), s.working};
+}
+
+double Recorder::inside_window_ns(Time from, Time to) const {
+  const Time begin = std::max(from, window_start_), end = std::min(to, window_end_);
+  return end > begin ? static_cast<double>((end - begin).count()) : 0;
+}
+
+void Recorder::worked_in_vain(std::size_t service, Time from, Time to) {
+  services_[service].result.wasted_after_give_up_ns += inside_window_ns(from, to);
+}
+
+void Recorder::busy_in_vain(std::size_t service, double servers, Time now) {
+  ServiceLevels& s = levels_[service];
+  services_[service].result.wasted_after_give_up_ns +=
+      s.in_vain * inside_window_ns(s.in_vain_since, now);
+  s.in_vain_since = now;
+  s.in_vain = servers;
+}
+
+void Recorder::answer_unused(std::size_t service, double server_ns, Time finished, bool executed) {
+  if (finished < window_start_ || finished >= window_end_) return;
+  services_[service].result.wasted_full_ns += server_ns;
+  services_[service].result.unused += executed;
+}
+
+void Recorder::choose_boundary() {
+  next_boundary_ = std::min(bin_end_, count_bin_end_);
+  if (window_start_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_start_);
+  if (window_end_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_end_);
+}
+
+void Recorder::cross_boundaries(Time now) {
+  if (now >= count_bin_end_) {
+    close_count_bins(now);
+    choose_boundary();
+  }
+  while (now >= next_boundary_) {
+    const Time boundary = next_boundary_;
+    const bool ends_bin = boundary == bin_end_;
+    // Count bins cut no segment: sums of levels are the same whatever the width of these bins.
+    if (ends_bin || boundary == window_start_ || boundary == window_end_) fold_segment(boundary);
+    if (ends_bin) {
+      close_bin();
+      stop_.count();
+    }
+    if (boundary == window_start_) in_window_ = true;
+    if (boundary == window_end_) in_window_ = false;
+    choose_boundary();
+  }
+}
+
+void Recorder::fold_segment(Time end) {
+  const Duration length = end - segment_start_;
+  for (Group& g : groups_) {
+    g.flow.limiter_waiting_ns = g.limiter_waiting.fold(length);
+    g.flow.connection_waiting_ns = g.connection_waiting.fold(length);
+    g.flow.in_backoff_ns = g.in_backoff.fold(length);
+    g.flow.in_flight_ns = g.in_flight.fold(length);
+    g.row.flow.merge(g.flow);
+    if (in_window_) g.result.window.merge(g.flow);
+    g.flow = ClientFlow{};
+  }
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    ServiceTotals& s = services_[i];
+    ServiceLevels& levels = levels_[i];
+    integrate(levels, end);
+    integrate_servers(levels, end);
+    s.flow.busy_ns = std::exchange(levels.busy_ns, 0);
+    s.flow.in_system_ns = std::exchange(levels.in_system_ns, 0);
+    s.flow.in_system_squared_ns = std::exchange(levels.in_system_squared_ns, 0);
+    s.flow.all_busy_ns = std::exchange(levels.all_busy_ns, 0);
+    s.flow.servers_ns = std::exchange(levels.servers_ns, 0);
+    s.flow.queue_ns = levels.has_queue ? s.flow.in_system_ns - s.flow.busy_ns : 0;
+    s.flow.queue_max = std::exchange(levels.queue_max, levels.queued);
+    s.row.merge(s.flow);
+    if (in_window_) s.result.window.merge(s.flow);
+    s.flow = ServiceFlow{};
+  }
+  segment_start_ = end;
+}
+
+void Recorder::close_bin() {
+  ClientBin all;
+  BinHistogram all_latency;
+  for (Group& g : groups_) {
+    describe_latency(g.latency, g.row);
+    if (!g.is_inner) {
+      all.flow.merge(g.row.flow);
+      all_latency.merge(g.latency);
+      all.latency_sum_ns += g.row.latency_sum_ns;
+    }
+    g.result.bins.push_back(g.row);
+    g.row = ClientBin{};
+    g.latency.clear();
+  }
+  describe_latency(all_latency, all);
+  all_bins_.push_back(all);
+  for (ServiceTotals& s : services_) {
+    s.result.bins.push_back(s.row);
+    s.row = ServiceFlow{};
+  }
+  bin_end_ = bin_end_ + interval_;
+}
+
+// Nothing happens in all but the first of the bins that have ended by `now`.
+void Recorder::close_count_bins(Time now) {
+  for (Group& g : groups_) {
+    g.result.counts[count_bin_].merge(g.counts);
+    g.counts = RequestCounts{};
+  }
+  const std::size_t next = count_bin_of(now);
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    const std::uint64_t queued = levels_[i].has_queue ? levels_[i].queued : 0;
+    std::vector<std::uint32_t>& by_bin = services_[i].result.queued;
+    std::fill(by_bin.begin() + static_cast<std::ptrdiff_t>(count_bin_ + 1),
+              by_bin.begin() + static_cast<std::ptrdiff_t>(next + 1),
+              static_cast<std::uint32_t>(
+                  std::min<std::uint64_t>(queued, std::numeric_limits<std::uint32_t>::max())));
+  }
+  count_bin_ = next;
+  const auto bins = static_cast<std::int64_t>(next + 1);
+  count_bin_end_ = next < count_bins_ ? Time::zero() + count_width_ * bins : Time::max();
+}
+
+void Recorder::close_durations(Group& g) {
+  const auto take = [&](DurationBooks::Heading heading, Histogram& histogram,
+                        DurationMoments& moments) {
+    DurationBooks::Totals totals = g.durations.totals(heading);
+    histogram = std::move(totals.histogram);
+    moments = totals.moments;
+  };
+  ClientResult& r = g.result;
+  take(DurationBooks::kLatency, r.latency, r.latency_m);
+  take(DurationBooks::kLatencyOk, r.latency_ok, r.latency_ok_m);
+  take(DurationBooks::kAttemptLatency, r.attempt_latency, r.attempt_latency_m);
+  take(DurationBooks::kServiceLatency, r.service_latency, r.service_latency_m);
+  r.attempt_total_ns = r.attempt_latency_m.sum_ns;
+  r.gave_up = r.results[static_cast<std::size_t>(AttemptResult::kTimeout)] +
+              r.results[static_cast<std::size_t>(AttemptResult::kAbandoned)];
+}
+
+RunResult Recorder::finish(Time end) {
+  // The last bin is completed: nothing happens in the rest of it.
+  const std::int64_t width = interval_.count();
+  const std::int64_t bins =
+      std::max((window_end_.count() + width - 1) / width, end.count() / width + 1);
+  cross_boundaries(Time::from_nanoseconds(bins * width));
+  RunResult result;
+  result.seed = seed_;
+  result.replication = replication_;
+  result.window_start = window_start_;
+  result.window_end = window_end_;
+  result.interval = interval_;
+  result.count_width = count_width_;
+  result.ended = end;
+  result.last_request_end = last_request_end_;
+  const double window_ns = static_cast<double>((window_end_ - window_start_).count());
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Group& g = groups_[i];
+    close_durations(g);
+    quota_changed(i, 0, window_end_);
+    if (g.result.has_quota) {
+      g.result.quota_mean = g.quota_area_ns / (window_ns * g.quota_buckets);
+    }
+    result.clients.push_back(std::move(g.result));
+  }
+  // Results of many replications are kept: without the room that vectors take to grow.
+  for (ClientResult& client : result.clients) {
+    client.bins.shrink_to_fit();
+    client.counts.pop_back();
+  }
+  all_bins_.shrink_to_fit();
+  for (ServiceTotals& s : services_) {
+    s.result.bins.shrink_to_fit();
+    s.result.queued.pop_back();
+    result.services.push_back(std::move(s.result));
+  }
+  result.all_bins = std::move(all_bins_);
+  return result;
+}
+
+}  // namespace retrysim::stats

@@ -1,0 +1,295 @@
+// How long after a disturbance the goodput is back.
+//
+// SPDX-License-Identifier: MIT
+#include "measure/recovery.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace retrysim::stats {
+namespace {
+
+std::size_t first_bin_at_or_after(Time t, Duration width) {
+  const std::int64_t n = (std::max<std::int64_t>(t.count(), 0) + width.count() - 1) / width.count();
+  return static_cast<std::size_t>(n);
+}
+
+std::size_t bins_ended_by(Time t, Duration width) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(t.count(), 0) / width.count());
+}
+
+/// Standard deviations that chance is given where one number is estimated, once.
+constexpr double kDeviations = 3;
+/// The same where the largest of many is meant.
+constexpr double kDeviationsOfMany = 4.5;
+
+/// Bernstein's bound on how far independent failures carry the shortfall above its lowest point
+/// while `requests` requests come: not farther than the result with probability 0.999. Each request
+/// fails with probability `p` (and adds `bar`), or succeeds (and takes away 1 - bar).
+double chance_of_failures(double p, double bar, double requests) {
+  // ln(n / 0.001), rounded up: any of n requests may be the first of the rise.
+  const auto n = static_cast<std::uint64_t>(std::max(requests, 1.0));
+  const double log_odds = 6.9 + 0.6932 * static_cast<double>(std::bit_width(n));
+  const double drift = std::max(1 - p - bar, 0.0);  // downwards, per request
+  const double variance = p * (1 - p);
+  // Without a drift worth speaking of: the largest of n steps that take no direction.
+  const double aimless = std::sqrt(2 * requests * variance * log_odds) + log_odds / 3;
+  if (drift <= 0) return aimless;
+  return std::min(aimless, log_odds * (variance + 2 * drift / 3) / (2 * drift));
+}
+
+/// A sum, and how far it has come up from its lowest value.
+class Rise {
+ public:
+  explicit Rise(std::size_t first) : from_(first) {}
+  void add(double step, std::size_t bin) {
+    sum_ += step;
+    if (sum_ > lowest_) return;
+    lowest_ = sum_;
+    from_ = bin + 1;
+  }
+  double height() const { return sum_ - lowest_; }
+  double sum() const { return sum_; }
+  /// First bin after the lowest value.
+  std::size_t from() const { return from_; }
+
+ private:
+  double sum_ = 0, lowest_ = 0;
+  std::size_t from_;
+};
+
+/// What the shortfall may grow by without meaning anything, in successes.
+struct Allowance {
+  double failing = 0;  ///< by requests that fail
+  double pausing = 0;  ///< by those, and by requests that are only slower than they come: at most
+  double at_once = 0;  ///< the same for a recovery that begins with the end of the disturbance
+};
+
+/// Watches the counts from one moment on.
+class Watch {
+ public:
+  Watch(const Scenario& scenario, const RunResult& run, std::span<const RequestCounts> counts,
+        BinRange range, const Before& before)
+      : counts_(counts), range_(range), hold_(hold_bins(scenario, run)) {
+    const double ended = static_cast<double>(before.ended);
+    const double failures = (1 - before.success_rate) * ended;
+    // Of requests of which none was seen to fail, one may have.
+    const double p = before.ended > 0 ? (failures + 1) / (ended + 2) : 0.0;
+    const double deviation = before.ended > 0 ? std::sqrt(p * (1 - p) / ended) : 0.0;
+    const double surely = std::max(before.success_rate - kDeviations * deviation, 0.0);
+    bar_ = scenario.recovery_share * surely;
+    find_allowance(scenario, run, before, std::max(p, (1 - scenario.recovery_share) / 50));
+  }
+
+  struct Finding {
+    std::optional<std::size_t> relapse;  ///< first bin of the rise that was too much
+    bool held = false;                   ///< for as long as it takes
+    std::size_t moment = 0;              ///< bin with which the recovery begins
+  };
+
+  Finding from(std::size_t start) const {
+    Rise failing(start), behind(start);
+    Finding found{std::nullopt, false, start};
+    double most = 0, due = 0;
+    for (std::size_t i = start; i < range_.last && !found.held; ++i) {
+      add(failing, behind, i);
+      if (failing.height() > allowance_.failing) return {failing.from(), false, 0};
+      if (behind.height() > allowance_.pausing) return {behind.from(), false, 0};
+      if (behind.sum() > most) {
+        most = behind.sum();
+        found.moment = i + 1;
+      }
+      due += bar_ * counts_[i].requests;
+      found.held = i + 1 - start >= hold_ && due >= 2 * allowance_.pausing && due > 0;
+    }
+    if (start == range_.first && most <= allowance_.at_once) found.moment = start;
+    return found;
+  }
+
+ private:
+  static std::size_t hold_bins(const Scenario& scenario, const RunResult& run) {
+    const Duration hold = std::max(scenario.recovery_hold, scenario.recovery_window);
+    return first_bin_at_or_after(Time::zero() + hold, run.count_width);
+  }
+
+  void add(Rise& failing, Rise& behind, std::size_t bin) const {
+    const RequestCounts& c = counts_[bin];
+    failing.add(c.failed - (1 - bar_) * c.requests, bin);
+    behind.add(bar_ * c.requests - c.successes, bin);
+  }
+
+  /// Requests per count bin.
+  double load(BinRange bins) const {
+    std::uint64_t requests = 0;
+    for (std::size_t i = bins.first; i < bins.last; ++i) requests += counts_[i].requests;
+    return static_cast<double>(requests) / static_cast<double>(bins.last - bins.first);
+  }
+
+  /// Mean number of requests under way at the end of the bins.
+  double under_way(BinRange bins) const {
+    std::int64_t now = 0;
+    double sum = 0;
+    for (std::size_t i = 0; i < bins.last; ++i) {
+      const RequestCounts& c = counts_[i];
+      now += std::int64_t{c.requests} - c.successes - c.failures;
+      if (i >= bins.first) sum += static_cast<double>(now);
+    }
+    return sum / static_cast<double>(bins.last - bins.first);
+  }
+
+  void find_allowance(const Scenario& scenario, const RunResult& run, const Before& before,
+                      double p) {
+    const double load_now = load(range_);
+    const auto hold = static_cast<double>(hold_);
+    const double window = scenario.recovery_window.in_seconds() / run.count_width.in_seconds();
+    // Before the disturbance the same sums rose by so much; what is normal then is no relapse now.
+    Rise failing(before.bins.first), behind(before.bins.first);
+    double failing_before = 0, behind_before = 0;
+    for (std::size_t i = before.bins.first; i < before.bins.last; ++i) {
+      const RequestCounts& c = counts_[i];
+      // Counted where they failed: the disturbance to come makes requests fail that came before it.
+      failing.add(c.failures - (1 - bar_) * c.requests, i);
+      behind.add(bar_ * c.requests - c.successes, i);
+      failing_before = std::max(failing_before, failing.height());
+      behind_before = std::max(behind_before, behind.height());
+    }
+    const double lapse = (1 - scenario.recovery_share) * bar_ * load_now * window;
+    allowance_.failing =
+        std::max({lapse, chance_of_failures(p, bar_, load_now * hold), 2 * failing_before});
+    // How many are under way changes without end, by chance and as the load does.
+    const bool known = before.bins.last > before.bins.first;
+    const BinRange normal =
+        known ? before.bins
+              : BinRange{range_.last - std::min(hold_, range_.last - range_.first), range_.last};
+    const double load_then = load(normal);
+    const double grown = load_then > 0 ? std::max(load_now / load_then, 1.0) : 1.0;
+    const double latency =
+        kDeviationsOfMany * (std::sqrt(2 * std::max(under_way(normal), 0.0) * grown) + 1);
+    allowance_.at_once = allowance_.failing + std::max(latency, behind_before);
+    const double pause = bar_ * load_now * hold / 20;
+    allowance_.pausing = allowance_.failing + std::max({latency, 2 * behind_before, pause});
+  }
+
+  std::span<const RequestCounts> counts_;
+  BinRange range_;
+  std::size_t hold_;
+  double bar_ = 0;  ///< successes due per request
+  Allowance allowance_;
+};
+
+}  // namespace
+
+std::vector<Trigger> triggers(const Scenario& scenario) {
+  std::vector<Trigger> found;
+  const Time run_end = Time::zero() + scenario.duration;
+  const auto add = [&](Time start, Duration duration) {
+    if (start < run_end && duration > Duration::zero()) found.push_back({start, start + duration});
+  };
+  for (const FaultSpec& fault : scenario.faults) add(fault.start, fault.duration);
+  for (const ClientSpec& client : scenario.clients) {
+    for (const SurgeSpec& surge : client.arrivals.surges) add(surge.start, surge.duration);
+  }
+  std::sort(found.begin(), found.end(), [](const Trigger& a, const Trigger& b) {
+    return a.start != b.start ? a.start < b.start : a.end < b.end;
+  });
+  return found;
+}
+
+BinRange window_bins(const RunResult& run, std::span<const ClientBin> bins) {
+  if (run.interval <= Duration::zero()) return {};
+  BinRange range;
+  range.last = std::min(bins_ended_by(run.window_end, run.interval), bins.size());
+  range.first = std::min(first_bin_at_or_after(run.window_start, run.interval), range.last);
+  return range;
+}
+
+BinRange count_bins(const RunResult& run, Time from, Time to) {
+  if (run.count_width <= Duration::zero() || run.clients.empty()) return {};
+  BinRange range;
+  range.last = std::min(bins_ended_by(std::min(to, run.window_end), run.count_width),
+                        run.clients.front().counts.size());
+  range.first = std::min(first_bin_at_or_after(from, run.count_width), range.last);
+  return range;
+}
+
+std::vector<RequestCounts> request_counts(const Scenario& scenario, const RunResult& run,
+                                          std::optional<std::size_t> group) {
+  if (group) return run.clients[*group].counts;
+  std::vector<RequestCounts> all;
+  for (std::size_t c = 0; c < run.clients.size(); ++c) {
+    if (c < scenario.clients.size() && scenario.clients[c].caller) continue;
+    const std::vector<RequestCounts>& own = run.clients[c].counts;
+    all.resize(std::max(all.size(), own.size()));
+    for (std::size_t i = 0; i < own.size(); ++i) all[i].merge(own[i]);
+  }
+  return all;
+}
+
+Before before(const RunResult& run, std::span<const RequestCounts> counts, Time trigger_start) {
+  Before before;
+  before.bins = count_bins(run, run.window_start, trigger_start);
+  std::uint64_t successes = 0;
+  for (std::size_t i = before.bins.first; i < before.bins.last; ++i) {
+    successes += counts[i].successes;
+    before.ended += std::uint64_t{counts[i].successes} + counts[i].failures;
+  }
+  if (before.ended > 0) {
+    before.success_rate = static_cast<double>(successes) / static_cast<double>(before.ended);
+  }
+  return before;
+}
+
+Recovery recovery_after(const Scenario& scenario, const RunResult& run,
+                        std::span<const RequestCounts> counts, Time trigger_end, Time horizon,
+                        const Before& before) {
+  const BinRange range = count_bins(run, trigger_end, horizon);
+  if (trigger_end >= horizon || range.first >= range.last) return {};
+  const auto seconds_after = [&](std::size_t bin) {
+    if (bin <= range.first) return 0.0;
+    const Duration after = run.count_width * static_cast<std::int64_t>(bin);
+    return static_cast<double>(after.count() - trigger_end.count()) / 1e9;
+  };
+  const Watch watch(scenario, run, counts, range, before);
+  for (std::size_t start = range.first; start < range.last;) {
+    const Watch::Finding found = watch.from(start);
+    if (found.held) return {seconds_after(found.moment), 0};
+    if (!found.relapse) return {std::nullopt, seconds_after(found.moment)};
+    start = *found.relapse + 1;
+  }
+  return {std::nullopt, seconds_after(range.last)};
+}
+
+std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
+                                       std::optional<std::size_t> group) {
+  const std::vector<Trigger> all = triggers(scenario);
+  if (all.empty()) return std::nullopt;
+  Time last_end;
+  for (const Trigger& trigger : all) last_end = std::max(last_end, trigger.end);
+  const std::vector<RequestCounts> counts = request_counts(scenario, run, group);
+  return recovery_after(scenario, run, counts, last_end, run.window_end,
+                        before(run, counts, all.front().start));
+}
+
+std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& run,
+                                   std::optional<std::size_t> group) {
+  const std::vector<Trigger> all = triggers(scenario);
+  if (all.empty() || run.count_width <= Duration::zero()) return std::nullopt;
+  const std::vector<RequestCounts> counts = request_counts(scenario, run, group);
+  Disturbed sum;
+  std::size_t next = 0;
+  for (const Trigger& trigger : all) {
+    const std::size_t last =
+        std::min(first_bin_at_or_after(trigger.end, run.count_width), counts.size());
+    std::size_t i = std::max(next, bins_ended_by(trigger.start, run.count_width));
+    for (; i < last; ++i) {
+      sum.requests += counts[i].requests;
+      sum.failed += counts[i].failed;
+    }
+    next = std::max(next, last);
+  }
+  return sum;
+}
+
+}  // namespace retrysim::stats

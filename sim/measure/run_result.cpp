@@ -1,0 +1,24 @@
+// Adding up the measurements of stretches of time, or of client groups over the same stretch.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/run_result.hpp>
+
+#include "measure/result_fields.hpp"
+
+#include <algorithm>
+
+namespace retrysim {
+
+void ClientFlow::merge(const ClientFlow& o) { stats::add_fields(*this, o); }
+
+void RequestCounts::merge(const RequestCounts& o) { stats::add_fields(*this, o); }
+
+void JobCounts::merge(const JobCounts& o) { stats::add_fields(*this, o); }
+
+void ServiceFlow::merge(const ServiceFlow& o) {
+  const std::uint64_t most = std::max(queue_max, o.queue_max);
+  stats::add_fields(*this, o);
+  queue_max = most;
+}
+
+}  // namespace retrysim

@@ -1,0 +1,51 @@
+#!/usr/bin/python3
+"""Does an event cost no more instructions than it is allowed to?
+
+  instructions_test.py RUN_BENCHMARK REFERENCE_LOOP
+
+Time depends on the machine and on what else runs there; the number of instructions does not. A
+ceiling is a few percent above what was counted with GCC 12 when it was last lowered. Whoever makes
+an event cheaper lowers it; whoever has to raise it says why in the commit.
+
+SPDX-License-Identifier: MIT
+"""
+
+import os
+import pathlib
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / "scripts"))
+
+import instruction_count  # noqa: E402
+
+SCENARIO = HERE / "b1.toml"
+HEALTHY_CEILING = 620
+OVERLOAD_CEILING = 1420
+REFERENCE = 143
+SKIPPED = 77  # for CTest
+
+
+class Instructions(unittest.TestCase):
+    def test_healthy_system(self):
+        self.assertLess(instruction_count.of_simulator(RUN_BENCHMARK, SCENARIO), HEALTHY_CEILING)
+
+    def test_overload(self):
+        self.assertLess(instruction_count.of_simulator(RUN_BENCHMARK, SCENARIO, overload=True),
+                        OVERLOAD_CEILING)
+
+    def test_the_yardstick_is_counted_too(self):
+        """A count far from the loop's own would be a count of something else."""
+        self.assertAlmostEqual(instruction_count.of_reference(REFERENCE_LOOP), REFERENCE,
+                               delta=0.1 * REFERENCE)
+
+
+if __name__ == "__main__":
+    RUN_BENCHMARK, REFERENCE_LOOP = sys.argv.pop(1), sys.argv.pop(1)
+    if not instruction_count.available():
+        in_ci = bool(os.environ.get("CI"))
+        print("valgrind is not installed, so instructions cannot be counted "
+              f"({'an error' if in_ci else 'skipped'}); scripts/install_dependencies test")
+        sys.exit(1 if in_ci else SKIPPED)
+    unittest.main()

@@ -1,0 +1,165 @@
+// The verdict on a run that does not recover, and what its twin adds, on bins filled in by hand:
+// 100 requests/s for 1000 s in bins of 1 s, an outage from 300 s to 320 s.
+//
+// SPDX-License-Identifier: MIT
+#include "measure/aftermath.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <optional>
+
+#include "unit/measure/count_bins.hpp"
+
+using namespace retrysim;
+using stats::Aftermath;
+using stats::StormVerdict;
+
+namespace {
+
+struct Runs {
+  Scenario scenario;
+  RunResult run, twin;
+
+  Runs() {
+    scenario.duration = Duration::seconds(1000);
+    scenario.services.resize(1);
+    scenario.services[0].service_time = Distribution::constant(Duration::milliseconds(7));
+    scenario.clients.resize(1);
+    scenario.faults.resize(1);
+    scenario.faults[0].start = at(300);
+    scenario.faults[0].duration = Duration::seconds(20);
+    for (RunResult* r : {&run, &twin}) {
+      r->window_end = at(1000);
+      r->interval = Duration::seconds(1);
+      r->all_bins.resize(1000);
+      r->services.resize(1);
+      r->services[0].nominal_servers = 1;
+      r->clients.resize(1);
+      r->clients[0].bins.resize(1000);
+      for (std::size_t i = 0; i < 1000; ++i) {
+        r->clients[0].bins[i].flow.requests = 100;
+        set(*r, i, i + 1, 100);
+      }
+    }
+    set(run, 300, 1000, 10);
+    set(twin, 300, 340, 10);
+  }
+
+  static Time at(std::int64_t s) { return Time::zero() + Duration::seconds(s); }
+
+  static void set(RunResult& r, std::size_t from, std::size_t to, std::uint64_t successes) {
+    for (std::size_t i = from; i < to; ++i) {
+      ClientFlow& flow = r.all_bins[i].flow;
+      flow.requests = 100;
+      flow.successes = successes;
+      flow.failures = flow.timeouts = 100 - successes;
+    }
+  }
+
+  Aftermath aftermath() const { return *stats::final_aftermath(scenario, with_counts(run)); }
+  std::optional<double> twin_recovery() const {
+    return stats::twin_recovery(scenario, with_counts(twin), aftermath());
+  }
+  StormVerdict verdict() const {
+    const Aftermath a = aftermath();
+    return stats::with_twin(a.verdict(), a, twin_recovery());
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Runs, "a run whose twin recovers is metastable") {
+  CHECK(aftermath().verdict() == StormVerdict::kSustained);
+  CHECK(aftermath().offered_work == Approx(0.7));
+  CHECK(aftermath().patience_s == 200);  // 10 times the outage
+  CHECK(twin_recovery() == 20.0);
+  CHECK(verdict() == StormVerdict::kMetastable);
+}
+
+TEST_CASE_METHOD(Runs, "a run whose twin does not recover in time is just sustained") {
+  set(twin, 300, 525, 10);  // back after 205 s
+  CHECK(verdict() == StormVerdict::kSustained);
+  set(twin, 300, 1000, 10);
+  CHECK(verdict() == StormVerdict::kSustained);
+}
+
+TEST_CASE_METHOD(Runs, "above capacity it is not for the retries") {
+  scenario.services[0].service_time = Distribution::constant(Duration::milliseconds(11));
+  CHECK(aftermath().offered_work == Approx(1.1));
+  CHECK(verdict() == StormVerdict::kSustained);
+}
+
+TEST_CASE_METHOD(Runs, "the work of operations counts") {
+  scenario.clients[0].operations = {{"read", 3, 1}, {"write", 1, 5}};
+  CHECK(aftermath().offered_work == Approx(0.7 * 2));
+}
+
+TEST_CASE_METHOD(Runs, "a service behind another is offered its requests, not their retries") {
+  scenario.services.resize(2);
+  scenario.services[1].service_time = Distribution::constant(Duration::milliseconds(9));
+  scenario.clients.resize(2);
+  scenario.clients[1].caller = 0;
+  scenario.clients[1].service = 1;
+  for (RunResult* r : {&run, &twin}) {
+    r->services.resize(2);
+    r->services[1].nominal_servers = 1;
+    r->clients.push_back(r->clients[0]);
+    for (ClientBin& bin : r->clients[1].bins) bin.flow.requests = 300;  // three attempts each
+  }
+  CHECK(aftermath().offered_work == Approx(0.9));
+  CHECK(verdict() == StormVerdict::kMetastable);
+}
+
+TEST_CASE_METHOD(Runs, "the twin is compared with what single attempts achieved") {
+  // Before the outage a fifth of the attempts fails, and retries make nearly all requests succeed.
+  for (RunResult* r : {&run, &twin}) {
+    for (std::size_t i = 0; i < 300; ++i) r->all_bins[i].flow.errors = 25;
+  }
+  set(twin, 340, 1000, 78);  // of 100 requests: 0.95 * 100 would never be met, 0.95 * 80 is
+  CHECK(verdict() == StormVerdict::kMetastable);
+  set(twin, 340, 1000, 72);
+  CHECK(verdict() == StormVerdict::kSustained);
+}
+
+TEST_CASE_METHOD(Runs, "a run that recovers in time has nothing to ask a twin") {
+  set(run, 360, 1000, 100);
+  CHECK(verdict() == StormVerdict::kTransient);
+  set(run, 360, 525, 10);  // back after 205 s, but late
+  CHECK(verdict() == StormVerdict::kMetastable);
+}
+
+TEST_CASE_METHOD(Runs, "a run that ends too soon is censored") {
+  run.window_end = at(515);
+  CHECK(aftermath().verdict() == StormVerdict::kCensored);
+  run.window_end = at(525);
+  CHECK(aftermath().verdict() == StormVerdict::kSustained);
+}
+
+TEST_CASE_METHOD(Runs, "without a disturbance there is no time after it") {
+  scenario.faults.clear();
+  CHECK(!stats::final_aftermath(scenario, with_counts(run)));
+}
+
+TEST_CASE_METHOD(Runs, "disturbances that overlap count as one") {
+  scenario.faults.resize(2);
+  scenario.faults[1].start = at(310);
+  scenario.faults[1].duration = Duration::seconds(30);
+  CHECK(aftermath().trigger.start == at(300));
+  CHECK(aftermath().trigger.end == at(340));
+  CHECK(aftermath().patience_s == 400);
+}
+
+TEST_CASE_METHOD(Runs, "the next disturbance ends the time after one") {
+  // From 600 s on a surge to three times the load: 0.7 of the capacity becomes 2.1.
+  for (std::size_t i = 600; i < 1000; ++i) run.all_bins[i].flow.requests = 300;
+  run.services[0].queued.resize(1000);
+  run.services[0].queued[320] = 300;
+  const RunResult counted = with_counts(run);
+  const stats::Trigger outage{at(300), at(320)};
+  const Aftermath before = stats::aftermath_of(scenario, counted, outage, at(600));
+  CHECK(before.offered_work == Approx(0.7));
+  CHECK(before.predicted_drain_s == Approx(300 * 0.007 / (1 - 0.7)));
+  const Aftermath over_both = stats::aftermath_of(scenario, counted, outage, at(1000));
+  CHECK(over_both.offered_work == Approx((280 * 0.7 + 400 * 2.1) / 680));
+  CHECK(over_both.predicted_drain_s == 0);  // it would not drain
+}

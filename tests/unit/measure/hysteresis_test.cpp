@@ -1,0 +1,102 @@
+// Loops of goodput over load on bins filled in by hand.
+//
+// SPDX-License-Identifier: MIT
+#include "measure/hysteresis.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "unit/measure/count_bins.hpp"
+
+using namespace retrysim;
+using stats::measure_ramp;
+
+namespace {
+
+/// Loads 10, 20, 30, 40 and back, 10 s each, in bins of 1 s. The system tips half-way through the
+/// step at 30 on the way up, and is well again from the step at 20 on the way down.
+struct Ramp {
+  Scenario scenario;
+  LoadRamp ramp{{10, 20, 30, 40}, Duration::seconds(10)};
+  RunResult run;
+
+  Ramp() {
+    scenario.services.resize(1);
+    scenario.services[0].service_time = Distribution::constant(Duration::milliseconds(20));
+    scenario.clients.resize(1);
+    run.interval = Duration::seconds(1);
+    run.window_end = Time::zero() + ramp.duration();
+    run.all_bins.resize(70);
+    run.clients.resize(1);
+    run.services.resize(1);
+    run.services[0].nominal_servers = 1;
+    for (std::size_t i = 0; i < 70; ++i) {
+      const auto load = static_cast<std::uint64_t>(ramp.load(i / 10));
+      ClientFlow& flow = run.all_bins[i].flow;
+      flow.requests = load;
+      flow.arrivals = 3 * load;
+      flow.successes = i >= 25 && i < 50 ? 0 : load;
+    }
+    run.clients[0].bins = run.all_bins;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a ramp has its highest load once") {
+  const LoadRamp ramp{{1, 2, 4}, Duration::seconds(3)};
+  CHECK(ramp.steps() == 5);
+  CHECK(ramp.duration() == Duration::seconds(15));
+  const double expected[] = {1, 2, 4, 2, 1};
+  for (std::size_t i = 0; i < 5; ++i) CHECK(ramp.load(i) == expected[i]);
+  CHECK(ramp.rising(2));
+  CHECK(!ramp.rising(3));
+}
+
+TEST_CASE_METHOD(Ramp, "tipping and recovery of a loop") {
+  const RampRun r = measure_ramp(scenario, ramp, with_counts(run));
+  REQUIRE(r.steps.size() == 7);
+  CHECK(r.steps[2].offered_load == 30);
+  CHECK(r.steps[2].goodput == 0);  // only the second half of a step counts
+  CHECK(r.steps[2].attempt_rate == 90);
+  CHECK(r.steps[2].offered_work == Approx(0.6));
+  CHECK(r.steps[4].down);
+  CHECK(!r.steps[5].down);
+  CHECK(r.tip_load == 30.0);
+  CHECK(*r.tip_work == Approx(0.6));
+  CHECK(r.recover_load == 20.0);
+  CHECK(*r.recover_work == Approx(0.4));
+  // Up: 10 * (15 + 10 + 0) = 250. Down: 10 * (15 + 10 + 0): the same goodput at the same loads.
+  CHECK(r.loop_area == 0);
+}
+
+TEST_CASE_METHOD(Ramp, "the loop is what goodput on the way down is short of") {
+  for (std::size_t i = 20; i < 40; ++i) run.all_bins[i].flow.successes = i < 30 ? 30 : 0;
+  for (std::size_t i = 50; i < 60; ++i) run.all_bins[i].flow.successes = 0;  // at 20
+  const RampRun r = measure_ramp(scenario, ramp, with_counts(run));
+  CHECK(r.tip_load == 40.0);
+  CHECK(r.recover_load == 10.0);
+  // Up: 10 * (15 + 25 + 15) = 550. Down: 10 * (5 + 0 + 0) = 50.
+  CHECK(r.loop_area == Approx(500));
+  CHECK(r.loop_share == Approx(500.0 / 550));
+}
+
+TEST_CASE_METHOD(Ramp, "what does not tip has nothing to recover from") {
+  for (ClientBin& bin : run.all_bins) bin.flow.successes = bin.flow.requests;
+  const RampRun r = measure_ramp(scenario, ramp, with_counts(run));
+  CHECK(!r.tip_load);
+  CHECK(!r.recover_load);
+  CHECK(r.loop_area == 0);
+}
+
+TEST_CASE_METHOD(Ramp, "what is down at the end has not recovered") {
+  for (std::size_t i = 25; i < 70; ++i) run.all_bins[i].flow.successes = 0;
+  const RampRun r = measure_ramp(scenario, ramp, with_counts(run));
+  CHECK(r.tip_load == 30.0);
+  CHECK(!r.recover_load);
+}
+
+TEST_CASE_METHOD(Ramp, "the bar is the success rate of the first step") {
+  // Half of all requests fail even at the lowest load: that is not down.
+  for (ClientBin& bin : run.all_bins) bin.flow.successes = bin.flow.requests / 2;
+  CHECK(!measure_ramp(scenario, ramp, with_counts(run)).tip_load);
+}

@@ -1,0 +1,231 @@
+// Recovery time on bins filled in by hand.
+//
+// SPDX-License-Identifier: MIT
+#include "measure/recovery.hpp"
+
+#include <retrysim/metrics.hpp>
+
+#include <catch2/catch.hpp>
+
+#include "unit/measure/count_bins.hpp"
+
+using namespace retrysim;
+
+namespace {
+
+/// 200 s in bins of 1 s, 100 requests/s, a fault from 50 s to 60 s; everything succeeds.
+struct Run {
+  Scenario scenario;
+  RunResult run;
+
+  Run() {
+    scenario.duration = Duration::seconds(200);
+    scenario.recovery_share = 0.95;
+    scenario.recovery_hold = Duration::seconds(30);
+    scenario.recovery_window = Duration::seconds(1);
+    scenario.clients.resize(1);
+    scenario.faults.resize(1);
+    scenario.faults[0].start = at(50);
+    scenario.faults[0].duration = Duration::seconds(10);
+    run.window_end = at(200);
+    run.interval = Duration::seconds(1);
+    run.all_bins.resize(210);
+    for (std::size_t i = 0; i < 200; ++i) {
+      run.all_bins[i].flow.requests = 100;
+      run.all_bins[i].flow.successes = 100;
+    }
+  }
+
+  static Time at(std::int64_t s) { return Time::zero() + Duration::seconds(s); }
+
+  void set(std::size_t from, std::size_t to, std::uint64_t successes) {
+    for (std::size_t i = from; i < to; ++i) {
+      run.all_bins[i].flow.successes = successes;
+      run.all_bins[i].flow.failures = 100 - successes;
+    }
+  }
+  std::optional<stats::Recovery> found() const {
+    return stats::final_recovery(scenario, with_counts(run), std::nullopt);
+  }
+  std::optional<double> recovery() const {
+    const auto recovery = found();
+    return recovery ? recovery->seconds : std::nullopt;
+  }
+  stats::Before before(std::int64_t s) const {
+    const RunResult counted = with_counts(run);
+    return stats::before(counted, counted.clients[0].counts, at(s));
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Run, "never disturbed recovers in no time") { CHECK(recovery() == 0.0); }
+
+TEST_CASE_METHOD(Run, "without a trigger there is no recovery time") {
+  scenario.faults.clear();
+  CHECK(!recovery());
+}
+
+TEST_CASE_METHOD(Run, "whether a run recovered is 1 or 0 and makes sense after a trigger only") {
+  const auto recovered = [&] {
+    return metric_value(*find_metric("recovered"), scenario, with_counts(run), std::nullopt);
+  };
+  CHECK(recovered() == 1.0);
+  set(50, 200, 10);
+  CHECK(recovered() == 0.0);
+  scenario.faults.clear();
+  CHECK(!recovered());
+}
+
+TEST_CASE_METHOD(Run, "recovery counts from the end of the trigger") {
+  set(50, 73, 10);
+  CHECK(recovery() == 13.0);
+}
+
+TEST_CASE_METHOD(Run, "goodput must reach the share of what it was before") {
+  set(0, 50, 80);  // 80 % succeeded before: the bar is 0.95 * 0.8 * 100 = 76
+  set(50, 70, 0);
+  set(70, 200, 76);
+  CHECK(recovery() == 10.0);
+  set(70, 200, 70);
+  CHECK(!recovery());
+}
+
+TEST_CASE_METHOD(Run, "what chance explains is no relapse, even below the bar") {
+  // One in five failed before: 74 of 100 in every second could be chance for 30 s (a rise of 0.4 a
+  // second), 70 could not (4.4 a second).
+  set(0, 50, 80);
+  set(50, 60, 0);
+  set(60, 200, 74);
+  CHECK(recovery() == 0.0);
+  set(60, 200, 70);
+  CHECK(!recovery());
+}
+
+TEST_CASE_METHOD(Run, "the success rate of the warm-up does not count") {
+  run.window_start = at(20);
+  set(0, 20, 10);
+  CHECK(before(50).success_rate == 1.0);
+  CHECK(before(20).success_rate == 1.0);  // nothing known
+  set(20, 50, 60);
+  CHECK(before(50).success_rate == 0.6);
+}
+
+TEST_CASE_METHOD(Run, "a relapse within the hold time starts the count again") {
+  set(60, 65, 0);
+  set(94, 95, 0);  // good from 65 to 94: only 29 s
+  CHECK(recovery() == 35.0);
+  set(94, 95, 100);
+  set(95, 96, 0);  // good from 65 to 95: 30 s are enough
+  CHECK(recovery() == 5.0);
+}
+
+TEST_CASE_METHOD(Run, "what cannot be confirmed before the end is censored") {
+  set(60, 170, 0);  // good from 170 to 200: just 30 s
+  CHECK(recovery() == 110.0);
+  set(60, 171, 0);
+  CHECK(!recovery());
+}
+
+TEST_CASE_METHOD(Run, "bins of the drain do not count") {
+  for (std::size_t i = 200; i < 210; ++i) run.all_bins[i].flow.successes = 100;
+  set(60, 175, 0);
+  CHECK(!recovery());
+}
+
+TEST_CASE_METHOD(Run, "a trigger that outlives the run leaves nothing to recover from") {
+  scenario.faults[0].duration = Duration::seconds(1000);
+  CHECK(!recovery());
+}
+
+TEST_CASE_METHOD(Run, "the last of several triggers counts, surges included") {
+  SurgeSpec surge;
+  surge.start = at(80);
+  surge.duration = Duration::seconds(20);
+  scenario.clients[0].arrivals.surges.push_back(surge);
+  set(100, 104, 0);
+  const auto all = stats::triggers(scenario);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].start == at(50));
+  CHECK(all[1].end == at(100));
+  CHECK(recovery() == 4.0);
+}
+
+TEST_CASE_METHOD(Run, "a trigger after the end of the scenario does not happen") {
+  scenario.faults[0].start = at(200);
+  CHECK(stats::triggers(scenario).empty());
+  CHECK(!recovery());
+}
+
+TEST_CASE_METHOD(Run, "lapses that average out over the window are no relapse") {
+  for (std::size_t i = 60; i < 200; i += 5) set(i, i + 1, 85);
+  CHECK(!recovery());
+  scenario.recovery_window = Duration::seconds(5);  // the mean is 97 %
+  CHECK(recovery() == 0.0);
+}
+
+TEST_CASE_METHOD(Run, "what happened before the disturbance may happen after it") {
+  for (std::size_t i = 0; i < 200; i += 40) set(i, i + 1, 50);  // every 40 s a bad second
+  set(50, 60, 0);
+  CHECK(recovery() == 0.0);
+  set(80, 85, 0);  // but not five of them in a row
+  CHECK(recovery() == 25.0);
+}
+
+TEST_CASE_METHOD(
+    Run, "requests that are late, but succeed, are a recovery, and ever later ones are not") {
+  // From 60 s on the answers come a second late: 95 due in the first second, a surplus after it.
+  set(50, 61, 0);
+  run.all_bins[60].flow.failures = 0;
+  CHECK(recovery() == 1.0);
+  // 85 of 100 are answered in each second, none fails.
+  for (std::size_t i = 60; i < 200; ++i) {
+    run.all_bins[i].flow.successes = 85;
+    run.all_bins[i].flow.failures = 0;
+  }
+  CHECK(!recovery());
+}
+
+TEST_CASE_METHOD(Run, "few requests take a longer hold") {
+  for (ClientBin& bin : run.all_bins) bin.flow.requests = bin.flow.successes = 0;
+  for (std::size_t i = 0; i < 200; i += 5) {
+    run.all_bins[i].flow.requests = 1;  // one in five seconds: six in the hold could be anything
+    run.all_bins[i].flow.successes = 1;
+  }
+  CHECK(recovery() == 0.0);
+  run.window_end = at(100);
+  CHECK(!recovery());
+  CHECK(found()->not_before_s == 0);
+}
+
+TEST_CASE_METHOD(Run, "the requests of the disturbance are told apart") {
+  scenario.faults.resize(2);
+  scenario.faults[1].start = at(55);  // overlaps the first: its time counts once
+  scenario.faults[1].duration = Duration::seconds(15);
+  set(50, 70, 30);
+  const auto during = stats::disturbed(scenario, with_counts(run), std::nullopt);
+  REQUIRE(during);
+  CHECK(during->requests == 2000);
+  CHECK(during->failed == 1400);
+  CHECK(metric_value(*find_metric("disturbed_success_rate"), scenario, with_counts(run),
+                     std::nullopt) == 0.3);
+  scenario.faults.clear();
+  CHECK(!stats::disturbed(scenario, with_counts(run), std::nullopt));
+}
+
+TEST_CASE_METHOD(Run, "the trigger may end inside a bin") {
+  scenario.faults[0].duration = Duration::milliseconds(9500);  // ends at 59.5 s
+  CHECK(recovery() == 0.0);
+  set(60, 62, 0);
+  CHECK(recovery() == 2.5);  // 62 - 59.5
+}
+
+TEST_CASE_METHOD(Run, "a run without recovery says how long it was watched") {
+  set(50, 200, 10);
+  REQUIRE(found());
+  CHECK(!found()->seconds);
+  CHECK(found()->not_before_s == 140);  // to the end of the run
+  set(180, 200, 100);                   // good again for 20 s of the 30 s that it takes
+  CHECK(!found()->seconds);
+  CHECK(found()->not_before_s == 120);
+}
