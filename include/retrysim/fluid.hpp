@@ -115,8 +115,12 @@ struct FluidTippingPoint {
 std::vector<FluidTippingPoint> fluid_tipping_points(const Scenario& scenario, std::size_t service,
                                                     double longest = 0, double tolerance = 1e-4);
 
-/// Relative size of chance in the backlog near the edge: 1 / sqrt(services per timeout). The fluid
-/// is good for its figures while this is below 0.07 and there are at least 50 clients.
+/// Relative size of chance in the backlog near the edge: 1 / sqrt(services per timeout).
 double fluid_uncertainty(const Scenario& scenario, std::size_t service);
+
+/// Why the fluid may be off although it models all there is: too few services in a timeout, too few
+/// clients, limiters that see too few requests. Sentences that name the keys; empty: its stationary
+/// figures should be right to 5 %, recovery times to 15 %.
+std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t service);
 
 }  // namespace retrysim

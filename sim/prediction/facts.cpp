@@ -53,7 +53,8 @@ class Facts {
           "the same if every request needed its last attempt", "retry quotas");
       add(subject, "full_queue_work", load.full_queue, "s", "time to serve a full queue");
       add(subject, "queueing_time", load.wait, "s",
-          "mean wait of first attempts while all is well (Erlang C; scaled by the spread of service "
+          "mean wait of first attempts while all is well (Erlang C; scaled by the spread of "
+          "service "
           "times, after Allen and Cunneen)",
           "retries, faults and surges");
     }

@@ -33,13 +33,20 @@ struct Shares {
 
 struct GroupState {
   GroupState(const FluidClients& of, const ClientSpec& spec, std::size_t bins, double step)
-      : clients(of), good(bins), thinking(bins), age(of.streams), rates(of.streams) {
+      : clients(of),
+        good(bins),
+        thinking(bins),
+        ready(bins),
+        still_thinks(of.streams, 1),
+        age(of.streams),
+        rates(of.streams) {
     for (std::size_t i = 0; i < of.streams; ++i) streams.emplace_back(bins);
     const RetryRules& retry = spec.retry;
     if (retry.quota.enabled) bucket.emplace(retry.quota, of.clients);
     if (retry.rate_limit.enabled) limiter.emplace(retry.rate_limit, of.clients, of.streams);
     if (retry.throttle.enabled) throttle.emplace(retry.throttle, of.clients, step);
     pool = of.slots;
+    conditional = retry.quota.threshold > 0 || retry.quota.failure_cost > 0;
     pays_for_last = retry.quota.order == QuotaOrder::kBeforeAttempts ||
                     retry.quota.order == QuotaOrder::kBeforeClassification;
   }
@@ -48,7 +55,11 @@ struct GroupState {
   std::vector<Flow> streams;
   Flow good;      // requests that succeed
   Flow thinking;  // closed: requests that have ended
+  Flow ready;     // closed: those whose pause was over before the request was
   double pool = 0;
+  /// Closed, with pauses that begin with the request: probability that an exponential one is not
+  /// over when attempt i is sent.
+  std::vector<double> still_thinks;
   std::vector<double> age;    // of the request when attempt i is sent, s
   std::vector<double> rates;  // of attempts that are sent
   std::vector<double> arrivals;
@@ -59,6 +70,7 @@ struct GroupState {
   double throttled = 0;  // share, in the bin before
   double price = 0;      // mean cost of retries granted lately
   double sent = 0, accepted = 0;
+  bool conditional = false;    // retries need tokens even where they cost none
   bool pays_for_last = false;  // the quota is asked before the limit on attempts
   FluidGroup books;
 };
@@ -200,13 +212,13 @@ class Runner {
     if (g.throttle) {
       const double refused = g.throttle->refused();
       for (double& rate : g.rates) rate *= 1 - refused;
-      end(g, wanted * refused, 0);
+      end(g, 0, wanted * refused, 0);
       if (counts()) g.books.refused += wanted * refused * step_;
       g.throttle->count(wanted, g.accepted);
     }
     if (g.limiter) {
       const double refused = g.limiter->send(step_, g.throttled, g.clients.deadline, g.rates);
-      end(g, refused, 0);
+      end(g, 0, refused, 0);
       if (counts()) g.books.refused += refused * step_;
     }
     g.sent = 0;
@@ -224,31 +236,32 @@ class Runner {
   /// Closed loops: clients that have thought.
   double wake(GroupState& g) {
     const FluidClients& c = g.clients;
-    const double back = g.thinking.take();
+    const double back = g.thinking.take(), ready = g.ready.take();
     if (now_ >= system_.duration) return 0;
-    if (!c.think_is_exponential && k_started(g)) return back;
+    if (!c.think_is_exponential && have_begun(g)) return back + ready;
     g.pool += back * step_;
     const double share = c.think_mean > 0 ? -std::expm1(-step_ / c.think_mean) : 1;
     const double awake = g.pool * share;
     g.pool -= awake;
-    return awake / step_;
+    return awake / step_ + ready;
   }
   /// Whether the clients that began with a pause have all had it.
-  static bool k_started(const GroupState& g) { return g.pool < 1e-9 * g.clients.slots; }
+  static bool have_begun(const GroupState& g) { return g.pool < 1e-9 * g.clients.slots; }
 
-  /// Requests of a closed loop that end `delay` from now think before they begin again.
-  void end(GroupState& g, double rate, double delay) {
+  /// Requests of a closed loop that end `delay` after their attempt `i` was sent think before they
+  /// begin again.
+  void end(GroupState& g, std::size_t i, double rate, double delay) {
     const FluidClients& c = g.clients;
     if (!c.closed || rate <= 0) return;
     if (c.think_is_exponential) {
       double thinks = 1;  // of those who thought meanwhile, some still do
-      if (c.think_from_start) thinks = std::exp(-(g.age.back() + delay) / c.think_mean);
+      if (c.think_from_start) thinks = g.still_thinks[i] * std::exp(-delay / c.think_mean);
       g.thinking.put(delay / step_, rate * thinks);
-      if (thinks < 1) g.streams[0].put(delay / step_, rate * (1 - thinks));
+      g.ready.put(delay / step_, rate * (1 - thinks));
       return;
     }
+    const double spent = c.think_from_start ? g.age[i] + delay : 0;
     for (const DelayPiece& p : c.think) {
-      const double spent = c.think_from_start ? g.age.back() + delay : 0;
       g.thinking.spread((delay + std::max(0.0, p.low - spent)) / step_,
                         (delay + std::max(0.0, p.high - spent)) / step_, rate * p.probability);
     }
@@ -400,7 +413,7 @@ class Runner {
       const double wins = rate * s.success;
       if (wins > 0) {
         g.good.put(std::min(s.answered, c.timeout) / step_, wins);
-        end(g, wins, s.answered);
+        end(g, i, wins, s.answered);
         accepted += wins;
         if (g.bucket && i == 0) g.bucket->succeed_first(wins * step_);
         if (g.bucket && i > 0) g.bucket->succeed_later(g.price, wins * step_);
@@ -444,7 +457,7 @@ class Runner {
     const double age = g.age[i] + known + pause;
     const bool in_time = age + (c.deadline == kForever ? 0 : mean_of(law)) <= c.deadline;
     double again = last || !in_time ? 0 : rate * retryable;
-    if (g.bucket && rules.cost > 0 && again > 0) {
+    if (g.bucket && again > 0 && (rules.cost > 0 || g.conditional)) {
       const double granted = g.bucket->granted(rules.cost);
       g.bucket->ask(rules.cost, again * step_);
       if (counts()) g.books.quota_denied += again * (1 - granted) * step_;
@@ -468,9 +481,25 @@ class Runner {
         double& mean = g.age[next];
         const double fresh = age + (c.closed || c.deadline != kForever ? mean_of(law) : 0);
         mean = mean == 0 ? fresh : mean + kWeight * (fresh - mean);
+        if (c.closed && c.think_from_start && c.think_mean > 0) {
+          const double left =
+              g.still_thinks[i] * std::exp(-(known + pause) / c.think_mean) * lasting(law, c);
+          double& thinks = g.still_thinks[next];
+          thinks = thinks == 1 ? left : thinks + kWeight * (left - thinks);
+        }
       }
     }
-    end(g, rate - again, known);
+    end(g, i, rate - again, known);
+  }
+
+  /// Probability that an exponential pause outlasts a delay.
+  static double lasting(const DelayLaw& law, const FluidClients& c) {
+    double sum = 0;
+    for (const DelayPiece& p : law) {
+      const double low = p.low / c.think_mean, width = (p.high - p.low) / c.think_mean;
+      sum += p.probability * std::exp(-low) * (width > 1e-9 ? -std::expm1(-width) / width : 1);
+    }
+    return sum;
   }
 
   /// What the service's suggestion adds to the backoff; exact where it is added, a bound elsewhere.

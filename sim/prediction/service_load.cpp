@@ -14,8 +14,7 @@ namespace {
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 double most_attempts(const ClientSpec& client) {
-  return client.retry.max_attempts == RetryRules::kUnlimited ? kForever
-                                                             : client.retry.max_attempts;
+  return client.retry.max_attempts == RetryRules::kUnlimited ? kForever : client.retry.max_attempts;
 }
 
 /// Requests of a group per second while all is well.
@@ -40,9 +39,8 @@ double waiting_probability(double servers, double load) {
 }  // namespace
 
 bool is_called(const Scenario& scenario, std::size_t service) {
-  return std::any_of(scenario.clients.begin(), scenario.clients.end(), [&](const ClientSpec& c) {
-    return c.service == service && !c.caller;
-  });
+  return std::any_of(scenario.clients.begin(), scenario.clients.end(),
+                     [&](const ClientSpec& c) { return c.service == service && !c.caller; });
 }
 
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
@@ -50,8 +48,7 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
   const ServiceSpec& s = scenario.services[service];
   ServiceLoad load;
   load.spec = &s;
-  load.capacity =
-      s.servers == ServiceSpec::kUnlimited ? kForever : static_cast<double>(s.servers);
+  load.capacity = s.servers == ServiceSpec::kUnlimited ? kForever : static_cast<double>(s.servers);
   double work = 0, last = 0, buckets = 0;
   bool poisson = true;
   for (std::size_t i = 0; i < scenario.clients.size(); ++i) {

@@ -31,12 +31,12 @@ bool is_called(const Scenario& scenario, std::size_t service);
 
 struct ClientTimes {
   const ClientSpec* spec = nullptr;
-  double timeout = 0;      ///< s; infinite: none
-  double attempt = 0;      ///< network and service, s
-  double request = 0;      ///< with the wait, s; infinite: not known
+  double timeout = 0;                  ///< s; infinite: none
+  double attempt = 0;                  ///< network and service, s
+  double request = 0;                  ///< with the wait, s; infinite: not known
   double worst = 0, all_time_out = 0;  ///< s; may be infinite
-  double rate = 0;         ///< requests of one client per second
-  double buckets = 1;      ///< retry quotas
+  double rate = 0;                     ///< requests of one client per second
+  double buckets = 1;                  ///< retry quotas
   double drain_rate = 0, time_to_dry = 0, outage_retries = 0;
   double connections = 0, connections_worst = 0;  ///< of one client
 };

@@ -14,7 +14,20 @@
 namespace retrysim {
 namespace {
 
-std::optional<std::string> why_no_fluid_client(const ClientSpec& c) {
+/// Whether a client's budget always has room for its retries, many times over.
+bool budget_is_ample(const Scenario& scenario, const ClientSpec& c) {
+  constexpr double kAmple = 3;
+  const BudgetRules& budget = c.retry.budget;
+  if (c.arrivals.process == ArrivalProcess::kClosed || !c.has_attempt_timeout) return false;
+  if (c.retry.max_attempts == RetryRules::kUnlimited) return false;
+  const double rate = prediction::mean_arrival_rate(scenario, c) / c.count;
+  const double retries = rate * (static_cast<double>(c.retry.max_attempts) - 1);
+  if (budget.kind == BudgetKind::kWindow) return budget.minimum >= kAmple * retries;
+  const double backoff = prediction::mean_of(prediction::backoff_law(c.retry.backoff, false, 1));
+  return budget.minimum >= kAmple * retries * (c.attempt_timeout.mean_seconds() + backoff);
+}
+
+std::optional<std::string> why_no_fluid_client(const Scenario& scenario, const ClientSpec& c) {
   const std::string path = "client." + c.name;
   if (c.caller) return path + ".caller: calls that a service makes depend on what it is called for";
   if (c.strategy) return path + ": what a strategy of the user's own does is not known";
@@ -22,7 +35,7 @@ std::optional<std::string> why_no_fluid_client(const ClientSpec& c) {
   if (c.retry.breaker.enabled) {
     return path + ".retry.breaker: it counts the few attempts of one client, which is chance";
   }
-  if (c.retry.budget.kind != BudgetKind::kNone) {
+  if (c.retry.budget.kind != BudgetKind::kNone && !budget_is_ample(scenario, c)) {
     return path + ".retry.budget: it counts the few requests of one client, which is chance";
   }
   if (c.retry.quota.enabled && c.retry.quota.on_empty == QuotaOnEmpty::kWait) {
@@ -68,7 +81,7 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
     }
     if (c.service != service) continue;
     called = true;
-    if (auto why = why_no_fluid_client(c)) return why;
+    if (auto why = why_no_fluid_client(scenario, c)) return why;
   }
   if (!called) return path + ": nobody calls it";
   return std::nullopt;
@@ -102,13 +115,60 @@ std::vector<std::string> ignored_by_fluid(const Scenario& scenario, std::size_t 
 }
 
 double fluid_uncertainty(const Scenario& scenario, std::size_t service) {
+  constexpr double kForever = std::numeric_limits<double>::infinity();
   const prediction::FluidSystem system = prediction::fluid_system(scenario, service);
-  double least = std::numeric_limits<double>::infinity();
+  double least = kForever;
   for (const prediction::FluidClients& g : system.groups) {
-    const double services = g.timeout * system.servers / g.service_time;
-    if (services > 0) least = std::min(least, services);
+    double rate = system.servers / g.service_time;  // services per second
+    if (system.servers == kForever && system.slowdown > 0) {
+      const double room = g.timeout - g.round_trip;
+      rate = (1 - g.service_time / room) / (system.slowdown * g.service_time);
+    }
+    if (g.timeout != kForever && rate > 0) least = std::min(least, rate * g.timeout);
   }
   return 1 / std::sqrt(least);
+}
+
+std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t service) {
+  constexpr double kServicesPerTimeout = 200, kClients = 50, kAttemptsPerSecond = 20;
+  std::vector<std::string> doubts;
+  const double uncertainty = fluid_uncertainty(scenario, service);
+  if (uncertainty > 1 / std::sqrt(kServicesPerTimeout) * 1.001) {
+    doubts.push_back(
+        fmt::format("only {:.0f} services in one attempt timeout ({:.0f} are needed): "
+                    "chance moves the backlog by {:.0f} %",
+                    1 / (uncertainty * uncertainty), kServicesPerTimeout, 100 * uncertainty));
+  }
+  for (const ClientSpec& c : scenario.clients) {
+    if (c.service != service) continue;
+    const std::string path = "client." + c.name;
+    const bool own_state = (c.retry.quota.enabled && c.retry.quota.scope == QuotaScope::kClient) ||
+                           c.retry.throttle.enabled || c.retry.rate_limit.enabled;
+    if (own_state && c.count < kClients) {
+      doubts.push_back(
+          fmt::format("{}.count: {} clients, each with a state of its own, are no crowd "
+                      "({:.0f} are needed)",
+                      path, c.count, kClients));
+    }
+    const double rate = prediction::mean_arrival_rate(scenario, c) / c.count;
+    if (c.retry.rate_limit.enabled && rate < kAttemptsPerSecond) {
+      doubts.push_back(
+          fmt::format("{}: the limiter of adaptive mode measures in half seconds, in "
+                      "which a client with {:.3g} requests a second has hardly any: its "
+                      "rates are a matter of chance",
+                      path, rate));
+    }
+    if (c.retry.throttle.enabled && c.retry.throttle.window_calls == 0) {
+      const double calls = rate * c.retry.throttle.window.in_seconds();
+      if (calls < kServicesPerTimeout) {
+        doubts.push_back(
+            fmt::format("{}.retry.throttle.window holds {:.0f} requests of a client, "
+                        "too few to tell a share",
+                        path, calls));
+      }
+    }
+  }
+  return doubts;
 }
 
 }  // namespace retrysim

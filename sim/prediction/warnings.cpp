@@ -35,9 +35,10 @@ void warn_of_overload(const ServiceLoad& load, std::vector<Warning>& warnings) {
   const std::string path = "service." + load.spec->name;
   warnings.push_back(
       {path, path + ".servers, " + path + ".service_time, arrivals",
-       fmt::format("The first attempts alone ask for {:.3g} times the capacity, so that the service "
-                   "is overloaded without any retry.",
-                   load.utilization),
+       fmt::format(
+           "The first attempts alone ask for {:.3g} times the capacity, so that the service "
+           "is overloaded without any retry.",
+           load.utilization),
        fmt::format("At least {:.0f} servers would carry the load.",
                    std::floor(load.utilization * load.capacity) + 1)});
 }
@@ -85,12 +86,14 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   const std::string path = "service." + load.spec->name;
   warnings.push_back(
       {path, "client." + client->name + ".retry.max_attempts, " + path + ".queue.capacity",
-       fmt::format("If every request needs its last attempt, the load is {:.3g} times the capacity: "
-                   "a state in which every answer is late keeps itself alive when its cause is gone.",
-                   load.last_attempt),
-       fmt::format("It recovers by itself with at most {:.0f} attempts, with a retry quota, or with "
-                   "a queue too short for late answers.",
-                   std::max(1.0, std::ceil(1 / load.utilization) - 1))});
+       fmt::format(
+           "If every request needs its last attempt, the load is {:.3g} times the capacity: "
+           "a state in which every answer is late keeps itself alive when its cause is gone.",
+           load.last_attempt),
+       fmt::format(
+           "It recovers by itself with at most {:.0f} attempts, with a retry quota, or with "
+           "a queue too short for late answers.",
+           std::max(1.0, std::ceil(1 / load.utilization) - 1))});
 }
 
 void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
@@ -126,8 +129,9 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
   const ServiceSpec& s = scenario.services[c.service];
   const double suggested = s.throttle.retry_after.in_seconds();
   if (suggested <= 0 || s.throttle.rate <= 0 || c.retry.max_attempts < 2) return;
-  const std::string path = "client." + c.name, keys =
-      "service." + s.name + ".throttle.retry_after, " + path + ".retry.retry_after";
+  const std::string path = "client." + c.name, keys = "service." + s.name +
+                                                      ".throttle.retry_after, " + path +
+                                                      ".retry.retry_after";
   const double first = backoff_moments(c.retry.backoff, true, 1).mean;
   if (c.retry.retry_after == RetryAfter::kIgnore) {
     warnings.push_back({path, keys,
@@ -137,11 +141,12 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
                         "retry_after = \"minimum\" would respect it."});
   } else if (suggested < first && (c.retry.retry_after == RetryAfter::kMinimum ||
                                    c.retry.retry_after == RetryAfter::kMinimumCapped)) {
-    warnings.push_back({path, keys,
-                        fmt::format("The service suggests {}, less than the mean backoff of {}: the "
-                                    "suggestion changes little.",
-                                    time(suggested), time(first)),
-                        "A longer suggestion."});
+    warnings.push_back(
+        {path, keys,
+         fmt::format("The service suggests {}, less than the mean backoff of {}: the "
+                     "suggestion changes little.",
+                     time(suggested), time(first)),
+         "A longer suggestion."});
   }
 }
 
@@ -182,11 +187,12 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
   }
   const double deadline = c.deadline.in_seconds();
   if (c.deadline != Duration::max() && c.retry.max_attempts > 1 && deadline < t.timeout) {
-    warnings.push_back({path, path + ".deadline, " + path + ".attempt_timeout",
-                        fmt::format("The deadline of {} ends a request before its first attempt can "
-                                    "time out, so that a late answer is never asked for again.",
-                                    time(deadline)),
-                        "A shorter attempt timeout, or a longer deadline."});
+    warnings.push_back(
+        {path, path + ".deadline, " + path + ".attempt_timeout",
+         fmt::format("The deadline of {} ends a request before its first attempt can "
+                     "time out, so that a late answer is never asked for again.",
+                     time(deadline)),
+         "A shorter attempt timeout, or a longer deadline."});
   }
   if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections) {
     warnings.push_back(
