@@ -99,7 +99,8 @@ struct Figure {
   double value = 0;
   std::string unit;  ///< "s", "1/s", "1" (shares in 0 .. 1), "requests", "tokens", ...
   std::string meaning;
-  std::string ignores;  ///< what of the scenario the figure leaves out; empty: nothing
+  std::string ignores;    ///< what of the scenario the figure leaves out; empty: nothing
+  std::string text = {};  ///< a word instead of the value, which then means nothing
 };
 
 /// Something a user should know before running anything.

@@ -87,6 +87,7 @@ struct RetrialQueue {
   double attempts = 1;            ///< most attempts of a request, >= 1
   double retry_probability = 1;   ///< that a retry which attempts permit is made (share of clients
                                   ///< that retry, quota)
+  double retrying_share = 1;      ///< of new requests whose client would try again at all
   bool retries_rejected = false;  ///< what a full queue turns away tries again
   int places = 1;                 ///< largest q: K
   int orbit = 1;                  ///< largest o; more are lost

@@ -28,7 +28,7 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 9> kCommands = {{
+constexpr std::array<Command, 10> kCommands = {{
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", cli::run},
     {"compare", "SCENARIO --vary PATH=V1,V2",
      "variants on common random numbers: paired differences with intervals", cli::compare},
@@ -38,6 +38,8 @@ constexpr std::array<Command, 9> kCommands = {{
      cli::sweep},
     {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
     {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
+    {"predict", "SCENARIO", "what theory says of it, in milliseconds: facts, fluid, Markov chain",
+     cli::predict},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      cli::check},
     {"list", "WHAT", "what exists: modes, sdks, distributions, metrics, keys", cli::list},

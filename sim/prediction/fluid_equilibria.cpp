@@ -71,6 +71,11 @@ double attempts_of(const FluidClients& g, const QuotaRules& quota, Fate fate, do
                     : g.attempts == kForever             ? 1 / (1 - again)
                                              : attempts_per_request(again, g.attempts)) -
                    1;
+  const bool conditional = quota.failure_cost > 0 || quota.threshold > 0;
+  if (with_quota && quota.enabled && conditional && quota.refill_rate == 0 &&
+      failure * (quota.failure_cost + rules.cost) > (1 - failure) * quota.credit) {
+    return 1;  // the bucket is below its threshold
+  }
   if (with_quota && quota.enabled && rules.cost > 0 && failure > 0) {
     // Tokens earned are tokens spent: credits of first-try successes pay for failed retries.
     const double credit =

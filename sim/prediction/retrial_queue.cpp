@@ -18,8 +18,9 @@ void check(const RetrialQueue& queue) {
       !std::isfinite(queue.backoff)) {
     throw std::invalid_argument("rates and times must be finite, and not negative or zero");
   }
-  if (!(queue.attempts >= 1) || !(queue.retry_probability >= 0 && queue.retry_probability <= 1)) {
-    throw std::invalid_argument("attempts must be at least 1, a probability at most 1");
+  if (!(queue.attempts >= 1) || !(queue.retry_probability >= 0 && queue.retry_probability <= 1) ||
+      !(queue.retrying_share >= 0 && queue.retrying_share <= 1)) {
+    throw std::invalid_argument("attempts must be at least 1, shares and probabilities in [0, 1]");
   }
   if (queue.servers < 1 || queue.places < queue.servers || queue.orbit < 1) {
     throw std::invalid_argument("servers >= 1, places >= servers and orbit >= 1 are needed");
@@ -63,12 +64,13 @@ RetrialQueueChain::RetrialQueueChain(const RetrialQueue& queue)
       const double retries = pace * o;
       if (o > 0) step(q, o - 1, retries * (1 - again));
       if (!full) {
-        step(q + 1, o, queue.arrival_rate * (1 - late));
-        step(q + 1, o + 1, queue.arrival_rate * late);
+        const double comes_back = late * queue.retrying_share;
+        step(q + 1, o, queue.arrival_rate * (1 - comes_back));
+        step(q + 1, o + 1, queue.arrival_rate * comes_back);
         if (o > 0) step(q + 1, o - 1, retries * again * (1 - late));
         step(q + 1, o, retries * again * late);
       } else if (queue.retries_rejected) {
-        step(q, o + 1, queue.arrival_rate);
+        step(q, o + 1, queue.arrival_rate * queue.retrying_share);
       } else if (o > 0) {
         step(q, o - 1, retries * again);
       }
