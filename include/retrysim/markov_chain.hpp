@@ -44,11 +44,11 @@ class MarkovChain {
   std::vector<double> mean_time_to(const std::function<bool(std::size_t)>& is_target) const;
 
   /// Mean and variance of that time.
-  struct Time {
+  struct HittingTime {
     double mean = 0;
     double variance = 0;
   };
-  std::vector<Time> time_to(const std::function<bool(std::size_t)>& is_target) const;
+  std::vector<HittingTime> time_to(const std::function<bool(std::size_t)>& is_target) const;
 
   /// Probability, from each state, of entering a state where `wins` before one where `loses`
   /// (the committor): 1 and 0 there. Its level line at one half is the separatrix.

@@ -14,10 +14,6 @@
 namespace retrysim::prediction {
 namespace {
 
-constexpr double kForever = std::numeric_limits<double>::infinity();
-
-double in_seconds(Duration d) { return d == Duration::max() ? kForever : d.in_seconds(); }
-
 void add(DelayLaw& law, double low, double high, double probability) {
   if (probability > 0) law.push_back({low, high, probability});
 }

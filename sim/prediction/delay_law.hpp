@@ -6,10 +6,16 @@
 
 #include <retrysim/distribution.hpp>
 #include <retrysim/retry_rules.hpp>
+#include <retrysim/time.hpp>
 
+#include <limits>
 #include <vector>
 
 namespace retrysim::prediction {
+
+inline constexpr double kForever = std::numeric_limits<double>::infinity();
+
+inline double in_seconds(Duration d) { return d == Duration::max() ? kForever : d.in_seconds(); }
 
 /// Uniform on [low, high], seconds; low = high is a single value.
 struct DelayPiece {

@@ -18,13 +18,11 @@ namespace retrysim {
 namespace prediction {
 namespace {
 
-constexpr double kForever = std::numeric_limits<double>::infinity();
-
-class Facts {
+class FactFinder {
  public:
-  explicit Facts(const Scenario& scenario) : scenario_(scenario) {}
+  explicit FactFinder(const Scenario& scenario) : scenario_(scenario) {}
 
-  retrysim::Facts all() {
+  Facts all() {
     for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
       if (is_called(scenario_, s)) service_facts(load_of_service(scenario_, s));
     }
@@ -130,12 +128,12 @@ class Facts {
   }
 
   const Scenario& scenario_;
-  retrysim::Facts facts_;
+  Facts facts_;
 };
 
 }  // namespace
 }  // namespace prediction
 
-Facts facts_of(const Scenario& scenario) { return prediction::Facts(scenario).all(); }
+Facts facts_of(const Scenario& scenario) { return prediction::FactFinder(scenario).all(); }
 
 }  // namespace retrysim

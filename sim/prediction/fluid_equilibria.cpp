@@ -10,15 +10,17 @@
 #include <limits>
 #include <stdexcept>
 
+#include "prediction/delay_law.hpp"
 #include "prediction/fluid_system.hpp"
 
 namespace retrysim {
 namespace {
 
+using prediction::kForever;
+
 using prediction::Fate;
 using prediction::FluidClients;
 using prediction::FluidSystem;
-constexpr double kForever = std::numeric_limits<double>::infinity();
 
 /// The binding limit of a service.
 struct Bottleneck {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "prediction/fluid_system.hpp"
+#include "prediction/delay_law.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +9,6 @@
 
 namespace retrysim::prediction {
 namespace {
-
-constexpr double kForever = std::numeric_limits<double>::infinity();
-
-double in_seconds(Duration d) { return d == Duration::max() ? kForever : d.in_seconds(); }
 
 double quota_price(const QuotaRules& quota, const ErrorInfo& error) {
   if (!quota.enabled) return 0;

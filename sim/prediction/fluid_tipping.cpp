@@ -10,13 +10,14 @@
 #include <limits>
 #include <stdexcept>
 
+#include "prediction/delay_law.hpp"
 #include "prediction/fluid_run.hpp"
 #include "prediction/fluid_system.hpp"
 
 namespace retrysim {
 namespace {
 
-constexpr double kForever = std::numeric_limits<double>::infinity();
+using prediction::kForever;
 
 /// The scenario with one disturbance of the service, or none.
 struct Probe {

@@ -13,7 +13,7 @@
 namespace retrysim {
 
 using prediction::Elimination;
-using States = std::vector<std::size_t>;
+using StateList = std::vector<std::size_t>;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 struct MarkovChain::Steps {
@@ -42,12 +42,12 @@ struct MarkovChain::Steps {
 
   /// Which states can reach one of `goals`.
   std::vector<bool> that_reach(const std::vector<bool>& goals) {
-    std::vector<States> from(count);
+    std::vector<StateList> from(count);
     for (std::size_t i = 0; i < count; ++i) {
       for_each_from(i, [&](std::size_t to, double) { from[to].push_back(i); });
     }
     std::vector<bool> reach = goals;
-    States unread;
+    StateList unread;
     for (std::size_t i = 0; i < count; ++i) {
       if (goals[i]) unread.push_back(i);
     }
@@ -75,7 +75,7 @@ std::vector<bool> marked(std::size_t states, const std::function<bool(std::size_
   return marks;
 }
 
-/// States to solve for, in order, and their places among them.
+/// StateList to solve for, in order, and their places among them.
 struct Part {
   explicit Part(const std::vector<bool>& inside) : place(inside.size()) {
     for (std::size_t i = 0; i < inside.size(); ++i) {
@@ -83,7 +83,7 @@ struct Part {
       if (inside[i]) states.push_back(i);
     }
   }
-  States states, place;
+  StateList states, place;
 };
 
 }  // namespace
@@ -151,7 +151,7 @@ Elimination with_exit(Steps& steps, const Part& part, const std::vector<bool>& i
 
 std::vector<double> MarkovChain::stationary() const { return down_to_first(*steps_).stationary(); }
 
-std::vector<MarkovChain::Time> MarkovChain::time_to(
+std::vector<MarkovChain::HittingTime> MarkovChain::time_to(
     const std::function<bool(std::size_t)>& is_target) const {
   const std::vector<bool> target = marked(states(), is_target);
   if (std::find(target.begin(), target.end(), true) == target.end()) {
@@ -171,7 +171,7 @@ std::vector<MarkovChain::Time> MarkovChain::time_to(
       });
     }
   }
-  std::vector<Time> times(states());
+  std::vector<HittingTime> times(states());
   for (std::size_t i = 0; i < states(); ++i) {
     inside[i] = !target[i] && !lost[i];
     if (!target[i] && lost[i]) times[i] = {kNever, kNever};
@@ -191,10 +191,10 @@ std::vector<MarkovChain::Time> MarkovChain::time_to(
 
 std::vector<double> MarkovChain::mean_time_to(
     const std::function<bool(std::size_t)>& is_target) const {
-  const std::vector<Time> times = time_to(is_target);
+  const std::vector<HittingTime> times = time_to(is_target);
   std::vector<double> means;
   means.reserve(times.size());
-  for (const Time& time : times) means.push_back(time.mean);
+  for (const HittingTime& time : times) means.push_back(time.mean);
   return means;
 }
 

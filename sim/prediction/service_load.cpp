@@ -11,8 +11,6 @@
 namespace retrysim::prediction {
 namespace {
 
-constexpr double kForever = std::numeric_limits<double>::infinity();
-
 double most_attempts(const ClientSpec& client) {
   return client.retry.max_attempts == RetryRules::kUnlimited ? kForever : client.retry.max_attempts;
 }

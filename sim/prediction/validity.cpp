@@ -14,6 +14,8 @@
 namespace retrysim {
 namespace {
 
+using prediction::kForever;
+
 /// Whether a client's budget always has room for its retries, many times over.
 bool budget_is_ample(const Scenario& scenario, const ClientSpec& c) {
   constexpr double kAmple = 3;
@@ -115,7 +117,6 @@ std::vector<std::string> ignored_by_fluid(const Scenario& scenario, std::size_t 
 }
 
 double fluid_uncertainty(const Scenario& scenario, std::size_t service) {
-  constexpr double kForever = std::numeric_limits<double>::infinity();
   const prediction::FluidSystem system = prediction::fluid_system(scenario, service);
   double least = kForever;
   for (const prediction::FluidClients& g : system.groups) {

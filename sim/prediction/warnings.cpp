@@ -7,14 +7,13 @@
 #include <cmath>
 #include <limits>
 
+#include "prediction/delay_law.hpp"
 #include "prediction/fluid_system.hpp"
 
 namespace retrysim::prediction {
 namespace {
 
-constexpr double kForever = std::numeric_limits<double>::infinity();
-
-std::string time(double seconds) {
+std::string time_text(double seconds) {
   return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
 }
 
@@ -56,13 +55,13 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
   const std::string holds =
       load.full_queue == kForever
           ? std::string("The queue has no bound")
-          : fmt::format("A full queue holds {} of work", time(load.full_queue));
+          : fmt::format("A full queue holds {} of work", time_text(load.full_queue));
   const double places = std::floor(std::max(0.0, patience) * load.capacity / load.service_time);
   warnings.push_back(
       {path, keys,
        fmt::format("{}, and {} waits {} for an answer: once the queue is long enough, every answer "
                    "comes too late.",
-                   holds, group, time(timeout)),
+                   holds, group, time_text(timeout)),
        fmt::format("With {}.queue.capacity = {:.0f} or less, what is served is served in time.",
                    path, places)});
 }
@@ -137,7 +136,7 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
     warnings.push_back({path, keys,
                         fmt::format("The service suggests {} before a retry; the client does not "
                                     "look at it and waits {} on average.",
-                                    time(suggested), time(first)),
+                                    time_text(suggested), time_text(first)),
                         "retry_after = \"minimum\" would respect it."});
   } else if (suggested < first && (c.retry.retry_after == RetryAfter::kMinimum ||
                                    c.retry.retry_after == RetryAfter::kMinimumCapped)) {
@@ -145,7 +144,7 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
         {path, keys,
          fmt::format("The service suggests {}, less than the mean backoff of {}: the "
                      "suggestion changes little.",
-                     time(suggested), time(first)),
+                     time_text(suggested), time_text(first)),
          "A longer suggestion."});
   }
 }
@@ -160,7 +159,7 @@ void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
       {path, path + ".retry.quota, " + path + ".count",
        fmt::format("The quota of a client with {:.3g} requests a second lasts {} of total failure, "
                    "{:.0f} retries of all clients together: until then it protects nothing.",
-                   t.rate, time(t.time_to_dry), t.outage_retries * t.buckets),
+                   t.rate, time_text(t.time_to_dry), t.outage_retries * t.buckets),
        "Fewer and busier clients, a smaller capacity or a higher cost."});
 }
 
@@ -182,8 +181,8 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
     warnings.push_back({path, path + ".attempt_timeout",
                         fmt::format("An attempt takes {} without any waiting, and the client gives "
                                     "up after {}.",
-                                    time(t.attempt), time(t.timeout)),
-                        fmt::format("A timeout well above {}.", time(t.attempt))});
+                                    time_text(t.attempt), time_text(t.timeout)),
+                        fmt::format("A timeout well above {}.", time_text(t.attempt))});
   }
   const double deadline = c.deadline.in_seconds();
   if (c.deadline != Duration::max() && c.retry.max_attempts > 1 && deadline < t.timeout) {
@@ -191,7 +190,7 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
         {path, path + ".deadline, " + path + ".attempt_timeout",
          fmt::format("The deadline of {} ends a request before its first attempt can "
                      "time out, so that a late answer is never asked for again.",
-                     time(deadline)),
+                     time_text(deadline)),
          "A shorter attempt timeout, or a longer deadline."});
   }
   if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections) {
