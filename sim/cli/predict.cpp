@@ -9,13 +9,18 @@
 #include "cli/interruption.hpp"
 #include "cli/simulation_options.hpp"
 #include "report/csv_writer.hpp"
+#include "report/sink.hpp"
 #include "report/terminal.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/program_options.hpp>
+#include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim::cli {
@@ -94,32 +99,28 @@ std::string table_text(const Prediction& prediction) {
   return text;
 }
 
-std::string csv_cell(const std::string& cell) {
-  if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
-  std::string quoted = "\"";
-  for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
+/// What the machine's mathematical functions may round differently is not printed.
+std::string ten_digits(double value) { return fmt::format("{:.10g}", value); }
 
-std::string csv_text(const Prediction& prediction) {
-  std::string text = "part,subject,name,value,unit,meaning,leaves_out\n";
-  const auto add = [&](const std::vector<std::string>& cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i) text += (i > 0 ? "," : "") + csv_cell(cells[i]);
-    text += "\n";
+void write_csv(const Prediction& prediction, report::Sink& sink) {
+  report::CsvWriter csv(sink);
+  csv.header({"part", "subject", "name", "value", "unit", "meaning", "leaves_out"});
+  const auto row = [&](std::initializer_list<std::string_view> cells) {
+    for (const std::string_view cell : cells) csv.text(cell);
+    csv.end_row();
   };
   for (const Figure& f : prediction.figures) {
-    add({f.part, f.subject, f.name, f.text.empty() ? fmt::format("{:.12g}", f.value) : f.text,
-         f.unit, f.meaning, f.ignores});
+    const std::string value = f.text.empty() ? ten_digits(f.value) : f.text;
+    row({f.part, f.subject, f.name, value, f.unit, f.meaning, f.ignores});
   }
   for (const Remark& r : prediction.refusals) {
-    add({r.part, r.subject, "does_not_apply", "", "", r.text, ""});
+    row({r.part, r.subject, "does_not_apply", "", "", r.text, ""});
   }
-  for (const Remark& r : prediction.doubts) add({r.part, r.subject, "doubt", "", "", r.text, ""});
+  for (const Remark& r : prediction.doubts) row({r.part, r.subject, "doubt", "", "", r.text, ""});
   for (const Warning& w : prediction.warnings) {
-    add({"facts", w.subject, "warning", "", "", w.message + " " + w.remedy + " (" + w.keys + ")",
-         ""});
+    const std::string text = fmt::format("{} {} ({})", w.message, w.remedy, w.keys);
+    row({"facts", w.subject, "warning", "", "", text, ""});
   }
-  return text;
 }
 
 std::string json_text(const Scenario& scenario, const Prediction& prediction) {
@@ -127,7 +128,7 @@ std::string json_text(const Scenario& scenario, const Prediction& prediction) {
   Json figures = Json::array(), refusals = Json::array(), doubts = Json::array(),
        warnings = Json::array();
   for (const Figure& f : prediction.figures) {
-    Json value = f.text.empty() ? Json(f.value) : Json(f.text);
+    const Json value = f.text.empty() ? Json(std::stod(ten_digits(f.value))) : Json(f.text);
     figures.push_back({{"part", f.part},
                        {"subject", f.subject},
                        {"name", f.name},
@@ -182,9 +183,11 @@ int predict(const Arguments& arguments) {
     const Scenario& scenario = loaded.loaded->scenario;
     const Prediction prediction = retrysim::predict(scenario, options);
     report::StandardOutput out(format);
-    out.write(format == "table" ? table_text(prediction)
-              : format == "csv" ? csv_text(prediction)
-                                : json_text(scenario, prediction));
+    if (format == "csv") {
+      write_csv(prediction, out);
+    } else {
+      out.write(format == "table" ? table_text(prediction) : json_text(scenario, prediction));
+    }
     out.flush();
     return kDone;
   });

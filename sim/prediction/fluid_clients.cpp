@@ -48,7 +48,8 @@ double Runner::wake(GroupState& g) {
   if (now_ >= system_.duration) return 0;
   if (!c.think_is_exponential && have_begun(g)) return back + ready;
   g.pool += back * step_;
-  const double share = c.think_mean > 0 ? -std::expm1(-step_ / c.think_mean) : 1;
+  // With this share the mean pause is exact, however wide the bins are.
+  const double share = step_ / (step_ + c.think_mean);
   const double awake = g.pool * share;
   g.pool -= awake;
   return awake / step_ + ready;

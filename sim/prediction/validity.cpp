@@ -151,6 +151,13 @@ std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t s
                       "({:.0f} are needed)",
                       path, c.count, kClients));
     }
+    const double slots = static_cast<double>(c.count) * c.arrivals.concurrency;
+    if (c.arrivals.process == ArrivalProcess::kClosed && slots < kClients) {
+      doubts.push_back(
+          fmt::format("{}: {:.0f} requests at a time wait for each other by chance "
+                      "({:.0f} are needed)",
+                      path, slots, kClients));
+    }
     const double rate = prediction::mean_arrival_rate(scenario, c) / c.count;
     if (c.retry.rate_limit.enabled && rate < kAttemptsPerSecond) {
       doubts.push_back(
