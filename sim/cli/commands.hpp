@@ -40,5 +40,6 @@ int list(const Arguments& arguments);
 int strategy(const Arguments& arguments);
 int tip(const Arguments& arguments);
 int predict(const Arguments& arguments);
+int map(const Arguments& arguments);
 
 }  // namespace retrysim::cli

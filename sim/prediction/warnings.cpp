@@ -83,6 +83,7 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   }
   if (!unlimited) return;
   const std::string path = "service." + load.spec->name;
+  const double most = std::max(1.0, std::ceil(1 / load.utilization) - 1);
   warnings.push_back(
       {path, "client." + client->name + ".retry.max_attempts, " + path + ".queue.capacity",
        fmt::format(
@@ -90,9 +91,9 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
            "a state in which every answer is late keeps itself alive when its cause is gone.",
            load.last_attempt),
        fmt::format(
-           "It recovers by itself with at most {:.0f} attempts, with a retry quota, or with "
-           "a queue too short for late answers.",
-           std::max(1.0, std::ceil(1 / load.utilization) - 1))});
+           "It recovers by itself with {}, with a retry quota, or with a queue too short for "
+           "late answers.",
+           most > 1 ? fmt::format("at most {:.0f} attempts", most) : "no retries")});
 }
 
 void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
