@@ -30,10 +30,10 @@ MAY_INCLUDE = {
     "model": {"kernel", "retry", "measure", "scenario"},
     "execution": {"measure", "scenario"},
     "experiment": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution"},
-    "analysis": {"scenario"},
+    "prediction": {"scenario"},
     "report": {"measure", "estimate", "scenario"},
     "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution",
-            "experiment", "analysis", "report"},
+            "experiment", "prediction", "report"},
 }
 
 # Names that say nothing about what is inside.

@@ -28,7 +28,7 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 9> kCommands = {{
+constexpr std::array<Command, 11> kCommands = {{
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", cli::run},
     {"compare", "SCENARIO --vary PATH=V1,V2",
      "variants on common random numbers: paired differences with intervals", cli::compare},
@@ -38,6 +38,10 @@ constexpr std::array<Command, 9> kCommands = {{
      cli::sweep},
     {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
     {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
+    {"predict", "SCENARIO", "what theory says of it, in milliseconds: facts, fluid, Markov chain",
+     cli::predict},
+    {"map", "SCENARIO --vary X=... --vary Y=...",
+     "the plane of safe, vulnerable and dead, by the fluid", cli::map},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      cli::check},
     {"list", "WHAT", "what there is: modes, sdks, defects, distributions, metrics, keys",
