@@ -1,0 +1,62 @@
+"""What a comparison says: one line for each SDK, its first difference, a table for the README.
+
+SPDX-License-Identifier: MIT
+"""
+
+import strategy
+
+BILLION = 1_000_000_000
+
+
+def summary(result):
+    """One line, and the first difference below it."""
+    coverage = result.coverage
+    text = (f"{result.oracle.name} ({result.version}): {result.calls} calls, "
+            f"{result.agreements} agree; {coverage['attempts']} attempts in {result.sequences} "
+            f"sequences, {coverage['quota empty']} calls ended by the quota, "
+            f"{coverage['waits for send tokens']} waits for send tokens, longest delay "
+            f"{coverage['longest delay']:.6g} s")
+    if result.first_difference:
+        text += "\n" + result.first_difference
+    return text
+
+
+def _answers(call, used):
+    texts = []
+    for answer in call["answers"][:used]:
+        text = strategy.response_text(answer, [])
+        for header in ("retry-after", "x-amz-retry-after"):
+            if header in answer.get("headers", {}):
+                text += f" {header}={answer['headers'][header]!r}"
+        texts.append(f"{text} ({answer['takes'] / BILLION:.9f} s, draw {answer['draw']!r})")
+    return "; ".join(texts)
+
+
+def difference(oracle, sequence, number, found, theirs, ours):
+    """The first difference, the sequence that led to it, and how to see it again."""
+    lines = [f"  first difference: call {number} of seed {sequence['seed']}: " + "; ".join(found),
+             f"  again: scripts/compare_sdks --sdk {oracle.name} --seed {sequence['seed']} "
+             "--sequences 1",
+             f"  service {sequence['service']}, max_attempts {sequence['max_attempts']}, "
+             f"long poll {sequence['long_poll']}"]
+    for k, call in enumerate(sequence["calls"][:number], 1):
+        used = max(len(theirs[k - 1]["attempts"]), len(ours[k - 1]))
+        lines.append(f"  call {k} after {call['pause'] / BILLION:.9f} s: {_answers(call, used)}")
+    lines.append("  SDK:")
+    lines += [f"    {attempt}" for attempt in theirs[number - 1]["attempts"]]
+    lines.append("  retrysim:")
+    lines += [f"    {row}" for row in ours[number - 1]]
+    return "\n".join(lines)
+
+
+def table(results):
+    """The results as Markdown."""
+    lines = ["| SDK | version | mode | preset | calls | agree |", "|---|---|---|---|---|---|"]
+    for result in results:
+        oracle = result.oracle
+        preset = " ".join(filter(None, [oracle.sdk, oracle.mode, oracle.revision]))
+        if oracle.settings:
+            preset += ", " + ", ".join(f"`{s}`" for s in oracle.settings)
+        lines.append(f"| {oracle.title} | {result.version} | {oracle.mode} | {preset} "
+                     f"| {result.calls:,} | {result.agreements:,} |")
+    return "\n".join(lines)
