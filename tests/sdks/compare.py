@@ -101,7 +101,7 @@ class Comparison:
         self.version = version
         self.sequences = self.calls = self.agreements = 0
         self.coverage = collections.Counter()
-        self.first_difference = None  # in words
+        self.differences = []  # in words: one for each sequence that differs
 
     def add(self, sequence, theirs, ours):
         self.sequences += 1
@@ -109,9 +109,8 @@ class Comparison:
             self.calls += 1
             found = differences(their, our)
             if found:
-                if self.first_difference is None:
-                    self.first_difference = report.difference(self.oracle, sequence, number, found,
-                                                              theirs, ours)
+                self.differences.append(report.difference(self.oracle, sequence, number, found,
+                                                          theirs, ours))
                 return  # the client is in another state from here on
             self.agreements += 1
             self._count(our)
@@ -146,6 +145,8 @@ def parse_options():
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the first sequence")
     parser.add_argument("--sequences", type=int, default=sys.maxsize, metavar="N",
                         help="at most so many sequences; the first difference names its seed")
+    parser.add_argument("--differences", type=int, default=1, metavar="N",
+                        help="show so many differences of each SDK (default: %(default)s)")
     parser.add_argument("--table", action="store_true", help="print the results as Markdown")
     parser.add_argument("--list", action="store_true", help="print the names and end")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "sdks",
@@ -177,7 +178,7 @@ def main():
             continue
         results.append(result)
         failed = failed or result.agreements < result.calls
-        print(report.summary(result), flush=True)
+        print(report.summary(result, options.differences), flush=True)
     if options.table:
         print(report.table(results))
     if failed:

@@ -8,17 +8,15 @@ import strategy
 BILLION = 1_000_000_000
 
 
-def summary(result):
-    """One line, and the first difference below it."""
+def summary(result, differences):
+    """One line, and the first few differences below it."""
     coverage = result.coverage
     text = (f"{result.oracle.name} ({result.version}): {result.calls} calls, "
             f"{result.agreements} agree; {coverage['attempts']} attempts in {result.sequences} "
             f"sequences, {coverage['quota empty']} calls ended by the quota, "
             f"{coverage['waits for send tokens']} waits for send tokens, longest delay "
             f"{coverage['longest delay']:.6g} s")
-    if result.first_difference:
-        text += "\n" + result.first_difference
-    return text
+    return "\n".join([text] + result.differences[:differences])
 
 
 def _answers(call, used):
@@ -34,7 +32,7 @@ def _answers(call, used):
 
 def difference(oracle, sequence, number, found, theirs, ours):
     """The first difference, the sequence that led to it, and how to see it again."""
-    lines = [f"  first difference: call {number} of seed {sequence['seed']}: " + "; ".join(found),
+    lines = [f"  difference: call {number} of seed {sequence['seed']}: " + "; ".join(found),
              f"  again: scripts/compare_sdks --sdk {oracle.name} --seed {sequence['seed']} "
              "--sequences 1",
              f"  service {sequence['service']}, max_attempts {sequence['max_attempts']}, "

@@ -14,7 +14,7 @@ import wire
 MILLISECOND = 1_000_000
 SECOND = 1_000 * MILLISECOND
 MOST_ATTEMPTS = 12  # of any SDK's default, and of what a sequence sets
-LARGEST_DRAW = 1 - 2**-53
+ANOTHER_TIME = "Mon, 01 Jan 2001 00:00:00 GMT"
 
 THROTTLING_CODES = [
     "Throttling", "ThrottlingException", "ThrottledException", "RequestThrottledException",
@@ -74,7 +74,13 @@ def _error(rng, service, status, code):
     return {"status": status, "code": code, "headers": headers | _header_values(rng), "body": body}
 
 
-def _answer(rng, service, weights):
+def _draw(rng, draws):
+    """A multiple of 1/draws, now and then the smallest or the largest."""
+    whole = rng.choices([rng.randrange(draws), 0, draws - 1], [18, 1, 1])[0]
+    return whole / draws
+
+
+def _answer(rng, oracle, service, weights):
     kind = rng.choices(range(6), weights)[0]
     if kind == 0:
         headers, body = wire.success(service)
@@ -93,14 +99,18 @@ def _answer(rng, service, weights):
         answer = _error(rng, service, 400, rng.choice(OTHER_CODES))
     slow = answer.get("transport") in ("timeout", "connect-timeout") or rng.random() < 0.03
     answer["takes"] = round(rng.expovariate(1) * (3 * SECOND if slow else 20 * MILLISECOND)) + 1
-    answer["draw"] = rng.choices([rng.random(), 0.0, LARGEST_DRAW], [18, 1, 1])[0]
+    answer["draw"] = _draw(rng, oracle.draws)
+    if oracle.clock_skew and answer.get("code") in SKEW_CODES:
+        answer["headers"]["date"] = ANOTHER_TIME
     return answer
 
 
 def make(seed, oracle):
     """The sequence of this seed for an SDK (see oracles.py)."""
     rng = random.Random(f"{oracle.name} {seed}")
-    service = rng.choices(list(oracle.services), list(oracle.services.values()))[0]
+    names = list(oracle.services)
+    name = rng.choices(names, [oracle.services[n].weight for n in names])[0]
+    service = oracle.services[name]
     max_attempts = rng.choice([None, None, None, 1, 2, 3, 4, 6, 9, MOST_ATTEMPTS])
     pauses = rng.choice([0, 5 * MILLISECOND, 100 * MILLISECOND, SECOND])
     calls = []
@@ -108,8 +118,8 @@ def make(seed, oracle):
         weights = EPISODES[rng.choice(list(EPISODES))]
         for _ in range(rng.choice([10, 20, 60, 90])):
             pause = rng.expovariate(1) * (60 * SECOND if rng.random() < 0.01 else pauses)
-            answers = [_answer(rng, service, weights)
+            answers = [_answer(rng, oracle, service, weights)
                        for _ in range((max_attempts or MOST_ATTEMPTS) + 1)]
             calls.append({"pause": round(pause), "answers": answers})
-    return {"seed": seed, "mode": oracle.mode, "service": service, "max_attempts": max_attempts,
-            "long_poll": False, "calls": calls}
+    return {"seed": seed, "mode": oracle.mode, "service": name, "max_attempts": max_attempts,
+            "long_poll": rng.random() < oracle.long_poll.get(name, 0), "calls": calls}

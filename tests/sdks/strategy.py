@@ -23,8 +23,10 @@ def _seconds(nanoseconds):
 def _suggestion(answer, headers):
     """What `retrysim strategy` is told of the first of these headers; empty if there is none."""
     for header, value in answer["headers"].items():
-        if header not in headers or not value:
+        if header not in headers:
             continue
+        if not value:
+            break
         unit = "s" if header == "retry-after" and value.isdigit() else ""
         return f"+retry-after={value}{unit}"
     return ""

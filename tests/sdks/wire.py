@@ -3,53 +3,50 @@
 SPDX-License-Identifier: MIT
 """
 
+import dataclasses
 import json
 
-JSON = {"dynamodb", "dynamodb-streams", "kinesis", "kms", "organizations", "sqs-json"}
-REST_JSON = {"glacier"}
-EC2 = {"ec2"}
-S3 = {"s3"}
-# Name of the element around the result of the operation that the drivers call.
-QUERY = {"cloudsearch": "ListDomainNames", "sqs": "ListQueues", "sts": "GetCallerIdentity"}
+XML = {"content-type": "text/xml"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Service:
+    """How a service answers the operation that the drivers call."""
+
+    weight: int  # how often sequences are about this service
+    protocol: str = "json"  # json, rest-json, query, ec2, s3, rest-xml
+    result: str = ""  # of XML: the name of the operation's answer
 
 
 def success(service):
     """The headers and the body of a success."""
-    if service in JSON or service in REST_JSON:
+    name = service.result
+    if service.protocol in ("json", "rest-json"):
         return {"content-type": "application/x-amz-json-1.1"}, "{}"
-    if service in QUERY:
-        name = QUERY[service]
-        return {"content-type": "text/xml"}, (
-            f"<{name}Response><{name}Result></{name}Result><ResponseMetadata>"
-            f"<RequestId>r</RequestId></ResponseMetadata></{name}Response>")
-    bodies = {
-        "ec2": "<DescribeRegionsResponse><requestId>r</requestId></DescribeRegionsResponse>",
-        "route53": "<ListHostedZonesResponse><HostedZones/><IsTruncated>false</IsTruncated>"
-                   "<MaxItems>100</MaxItems></ListHostedZonesResponse>",
-        "s3": "<ListAllMyBucketsResult><Buckets/></ListAllMyBucketsResult>",
-    }
-    return {"content-type": "text/xml"}, bodies[service]
+    if service.protocol == "query":
+        return XML, (f"<{name}Response><{name}Result></{name}Result><ResponseMetadata>"
+                     f"<RequestId>r</RequestId></ResponseMetadata></{name}Response>")
+    return XML, f"<{name}><requestId>r</requestId></{name}>"
 
 
 def error(service, code, rng):
     """The headers and the body of an error; `code` may be None."""
-    if service in REST_JSON:
+    if service.protocol == "rest-json":
         headers = {"content-type": "application/json"}
         if code is not None:
             headers["x-amzn-errortype"] = rng.choice([code, f"{code}:http://internal.amazon.com/"])
         return headers, '{"message": "it failed"}'
-    if service in JSON:
+    if service.protocol == "json":
         body = {"message": "it failed"}
         if code is not None:
-            body["__type"] = rng.choice([code, f"com.amazonaws.{service.replace('-', '')}#{code}"])
+            body["__type"] = rng.choice([code, f"com.amazonaws.service#{code}"])
         return {"content-type": "application/x-amz-json-1.1"}, json.dumps(body)
     inner = f"<Code>{code}</Code>" if code is not None else ""
     inner += "<Message>it failed</Message>"
-    if service in EC2:
-        body = f"<Response><Errors><Error>{inner}</Error></Errors><RequestID>r</RequestID></Response>"
-    elif service in S3:
-        body = f"<Error>{inner}<RequestId>r</RequestId></Error>"
-    else:
-        body = (f"<ErrorResponse><Error><Type>Sender</Type>{inner}</Error>"
-                "<RequestId>r</RequestId></ErrorResponse>")
-    return {"content-type": "text/xml"}, body
+    if service.protocol == "ec2":
+        return XML, (f"<Response><Errors><Error>{inner}</Error></Errors>"
+                     "<RequestID>r</RequestID></Response>")
+    if service.protocol == "s3":
+        return XML, f"<Error>{inner}<RequestId>r</RequestId></Error>"
+    return XML, (f"<ErrorResponse><Error><Type>Sender</Type>{inner}</Error>"
+                 "<RequestId>r</RequestId></ErrorResponse>")
