@@ -12,6 +12,7 @@ from wire import Service
 
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"
+INSTALL = "scripts/compare_sdks --install does that"
 
 # The services whose clients are used, by the names that the presets give them.
 BOTOCORE_SERVICES = {
@@ -22,38 +23,6 @@ BOTOCORE_SERVICES = {
     "s3": Service(2, "s3", "ListAllMyBucketsResult"),
     "route53": Service(2, "rest-xml", "ListHostedZonesResponse"),
     "ec2": Service(1, "ec2", "DescribeRegionsResponse")}
-
-
-@dataclasses.dataclass(frozen=True)
-class Oracle:
-    """One mode of one SDK."""
-
-    name: str
-    title: str  # of the SDK, for the table
-    driver: str
-    sdk: str  # of the preset
-    mode: str
-    services: dict
-    revision: str = ""
-    headers: tuple = ()  # those whose delay the SDK takes; of several the first in the answer
-    long_poll: dict = dataclasses.field(default_factory=dict)  # share of sequences, by service
-    settings: tuple = ()  # keys of [client.X.retry] in which this version differs
-    draws: int = 2**53  # draws are multiples of 1/draws, which its random numbers can be
-    clock_skew: bool = False  # answers that complain about the clock bring another time
-    unknown: tuple = ()  # (service, status, code): errors that this version does not know
-
-    def as_known(self, answer, service):
-        """An answer as this version takes it: a code that it does not know says nothing."""
-        if (service, answer.get("status"), answer.get("code")) in self.unknown:
-            return answer | {"code": None}
-        return answer
-
-
-def botocore(mode, **differences):
-    return Oracle(f"botocore-{mode}", "botocore", "botocore", "botocore", mode, BOTOCORE_SERVICES,
-                  **differences)
-
-
 JS_V3_SERVICES = {
     "kinesis": Service(4), "dynamodb": Service(4), "dynamodb-streams": Service(2),
     "sqs": Service(3), "sts": Service(2, "query", "AssumeRoleWithWebIdentity")}
@@ -68,34 +37,74 @@ GO_SERVICES = {
 BOTH_HEADERS = ("retry-after", "x-amz-retry-after")
 
 
-def js_v3(mode, revision, **differences):
-    return Oracle(f"js-v3-{mode}-{revision}", "AWS SDK for JavaScript v3", "js-v3", "js-v3", mode,
-                  JS_V3_SERVICES, revision=revision, headers=BOTH_HEADERS, long_poll={"sqs": 0.7},
-                  **differences)
+@dataclasses.dataclass(frozen=True)
+class Oracle:
+    """One mode of one SDK."""
+
+    name: str
+    title: str  # of the SDK, for the table
+    release: str  # that `retrysim list sdks` names
+    sdk: str  # of the preset, and of the driver
+    mode: str
+    services: dict
+    revision: str = ""
+    headers: tuple = ()  # those whose delay the SDK takes; of several the first in the answer
+    long_poll: dict = dataclasses.field(default_factory=dict)  # share of sequences, by service
+    settings: tuple = ()  # keys of [client.X.retry] in which this release differs
+    unknown: tuple = ()  # (service, status or None for any, code) that say nothing to this release
+    final_transports: tuple = ()  # transport errors that it does not retry
+    draws: int = 2**53  # draws are multiples of 1/draws, which its random numbers can be
+    clock_skew: bool = False  # answers that complain about the clock bring another time
+
+    def as_known(self, answer, service):
+        """An answer as this release takes it, in terms that its preset knows."""
+        if answer.get("transport") in self.final_transports:
+            return {"status": 400, "code": None, "headers": {}}
+        status, code = answer.get("status"), answer.get("code")
+        if (service, status, code) in self.unknown or (service, None, code) in self.unknown:
+            return answer | {"code": None}
+        return answer
 
 
+# 1.29.27 does not know a code that later releases retry in legacy mode, and takes the jitter before
+# the cap in the other modes.
+def botocore(mode):
+    old_jitter = ("backoff.jitter_before_cap=true",) if mode != "legacy" else ()
+    return Oracle(f"botocore-{mode}", "botocore", "1.29.27", "botocore", mode, BOTOCORE_SERVICES,
+                  revision="" if mode == "legacy" else "2.0", settings=old_jitter,
+                  unknown=(("dynamodb", 409, "ReplicatedWriteConflictException"),))
+
+
+def js_v3(mode, revision):
+    core = {"2.0": "3.39.0", "2.1": "3.41.0"}[revision]
+    return Oracle(f"js-v3-{mode}-{revision}", "AWS SDK for JavaScript v3", f"3.1143.0, core {core}",
+                  "js-v3", mode, JS_V3_SERVICES, revision=revision, headers=BOTH_HEADERS,
+                  long_poll={"sqs": 0.7})
+
+
+# The release of Debian 12 does not know the one code that only STS has.
 def go_v2(mode):
-    return Oracle(f"go-v2-{mode}", "AWS SDK for Go v2", "go-v2", "go-v2", mode, GO_SERVICES)
+    return Oracle(f"go-v2-{mode}", "AWS SDK for Go v2", "1.17.1", "go-v2", mode, GO_SERVICES,
+                  revision="2.0", unknown=(("sts", None, "IDPCommunicationError"),))
 
 
 def ruby(mode):
-    return Oracle(f"ruby-{mode}", "AWS SDK for Ruby", "ruby", "ruby", mode, {"kms": Service(1)},
-                  clock_skew=True)
+    return Oracle(f"ruby-{mode}", "AWS SDK for Ruby", "core 3.168.1", "ruby", mode,
+                  {"kms": Service(1)}, revision="" if mode == "legacy" else "2.0", clock_skew=True)
 
 
 ORACLES = [
-    # 1.29.27 does not know a code that later versions retry in legacy mode, and takes the jitter
-    # before the cap in the other modes.
-    botocore("legacy", unknown=(("dynamodb", 409, "ReplicatedWriteConflictException"),)),
-    botocore("standard", settings=("backoff.jitter_before_cap=true",)),
-    botocore("adaptive", settings=("backoff.jitter_before_cap=true",)),
-    Oracle("js-v2", "AWS SDK for JavaScript v2", "js-v2", "js-v2", "legacy", JS_V2_SERVICES),
+    botocore("legacy"),
+    botocore("standard"),
+    botocore("adaptive"),
+    Oracle("js-v2", "AWS SDK for JavaScript v2", "2.1693.0", "js-v2", "legacy", JS_V2_SERVICES),
     js_v3("standard", "2.0"),
     js_v3("adaptive", "2.0"),
     js_v3("standard", "2.1"),
     js_v3("adaptive", "2.1"),
-    Oracle("go-v1", "AWS SDK for Go v1", "go-v1", "go-v1", "legacy", GO_SERVICES,
-           headers=("retry-after",), draws=10**7),
+    # A connection that breaks while the answer is read may have done its work: no retry.
+    Oracle("go-v1", "AWS SDK for Go v1", "1.44.133", "go-v1", "legacy", GO_SERVICES,
+           headers=("retry-after",), draws=10**7, final_transports=("reset",)),
     go_v2("standard"),
     go_v2("adaptive"),
     ruby("legacy"),
@@ -115,29 +124,28 @@ def named(names):
     return [o for o in ORACLES if any(o in chosen for chosen in fits.values())]
 
 
-def _has_module(python, module):
-    return subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode == 0
+def _works(*command):
+    if shutil.which(command[0]) is None:
+        return False
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def driver_command(oracle, build):
-    """(command, None), or (None, why the SDK cannot be used). `build`: where --install puts SDKs."""
-    if oracle.driver == "js-v2":
-        if shutil.which("node") is None or not (build / "js" / "node_modules").is_dir():
-            return None, f"{build}/js/node_modules is not there"
-        return ["env", f"NODE_PATH={build / 'js' / 'node_modules'}", "node",
-                str(HERE / "js" / "js_v2_driver.js")], None
-    if oracle.driver == "ruby":
-        return ["ruby", str(HERE / "ruby" / "ruby_driver.rb")], None
-    if oracle.driver.startswith("go-"):
-        return [str(build / (oracle.driver.replace("-", "_") + "_driver"))], None
-    if oracle.driver == "botocore":
-        if shutil.which(PYTHON) is None or not _has_module(PYTHON, "botocore"):
-            return None, "the package python3-botocore is not installed"
-        return [PYTHON, "-B", str(HERE / "botocore_driver.py")], None
-    if oracle.driver == "js-v3":
-        folder = build / ("js" if oracle.revision == "2.1" else "js-2.0")
-        if shutil.which("node") is None or not (folder / "node_modules").is_dir():
-            return None, f"{folder}/node_modules is not there"
-        return ["env", f"NODE_PATH={folder / 'node_modules'}", "node",
-                str(HERE / "js" / "js_v3_driver.js")], None
-    raise ValueError(oracle.driver)
+    """(command, None), or (None, why the SDK cannot be used). `build`: where it was installed."""
+    if oracle.sdk == "botocore":
+        command = [PYTHON, "-B", str(HERE / "botocore_driver.py")]
+        return (command, None) if _works(PYTHON, "-c", "import botocore") else (
+            None, "the package python3-botocore is not installed")
+    if oracle.sdk == "ruby":
+        command = ["ruby", str(HERE / "ruby" / "ruby_driver.rb")]
+        return (command, None) if _works("ruby", "-e", "require 'aws-sdk-kms'") else (
+            None, "the package ruby-aws-sdk-kms is not installed")
+    if oracle.sdk in ("go-v1", "go-v2"):
+        driver = build / (oracle.sdk.replace("-", "_") + "_driver")
+        return ([str(driver)], None) if driver.is_file() else (
+            None, f"its driver is not compiled; {INSTALL}")
+    modules = build / ("js-2.0" if oracle.revision == "2.0" else "js") / "node_modules"
+    driver = HERE / "js" / (oracle.sdk.replace("-", "_") + "_driver.js")
+    if shutil.which("node") is None or not modules.is_dir():
+        return None, f"its packages are not installed; {INSTALL}"
+    return ["env", f"NODE_PATH={modules}", "NODE_NO_WARNINGS=1", "node", str(driver)], None

@@ -16,6 +16,8 @@ def summary(result, differences):
             f"sequences, {coverage['quota empty']} calls ended by the quota, "
             f"{coverage['waits for send tokens']} waits for send tokens, longest delay "
             f"{coverage['longest delay']:.6g} s")
+    if result.version != result.oracle.release:
+        text += f"\n  note: the presets were compared with {result.oracle.release}"
     return "\n".join([text] + result.differences[:differences])
 
 
@@ -49,12 +51,14 @@ def difference(oracle, sequence, number, found, theirs, ours):
 
 def table(results):
     """The results as Markdown."""
-    lines = ["| SDK | version | mode | preset | calls | agree |", "|---|---|---|---|---|---|"]
+    lines = ["| SDK | release | preset | calls | agree | attempts | quota empty | token waits |",
+             "|---|---|---|---|---|---|---|---|"]
     for result in results:
-        oracle = result.oracle
+        oracle, coverage = result.oracle, result.coverage
         preset = " ".join(filter(None, [oracle.sdk, oracle.mode, oracle.revision]))
         if oracle.settings:
             preset += ", " + ", ".join(f"`{s}`" for s in oracle.settings)
-        lines.append(f"| {oracle.title} | {result.version} | {oracle.mode} | {preset} "
-                     f"| {result.calls:,} | {result.agreements:,} |")
+        lines.append(f"| {oracle.title} | {result.version} | {preset} | {result.calls:,} "
+                     f"| {result.agreements:,} | {coverage['attempts']:,} "
+                     f"| {coverage['quota empty']:,} | {coverage['waits for send tokens']:,} |")
     return "\n".join(lines)

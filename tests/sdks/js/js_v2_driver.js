@@ -5,6 +5,7 @@
 "use strict";
 
 const { Player, main } = require("./world.js");
+const { EventEmitter } = require("node:events");
 const { Readable } = require("node:stream");
 require("aws-sdk/lib/maintenance_mode_message").suppress = true;
 const AWS = require("aws-sdk");
@@ -39,7 +40,7 @@ AWS.HttpClient.prototype.handleRequest = function (request, options, callback, f
   const answer = player.answer();
   if (answer.transport) {
     setImmediate(failed, transportError(answer.transport));
-    return { abort() {} };
+    return new EventEmitter();
   }
   const response = Readable.from([Buffer.from(answer.body)], { objectMode: false });
   response.statusCode = answer.status;
