@@ -171,7 +171,7 @@ class Player:
 
 def keep_retry_tables_apart(session):
     """In legacy mode a client of Organizations writes its own meaning of 429 into the table that
-    later clients of the process share. Here each client gets a table as in a new process."""
+    later clients of the session share. Here each client gets a table as in a new session."""
     loader = session.get_component("data_loader")
     load = loader.load_data
     loader.load_data = lambda name: copy.deepcopy(load(name)) if name == "_retry" else load(name)

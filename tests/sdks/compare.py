@@ -85,7 +85,7 @@ def differences(theirs, ours):
             pairs.append(("quota", their["quota"], our["quota"], 0))
         if "fill_rate" in their:
             for rate in ("measured_rate", "fill_rate"):
-                pairs.append((rate, their[rate], our[rate], RATE * (1 + abs(our[rate]))))
+                pairs.append((rate, their[rate], our[rate], RATE * (1 + abs(our[rate] or 0))))
             pairs.append(("wait", their["waited"], our["send_wait_s"], WAIT_S))
         for what, a, b, tolerance in pairs:
             if _differs(a, b, tolerance):
