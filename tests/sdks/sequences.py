@@ -89,7 +89,8 @@ def _answer(rng, oracle, service, weights):
         status = rng.choice([400, 400, 400, 503, 429, 403])
         answer = _error(rng, service, status, rng.choice(THROTTLING_CODES))
     elif kind == 2:
-        code = rng.choice([None, None, "InternalError", "InternalServerError", "ServiceUnavailable"])
+        code = rng.choice(
+            [None, None, "InternalError", "InternalServerError", "ServiceUnavailable"])
         answer = _error(rng, service, rng.choice([500, 500, 502, 503, 503, 504]), code)
     elif kind == 3:
         answer = {"transport": rng.choice(TRANSPORTS)}

@@ -33,7 +33,7 @@ def _suggestion(answer, headers):
 
 
 def response_text(answer, headers):
-    """An answer as `retrysim strategy` reads it. `headers`: those that the SDK takes delays from."""
+    """An answer as `retrysim strategy` reads it; `headers` are those that suggest delays."""
     transport = answer.get("transport")
     if transport is not None:
         return "timeout" if transport.endswith("timeout") else "connect"

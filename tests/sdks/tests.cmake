@@ -1,5 +1,5 @@
-# The presets against the real SDKs, with few calls; scripts/compare_sdks makes 10,000 of each. An SDK
-# that is not installed is left out; the comparison with botocore comes with Debian's package.
+# The presets against the real SDKs, with few calls; scripts/compare_sdks makes 10,000 of each.
+# Without the SDK a test is skipped, and says what is missing; scripts/test installs botocore.
 
 set(compare_sdks ${python} -B ${CMAKE_CURRENT_LIST_DIR}/compare.py
                  --program $<TARGET_FILE:retrysim-cli>
