@@ -39,6 +39,12 @@ constexpr ServiceCode kStandardServiceCodes[] = {
     {"sts", 0, "IDPCommunicationError", ResponseClass::kTransient},
 };
 
+// Errors that the models of the services mark as retryable.
+constexpr ServiceCode kJsV3ServiceCodes[] = {
+    {"sts", 0, "IDPCommunicationError", ResponseClass::kTransient},
+    {"dynamodb", 0, "ReplicatedWriteConflictException", ResponseClass::kTransient},
+};
+
 constexpr std::string_view kJavaV2ThrottlingCodes[] = {
     "Throttling",
     "ThrottlingException",
@@ -244,7 +250,7 @@ const ErrorTable& error_table(Classifier classifier) {
                                     .transient_from_status = kEvery5xx};
   static constexpr ErrorTable kJsV3{.throttling_codes = kStandardThrottlingCodes,
                                     .transient_codes = kJsV3TransientCodes,
-                                    .codes_with_status = kStandardServiceCodes,
+                                    .codes_with_status = kJsV3ServiceCodes,
                                     .transient_statuses = kTransientStatuses,
                                     .throttling_statuses = k429};
   static constexpr ErrorTable kGoV1{.throttling_codes = kGoV1ThrottlingCodes,

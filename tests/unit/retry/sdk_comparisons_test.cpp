@@ -61,6 +61,13 @@ TEST_CASE("a 429 is throttling whatever its code says in js-v3 and ruby, not in 
   CHECK(class_of("botocore", "standard", 429, "ValidationException") == kNotRetryable);
 }
 
+TEST_CASE("js-v3 retries what DynamoDB's model marks as retryable") {
+  const char* code = "ReplicatedWriteConflictException";
+  CHECK(class_of("js-v3", "standard", 400, code, "dynamodb") == kTransient);
+  CHECK(class_of("js-v3", "standard", 400, code, "kinesis") == kNotRetryable);
+  CHECK(class_of("botocore", "standard", 400, code, "dynamodb") == kNotRetryable);
+}
+
 TEST_CASE("ruby: network errors by code cost 10, also those that are throttling by status") {
   CHECK(price("ruby", "2.0", 400, "IDPCommunicationError") == 10);  // at any service
   CHECK(price("ruby", "2.0", 429, "InternalError") == 10);
