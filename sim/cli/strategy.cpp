@@ -9,6 +9,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/strategy_calls.hpp"
 #include "cli/strategy_responses.hpp"
 #include "cli/strategy_table.hpp"
 #include "report/terminal.hpp"
@@ -81,9 +82,13 @@ po::options_description describe_strategy_options() {
   options.add_options()                                                                          //
       ("mode", text()->value_name("M"), "none, legacy, standard, adaptive or custom; required")  //
       ("responses", text()->value_name("LIST"),
-       "answers to the attempts; required: responses separated by ',', calls by ';'. A response is "
-       "an HTTP status with an optional error code and header (500, 400:ThrottlingException, "
+       "answers to the attempts: responses separated by ',', calls by ';'. A response is an HTTP "
+       "status with an optional error code and header (500, 400:ThrottlingException, "
        "500+retry-after=1500ms), or timeout, or connect")  //
+      ("calls", text()->value_name("FILE"),
+       "the calls from a CSV file instead ('-': standard input) with the columns call and response "
+       "and, optionally, pause_s (time before a call), takes_s (time until the answer) and draw "
+       "(replaces the random draws after it)")  //
       ("revision", text()->value_name("R"),
        "revision of the standard rules: 2.0 (default), 2.1, smithy or smithy-2.1")                //
       ("sdk", text()->value_name("NAME"), "SDK whose rules apply; botocore by default")           //
@@ -113,13 +118,17 @@ StrategyOptions options_of(const po::variables_map& values) {
   options.mode = text("mode");
   if (options.mode.empty())
     throw UsageError("--mode is missing; expected one such as --mode standard");
-  if (!given("responses")) {
+  if (!given("responses") && !given("calls")) {
     throw UsageError("--responses is missing; expected some, such as --responses '500,200'");
+  }
+  for (const char* other : {"responses", "at"}) {
+    if (!given("calls") || !given(other)) continue;
+    throw UsageError(fmt::format("--calls and --{} cannot be used together", other));
   }
   options.revision = text("revision");
   options.sdk = text("sdk");
   options.api = text("api");
-  options.calls = parse_calls(text("responses"));
+  options.calls = given("calls") ? read_calls(text("calls")) : parse_calls(text("responses"));
   if (given("draw")) {
     options.draw = parse_number<double>(text("draw"));
     if (!options.draw || !(*options.draw >= 0 && *options.draw <= 1)) {
@@ -259,6 +268,7 @@ class Player {
 
  private:
   void play_call(const Call& call) {
+    clock_ = clock_ + call.front().pause;
     RetryToken token = strategy_.acquire_initial_token(clock_);
     for (std::size_t i = 0; i < call.size(); ++i, ++response_) {
       Decision& row = rows_.emplace_back();
@@ -269,7 +279,8 @@ class Player {
         return note_unused(call, i, row.decision);
       }
       row.response = call[i].text;
-      answer(call[i].response, token, row);
+      if (options_.at.empty()) clock_ = row.time = clock_ + call[i].takes;
+      answer(call[i], token, row);
       describe_state(row);
       if (row.decision != Outcome::kRetry) return note_unused(call, i + 1, row.decision);
     }
@@ -311,8 +322,9 @@ class Player {
     return true;
   }
 
-  void answer(const Response& response, RetryToken& token, Decision& row) {
-    Failure failure = strategy_.failure_of(response);
+  void answer(const ListedResponse& listed, RetryToken& token, Decision& row) {
+    strategy_.fix_draws(listed.draw ? listed.draw : options_.draw);
+    Failure failure = strategy_.failure_of(listed.response);
     failure.long_poll = options_.long_poll;
     row.response_class = name(failure.error.response_class);
     if (failure.error.response_class == ResponseClass::kSuccess) {
@@ -358,16 +370,22 @@ int strategy(const Arguments& arguments) {
   std::string text;
   if (values.count("help") != 0) {
     text =
-        "Usage: retrysim strategy --mode M --responses LIST [options]\n\n"
+        "Usage: retrysim strategy --mode M --responses LIST [options]\n"
+        "       retrysim strategy --mode M --calls FILE [options]\n\n"
         "Plays one client's retry strategy against responses and prints every decision.\n\n";
     text += help_text(description);
     text +=
         "\nExample: retrysim strategy --mode standard --revision 2.1 --draw 1 "
         "--responses '500,500,200;503:SlowDown,timeout,200'\n";
   } else {
-    const StrategyOptions options = options_of(values);
-    const RetryRules rules = resolve_rules(options);
-    text = decision_table(Player(options, rules).play(), options.format);
+    try {
+      const StrategyOptions options = options_of(values);
+      const RetryRules rules = resolve_rules(options);
+      text = decision_table(Player(options, rules).play(), options.format);
+    } catch (const BadCallFile& error) {
+      report::print_error("retrysim: error: {}\n", error.what());
+      return kBadInput;
+    }
   }
   report::print(text);
   return kDone;

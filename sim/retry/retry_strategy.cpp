@@ -17,8 +17,8 @@ namespace {
 constexpr Duration kClampRange = Duration::seconds(5);
 
 int cost_of(const QuotaRules& quota, const ErrorInfo& error) {
-  if (error.response_class == ResponseClass::kThrottling) return quota.throttle_cost;
-  return error.timeout ? quota.timeout_cost : quota.cost;
+  if (error.timeout) return quota.timeout_cost;
+  return error.response_class == ResponseClass::kThrottling ? quota.throttle_cost : quota.cost;
 }
 
 int send_cost_of(const SendRateRules& rules, const ErrorInfo& error) {
