@@ -51,8 +51,9 @@ def difference(oracle, sequence, number, found, theirs, ours):
 
 def table(results):
     """The results as Markdown."""
-    lines = ["| SDK | release | preset | calls | agree | attempts | quota empty | token waits |",
-             "|---|---|---|---|---|---|---|---|"]
+    columns = ["SDK", "release", "preset", "calls", "agree", "attempts", "calls ended by the quota",
+               "waits for send tokens"]
+    lines = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
     for result in results:
         oracle, coverage = result.oracle, result.coverage
         preset = " ".join(filter(None, [oracle.sdk, oracle.mode, oracle.revision]))
