@@ -19,7 +19,8 @@ constexpr double kMostStates = 40'000;
 std::optional<std::string> why_no_chain_service(const ServiceSpec& s) {
   const std::string path = "service." + s.name;
   if (s.model != ServiceModelKind::kQueue) return path + ".model: the chain is a queue";
-  if (s.discipline != Discipline::kFifo) return path + ".discipline: the chain's queue is fifo";
+  if (s.discipline != Discipline::kFifo)
+    return path + ".queue.discipline: the chain's queue is fifo";
   if (s.service_time.kind() != Distribution::Kind::kExponential) {
     return path + ".service_time: only exponential times have no memory";
   }
