@@ -100,7 +100,12 @@ TEST_CASE("Warnings name what is wrong, and nothing that is not") {
 
 TEST_CASE("A scenario becomes the chain it stands for, or says which key is why not") {
   const std::string plain = "retry = { mode = \"custom\", max_attempts = 3, delays = [\"1s\"] }\n";
-  const ChainOrReason chain = chain_of(load_scenario(service_and_client(plain)), 0);
+  Scenario scenario = load_scenario(service_and_client(plain));
+  const ChainOrReason large = chain_of(scenario, 0);
+  REQUIRE(std::holds_alternative<std::string>(large));
+  CHECK(std::get<std::string>(large).find("states") != std::string::npos);
+  scenario.services[0].queue_capacity = 50;
+  const ChainOrReason chain = chain_of(scenario, 0);
   REQUIRE(std::holds_alternative<RetrialQueue>(chain));
   const auto& queue = std::get<RetrialQueue>(chain);
   CHECK(queue.arrival_rate == Approx(160));
@@ -109,7 +114,7 @@ TEST_CASE("A scenario becomes the chain it stands for, or says which key is why 
   CHECK(queue.timeout == Approx(1));
   CHECK(queue.backoff == Approx(1));
   CHECK(queue.attempts == 3);
-  CHECK(queue.places == 402);
+  CHECK(queue.places == 52);
   const ChainOrReason quota =
       chain_of(load_scenario(service_and_client("retry = { mode = \"standard\" }\n")), 0);
   REQUIRE(std::holds_alternative<std::string>(quota));
