@@ -135,9 +135,9 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
   const double orbit = queue.servers * queue.service_rate * (queue.timeout + queue.backoff);
   if (queue.orbit == 0 && (places + 1) * (orbit + 1) > kMostStates) {
     return fmt::format(
-        "service.{}: the chain would have {:.0f} states or more ({:.0f} are enough "
-        "for {:.0f} attempts in the queue and {:.0f} on their way back)",
-        s.name, (places + 1) * (orbit + 1), kMostStates, places, orbit);
+        "service.{}.queue.capacity: the chain would have {:.0f} states or more, and at most {:.0f} "
+        "are solved",
+        s.name, (places + 1) * (orbit + 1), kMostStates);
   }
   return queue;
 }
