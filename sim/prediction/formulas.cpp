@@ -36,7 +36,9 @@ BackoffMoments backoff_moments(const BackoffRules& rules, bool throttling, int r
 }
 
 double attempts_per_request(double failure, double attempts) {
-  return failure >= 1 ? attempts : (1 - std::pow(failure, attempts)) / (1 - failure);
+  const double success = 1 - failure;
+  if (success <= 0) return attempts;
+  return -std::expm1(attempts * std::log1p(-success)) / success;  // also where it is small
 }
 
 double quota_critical_share(double attempts, double cost, double credit) {
@@ -128,7 +130,7 @@ OverloadEquilibria equilibria(const OverloadBalance& balance) {
   }
   const double inside = (low + high) / 2;
   // A peak at the end may be so flat that rounding decides.
-  const bool at_end = best == kSteps && g(1) >= g(inside) * (1 - 1e-12);
+  const bool at_end = best == kSteps && g(1) >= g(inside) * (1 - 1e-9);
   result.failure_at_peak = best == 0 && g(0) >= g(inside) ? 0 : at_end ? 1 : inside;
   result.peak = g(result.failure_at_peak);
   result.vulnerable_load = 1 / result.peak;

@@ -19,7 +19,8 @@ constexpr double kMostStates = 40'000;
 std::optional<std::string> why_no_chain_service(const ServiceSpec& s) {
   const std::string path = "service." + s.name;
   if (s.model != ServiceModelKind::kQueue) return path + ".model: the chain is a queue";
-  if (s.discipline != Discipline::kFifo) return path + ".discipline: the chain's queue is fifo";
+  if (s.discipline != Discipline::kFifo)
+    return path + ".queue.discipline: the chain's queue is fifo";
   if (s.service_time.kind() != Distribution::Kind::kExponential) {
     return path + ".service_time: only exponential times have no memory";
   }
@@ -134,9 +135,9 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
   const double orbit = queue.servers * queue.service_rate * (queue.timeout + queue.backoff);
   if (queue.orbit == 0 && (places + 1) * (orbit + 1) > kMostStates) {
     return fmt::format(
-        "service.{}: the chain would have {:.0f} states or more ({:.0f} are enough "
-        "for {:.0f} attempts in the queue and {:.0f} on their way back)",
-        s.name, (places + 1) * (orbit + 1), kMostStates, places, orbit);
+        "service.{}.queue.capacity: the chain would have {:.0f} states or more, and at most {:.0f} "
+        "are solved",
+        s.name, (places + 1) * (orbit + 1), kMostStates);
   }
   return queue;
 }

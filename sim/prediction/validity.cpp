@@ -64,12 +64,13 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
     case Discipline::kFifo:
       break;
     case Discipline::kProcessorSharing:
-      return path + ".discipline: the time of an attempt among others depends on those to come";
+      return path +
+             ".queue.discipline: the time of an attempt among others depends on those to come";
     case Discipline::kLifo:
     case Discipline::kRandom:
     case Discipline::kPriority:
     case Discipline::kCodel:
-      return path + ".discipline: only fifo lets all attempts of a moment wait equally long";
+      return path + ".queue.discipline: only fifo lets all attempts of a moment wait equally long";
   }
   if (s.autoscaling.target > 0) return path + ".autoscaling: servers that come and go";
   if (s.concurrency.control != ConcurrencyControl::kFixed) {

@@ -190,13 +190,13 @@ TEST_CASE("What the fluid does not model it refuses, with the key") {
         0);
   };
   CHECK_FALSE(why("", ""));
-  REQUIRE(why("discipline = \"lifo\"\n", ""));
-  CHECK(why("discipline = \"lifo\"\n", "")->find("service.api.discipline") == 0);
+  REQUIRE(why("queue = { discipline = \"lifo\" }\n", ""));
+  CHECK(why("queue = { discipline = \"lifo\" }\n", "")->find("service.api.queue.discipline") == 0);
   REQUIRE(why("", "retry = { mode = \"custom\", sdk = \"circuit-breaker\" }\n"));
   CHECK(why("", "retry = { mode = \"custom\", sdk = \"circuit-breaker\" }\n")
             ->find("client.web.retry.breaker") == 0);
   CHECK_THROWS_AS(run_fluid(load("name = \"x\"\nduration = 1\n[service.api]\nservice_time = 0.01\n"
-                                 "discipline = \"lifo\"\n[client.web]\n"
+                                 "queue = { discipline = \"lifo\" }\n[client.web]\n"
                                  "arrivals = { process = \"poisson\", total_rate = 1 }\n"
                                  "retry = { mode = \"none\" }\n"),
                             0),
