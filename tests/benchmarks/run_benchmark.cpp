@@ -9,12 +9,11 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -26,10 +25,15 @@ double cpu_seconds() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
+// Not from getrusage, whose maximum begins with that of the process that started this one.
 double peak_mib() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    double kib = 0;
+    if (word == "VmHWM:" && status >> kib) return kib / 1024;
+  }
+  return 0;
 }
 
 }  // namespace
