@@ -42,7 +42,7 @@ endfunction()
 
 add_mutant(lost-attempt model delivery.cpp
   "state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result_of("
-  "if (request != 7) state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result_of("
+  "if (r.id != RequestId{7}) state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result_of("
   "an attempt was lost or counted twice")
 
 add_mutant(double-refund retry retry_strategy.cpp
