@@ -3,13 +3,15 @@
 
 Runs the simulator and the yardstick (tests/benchmarks/reference_loop.cpp), both built already, in
 turn on one processor, and takes the ratio of their CPU times inside each round: the machine's speed
-drifts, the ratio hardly does. Prints median, minimum and maximum over the rounds, and the
-instructions per event of both programs if valgrind is installed.
+drifts, the ratio hardly does. Prints median, minimum and maximum over the rounds; the instructions
+per event of both programs, if valgrind is installed; the same system in SimPy, if that is; and, if
+asked, what the number of clients costs. `compare_benchmarks.py` compares two results.
 
 SPDX-License-Identifier: MIT
 """
 
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -19,10 +21,15 @@ import sys
 import tomllib
 
 import instruction_count
+from benchmarking import scaling
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 SYSTEM = ROOT / "tests" / "benchmarks" / "b1.toml"
+SIMPY_MODEL = pathlib.Path(__file__).resolve().parent / "benchmarking" / "simpy_model.py"
+SIMPY_S, SIMPY_ROUNDS = 20, 3  # it takes some 6 us an event
+NOT_INSTALLED = 77
+FIGURES = ("events", "attempts", "cpu_s", "mean_ms", "peak_mib")
 ROUNDS_MIN = 5
 
 
@@ -38,7 +45,7 @@ def run(command):
         sys.exit(f"benchmark_ratio: error: {command[0]} ended with {done.returncode}: "
                  f"{done.stderr.strip()}")
     pairs = (word.split("=", 1) for word in done.stdout.split() if "=" in word)
-    values = {key: float(value) for key, value in pairs if key in ("events", "cpu_s", "mean_ms")}
+    values = {key: float(value) for key, value in pairs if key in FIGURES}
     if not {"events", "cpu_s"} <= values.keys():
         sys.exit(f"benchmark_ratio: error: {command[0]} did not print events= and cpu_s=")
     return values
@@ -96,19 +103,52 @@ def count_instructions():
     return counts
 
 
+def compare_with_simpy(figures):
+    """SimPy's CPU time per event, and over ours in the same round; empty if it is not installed."""
+    command = ["/usr/bin/python3", SIMPY_MODEL, f"secs={SIMPY_S}"]
+    if subprocess.run([str(c) for c in command[:2]] + ["secs=1"],
+                      capture_output=True).returncode == NOT_INSTALLED:
+        print("SimPy: not installed (Debian's python3-simpy3)")
+        return {}
+    ours = [f["retrysim"]["cpu_s"] / f["retrysim"]["events"] for f in figures]
+    rounds = [run(command) for _ in range(SIMPY_ROUNDS)]
+    per_event = [r["cpu_s"] / r["events"] for r in rounds]
+    ratio = statistics.median(per_event) / statistics.median(ours)
+    print(f"SimPy: {spread([s * 1e9 for s in per_event])} ns per event, mean latency "
+          f"{rounds[0]['mean_ms']:.2f} ms; {ratio:.0f} times retrysim's CPU time")
+    return {"rounds": rounds, "ratio_median": ratio}
+
+
+def measure_scaling(most):
+    """A table of what 1000 to `most` clients cost."""
+    def simulate(arguments):
+        return run([BUILD / "tests" / "run_benchmark", *arguments])
+
+    points = []
+    for system in scaling.SYSTEMS:
+        points += scaling.measure(system, SYSTEM.parent, simulate, most)
+    scaling.print_table(points)
+    return [dataclasses.asdict(p) for p in points]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7, metavar="N", help="default: 7")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--scaling", type=int, metavar="CLIENTS", nargs="?", const=scaling.MOST,
+                        help="also measure 1000 clients, 10,000 and so on, up to so many "
+                             "(default: 10^8), as far as memory and time allow")
     options = parser.parse_args()
     if options.rounds < ROUNDS_MIN:
         parser.error(f"{options.rounds} rounds are too few to tell; at least {ROUNDS_MIN}")
     figures = compare(options.rounds)
     ratios = print_comparison(figures)
     instructions = count_instructions()
+    simpy = compare_with_simpy(figures)
+    points = measure_scaling(options.scaling) if options.scaling else []
     if options.json:
         summary = {"ratio_median": statistics.median(ratios), "ratios": ratios, "rounds": figures,
-                   "instructions_per_event": instructions}
+                   "instructions_per_event": instructions, "simpy": simpy, "scaling": points}
         options.json.write_text(json.dumps(summary, indent=2) + "\n")
 
 

@@ -28,11 +28,13 @@ def available():
     return shutil.which("valgrind") is not None
 
 
-def count(command):
-    """The events that a benchmark program reports, and the instructions it took in all."""
-    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+def count(command, figure="events", function=None):
+    """The events (or another figure) that a benchmark program reports, and the instructions it took
+    in all, or in one function and what that calls."""
+    only = [f"--toggle-collect={function}"] if function else []
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *only,
                            *map(str, command)], capture_output=True, text=True)
-    events = re.search(r"\bevents=(\d+)", done.stdout)
+    events = re.search(rf"\b{figure}=(\d+)", done.stdout)
     instructions = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode != 0 or not events or not instructions:
         raise CountFailed(f"{command[0]} under callgrind ended with {done.returncode}: "
@@ -45,6 +47,13 @@ def per_event(command, duration):
     (events, instructions), (more_events, more_instructions) = (
         count([*command, duration.format(seconds)]) for seconds in (SHORT_S, LONG_S))
     return (more_instructions - instructions) / (more_events - events)
+
+
+def per_attempt(program, scenario):
+    """Instructions of one replication of a scenario for each of its attempts: for scenarios that
+    end by themselves, which a longer run would not prolong."""
+    attempts, instructions = count([program, scenario], "attempts", "retrysim::simulate*")
+    return instructions / attempts
 
 
 def of_simulator(program, scenario, overload=False):

@@ -1,14 +1,15 @@
 // Comparing variants of a scenario on common random numbers: all variants meet the same demand, so
-// that replication by replication the difference to the baseline is the doing of what was varied.
+// that in each replication the difference from the baseline is due to what was varied.
 //
 // From a file:
 //
-//     const VariantsResult v = load_variants("herd.toml", {},
-//     {"client.*.retry.mode=legacy,standard"}); if (!v.errors.empty()) ... const Comparison c =
-//     compare(v.variants); const ComparisonRow* row = c.find(1, "all",
-//     *find_metric("success_rate"));
+//     const std::vector<std::string> vary = {"client.*.retry.mode=legacy,standard"};
+//     const VariantsResult v = load_variants("herd.toml", {}, vary);
+//     if (!v.errors.empty()) ...
+//     const Comparison c = compare(v.variants);
+//     const ComparisonRow* row = c.find(1, "all", *find_metric("success_rate"));
 //
-// Scenarios made by hand do as well: `compare({{"no retries", {a}}, {"three attempts", {b}}})`.
+// Scenarios built in code work, too: `compare({{"no retries", {a}}, {"three attempts", {b}}})`.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -55,7 +56,7 @@ struct PairedDifference {
   std::optional<Interval> interval;
   /// mean / baseline_mean - 1; exists if the baseline's mean is above zero.
   std::optional<double> relative;
-  /// Exists if the baseline's mean is told apart from zero, and not for values 0 or 1.
+  /// Exists if the baseline's mean differs significantly from zero, and not for values 0 or 1.
   std::optional<Interval> relative_interval;
   std::optional<double> p_value, p_holm;  ///< exist with the interval
   bool significant = false;               ///< p_holm <= kFamilyError
@@ -76,7 +77,7 @@ struct NamedScenario {
 };
 
 /// Either all variants, the baseline first, or at least one error (each mistake once, at most 20).
-/// A note that several variants have stands with the first of them.
+/// A note that several variants share is given for the first of them only.
 struct VariantsResult {
   std::vector<NamedScenario> variants;
   std::vector<Diagnostic> errors;
@@ -93,10 +94,10 @@ VariantsResult load_variants(const std::filesystem::path& file,
 
 struct CompareOptions {
   std::vector<const MetricInfo*> metrics;  ///< never null; empty: `headline_metrics()`
-  /// Repeat what does not recover without retries from the end of the fault or surge on: sets
-  /// RunResult::metastable, and the metric metastable_probability exists.
+  /// Repeat replications that do not recover, without retries from the end of the fault or surge
+  /// on. This sets RunResult::metastable and provides the metric metastable_probability.
   bool twin = false;
-  /// How to run; limits are those of all variants together. `first` is not looked at.
+  /// How to run; limits apply to all variants together. `first` is ignored.
   ReplicationOptions run;
 };
 
@@ -125,8 +126,8 @@ struct Comparison {
   /// Groups that some variant has, in their order, if there are several; then "all".
   std::vector<std::string> clients;
   std::vector<const MetricInfo*> metrics;
-  /// By variant, client and metric. What exists on neither side has no row; what exists on one side
-  /// only has a row with no pairs.
+  /// By variant, client and metric. A metric that exists on neither side has no row; one that
+  /// exists on one side only has a row without pairs.
   std::vector<ComparisonRow> rows;
 
   const ComparedVariant& baseline() const { return variants.front(); }

@@ -94,6 +94,20 @@ class Distribution {
   /// Exact mean in seconds, before rounding to nanoseconds. Normal: of the folded variable.
   double mean_seconds() const { return mean_s_; }
 
+  /// What a sample is made of, for those who compute with a distribution instead of drawing from
+  /// it. Lengths in seconds; by kind:
+  ///   exponential: `a` mean            uniform: `a` least, `b` width    erlang: `a` mean of a
+  ///   phase hyperexponential: `a` probability, `b` mean of the first phase, `c` of the second
+  ///   lognormal: `a` median, `b` sd of the logarithm       normal: `a` mean, `b` sd, not yet
+  ///   folded pareto: `a` least, `b` 1 / shape                     weibull: `a` scale, `b` 1 /
+  ///   shape
+  /// Constant and empirical have none.
+  struct Parameters {
+    double a = 0, b = 0, c = 0;
+    int phases = 1;  ///< erlang
+  };
+  Parameters parameters() const;
+
   /// One sample. Kinds but erlang take a handful of words from `draws`, erlang one or so per phase.
   Duration sample(Draws& draws) const {
     if (kind_ == Kind::kConstant) return constant_;

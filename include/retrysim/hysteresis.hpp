@@ -1,4 +1,4 @@
-// Does a system go back the way it came? Its load is raised step by step and lowered again within
+// Does a system return the way it came? Its load is raised step by step and lowered again within
 // one run. A system that retries keep down tips at some load on the way up and recovers only at a
 // smaller one on the way down; between the two, what it does depends on what it did before.
 //
@@ -53,11 +53,11 @@ struct RampRun {
   std::vector<StepMeasurement> steps;
   /// First load on the way up at which the system is down; empty if it never is.
   std::optional<double> tip_load, tip_work;
-  /// Highest load on the way down from which on it is down no more; empty if it did not tip, or is
-  /// down at the last step.
+  /// Highest load on the way down from which on it stays up; empty if it did not tip, or is down at
+  /// the last step.
   std::optional<double> recover_load, recover_work;
-  /// Integral over the load of goodput on the way up less goodput on the way down (1/s^2), and its
-  /// share of the former.
+  /// Integral over the load of goodput on the way up minus goodput on the way down (1/s^2), and
+  /// its share of the integral on the way up.
   double loop_area = 0, loop_share = 0;
 };
 

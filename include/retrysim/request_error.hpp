@@ -1,4 +1,4 @@
-// What a caller of an experiment asked for makes no sense, whatever the scenario holds.
+// The error of experiments that cannot be carried out whatever the scenario contains.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -77,19 +77,22 @@ enum class Classifier : std::uint8_t {
   kSmithy,        ///< the reference design: retry safety, then the side at fault
   kJavaV2Of2026,  ///< the AWS SDK for Java 2.x under revision 2.1
   kCpp,
+  kGoV1,
 };
 template <>
 inline constexpr std::string_view kWords<Classifier> =
     "standard|botocore-legacy|java-v1|java-v2|js-v2|js-v3|dotnet-legacy|ruby|smithy|java-v2-2026|"
-    "cpp";
-static_assert(words_end_with(Classifier::kCpp));
+    "cpp|go-v1";
+static_assert(words_end_with(Classifier::kGoV1));
 
 /// Which errors pay the quota's timeout price.
 enum class TimeoutClass : std::uint8_t {
   kNone,
   kNoAnswer,     ///< no connection or no answer in time
   kConnections,  ///< every transport error: the above, refused and broken connections
-  kNetworking,   ///< every transport error, RequestTimeout(Exception), InternalError
+  /// Every transport error, RequestTimeout(Exception), InternalError, IDPCommunicationError; also
+  /// where the status says throttling.
+  kNetworking,
   /// Codes RequestTimeout(Exception); where no known code decides, status 408, 419, 440, 504,
   /// 598 or 599.
   kRequestTimeout,

@@ -188,10 +188,13 @@ enum class SendTokenWait : std::uint8_t {
   kQueue,    ///< first come, first served, by the fill rate as it changes
   kOnce,     ///< the time computed when the wait begins; then it goes, whatever is there
   kReserve,  ///< the same, but the tokens are taken when the wait begins
+  /// The time computed when the wait begins; whoever then finds no token waits again. Nobody wakes
+  /// up earlier because the rate has grown, and a newcomer may take the token of those who sleep.
+  kRecheck,
 };
 template <>
-inline constexpr std::string_view kWords<SendTokenWait> = "queue|once|reserve";
-static_assert(words_end_with(SendTokenWait::kReserve));
+inline constexpr std::string_view kWords<SendTokenWait> = "queue|once|reserve|recheck";
+static_assert(words_end_with(SendTokenWait::kRecheck));
 
 /// Which responses change the fill rate. A success always does.
 enum class LimiterUpdate : std::uint8_t {

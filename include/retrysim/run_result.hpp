@@ -13,6 +13,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -39,6 +40,8 @@ struct DurationMoments {
     const auto ns = static_cast<std::uint64_t>(d.count());
     add_squares(static_cast<SquareNanoseconds>(ns) * ns);
   }
+  /// Many durations, in nanoseconds.
+  void add(std::span<const std::uint64_t> durations_ns);
   void merge(const DurationMoments& o) {
     count += o.count;
     sum_ns += o.sum_ns;

@@ -1,7 +1,7 @@
 // Sweeps: every combination of varied keys, each a point with its replications. A sweep may have
-// millions of points: its results lie in a journal, from which it goes on after an interruption,
-// and are asked for point by point. Points that need more memory or events than allowed are noted;
-// the others go on.
+// millions of points: its results are kept in a journal, from which it continues after an
+// interruption, and are read point by point. Points that need more memory or events than allowed
+// are marked, and the others go on.
 //
 //     SweepRequest request;
 //     request.scenario = "dip.toml";
@@ -91,12 +91,13 @@ SweepPlanResult plan_sweep(const SweepRequest& request);
 SweepPlan plan_sweep(std::vector<NamedScenario> points);
 
 struct SweepOptions {
-  /// How to run. `max_events` is that of any one replication, beyond which its point is over the
-  /// limit; `max_memory` that of all replications under way, and one that does not fit alone is
-  /// over the limit. `fingerprint`, `first` and `kept_memory` are not looked at.
+  /// How to run. `max_events` limits each replication; a point with a replication that exceeds it
+  /// is over the limit. `max_memory` limits all replications in progress together; a point with a
+  /// replication that does not fit alone is over the limit. `fingerprint`, `first` and
+  /// `kept_memory` are ignored.
   ReplicationOptions run;
   std::filesystem::path journal;  ///< a file in a folder that exists; empty: results in memory
-  bool resume = false;            ///< go on with the journal, if there is one
+  bool resume = false;            ///< continue from the journal, if there is one
 };
 
 /// One point with its results.
@@ -108,7 +109,7 @@ struct SweepPoint {
   std::optional<LimitKind> limit;            ///< that one of the replications went over
 };
 
-/// A sweep under way.
+/// A sweep in progress.
 class Sweep {
  public:
   /// Opens the journal. Throws std::runtime_error if it is of another sweep, in use, or no journal;
@@ -145,11 +146,11 @@ class Sweep {
   std::unique_ptr<Progress> progress_;
 };
 
-/// The part of a process that only computes: its executor is not the owner. Knows nothing of the
-/// points but what the owner's `Sweep::run` tells it.
+/// The part of a process that only computes: its executor is not the owner. All that it knows of
+/// the points comes from the owner's `Sweep::run`.
 void help_with_sweep(const SweepRequest& request, const SweepOptions& options);
 
-/// Runs a whole sweep, and gives all points at once.
+/// Runs a whole sweep and returns all points at once.
 std::vector<SweepPoint> run_sweep(SweepPlan plan, const SweepOptions& options = {});
 
 }  // namespace retrysim

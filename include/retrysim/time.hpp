@@ -39,9 +39,7 @@ class Duration {
   friend constexpr auto operator<=>(Duration, Duration) = default;
   /// Saturates at `max()`: never plus anything is never.
   friend constexpr Duration operator+(Duration a, Duration b) {
-    std::int64_t sum = 0;
-    return a == max() || b == max() || __builtin_add_overflow(a.ns_, b.ns_, &sum) ? max()
-                                                                                  : Duration(sum);
+    return Duration(saturating_sum(a.ns_, b.ns_));
   }
   /// May be negative; neither operand is `max()` unless the caller means 292 years.
   friend constexpr Duration operator-(Duration a, Duration b) { return Duration(a.ns_ - b.ns_); }
@@ -53,6 +51,17 @@ class Duration {
   constexpr Duration& operator+=(Duration b) { return *this = *this + b; }
 
  private:
+  // One comparison settles the usual case: a sum below 2^62 ns (146 years) has neither overflowed
+  // nor got "never" in it (what is added to "never" is not as negative as that).
+  static constexpr std::int64_t saturating_sum(std::int64_t a, std::int64_t b) {
+    const std::uint64_t plain = static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b);
+    if (plain >> 62 == 0) [[likely]]
+      return static_cast<std::int64_t>(plain);
+    constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+    std::int64_t sum = 0;
+    return a == kNever || b == kNever || __builtin_add_overflow(a, b, &sum) ? kNever : sum;
+  }
+
   explicit constexpr Duration(std::int64_t n) : ns_(n) {}
   std::int64_t ns_ = 0;
 };
@@ -72,10 +81,7 @@ class Time {
   friend constexpr auto operator<=>(Time, Time) = default;
   /// Saturates at `max()`: never plus anything is never.
   friend constexpr Time operator+(Time t, Duration d) {
-    std::int64_t sum = 0;
-    return t == max() || d == Duration::max() || __builtin_add_overflow(t.ns_, d.count(), &sum)
-               ? max()
-               : Time(sum);
+    return Time((Duration::nanoseconds(t.ns_) + d).count());
   }
   friend constexpr Duration operator-(Time a, Time b) {
     return Duration::nanoseconds(a.ns_ - b.ns_);

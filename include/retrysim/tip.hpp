@@ -1,13 +1,13 @@
 // Where does a system tip? The trigger (the length of an outage, the size of a surge, a load) is
-// bisected for the size from which on half of the replications do not recover any more: D50.
+// bisected for D50, the size from which on half of the replications no longer recover.
 //
 // With common random numbers each replication has a threshold of its own: the size from which on it
 // does not recover. The number of replications that tip at a size is then the number of thresholds
 // below it, and bisection for the size at which at least r of n tip closes in on the r-th smallest
 // threshold. The median of the thresholds is D50. Whatever their distribution, its median lies
 // between the j-th smallest and the j-th largest threshold of n unless fewer than j of n fall on
-// one of its sides, and that is a matter of tossing coins: j is the largest number for which the
-// interval misses the median in at most 5 % of all cases.
+// one of its sides. How many do is binomial with probability 1/2, and j is the largest number for
+// which the interval misses the median with a probability of at most 5 %.
 //
 // From a file:
 //
@@ -45,12 +45,12 @@ struct TippingProbe {
   double value = 0;
   std::vector<TippingResponse> responses;  ///< by replication
   /// From the twins of those that tipped: how many recovered in time, and how many replications are
-  /// metastable for it.
+  /// therefore metastable.
   std::size_t twin_recovered = 0, metastable = 0;
 
   std::size_t count(TippingResponse response) const;
   std::size_t tipped() const { return count(TippingResponse::kTips); }
-  /// Replications of which is known whether they tip.
+  /// Replications that ran long enough to tell whether they tip.
   std::size_t judged() const { return responses.size() - count(TippingResponse::kUnknown); }
 };
 
@@ -127,7 +127,7 @@ struct TipResult {
 
 /// Bisects. Every size is simulated with the same number of replications (that of the scenario),
 /// on common random numbers; those that tip run again without retries from the end of the trigger
-/// on. Throws RequestError for a search that is none (equal ends; a tolerance outside of 1e-6 to
+/// on. Throws RequestError for an impossible search (equal ends; a tolerance outside of 1e-6 to
 /// 0.5), what `scenario_at` throws, and what `run_replications` throws.
 TipResult find_tipping_point(const ScenarioAt& scenario_at, const TippingSearch& search,
                              const TipOptions& options = {});

@@ -20,7 +20,7 @@ from plotting.tip import tip_figures
 
 
 def pictures(options):
-    """(name, function that draws) of all that there is to see in a folder."""
+    """(name, function that draws) of each picture that a folder has data for."""
     folder = Path(options.results)
     figures = tip_figures(options.results)
     if (folder / "points.csv").is_file():
@@ -43,7 +43,7 @@ def parse(arguments):
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png",
                         help="kind of picture (default: png)")
     parser.add_argument("--out", metavar="DIR",
-                        help="for the pictures (default: the result folder)")
+                        help="folder for the pictures (default: the result folder)")
     parser.add_argument("--variant", metavar="NAME",
                         help="the variant to draw (default: the first)")
     return parser.parse_args(arguments)

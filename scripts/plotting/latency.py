@@ -15,7 +15,7 @@ KINDS = (("request", "whole request"), ("request_ok", "successful requests"),
 
 
 def draw_quantiles(axis, results):
-    """Of a lone group what its latency is made of; of several the whole requests of each."""
+    """The parts of the latency of a single group; of several groups, whole requests only."""
     groups = list(group_styles(results))
     lines = [("all", *kind, colour, style, 1.7) for kind, colour, style in
              zip(KINDS, (BLUE, GREEN, ORANGE, PURPLE), ("-", "--", "-.", ":"))]
@@ -55,7 +55,7 @@ def outcome_parts(rows):
 
 
 def draw_attempts_by_group(axis, results):
-    """All attempts of each group, for one request."""
+    """Attempts per request of each group, by what became of them."""
     groups, rows = results.groups(), results.attempts
     colours = [style["colour"] for _, style in group_styles(results)]
     sums = rows.groupby("client").sum(numeric_only=True).reindex(groups).fillna(0)
@@ -79,7 +79,7 @@ def draw_attempts_by_group(axis, results):
 
 
 def draw_attempts(axis, results):
-    """Attempts of a lone group by their number."""
+    """Attempts of a single group, by attempt number."""
     rows = results.attempts[results.attempts["client"] == "all"].sort_values("attempt")
     rows = rows.head(12)  # unlimited retries have a long tail of little interest
     bottom = np.zeros(len(rows))

@@ -16,7 +16,7 @@ from plotting.results import concerns, disturbances, outside, storms, verdict
 
 
 def limit_of(results, service):
-    """What bounds a service, and the attempts per second that it allows over time, if limited."""
+    """What limits a service, and the attempts per second that it can take over time, if any."""
     rate = results.key(f"service.{service['name']}.throttle.rate", "unlimited")
     if results.key(f"service.{service['name']}.throttle.scope", "service") != "service":
         rate = "unlimited"
@@ -147,7 +147,7 @@ def draw_clients(axis, results):
 
 
 def draw_waiting(axis, results):
-    """The view of a single group and service: who waits where."""
+    """Who waits where, for a single group and service."""
     step = results.interval
     waiting, in_service = results.waiting_at(results.details["services"][0]["name"])
     draw(axis, waiting, "in service" if in_service else "in the queue", BLUE, step=step)
@@ -161,7 +161,7 @@ def draw_waiting(axis, results):
 
 
 def draw_latency(axis, results):
-    """p99 of each group; of a single one the median as well."""
+    """p99 of each group; for a single group also the median."""
     if len(results.groups()) > 1:
         draw_groups(axis, results, lambda name: results.pivot(name, "latency_p99_s"))
         axis.set_title("p99 latency of the requests that end")
@@ -176,7 +176,7 @@ def draw_latency(axis, results):
 
 
 def line_entries(results):
-    """What the colours of lines mean: the groups with their fate, or what a lone group does."""
+    """What the colours mean: groups and what became of them, or the rates of a single group."""
     groups = list(group_styles(results))
     if len(groups) == 1:
         return [(Line2D([], [], color=RED), "attempts sent"),
@@ -188,7 +188,7 @@ def line_entries(results):
 
 
 def common_entries(results):
-    """Lines that belong to no group, and shades, each once."""
+    """Legend entries of lines that belong to no group, and of shaded times, each once."""
     services = results.details["services"]
     if len(services) > 1:
         yield Line2D([], [], color=GREY, linewidth=1.2), "requests submitted"

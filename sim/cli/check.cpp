@@ -39,9 +39,9 @@ po::options_description describe_check_options() {
        "change any key before it is checked; TOML syntax, bare words allowed; * in PATH matches "
        "any one name")  //
       ("jobs", po::value<std::string>()->value_name("N"),
-       "threads of the run whose memory is estimated. Default: one a processor")  //
+       "threads of the run whose memory is estimated; default: one per processor")  //
       ("timeout", po::value<std::string>()->value_name("D"),
-       "give up after this time by the clock, such as 10s (exit status 5)");
+       "give up after this much real time, such as 10s (exit status 5)");
   return options;
 }
 

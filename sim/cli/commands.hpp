@@ -39,5 +39,7 @@ int check(const Arguments& arguments);
 int list(const Arguments& arguments);
 int strategy(const Arguments& arguments);
 int tip(const Arguments& arguments);
+int predict(const Arguments& arguments);
+int map(const Arguments& arguments);
 
 }  // namespace retrysim::cli

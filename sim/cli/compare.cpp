@@ -59,8 +59,8 @@ po::options_description describe_compare_options() {
        "default: the first")                                                              //
       ("metrics", po::value<std::string>()->value_name("A,B,..."), metrics_help.c_str())  //
       ("twin", po::bool_switch(),
-       "as in run: repeat what does not recover without retries from the end of the fault or surge "
-       "on, and compare the probability of metastable failures, too");
+       "as in run: repeat replications that do not recover, without retries from the end of the "
+       "fault or surge on, and also compare the probability of metastable failures");
   add_simulation_options(
       options, {"folder of the result files; default results/NAME. An earlier result of the same "
                 "resolved scenario and variants is replaced (see --force)",
@@ -97,15 +97,18 @@ std::vector<const MetricInfo*> read_metrics(const po::variables_map& values) {
 CompareCommand read_compare_options(const po::variables_map& values) {
   CompareCommand o;
   const std::vector<std::string> scenarios = texts(values, "scenario");
-  if (scenarios.empty()) throw UsageError("name a scenario file to compare variants of");
+  if (scenarios.empty())
+    throw UsageError("no scenario given; expected retrysim compare SCENARIO --vary PATH=V1,V2,...");
   if (scenarios.size() > 1) {
-    throw UsageError("compare takes one scenario; variants are made with --vary");
+    throw UsageError("compare takes one scenario; use --vary to make variants");
   }
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
   o.scenario = scenarios.front();
   o.vary = texts(values, "vary");
   if (o.vary.empty()) {
-    throw UsageError("say what to compare, such as --vary 'client.*.retry.mode=legacy,standard'");
+    throw UsageError(
+        "nothing to compare; expected --vary, such as --vary "
+        "'client.*.retry.mode=legacy,standard'");
   }
   o.baseline = text_of(values, "baseline").value_or("");
   o.metrics = read_metrics(values);
@@ -124,8 +127,8 @@ std::vector<NamedScenario> load_variants(const CompareCommand& options, const Se
   for (const NamedScenario& v : loaded.variants) session.print_notes(v.loaded);
   if (!loaded.variants.empty() && loaded.variants.front().loaded.scenario.precision > 0) {
     session.print_note(
-        "precision has no effect on a comparison: all variants have as many replications as the "
-        "scenario says");
+        "precision has no effect on a comparison: every variant has the number of replications "
+        "that the scenario gives");
   }
   return std::move(loaded.variants);
 }
@@ -148,8 +151,7 @@ std::string in_shell_quotes(std::string_view text) {
 std::string comment_of(const CompareCommand& options, const report::Evaluation& variant,
                        const std::string& baseline) {
   std::string text = fmt::format(
-      "# Variant {} of a comparison; this file runs it exactly as it was.\n"
-      "#   retrysim compare {}",
+      "# Variant {} of a comparison; this file repeats its run exactly.\n#   retrysim compare {}",
       in_shell_quotes(variant.set.variant),
       in_shell_quotes(fs::path(options.scenario).filename().string()));
   for (const std::string& vary : options.vary) text += " --vary " + in_shell_quotes(vary);
@@ -190,7 +192,7 @@ int compare(const CompareCommand& options, const Session& session) {
   std::vector<NamedScenario> variants = load_variants(options, session);
   if (variants.empty()) return kBadInput;
   for (const NamedScenario& v : variants) session.agree_on(v.loaded);
-  // Made before the simulation: a folder that must not be written is reported at once.
+  // Made before the simulation, so that a folder that must not be written is reported at once.
   const auto folder = session.result_folder(identity(options, variants));
   const std::string name = variants.front().loaded.scenario.name;
   report::ProgressBar bar = session.progress_bar(name);
@@ -204,10 +206,11 @@ int compare(const CompareCommand& options, const Session& session) {
 
 constexpr const char* kCompareUsage =
     "Usage: retrysim compare SCENARIO --vary PATH=V1,V2,... [options]\n\n"
-    "Simulates every variant with the same random numbers, so that all meet the same demand,\n"
-    "and prints how each differs from the baseline: paired differences with 95 % intervals,\n"
-    "significance by Holm's test, the variance that common random numbers save, and what it\n"
-    "says in sentences. Expectations of the scenario are not judged. Example:\n"
+    "Simulates every variant with the same random numbers, so that all meet the same demand, and\n"
+    "prints how each differs from the baseline: paired differences with 95 % intervals, "
+    "significance\n"
+    "by Holm's test, the variance that common random numbers save, and a summary in words.\n"
+    "Expectations of the scenario are not evaluated. Example:\n"
     "  retrysim compare scenarios/thundering-herd.toml --vary "
     "'client.*.retry.backoff.jitter=full,equal'\n";
 

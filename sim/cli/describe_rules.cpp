@@ -92,7 +92,11 @@ std::string describe_send_rate(const RetryRules& rules) {
   }
   if (!r.enabled) return "-";
   std::string result = fmt::format("cubic, {}", name(r.acquire));
-  if (r.wait != SendTokenWait::kQueue) result += fmt::format(", waits {}", name(r.wait));
+  if (r.wait == SendTokenWait::kRecheck) {
+    result += ", rechecks after waiting";
+  } else if (r.wait != SendTokenWait::kQueue) {
+    result += fmt::format(", waits {}", name(r.wait));
+  }
   if (r.update != LimiterUpdate::kAll) result += fmt::format(", sees {}", name(r.update));
   if (r.retry_cost != 1 || r.costly_retry_cost != 1) {
     result += fmt::format(", retries cost {} / {}", r.retry_cost, r.costly_retry_cost);

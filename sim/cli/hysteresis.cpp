@@ -24,8 +24,8 @@ int hysteresis(const HysteresisCommand& options, const Session& session) {
   session.agree_on(loaded);
   if (loaded.scenario.precision > 0) {
     session.print_note(
-        "precision has no effect on a hysteresis loop: it has as many replications as the scenario "
-        "says");
+        "precision has no effect on a hysteresis loop: it has the number of replications that the "
+        "scenario gives");
   }
   std::optional<Duration> dwell;
   if (options.dwell) dwell = duration_above_zero("dwell", *options.dwell);

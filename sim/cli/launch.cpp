@@ -84,7 +84,7 @@ std::unique_ptr<Executor> make_executor(Launch launch, int jobs, const std::atom
 #else
   throw UsageError(
       "started as one of several MPI ranks, but built without MPI; install libopenmpi-dev and "
-      "build again, or use --shard (or --mpi off)");
+      "rebuild, or use --shard or --mpi off");
 #endif
 }
 

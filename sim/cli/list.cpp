@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/describe_rules.hpp"
 #include "report/terminal.hpp"
+#include "retry/sdk_comparisons.hpp"
 #include "scenario/keys.hpp"
 #include "scenario/suggestions.hpp"
 
@@ -28,9 +29,11 @@ namespace po = boost::program_options;
 constexpr const char* kListUsage =
     "Usage: retrysim list WHAT [--format table|csv|json]\n"
     "\n"
-    "Prints what exists. WHAT is one of\n"
-    "  modes          retry modes with their revisions, SDKs and services of their own numbers\n"
-    "  sdks           SDKs with the constants of each mode in which they can be simulated\n"
+    "Prints what there is to choose from. WHAT is one of\n"
+    "  modes          retry modes with their revisions, SDKs, and services that have numbers of "
+    "their own\n"
+    "  sdks           SDKs with the constants of each mode in which they can be simulated, and\n"
+    "                 the release of the SDK that each was compared with\n"
     "  defects        known defects of SDKs that retry.defect switches on\n"
     "  distributions  distributions and their parameters\n"
     "  metrics        metrics of summary.csv with unit and meaning\n"
@@ -52,7 +55,7 @@ Table list_modes() {
 
 Table list_sdks() {
   Table table{{"sdk", "mode", "revision", "api", "attempts", "backoff", "quota", "errors",
-               "retry_after", "long_poll", "send_rate", "source"},
+               "retry_after", "long_poll", "send_rate", "compared_with", "source"},
               {}};
   std::vector<std::string_view> sdks;
   for (const Preset& p : presets()) {
@@ -63,12 +66,14 @@ Table list_sdks() {
       if (p.sdk != sdk) continue;
       const RetryRules& r = p.rules;
       const bool retries = r.max_attempts > 1;
+      const std::string_view compared = compared_release(p);
       table.rows.push_back({std::string(p.sdk.empty() ? "-" : p.sdk), std::string(p.mode),
                             std::string(p.revision.empty() ? "-" : p.revision), std::string(p.api),
                             std::to_string(r.max_attempts), retries ? describe_backoff(r) : "-",
                             retries ? describe_budget(r) : "-", retries ? describe_errors(r) : "-",
                             std::string(name(r.retry_after)), std::string(name(r.long_poll)),
-                            describe_send_rate(r), std::string(p.source)});
+                            describe_send_rate(r), compared.empty() ? "-" : std::string(compared),
+                            std::string(p.source)});
     }
   }
   return table;
@@ -235,7 +240,8 @@ const Topic& find_topic(const po::variables_map& values) {
     throw UsageError("nothing to list; expected one of " + scenario::joined(known));
   }
   const auto& words = values["what"].as<std::vector<std::string>>();
-  if (words.size() > 1) throw UsageError("only one thing can be listed; the second is " + words[1]);
+  if (words.size() > 1)
+    throw UsageError("only one list at a time; unexpected second word: " + words[1]);
   const auto* topic = std::find_if(std::begin(kTopics), std::end(kTopics),
                                    [&](const Topic& t) { return t.name == words[0]; });
   if (topic == std::end(kTopics)) {

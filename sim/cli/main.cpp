@@ -28,7 +28,7 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 9> kCommands = {{
+constexpr std::array<Command, 11> kCommands = {{
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", cli::run},
     {"compare", "SCENARIO --vary PATH=V1,V2",
      "variants on common random numbers: paired differences with intervals", cli::compare},
@@ -38,9 +38,14 @@ constexpr std::array<Command, 9> kCommands = {{
      cli::sweep},
     {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
     {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
+    {"predict", "SCENARIO", "what theory says of it, in milliseconds: facts, fluid, Markov chain",
+     cli::predict},
+    {"map", "SCENARIO --vary X=... --vary Y=...",
+     "the plane of safe, vulnerable and dead, by the fluid", cli::map},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      cli::check},
-    {"list", "WHAT", "what exists: modes, sdks, distributions, metrics, keys", cli::list},
+    {"list", "WHAT", "what there is: modes, sdks, defects, distributions, metrics, keys",
+     cli::list},
     {"strategy", "--mode M --responses LIST",
      "play one client's retry strategy and print every decision", cli::strategy},
 }};
@@ -55,10 +60,11 @@ void print_help() {
   text +=
       "\n`retrysim COMMAND --help` explains a command; `retrysim --version` names the version.\n"
       "\nExit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario, an input "
-      "file or\na result to read is missing or wrong, 4 output could not be written (files, or "
-      "standard output)\nor must not replace what is there, 5 a limit was hit, 70 an internal "
-      "check "
-      "failed, 130 interrupted.\n";
+      "file or\n"
+      "a result to read is missing or wrong, 4 output could not be written (files, or standard "
+      "output)\n"
+      "or must not replace what is there, 5 a limit was reached, 70 an internal check failed, 130 "
+      "interrupted.\n";
   report::print(text);
 }
 
@@ -118,7 +124,7 @@ int main(int argc, char** argv) {
   } catch (const WarmupNotFound& e) {
     return failed(kBadInput, e.what());
   } catch (const Interrupted&) {
-    return failed(kInterrupted, "interrupted; what was under way is not written");
+    return failed(kInterrupted, "interrupted; unfinished work is not written");
   } catch (const std::system_error& e) {  // of the journal
     return failed(kOutputFailed, e.what());
   } catch (const std::bad_alloc&) {

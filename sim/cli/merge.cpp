@@ -26,7 +26,8 @@ namespace {
 constexpr const char* kMergeUsage =
     "Usage: retrysim merge DIR... --out DIR [options]\n\n"
     "Joins all shards of a sweep (`retrysim sweep --shard I/N`) into the result that the sweep "
-    "has\nwithout shards, byte for byte. Example:\n"
+    "would\n"
+    "have without shards, byte for byte. Example:\n"
     "  retrysim merge results/capacity-dip-shard-* --out results/capacity-dip\n";
 
 }  // namespace
@@ -38,15 +39,17 @@ int merge(const Arguments& arguments) {
        "folder of the joined result; an earlier result of the same sweep is replaced")  //
       ("force", po::bool_switch(), "also replace any other result")                     //
       ("timeout", po::value<std::string>()->value_name("D"),
-       "give up after this time by the clock, such as 10min (exit status 5)")  //
+       "give up after this much real time, such as 10min (exit status 5)")  //
       ("quiet", po::bool_switch(), "print nothing");
   const auto parsed = read_command(arguments, visible, "folder", kMergeUsage);
   if (!parsed) return kDone;
   const po::variables_map& values = *parsed;
   if (another_rank_speaks(arguments)) return kDone;
   const std::vector<std::string> folders = texts(values, "folder");
-  if (folders.empty()) throw UsageError("name the folders of the shards");
-  if (values.count("out") == 0) throw UsageError("say where the result goes: --out DIR");
+  if (folders.empty())
+    throw UsageError("no shards given; expected retrysim merge DIR... --out DIR");
+  if (values.count("out") == 0)
+    throw UsageError("--out is missing: the folder of the joined result");
   const std::string out = values["out"].as<std::string>();
   if (out.empty()) throw UsageError("--out: name a folder");
   try {
@@ -59,9 +62,9 @@ int merge(const Arguments& arguments) {
                       out);
       }
       if (merged.points_over_limit > 0) {
-        throw LimitExceeded(fmt::format(
-            "{} of {} points went over a limit; column outcome of points.csv says which",
-            merged.points_over_limit, merged.points));
+        throw LimitExceeded(
+            fmt::format("{} of {} points exceeded a limit; see column outcome of points.csv",
+                        merged.points_over_limit, merged.points));
       }
       return merged.points_that_fail > 0 ? kExpectationFailed : kDone;
     });

@@ -53,17 +53,18 @@ po::options_description describe_run_options() {
                 "scenarios an array)"});
   options.add_options()  //
       ("fingerprint", po::bool_switch(),
-       "print a 64-bit hash of the sequence of events (on standard error with csv and json)")  //
+       "print a 64-bit hash of the sequence of events (to standard error with --format csv or "
+       "json)")  //
       ("twin", po::bool_switch(),
-       "for each storm that the service does not recover from, repeat the replication without "
-       "retries from the end of the fault or surge on: metastable if it then recovers");
+       "repeat each replication that does not recover, without retries from the end of the fault "
+       "or surge on: if it then recovers, the failure is metastable");
   return options;
 }
 
 RunOptions read_run_options(const po::variables_map& values) {
   RunOptions o;
   o.scenarios = texts(values, "scenario");
-  if (o.scenarios.empty()) throw UsageError("name a scenario file to run");
+  if (o.scenarios.empty()) throw UsageError("no scenario given; expected retrysim run SCENARIO...");
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
   o.fingerprint = values["fingerprint"].as<bool>();
   o.twin = values["twin"].as<bool>();
@@ -149,7 +150,7 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
 bool run_one(const RunOptions& options, const PlannedRun& planned, const Session& session,
              JsonOutput& json) {
   const std::string& name = planned.loaded.scenario.name;
-  // Made before the simulation: a folder that must not be written is said at once.
+  // Made before the simulation, so that a folder that must not be written is reported at once.
   std::optional<report::ResultFolder> folder;
   if (session.leads()) {
     folder.emplace(planned.folder, report::identity_of({&planned.loaded}, "run"), options.force);

@@ -18,30 +18,32 @@ void add_simulation_options(po::options_description& options, const SimulationHe
   const auto text = [] { return po::value<std::string>(); };
   options.add_options()  //
       ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
-       "change a key before the scenario is validated; '*' matches any one name: "
-       "--set 'client.*.retry.backoff.jitter=equal'. May be given several times")  //
-      ("seed", text()->value_name("N"), "random seed, instead of the scenario's")  //
+       "change a key before the scenario is validated; '*' matches any one name: --set "
+       "'client.*.retry.backoff.jitter=equal'. May be given several times")       //
+      ("seed", text()->value_name("N"), "random seed; overrides the scenario's")  //
       ("replications", text()->value_name("N"),
-       "independent replications, instead of the scenario's number; for run with a precision the "
-       "fewest")  //
+       "number of independent replications; overrides the scenario's. For run with a precision: "
+       "the least number")  //
       ("jobs", text()->value_name("N"),
-       "threads; changes nothing but the time it takes. Default: one a processor")  //
+       "number of threads, which does not affect the results; default: one per processor")  //
       ("mpi", text()->value_name("WHEN"),
-       "share the work among MPI ranks: auto (default; when started by mpirun), on or off")  //
-      ("out", text()->value_name("DIR"), help.out)                                           //
+       "share the work among MPI ranks: auto (the default: if started by mpirun), on "
+       "or off")                                    //
+      ("out", text()->value_name("DIR"), help.out)  //
       ("force", po::bool_switch(),
-       "also replace a result of another scenario, and one whose keys, seed, length, varied values "
-       "or input files differ or that has more replications. Without it a result may differ in "
-       "version, description and expectations, and have fewer replications")  //
-      ("format", text()->value_name("F"), help.format)                        //
+       "also replace a result of another scenario, one whose keys, seed, length, varied values or "
+       "input files differ, or one with more replications. Without --force a result may be "
+       "replaced if it differs only in version, description or expectations, or has fewer "
+       "replications")                                  //
+      ("format", text()->value_name("F"), help.format)  //
       ("max-events", text()->value_name("N"),
-       "give up after so many events of all replications together (exit status 5); in a sweep of "
-       "any one: the sweep goes on with its other points")  //
+       "give up after N events, counted over all replications (exit status 5). In a sweep the "
+       "limit is for each replication, and the other points go on")  //
       ("max-memory", text()->value_name("SIZE"),
-       "refuse what takes more memory, such as 4GiB, before it begins; of each MPI rank. Default: "
-       "what the machine has free (exit status 5; a sweep goes on with its other points)")  //
+       "do not start what needs more memory than this, such as 4GiB, on each MPI rank (exit status "
+       "5; the other points of a sweep go on). Default: the free memory of the machine")  //
       ("timeout", text()->value_name("D"),
-       "give up after this time by the clock, reading and writing included, such as 10min or a "
+       "give up after this much real time, including reading and writing, such as 10min or a "
        "number of seconds (exit status 5)")                          //
       ("quiet", po::bool_switch(), "no summary on standard output")  //
       ("no-progress", po::bool_switch(), "no progress bar, not even on a terminal");

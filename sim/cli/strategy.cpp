@@ -9,6 +9,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/strategy_calls.hpp"
 #include "cli/strategy_responses.hpp"
 #include "cli/strategy_table.hpp"
 #include "report/terminal.hpp"
@@ -81,19 +82,24 @@ po::options_description describe_strategy_options() {
   options.add_options()                                                                          //
       ("mode", text()->value_name("M"), "none, legacy, standard, adaptive or custom; required")  //
       ("responses", text()->value_name("LIST"),
-       "what the attempts are answered, required: responses separated by ',', calls by ';'. A "
-       "response is an HTTP status with an optional error code and header (500, "
-       "400:ThrottlingException, 500+retry-after=1500ms), or timeout, or connect")  //
+       "answers to the attempts: responses separated by ',', calls by ';'. A response is an HTTP "
+       "status with an optional error code and header (500, 400:ThrottlingException, "
+       "500+retry-after=1500ms), or timeout, or connect")  //
+      ("calls", text()->value_name("FILE"),
+       "the calls from a CSV file instead ('-': standard input) with the columns call and response "
+       "and, optionally, pause_s (time before a call), takes_s (time until the answer) and draw "
+       "(replaces the random draws after it)")  //
       ("revision", text()->value_name("R"),
-       "2.0 (default), 2.1, smithy or smithy-2.1, of the standard rules")                         //
-      ("sdk", text()->value_name("NAME"), "whose rules; botocore by default")                     //
+       "revision of the standard rules: 2.0 (default), 2.1, smithy or smithy-2.1")                //
+      ("sdk", text()->value_name("NAME"), "SDK whose rules apply; botocore by default")           //
       ("api", text()->value_name("NAME"), "a service with numbers of its own, such as dynamodb")  //
       ("draw", text()->value_name("R"),
        "replace every random draw by R in [0,1]: 1 shows the longest delays")       //
       ("quota", text()->value_name("N"), "tokens in the retry quota at the start")  //
       ("at", text()->value_name("T,T,..."),
-       "times of the responses in seconds, one for each; delays are then shown but not slept. "
-       "By default each attempt answers at once, after the delay")               //
+       "times of the responses in seconds, one for each; delays are then shown but "
+       "not waited for. By default each attempt is sent after its delay and answered "
+       "at once")                                                                //
       ("long-poll", po::bool_switch(), "the calls are long-polling operations")  //
       ("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
        "change a key of [client.X.retry], such as max_attempts=5 or backoff.jitter=equal")  //
@@ -110,14 +116,19 @@ StrategyOptions options_of(const po::variables_map& values) {
   const auto given = [&values](const char* name) { return values.count(name) != 0; };
   StrategyOptions options;
   options.mode = text("mode");
-  if (options.mode.empty()) throw UsageError("--mode is missing; say which rules, --mode standard");
-  if (!given("responses")) {
-    throw UsageError("--responses is missing; say what is answered, --responses '500,200'");
+  if (options.mode.empty())
+    throw UsageError("--mode is missing; expected one such as --mode standard");
+  if (!given("responses") && !given("calls")) {
+    throw UsageError("--responses is missing; expected some, such as --responses '500,200'");
+  }
+  for (const char* other : {"responses", "at"}) {
+    if (!given("calls") || !given(other)) continue;
+    throw UsageError(fmt::format("--calls and --{} cannot be used together", other));
   }
   options.revision = text("revision");
   options.sdk = text("sdk");
   options.api = text("api");
-  options.calls = parse_calls(text("responses"));
+  options.calls = given("calls") ? read_calls(text("calls")) : parse_calls(text("responses"));
   if (given("draw")) {
     options.draw = parse_number<double>(text("draw"));
     if (!options.draw || !(*options.draw >= 0 && *options.draw <= 1)) {
@@ -257,6 +268,7 @@ class Player {
 
  private:
   void play_call(const Call& call) {
+    clock_ = clock_ + call.front().pause;
     RetryToken token = strategy_.acquire_initial_token(clock_);
     for (std::size_t i = 0; i < call.size(); ++i, ++response_) {
       Decision& row = rows_.emplace_back();
@@ -267,7 +279,8 @@ class Player {
         return note_unused(call, i, row.decision);
       }
       row.response = call[i].text;
-      answer(call[i].response, token, row);
+      if (options_.at.empty()) clock_ = row.time = clock_ + call[i].takes;
+      answer(call[i], token, row);
       describe_state(row);
       if (row.decision != Outcome::kRetry) return note_unused(call, i + 1, row.decision);
     }
@@ -309,8 +322,9 @@ class Player {
     return true;
   }
 
-  void answer(const Response& response, RetryToken& token, Decision& row) {
-    Failure failure = strategy_.failure_of(response);
+  void answer(const ListedResponse& listed, RetryToken& token, Decision& row) {
+    strategy_.fix_draws(listed.draw ? listed.draw : options_.draw);
+    Failure failure = strategy_.failure_of(listed.response);
     failure.long_poll = options_.long_poll;
     row.response_class = name(failure.error.response_class);
     if (failure.error.response_class == ResponseClass::kSuccess) {
@@ -335,8 +349,9 @@ class Player {
   void note_unused(const Call& call, std::size_t used, Outcome decision) const {
     if (used == call.size()) return;
     report::print_error(
-        "retrysim strategy: note: call {} ended with {}; {} of its responses {} not used\n", call_,
-        name(decision), call.size() - used, call.size() - used == 1 ? "was" : "were");
+        "retrysim strategy: note: call {} ended with {}; {} of its responses {} not "
+        "used\n",
+        call_, name(decision), call.size() - used, call.size() - used == 1 ? "was" : "were");
   }
 
   const StrategyOptions& options_;
@@ -355,16 +370,22 @@ int strategy(const Arguments& arguments) {
   std::string text;
   if (values.count("help") != 0) {
     text =
-        "Usage: retrysim strategy --mode M --responses LIST [options]\n\n"
+        "Usage: retrysim strategy --mode M --responses LIST [options]\n"
+        "       retrysim strategy --mode M --calls FILE [options]\n\n"
         "Plays one client's retry strategy against responses and prints every decision.\n\n";
     text += help_text(description);
     text +=
         "\nExample: retrysim strategy --mode standard --revision 2.1 --draw 1 "
         "--responses '500,500,200;503:SlowDown,timeout,200'\n";
   } else {
-    const StrategyOptions options = options_of(values);
-    const RetryRules rules = resolve_rules(options);
-    text = decision_table(Player(options, rules).play(), options.format);
+    try {
+      const StrategyOptions options = options_of(values);
+      const RetryRules rules = resolve_rules(options);
+      text = decision_table(Player(options, rules).play(), options.format);
+    } catch (const BadCallFile& error) {
+      report::print_error("retrysim: error: {}\n", error.what());
+      return kBadInput;
+    }
   }
   report::print(text);
   return kDone;

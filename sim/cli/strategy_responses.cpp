@@ -30,8 +30,10 @@ std::string in_milliseconds(std::string_view text) {
   if (!written || written->duration < Duration::zero()) return "";
   const std::int64_t ns = written->duration.count();
   if (ns % 1'000'000 != 0) {
-    throw UsageError(fmt::format(
-        "retry-after={} is no whole number of milliseconds, which is what the header holds", text));
+    throw UsageError(
+        fmt::format("retry-after={} is not a whole number of milliseconds, which is what the "
+                    "header takes",
+                    text));
   }
   return std::to_string(ns / 1'000'000);
 }
@@ -60,6 +62,8 @@ void parse_header(std::string_view header, Response& response) {
       header);
 }
 
+}  // namespace
+
 Response parse_response(std::string_view text) {
   Response response;
   const std::vector<std::string_view> parts = split(text, '+');
@@ -86,8 +90,6 @@ Response parse_response(std::string_view text) {
   return response;
 }
 
-}  // namespace
-
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {
@@ -104,7 +106,7 @@ std::vector<Call> parse_calls(std::string_view text) {
     Call& call = calls.emplace_back();
     for (const std::string_view response : split(listed, ',')) {
       try {
-        call.push_back({std::string(response), parse_response(response)});
+        call.push_back({std::string(response), parse_response(response), {}, {}, {}});
       } catch (const UsageError& error) {
         throw UsageError(fmt::format("--responses: response {} of call {} ('{}'): {}",
                                      call.size() + 1, calls.size(), response, error.what()));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <retrysim/response.hpp>
+#include <retrysim/time.hpp>
 
 #include <charconv>
 #include <optional>
@@ -18,10 +19,16 @@ namespace retrysim::cli {
 struct ListedResponse {
   std::string text;  ///< as the user wrote it
   Response response;
+  Duration pause = {};              ///< before the call; only in its first response
+  Duration takes = {};              ///< from the attempt to its answer
+  std::optional<double> draw = {};  ///< in [0, 1]: replaces the random draws that follow it
 };
 
 /// The responses to one call, in order.
 using Call = std::vector<ListedResponse>;
+
+/// `status[:code][+retry-after=DURATION]`, `timeout` or `connect`. Throws UsageError.
+Response parse_response(std::string_view text);
 
 /// Throws UsageError, which names the first bad response and its position.
 std::vector<Call> parse_calls(std::string_view text);

@@ -50,10 +50,10 @@ po::options_description describe_sweep_options() {
        "a key and its values: V1,V2,... or LO:HI:STEP or LO:HI:*N (N of them, log-spaced); keys "
        "that move together: A,B=(1,2),(3,4). Several make a grid")  //
       ("resume", po::bool_switch(),
-       "go on with a sweep that was interrupted; begins it if there is nothing to go on with")  //
+       "resume a sweep that was interrupted; if there is none, start it")  //
       ("shard", po::value<std::string>()->value_name("I/N"),
-       "only every N-th point, from the I-th on (I from 1 to N); `retrysim merge` joins the N "
-       "results");
+       "simulate only every N-th point, starting with the I-th (I from 1 to N); `retrysim merge` "
+       "joins the N results");
   add_simulation_options(
       options,
       {"folder of the result files; default results/NAME (of a shard results/NAME-shard-I-of-N). "
@@ -79,11 +79,12 @@ Shard read_shard(const std::string& text) {
 SweepCommand read_sweep_options(const po::variables_map& values) {
   SweepCommand o;
   const auto scenarios = texts(values, "scenario");
-  if (scenarios.size() != 1) throw UsageError("name one scenario file to sweep");
+  if (scenarios.size() != 1)
+    throw UsageError("expected one scenario: retrysim sweep SCENARIO --vary PATH=VALUES...");
   o.request.scenario = scenarios.front();
   o.request.varying = texts(values, "vary");
   if (o.request.varying.empty()) {
-    throw UsageError("say what to vary: --vary PATH=V1,V2,... or --vary PATH=LO:HI:STEP");
+    throw UsageError("nothing to vary; expected --vary PATH=V1,V2,... or --vary PATH=LO:HI:STEP");
   }
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
   o.request.edits = o.edits;
@@ -147,12 +148,12 @@ struct Begun {
 void print_what_is_there(const Sweep& sweep) {
   if (sweep.dropped_bytes() > 0) {
     report::print_error(
-        "note: {} bytes at the end of the journal were cut off or damaged; what "
-        "they stood for is computed again\n",
+        "note: {} bytes at the end of the journal were cut off or damaged; their results are "
+        "computed again\n",
         sweep.dropped_bytes());
   }
   if (sweep.replications_found() > 0) {
-    report::print_error("note: going on with {} of {} points finished\n", sweep.points_done(),
+    report::print_error("note: resuming with {} of {} points finished\n", sweep.points_done(),
                         sweep.points());
   }
 }
@@ -172,9 +173,9 @@ Begun begin(const SweepCommand& options, SweepPlan plan, const ReplicationOption
   try {
     begun.sweep = std::make_unique<Sweep>(std::move(plan), sweep_options);
   } catch (const execution::JournalError& e) {
-    throw report::OutputError(begun.folder->path(), std::string(e.what()) +
-                                                        "; use another folder, or --force without "
-                                                        "--resume to begin anew");
+    throw report::OutputError(
+        begun.folder->path(),
+        std::string(e.what()) + "; use another folder, or --force without --resume to start again");
   }
   if (options.resume) print_what_is_there(*begun.sweep);
   return begun;
@@ -196,13 +197,12 @@ Begun prepare(const SweepCommand& options, const ReplicationOptions& run, int& s
   std::error_code error;
   const bool unfinished = fs::exists(path / report::kJournalName, error);
   if (unfinished && !options.resume && !options.force) {
-    throw report::OutputError(path,
-                              "it holds an unfinished sweep; --resume goes on with it, --force "
-                              "begins anew");
+    throw report::OutputError(
+        path, "it contains an unfinished sweep; --resume continues it, --force starts again");
   }
   if (options.resume && !unfinished) {
     if (const auto finished = status_of_finished(path, *planned.plan)) {
-      report::print_error("note: this sweep is complete already: {}\n", path.string());
+      report::print_error("note: this sweep is already complete: {}\n", path.string());
       print_result(options, {path, kPointsCsv, {}});
       status = *finished;
       return {};
@@ -220,7 +220,7 @@ int conclude(const SweepCommand& options, Sweep& sweep, report::ResultFolder& fo
                            sink.write(report::sweep_table(sweep.plan(), overview));
                          }});
   if (overview.points_over_limit > 0) {
-    report::print_error("retrysim: error: {} of {} points went over a limit; the first: {}\n",
+    report::print_error("retrysim: error: {} of {} points exceeded a limit; the first: {}\n",
                         overview.points_over_limit, overview.points, sweep.first_over_limit());
     return kLimitHit;
   }
@@ -246,8 +246,9 @@ int lead(const SweepCommand& options, const Session& session) {
     return conclude(options, *begun.sweep, *begun.folder);
   } catch (const Interrupted&) {
     bar->clear();
-    const std::string kept = fmt::format("{} of {} points are finished; --resume goes on with them",
-                                         begun.sweep->points_done(), begun.sweep->points());
+    const std::string kept =
+        fmt::format("{} of {} points are finished; --resume continues the sweep",
+                    begun.sweep->points_done(), begun.sweep->points());
     if (session.interruption().timed_out()) {
       throw LimitExceeded("the sweep took longer than --timeout allows; " + kept);
     }
@@ -265,13 +266,15 @@ int help_out(const SweepCommand& options, const Session& session) {
 
 constexpr const char* kSweepUsage =
     "Usage: retrysim sweep SCENARIO --vary PATH=VALUES... [options]\n\n"
-    "Simulates every combination of the varied keys and writes the result files; points.csv "
-    "has\none row a point. What is finished is kept when the sweep is interrupted. A point "
-    "that "
-    "needs more than\n--max-memory or --max-events allows is noted in the column outcome; the "
-    "others go on, and the exit\nstatus is 5. Example:\n"
-    "  retrysim sweep scenarios/capacity-dip.toml --vary 'fault.*.duration=10s:60s:10s' "
-    "\\\n      --vary 'client.*.retry.max_attempts=1,2,3,5' --replications 5\n";
+    "Simulates every combination of the varied keys and writes the result files; points.csv has "
+    "one\n"
+    "row for each point. Finished points are kept if the sweep is interrupted. A point that needs "
+    "more\n"
+    "than --max-memory or --max-events allows is marked in column outcome; the other points go "
+    "on, and\n"
+    "the exit status is 5. Example:\n"
+    "  retrysim sweep scenarios/capacity-dip.toml --vary 'fault.*.duration=10s:60s:10s' \\\n"
+    "      --vary 'client.*.retry.max_attempts=1,2,3,5' --replications 5\n";
 
 }  // namespace
 

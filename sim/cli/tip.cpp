@@ -43,14 +43,14 @@ po::options_description describe_tip_options() {
        "the key to bisect: a duration, rate, factor or number; the system should recover at LO and "
        "not at HI, which may be the smaller")  //
       ("hysteresis", po::value<std::string>()->value_name("PATH=LO:HI:STEP"),
-       "instead of a trigger: raise the rate of a client group step by step and lower it again "
-       "within one run; where does the system tip, where does it recover?")  //
+       "instead of --trigger: raise the rate of a client group step by step and lower it again "
+       "within one run, to find where the system tips and where it recovers")  //
       ("dwell", po::value<std::string>()->value_name("D"),
-       "--hysteresis: time at each step, such as 60s or a number of seconds, of which the second "
-       "half counts; default 20 rolling windows of attempt timeout + longest backoff")  //
+       "with --hysteresis: time at each step, such as 60s or a number of seconds; only its second "
+       "half is measured. Default: 20 rolling windows of attempt timeout + longest backoff")  //
       ("tolerance", po::value<std::string>()->value_name("REL"),
-       "stop when the tipping point, and the ends of its interval, are known to this share; "
-       "default 0.01");
+       "relative precision at which the search for the tipping point, and for the ends of its "
+       "interval, stops; default 0.01");
   add_simulation_options(
       options, {"folder of the result files; default results/NAME. An earlier result of the same "
                 "resolved scenario and trigger is replaced (see --force)",
@@ -70,14 +70,15 @@ double read_tolerance(const std::string& text) {
 
 std::string scenario_of(const po::variables_map& values) {
   const std::vector<std::string> scenarios = texts(values, "scenario");
-  if (scenarios.size() != 1) throw UsageError("name one scenario file");
+  if (scenarios.size() != 1)
+    throw UsageError("expected one scenario: retrysim tip SCENARIO --trigger PATH=LO:HI");
   return scenarios.front();
 }
 
 HysteresisCommand read_hysteresis_options(const po::variables_map& values) {
   for (const char* other : {"trigger", "tolerance"}) {
     if (values.count(other) == 0) continue;
-    throw UsageError(fmt::format("--{} has nothing to do with --hysteresis", other));
+    throw UsageError(fmt::format("--{} cannot be combined with --hysteresis", other));
   }
   HysteresisCommand o;
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
@@ -93,7 +94,7 @@ TipCommand read_tip_options(const po::variables_map& values) {
   o.scenario = scenario_of(values);
   if (values.count("dwell") != 0) throw UsageError("--dwell needs --hysteresis");
   const auto trigger = text_of(values, "trigger");
-  if (!trigger) throw UsageError("--trigger is missing: which key, between which values?");
+  if (!trigger) throw UsageError("--trigger is missing; expected PATH=LO:HI");
   o.trigger = parse_trigger(*trigger);
   if (const auto t = text_of(values, "tolerance")) o.tolerance = read_tolerance(*t);
   return o;
@@ -136,8 +137,8 @@ int tip(const TipCommand& options, const LoadedScenario& loaded, const Session& 
       {&loaded}, "tip", {report::trigger_request(trigger.path, trigger.first, trigger.last)}));
   if (loaded.scenario.precision > 0) {
     session.print_note(
-        "precision has no effect on a search for a tipping point: every value has as many "
-        "replications as the scenario says");
+        "precision has no effect on a search for a tipping point: every value has the number of "
+        "replications that the scenario gives");
   }
   const TipResult result = search(options, loaded.scenario.name, session);
   if (!session.leads()) return kDone;
@@ -155,7 +156,9 @@ int tip(const TipCommand& options, const Session& session) {
   session.print_notes(*result.loaded);
   session.agree_on(*result.loaded);
   if (result.loaded->scenario.warmup_is_auto) {
-    throw UsageError("a tipping point is not a steady state; give the warm-up: --set warmup=30s");
+    throw UsageError(
+        "warmup = \"auto\" needs a steady state, which a search for a tipping point is not; set "
+        "the warm-up with --set warmup=30s");
   }
   try {
     return tip(options, *result.loaded, session);
@@ -168,15 +171,16 @@ constexpr const char* kTipUsage =
     "Usage: retrysim tip SCENARIO --trigger PATH=LO:HI [options]\n"
     "       retrysim tip SCENARIO --hysteresis PATH=LO:HI:STEP [options]\n\n"
     "Finds the smallest trigger that the system does not recover from. All replications run at "
-    "LO, HI\nand the values that bisection picks, with the same random numbers; those that tip "
-    "run again\nwithout retries from the end of the trigger on. Example:\n"
+    "LO, HI\n"
+    "and the values that bisection picks, with the same random numbers; those that tip run again\n"
+    "without retries from the end of the trigger on. Example:\n"
     "  retrysim tip scenarios/fifo-zombie.toml --trigger fault.outage.duration=0.9s:1.6s\n\n"
-    "A run recovers if its goodput comes back soon enough after the last fault or surge;"
-    "\nsim/measure/README.md says how soon. Without a fault or surge, a run tips if fewer than "
-    "recovery.share of the requests\nsucceed in its last quarter. Expectations of the "
-    "scenario are not judged. Exit status 1: fewer than\nhalf of the replications tip at HI, "
-    "or half of them tip at LO already, or the runs are too short to\n"
-    "tell.\n";
+    "A run recovers if its goodput comes back soon enough after the last fault or surge;\n"
+    "sim/measure/README.md says how soon. Without a fault or surge, a run tips if fewer than\n"
+    "recovery.share of the requests in its last quarter succeed. Expectations of the scenario are\n"
+    "not evaluated. Exit status 1: half of the replications or more tip at LO already, or fewer "
+    "than\n"
+    "half tip at HI, or the runs are too short to tell.\n";
 
 }  // namespace
 

@@ -53,24 +53,27 @@ bool verify_one(const fs::path& folder, bool quiet) {
 constexpr const char* kVerifyUsage =
     "Usage: retrysim verify DIR... [options]\n\n"
     "Reads every file of each result folder and compares its size and CRC-32 with those in "
-    "result.json,\nwhich has a CRC-32 of its own. Files that are not part of the result, such "
-    "as pictures, are not\nlooked at. Example:\n"
+    "result.json,\n"
+    "which has a CRC-32 of its own. Files that are not part of the result, such as pictures, "
+    "are\n"
+    "ignored. Example:\n"
     "  retrysim verify results/*\n\n"
-    "Exit status: 0 all are intact; 3 something is missing or damaged, and named on standard "
-    "error, or a\nfolder holds no result.\n";
+    "Exit status: 0 if all are intact; 3 if a file is missing or damaged (standard error names "
+    "it), or\n"
+    "if a folder does not contain a result.\n";
 
 }  // namespace
 
 int verify(const Arguments& arguments) {
   po::options_description visible("Options");
   visible.add_options()  //
-      ("quiet", po::bool_switch(), "say nothing of results that are intact");
+      ("quiet", po::bool_switch(), "do not mention results that are intact");
   const auto parsed = read_command(arguments, visible, "folder", kVerifyUsage);
   if (!parsed) return kDone;
   const po::variables_map& values = *parsed;
   if (another_rank_speaks(arguments)) return kDone;
   const std::vector<std::string> folders = texts(values, "folder");
-  if (folders.empty()) throw UsageError("name the result folders");
+  if (folders.empty()) throw UsageError("no folders given; expected retrysim verify DIR...");
   bool intact = true;
   for (const std::string& folder : folders) {
     intact = verify_one(folder, values["quiet"].as<bool>()) && intact;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kStretches = 30;
 
-/// Whether the gap between modes of goodput, measured over stretches of `length_s`, is more than
-/// counting makes of the higher one by chance: 3 standard deviations of a Poisson count.
+/// Whether the gap between modes of goodput, measured over stretches of `length_s`, is wider than
+/// chance explains: more than 3 standard deviations of a Poisson count at the higher mode.
 bool exceeds_counting_noise(const Modes& modes, double length_s) {
   return modes.gap * length_s > 3 * std::sqrt(modes.high_mean * length_s);
 }

@@ -1,5 +1,5 @@
-// Two ways of going on, in the replications of one scenario: which replication went which way, what
-// each way looks like, and when runs changed over.
+// Two modes in the replications of one scenario: which replication is in which mode, what each mode
+// looks like, and when runs change from one to the other.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

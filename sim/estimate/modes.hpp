@@ -1,5 +1,5 @@
-// Whether a system has two ways of going on: replications that stay well beside replications that
-// collapse. A mean over both describes neither, and its weights come from the length of the run.
+// Whether a system has two modes: some replications stay healthy while others collapse. A mean over
+// both describes neither, and the share of each depends on the length of the run.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -21,8 +21,8 @@ struct Modes {
 
 /// Two modes, if among the splits of the sorted values with at least a tenth of them, and two, on
 /// either side the widest gap is wider than 4 pooled standard deviations of what lies on its sides,
-/// and than 5 % of the larger mean (differences that small are no other way of going on, however
-/// exact the values are). Empty otherwise, and for fewer than 10 values.
+/// and than 5 % of the larger mean (smaller differences are not another mode, however exact the
+/// values are). Empty otherwise, and for fewer than 10 values.
 ///
 /// False alarms: 0.9 % of normal samples of 10 values, fewer than one in 10,000 from 20 on. Skewed
 /// samples give more: exponential ones 5.6 % with 10 values, 1.7 % with 20 and 0.2 % with 30.

@@ -29,7 +29,7 @@ SingleRunIntervals add_batch_means(const Scenario& scenario, const RunResult& ru
   }
   const BinRange bins = window_bins(run, run.all_bins);
   if (bins.last - bins.first < kBatches) {
-    result.none_because = "there are fewer than 30 bins of the interval to make batches of";
+    result.none_because = "the run has fewer than 30 bins";
     return result;
   }
   for (SummaryRow& row : rows) {

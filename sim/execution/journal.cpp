@@ -109,7 +109,7 @@ Journal::Journal(std::filesystem::path path, std::size_t units)
   // Where a file system has no locks, nothing is locked.
   if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(std::exchange(fd_, -1));
-    throw JournalError(path_.string() + ": another process is at work on it");
+    throw JournalError(path_.string() + ": another process is using it");
   }
 }
 
@@ -164,7 +164,7 @@ void Journal::write_head(const Identity& identity) {
 bool Journal::read_head(const Identity& identity) {
   const std::string magic = read_at(fd_, 0, kMagic.size());
   if (magic != kMagic.substr(0, magic.size())) {
-    throw JournalError(path_.string() + " is no journal of this version of retrysim");
+    throw JournalError(path_.string() + " is not a journal of this version of retrysim");
   }
   std::string bytes = read_at(fd_, kMagic.size(), kPrefix);
   std::string_view view = bytes;
@@ -177,7 +177,7 @@ bool Journal::read_head(const Identity& identity) {
   const auto found = body ? read_identity(body->substr(kNumber)) : std::nullopt;
   if (!found) throw JournalError(path_.string() + " is damaged at its beginning");
   if (*found != identity) {
-    throw JournalError(path_.string() + " belongs to another experiment, which differs in " +
+    throw JournalError(path_.string() + " belongs to a different experiment; they differ in " +
                        differences(identity, *found));
   }
   size_ = kMagic.size() + bytes.size();
@@ -255,8 +255,8 @@ std::string Journal::read(std::size_t unit) {
     std::string bytes = read_at(fd_, offsets_[unit] + kPrefix + kNumber, size);
     if (bytes.size() == size) return bytes;
   }
-  throw JournalError(path_.string() + ": what it says of unit " + std::to_string(unit) +
-                     " has gone bad");
+  throw JournalError(path_.string() + ": its entry for unit " + std::to_string(unit) +
+                     " is damaged");
 }
 
 void Journal::remove() {

@@ -90,7 +90,7 @@ class Runs {
     std::string_view rest = bytes;
     for (RunResult& r : results_) {
       const auto one = execution::take_text(rest);
-      if (!one) throw std::runtime_error("results were cut off on their way");
+      if (!one) throw std::runtime_error("results were truncated in transit");
       r = execution::decode_run(*one);
     }
   }
@@ -108,7 +108,7 @@ class Runs {
     std::uint64_t events = 0;
     for (const RunResult& r : results_) events += r.events;
     if (events > options_.max_events) {
-      throw LimitExceeded("more events than --max-events allows, all replications together",
+      throw LimitExceeded("more events than --max-events allows, counted over all replications",
                           LimitKind::kEvents);
     }
   }

@@ -71,7 +71,7 @@ class Reader {
   template <std::unsigned_integral T>
   T next() {
     const auto value = execution::take<T>(bytes_);
-    if (!value) throw std::runtime_error("a replication's results were cut off on their way");
+    if (!value) throw std::runtime_error("a replication's results were truncated in transit");
     return *value;
   }
   void read(bool& value) { value = next<std::uint8_t>() != 0; }
@@ -112,7 +112,7 @@ class Reader {
   template <typename T>
   void read(std::vector<T>& values) {
     const auto size = next<std::uint64_t>();
-    // Each element has at least four bytes: a size that is none is found before it is believed.
+    // Each element has at least four bytes, so a corrupt size is found before memory is reserved.
     if (size > bytes_.size() / 4) throw std::runtime_error("a replication's results are damaged");
     // Elements may be far larger than their bytes: they come one by one, as their bytes do.
     values.clear();

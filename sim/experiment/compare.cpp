@@ -47,10 +47,10 @@ void check_size(const std::vector<Variation>& variations) {
   std::size_t size = 1;
   for (const Variation& v : variations) size = std::min(size * v.choices.size(), kMostVariants + 1);
   if (size > kMostVariants) {
-    throw RequestError(fmt::format("--vary makes more than {} variants; retrysim sweep is for that",
-                                   kMostVariants));
+    throw RequestError(
+        fmt::format("--vary makes more than {} variants; use retrysim sweep", kMostVariants));
   }
-  if (size < 2) throw RequestError("--vary makes one variant only; give at least two values");
+  if (size < 2) throw RequestError("--vary makes only one variant; give at least two values");
 }
 
 /// With `warmup = "auto"` all variants are measured over the same stretch of time.

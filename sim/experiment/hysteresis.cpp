@@ -43,18 +43,17 @@ std::vector<std::string> notes_on_loop(const Scenario& scenario, const std::vect
   const bool surges = std::any_of(scenario.clients.begin(), scenario.clients.end(),
                                   [](const ClientSpec& c) { return !c.arrivals.surges.empty(); });
   if (!scenario.faults.empty() || surges) {
-    notes.emplace_back("the faults and surges of the scenario are left out");
+    notes.emplace_back("faults and surges of the scenario are left out");
   }
   const auto tipped = std::count_if(runs.begin(), runs.end(),
                                     [](const RampRun& run) { return run.tip_load.has_value(); });
   const auto recovered = std::count_if(
       runs.begin(), runs.end(), [](const RampRun& run) { return run.recover_load.has_value(); });
   if (tipped > recovered) {
-    notes.push_back(
-        fmt::format("{} of {} replications that tip are still down at the end: lower LO, a longer "
-                    "--dwell, or a "
-                    "queue with a limit (one without has to drain first)",
-                    tipped - recovered, tipped));
+    notes.push_back(fmt::format(
+        "{} of {} replications that tip are still down at the end; try a lower LO, a longer "
+        "--dwell or a queue with a limited capacity (an unlimited queue has to drain first)",
+        tipped - recovered, tipped));
   }
   return notes;
 }
@@ -115,7 +114,7 @@ LoadRamp plan_ramp(const Scenario& steady, const LoadKey& key, std::optional<Dur
   }
   groups_of(key, steady);
   if (ramp.duration() > kLongestDuration) {
-    throw RequestError("--dwell: so many steps of this length are more than 1e9 s");
+    throw RequestError("--dwell: all steps together would take more than 1e9 s");
   }
   return ramp;
 }

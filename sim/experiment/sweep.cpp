@@ -4,11 +4,11 @@
 
 #include "execution/byte_order.hpp"
 #include "execution/identity.hpp"
-#include "execution/journal.hpp"
 #include "execution/points.hpp"
 #include "execution/time_limit.hpp"
 #include "execution/unit_result.hpp"
 #include "experiment/sweep_grid.hpp"
+#include "experiment/unit_store.hpp"
 
 #include <chrono>
 #include <map>
@@ -19,51 +19,8 @@
 namespace retrysim {
 namespace {
 
-using execution::Journal;
-
 // How often what is finished is made to survive a crash of the machine, too.
 constexpr auto kSyncInterval = std::chrono::seconds(5);
-
-/// The bytes of the units that are done: in a journal, or in memory.
-class UnitStore {
- public:
-  UnitStore(const SweepPlan& plan, const SweepOptions& options, std::size_t units)
-      : journal_(open(plan, options, units)), bytes_(journal_ ? 0 : units) {}
-
-  bool has(std::size_t unit) const {
-    return journal_ ? journal_->has(unit) : !bytes_[unit].empty();
-  }
-  std::size_t count() const { return journal_ ? journal_->count() : count_; }
-  std::uint64_t dropped_bytes() const { return journal_ ? journal_->dropped_bytes() : 0; }
-  void append(std::size_t unit, const std::string& bytes) {
-    if (journal_) return journal_->append(unit, bytes);
-    count_ += bytes_[unit].empty();
-    bytes_[unit] = bytes;
-  }
-  std::string read(std::size_t unit) { return journal_ ? journal_->read(unit) : bytes_[unit]; }
-  void flush() {
-    if (journal_) journal_->flush();
-  }
-  void sync() {
-    if (journal_) journal_->sync();
-  }
-  void remove() {
-    if (journal_) journal_->remove();
-  }
-
- private:
-  static std::optional<Journal> open(const SweepPlan& plan, const SweepOptions& options,
-                                     std::size_t units) {
-    if (options.journal.empty()) return std::nullopt;
-    if (plan.identity.empty()) throw RequestError("a sweep made by hand has no journal");
-    return options.resume ? Journal::resume(options.journal, plan.identity, units)
-                          : Journal::begin(options.journal, plan.identity, units);
-  }
-
-  std::optional<Journal> journal_;
-  std::vector<std::string> bytes_;  // by unit; empty: not done
-  std::size_t count_ = 0;
-};
 
 /// `task` with the units that are left, numbered from 0.
 Task only(std::vector<std::size_t> units, std::function<Work()> make_work) {
@@ -136,7 +93,7 @@ class Sweep::Progress {
     for (std::size_t r = 0; r < units_.replications(i); ++r) {
       auto result = execution::decode(store_.read(units_.first(i) + r));
       if (!result || result->clients != clients) {
-        throw std::logic_error("the journal holds something else than the results of its points");
+        throw std::logic_error("the journal does not contain the results of its points");
       }
       results.push_back(std::move(*result));
     }
@@ -148,7 +105,7 @@ class Sweep::Progress {
   }
 
   const SweepPlan& plan() const { return plan_; }
-  UnitStore& store() { return store_; }
+  experiment::UnitStore& store() { return store_; }
   std::size_t points() const { return units_.points(); }
   std::size_t points_done() const { return points_done_; }
   std::size_t found() const { return found_; }
@@ -220,7 +177,7 @@ class Sweep::Progress {
   SweepPlan plan_;
   SweepOptions options_;
   execution::PointUnits units_;
-  UnitStore store_;
+  experiment::UnitStore store_;
   std::size_t found_;
   std::vector<std::size_t> missing_;                         // replications, by point
   std::map<std::size_t, execution::UnitResult> over_limit_;  // by unit

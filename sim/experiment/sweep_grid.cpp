@@ -27,7 +27,7 @@ std::shared_ptr<const SweepGrid> SweepGrid::of(const SweepRequest& request, std:
     if (const double bytes = grid_bytes(result->variations_);
         bytes > static_cast<double>(request.max_memory)) {
       throw LimitExceeded(
-          fmt::format("the list of the points takes about {} of memory, but {} may be used "
+          fmt::format("the list of points takes about {} of memory, but only {} may be used "
                       "(--max-memory); give --vary fewer values",
                       to_text_of_bytes(static_cast<std::uint64_t>(std::min(bytes, 1e18))),
                       to_text_of_bytes(request.max_memory)),

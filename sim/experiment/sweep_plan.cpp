@@ -176,13 +176,13 @@ std::vector<Diagnostic> add_points(SweepPlan& plan, const SweepRequest& request,
     }
     if (result.loaded->scenario.warmup_is_auto) {
       throw RequestError(
-          "a sweep does not look for the warm-up of each point; give one: --set warmup=30s "
-          "(retrysim run finds it)");
+          "a sweep does not determine the warm-up of each point; set one with --set warmup=30s "
+          "(retrysim run finds a suitable value)");
     }
     if (result.loaded->scenario.precision > 0 && !precision_noted) {
       precision_noted = true;
-      note_each(request, {"precision has no effect on a sweep: each point has as many replications "
-                          "as its scenario says"});
+      note_each(request, {"precision has no effect on a sweep: each point has the number of "
+                          "replications that its scenario gives"});
     }
     inputs.insert(result.loaded->input_files.begin(), result.loaded->input_files.end());
     scenarios.add(std::move(*result.loaded));

@@ -67,15 +67,16 @@ std::vector<std::string> notes_on_search(const TippingPoint& point, double durat
   std::vector<std::string> notes;
   const std::size_t n = point.thresholds.size();
   if (n < 20) {
-    notes.push_back(fmt::format("{} replication{}: rough; use at least 20", n, n == 1 ? "" : "s"));
+    notes.push_back(fmt::format("{} replication{}: the result is rough; use at least 20", n,
+                                n == 1 ? "" : "s"));
   }
   std::size_t unknown = 0;
   for (const TippingProbe& p : point.probes) unknown += p.count(TippingResponse::kUnknown);
   if (unknown > 0) {
-    notes.push_back(fmt::format(
-        "{} runs were too short to tell whether they recover; with a duration of {:.4g} "
-        "s they could be judged",
-        unknown, std::ceil(duration_needed)));
+    notes.push_back(
+        fmt::format("{} runs were too short to tell whether they recover; a duration of {:.4g} s "
+                    "would be long enough",
+                    unknown, std::ceil(duration_needed)));
   }
   return notes;
 }

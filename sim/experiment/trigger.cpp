@@ -42,21 +42,22 @@ void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends) {
   // Keys of no group say how many runs there are, how long and with which draws: bisection
   // compares the same replications at all values.
   if (trigger.path.find('.') == std::string::npos) {
-    throw RequestError(fmt::format(
-        "{}: {} says how to run and measure, not what happens to the system; name a key of a "
-        "fault, client group or service",
-        kTriggerOption, trigger.path));
+    throw RequestError(
+        fmt::format("{}: {} controls how runs are made and measured, not what happens to the "
+                    "system; expected a key of a fault, client group or service",
+                    kTriggerOption, trigger.path));
   }
   const scenario::ValueKind kind = key.rules.kind;
   if (kind == scenario::ValueKind::kBoolean || kind == scenario::ValueKind::kWord ||
       kind == scenario::ValueKind::kText || kind == scenario::ValueKind::kFile) {
-    throw RequestError(fmt::format("{}: {} takes no numbers", kTriggerOption, trigger.path));
+    throw RequestError(fmt::format("{}: {} does not take numbers", kTriggerOption, trigger.path));
   }
   trigger.whole_numbers = kind == scenario::ValueKind::kCount;
   trigger.is_duration = trigger.is_duration || kind == scenario::ValueKind::kDuration;
   if (!key.rules.unit.empty()) trigger.unit = key.rules.unit;
   if (trigger.whole_numbers && !whole_ends) {
-    throw RequestError(fmt::format("{}: {} takes whole numbers", kTriggerOption, trigger.path));
+    throw RequestError(
+        fmt::format("{}: {} takes only whole numbers", kTriggerOption, trigger.path));
   }
 }
 

@@ -83,10 +83,11 @@ class Pilot {
     for (const RunResult& run : runs_) replications.push_back(series_of(run));
     const stats::Truncation found = stats::mser5(average(replications));
     if (!found.found) {
-      throw WarmupNotFound(fmt::format(
-          "MSER-5 finds no end of the warm-up of \"{}\" in the first half of its {} s: {} goes on "
-          "changing; expected a longer duration, a system that settles, or a warmup by hand",
-          scenario_.name, scenario_.duration.in_seconds(), name));
+      throw WarmupNotFound(
+          fmt::format("MSER-5 finds no end of the warm-up of \"{}\" in the first half of its {} s: "
+                      "{} keeps changing; expected a longer duration, a system that settles, or an "
+                      "explicit warmup",
+                      scenario_.name, scenario_.duration.in_seconds(), name));
     }
     const Duration warmup = Duration::nanoseconds(scenario_.interval.count() *
                                                   static_cast<std::int64_t>(found.observations));

@@ -264,6 +264,14 @@ Distribution Distribution::empirical(std::vector<double> values_s, std::vector<d
   return d;
 }
 
+Distribution::Parameters Distribution::parameters() const {
+  // Some parameters are no lengths: probabilities, reciprocals of shapes and sigma.
+  const bool probability_first = kind_ == Kind::kHyperexponential;
+  const bool length_second =
+      kind_ == Kind::kUniform || kind_ == Kind::kHyperexponential || kind_ == Kind::kNormal;
+  return {probability_first ? a_ : a_ / 1e9, length_second ? b_ / 1e9 : b_, c_ / 1e9, phases_};
+}
+
 Duration Distribution::sample_other(Draws& draws) const {
   double ns = 0;
   switch (kind_) {

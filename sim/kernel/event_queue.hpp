@@ -3,11 +3,11 @@
 // time; the queue knows the keys of those.
 //
 // Two things make a timer differ from other events.
-//   - It can be cancelled. The queue does not hear of that: the key it has may lie before that of
-//     the next event really pending, never after it. When such a source seems to be next, the queue
-//     asks for its true head, which costs far less than following every cancellation.
-//   - A timeout lets answers go first: an answer that is there at the very instant at which waiting
-//     for it would end is in time. This is the one exception to the order of event_order.hpp.
+//   - It can be cancelled. The queue is not told: the key it has may lie before that of the next
+//     event that is really pending, but never after it. When such a source seems to be next, the
+//     queue asks for its true head, which costs far less than following every cancellation.
+//   - A timeout lets answers go first: an answer that arrives at the very instant at which its
+//     timeout expires is in time. This is the one exception to the order of event_order.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -5,8 +5,9 @@
 // last entry taken out. Opening a bucket moves its entries, in order, to lower ones, so every entry
 // moves at most once a bit, and entries of equal time always share a bucket in scheduling order:
 // ties are resolved without comparing anything. A million timers on one nanosecond cost no more
-// than a million apart. Buckets are chains of small blocks from one pool, so memory follows the
-// number of entries, not the peak of each bucket.
+// than a million apart. A bucket of only a few entries is not opened: finding the least of them is
+// cheaper than moving them all. Buckets are chains of small blocks from one pool, so memory follows
+// the number of entries, not the peak of each bucket.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -50,7 +51,13 @@ class RadixHeap {
 
   TimerEntry pop() {
     assert(size_ > 0);
-    if (buckets_[0].first == kNone) open(std::countr_zero(occupied_));
+    const int index = std::countr_zero(occupied_);
+    if (index > 0) {
+      Bucket& bucket = buckets_[static_cast<std::size_t>(index)];
+      if (bucket.first == bucket.last && bucket.end <= kFew) [[likely]]
+        return take_least(index, bucket);
+      open(index);
+    }
     const TimerEntry entry = take_front(buckets_[0]);
     --size_;
     head_ = find_head();
@@ -60,6 +67,7 @@ class RadixHeap {
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr std::uint32_t kBlockSize = 32;
+  static constexpr std::uint32_t kFew = 8;  // at most a block
   struct Block {
     std::array<TimerEntry, kBlockSize> entries;
     std::uint32_t next = kNone;
@@ -68,9 +76,11 @@ class RadixHeap {
     EventKey least;                             // of its entries; bucket 0 is in order instead
     std::uint32_t first = kNone, last = kNone;  // blocks
     std::uint32_t begin = 0, end = 0;  // first entry in `first`, one past the last in `last`
+    std::uint32_t least_at = 0;        // where in its block the entry with the key `least` is
   };
 
-  // Bucket 0 holds the entries at `last_`, bucket b those that differ first in bit b - 1.
+  // Bucket 0 holds the entries at `last_`, bucket b those that differ first in bit b - 1. `last_`
+  // is the time at which a bucket was last opened; what has been taken out since was not before it.
   int bucket_of(Time t) const {
     const auto difference =
         static_cast<std::uint64_t>(t.count()) ^ static_cast<std::uint64_t>(last_.count());
@@ -90,8 +100,36 @@ class RadixHeap {
       b.last = block;
       b.end = 0;
     }
+    if (entry.key < b.least) {
+      b.least = entry.key;
+      b.least_at = b.end;
+    }
     blocks_[b.last].entries[b.end++] = entry;
-    if (entry.key < b.least) b.least = entry.key;
+  }
+
+  // Takes the least entry out of a bucket that is a single block; the others keep their order.
+  TimerEntry take_least(int index, Bucket& b) {
+    TimerEntry* const entries = blocks_[b.first].entries.data();
+    const TimerEntry entry = entries[b.least_at];
+    --size_;
+    if (--b.end == 0) {
+      release(b.first);
+      b.first = kNone;
+      occupied_ &= ~(std::uint64_t{1} << index);
+      head_ = find_head();
+      return entry;
+    }
+    for (std::uint32_t i = b.least_at; i < b.end; ++i) entries[i] = entries[i + 1];
+    b.least = entries[0].key;
+    b.least_at = 0;
+    for (std::uint32_t i = 1; i < b.end; ++i) {
+      if (entries[i].key < b.least) {
+        b.least = entries[i].key;
+        b.least_at = i;
+      }
+    }
+    head_ = b.least;
+    return entry;
   }
 
   TimerEntry take_front(Bucket& b) {

@@ -3,13 +3,14 @@
 
 namespace retrysim::stats {
 
-DurationBooks::Totals DurationBooks::totals(Heading heading) {
+DurationTotals DurationBooks::totals(Heading heading) {
   settle();
-  Totals sum;
+  DurationTotals sum;
   for (std::size_t set = 0; set < kSets; ++set) {
     if ((set & heading) == 0) continue;
-    sum.histogram.merge(by_set_[set].histogram);
-    sum.moments.merge(by_set_[set].moments);
+    const DurationTotals& of_set = by_set_[set].totals();
+    sum.histogram.merge(of_set.histogram);
+    sum.moments.merge(of_set.moments);
   }
   return sum;
 }

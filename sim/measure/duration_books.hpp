@@ -6,9 +6,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/histogram.hpp>
-#include <retrysim/run_result.hpp>
 #include <retrysim/time.hpp>
+
+#include "measure/duration_log.hpp"
 
 #include <array>
 #include <cstddef>
@@ -35,28 +35,22 @@ class DurationBooks {
     pending_headings_ |= headings;
   }
 
-  struct Totals {
-    Histogram histogram;
-    DurationMoments moments;
-  };
   /// All that was booked under a heading.
-  Totals totals(Heading heading);
+  DurationTotals totals(Heading heading);
 
  private:
   static constexpr std::size_t kSets = 16;
 
-  /// Books the pending duration. Kept out of its callers: it would fill them.
-  [[gnu::noinline]] void settle() {
+  /// Books the pending duration.
+  void settle() {
     if (pending_headings_ == 0) return;
-    Totals& totals = by_set_[pending_headings_];
-    totals.histogram.add(static_cast<std::uint64_t>(pending_.count()));
-    totals.moments.add(pending_);
+    by_set_[pending_headings_].add(pending_);
     pending_headings_ = 0;
   }
 
   Duration pending_;
   unsigned pending_headings_ = 0;  // of the duration booked last; 0: none
-  std::array<Totals, kSets> by_set_;
+  std::array<DurationLog<DurationTotals>, kSets> by_set_;
 };
 
 }  // namespace retrysim::stats

@@ -27,6 +27,32 @@ std::uint64_t LogLinearHistogram<kBits>::width(std::size_t index) {
 }
 
 template <int kBits>
+void LogLinearHistogram<kBits>::add(std::span<const std::uint64_t> values) {
+  std::size_t i = 0;
+  while (i < values.size()) {
+    if (total_ > 0 && is_plain(smallest_) && is_plain(largest_)) {
+      // Between the extremes every bucket has memory, and every value is plain.
+      const std::uint64_t smallest = smallest_, range = largest_ - smallest_;
+      std::uint64_t* const counts = counts_.data();
+      const std::size_t first = first_, begin = i;
+      for (; i < values.size() && values[i] - smallest <= range; ++i) {
+        ++counts[plain_index(values[i]) - first];
+      }
+      total_ += i - begin;
+    }
+    if (i < values.size()) add(values[i++]);
+  }
+}
+
+template <int kBits>
+void LogLinearHistogram<kBits>::add(std::uint64_t value, std::uint64_t times) {
+  if (times == 0) return;
+  add(value);
+  counts_[index(value) - first_] += times - 1;
+  total_ += times - 1;
+}
+
+template <int kBits>
 void LogLinearHistogram<kBits>::cover(std::size_t block) {
   const std::size_t begin = block << kBits;
   const std::size_t end = begin + kSubBuckets;

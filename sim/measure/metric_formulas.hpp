@@ -1,5 +1,5 @@
-// What the rows of the table of metrics are made of: the sums that are counted, and the formulas of
-// metrics with a rule of their own.
+// What the table of metrics is computed from: sums of what is counted, and the formulas of metrics
+// with a rule of their own.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

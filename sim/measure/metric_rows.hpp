@@ -1,5 +1,5 @@
-// The words in which rows of the table of metrics are written: one function for each kind of
-// metric, and what can be said of a row after it.
+// The vocabulary of the table of metrics: one function for each kind of metric, and the functions
+// that add to a row.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -44,7 +44,8 @@ struct Display : MetricDisplay {
     d.hide = when;
     return d;
   }
-  /// What sentences say of it; without words, they use its name, and only if it was asked for.
+  /// What sentences say about it. Without words they use its name, and only if the user asks for
+  /// it.
   constexpr Display spoken(std::uint8_t place_in_list, MetricWords says = {}) const {
     Display d = in(MetricList::kSpoken, place_in_list);
     d.words = says;
@@ -76,7 +77,7 @@ struct MetricRow : MetricInfo {
     row.display.percentage = yes;
     return row;
   }
-  /// It can be told bin by bin, too; `below`: for ratios.
+  /// It also has a value in each bin; `below`: for ratios.
   constexpr MetricRow bins(double (*above)(const ClientBin&),
                            double (*below)(const ClientBin&) = nullptr) const {
     MetricRow row = *this;
@@ -189,7 +190,7 @@ constexpr MetricRow probability(std::string_view name, std::string_view meaning,
       .summarized_as(MetricSummary::kProportion);
 }
 
-/// Text that names are put together from while the program is compiled.
+/// Text from which names are put together at compile time.
 template <std::size_t n>
 struct Literal {
   char text[n]{};
@@ -220,7 +221,7 @@ constexpr MetricRow duration_deviation() {
              joined<meaning, ": standard deviation">, formula::deviation_s<Moments>);
 }
 
-/// All that is told of the durations of one kind.
+/// All metrics of one kind of durations.
 struct DurationRows {
   MetricRow mean, sd, p50, p90, p99, p999;
 

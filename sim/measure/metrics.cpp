@@ -34,8 +34,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     share("success_rate", "Successes per request", successes, requests)
         .bins(in_bin<&F::successes>, ended_in_bin)
         .shown(label("success rate").higher_is_better()
-            .spoken(2, {"has a success rate {} lower", "has a success rate {} higher",
-                        "with a success rate {} lower", "with a success rate {} higher"})
+            .spoken(2, {"lower success rate", "higher success rate"})
             .line(kRequests, 1, "success rate")
             .in(kCompared, 1).in(kSwept, 4).in(kSweptTable, 2).in(kOfModes, 2)),
     share("success_rate_within_duration", "Requests that ended with success before the end of "
@@ -54,8 +53,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     ratio("amplification", "Attempts per request", attempts, requests)
         .bins(in_bin<&F::attempts>, in_bin<&F::requests>)
         .shown(label("attempts per request").lower_is_better()
-            .spoken(6, {"needs {} fewer attempts", "needs {} more attempts",
-                        "at {} fewer attempts", "at {} more attempts"})
+            .spoken(6, {"fewer attempts per request", "more attempts per request"})
             .line(kLoad, 6, "amplification")
             .in(kCompared, 2).in(kSwept, 5).in(kSweptTable, 3).in(kOfModes, 3)),
     own(kDeviation, "attempts_variance", "1", "Variance of the number of attempts of a request",
@@ -175,8 +173,7 @@ constexpr auto kOfDurations = all_of(
         .mean_means("Submission to end of a request, waiting and backoff included: mean")
         .mean_bins(latency_s_in_bin, latencies_in_bin)
         .shown(&D::mean, label("mean latency").lower_is_better()
-            .spoken(5, {"finishes requests {} sooner", "finishes requests {} later",
-                        "finishing requests {} sooner", "finishing requests {} later"})
+            .spoken(5, {"lower mean latency", "higher mean latency"})
             .line(kLatency, 1, "mean")
             .in(kCompared, 5).in(kSwept, 7).in(kSweptTable, 4).in(kOfModes, 4).in(kWarmup, 3))
         .shown(&D::p50, label("median latency").lower_is_better().spoken(12)
@@ -211,9 +208,9 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
         .shown(Display().lower_is_better().line(kRetries, 5, "wait for connection", kZero)),
     mean("backoff_wait_mean", "All backoffs of a request: mean", seconds<&C::backoff_total_ns>,
          requests),
-    mean("answer_wait_mean", "Attempts of a request under way: mean; where every request ended, "
-         "without hedges, these four add up to latency_mean", seconds<&C::attempt_total_ns>,
-         requests),
+    mean("answer_wait_mean", "Waiting for the answers to the attempts of a request: mean; if every "
+         "request ended and none was hedged, these four add up to latency_mean",
+         seconds<&C::attempt_total_ns>, requests),
 
     count("executed", "attempts", "Attempts served to the end", cohort<&C::executed>),
     ratio("executions_per_request", "Attempts served to the end, per request",
@@ -227,23 +224,22 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
           "effect, per such request", cohort<&C::ambiguous>, mutating)
         .shown(Display().lower_is_better()),
     ratio("replays_per_request", "Attempts answered without execution because their token showed "
-          "that the effect was there, per request with side effects",
+          "that the effect had happened, per request with side effects",
           cohort<&C::replays>, mutating),
     ratio("expired_replays_per_request", "Attempts executed again because the token of an earlier "
-          "effect was forgotten, per request with side effects",
+          "effect had expired, per request with side effects",
           cohort<&C::expired_replays>, mutating),
     ratio("mismatches_per_request", "Attempts refused because their token belonged to another "
           "request, per request with side effects", cohort<&C::mismatches>, mutating),
-    capacity("wasted_share", "Capacity spent on answers that nobody waited for any more or that "
-             "were lost: whole service times; failures that reached their client do not count",
-             wasted_ns)
+    capacity("wasted_share", "Share of capacity spent on answers that were lost or that nobody was "
+             "waiting for any more, counting whole service times; failures that reached their "
+             "client do not count", wasted_ns)
         .in_percent()
         .shown(label("wasted capacity").lower_is_better()
-            .spoken(9, {"wastes {} less capacity", "wastes {} more capacity",
-                        "with {} less capacity wasted", "with {} more capacity wasted"})
+            .spoken(9, {"less wasted capacity", "more wasted capacity"})
             .line(kService, 4, "wasted capacity", kZero).in(kCompared, 8)),
-    capacity("wasted_after_give_up_share", "Capacity spent on attempts after their client had "
-             "given up", wasted_after_give_up_ns)
+    capacity("wasted_after_give_up_share", "Share of capacity spent on attempts after their client "
+             "had given up", wasted_after_give_up_ns)
         .in_percent().shown(Display().lower_is_better()),
     count("wasted_s", "s", "Service time of those answers", wasted_s)
         .of(kServices).shown(Display().lower_is_better()),
@@ -251,20 +247,19 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     own(kPeak, "peak_attempt_rate", "1/s", "Largest attempt rate of a time-series bin in the "
         "window", peak_rate)
         .shown(label("peak attempt rate").lower_is_better()
-            .spoken(8, {"peaks {} lower", "peaks {} higher", "with a peak {} lower",
-                        "with a peak {} higher"})
+            .spoken(8, {"lower peak attempt rate", "higher peak attempt rate"})
             .line(kLoad, 7, "peak attempt rate").in(kCompared, 11).in(kSwept, 11)),
-    own(kOther, "peak_to_mean", "1", "That rate per mean attempt rate", peak_to_mean),
-    own(kOther, "dispersion_index", "1", "Variance over mean of the number of attempts that arrive "
-        "in a time-series bin: 1 Poisson, more in bursts; burstiness.csv has wider windows",
-        arrival_dispersion),
+    own(kOther, "peak_to_mean", "1", "That rate divided by the mean attempt rate", peak_to_mean),
+    own(kOther, "dispersion_index", "1", "Variance divided by mean of the number of attempts that "
+        "arrive in a time-series bin: 1 for Poisson arrivals, more for bursts; burstiness.csv has "
+        "wider windows", arrival_dispersion),
     own(kOther, "autocorrelation", "1", "Largest correlation of the attempts that arrive in a bin "
         "with those some bins earlier, up to a quarter of the window", echo<&Echo::correlation>)
         .within(MetricRange::kCorrelation),
-    own(kOther, "autocorrelation_lag_s", "s", "How much earlier that is", echo<&Echo::lag_s>),
+    own(kOther, "autocorrelation_lag_s", "s", "Lag of that correlation", echo<&Echo::lag_s>),
     own(kOther, "spectral_peak_ratio", "1", "Largest ordinate of the periodogram of the attempts "
-        "that arrive, per median ordinate", spectrum<&SpectralPeak::ratio>),
-    own(kOther, "spectral_peak_frequency", "1/s", "Where that is",
+        "that arrive, divided by the median ordinate", spectrum<&SpectralPeak::ratio>),
+    own(kOther, "spectral_peak_frequency", "1/s", "Frequency of that ordinate",
         spectrum<&SpectralPeak::frequency>),
     own(kOther, "spectral_p_value", "1", "Probability of such a peak without any rhythm (Fisher's "
         "test)", spectrum<&SpectralPeak::p_value>)
@@ -274,53 +269,50 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
         .shown(label("peak amplification").lower_is_better()
             .line(kLoad, 8, "peak amplification").in(kSwept, 12)),
     own(kOther, "recovery_s", "s", "From the end of the last fault or surge until goodput is back "
-        "to stay; absent if that did not happen in the run", recovery)
+        "for good; absent if that did not happen during the run", recovery)
         .shown(label("recovery time").lower_is_better()
-            .spoken(4, {"recovers {} sooner", "recovers {} later", "recovering {} sooner",
-                        "recovering {} later"})
+            .spoken(4, {"shorter recovery time", "longer recovery time"})
             .line(kRetries, 6, "recovery").in(kCompared, 9).in(kSwept, 13)),
-    own(kOther, "disturbed_success_rate", "1", "Share that did not fail of the requests submitted "
-        "while a fault or surge was on, a time that recovery_s leaves out", disturbed_success_rate)
+    own(kOther, "disturbed_success_rate", "1", "Share of the requests submitted during a fault or "
+        "surge, a time that recovery_s leaves out, that did not fail", disturbed_success_rate)
         .in_percent()
         .shown(Display().higher_is_better().line(kRetries, 7, "success while disturbed")),
-    probability("recovered", "Whether that happened in the run: 1 or 0", recovered)
+    probability("recovered", "Whether that happened during the run: 1 or 0", recovered)
         .shown(label("recovery").higher_is_better()
-            .spoken(1, {"recovers {} less often", "recovers {} more often",
-                        "recovering {} less often", "recovering {} more often"})
+            .spoken(1, {"lower probability of recovery", "higher probability of recovery"})
             .in(kCompared, 10)),
     own(kOther, "recovery_censored_s", "s", "In a run without recovery: how long after that end "
         "goodput was still not back", recovery_censored),
-    own(kOther, "recovery_median_s", "s", "Median of recovery_s over the replications, those "
-        "without recovery included (Kaplan and Meier); summary only", nothing)
+    own(kOther, "recovery_median_s", "s", "Median of recovery_s over all replications, including "
+        "those that did not recover (Kaplan and Meier); summary only", nothing)
         .summarized_as(MetricSummary::kMedianRecovery).shown(Display().lower_is_better()),
     probability("metastable_probability", "Probability that retries keep the service down: it does "
-                "not recover, but would without them (run --twin, tip); interval after Wilson",
+                "not recover, but would without them (run --twin, tip); Wilson's interval",
                 metastable)
         .of(kAllOnly)
         .shown(label("metastable failures").lower_is_better()
-            .spoken(3, {"is metastable {} less often", "is metastable {} more often",
-                        "being metastable {} less often", "being metastable {} more often"})),
+            .spoken(3, {"lower probability of metastable failure",
+                        "higher probability of metastable failure"})),
     own(kCount, "jobs", "jobs", "Jobs begun in the window that clients poll for", jobs_if_any),
     share("job_success_rate", "Jobs that their client saw done, per job; the others had too many "
-          "checks, one that failed otherwise than by throttling, or had not ended",
+          "checks, had a check that failed other than by throttling, or did not end during the run",
           jobs_done, jobs_begun)
         .shown(Display().higher_is_better()),
-    ratio("checks_per_job", "Requests that it took to see a job done: mean", checks, jobs_done),
-    mean("detection_delay_mean", "From the end of a job until its client knows: mean",
+    ratio("checks_per_job", "Checks until a job was seen to be done: mean", checks, jobs_done),
+    mean("detection_delay_mean", "From the end of a job until its client knows of it: mean",
          detection_delays_s, detections)
         .shown(Display().lower_is_better()),
-    own(kOther, "jain_index", "1", "Fairness of goodput among clients: 1 equal, 1/n one has all",
-        jain_index)
+    own(kOther, "jain_index", "1", "Jain's fairness of goodput among clients: 1: all equal, 1/n: "
+        "one client has it all", jain_index)
         .within(MetricRange::kShare).shown(Display().higher_is_better()),
-    own(kOther, "jain_index_success_rate", "1", "Fairness of the success rate among clients whose "
-        "requests ended: 1 equal, 1/n one has all", jain_index_of_success)
+    own(kOther, "jain_index_success_rate", "1", "Jain's fairness of the success rate among clients "
+        "whose requests ended: 1: all equal, 1/n: one client has it all", jain_index_of_success)
         .within(MetricRange::kShare).in_percent().shown(Display().higher_is_better()),
     own(kOther, "completion_time_s", "s", "When the last request ended, from the start of the run",
         completion_time)
         .of(kAllOnly)
-        .shown(label("time of the last request").lower_is_better()
-            .spoken(7, {"finishes the last request {} sooner", "finishes the last request {} later",
-                        "with the last request {} sooner", "with the last request {} later"})
+        .shown(label("time to completion").lower_is_better()
+            .spoken(7, {"shorter time to completion", "longer time to completion"})
             .in(kCompared, 12).in(kSwept, 10)),
 });
 // clang-format on

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace retrysim::stats {
@@ -29,6 +30,22 @@ Duration count_width(Duration run) {
 std::size_t count_bins(Duration run) {
   const std::int64_t width = count_width(run).count();
   return static_cast<std::size_t>(std::max<std::int64_t>((run.count() - 1) / width + 1, 1));
+}
+
+/// The counts of what happened between two moments.
+ClientFlow difference(const ClientFlow& after, const ClientFlow& before) {
+  ClientFlow d;
+  d.requests = after.requests - before.requests;
+  d.attempts = after.attempts - before.attempts;
+  d.retries = after.retries - before.retries;
+  d.successes = after.successes - before.successes;
+  d.failures = after.failures - before.failures;
+  d.throttled = after.throttled - before.throttled;
+  d.errors = after.errors - before.errors;
+  d.timeouts = after.timeouts - before.timeouts;
+  d.quota_denied = after.quota_denied - before.quota_denied;
+  d.arrivals = after.arrivals - before.arrivals;
+  return d;
 }
 
 void describe_latency(const BinHistogram& latency, ClientBin& row) {
@@ -64,7 +81,7 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
     r.nominal_servers = r.unlimited ? 0 : spec.servers;
     levels_[i].has_queue = spec.discipline != Discipline::kProcessorSharing;
     levels_[i].working = spec.servers;
-    levels_[i].all_busy_from = static_cast<double>(spec.servers);
+    levels_[i].log.set_servers(spec.servers);
   }
   in_window_ = window_start_ == Time::zero();
   count_bin_end_ = Time::zero() + count_width_;
@@ -111,10 +128,8 @@ void Recorder::backoff_ends(const BackoffEnded& event) {
   const auto& [group, in_cohort, number, since, now] = event;
   Group& g = groups_[group];
   g.in_backoff.fall(now - segment_start_);
-  by_attempt(g, number).in_backoff_ns += inside_window_ns(since, now);
-  if (!in_cohort) return;
-  g.result.backoff_time_m.add(now - since);
-  g.result.backoff_total_ns += (now - since).count();
+  by_number(g, number).counts.in_backoff_ns += inside_window_ns(since, now);
+  if (in_cohort) g.result.backoff_time_m.add(now - since);
 }
 
 void Recorder::job_ended(const JobEnded& event) {
@@ -149,8 +164,7 @@ GroupLevels Recorder::levels_of_group(std::size_t group) const {
 
 StationLevels Recorder::levels_of_service(std::size_t service) const {
   const ServiceLevels& s = levels_[service];
-  return {static_cast<std::int64_t>(s.busy), static_cast<std::int64_t>(s.in_system),
-          static_cast<std::int64_t>(s.queued), s.working};
+  return {s.log.now().busy, s.log.now().in_system, static_cast<std::int64_t>(s.queued), s.working};
 }
 
 double Recorder::inside_window_ns(Time from, Time to) const {
@@ -197,7 +211,7 @@ void Recorder::cross_boundaries(Time now) {
       stop_.count();
     }
     if (boundary == window_start_) in_window_ = true;
-    if (boundary == window_end_) in_window_ = false;
+    if (boundary == window_end_) close_window();
     choose_boundary();
   }
 }
@@ -205,23 +219,24 @@ void Recorder::cross_boundaries(Time now) {
 void Recorder::fold_segment(Time end) {
   const Duration length = end - segment_start_;
   for (Group& g : groups_) {
-    g.flow.limiter_waiting_ns = g.limiter_waiting.fold(length);
-    g.flow.connection_waiting_ns = g.connection_waiting.fold(length);
-    g.flow.in_backoff_ns = g.in_backoff.fold(length);
-    g.flow.in_flight_ns = g.in_flight.fold(length);
-    g.row.flow.merge(g.flow);
-    if (in_window_) g.result.window.merge(g.flow);
-    g.flow = ClientFlow{};
+    ClientFlow flow = difference(g.told, g.told_at_segment);
+    g.told_at_segment = g.told;
+    flow.limiter_waiting_ns = g.limiter_waiting.fold(length);
+    flow.connection_waiting_ns = g.connection_waiting.fold(length);
+    flow.in_backoff_ns = g.in_backoff.fold(length);
+    flow.in_flight_ns = g.in_flight.fold(length);
+    g.row.flow.merge(flow);
+    if (in_window_) g.result.window.merge(flow);
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
     ServiceTotals& s = services_[i];
     ServiceLevels& levels = levels_[i];
-    integrate(levels, end);
     integrate_servers(levels, end);
-    s.flow.busy_ns = std::exchange(levels.busy_ns, 0);
-    s.flow.in_system_ns = std::exchange(levels.in_system_ns, 0);
-    s.flow.in_system_squared_ns = std::exchange(levels.in_system_squared_ns, 0);
-    s.flow.all_busy_ns = std::exchange(levels.all_busy_ns, 0);
+    const StationLog::Integrals integrals = levels.log.fold(end);
+    s.flow.busy_ns = integrals.busy;
+    s.flow.in_system_ns = integrals.in_system;
+    s.flow.in_system_squared_ns = integrals.in_system_squared;
+    s.flow.all_busy_ns = integrals.all_busy;
     s.flow.servers_ns = std::exchange(levels.servers_ns, 0);
     s.flow.queue_ns = levels.has_queue ? s.flow.in_system_ns - s.flow.busy_ns : 0;
     s.flow.queue_max = std::exchange(levels.queue_max, levels.queued);
@@ -236,15 +251,17 @@ void Recorder::close_bin() {
   ClientBin all;
   BinHistogram all_latency;
   for (Group& g : groups_) {
-    describe_latency(g.latency, g.row);
+    BinTotals& latency = g.latency.totals();
+    describe_latency(latency.histogram, g.row);
+    g.row.latency_sum_ns = latency.sum_ns;
     if (!g.is_inner) {
       all.flow.merge(g.row.flow);
-      all_latency.merge(g.latency);
-      all.latency_sum_ns += g.row.latency_sum_ns;
+      all_latency.merge(latency.histogram);
+      all.latency_sum_ns += latency.sum_ns;
     }
     g.result.bins.push_back(g.row);
     g.row = ClientBin{};
-    g.latency.clear();
+    latency.clear();
   }
   describe_latency(all_latency, all);
   all_bins_.push_back(all);
@@ -258,8 +275,15 @@ void Recorder::close_bin() {
 // Nothing happens in all but the first of the bins that have ended by `now`.
 void Recorder::close_count_bins(Time now) {
   for (Group& g : groups_) {
-    g.result.counts[count_bin_].merge(g.counts);
-    g.counts = RequestCounts{};
+    const ClientFlow& then = g.told_at_count;
+    const auto narrow = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
+    g.result.counts[count_bin_].merge(
+        {.requests = narrow(g.told.requests - then.requests),
+         .successes = narrow(g.told.successes - then.successes),
+         .failures = narrow(g.told.failures - then.failures),
+         .failed_attempts = narrow(g.told.throttled + g.told.errors + g.told.timeouts -
+                                   then.throttled - then.errors - then.timeouts)});
+    g.told_at_count = g.told;
   }
   const std::size_t next = count_bin_of(now);
   for (std::size_t i = 0; i < services_.size(); ++i) {
@@ -275,10 +299,21 @@ void Recorder::close_count_bins(Time now) {
   count_bin_end_ = next < count_bins_ ? Time::zero() + count_width_ * bins : Time::max();
 }
 
+// The requests of the cohort that have ended up to now did so in the window.
+void Recorder::close_window() {
+  in_window_ = false;
+  for (Group& g : groups_) {
+    ClientResult& r = g.result;
+    r.successes_within = r.outcomes[static_cast<std::size_t>(Outcome::kSuccess)];
+    r.ended_within = std::accumulate(r.outcomes.begin(), r.outcomes.end(), std::uint64_t{0}) -
+                     r.outcomes[static_cast<std::size_t>(Outcome::kUnfinished)];
+  }
+}
+
 void Recorder::close_durations(Group& g) {
   const auto take = [&](DurationBooks::Heading heading, Histogram& histogram,
                         DurationMoments& moments) {
-    DurationBooks::Totals totals = g.durations.totals(heading);
+    DurationTotals totals = g.durations.totals(heading);
     histogram = std::move(totals.histogram);
     moments = totals.moments;
   };
@@ -287,7 +322,28 @@ void Recorder::close_durations(Group& g) {
   take(DurationBooks::kLatencyOk, r.latency_ok, r.latency_ok_m);
   take(DurationBooks::kAttemptLatency, r.attempt_latency, r.attempt_latency_m);
   take(DurationBooks::kServiceLatency, r.service_latency, r.service_latency_m);
+  DurationTotals& queueing_time = g.queueing_time.totals();
+  r.queueing_time = std::move(queueing_time.histogram);
+  r.queueing_time_m = queueing_time.moments;
   r.attempt_total_ns = r.attempt_latency_m.sum_ns;
+  r.backoff_total_ns = r.backoff_time_m.sum_ns;
+}
+
+void Recorder::AttemptNumber::begin_bin(Time now) {
+  constexpr std::int64_t kWidth = 100'000'000;
+  counts.peak_sends_100ms = std::max(counts.peak_sends_100ms, in_bin);
+  in_bin = 0;
+  bin_end = Time::from_nanoseconds((now.count() / kWidth + 1) * kWidth);
+}
+
+void Recorder::close_attempts(Group& g) {
+  ClientResult& r = g.result;
+  for (AttemptNumber& number : g.by_number) {
+    number.begin_bin(number.bin_end);
+    r.by_attempt.push_back(number.counts);
+    r.attempts += number.counts.sent;
+    for (std::size_t i = 0; i < r.results.size(); ++i) r.results[i] += number.counts.results[i];
+  }
   r.gave_up = r.results[static_cast<std::size_t>(AttemptResult::kTimeout)] +
               r.results[static_cast<std::size_t>(AttemptResult::kAbandoned)];
 }
@@ -311,6 +367,11 @@ RunResult Recorder::finish(Time end) {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     Group& g = groups_[i];
     close_durations(g);
+    close_attempts(g);
+    if (!g.is_inner) g.result.requests = g.result.window.requests;
+    for (std::size_t c = 0; c < g.result.ended_per_client.size(); ++c) {
+      g.result.ended_per_client[c] += static_cast<std::uint32_t>(g.result.successes_per_client[c]);
+    }
     quota_changed(i, 0, window_end_);
     if (g.result.has_quota) {
       g.result.quota_mean = g.quota_area_ns / (window_ns * g.quota_buckets);

@@ -10,7 +10,9 @@
 #include <retrysim/stop.hpp>
 
 #include "measure/duration_books.hpp"
+#include "measure/duration_log.hpp"
 #include "measure/recorder_events.hpp"
+#include "measure/station_log.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -86,17 +88,13 @@ class Recorder {
 
   // A request.
   bool submitted(std::size_t group) {
-    Group& g = groups_[group];
-    ++g.flow.requests;
-    ++g.counts.requests;
-    if (in_window_) ++g.result.requests;
+    ++groups_[group].told.requests;
     return in_window_;
   }
   /// One that a service makes for an attempt belongs to the cohort if the attempt does.
   void called(std::size_t group, bool in_cohort) {
     Group& g = groups_[group];
-    ++g.flow.requests;
-    ++g.counts.requests;
+    ++g.told.requests;
     g.result.requests += in_cohort;
   }
   void ended(const RequestEnded& event) {
@@ -106,20 +104,20 @@ class Recorder {
     const Duration latency = now - submitted;
     if (outcome != Outcome::kUnfinished) {
       if (ok) [[likely]] {
-        ++g.flow.successes;
-        ++g.counts.successes;
+        ++g.told.successes;
       } else {
-        ++g.flow.failures;
-        ++g.counts.failures;
+        ++g.told.failures;
         ++g.result.counts[count_bin_of(submitted)].failed;
       }
-      const auto latency_ns = static_cast<std::uint64_t>(latency.count());
-      g.latency.add(latency_ns);
-      g.row.latency_sum_ns += static_cast<double>(latency_ns);
+      g.latency.add(latency);
       last_request_end_ = now;
       if (in_window_ && client < g.result.ended_per_client.size()) {
-        ++g.result.ended_per_client[client];
-        if (ok) g.result.successes_per_client[client] += 1;
+        // Those that succeeded have ended, too: `finish` adds them.
+        if (ok) {
+          g.result.successes_per_client[client] += 1;
+        } else {
+          ++g.result.ended_per_client[client];
+        }
       }
     }
     if (!in_cohort) return;
@@ -127,8 +125,6 @@ class Recorder {
     ++r.outcomes[static_cast<std::size_t>(outcome)];
     r.attempts_squared += std::uint64_t{attempts} * attempts;
     if (outcome == Outcome::kUnfinished) return;
-    r.ended_within += in_window_;
-    r.successes_within += ok && in_window_;
     g.durations.add(
         ok ? DurationBooks::kLatency | DurationBooks::kLatencyOk : DurationBooks::kLatency,
         latency);
@@ -167,38 +163,33 @@ class Recorder {
   /// The same for a backoff that has not ended when the run is over: its level stays. `number`: of
   /// the attempt that would have followed.
   void backoff_goes_on(std::size_t group, std::uint32_t number, Time since) {
-    by_attempt(groups_[group], number).in_backoff_ns += inside_window_ns(since, window_end_);
+    by_number(groups_[group], number).counts.in_backoff_ns += inside_window_ns(since, window_end_);
   }
 
   // An attempt, as its client sees it.
   void sent(std::size_t group, bool in_cohort, std::uint32_t number, Time now) {
     Group& g = groups_[group];
-    ++g.flow.attempts;
-    g.flow.retries += number > 1;
+    ++g.told.attempts;
+    if (number > 1) ++g.told.retries;
     g.in_flight.rise(now - segment_start_);
-    AttemptNumberCounts& by = by_attempt(g, number);
-    if (in_cohort) {
-      ++g.result.attempts;
-      ++by.sent;
-    }
-    if (in_window_) count_peak(g.peaks[row_of(number) - 1], by, now);
+    AttemptNumber& by = by_number(g, number);
+    by.counts.sent += in_cohort;
+    if (in_window_) by.count_send(now);
   }
   void attempt_ended(const AttemptEnded& event) {
     const auto& [group, in_cohort, number, result, sent, now] = event;
     Group& g = groups_[group];
     g.in_flight.fall(now - segment_start_);
     if (result != AttemptResult::kSuccess) {
-      g.flow.throttled += result == AttemptResult::kThrottled;
-      g.flow.errors += result == AttemptResult::kError;
-      g.flow.timeouts += result == AttemptResult::kTimeout;
-      g.counts.failed_attempts += result != AttemptResult::kAbandoned;
+      g.told.throttled += result == AttemptResult::kThrottled;
+      g.told.errors += result == AttemptResult::kError;
+      g.told.timeouts += result == AttemptResult::kTimeout;
     }
     if (!in_cohort) return;
-    ++g.result.results[static_cast<std::size_t>(result)];
-    ++by_attempt(g, number).results[static_cast<std::size_t>(result)];
+    ++by_number(g, number).counts.results[static_cast<std::size_t>(result)];
     g.durations.add(DurationBooks::kAttemptLatency, now - sent);
   }
-  void quota_denied(std::size_t group) { ++groups_[group].flow.quota_denied; }
+  void quota_denied(std::size_t group) { ++groups_[group].told.quota_denied; }
   void quota_changed(std::size_t group, std::int64_t change, Time now);
   /// The retry quota of a group as it starts: `buckets` buckets with `level` tokens each.
   void quota_starts(std::size_t group, std::uint64_t buckets, std::int64_t level);
@@ -214,7 +205,7 @@ class Recorder {
   // An attempt, as the service sees it.
   void arrived(std::size_t group, std::size_t service, bool in_cohort) {
     Group& g = groups_[group];
-    ++g.flow.arrivals;
+    ++g.told.arrivals;
     g.result.arrivals += in_cohort;
     ++services_[service].flow.arrivals;
   }
@@ -247,10 +238,7 @@ class Recorder {
   void error_answered(std::size_t service) { ++services_[service].flow.errors; }
   void dropped(std::size_t group, bool in_cohort) { groups_[group].result.dropped += in_cohort; }
   void started(std::size_t group, bool in_cohort, Duration queueing_time) {
-    if (!in_cohort) return;
-    ClientResult& r = groups_[group].result;
-    r.queueing_time.add(static_cast<std::uint64_t>(queueing_time.count()));
-    r.queueing_time_m.add(queueing_time);
+    if (in_cohort) groups_[group].queueing_time.add(queueing_time);
   }
   void executed(const Executed& event) {
     const auto& [group, service, in_cohort, given_up, arrived, now] = event;
@@ -279,15 +267,13 @@ class Recorder {
   void service_levels(const LevelsOfService& levels) {
     const auto& [service, busy, in_system, queued, working, now] = levels;
     ServiceLevels& s = levels_[service];
-    integrate(s, now);
-    s.busy = static_cast<double>(busy);
-    s.in_system = static_cast<double>(in_system);
+    s.log.note({now, busy, static_cast<std::int64_t>(in_system)});
     s.queued = queued;
     s.queue_max = std::max(s.queue_max, queued);
     if (working != s.working) [[unlikely]] {
       integrate_servers(s, now);
       s.working = working;
-      s.all_busy_from = static_cast<double>(working);
+      s.log.set_servers(working);
     }
   }
 
@@ -302,20 +288,33 @@ class Recorder {
   StationLevels levels_of_service(std::size_t service) const;
 
  private:
-  struct Peak {
+  // The attempts of one number, and how many of them were sent in the running 100 ms.
+  struct AttemptNumber {
+    AttemptNumberCounts counts;
     Time bin_end;
-    std::uint64_t count = 0;
+    std::uint64_t in_bin = 0;
+
+    void count_send(Time now) {
+      if (now >= bin_end) [[unlikely]]
+        begin_bin(now);
+      ++in_bin;
+    }
+    void begin_bin(Time now);
   };
+  // What follows from other counts is not counted, but worked out where a segment, a count bin, the
+  // window or the run ends.
   struct Group {
     ClientResult result;
-    ClientFlow flow;  // of the running segment
-    ClientBin row;    // of the running bin
-    BinHistogram latency;
-    RequestCounts counts;     // of the running count bin, but for `failed`
-    DurationBooks durations;  // of the cohort
+    ClientFlow told;                 // since the start of the run; counts only
+    ClientFlow told_at_segment;      // the same when the running segment began
+    ClientFlow told_at_count;        // and when the running count bin did
+    ClientBin row;                   // of the running bin
+    DurationLog<BinTotals> latency;  // of the running bin
+    DurationBooks durations;         // of the cohort
+    DurationLog<DurationTotals> queueing_time;
     Level limiter_waiting, connection_waiting, in_backoff, in_flight;
-    bool is_inner = false;    // a service's own client
-    std::vector<Peak> peaks;  // by attempt number, in step with result.by_attempt
+    bool is_inner = false;  // a service's own client
+    std::vector<AttemptNumber> by_number;
     double quota_level = 0, quota_area_ns = 0, quota_buckets = 0;
     Time quota_since;
   };
@@ -323,15 +322,13 @@ class Recorder {
     ServiceResult result;
     ServiceFlow flow, row;
   };
-  // Levels from `since` on, and their integrals over the segment. They are doubles because they
-  // change with every arrival and completion; queue and working servers are integrated where a
-  // segment ends or their number changes.
+  // Queue and working servers are integrated where a segment ends or their number changes.
   struct ServiceLevels {
-    Time since, servers_since;
-    double busy = 0, in_system = 0, all_busy_from = 0;
-    double busy_ns = 0, in_system_ns = 0, in_system_squared_ns = 0, all_busy_ns = 0, servers_ns = 0;
+    StationLog log;
     std::uint64_t queued = 0, queue_max = 0;
     std::int64_t working = 0;
+    Time servers_since;
+    double servers_ns = 0;
     Time in_vain_since;
     double in_vain = 0;     // servers
     bool has_queue = true;  // processor sharing has none
@@ -344,34 +341,15 @@ class Recorder {
 
   // Clients that never give up make any number of attempts; their counts need not grow without end.
   static std::uint32_t row_of(std::uint32_t number) { return std::min(number, kMaxAttemptNumber); }
-  AttemptNumberCounts& by_attempt(Group& g, std::uint32_t attempt_number) {
+  AttemptNumber& by_number(Group& g, std::uint32_t attempt_number) {
     const std::uint32_t number = row_of(attempt_number);
-    if (number > g.result.by_attempt.size()) [[unlikely]] {
-      g.result.by_attempt.resize(number);
-      g.peaks.resize(number);
-    }
-    return g.result.by_attempt[number - 1];
+    if (number > g.by_number.size()) [[unlikely]]
+      g.by_number.resize(number);
+    return g.by_number[number - 1];
   }
   /// Later ones share the last bin, which is no part of the result.
   std::size_t count_bin_of(Time t) const {
     return std::min(static_cast<std::size_t>(t.count() / count_width_.count()), count_bins_);
-  }
-  static void count_peak(Peak& peak, AttemptNumberCounts& by, Time now) {
-    constexpr std::int64_t kWidth = 100'000'000;
-    if (now >= peak.bin_end) {
-      peak.bin_end = Time::from_nanoseconds((now.count() / kWidth + 1) * kWidth);
-      peak.count = 0;
-    }
-    by.peak_sends_100ms = std::max(by.peak_sends_100ms, ++peak.count);
-  }
-  static void integrate(ServiceLevels& s, Time now) {
-    const auto dt = static_cast<double>((now - s.since).count());
-    s.since = now;
-    const double area = s.in_system * dt;
-    s.busy_ns += s.busy * dt;
-    s.in_system_ns += area;
-    s.in_system_squared_ns += s.in_system * area;
-    s.all_busy_ns += s.busy >= s.all_busy_from ? dt : 0;
   }
   static void integrate_servers(ServiceLevels& s, Time now) {
     s.servers_ns +=
@@ -384,7 +362,9 @@ class Recorder {
   void fold_segment(Time end);
   void close_bin();
   void close_count_bins(Time now);
+  void close_window();
   static void close_durations(Group& g);
+  static void close_attempts(Group& g);
   void choose_boundary();
 
   std::vector<Group> groups_;

@@ -1,4 +1,4 @@
-// What can be done with all fields of a result at once, by the lists in run_result.hpp.
+// Operations on all fields of a result, through the lists of fields in run_result.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,7 +20,7 @@ concept HasFields = requires(T& of) {
 
 /// Adds the numbers of `from` to those of `into`, field by field, down to the last struct, array
 /// and histogram. Vectors, which are series in time or by client, are left as they are. Fields that
-/// do not add up (means, maxima) are the caller's to put right afterwards.
+/// do not add up (means, maxima) have to be corrected by the caller afterwards.
 template <HasFields T>
 void add_fields(T& into, const T& from);
 

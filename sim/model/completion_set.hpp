@@ -1,5 +1,5 @@
-// The services in progress at one service, earliest completion first. A few are a small sorted
-// array; many (or an unlimited number) an indexed heap.
+// The services in progress at one service, earliest completion first. A few are two small sorted
+// arrays, keys and attempts; many (or an unlimited number) an indexed heap.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,6 +8,8 @@
 #include "kernel/indexed_heap.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -26,31 +28,30 @@ class CompletionSet {
   /// `servers`: how many may be in progress at once.
   explicit CompletionSet(std::int64_t servers) : sorted_(servers <= kMaxSorted) {}
 
-  std::size_t size() const { return sorted_ ? array_.size() : heap_.size(); }
+  std::size_t size() const { return sorted_ ? few_ : heap_.size(); }
   kernel::EventKey head() const {
     if (!sorted_) return heap_.head();
-    return array_.empty() ? kernel::EventKey::never() : array_.back().key;
+    return few_ == 0 ? kernel::EventKey::never() : keys_[few_ - 1];
   }
 
   /// The attempt that is done first; there must be one.
-  std::uint32_t front() const { return sorted_ ? array_.back().attempt : heap_.front(); }
+  std::uint32_t front() const { return sorted_ ? attempts_[few_ - 1] : heap_.front(); }
 
   void insert(std::uint32_t attempt, kernel::EventKey key) {
-    if (!sorted_) {
-      heap_.push(attempt, key, position());
-      return;
+    if (!sorted_ || few_ == kMaxSorted) [[unlikely]]
+      return insert_in_heap(attempt, key);
+    std::size_t i = few_++;
+    for (; i > 0 && keys_[i - 1] < key; --i) {
+      keys_[i] = keys_[i - 1];
+      attempts_[i] = attempts_[i - 1];
     }
-    std::size_t i = array_.size();
-    array_.push_back({});
-    for (; i > 0 && array_[i - 1].key < key; --i) array_[i] = array_[i - 1];
-    array_[i] = {key, attempt};
+    keys_[i] = key;
+    attempts_[i] = attempt;
   }
 
   std::uint32_t pop() {
     if (!sorted_) return heap_.pop(position());
-    const std::uint32_t attempt = array_.back().attempt;
-    array_.pop_back();
-    return attempt;
+    return attempts_[--few_];
   }
 
   void erase(std::uint32_t attempt) {
@@ -58,9 +59,13 @@ class CompletionSet {
       heap_.erase(attempt, position());
       return;
     }
-    const auto entry = std::ranges::find(array_, attempt, &Entry::attempt);
-    if (entry == array_.end()) kernel::timer_misused("a completion was cancelled that is not due");
-    array_.erase(entry);
+    const auto end = attempts_.begin() + few_;
+    const auto found = std::find(attempts_.begin(), end, attempt);
+    if (found == end) kernel::timer_misused("a completion was cancelled that is not due");
+    const auto later = keys_.begin() + (found - attempts_.begin());
+    std::copy(found + 1, end, found);
+    std::copy(later + 1, keys_.begin() + few_, later);
+    --few_;
   }
 
   /// Takes out everything, in the order of completion.
@@ -72,19 +77,25 @@ class CompletionSet {
 
   template <class Visit>
   void for_each(Visit visit) const {
-    for (const Entry& e : array_) visit(e.attempt);
+    for (std::uint32_t i = 0; i < few_; ++i) visit(attempts_[i]);
     heap_.for_each([&](std::uint32_t attempt, kernel::EventKey) { visit(attempt); });
   }
 
  private:
-  static constexpr std::int64_t kMaxSorted = 24;
-  struct Entry {
-    kernel::EventKey key;
-    std::uint32_t attempt = 0;
-  };
+  static constexpr std::uint32_t kMaxSorted = 24;
+
+  // A service may have more servers than it began with.
+  [[gnu::noinline]] void insert_in_heap(std::uint32_t attempt, kernel::EventKey key) {
+    for (std::uint32_t i = 0; i < few_; ++i) heap_.push(attempts_[i], keys_[i], position());
+    few_ = 0;
+    sorted_ = false;
+    heap_.push(attempt, key, position());
+  }
 
   bool sorted_;
-  std::vector<Entry> array_;  // earliest last
+  std::uint32_t few_ = 0;                          // in the arrays, earliest last
+  std::array<kernel::EventKey, kMaxSorted> keys_;  // moved far more often than attempts are read
+  std::array<std::uint32_t, kMaxSorted> attempts_{};
   kernel::IndexedHeap heap_;
   // By attempt; apart from the attempts, so that moving one in the heap touches four bytes of it.
   std::vector<std::uint32_t> positions_;

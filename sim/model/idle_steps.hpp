@@ -28,11 +28,12 @@ class IdleSteps {
   void look() {
     stop_point();
     if (steps_ > limit_) {
-      throw LimitExceeded("more than " + std::to_string(limit_) +
-                              " bursts, pauses and rejected arrivals: the client sends far less "
-                              "often than it changes between burst and pause; give arrivals.on "
-                              "and arrivals.off longer times, or the client a higher rate",
-                          LimitKind::kEvents);
+      throw LimitExceeded(
+          "more than " + std::to_string(limit_) +
+              " bursts, pauses and rejected arrivals: the client sends far less often than it "
+              "alternates between burst and pause; make arrivals.on and arrivals.off longer, or "
+              "the rate higher",
+          LimitKind::kEvents);
     }
     constexpr std::uint64_t kStepsBetweenLooks = 1 << 16;
     next_look_ = std::min(steps_ + kStepsBetweenLooks, limit_ + (limit_ < ~std::uint64_t{0}));

@@ -323,8 +323,9 @@ std::vector<std::pair<RunNeeds, std::size_t>> needs_of_all(std::span<const Scena
   const std::uint64_t total = total_bytes(parts);
   std::sort(parts.begin(), parts.end(),
             [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
-  std::string text = fmt::format("this takes about {} of memory, but {} may be used (--max-memory)",
-                                 to_text_of_bytes(total), to_text_of_bytes(limit));
+  std::string text =
+      fmt::format("this takes about {} of memory, but only {} may be used (--max-memory)",
+                  to_text_of_bytes(total), to_text_of_bytes(limit));
   constexpr std::size_t kMostParts = 6;
   constexpr double kLarge = 0.02;
   for (std::size_t i = 0; i < std::min(kMostParts, parts.size()); ++i) {

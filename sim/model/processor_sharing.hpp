@@ -13,6 +13,8 @@
 
 #include "kernel/event_order.hpp"
 #include "kernel/indexed_heap.hpp"
+#include "kernel/pool.hpp"
+#include "model/request.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -112,6 +114,100 @@ class ProcessorSharing {
   double attained_ns_ = 0, server_time_ns_ = 0;
   double servers_ = 0, speed_ = 1;
   Time now_;
+};
+
+/// The pool of servers that works in this way, with everything that a service asks of a pool (see
+/// own_servers.hpp for what that means). Kept out of the path of the other pool.
+class SharedServers {
+ public:
+  SharedServers(kernel::Pool<Attempt>* attempts, std::uint64_t* sequence, std::int64_t servers)
+      : attempts_(attempts), sequence_(sequence), working_(servers) {
+    sharing_.set_power(servers, 1);
+  }
+
+  /// Nobody queues; a capacity limits how many are served.
+  static bool has_room() { return true; }
+  bool is_full(std::uint64_t capacity) const {
+    return static_cast<std::uint64_t>(sharing_.size() - rejections_ + held_) >= capacity;
+  }
+  std::int64_t in_service() const { return sharing_.size(); }
+  std::int64_t attempts() const { return sharing_.size() + held_; }
+  std::int64_t busy() const { return sharing_.size() > 0 ? working_ : 0; }
+  double busy_in_vain() const {
+    if (given_up_ == 0) return 0;
+    return static_cast<double>(working_) * static_cast<double>(given_up_) /
+           static_cast<double>(sharing_.size());
+  }
+
+  kernel::EventKey head() const { return head_; }
+  std::uint32_t front() const { return sharing_.front(); }
+
+  /// From here to its end, the attempt's `work_left_ns` says what server time the others had been
+  /// given when it came; afterwards, what it was given itself.
+  [[gnu::noinline]] void start(std::uint32_t id, Attempt& a, Time now) {
+    sharing_.advance(now);
+    sharing_.insert(id, a.work_left_ns);
+    a.work_left_ns = sharing_.server_time_ns();
+    given_up_ += a.given_up();
+    rejections_ += a.rejection;
+    schedule();
+  }
+  [[gnu::noinline]] std::uint32_t complete(Time now) {
+    sharing_.advance(now);
+    const std::uint32_t attempt = sharing_.pop();
+    leave(attempt);
+    return attempt;
+  }
+  /// What is held takes nothing from the others.
+  std::uint32_t hold(Time now) {
+    ++held_;
+    return complete(now);
+  }
+  void let_go() { --held_; }
+  [[gnu::noinline]] void abort(std::uint32_t attempt, Time now) {
+    sharing_.advance(now);
+    sharing_.erase(attempt);
+    leave(attempt);
+  }
+  [[gnu::noinline]] void given_up(Time now) {
+    sharing_.advance(now);
+    ++given_up_;
+  }
+  [[gnu::noinline]] std::vector<std::uint32_t> take_all(Time now) {
+    std::vector<std::uint32_t> all;
+    while (sharing_.size() > 0) all.push_back(complete(now));
+    return all;
+  }
+
+  [[gnu::noinline]] void set_power(std::int64_t servers, double speed, Time now) {
+    working_ = servers;
+    sharing_.advance(now);
+    sharing_.set_power(servers, speed);
+    schedule();
+  }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    sharing_.for_each(visit);
+  }
+
+ private:
+  void leave(std::uint32_t attempt) {
+    Attempt& a = (*attempts_)[attempt];
+    a.work_left_ns = sharing_.server_time_ns() - a.work_left_ns;
+    given_up_ -= a.given_up();
+    rejections_ -= a.rejection;
+    schedule();
+  }
+  void schedule() { head_ = {sharing_.next_end(), (*sequence_)++}; }
+
+  kernel::Pool<Attempt>* attempts_;
+  std::uint64_t* sequence_;
+  ProcessorSharing sharing_;
+  kernel::EventKey head_ = kernel::EventKey::never();
+  std::int64_t working_;
+  std::int64_t held_ = 0;
+  std::int64_t given_up_ = 0, rejections_ = 0;  // of those in service
 };
 
 }  // namespace retrysim::model

@@ -13,7 +13,7 @@
 namespace retrysim::model {
 namespace {
 
-/// What a strategy of the user's own decided; throws if it may not.
+/// What the user's own strategy decided; throws if that is not allowed.
 RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
   const Outcome o = decision.outcome;
   const bool allowed = o == Outcome::kRetry || o == Outcome::kMaxAttemptsExceeded ||
@@ -80,7 +80,7 @@ bool RetryDecisions::open(ClientGroup& g, Request& r) {
   const Duration delay = own.strategies[client]->acquire_initial_token(number, state_.now);
   if (delay < Duration::zero()) {
     throw std::invalid_argument("client " + g.spec->name +
-                                ": its strategy holds a request back for a negative time");
+                                ": its strategy delays a request by a negative time");
   }
   if (delay == Duration::zero()) return true;
   parts_.send_gate.wait_once(g, r, delay);

@@ -50,7 +50,7 @@ class RetryDecisions {
   /// back.
   [[gnu::noinline]] bool open(ClientGroup& g, Request& r);
   [[gnu::noinline]] void book_success(ClientGroup& g, Request& r);
-  /// An attempt has failed: what now?
+  /// Decides what follows a failed attempt.
   [[gnu::noinline]] void fail(ClientGroup& g, Request& r, const ErrorInfo& error,
                               std::optional<Duration> retry_after);
   bool permit_hedge(ClientGroup& g, Request& r);

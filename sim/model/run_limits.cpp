@@ -24,7 +24,7 @@ void RunLimits::prepare() {
   }
 }
 
-// Now and then: has a limit been passed, does somebody want to know how far we are, or to stop?
+// Called now and then: checks the limits, reports progress, and lets the caller stop the run.
 void RunLimits::check() {
   const SimulationOptions& options = state_.options;
   const std::uint64_t done = events_ + steps_;
@@ -40,8 +40,8 @@ void RunLimits::check() {
     throw LimitExceeded(
         fmt::format("ten million events at {} s of simulated time (replication {}): requests and "
                     "answers go round in a loop that takes no time, or arrive at an impossible "
-                    "rate; give the service, the network, the backoff or the think time a positive "
-                    "duration, or limit the attempts",
+                    "rate; give the service, network, backoff or think time a positive duration, "
+                    "or limit the attempts",
                     state_.now.in_seconds(), state_.replication),
         LimitKind::kInstant);
   }
@@ -64,10 +64,10 @@ void RunLimits::check_memory() const {
                               parts_.call_tree.bytes();
   if (bytes <= most) return;
   throw LimitExceeded(
-      fmt::format("replication {} at {} s: {} requests and {} attempts under way take {} MiB, more "
-                  "than is left of --max-memory; give queues a smaller capacity, clients a lower "
-                  "rate, an attempt_timeout or a deadline, and let the service remove abandoned "
-                  "work",
+      fmt::format("replication {} at {} s: {} requests and {} attempts in progress take {} MiB, "
+                  "which is more than is left of --max-memory; give queues a smaller capacity, "
+                  "give clients a lower rate, an attempt_timeout or a deadline, or let the service "
+                  "remove abandoned work",
                   state_.replication, state_.now.in_seconds(), state_.requests.live(),
                   state_.attempts.live(), bytes >> 20),
       LimitKind::kMemory);

@@ -38,6 +38,7 @@ bool SendGate::pass(ClientGroup& g, Request& r) {
 bool SendGate::take_tokens(ClientGroup& g, Request& r) {
   const SendRateRules& rules = g.spec->retry.rate_limit;
   SendRateLimiter& limiter = g.states.limiter(r.client);
+  // With recheck nobody stands in line.
   const bool first_in_line = !queues_[g.index].of_clients[r.client].first.exists();
   if (first_in_line && limiter.try_acquire(state_.now, r.send_tokens)) {
     r.send_tokens = 0;
@@ -45,7 +46,7 @@ bool SendGate::take_tokens(ClientGroup& g, Request& r) {
   }
   if (rules.on_empty == OnEmpty::kFail) {
     parts_.client_requests.finish(g, r, Outcome::kNoSendToken);
-  } else if (rules.wait == SendTokenWait::kOnce) {
+  } else if (rules.wait == SendTokenWait::kOnce || rules.wait == SendTokenWait::kRecheck) {
     wait_once(g, r, limiter.wait(state_.now, r.send_tokens));
   } else if (rules.wait == SendTokenWait::kReserve) {
     const Duration time = limiter.reserve(state_.now, r.send_tokens);
@@ -69,7 +70,14 @@ void SendGate::wait_once(ClientGroup& g, Request& r, Duration time) {
 
 void SendGate::wait_over(ClientGroup& g, Request& r) {
   state_.recorder.send_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since, state_.now);
-  if (r.send_tokens > 0) g.states.limiter(r.client).reserve(state_.now, r.send_tokens);
+  if (r.send_tokens > 0) {
+    SendRateLimiter& limiter = g.states.limiter(r.client);
+    if (g.spec->retry.rate_limit.wait != SendTokenWait::kRecheck) {
+      limiter.reserve(state_.now, r.send_tokens);
+    } else if (!limiter.try_acquire(state_.now, r.send_tokens)) {
+      return wait_once(g, r, limiter.wait(state_.now, r.send_tokens));
+    }
+  }
   go_on(g, r);
 }
 

@@ -7,18 +7,14 @@
 
 namespace retrysim::model {
 
-using kernel::EventKey;
-
 Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t conflict,
                  const Streams* streams, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
     : spec_(&spec),
       streams_(streams),
       attempts_(attempts),
-      sequence_(sequence),
-      in_service_(std::max(spec.servers, spec.autoscaling.max)),
+      servers_(make_servers(spec, attempts, sequence)),
       queue_capacity_(static_cast<std::uint64_t>(spec.queue_capacity)),
       working_(spec.servers),
-      shares_processor_(spec.discipline == Discipline::kProcessorSharing),
       controls_delay_(spec.discipline == Discipline::kCodel),
       limits_concurrency_(!ConcurrencyLimit(spec.concurrency).is_unlimited()),
       always_succeeds_(spec.model == ServiceModelKind::kQueue),
@@ -30,6 +26,14 @@ Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t confl
       concurrency_(spec.concurrency),
       throttle_(spec.throttle.rate, spec.throttle.burst) {
   if (spec.autoscaling.target > 0) autoscaler_.emplace(spec.autoscaling, spec.servers);
+}
+
+Service::Servers Service::make_servers(const ServiceSpec& spec, kernel::Pool<Attempt>* attempts,
+                                       std::uint64_t* sequence) {
+  if (spec.discipline == Discipline::kProcessorSharing) {
+    return SharedServers(attempts, sequence, spec.servers);
+  }
+  return OwnServers(attempts, sequence, spec.servers, spec.autoscaling.max);
 }
 
 bool Service::pass_throttle(std::uint16_t group, std::uint32_t client, Time now) {
@@ -52,13 +56,9 @@ Service::Admission Service::admit(std::uint32_t id, Attempt& attempt, Time now) 
 }
 
 Service::Admission Service::admit_if_queue_has_room(std::uint32_t id, Attempt& attempt, Time now) {
-  if (shares_processor()) {
-    const std::int64_t served = sharing_.size() - shared_rejections_ + calling_;
-    if (static_cast<std::uint64_t>(served) >= queue_capacity_) return Admission::kFull;
-    start(id, attempt, now);
-    return Admission::kStarted;
-  }
-  if (busy_ < working_ && queued() == 0) {
+  if (has_room() && queued() == 0) {
+    const auto is_full = [this](const auto& s) { return s.is_full(queue_capacity_); };
+    if (of_servers(is_full)) return Admission::kFull;
     start(id, attempt, now);
     return Admission::kStarted;
   }
@@ -71,9 +71,7 @@ Service::Admission Service::admit_if_queue_has_room(std::uint32_t id, Attempt& a
 void Service::turn_away(std::uint32_t attempt, Time now) {
   Attempt& a = (*attempts_)[attempt];
   a.rejection = true;
-  if (shares_processor() || (busy_ < working_ && queued() == 0)) {
-    return start(attempt, a, now);
-  }
+  if (has_room() && queued() == 0) return start(attempt, a, now);
   a.stage = Attempt::Stage::kQueued;
   rejections_.push(attempt);
 }
@@ -85,9 +83,7 @@ void Service::start(std::uint32_t id, Attempt& a, Time now) {
   if (a.mutating && sessions_ != nullptr) [[unlikely]]
     look_at_token(id, now);
   a.work_left_ns = demand_ns(a);
-  if (shares_processor()) return share(id, now);
-  ++busy_;
-  schedule(id, a, now);
+  of_servers([&](auto& s) { s.start(id, a, now); });
 }
 
 // What the attempt takes of a server of speed 1.
@@ -101,7 +97,7 @@ double Service::demand_ns(const Attempt& a) const {
   if (!operations_.empty()) [[unlikely]]
     own = std::round(own * operations_.work(key, a.entity, a.group));
   if (spec_->slowdown == 0) return own;
-  const std::int64_t others = shares_processor() ? sharing_.size() : busy_;
+  const std::int64_t others = of_servers([](const auto& s) { return s.in_service(); });
   return std::round(own * (1 + spec_->slowdown * static_cast<double>(others)));
 }
 
@@ -112,52 +108,8 @@ Duration Service::service_time_of(std::uint32_t attempt) const {
   return speed > 0 ? Duration::from_nanoseconds(demand / speed) : Duration::max();
 }
 
-void Service::schedule(std::uint32_t id, Attempt& a, Time now) {
-  a.work_since = now;
-  const double speed = impairment_.speed;
-  Duration left = Duration::max();  // a server that stands still never finishes
-  if (a.work_left_ns == 0) {
-    left = Duration::zero();
-  } else if (speed > 0) {
-    left = Duration::from_nanoseconds(a.work_left_ns / speed);
-  }
-  in_service_.insert(id, EventKey{now + left, (*sequence_)++});
-}
-
-void Service::share(std::uint32_t attempt, Time now) {
-  Attempt& a = (*attempts_)[attempt];
-  sharing_.advance(now);
-  sharing_.insert(attempt, a.work_left_ns);
-  a.work_left_ns = sharing_.server_time_ns();  // what it will have been given is the difference
-  given_up_ += a.given_up();
-  shared_rejections_ += a.rejection;
-  schedule_next_end();
-}
-
-// The attempt has left the others: from now on its `work_left_ns` says what it was given.
-void Service::leave_shares(std::uint32_t attempt) {
-  Attempt& a = (*attempts_)[attempt];
-  a.work_left_ns = sharing_.server_time_ns() - a.work_left_ns;
-  given_up_ -= a.given_up();
-  shared_rejections_ -= a.rejection;
-  schedule_next_end();
-}
-
-std::uint32_t Service::take_from_shares(Time now) {
-  sharing_.advance(now);
-  const std::uint32_t attempt = sharing_.pop();
-  leave_shares(attempt);
-  return attempt;
-}
-
 std::uint32_t Service::complete(Time now) {
-  std::uint32_t attempt = kNone;
-  if (shares_processor()) [[unlikely]] {
-    attempt = take_from_shares(now);
-  } else {
-    attempt = in_service_.pop();
-    --busy_;
-  }
+  const std::uint32_t attempt = of_servers([now](auto& s) { return s.complete(now); });
   Attempt& a = (*attempts_)[attempt];
   a.finished = now;
   time_spent_.in_system += (now - a.arrived).count();
@@ -167,14 +119,13 @@ std::uint32_t Service::complete(Time now) {
 }
 
 std::uint32_t Service::hold(Time now) {
-  const std::uint32_t attempt = shares_processor() ? take_from_shares(now) : in_service_.pop();
+  const std::uint32_t attempt = of_servers([now](auto& s) { return s.hold(now); });
   (*attempts_)[attempt].stage = Attempt::Stage::kCalling;
-  ++calling_;
   return attempt;
 }
 
 void Service::release(std::uint32_t attempt, Time now) {
-  let_go();
+  of_servers([](auto& s) { s.let_go(); });
   Attempt& a = (*attempts_)[attempt];
   a.finished = now;
   time_spent_.in_system += (now - a.arrived).count();
@@ -182,14 +133,8 @@ void Service::release(std::uint32_t attempt, Time now) {
   a.stage = Attempt::Stage::kOnTheWire;
 }
 
-// The server of an attempt that was held is free.
-void Service::let_go() {
-  --calling_;
-  if (!shares_processor()) --busy_;
-}
-
 std::uint32_t Service::take_from_queue() {
-  if (busy_ >= working_) return kNone;
+  if (!has_room()) return kNone;
   if (controls_delay_ && line_.empty()) codel_.queue_is_empty();
   if (queued() == 0) return kNone;
   return rejections_.empty() ? line_.pop() : rejections_.pop();
@@ -207,29 +152,14 @@ void Service::abort(std::uint32_t attempt, Time now) {
   const Attempt& a = (*attempts_)[attempt];
   time_spent_.in_system += (now - a.arrived).count();
   if (a.stage == Attempt::Stage::kCalling) {
-    let_go();
-    return;
+    return of_servers([](auto& s) { s.let_go(); });
   }
   assert(a.stage == Attempt::Stage::kInService);
-  if (shares_processor()) {
-    sharing_.advance(now);
-    sharing_.erase(attempt);
-    return leave_shares(attempt);
-  }
-  in_service_.erase(attempt);
-  --busy_;
-}
-
-void Service::given_up(Time now) {
-  if (!shares_processor()) return;
-  sharing_.advance(now);
-  ++given_up_;
+  of_servers([&](auto& s) { s.abort(attempt, now); });
 }
 
 std::vector<std::uint32_t> Service::take_all(Time now) {
-  std::vector<std::uint32_t> all = in_service_.take_all();
-  busy_ = shares_processor() ? 0 : calling_;
-  while (sharing_.size() > 0) all.push_back(take_from_shares(now));
+  std::vector<std::uint32_t> all = of_servers([now](auto& s) { return s.take_all(now); });
   for (const std::uint32_t attempt : all) {
     time_spent_.in_system += (now - (*attempts_)[attempt].arrived).count();
   }
@@ -301,7 +231,6 @@ void Service::forget() {
 }
 
 void Service::impair(Impairment impairment, Time now) {
-  const double old_speed = impairment_.speed;
   impairment_ = std::move(impairment);
   screens_arrivals_ = spec_->throttle.rate > 0 || !impairment_.errors.empty();
   if (spec_->servers == ServiceSpec::kUnlimited) {
@@ -312,18 +241,7 @@ void Service::impair(Impairment impairment, Time now) {
     working_ = std::llround(std::min(kMost, servers * impairment_.capacity));
   }
   most_working_ = std::max(most_working_, working_);
-  if (shares_processor()) {
-    sharing_.advance(now);
-    sharing_.set_power(working_, impairment_.speed);
-    return schedule_next_end();
-  }
-  if (impairment_.speed == old_speed) return;
-  for (const std::uint32_t attempt : in_service_.take_all()) {
-    Attempt& a = (*attempts_)[attempt];
-    const auto elapsed = static_cast<double>((now - a.work_since).count());
-    a.work_left_ns = std::max(0.0, std::round(a.work_left_ns - elapsed * old_speed));
-    schedule(attempt, a, now);
-  }
+  of_servers([&](auto& pool) { pool.set_power(working_, impairment_.speed, now); });
 }
 
 }  // namespace retrysim::model

@@ -12,9 +12,9 @@
 #include "kernel/pool.hpp"
 #include "model/autoscaler.hpp"
 #include "model/codel.hpp"
-#include "model/completion_set.hpp"
 #include "model/concurrency_limit.hpp"
 #include "model/operation_mix.hpp"
+#include "model/own_servers.hpp"
 #include "model/processor_sharing.hpp"
 #include "model/request.hpp"
 #include "model/service_model.hpp"
@@ -26,6 +26,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace retrysim::model {
@@ -60,6 +63,24 @@ struct Impairment {
 };
 
 class Service {
+  // Which kind of pool it is takes one comparison, whose result never changes during a run.
+  using Servers = std::variant<OwnServers, SharedServers>;
+  template <class Use>
+  auto of_servers(Use use) const {
+    if (const auto* own = std::get_if<OwnServers>(&servers_)) [[likely]]
+      return use(*own);
+    return use(*std::get_if<SharedServers>(&servers_));
+  }
+  template <class Use>
+  auto of_servers(Use use) {
+    if (auto* own = std::get_if<OwnServers>(&servers_)) [[likely]]
+      return use(*own);
+    return use(*std::get_if<SharedServers>(&servers_));
+  }
+  bool has_room() const {
+    return of_servers([](const auto& s) { return s.has_room(); });
+  }
+
  public:
   enum class Admission : std::uint8_t { kStarted, kQueued, kFull };
 
@@ -76,29 +97,26 @@ class Service {
   const ServiceSpec& spec() const { return *spec_; }
   const Impairment& impairment() const { return impairment_; }
   std::int64_t working_servers() const { return working_; }
-  bool shares_processor() const { return shares_processor_; }
+  bool shares_processor() const { return std::holds_alternative<SharedServers>(servers_); }
 
   /// Servers that work: under processor sharing all or none.
   std::int64_t busy() const {
-    if (!shares_processor()) return busy_;
-    return sharing_.size() > 0 ? working_ : 0;
+    return of_servers([](const auto& s) { return s.busy(); });
   }
   std::uint64_t queued() const { return line_.size() + rejections_.size(); }
   /// Attempts waiting or in service.
   std::uint64_t in_system() const {
-    return static_cast<std::uint64_t>(shares_processor() ? sharing_.size() + calling_ : busy_) +
+    return static_cast<std::uint64_t>(of_servers([](const auto& s) { return s.attempts(); })) +
            queued();
   }
   /// Servers that work for attempts whose clients have given up (processor sharing only).
   double busy_in_vain() const {
-    if (given_up_ == 0) return 0;
-    return static_cast<double>(working_) * static_cast<double>(given_up_) /
-           static_cast<double>(sharing_.size());
+    return of_servers([](const auto& s) { return s.busy_in_vain(); });
   }
 
   /// Key of the next completion.
   kernel::EventKey next_completion() const {
-    return shares_processor() ? next_end_ : in_service_.head();
+    return of_servers([](const auto& s) { return s.head(); });
   }
 
   /// Whether attempts may be answered before they are admitted: by random errors, by a throttle.
@@ -132,7 +150,7 @@ class Service {
   bool calls_others() const { return calls_others_; }
   /// The attempt whose service completes next; there must be one.
   std::uint32_t next_to_complete() const {
-    return shares_processor() ? sharing_.front() : in_service_.front();
+    return of_servers([](const auto& s) { return s.front(); });
   }
   /// The own work on that attempt ends now; its server is held until `release` (or `abort`). Where
   /// attempts share the servers, it takes nothing from the others meanwhile.
@@ -184,7 +202,9 @@ class Service {
   }
 
   /// The client of an attempt in service has given up.
-  void given_up(Time now);
+  void given_up(Time now) {
+    of_servers([now](auto& s) { s.given_up(now); });
+  }
 
   /// Takes out everything that waits or is in service, this first in order of completion; not what
   /// is held.
@@ -202,8 +222,7 @@ class Service {
 
   template <class Visit>
   void for_each_in_service(Visit visit) const {
-    in_service_.for_each(visit);
-    sharing_.for_each(visit);
+    of_servers([&](const auto& s) { s.for_each(visit); });
   }
   template <class Visit>
   void for_each_queued(Visit visit) const {
@@ -224,34 +243,24 @@ class Service {
   Admission admit_if_queue_has_room(std::uint32_t id, Attempt& attempt, Time now);
   double demand_ns(const Attempt& attempt) const;
   [[gnu::noinline]] void look_at_token(std::uint32_t attempt, Time now);
-  void let_go();
-  void schedule(std::uint32_t id, Attempt& attempt, Time now);
-  // Not compiled into the path of the other disciplines.
-  [[gnu::noinline]] void share(std::uint32_t attempt, Time now);
-  [[gnu::noinline]] std::uint32_t take_from_shares(Time now);
-  void leave_shares(std::uint32_t attempt);
-  void schedule_next_end() { next_end_ = {sharing_.next_end(), (*sequence_)++}; }
+
+  static Servers make_servers(const ServiceSpec& spec, kernel::Pool<Attempt>* attempts,
+                              std::uint64_t* sequence);
 
   const ServiceSpec* spec_;
   const Streams* streams_;
   kernel::Pool<Attempt>* attempts_;
-  std::uint64_t* sequence_;
   OperationMix operations_;
-  CompletionSet in_service_;
+  Servers servers_;
   std::uint64_t queue_capacity_;
   std::int64_t working_, most_working_ = 0;
-  std::int64_t busy_ = 0;  // attempts in service; processor sharing: sharing_.size() instead
-  bool shares_processor_, controls_delay_, limits_concurrency_, always_succeeds_;
+  bool controls_delay_, limits_concurrency_, always_succeeds_;
   bool watches_attempts_, calls_others_ = false, screens_arrivals_ = false;
-  std::int64_t calling_ = 0;  // attempts held
   ServiceModel model_;
   WaitingLine line_, rejections_;
   Codel codel_;
   std::optional<Autoscaler> autoscaler_;
   ConcurrencyLimit concurrency_;
-  ProcessorSharing sharing_;
-  kernel::EventKey next_end_ = kernel::EventKey::never();
-  std::int64_t given_up_ = 0, shared_rejections_ = 0;  // processor sharing: of those in service
   TimeSpent time_spent_;
   Impairment impairment_;
   std::unique_ptr<Sessions> sessions_;  // if it remembers tokens

@@ -203,7 +203,7 @@ RunResult simulate(const Scenario& scenario, std::uint32_t replication,
     throw std::invalid_argument("duration, drain_limit and interval may be 1e9 s at most");
   }
   if (scenario.warmup_is_auto) {
-    throw std::invalid_argument("the warm-up has to be found first; see run_experiment");
+    throw std::invalid_argument("warmup = \"auto\" has to be resolved first; see run_experiment");
   }
   const StopScope scope(options.stop);
   return model::World(scenario, replication, options).run();

@@ -27,12 +27,13 @@ std::string warmup_note(const FoundWarmup& w) {
   const std::string runs =
       fmt::format("the average of {} pilot run{}", w.pilot_runs, w.pilot_runs == 1 ? "" : "s");
   if (w.warmup == Duration::zero()) {
-    return "warmup = \"auto\" leaves out nothing (0 % of the run): MSER-5 sees no warm-up in " +
+    return "warmup = \"auto\" leaves out nothing (0 % of the run): MSER-5 finds no "
+           "warm-up in " +
            runs;
   }
   return fmt::format(
-      "warmup = \"auto\" leaves out the first {} ({} of the run), where MSER-5 "
-      "truncates {}, on {}",
+      "warmup = \"auto\" leaves out the first {} ({} of the run), which is where MSER-5 truncates "
+      "{} in {}",
       seconds(w.warmup), percent(w.removed_share), w.decided_by, runs);
 }
 
@@ -46,19 +47,19 @@ std::string precision_note(const PrecisionReport& p, std::size_t replications) {
                        replications, list);
   }
   return fmt::format(
-      "target not met: precision {} asks for half-widths of at most {}, but after "
-      "{} replications (max_replications): {}",
+      "target not met: precision {} asks for half-widths of at most {}, but after {} replications "
+      "(max_replications): {}",
       p.target, percent(p.target / (1 + p.target)), replications, list);
 }
 
 std::string single_run_note(const stats::SingleRunIntervals& s) {
   if (s.none_because) {
-    return "one replication: no intervals, and no telling chance from effect; batch means cannot "
-           "help, as " +
+    return "one replication: there are no intervals, so effects cannot be told from "
+           "chance, and there are no batch means because " +
            *s.none_because;
   }
   std::string note =
-      "one replication: intervals are from batch means, where a metric is known bin by bin";
+      "one replication: metrics that are known bin by bin have intervals from batch means";
   if (s.rows > 0) {
     note += s.fewest_batches == s.most_batches
                 ? fmt::format(" ({} batches)", s.most_batches)
@@ -66,8 +67,7 @@ std::string single_run_note(const stats::SingleRunIntervals& s) {
   }
   if (s.correlated > 0) {
     note += fmt::format(
-        "; {} of these {} none because the batches depend on each other: the "
-        "run is too short",
+        "; {} of these {} none because the batches are correlated: the run is too short",
         s.correlated, s.correlated == 1 ? "has" : "have");
   }
   return note;
@@ -198,20 +198,22 @@ std::string modes_note(const Evaluation& e) {
       fmt::format("goodput is about {} or about {}", format_number(b.low_goodput, "1/s"),
                   format_number(b.high_goodput, "1/s"));
   if (b.low) {
-    return "two modes: " + levels + " in different replications; a mean over both describes " +
-           "neither, and the intervals above are of such means";
+    return "two modes: " + levels +
+           " in different replications; a mean over both describes neither, " +
+           "and the intervals above belong to such means";
   }
   const stats::Proportion low = stats::wilson(b.ended_low, e.set.runs.size());
   return fmt::format(
       "two modes: {} in different stretches of {} of {} replications; {:.0f} % end in the low one "
-      "(95 % interval {:.0f} to {:.0f} %), and the means depend on how long a run lasts",
+      "(95 % interval {:.0f} to {:.0f} %), and the means depend on the length of the run",
       levels, b.runs_with_both, e.set.runs.size(), 100 * low.share, 100 * low.ci_low,
       100 * low.ci_high);
 }
 
 std::string short_runs_note(double requests) {
   if (requests >= 10000) return "";
-  return fmt::format("short: {} requests a replication leave fewer than 100 beyond p99", requests);
+  return fmt::format("short runs: of {} requests per replication, fewer than 100 lie beyond p99",
+                     requests);
 }
 
 std::vector<std::string> drain_notes(const Evaluation& e) {
@@ -226,11 +228,12 @@ std::vector<std::string> drain_notes(const Evaluation& e) {
     const SummaryRow* drained = find_row(e.summary, client, "finished_in_drain");
     if (whole == nullptr || within == nullptr || drained == nullptr) continue;
     if (std::fabs(whole->estimate.mean - within->estimate.mean) <= kNoteworthy) continue;
-    notes.push_back(fmt::format(
-        "{}{:.4g} % of the requests had succeeded when duration was over; the success rate of "
-        "{:.4g} % includes the drain, in which {:.0f} requests a replication ended",
-        client == "all" ? "" : client + ": ", 100 * within->estimate.mean,
-        100 * whole->estimate.mean, drained->estimate.mean));
+    notes.push_back(
+        fmt::format("{}{:.4g} % of the requests had succeeded by the end of duration; the success "
+                    "rate of {:.4g} % includes the drain, in which {:.0f} requests per replication "
+                    "ended",
+                    client == "all" ? "" : client + ": ", 100 * within->estimate.mean,
+                    100 * whole->estimate.mean, drained->estimate.mean));
   }
   return notes;
 }

@@ -162,11 +162,13 @@ class TableWriter {
     const bool several = comparison_.variants() > 1;
     out_ += fmt::format("Differences from {}", variant(0));
     if (n > 1) {
-      out_ += several ? fmt::format(
-                            " with 95 % intervals that hold for all {} variants together,\n"
-                            "* significant (Holm's test over them, 5 %)",
-                            comparison_.variants())
-                      : " with 95 % intervals, * significant (5 %)";
+      out_ +=
+          several
+              ? fmt::format(
+                    " with 95 % intervals that hold for all {} variants together;\n* significant "
+                    "at 5 % (Holm's test over the variants)",
+                    comparison_.variants())
+              : " with 95 % intervals; * significant at 5 %";
     }
     out_ += ".\n";
   }
@@ -298,13 +300,15 @@ class TableWriter {
     std::vector<std::string> notes;
     const std::size_t n = replications();
     if (n == 1) {
-      notes.emplace_back("one replication: no intervals, and no telling chance from effect");
+      notes.emplace_back(
+          "one replication: there are no intervals, so effects cannot be told from chance");
     } else if (n < 10) {
       notes.push_back(fmt::format("{} replications: intervals are rough; use at least 10", n));
     }
     for (const Evaluation& e : comparison_.evaluations) {
       if (e.scenario().seed == comparison_.baseline().scenario().seed) continue;
-      notes.emplace_back("the variants have different seeds: no common random numbers");
+      notes.emplace_back(
+          "the variants have different seeds and therefore no common random numbers");
       break;
     }
     add_modes(notes);
@@ -321,12 +325,13 @@ class TableWriter {
     add(rows_where([](const ComparisonRow& row) {
           return row.difference.only_variant + row.difference.only_baseline > 0;
         }),
-        "only replications that have the metric on both sides are compared");
+        "compared only over replications that have the metric on both sides");
     add(rows_where([](const ComparisonRow& row) {
           const PairedDifference& d = row.difference;
           return d.significant && d.interval->low <= 0 && d.interval->high >= 0;
         }),
-        "significant by Holm's test, which is sharper than the interval that holds zero");
+        "significant by Holm's test, which is more powerful than the interval; the interval "
+        "contains zero");
     add(rows_where([](const ComparisonRow& row) {
           const std::optional<double> correlation = row.difference.correlation;
           return row.client == "all" && correlation && *correlation < -0.005;

@@ -1,5 +1,5 @@
 // Sentences by rule: the first metric of MetricList::kSpoken with a significant difference makes
-// the main clause, the others follow with "at" and "with".
+// the main clause, the others follow after "with".
 //
 // SPDX-License-Identifier: MIT
 #include "report/comparison_words.hpp"
@@ -109,10 +109,8 @@ class Sentence {
       text += " cannot be told apart from " + spoken_baseline(name, base) +
               ": no significant difference in " + joined(unclear_, " or ") + ".";
     } else {
-      text += " " + main_ + " than " + spoken_baseline(name, base) + main_interval_;
-      for (std::size_t i = 0; i < also_.size(); ++i) {
-        text += (i == 0 && also_[i].starts_with("at ") ? " " : ", ") + also_[i];
-      }
+      text += " has " + main_ + " than " + spoken_baseline(name, base) + main_interval_;
+      if (!also_.empty()) text += ", with " + joined(also_, " and ");
       text += ".";
       if (!unclear_.empty()) {
         text += " No significant difference in " + joined(unclear_, " or ") + ".";
@@ -140,11 +138,9 @@ class Sentence {
   /// Whoever asks for a metric gets a sentence about it.
   void add_without_words(const MetricInfo& metric) {
     const std::string name(metric.name);
-    const std::string less = "has {} less " + name;
-    const std::string more = "has {} more " + name;
-    const std::string also_less = "with {} less " + name;
-    const std::string also_more = "with {} more " + name;
-    add_difference(metric, metric.name, {less, more, also_less, also_more});
+    const std::string less = "lower " + name;
+    const std::string more = "higher " + name;
+    add_difference(metric, metric.name, {less, more});
   }
 
   void add_difference(const MetricInfo& metric, std::string_view noun, const MetricWords& words) {
@@ -160,19 +156,14 @@ class Sentence {
       return;
     }
     const Amount amount = amount_of(*row);
-    const bool falls = d.difference < 0;
+    const std::string what =
+        fmt::format("{} {}", amount.value, d.difference < 0 ? words.less : words.more);
     if (main_.empty()) {
-      main_ = fill(falls ? words.less : words.more, amount.value);
+      main_ = what;
       if (!amount.interval.empty()) main_interval_ = " (95 % CI " + amount.interval + ")";
     } else {
-      also_.push_back(fill(falls ? words.also_less : words.also_more, amount.value) +
-                      (amount.interval.empty() ? "" : " (" + amount.interval + ")"));
+      also_.push_back(what + (amount.interval.empty() ? "" : " (" + amount.interval + ")"));
     }
-  }
-
-  static std::string fill(std::string_view pattern, const std::string& amount) {
-    std::string text(pattern);
-    return text.replace(text.find("{}"), 2, amount);
   }
 
   const ComparisonReport& comparison_;
@@ -199,8 +190,9 @@ bool is_nothing(const PairedDifference& d) { return d.identical && d.baseline_me
 std::string spoken_name(std::string_view variant) {
   const auto parts = key_and_word(variant);
   if (!parts) return std::string(variant);
-  return std::string(parts->second == "none" ? "no" : parts->second) + " " +
-         std::string(parts->first);
+  if (parts->second != "none") return fmt::format("{} {}", parts->second, parts->first);
+  // "no mode" would not say that there are no retries.
+  return parts->first == "mode" ? std::string(variant) : fmt::format("no {}", parts->first);
 }
 
 Amount amount_of(const ComparisonRow& row) {

@@ -22,7 +22,7 @@ bool shown_as_percentage(const MetricInfo& metric);
 bool is_nothing(const PairedDifference& difference);
 
 /// A variant in a sentence: "full jitter" for the variant "jitter=full", "no jitter" for
-/// "jitter=none"; a number or several keys as they are.
+/// "jitter=none"; numbers, several keys and "mode=none" as they are.
 std::string spoken_name(std::string_view variant);
 
 /// The size of a difference without its sign, with its interval: relative ("12 %", "9..15") where

@@ -1,4 +1,4 @@
-// What the result.json of every command begins with and holds.
+// The parts that the result.json files of all commands have in common.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -187,12 +187,14 @@ void ResultFolder::check_target() {
   if (earlier) earlier_files_ = files_of(*earlier);
   if (force_) return;
   if (journal_ == Journal::kOfAnother && fs::exists(real_ / kJournalName, error)) {
-    throw OutputError(target_, "it holds an unfinished sweep; use another folder or --force");
+    throw OutputError(target_, "it contains an unfinished sweep; use another folder or --force");
   }
   if (earlier) {
     check_earlier(*earlier);
   } else if (holds_something(real_)) {
-    throw OutputError(target_, "it holds files that are no result; use another folder or --force");
+    throw OutputError(target_,
+                      "it contains files that do not belong to a result; use another folder or "
+                      "--force");
   }
 }
 
@@ -201,7 +203,7 @@ void ResultFolder::check_earlier(const nlohmann::ordered_json& json) const {
   const auto name = json.find("scenario");
   if (name != json.end() && name->is_string()) scenario = *name;
   if (scenario != identity_.scenario) {
-    throw OutputError(target_, "it holds a result of scenario \"" + scenario +
+    throw OutputError(target_, "it contains a result of scenario \"" + scenario +
                                    "\"; use another folder or --force");
   }
   std::string changed;
@@ -210,9 +212,9 @@ void ResultFolder::check_earlier(const nlohmann::ordered_json& json) const {
   } catch (const DamagedResult&) {  // which asks to be replaced
   }
   if (changed.empty()) return;
-  throw OutputError(target_, "it holds a result that differs in " + changed +
-                                 "; replace it with --force, or keep it and choose another "
-                                 "folder with --out");
+  throw OutputError(target_, "it contains a result that differs in " + changed +
+                                 "; replace it with --force, or keep it and choose another folder "
+                                 "with --out");
 }
 
 bool ResultFolder::must_stay_in_place() const {
@@ -249,7 +251,7 @@ void ResultFolder::write(const std::string& name, const std::function<void(Sink&
   }
   if (std::any_of(files_.begin(), files_.end(),
                   [&](const FileRecord& file) { return file.name == name; })) {
-    throw OutputError(target_ / name, "the result has another file of that name");
+    throw OutputError(target_ / name, "the result already has a different file of that name");
   }
   const fs::path final_path = target_ / name;
   Descriptor file(

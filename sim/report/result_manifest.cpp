@@ -110,13 +110,13 @@ Json read_sealed(const fs::path& folder) {
   const fs::path file = folder / kResultJson;
   std::error_code error;
   if (!fs::exists(file, error)) {
-    throw DamagedResult(folder, "is no result folder: there is no result.json");
+    throw DamagedResult(folder, "is not a result folder: it has no result.json");
   }
   std::string text = content_of(file);
   Json json = parse(file, text);
   const auto program = json.find("program");
   if (program == json.end() || *program != "retrysim") {
-    throw DamagedResult(file, "is no result of retrysim");
+    throw DamagedResult(file, "is not a result of retrysim");
   }
   if (!json.contains(kSeal)) {
     if (!json.contains("checksums")) return json;  // of a version without
@@ -127,7 +127,7 @@ Json read_sealed(const fs::path& folder) {
   if (at != std::string::npos) text.replace(at, kNoDigits.size(), kNoDigits);
   const std::string found = digits(crc32(text));
   if (found != expected) {
-    throw DamagedResult(file, fmt::format("is damaged: its CRC-32 is {}, it says {}", found,
+    throw DamagedResult(file, fmt::format("is damaged: its CRC-32 is {}, but it states {}", found,
                                           expected.empty() ? "nothing" : expected));
   }
   return json;
@@ -166,12 +166,12 @@ std::string fault_of(const fs::path& folder, const FileRecord& record) {
     crc = crc32({block.data(), got}, crc);
     bytes += got;
   }
-  if (in.bad()) return "cannot be read to its end";
+  if (in.bad()) return "cannot be read to the end";
   if (bytes != record.bytes) {
     return fmt::format("is damaged: it has {} bytes instead of {}", bytes, record.bytes);
   }
   if (crc != record.crc32) {
-    return fmt::format("is damaged: its CRC-32 is {}, result.json says {}", digits(crc),
+    return fmt::format("is damaged: its CRC-32 is {}, but result.json states {}", digits(crc),
                        digits(record.crc32));
   }
   return {};

@@ -213,18 +213,18 @@ std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview) {
   }
   if (overview.points_with_two_modes > 0) {
     fmt::format_to(out,
-                   "\nTwo modes of goodput at {} of {} points (column modes of points.csv): a mean "
-                   "over both\ndescribes neither; retrysim run tells what they are\n",
+                   "\nTwo modes of goodput at {} of {} points (column modes of points.csv): a "
+                   "mean over both\ndescribes neither; retrysim run describes each of them\n",
                    overview.points_with_two_modes, overview.points);
   }
   if (overview.points_over_limit > 0) {
     fmt::format_to(out,
-                   "\n{} of {} points went over a limit and have no results; column outcome of "
-                   "points.csv says which\n",
+                   "\n{} of {} points exceeded a limit and have no results; see column outcome of "
+                   "points.csv\n",
                    overview.points_over_limit, overview.points);
   }
   if (overview.points_that_fail > 0) {
-    fmt::format_to(out, "\nExpectations fail at {} of {} points; points.csv says where\n",
+    fmt::format_to(out, "\nExpectations fail at {} of {} points; see points.csv\n",
                    overview.points_that_fail, overview.points);
   }
   return text;

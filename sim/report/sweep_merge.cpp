@@ -51,7 +51,8 @@ void check_files(const fs::path& folder, const Json& json) {
   const bool all_known = std::equal(
       names.begin(), names.end(), records.begin(), records.end(),
       [](const std::string& name, const FileRecord& record) { return name == record.name; });
-  if (!all_known) fail(folder / kResult, "is damaged: files and checksums name different files");
+  if (!all_known)
+    fail(folder / kResult, "is damaged: the files it has are not those it has checksums for");
 }
 
 ShardFolder open_shard(const fs::path& path) {
@@ -64,13 +65,13 @@ ShardFolder open_shard(const fs::path& path) {
   shard.result = read_sealed(path);
   Json& json = shard.result;
   read_members(path / kResult, [&] {
-    if (!json.contains("sweep")) fail(path, "is no result of a sweep");
+    if (!json.contains("sweep")) fail(path, "is not the result of a sweep");
     Json& sweep = json.at("sweep");
     if (!sweep.at("points").is_number_unsigned() || !json.at("scenario").is_string() ||
         !json.at("version").is_string()) {
       fail(path / kResult, "is damaged: points, scenario or version");
     }
-    if (!sweep.contains("shard")) fail(path, "is a whole sweep, no shard of one");
+    if (!sweep.contains("shard")) fail(path, "is a whole sweep, not a shard of one");
     sweep.at("shard").at("index").get_to(shard.index);
     sweep.at("shard").at("count").get_to(shard.count);
     sweep.at("points_that_fail").get_to(shard.points_that_fail);
@@ -96,11 +97,11 @@ std::vector<ShardFolder> open_shards(const std::vector<fs::path>& folders) {
     ShardFolder shard = open_shard(folder);
     if (!first) first = shard;
     if (shard.result["version"] != first->result["version"]) {
-      fail(folder,
-           fmt::format("was written by another version of retrysim than {}", first->path.string()));
+      fail(folder, fmt::format("was written by a different version of retrysim than {}",
+                               first->path.string()));
     }
     if (shard.result != first->result) {
-      fail(folder, fmt::format("is a shard of another sweep than {}", first->path.string()));
+      fail(folder, fmt::format("is a shard of a different sweep than {}", first->path.string()));
     }
     if (shard.count != first->count) {
       fail(folder, fmt::format("is one of {} shards, but {} is one of {}", shard.count,
@@ -254,7 +255,7 @@ void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
   const std::string content = content_of(shards.front().path / name);
   for (const ShardFolder& shard : shards) {
     if (content_of(shard.path / name) != content) {
-      fail(shard.path / name, fmt::format("is not that of {}", shards.front().path.string()));
+      fail(shard.path / name, fmt::format("differs from that of {}", shards.front().path.string()));
     }
   }
   target.write(name, [&](Sink& sink) { sink.write(content); });
@@ -266,7 +267,7 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
     std::error_code error;
     if (fs::equivalent(folder, target, error)) {
       throw MergeError(folder.string() +
-                       " is a shard itself; expected another folder for the joined result");
+                       " is one of the shards; expected another folder for the joined result");
     }
   }
   Json result = shards.front().result;

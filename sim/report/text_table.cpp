@@ -136,16 +136,13 @@ void append_tables(std::string& out, const Evaluation& e) {
 
 void append_storms(std::string& out, const Evaluation& e) {
   std::array<std::size_t, stats::kStormVerdictCount> verdicts{};
-  std::size_t storms = 0;
   std::size_t with_storm = 0;
   for (const auto& of_run : e.storms) {
-    storms += of_run.size();
     with_storm += of_run.empty() ? 0 : 1;
     for (const stats::Storm& storm : of_run) ++verdicts[static_cast<std::size_t>(storm.verdict)];
   }
-  if (storms == 0) return;
-  out += fmt::format("\nRetry storms: {} in {} of {} replications:", storms, with_storm,
-                     e.set.runs.size());
+  if (with_storm == 0) return;
+  out += fmt::format("\nRetry storms in {} of {} replications:", with_storm, e.set.runs.size());
   std::string_view separator = " ";
   for (std::size_t v = 0; v < verdicts.size(); ++v) {
     if (verdicts[v] == 0) continue;
@@ -172,7 +169,7 @@ void append_probabilities(std::string& out, const Evaluation& e) {
   for (const SummaryRow& row : e.summary) {
     if (row.client != "all") continue;
     if (row.metric->name == "recovery_median_s") {
-      out += fmt::format("\nMedian recovery, runs without one included: {}\n",
+      out += fmt::format("\nMedian recovery time, including runs that did not recover: {}\n",
                          with_ends(row.estimate, 1, " s"));
     } else if (row.metric->name == "metastable_probability") {
       out += fmt::format("\nProbability of a metastable failure: {}\n",
@@ -200,8 +197,8 @@ void append_recovery_notes(std::vector<std::string>& notes, const Evaluation& e)
     const std::size_t recovered = row == nullptr ? 0 : row->estimate.count;
     if (recovered == n) continue;
     notes.push_back(
-        fmt::format("{} did not recover within the run in {} of {} replications; recovery_s is "
-                    "absent there",
+        fmt::format("{} did not recover within the run in {} of {} replications, which therefore "
+                    "have no recovery_s",
                     e.client_name(c), n - recovered, n));
   }
 }
@@ -231,14 +228,14 @@ std::vector<std::string> result_notes(const Evaluation& e) {
   if (const SummaryRow* row = find_row(e.summary, "all", "unfinished");
       row != nullptr && row->estimate.max > 0) {
     notes.push_back(
-        fmt::format("too short: up to {} requests of a replication had not ended when "
-                    "the run was over; they are counted as unfinished",
+        fmt::format("short runs: up to {} requests in a replication had not ended when the run was "
+                    "over; they count as unfinished",
                     row->estimate.max));
   }
   const SummaryRow* requests = find_row(e.summary, "all", "requests");
   if (requests != nullptr && requests->estimate.max == 0) {
     notes.emplace_back(
-        "no request was submitted between warmup and duration; there is nothing to see");
+        "no request was submitted between warmup and duration, so there are no results");
   } else if (requests != nullptr) {
     const std::string note = short_runs_note(requests->estimate.min);
     if (!note.empty()) notes.push_back(note);

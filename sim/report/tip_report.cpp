@@ -105,10 +105,10 @@ void append_probes(std::string& out, const TipReport& r) {
 
 std::string interval_text(const TipReport& r) {
   const TippingPoint& point = r.found.point;
-  if (point.rank == 0) return "; too few replications for an interval, six are the least";
+  if (point.rank == 0) return " (no interval: it takes at least six replications)";
   const auto end = [&](const std::optional<double>& value, double outermost, bool not_judged) {
     if (value) return with_unit(r, *value);
-    return not_judged ? "an end that could not be judged" : "beyond " + with_unit(r, outermost);
+    return not_judged ? "an end that could not be determined" : "beyond " + with_unit(r, outermost);
   };
   std::string first = end(point.ci_first, r.found.search.first, point.first_end_not_judged());
   std::string last = end(point.ci_last, r.found.search.last, point.last_end_not_judged());
@@ -143,23 +143,25 @@ std::string d50_text(const TipReport& r) {
 }
 
 /// "3 of 20 replications", and how many more could not be judged.
-std::string tipped_text(const TippingProbe& p) {
+std::string replications_text(const TippingProbe& p, std::size_t count) {
   const std::size_t unknown = p.count(TippingResponse::kUnknown);
-  return fmt::format("{} of {} replications{}", p.tipped(), p.judged(),
+  return fmt::format("{} of {} replications{}", count, p.judged(),
                      unknown == 0 ? "" : fmt::format(" ({} more could not be judged)", unknown));
 }
+
+std::string tipped_text(const TippingProbe& p) { return replications_text(p, p.tipped()); }
 
 /// What kept the search from an answer.
 std::string not_judged_text(const TipReport& r) {
   const std::vector<TippingProbe>& probes = r.found.point.probes;
   const auto unclear = std::find_if(probes.begin(), probes.end(), half_may_tip);
   std::string text = fmt::format(
-      "Whether there is a tipping point in this range could not be judged: at {}, {} of {} "
-      "replications ran too short to tell",
+      "Cannot tell whether there is a tipping point in this range: at {}, {} of {} replications "
+      "were too short to judge",
       with_unit(r, unclear->value), unclear->count(TippingResponse::kUnknown),
       unclear->responses.size());
   if (unclear != probes.begin()) {
-    text += fmt::format("; up to {} more than half of them recover",
+    text += fmt::format("; up to {}, more than half of them recover",
                         with_unit(r, std::prev(unclear)->value));
   }
   return text + ".";
@@ -175,17 +177,18 @@ void append_answer(std::string& out, const TipReport& r) {
       break;
     case TippingOutcome::kTipsAtFirst:
       out += fmt::format(
-          "\nNo tipping point in this range: at {}, the first value, {} already do not recover.\n",
+          "\nNo tipping point in this range: already at {}, the first value, {} do not recover.\n",
           with_unit(r, first.value), tipped_text(first));
       break;
     case TippingOutcome::kRecoversAtLast:
       out += fmt::format(
-          "\nNo tipping point in this range: at {}, the last value, only {} do not recover.\n",
-          with_unit(r, last.value), tipped_text(last));
+          "\nNo tipping point in this range: even at {}, the last value, {} recover.\n",
+          with_unit(r, last.value), replications_text(last, last.judged() - last.tipped()));
       break;
     case TippingOutcome::kEndsExchanged:
       out += fmt::format(
-          "\nLO and HI seem exchanged: {} do not recover at {}, and {} at {}; try {}={}:{}.\n",
+          "\nLO and HI seem to be swapped: {} do not recover at {}, but only {} at {}; try "
+          "{}={}:{}.\n",
           tipped_text(first), with_unit(r, first.value), tipped_text(last),
           with_unit(r, last.value), r.trigger.path, as_written(r, last.value),
           as_written(r, first.value));
@@ -201,8 +204,8 @@ void append_twins(std::string& out, const TipReport& r) {
   if (p.tipped() == 0) return;
   const bool all = p.metastable == p.tipped();
   out +=
-      fmt::format("Of the {} that do not recover at {}, {} would without retries{}.\n", p.tipped(),
-                  with_unit(r, p.value), p.twin_recovered,
+      fmt::format("Of the {} that do not recover at {}, {} would recover without retries{}.\n",
+                  p.tipped(), with_unit(r, p.value), p.twin_recovered,
                   all ? ": metastable failures" : fmt::format("; {} are metastable", p.metastable));
 }
 
@@ -211,8 +214,8 @@ void append_caveats(std::string& out, const TipReport& r) {
   const std::size_t n = r.found.point.not_monotone();
   if (n > 0 && r.found.point.outcome != TippingOutcome::kEndsExchanged) {
     notes.push_back(fmt::format(
-        "{} of {} replications are not monotone: they recover from a greater trigger than one they "
-        "do not recover from. The interval holds for thresholds, which these do not have",
+        "{} of {} replications are not monotone: they recover from a greater trigger than one that "
+        "they do not recover from. They have no threshold, so the interval does not cover them",
         n, r.found.point.thresholds.size()));
   }
   out += notes_text(notes);

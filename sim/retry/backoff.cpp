@@ -99,6 +99,11 @@ Duration floor_to_quantum(Duration d, Duration quantum) {
   return Duration::nanoseconds(d.count() / quantum.count() * quantum.count());
 }
 
+/// Whole quanta below `quanta` of them, which may be infinite.
+Duration whole_quanta(double quanta, Duration quantum) {
+  return quanta < 9.2e18 ? quantum * static_cast<std::int64_t>(quanta) : Duration::max();
+}
+
 Duration from_distribution(const BackoffRules& rules, const RetryProgress& progress, Draws& draws) {
   const std::size_t last = rules.delays.size() - 1;
   return rules.delays[std::min<std::size_t>(progress.attempts - 1, last)].sample(draws);
@@ -151,8 +156,13 @@ Duration backoff_delay(const BackoffRules& rules, ResponseClass response_class,
                                             rules.rounding == Rounding::kIntegersInclusive);
   } else if (quantized && rules.rounding == Rounding::kMantissa && jitter == Jitter::kFull) {
     delay = Duration::from_nanoseconds(mantissa(rules, base, progress.attempts, uniform));
+  } else if (quantized) {
+    // In quanta, as the SDKs compute: in nanoseconds a product just below a whole quantum would be
+    // rounded up to it.
+    const double quanta = v / static_cast<double>(rules.quantum.count());
+    delay = whole_quanta(spread(jitter, quanta, uniform), rules.quantum);
   } else {
-    delay = floor_to_quantum(Duration::from_nanoseconds(spread(jitter, v, uniform)), rules.quantum);
+    delay = Duration::from_nanoseconds(spread(jitter, v, uniform));
   }
   if (delay > rules.cap && rules.over_cap == OverCap::kRedraw) {
     const double again = fixed_draw ? *fixed_draw : draws.uniform();

@@ -167,8 +167,6 @@ inline constexpr auto k429IsThrottling = Status429::kThrottling;
 inline constexpr auto k429IsNot = Status429::kNotRetryable;
 
 inline constexpr ErrorRules kErrors = {Classifier::kStandard, TimeoutClass::kNoAnswer, k429IsNot};
-inline constexpr ErrorRules kErrors429 = {Classifier::kStandard, TimeoutClass::kNoAnswer,
-                                          k429IsThrottling};
 inline constexpr ErrorRules kBotocoreLegacyErrors = {Classifier::kBotocoreLegacy,
                                                      TimeoutClass::kNoAnswer, k429IsThrottling};
 inline constexpr ErrorRules kJavaV1Errors = {Classifier::kJavaV1, TimeoutClass::kNoAnswer,
@@ -184,6 +182,10 @@ inline constexpr ErrorRules kJsV3Errors = {Classifier::kJsV3, TimeoutClass::kTra
 inline constexpr ErrorRules kDotnetLegacyErrors = {Classifier::kDotnetLegacy,
                                                    TimeoutClass::kNoAnswer, k429IsNot};
 inline constexpr ErrorRules kRubyErrors = {Classifier::kRuby, TimeoutClass::kNetworking,
+                                           k429IsThrottling};
+inline constexpr ErrorRules kRubyErrorsOf2026 = {Classifier::kRuby, TimeoutClass::kNone,
+                                                 k429IsThrottling};
+inline constexpr ErrorRules kGoV1Errors = {Classifier::kGoV1, TimeoutClass::kNoAnswer,
                                            k429IsThrottling};
 inline constexpr ErrorRules kRustErrors = {Classifier::kStandard, TimeoutClass::kTransient,
                                            k429IsNot};

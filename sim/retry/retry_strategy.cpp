@@ -17,8 +17,8 @@ namespace {
 constexpr Duration kClampRange = Duration::seconds(5);
 
 int cost_of(const QuotaRules& quota, const ErrorInfo& error) {
-  if (error.response_class == ResponseClass::kThrottling) return quota.throttle_cost;
-  return error.timeout ? quota.timeout_cost : quota.cost;
+  if (error.timeout) return quota.timeout_cost;
+  return error.response_class == ResponseClass::kThrottling ? quota.throttle_cost : quota.cost;
 }
 
 int send_cost_of(const SendRateRules& rules, const ErrorInfo& error) {
@@ -335,7 +335,8 @@ RetryState RetryStrategy::state_of(const RetryToken& token) const {
 
 void RetryStrategy::use(const RetryToken& token, const char* what) const {
   if (token.strategy_ == nullptr) {
-    throw TokenMisuse(std::string(what) + ": the token has been used before; each is good once");
+    throw TokenMisuse(std::string(what) +
+                      ": the token has been used already; each can be used only once");
   }
   if (token.strategy_ != this) {
     throw TokenMisuse(std::string(what) + ": the token belongs to another strategy");

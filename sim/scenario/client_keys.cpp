@@ -24,7 +24,7 @@ void store_attempt_timeout(const Slots& s, const Value& v) {
 
 constexpr KeyInfo kGroupKeys[] = {
     key("calls", text(), into<&ServiceName::name>, {.required = true},
-        "The service called; not needed while there is one."),
+        "The service called; may be left out if there is only one."),
     key("count", count(kUpToBillion), into<&ClientSpec::count>, {.fallback = "1"},
         "Virtual clients in the group, each with retry state of its own."),
 };
@@ -44,24 +44,25 @@ constexpr KeyInfo kArrivalKeys[] = {
         {.when = kHasRate}, "Requests per second of the group together."),
     key("arrivals.phase", word("random|aligned"), into<kArrivals, &A::aligned>,
         {.fallback = "random", .when = "arrivals.process = constant|on-off"},
-        "Whether clients act at times of their own or all together."),
+        "Whether each client acts at times of its own or all act together."),
     key("arrivals.start", duration(kNotNegative), into<kArrivals, &A::start>,
         {.fallback = "0s", .when = kOnce}, "When every client submits its one request."),
     key("arrivals.spread", duration(kNotNegative), into<kArrivals, &A::spread>,
         {.fallback = "0s", .when = kOnce}, "Those requests are spread uniformly over this time."),
     key("arrivals.concurrency", count(kUpToMillion), into<kArrivals, &A::concurrency>,
-        {.fallback = "1", .when = kClosed}, "Requests that each client keeps going."),
+        {.fallback = "1", .when = kClosed}, "Requests that each client keeps in progress."),
     key("arrivals.think_time", distribution(), into<kArrivals, &A::think_time>,
         {.fallback = "0s", .when = kClosed}, "Pause before each request; the run starts with one."),
     key("arrivals.think_from", word("end|start"), into<kArrivals, &A::think_from_start>,
         {.fallback = "end", .when = kClosed},
-        "Whether that pause counts from the end of the request before or from its start; a request "
-        "that took longer is then followed at once."),
+        "Whether that pause counts from the end of the previous request or from its start; in the "
+        "latter case a request that took longer than the pause is followed at once."),
     key("arrivals.file", file(), into<&ArrivalInputs::file>, {.required = true, .when = kTrace},
         "CSV file with columns timestamp,value (a monitoring export) or time_s,rate (the group's "
         "rate) or time_s (one row per request)."),
     key("arrivals.speed_up", number(kPositive), into<&ArrivalInputs::speed_up>,
-        {.fallback = "1.0", .when = kTrace}, "Factor by which the file's time passes faster."),
+        {.fallback = "1.0", .when = kTrace},
+        "Factor by which time in the file passes faster than simulated time."),
     key("arrivals.scale", number(kPositive), into<&ArrivalInputs::scale>,
         {.fallback = "1.0", .when = kTrace}, "Factor on the file's rates."),
     key("arrivals.bucket", duration(kPositive), into<&ArrivalInputs::bucket>, {.when = kTrace},
@@ -112,12 +113,12 @@ constexpr KeyInfo kBurstAndPollKeys[] = {
         "Length of a burst."),
     key("arrivals.off", distribution(), into<kArrivals, &A::off>,
         {.required = true, .when = kOnOff},
-        "Length of the pause after it. The rate is the mean over both: in a burst it is rate * (on "
-        "+ off) / on."),
+        "Length of the pause after it. rate is the mean over both: during a burst the rate is rate "
+        "* (on + off) / on."),
     key("arrivals.job_time", distribution(), into<kArrivals, &A::job_time>,
         {.required = true, .when = kPoll},
-        "How long a job takes; rate counts jobs, each of which is asked about until it is done, or "
-        "given up at the first check that ends with anything but success or a throttling failure."),
+        "How long a job takes. rate counts jobs; each is checked until it is done, or given up at "
+        "the first check that ends with anything but success or a throttling error."),
     key("arrivals.base", duration(kPositive), into<kArrivals, &A::poll, &PollSpec::base>,
         {.fallback = "100ms", .when = kPoll}, "Pause before the first check of a job."),
     key("arrivals.factor", number(kUpToMillion), into<kArrivals, &A::poll, &PollSpec::factor>,
@@ -127,7 +128,7 @@ constexpr KeyInfo kBurstAndPollKeys[] = {
         "Longest pause between checks."),
     key("arrivals.jitter", word(words_up_to(Jitter::kDecorrelated)),
         into<kArrivals, &A::poll, &PollSpec::jitter>, {.fallback = "none", .when = kPoll},
-        "How the pause is spread."),
+        "How the pause is spread at random."),
     key("arrivals.max_checks", count(kUpToMillion).or_word("unlimited"),
         into<kArrivals, &A::poll, &PollSpec::max_checks>, {.fallback = "unlimited", .when = kPoll},
         "Checks after which a job is given up."),

@@ -52,8 +52,8 @@ std::vector<KeyInfo> preset_keys() {
   return {
       key("retry.from_environment", boolean(), into<&PresetChoice::from_environment>,
           {.fallback = "false", .role = KeyRole::kReplaced},
-          "Mode and attempts that are not written come from AWS_RETRY_MODE, AWS_MAX_ATTEMPTS and "
-          "the profile in the shared AWS config file."),
+          "Take the mode and the number of attempts, where not given here, from AWS_RETRY_MODE, "
+          "AWS_MAX_ATTEMPTS and the profile in the shared AWS config file."),
       key("retry.mode", word(kWords<RetryMode>), into<&PresetChoice::mode>,
           {.required = true,
            .decides = true,
@@ -65,20 +65,20 @@ std::vector<KeyInfo> preset_keys() {
            .when = "retry.mode = standard|adaptive",
            .role = KeyRole::kPresetChoice,
            .environment = {revision_from}},
-          "The generation of the standard rules: 2.0, 2.1 of the year 2026, or smithy and "
-          "smithy-2.1, the example in the Smithy guide before and since April 2026."),
+          "Revision of the standard rules: 2.0; 2.1, from 2026; smithy and smithy-2.1: the example "
+          "in the Smithy guide before and since April 2026."),
       key("retry.sdk", text(), into<&PresetChoice::sdk>,
           {.fallback = "botocore",
            .fallback_when = "retry.mode != custom",
            .when = kHasPresets,
            .role = KeyRole::kPresetChoice},
-          "The SDK whose legacy rules, or deviations from the standard ones, apply (botocore if "
-          "not given); in mode custom other software."),
+          "The SDK whose legacy rules, or deviations from the standard rules, apply (botocore if "
+          "not given); in mode custom, other software."),
       key("retry.api", text(), into<&PresetChoice::api>,
           {.fallback = "default", .when = kHasPresets, .role = KeyRole::kPresetChoice},
-          "The AWS service called, where it has numbers or error codes of its own."),
+          "The AWS service called, if it has numbers or error codes of its own."),
       key("retry.defect", word(defect_words()), into<&PresetChoice::defect>,
-          {.fallback = "none", .when = kRetries}, "A known defect of an SDK to be switched on."),
+          {.fallback = "none", .when = kRetries}, "Known defect of an SDK to switch on."),
   };
 }
 
@@ -151,10 +151,10 @@ constexpr KeyInfo kErrorClassKeys[] = {
         "What a status 429 without a known code is; with classifier cpp also a 509."),
     key("retry.timeout_class", word(), into<&RetryRules::errors, &ErrorRules::timeout_class>,
         {.when = kRetries},
-        "Which errors pay the timeout price: none; no-answer: no connection or answer in time; "
-        "connections: every transport error; networking: these, RequestTimeout, InternalError; "
-        "request-timeout: the code, or status 408, 419, 440, 504, 598, 599 without a known code; "
-        "transient: every transient error."),
+        "Which errors pay the timeout price: none; no-answer: no connection, or no answer in time; "
+        "connections: every transport error; networking: those, RequestTimeout and InternalError; "
+        "request-timeout: that code, or status 408, 419, 440, 504, 598 or 599 without a known "
+        "code; transient: every transient error."),
 };
 
 constexpr KeyInfo kBackoffKeys[] = {
@@ -181,19 +181,20 @@ constexpr KeyInfo kBackoffKeys[] = {
         "Whether the cap limits the backoff after the jitter instead of before, as in botocore "
         "before 1.34.107."),
     key("retry.backoff.over_cap", word(), into<kB, &B::over_cap>, {.when = kFormula},
-        "A backoff above the cap: limit, and spread; flat: exactly the cap; redraw: uniform "
-        "between half the cap and the cap."),
+        "What happens to a backoff above the cap: limit: it is capped and then spread; flat: it is "
+        "exactly the cap; redraw: it is drawn uniformly between half the cap and the cap."),
     key("retry.backoff.immediate_retries", count({.min = 0, .max = 1e9}),
         into<kB, &B::immediate_retries>, {.when = kFormula},
-        "So many first retries are made without delay."),
+        "Number of first retries that are made without delay."),
     key("retry.backoff.quantum", duration(kNotNegative), into<kB, &B::quantum>, {.when = kFormula},
-        "Delays are whole multiples of this; 0: exact."),
+        "Delays are whole multiples of this; 0: not rounded."),
     key("retry.backoff.rounding", word(), into<kB, &B::rounding>, {.when = kFormula},
-        "How they become so: down; integers: random whole quanta below the backoff; "
-        "integers-inclusive: up to it; mantissa: the draw on the base, which then grows."),
+        "How delays become whole multiples: down: rounded down; integers: a random number of "
+        "quanta below the backoff; integers-inclusive: up to the backoff; mantissa: the base is "
+        "drawn and then grows."),
     key("retry.backoff.decorrelated_from_full", boolean(), into<kB, &B::decorrelated_from_full>,
         {.when = kFormula},
-        "Decorrelated jitter as aws-c-io has it: full jitter before the first retry."),
+        "Decorrelated jitter as in aws-c-io: full jitter before the first retry."),
 };
 
 using Q = QuotaRules;
@@ -204,7 +205,7 @@ constexpr KeyInfo kQuotaKeys[] = {
         Access{store_capacity, capacity_of}, {.when = kRetries},
         "Size of the bucket of tokens that retries are paid from."),
     key("retry.quota.initial", count(kAmount).in("tokens"), into<kQ, &Q::initial>,
-        {.when = kHasQuota}, "Tokens at the start; as many as the capacity if only that is given."),
+        {.when = kHasQuota}, "Tokens at the start; equal to the capacity if only that is given."),
     key("retry.quota.cost", count(kAmount).in("tokens"), into<kQ, &Q::cost>, {.when = kHasQuota},
         "Price of a retry after a transient error."),
     key("retry.quota.throttle_cost", count(kAmount).in("tokens"), into<kQ, &Q::throttle_cost>,
@@ -221,16 +222,17 @@ constexpr KeyInfo kQuotaKeys[] = {
     key("retry.quota.scope", word(), into<kQ, &Q::scope>, {.when = kHasQuota},
         "Whether each client has a bucket or the group shares one."),
     key("retry.quota.order", word(), into<kQ, &Q::order>, {.when = kHasQuota},
-        "When the price is asked: after the limit on attempts, before it, before it with rollback, "
-        "or even before errors are classified."),
+        "When the price is charged: after the limit on attempts is checked, before it, before it "
+        "with rollback, or even before errors are classified."),
     key("retry.quota.partial", boolean(), into<kQ, &Q::partial>, {.when = kHasQuota},
-        "Whether a retry takes what there is, and only zero refuses it."),
+        "Whether a retry takes whatever tokens are left and is refused only if there are none."),
     key("retry.quota.on_empty", word(), into<kQ, &Q::on_empty>, {.when = kHasQuota},
         "Whether a retry without tokens fails or waits for the refill."),
     key("retry.quota.refill_rate", number(kNotNegative).in("tokens/s"), into<kQ, &Q::refill_rate>,
-        {.when = kHasQuota}, "Tokens that time brings."),
+        {.when = kHasQuota}, "Tokens added per second."),
     key("retry.quota.refill_interval", duration(kNotNegative), into<kQ, &Q::refill_interval>,
-        {.when = kHasQuota}, "They come in whole ones of these; 0: continuously."),
+        {.when = kHasQuota},
+        "Refilled tokens are added once in each of these intervals; 0: continuously."),
     key("retry.quota.failure_cost", count(kAmount).in("tokens"), into<kQ, &Q::failure_cost>,
         {.when = kHasQuota}, "Tokens that every retryable failure takes, retried or not."),
     key("retry.quota.threshold", count(kAmount).in("tokens"), into<kQ, &Q::threshold>,
@@ -245,11 +247,12 @@ constexpr KeyInfo kLimiterKeys[] = {
     key("retry.rate_limit.on_empty", word(), into<kL, &L::on_empty>, {.when = kAdaptive},
         "What an attempt without a send token does: wait or fail."),
     key("retry.rate_limit.acquire", word(), into<kL, &L::acquire>, {.when = kAdaptive},
-        "When a retry takes its send tokens: before its send, before its backoff, with the wait "
-        "added to the backoff, with the wait instead of the backoff, or never."),
+        "When a retry takes its send tokens: before it is sent; before its backoff; with the wait "
+        "added to the backoff; with the wait replacing the backoff; or never."),
     key("retry.rate_limit.wait", word(), into<kL, &L::wait>, {.when = kAdaptive},
-        "Whether waiters queue, by the rate as it changes, or each waits once for the time "
-        "computed at first (reserve: its tokens are taken then, even below zero)."),
+        "How attempts wait for send tokens: queue: in line, at the rate as it changes; once: for "
+        "the time computed at the start; reserve: likewise, but their tokens are taken at once, "
+        "even below zero; recheck: likewise, and if there are none then, again."),
     key("retry.rate_limit.update", word(), into<kL, &L::update>, {.when = kAdaptive},
         "Which errors change the rate: all, those that will be retried, or throttling errors that "
         "will be retried."),
@@ -259,7 +262,8 @@ constexpr KeyInfo kLimiterKeys[] = {
         into<kL, &L::costly_retry_cost>, {.when = kAdaptive}, "The same after a throttling error."),
     key("retry.rate_limit.initial_fill_rate", number({.min = 0, .max = 1e6}).in("1/s"),
         into<kL, &L::initial_fill_rate>, {.when = kAdaptive},
-        "Rate at which the bucket fills from the start; 0: it fills from the first response on."),
+        "Rate at which the bucket fills from the start; 0: it starts to fill with the first "
+        "response."),
     key("retry.rate_limit.min_rate", number({.min = 1e-6, .max = 1e6}).in("1/s"),
         into<kL, &L::min_rate>, {.when = kAdaptive}, "Lowest rate of the limiter."),
     key("retry.rate_limit.initial_measured_rate", number({.min = 0, .max = 1e6}).in("1/s"),
@@ -270,8 +274,8 @@ constexpr KeyInfo kLimiterKeys[] = {
     key("retry.retry_after", word(), into<&RetryRules::retry_after>, {.when = kRetries},
         "What a delay suggested by the service does to the backoff."),
     key("retry.long_poll", word(), into<&RetryRules::long_poll>, {.when = kRetries},
-        "What a long-polling operation does whose retry the quota refuses: return the error, or "
-        "wait first (wait-base: by the base of other than throttling errors)."),
+        "What a long-polling operation does if the quota refuses its retry: return: return the "
+        "error; wait: wait first; wait-base: wait with the base for non-throttling errors."),
 };
 
 constexpr auto kBudget = &RetryRules::budget;
@@ -283,8 +287,8 @@ constexpr std::string_view kHasThrottle = "retry.client_throttle.k != none";
 
 constexpr KeyInfo kBeyondKeys[] = {
     key("retry.budget.kind", word(), into<kBudget, &BudgetRules::kind>, {.when = kRetries},
-        "A budget for retries: a share of the requests in a window (Finagle), or of those under "
-        "way (active, Envoy)."),
+        "Budget for retries: window: a share of the requests in a window (Finagle); active: a "
+        "share of the requests in progress (Envoy)."),
     key("retry.budget.share", number(kNotNegative), into<kBudget, &BudgetRules::share>,
         {.when = kHasBudget}, "Retries per request."),
     key("retry.budget.minimum", number(kNotNegative), into<kBudget, &BudgetRules::minimum>,
@@ -294,14 +298,14 @@ constexpr KeyInfo kBeyondKeys[] = {
         {.when = "retry.budget.kind = window"}, "How far back requests and retries count."),
     key("retry.breaker.failure_share", number(kPositiveShare).or_word("none"),
         into_switched<kBreaker, &BreakerRules::failure_share>, {.when = kRetries},
-        "Share of failed attempts from which a circuit breaker stops all retries."),
+        "Share of failed attempts at which a circuit breaker stops all retries."),
     key("retry.breaker.min_attempts", count(kUpToBillion).in("attempts"),
         into<kBreaker, &BreakerRules::min_attempts>, {.when = kHasBreaker},
-        "Attempts in the window that it takes to trip."),
+        "Least number of attempts in the window for the breaker to trip."),
     key("retry.breaker.window", duration(kPositive), into<kBreaker, &BreakerRules::window>,
         {.when = kHasBreaker}, "How far back attempts count."),
     key("retry.breaker.open", duration(kNotNegative), into<kBreaker, &BreakerRules::open>,
-        {.when = kHasBreaker}, "How long it stays open at least."),
+        {.when = kHasBreaker}, "Shortest time that it stays open."),
     key("retry.client_throttle.k", number({.min = 1}).or_word("none"),
         into_switched<kClientThrottle, &ThrottleRules::k>, {.when = kRetries},
         "Attempts per accepted one above which a client refuses its own attempts (SRE book)."),
@@ -310,10 +314,11 @@ constexpr KeyInfo kBeyondKeys[] = {
         "How far back attempts count."),
     key("retry.client_throttle.window_calls", count({.min = 0, .max = 1e7}).in("attempts"),
         into<kClientThrottle, &ThrottleRules::window_calls>, {.when = kHasThrottle},
-        "The last so many attempts count instead; 0: those of the window."),
+        "Count this many last attempts instead; 0: those of the window."),
     key("retry.hedging.delay", duration(kNotNegative).or_word("none"),
         into_switched<&RetryRules::hedging, &HedgingRules::delay>, {.when = kCustom},
-        "While no answer has come for so long, the next attempt is sent beside the one under way."),
+        "If no answer has come after this time, the next attempt is sent while the first is still "
+        "in progress."),
 
 };
 

@@ -21,8 +21,8 @@ constexpr KeyInfo kTopKeys[] = {
     key("duration", duration(kPositiveRunLength), into<&Scenario::duration>, {.required = true},
         "Simulated time in which requests are submitted."),
     key("warmup", duration(kRunLength).or_word("auto"), Access{store_warmup}, {.fallback = "0s"},
-        "Start of the run that the summary leaves out; the time series keep it. auto finds it in "
-        "pilot runs (MSER-5), for steady states only."),
+        "Start of the run, which the summary leaves out and the time series keep. auto finds its "
+        "length in pilot runs (MSER-5); for steady states only."),
     key("drain", boolean(), into<&Scenario::drain>, {.fallback = "true"},
         "After the duration no new requests start, but those in flight may finish."),
     key("drain_limit", duration(kRunLength), into<&Scenario::drain_limit>, {.fallback = "300s"},
@@ -30,8 +30,8 @@ constexpr KeyInfo kTopKeys[] = {
     key("seed", count(kNotNegative), into<&Scenario::seed>, {.fallback = "1"},
         "Seed of all random draws; equal seeds give equal results."),
     key("replications", count(kUpToMillion), into<&Scenario::replications>, {.fallback = "20"},
-        "Number of independent runs that the summary is made of; with a precision the fewest (10 "
-        "if not given)."),
+        "Number of independent runs that the summary is based on; with a precision the least "
+        "number (10 if not given)."),
     key("precision", number(kPositiveShare).or_word("none"), into<&Scenario::precision>,
         {.fallback = "none"},
         "Largest relative error of the means: replications are added (10, 15, 20, 30, 45, ... in "
@@ -39,25 +39,23 @@ constexpr KeyInfo kTopKeys[] = {
     key("precision_metrics", text(), kNowhere,
         {.fallback = "goodput, success_rate, amplification, latency_mean",
          .when = "precision != none"},
-        "Metrics, of all clients together, that must meet it; shares below 0.1, and rates below a "
-        "tenth of the offered load, are held to that size."),
+        "Metrics of all clients together that must reach that precision; for shares below 0.1, and "
+        "rates below a tenth of the offered load, it is relative to these values."),
     key("max_replications", count(kUpToMillion), into<&Scenario::max_replications>,
         {.fallback = "1000", .when = "precision != none"},
-        "Where adding replications ends, the target met or not."),
+        "Number of replications at which adding stops, whether or not the target is met."),
     key("interval", duration(kPositiveRunLength), into<&Scenario::interval>, {.fallback = "1s"},
         "Width of a time-series bin."),
     key("recovery.share", number(kPositiveShare), into<&Scenario::recovery_share>,
         {.fallback = "0.95"},
-        "Goodput, as a share of the offered load times the success rate before the first fault or "
-        "surge, from which the system counts as recovered."),
+        "The system counts as recovered when goodput reaches this share of the offered load times "
+        "the success rate before the first fault or surge."),
     key("recovery.hold", duration(kNotNegative), into<&Scenario::recovery_hold>,
         {.fallback = "30s"},
-        "How long goodput must stay there; longer where too few requests come in that time to "
-        "tell."),
+        "How long goodput must stay there; extended where too few requests arrive to tell."),
     key("recovery.window", duration(kPositive), into<&Scenario::recovery_window>,
         {.fallback = "1s"},
-        "Lapses that average out over this time are no relapse; nor are those that chance "
-        "explains."),
+        "Lapses that average out over this time, or that chance explains, are no relapse."),
     key("network.latency", distribution(), into<kNetwork, &NetworkSpec::latency>,
         {.fallback = "0s"}, "One-way delay between clients and services."),
     key("network.connect", distribution(), into<kNetwork, &NetworkSpec::connect>,
@@ -75,9 +73,9 @@ constexpr KeyInfo kExpectationKeys[] = {
     key("client", text(), into<&Expectation::client>, {.fallback = "all"},
         "The client group, or all of them together."),
     key("at_most", number({}), into<&Expectation::at_most>, {},
-        "Upper bound on the far end of the 95 % interval, in the metric's unit."),
+        "Largest allowed upper end of the 95 % interval, in the metric's unit."),
     key("at_least", number({}), into<&Expectation::at_least>, {},
-        "Lower bound on the far end of the 95 % interval, in the metric's unit."),
+        "Smallest allowed lower end of the 95 % interval, in the metric's unit."),
 };
 
 }  // namespace

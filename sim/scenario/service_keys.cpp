@@ -42,36 +42,36 @@ void store_token_window(const Slots& s, const Value& v) {
 constexpr KeyInfo kServiceKeys[] = {
     key("model", word(), Access{store_model, nullptr, kWords<ServiceModelKind>},
         {.fallback = "queue"},
-        "How the service works: a queue in front of servers; independent serves all at once and "
-        "fails with the probabilities of errors; occ is such a queue in front of a row that each "
-        "attempt reads, then writes if nobody else has meanwhile: queueing_time and "
-        "wait_probability count both passes, service_latency is that of the write."),
+        "How the service works: a queue in front of servers; independent: every attempt is served "
+        "at once and fails with the probabilities of errors; occ: a queue in front of a row that "
+        "each attempt reads, and then writes unless somebody else has done so meanwhile "
+        "(queueing_time and wait_probability count both passes, service_latency only the write)."),
     key("servers", count(kUpToBillion).or_word("unlimited"), into<&ServiceSpec::servers>,
         {.fallback = "1", .when = "model != independent"}, "Attempts served at the same time."),
     key("profile", file(), kNowhere, {.when = "model != independent"},
-        "CSV file with columns time_s,capacity: a factor on the number of servers from each time "
-        "on."),
+        "CSV file with columns time_s,capacity: a factor on the number of servers, in force from "
+        "each time on."),
     key("autoscaling.target", number(kPositiveShare).or_word("none"),
         into<kScaling, &AutoscalingSpec::target>,
         {.fallback = "none", .when = "servers != unlimited"},
-        "Utilization that the number of servers is adapted to; servers is what it starts with."),
+        "Utilization at which the number of servers is kept; servers is the initial number."),
     key("autoscaling.max", count(kUpToBillion), into<kScaling, &AutoscalingSpec::max>,
-        {.required = true, .when = "autoscaling.target != none"}, "The most servers."),
+        {.required = true, .when = "autoscaling.target != none"}, "Largest number of servers."),
     key("autoscaling.min", count(kUpToBillion), into<kScaling, &AutoscalingSpec::min>,
-        {.fallback = "1", .when = "autoscaling.target != none"}, "The fewest servers."),
+        {.fallback = "1", .when = "autoscaling.target != none"}, "Smallest number of servers."),
     key("autoscaling.interval", duration(kPositiveRunLength),
         into<kScaling, &AutoscalingSpec::interval>,
         {.fallback = "60s", .when = "autoscaling.target != none"},
-        "Time from one look at the utilization, its mean, to the next."),
+        "Time between two looks at the mean utilization since the last one."),
     key("autoscaling.delay", duration(kRunLength), into<kScaling, &AutoscalingSpec::delay>,
         {.fallback = "120s", .when = "autoscaling.target != none"},
-        "How long it takes until a new server works."),
+        "Time until a new server starts to work."),
     key("autoscaling.cooldown", duration(kRunLength), into<kScaling, &AutoscalingSpec::cooldown>,
         {.fallback = "300s", .when = "autoscaling.target != none"},
-        "Least time from one change to the next."),
+        "Shortest time between two changes."),
     key("autoscaling.tolerance", number(kNotNegative), into<kScaling, &AutoscalingSpec::tolerance>,
         {.fallback = "0.1", .when = "autoscaling.target != none"},
-        "Deviation from the target that is left alone, as a share of the target."),
+        "Deviation from the target that is tolerated, as a share of the target."),
     key("service_time", distribution(), into<&ServiceSpec::service_time>, {.required = true},
         "Time a server works on one attempt."),
     key("slowdown", number(kNotNegative), into<&ServiceSpec::slowdown>,
@@ -79,12 +79,13 @@ constexpr KeyInfo kServiceKeys[] = {
         "Extra service time per attempt already in service, as a fraction of the attempt's own."),
     key("queue.discipline", word(), into<&ServiceSpec::discipline>,
         {.fallback = "fifo", .when = "model != independent"},
-        "Which waiting attempt is served next; priority goes by that of the client group, "
-        "processor-sharing serves all at once, codel is fifo that sheds what waits too long."),
+        "Which waiting attempt is served next: priority: that of the client group with the highest "
+        "priority; processor-sharing: all are served at once; codel: fifo, but attempts that wait "
+        "too long are shed."),
     key("queue.capacity", count(kNotNegative).or_word("unlimited"),
         into<&ServiceSpec::queue_capacity>,
         {.fallback = "unlimited", .when = "model != independent"},
-        "Attempts that may wait, those in service not counted; with processor-sharing those in "
+        "Attempts that may wait, not counting those in service; with processor-sharing attempts in "
         "service."),
     key("queue.target", duration(kNotNegative), into<kCodel, &CodelSpec::target>,
         {.fallback = "5ms", .when = "queue.discipline = codel"},
@@ -95,29 +96,26 @@ constexpr KeyInfo kServiceKeys[] = {
         "answer."),
     key("queue.drop_expired", boolean(), into<&ServiceSpec::drop_expired>,
         {.fallback = "false", .when = "queue.discipline != processor-sharing"},
-        "Drop an attempt that has waited, when its turn comes, whose answer could not be there "
-        "before its client's timeout or deadline; its service time counts as known. One that finds "
-        "a free server is always served."),
+        "When the turn of a waiting attempt comes, drop it if its answer could not arrive before "
+        "its client's timeout or deadline; its service time is assumed to be known. An attempt "
+        "that finds a free server is always served."),
     key("concurrency.control", word(), into<kLimit, &ConcurrencySpec::control>,
         {.fallback = "fixed", .when = "model != independent"},
-        "How the limit on attempts waiting and in service together is found: gradient2 and aimd "
+        "How the limit on attempts waiting and in service together is set: gradient2 and aimd "
         "adapt it to how long attempts take, as Netflix's concurrency-limits library does."),
     key("concurrency.limit", count(kAtLeastOne).or_word("unlimited"),
         into<kLimit, &ConcurrencySpec::limit>,
         {.fallback = "unlimited", .when = "concurrency.control = fixed"},
-        "That limit; what comes beyond it gets the overflow answer."),
+        "That limit; attempts beyond it get the overflow answer."),
     key("concurrency.initial", count(kUpToBillion), into<kLimit, &ConcurrencySpec::initial>,
-        {.fallback = "20", .when = "concurrency.control = gradient2|aimd"},
-        "The limit to begin with."),
+        {.fallback = "20", .when = "concurrency.control = gradient2|aimd"}, "Initial limit."),
     key("concurrency.min", count(kUpToBillion), into<kLimit, &ConcurrencySpec::min>,
-        {.fallback = "20", .when = "concurrency.control = gradient2|aimd"},
-        "The least that it may become."),
+        {.fallback = "20", .when = "concurrency.control = gradient2|aimd"}, "Smallest limit."),
     key("concurrency.max", count(kUpToBillion), into<kLimit, &ConcurrencySpec::max>,
-        {.fallback = "200", .when = "concurrency.control = gradient2|aimd"},
-        "The most that it may become."),
+        {.fallback = "200", .when = "concurrency.control = gradient2|aimd"}, "Largest limit."),
     key("concurrency.smoothing", number(kPositiveShare), into<kLimit, &ConcurrencySpec::smoothing>,
         {.fallback = "0.2", .when = "concurrency.control = gradient2"},
-        "Weight of a new limit against the one before."),
+        "Weight of a new limit relative to the one before."),
     key("concurrency.headroom", number(kNotNegative).in("attempts"),
         into<kLimit, &ConcurrencySpec::headroom>,
         {.fallback = "4.0", .when = "concurrency.control = gradient2"},
@@ -132,7 +130,7 @@ constexpr KeyInfo kServiceKeys[] = {
     key("concurrency.backoff_ratio", number({.min = 0.5, .max = 1}),
         into<kLimit, &ConcurrencySpec::backoff_ratio>,
         {.fallback = "0.9", .when = "concurrency.control = aimd"},
-        "What is left of the limit after an attempt that was slow or not served to the end."),
+        "Factor on the limit after an attempt that was slow or not served to the end."),
     key("concurrency.slow", duration(kPositive), into<kLimit, &ConcurrencySpec::slow>,
         {.fallback = "5s", .when = "concurrency.control = aimd"},
         "Time at the service from which an attempt counts as slow."),
@@ -140,27 +138,27 @@ constexpr KeyInfo kServiceKeys[] = {
         "Price of an attempt, in any unit, for the metric cost."),
     key("rejection_price", number(kNotNegative), into<&ServiceSpec::rejection_price>,
         {.fallback = "1.0"},
-        "Price of an attempt that throttle, limit or queue refuses, or that gets another "
-        "throttling error, whether or not its client has that answer."),
+        "Price of an attempt that the throttle, limit or queue refuses, or that gets another "
+        "throttling error, whether or not the answer reaches its client."),
     key("overflow", word(), into<&ServiceSpec::overflow>,
         {.fallback = "unavailable", .when = "model != independent"},
-        "What a full queue, or the concurrency limit, answers; drop is no answer at all."),
+        "Answer of a full queue or of the concurrency limit; drop: no answer."),
     key("reject_cost", duration(kRunLength), into<&ServiceSpec::reject_cost>,
         {.fallback = "0s", .when = "model != independent"},
-        "Server time that it takes to turn an attempt away (throttle or overflow), before any "
-        "other work; its answer comes then. A drop costs nothing."),
+        "Server time that turning an attempt away (throttle or overflow) takes, before any other "
+        "work; the answer is sent at its end. A drop costs nothing."),
     key("abandoned", word(), into<&ServiceSpec::abandoned>,
         {.fallback = "serve", .when = "model != independent"},
-        "What happens to work whose client gave up; remove takes it from the queue, abort also out "
-        "of service."),
+        "What happens to an attempt whose client has given up; remove takes it out of the queue, "
+        "abort also out of service."),
     key("timeout", duration(kPositive).or_word("none"), into<&ServiceSpec::timeout>,
         {.fallback = "none", .when = "model != independent"},
-        "The service's own limit on an attempt, queue and service together; it answers 504 "
-        "GatewayTimeout then, and the work is given up."),
+        "The service's own limit on the time of an attempt in queue and service together, after "
+        "which it answers 504 GatewayTimeout and abandons the work."),
     key("throttle.rate", number(kPositive).or_word("unlimited").in("1/s"),
         into<kThrottle, &ThrottleSpec::rate>,
         {.fallback = "unlimited", .when = "model != independent"},
-        "Attempts per second that a token bucket lets through."),
+        "Rate of the token bucket that lets attempts through."),
     key("throttle.burst", number(kAtLeastOne).in("tokens"), into<kThrottle, &ThrottleSpec::burst>,
         {.fallback = "1", .when = "throttle.rate != unlimited"},
         "Capacity of that bucket, which starts full."),
@@ -169,51 +167,50 @@ constexpr KeyInfo kServiceKeys[] = {
         "Whether there is one bucket, or one for each client."),
     key("throttle.retry_after", duration(kNotNegative), into<kThrottle, &ThrottleSpec::retry_after>,
         {.fallback = "0s", .when = "throttle.rate != unlimited"},
-        "Delay suggested to throttled clients; zero: none."),
+        "Delay suggested to throttled clients; 0: none."),
     key("parallel_calls", boolean(), into<&ServiceSpec::parallel_calls>, {.fallback = "false"},
         "Whether the calls of [service.*.calls.*] are made together instead of in the order "
         "written."),
     key("idempotency.window", duration(kPositiveRunLength).or_word("none"),
         Access{store_token_window}, {.fallback = "none"},
-        "How long the service remembers the idempotency token of a request after its effect; an "
-        "attempt that comes later is executed again."),
+        "How long the service remembers the idempotency token of a request after its effect; "
+        "attempts that arrive later are executed again."),
     key("idempotency.replay", word(), into<kIdempotency, &IdempotencySpec::replay>,
         {.fallback = "equivalent", .when = "idempotency.window != none"},
-        "What an attempt is answered whose token shows that the effect is there: success, or 409 "
-        "EntityAlreadyExists; none ignores tokens."),
+        "Answer to an attempt whose token shows that the effect has happened: equivalent: success; "
+        "already-exists: 409 EntityAlreadyExists; none: tokens are ignored."),
     key("idempotency.in_progress", word(), into<kIdempotency, &IdempotencySpec::in_progress>,
         {.fallback = "error", .when = "idempotency.window != none"},
-        "What happens to an attempt while another one with its token is in service: 400 "
-        "PriorRequestNotComplete, or it is executed as well. To wait for the other one is left "
-        "out."),
+        "What happens to an attempt while another one with its token is in service: error: 400 "
+        "PriorRequestNotComplete; execute: it is executed as well."),
     key("idempotency.replay_cost", duration(kNotNegative),
         into<kIdempotency, &IdempotencySpec::replay_cost>,
         {.fallback = "0s", .when = "idempotency.window != none"},
-        "Server time of an attempt that its token answers."),
+        "Server time of an attempt that is answered because of its token."),
     key("like", text(), kNowhere, {.role = KeyRole::kBase},
         "Another service that this one starts from."),
 };
 
 constexpr KeyInfo kFaultKeys[] = {
     key("service", text(), into<&ServiceName::name>, {.required = true},
-        "The service concerned; not needed while there is one."),
+        "The service concerned; may be left out if there is only one."),
     key("start", duration(kNotNegative), into<&FaultSpec::start>, {.required = true},
         "When the fault begins."),
     key("duration", duration(kPositive), into<&FaultSpec::duration>, {.required = true},
         "How long it lasts."),
     key("capacity", number(kNotNegative), into<&FaultSpec::capacity>, {.fallback = "1.0"},
-        "Factor on the number of working servers; services in progress finish."),
+        "Factor on the number of working servers; work in progress is finished."),
     key("speed", number(kNotNegative), into<&FaultSpec::speed>, {.fallback = "1.0"},
         "Factor on the speed of each server."),
     key("latency", duration(kNotNegative), into<&FaultSpec::latency>, {.fallback = "0s"},
         "Delay added to the network, each way."),
     key("request_loss", number(kShare), into<&FaultSpec::request_loss>, {.fallback = "0.0"},
-        "Probability that an attempt never reaches the service, besides the network's."),
+        "Probability that an attempt never reaches the service; adds to the network's."),
     key("response_loss", number(kShare), into<&FaultSpec::response_loss>, {.fallback = "0.0"},
-        "Probability that the work is done but its answer is lost, besides the network's."),
+        "Probability that the work is done but its answer is lost; adds to the network's."),
     key("cold_restart", boolean(), into<&FaultSpec::cold_restart>, {.fallback = "false"},
-        "When it begins, the queue and the work in progress are lost, and their clients get a "
-        "connection error."),
+        "When the fault begins, the queue and the work in progress are lost, and their clients get "
+        "a connection error."),
     key("unreachable", boolean(), into<&FaultSpec::unreachable>, {.fallback = "false"},
         "Connections are refused after one round trip."),
 };

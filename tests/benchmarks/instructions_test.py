@@ -21,8 +21,12 @@ sys.path.insert(0, str(HERE.parent.parent / "scripts"))
 import instruction_count  # noqa: E402
 
 SCENARIO = HERE / "b1.toml"
-HEALTHY_CEILING = 620
-OVERLOAD_CEILING = 1420
+TIMERS = HERE / "closed.toml"
+STUDY = HERE.parent.parent / "scenarios" / "study-backoff-and-jitter.toml"
+HEALTHY_CEILING = 586
+OVERLOAD_CEILING = 1292
+TIMERS_CEILING = 783
+STUDY_CEILING = 9180  # an attempt
 REFERENCE = 143
 SKIPPED = 77  # for CTest
 
@@ -34,6 +38,13 @@ class Instructions(unittest.TestCase):
     def test_overload(self):
         self.assertLess(instruction_count.of_simulator(RUN_BENCHMARK, SCENARIO, overload=True),
                         OVERLOAD_CEILING)
+
+    def test_a_timer_for_each_client(self):
+        self.assertLess(instruction_count.of_simulator(RUN_BENCHMARK, TIMERS), TIMERS_CEILING)
+
+    def test_study_of_backoff(self):
+        """Four messages of varying latency, a backoff and two calls an attempt."""
+        self.assertLess(instruction_count.per_attempt(RUN_BENCHMARK, STUDY), STUDY_CEILING)
 
     def test_the_yardstick_is_counted_too(self):
         """A count far from the loop's own would be a count of something else."""

@@ -42,7 +42,7 @@ endfunction()
 
 add_mutant(lost-attempt model delivery.cpp
   "state_.recorder.attempt_ended({"
-  "if (r.id != 7) state_.recorder.attempt_ended({"
+  "if (r.id != RequestId{7}) state_.recorder.attempt_ended({"
   "an attempt was lost or counted twice")
 
 add_mutant(double-refund retry retry_strategy.cpp

@@ -94,7 +94,7 @@ class PlotSweepTest(unittest.TestCase):
             "goodput": {"label": "goodput", "unit": "1/s", "better": "higher"},
             "amplification": {"label": "attempts per request", "unit": "1", "better": "lower"}}
         (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
-        sweep = SCRIPT.Sweep(folder)
+        sweep = Sweep(folder)
         self.assertEqual(sweep.title("goodput"), "Goodput [1/s]")
         self.assertEqual(sweep.title("amplification"), "Attempts per request")
         self.assertEqual(sweep.title("success_rate"), "Success_rate")  # not described

@@ -79,6 +79,9 @@ class Rules(unittest.TestCase):
         self.assert_fires("\tint a;", "tab")
         self.write("README.md", "text \n")
         self.assert_only_error("README.md:1", "blanks at the end")
+        self.write("README.md", "text\n")
+        self.write("a.go", "\tf()\n")
+        self.assert_clean()  # gofmt indents so
 
     def test_last_line(self):
         self.write("README.md", "text")

@@ -170,7 +170,8 @@ class MpiExecutor : public Executor {
   explicit MpiExecutor(const std::atomic<bool>* stop) : stop_(stop) {
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-    if (provided < MPI_THREAD_FUNNELED) throw std::runtime_error("this MPI knows no threads");
+    if (provided < MPI_THREAD_FUNNELED)
+      throw std::runtime_error("this MPI library does not support threads (MPI_THREAD_FUNNELED)");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
   }
@@ -243,9 +244,10 @@ class MpiExecutor : public Executor {
     try {
       std::string bytes = encode(worker.compute(batch));
       if (bytes.size() <= kMostBytesAtOnce) return bytes;
-      failed.failure = Failure{batch.first, Failure::kLimit,
-                               "results of more than 1 GiB cannot travel between MPI ranks; "
-                               "choose a longer interval"};
+      failed.failure =
+          Failure{batch.first, Failure::kLimit,
+                  "results of more than 1 GiB cannot be sent between MPI ranks; choose a longer "
+                  "interval"};
     } catch (...) {
       failed.failure = Failure::current(batch.first);
     }
@@ -263,10 +265,10 @@ class MpiExecutor : public Executor {
 
   [[noreturn]] void fall_out() {
     out_of_step_ = true;
-    throw std::runtime_error(fmt::format(
-        "MPI rank {} has something else to do than rank 0; are the command line, the scenario and "
-        "its inputs the same everywhere?",
-        rank_));
+    throw std::runtime_error(
+        fmt::format("MPI rank {} was given different work than rank 0; are the command line, the "
+                    "scenario and its inputs the same everywhere?",
+                    rank_));
   }
 
   const std::atomic<bool>* stop_;

@@ -169,7 +169,8 @@ TEST_CASE("a single run has no intervals if it is a transient, too coarse, or to
 
   runs[0].window_start = Time::zero() + Duration::seconds(31);
   rows = plain;
-  CHECK(stats::add_batch_means(s, runs[0], rows).none_because->starts_with("there are fewer than"));
+  CHECK(
+      stats::add_batch_means(s, runs[0], rows).none_because->starts_with("the run has fewer than"));
   s.clients[0].arrivals.process = ArrivalProcess::kOnce;
   CHECK(stats::add_batch_means(s, runs[0], rows).none_because ==
         "client.web.arrivals come once, with nothing after them");

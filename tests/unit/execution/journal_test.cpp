@@ -165,11 +165,11 @@ TEST_CASE("A journal of another experiment is refused with what differs") {
   Identity other = kIdentity;
   other[1].second = "a=1,2,3";
   REQUIRE_THROWS_WITH(Journal::resume(place.path(), other, 15),
-                      Catch::EndsWith("belongs to another experiment, which differs in --vary"));
+                      Catch::EndsWith("belongs to a different experiment; they differ in --vary"));
   REQUIRE(place.content() == before);
   place.set_content("time_s,rate\n0,1\n");
   REQUIRE_THROWS_WITH(Journal::resume(place.path(), kIdentity, 10),
-                      Catch::EndsWith("is no journal of this version of retrysim"));
+                      Catch::EndsWith("is not a journal of this version of retrysim"));
 }
 
 TEST_CASE("A journal in use is refused") {

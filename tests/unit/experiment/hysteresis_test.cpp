@@ -43,8 +43,7 @@ TEST_CASE("Retries keep a queue down on the way back") {
       // Poisson: 200 requests in 20 s; five standard deviations are 71.
       CHECK(run.steps[0].offered_load == Approx(10).margin(3.5));
     }
-    CHECK(loop.notes ==
-          std::vector<std::string>{"the faults and surges of the scenario are left out"});
+    CHECK(loop.notes == std::vector<std::string>{"faults and surges of the scenario are left out"});
   }
 }
 

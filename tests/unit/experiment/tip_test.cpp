@@ -44,7 +44,8 @@ TEST_CASE("A tipping point lies between outages that recover and outages that do
   CHECK(r.point.probes.back().tipped() == 4);
   CHECK(r.point.probes.back().metastable == 4);
   CHECK(r.point.probes.back().twin_recovered == 4);
-  CHECK(r.notes == std::vector<std::string>{"4 replications: rough; use at least 20"});
+  CHECK(r.notes ==
+        std::vector<std::string>{"4 replications: the result is rough; use at least 20"});
 }
 
 TEST_CASE("Runs that are too short to tell say how long they should be") {

@@ -32,7 +32,7 @@ TEST_CASE("Each heading of the duration books has all that was booked under it")
     }
   }
   for (std::size_t h = 0; h < kHeadings.size(); ++h) {
-    const DurationBooks::Totals totals = books.totals(kHeadings[h]);
+    const DurationTotals totals = books.totals(kHeadings[h]);
     CHECK(totals.histogram == histograms[h]);
     CHECK(totals.moments == moments[h]);
   }

@@ -269,6 +269,32 @@ TEST_CASE("Tokens that are reserved push those behind them back") {
   CHECK(seconds(simulate(s, 0).clients[0].send_wait_ns) == Approx(1.501 + 3.251));
 }
 
+TEST_CASE("Who checks again sleeps on when the rate grows, and a newcomer overtakes it") {
+  Scenario s = adaptive_world();
+  s.services[0].throttle = {};
+  FaultSpec fault;  // only the second request is throttled
+  fault.start = Time::zero() + ms(200);
+  fault.duration = ms(100);
+  fault.errors = {{{400, "ThrottlingException"}, 1.0}};
+  s.faults = {fault};
+  const auto send_wait = [&s] { return seconds(simulate(s, 0).clients[0].send_wait_ns); };
+  // The third and fourth request wait for a token at 2.001 s, at 0.5 tokens a second. The third
+  // takes it, and its success at 2.002 s raises the rate: in 2 s there were 3 answers, of which the
+  // measured rate is 0.8 * 1.5; the curve is at 0.4 * 1.752^3 = 2.151 a second, below twice that.
+  const double rate = 0.4 * 1.752 * 1.752 * 1.752;
+  CHECK(send_wait() == Approx(1.501 + 1.252 + (1 - 0.0005) / rate));
+  // The fourth looks again at 2.001 s, at the old rate, and sleeps until 4.001 s.
+  s.clients[0].retry.rate_limit.wait = SendTokenWait::kRecheck;
+  CHECK(send_wait() == Approx(1.501 + 3.251));
+  // A fifth finds a token at 3 s and goes at once.
+  s.clients[0].arrivals.rows.push_back(Time::zero() + ms(3000));
+  CHECK(send_wait() == Approx(1.501 + 3.251));
+  s.clients[0].deadline = Duration::seconds(2);
+  const ClientResult c = simulate(s, 0).clients[0];
+  CHECK(count(c, Outcome::kDeadlineExceeded) == 1);  // the fourth, when it would sleep too long
+  CHECK(seconds(c.send_wait_ns) == Approx(1.501 + 1.251));
+}
+
 TEST_CASE("A long poll waits out the retry that an empty quota refuses") {
   Scenario s = requests_at({0});
   s.services[0].errors = {{{500, "InternalError"}, 1.0}};

@@ -65,10 +65,9 @@ TEST_CASE("a single replication without intervals says why") {
   const Evaluation e(set);
   CHECK(interval_line(e).empty());
   REQUIRE(certainty_notes(e).size() == 1);
-  CHECK(
-      certainty_notes(e)[0] ==
-      "one replication: no intervals, and no telling chance from effect; batch means cannot help, "
-      "as there are fewer than 30 bins of the interval to make batches of");
+  CHECK(certainty_notes(e)[0] ==
+        "one replication: there are no intervals, so effects cannot be told from chance, and there "
+        "are no batch means because the run has fewer than 30 bins");
   CHECK(certainty_json(e)["intervals"].is_null());
 }
 
@@ -82,9 +81,10 @@ TEST_CASE("a warm-up that was found, and a target that was missed, are reported"
       {{"goodput", 0.01, true}, {"latency_mean", 0.034, false}, {"recovery_s", {}, true}}};
   const Evaluation e(set);
   const auto notes = certainty_notes(e);
-  CHECK(has_note(notes,
-                 "leaves out the first 0.5 s (25 % of the run), where MSER-5 truncates goodput of "
-                 "web, on the average of 10 pilot runs"));
+  CHECK(has_note(
+      notes,
+      "leaves out the first 0.5 s (25 % of the run), which is where MSER-5 truncates goodput of "
+      "web in the average of 10 pilot runs"));
   CHECK(has_note(notes,
                  "target not met: precision 0.02 asks for half-widths of at most 1.96 %, but after "
                  "2 replications (max_replications): latency_mean 3.4 %"));
@@ -102,7 +102,7 @@ TEST_CASE("a warm-up of nothing is said in words") {
   set.warmup = FoundWarmup{Duration::zero(), 0, "goodput of web", 1};
   const Evaluation e(set);
   CHECK(has_note(certainty_notes(e),
-                 "leaves out nothing (0 % of the run): MSER-5 sees no warm-up in "
+                 "leaves out nothing (0 % of the run): MSER-5 finds no warm-up in "
                  "the average of 1 pilot run"));
 }
 

@@ -186,18 +186,18 @@ TEST_CASE_METHOD(Temporary, "a full disk is reported with the final path and lea
 TEST_CASE_METHOD(Temporary, "what is not ours is refused") {
   const fs::path out = earlier("s");
   CHECK(refusal(out, "other") ==
-        "it holds a result of scenario \"s\"; use another folder or --force");
+        "it contains a result of scenario \"s\"; use another folder or --force");
   CHECK(refusal(out, "s") == "no refusal");
   fs::create_directory(dir / "foreign");
   put(dir / "foreign" / "thesis.tex", "years of work");
   CHECK(refusal(dir / "foreign", "s") ==
-        "it holds files that are no result; use another folder or --force");
+        "it contains files that do not belong to a result; use another folder or --force");
   put(dir / "file", "");
   CHECK(refusal(dir / "file", "s") == "is not a folder");
   CHECK(refusal(dir / "file" / "out", "s") == "Not a directory");
   put(dir / "foreign" / "result.json", "no JSON");
   CHECK(refusal(dir / "foreign", "s") ==
-        "it holds files that are no result; use another folder or --force");
+        "it contains files that do not belong to a result; use another folder or --force");
 }
 
 TEST_CASE_METHOD(Temporary, "force replaces another scenario's result and spares foreign files") {
@@ -213,7 +213,7 @@ TEST_CASE_METHOD(Temporary, "two files of one name are an error") {
   ResultFolder folder(dir / "out", "s", false);
   folder.write("a.csv", [](Sink&) {});
   CHECK_THROWS_WITH(folder.write("a.csv", [](Sink&) {}),
-                    Catch::Contains("the result has another file of that name"));
+                    Catch::Contains("the result already has a different file of that name"));
   CHECK_THROWS_AS(folder.write("../a.csv", [](Sink&) {}), OutputError);
   CHECK_THROWS_AS(folder.copy(dir / "missing.csv"), OutputError);
 }
@@ -418,7 +418,7 @@ TEST_CASE_METHOD(Temporary, "who comes second finds what has come meanwhile") {
               [](Sink& s) { s.write("{\"program\": \"retrysim\", \"scenario\": \"s\"}"); });
   first.commit();
   second.write("b.csv", [](Sink& s) { s.write("second"); });
-  CHECK_THROWS_WITH(second.commit(), Catch::Contains("it holds a result of scenario \"s\""));
+  CHECK_THROWS_WITH(second.commit(), Catch::Contains("it contains a result of scenario \"s\""));
   CHECK(names_in(dir / "out") == Names{"a.csv", "result.json"});
 }
 

@@ -103,7 +103,7 @@ Expectations
   FAIL  calm: amplification: upper end 1.52354 <= 1.05
 
 note: 2 replications: intervals are rough; use at least 10
-note: short: 30 requests a replication leave fewer than 100 beyond p99
+note: short runs: of 30 requests per replication, fewer than 100 lie beyond p99
 )");
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("a single group has one column, with the service") {
   const std::string text = table(set);
   CHECK(text.find("utilization") != std::string::npos);
   CHECK(text.find("all") == std::string::npos);
-  CHECK(text.find("note: one replication: no intervals") != std::string::npos);
+  CHECK(text.find("note: one replication: there are no intervals") != std::string::npos);
   CHECK(text.find("±") == std::string::npos);
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("unfinished requests and missing recovery are said aloud") {
   run.clients[0].outcomes[static_cast<std::size_t>(Outcome::kUnfinished)] = 3;
   const ResultSet set{loaded, "base", {run, run}};
   const std::string text = table(set);
-  CHECK(text.find("note: too short: up to 3 requests of a replication had not ended") !=
+  CHECK(text.find("note: short runs: up to 3 requests in a replication had not ended") !=
         std::string::npos);
   CHECK(text.find("note: web did not recover within the run in 2 of 2 replications") !=
         std::string::npos);
@@ -145,7 +145,7 @@ TEST_CASE("storms are counted by verdict") {
   evaluation.storms = {{a, a, b}, {}};
   StringSink sink;
   write_text_table(sink, evaluation);
-  CHECK(sink.text().find("Retry storms: 3 in 1 of 2 replications: 2 transient, 1 censored\n") !=
+  CHECK(sink.text().find("Retry storms in 1 of 2 replications: 2 transient, 1 censored\n") !=
         std::string::npos);
 }
 

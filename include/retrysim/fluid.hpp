@@ -1,0 +1,126 @@
+// The fluid, or mean field, of a service and its clients: requests as a stream instead of one by
+// one. It is what a scenario becomes when everything is scaled up together, and answers in a
+// millisecond what a simulation answers in seconds: where a system settles, which trigger tips it,
+// how long it takes to recover. It knows no chance, so it cannot say how long a system that is in
+// danger lasts without a trigger (markov_chain.hpp does).
+//
+// Unknowns: the work W(t) that waits at the service, in seconds; the streams a_i(t) of attempts
+// number i; the law of one client's retry quota. An attempt that arrives at t waits for as long as
+// the service, with the capacity that it will have, needs for W(t). What is not answered in time,
+// is turned away, throttled or answered with an error comes back as a_(i+1) after the backoff's
+// law.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retrysim {
+
+/// Why the fluid does not model the service with index `service`: a sentence that names the keys.
+/// Empty: it does.
+std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t service);
+
+/// What the fluid leaves out of the service and its clients, a few words each: "the spread of
+/// service times".
+std::vector<std::string> ignored_by_fluid(const Scenario& scenario, std::size_t service);
+
+struct FluidOptions {
+  double steps_per_timeout = 400;  ///< of the shortest attempt timeout; 50 .. 10000
+  double series_interval = 0;  ///< width of the bins of `FluidRun::series`, s; 0: the scenario's
+};
+
+/// Flows through a service in one bin of time, per second.
+struct FluidSample {
+  double time = 0;      ///< middle of the bin, s
+  double backlog = 0;   ///< work that waits, in seconds at full capacity (at the end of the bin)
+  double offered = 0;   ///< new requests
+  double attempts = 0;  ///< attempts that clients send
+  double goodput = 0;   ///< requests that succeed
+};
+
+/// What became of one client group, in numbers of requests or attempts in the window (the duration
+/// without its warm-up); with a drain, attempts and ends that follow it are included.
+struct FluidGroup {
+  std::size_t client = 0;  ///< index into Scenario::clients
+  double requests = 0, attempts = 0, successes = 0;
+  double timeouts = 0, rejected = 0, throttled = 0, errors = 0;  ///< attempts
+  double quota_denied = 0;                                       ///< requests
+  double refused = 0;       ///< requests that a client-side throttle or limiter ends
+  double goodput = 0;       ///< per second of the window, inside it
+  double attempt_rate = 0;  ///< the same of attempts
+  double offered = 0;       ///< the same of requests
+};
+
+struct FluidRun {
+  std::vector<FluidSample> series;
+  std::vector<FluidGroup> groups;  ///< those that call the service, in the scenario's order
+  double backlog = 0;              ///< at the end, s
+  /// Time from the end of the last disturbance until goodput is back to stay, as
+  /// Scenario::recovery_share says; nothing if it is not by the end of the duration, or if nothing
+  /// disturbs.
+  std::optional<double> recovery;
+  bool disturbed = false;  ///< whether there is a fault or a surge
+  /// Less than half of the requests succeed in the last quarter of the time after the last
+  /// disturbance (of the whole, if there is none).
+  bool down_at_end = false;
+  std::size_t steps = 0;
+};
+
+/// Throws std::domain_error with `why_no_fluid` where that is not empty.
+FluidRun run_fluid(const Scenario& scenario, std::size_t service, const FluidOptions& options = {});
+
+// --- Where it settles ----------------------------------------------------------------------------
+
+enum class FluidPhase { kSafe, kVulnerable, kDead };
+
+/// The balance of a service under its constant load, faults and surges left out.
+struct FluidEquilibria {
+  /// safe: only the healthy state sustains itself; vulnerable: a dead one does as well; dead: the
+  /// service is overloaded without any trigger.
+  FluidPhase phase = FluidPhase::kSafe;
+  double load = 0;  ///< work of the first attempts per capacity
+  struct State {
+    double failure = 0;  ///< share of attempts that fail for lack of capacity
+    double load = 0;     ///< work of all attempts that this brings, per capacity
+    bool stable = false;
+    std::string name;  ///< "healthy", "tipping point", "overloaded", "dead"
+  };
+  std::vector<State> states;   ///< by failure
+  double vulnerable_load = 1;  ///< below this load, clients unchanged, the system is safe
+  double tipping_load = 1;   ///< from this load on it is dead: where it tips when load rises slowly
+  double failure_cost = 1;   ///< work of a failed attempt, in services (OverloadBalance)
+  bool quota_saves = false;  ///< the retry quota is why no dead state sustains itself
+};
+/// Throws std::domain_error as run_fluid does.
+FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service);
+
+// --- What tips it --------------------------------------------------------------------------------
+
+struct FluidTippingPoint {
+  std::string trigger;        ///< "fault.outage.duration", "client.web.surge.peak.duration"
+  double duration = 0;        ///< shortest one after which the system stays down, s
+  bool found = false;         ///< false: it recovers even from `duration`
+  bool down_without = false;  ///< it is down with no trigger at all
+};
+/// For each fault of the service and each surge of its clients: the duration that tips it, all
+/// other disturbances left out, to within `tolerance` of it. Durations up to `longest` seconds are
+/// tried (0: fifty timeouts). The system has recovered if it is up at the end of eighty timeouts,
+/// or four times the trigger's duration, whichever is longer.
+std::vector<FluidTippingPoint> fluid_tipping_points(const Scenario& scenario, std::size_t service,
+                                                    double longest = 0, double tolerance = 1e-4);
+
+/// Relative size of chance in the backlog near the edge: 1 / sqrt(services per timeout).
+double fluid_uncertainty(const Scenario& scenario, std::size_t service);
+
+/// Why the fluid may be off although it models all there is: too few services in a timeout, too few
+/// clients, limiters that see too few requests. Sentences that name the keys; empty: its stationary
+/// figures should be right to 5 %, recovery times to 15 %.
+std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t service);
+
+}  // namespace retrysim

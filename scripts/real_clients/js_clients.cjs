@@ -1,0 +1,132 @@
+// Clients of the AWS SDK for JavaScript v3, all in this process.
+//
+// Reads its configuration as a line of JSON, warms up, prints "ready", and makes its requests from
+// the start time on, which the second line names (ns of CLOCK_MONOTONIC). Prints its report when the
+// duration is over. Started by reality.py; the argument is the folder that node_modules is in.
+//
+// SPDX-License-Identifier: MIT
+"use strict";
+
+const { createRequire } = require("node:module");
+const { monitorEventLoopDelay } = require("node:perf_hooks");
+const readline = require("node:readline");
+
+const load = createRequire(process.argv[2] + "/");
+const { DynamoDBClient, ListTablesCommand } = load("@aws-sdk/client-dynamodb");
+const { version } = load("@aws-sdk/client-dynamodb/package.json");
+
+const MILLISECOND = 1e6;  // ns
+const LOOP_RESOLUTION_MS = 10;
+const WARM_UP_ROUNDS = 5;
+const WARM_UP_CALLS = 4;  // of a client at once, so that as many of its connections are open
+const WARM_UP_CLIENTS = 10;  // at once
+
+const now = () => Number(process.hrtime.bigint());
+
+function makeClient(configuration) {
+  return new DynamoDBClient({
+    endpoint: `http://127.0.0.1:${configuration.port}`,
+    region: "us-east-1",
+    credentials: { accessKeyId: "none", secretAccessKey: "none" },
+    retryMode: configuration.mode,
+    ...(configuration.max_attempts ? { maxAttempts: configuration.max_attempts } : {}),
+    requestHandler: {
+      requestTimeout: configuration.timeout_ns ? configuration.timeout_ns / MILLISECOND : 0,
+      throwOnRequestTimeout: true,
+      httpAgent: { keepAlive: true, maxSockets: Infinity },
+    },
+  });
+}
+
+// Opens connections and lets the compiler see the code, with a retry strategy that is thrown away:
+// the client's own must not learn a rate from it, and makes its first appearance at the start.
+const noRetries = {
+  acquireInitialRetryToken: async () => ({ getRetryCount: () => 0, getRetryDelay: () => 0 }),
+  refreshRetryTokenForRetry: async () => { throw new Error("the warm-up does not retry"); },
+  recordSuccess: () => {},
+};
+
+async function warmUp(clients) {
+  const times = [];
+  const call = async (client) => {
+    const began = now();
+    await client.send(new ListTablesCommand({}));
+    times.push(now() - began);
+  };
+  const own = clients.map((client) => client.config.retryStrategy);
+  for (const client of clients) client.config.retryStrategy = async () => noRetries;
+  for (let round = 0; round < WARM_UP_ROUNDS; ++round) {
+    for (let i = 0; i < clients.length; i += WARM_UP_CLIENTS) {
+      const few = clients.slice(i, i + WARM_UP_CLIENTS);
+      await Promise.all(few.flatMap((client) =>
+        Array.from({ length: WARM_UP_CALLS }, () => call(client))));
+    }
+  }
+  times.length = 0;
+  for (const client of clients) await call(client);
+  clients.forEach((client, i) => { client.config.retryStrategy = own[i]; });
+  times.sort((a, b) => a - b);
+  return times[Math.floor(times.length / 2)];
+}
+
+// One request; notes when it ended, and whether well.
+async function request(client, startNs, done) {
+  let ok = true;
+  try {
+    await client.send(new ListTablesCommand({}));
+  } catch {
+    ok = false;
+  }
+  done.push([now() - startNs, ok]);
+}
+
+function run(configuration, clients, startNs) {
+  const { arrivals, duration_ns: duration } = configuration;
+  const submitted = [], late = [], done = [];
+  const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
+  let next = 0;
+  return new Promise((resolve) => {
+    const step = () => {
+      for (; next < arrivals.length && now() - startNs >= arrivals[next][0]; ++next) {
+        const [due, client] = arrivals[next];
+        submitted.push(now() - startNs);
+        late.push(now() - startNs - due);
+        request(clients[client], startNs, done);
+      }
+      const due = next < arrivals.length ? arrivals[next][0] : duration;
+      const left = startNs + due - now();
+      if (next === arrivals.length && left <= 0) return finish();
+      setTimeout(step, Math.max(0, Math.floor(left / MILLISECOND)));
+    };
+    const finish = () => {
+      delay.disable();
+      const beyond = (ns) => Math.max(0, ns - LOOP_RESOLUTION_MS * MILLISECOND);
+      resolve({
+        submitted, late_ns: late, done,
+        loop_delay_ns: { p99: beyond(delay.percentile(99)), max: beyond(delay.max) },
+        cpu_s: process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6,
+      });
+    };
+    setTimeout(() => {
+      for (const client of clients) client.config.retryStrategy();
+      delay.enable();
+      step();
+    }, Math.max(0, Math.ceil((startNs - now()) / MILLISECOND)));
+  });
+}
+
+async function main() {
+  const lines = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+  const configuration = JSON.parse((await lines.next()).value);
+  const clients = Array.from({ length: configuration.clients }, () => makeClient(configuration));
+  const round_trip_ns = await warmUp(clients);
+  process.stdout.write(JSON.stringify({
+    ready: `@aws-sdk/client-dynamodb ${version}, Node.js ${process.versions.node}`,
+    round_trip_ns,
+  }) + "\n");
+  const { start_ns: startNs } = JSON.parse((await lines.next()).value);
+  const report = await run(configuration, clients, startNs);
+  process.stdout.write(JSON.stringify(report) + "\n", () => process.exit(0));
+}
+
+main().catch((e) => { console.error(`js_clients: error: ${e.stack}`); process.exit(1); });

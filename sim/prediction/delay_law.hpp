@@ -1,0 +1,50 @@
+// The law of a delay as a mixture of uniform pieces: backoffs of every jitter, think times, service
+// times. An integral over such a law is a sum of a few terms.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/distribution.hpp>
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/time.hpp>
+
+#include <limits>
+#include <vector>
+
+namespace retrysim::prediction {
+
+inline constexpr double kForever = std::numeric_limits<double>::infinity();
+
+inline double in_seconds(Duration d) { return d == Duration::max() ? kForever : d.in_seconds(); }
+
+/// Uniform on [low, high], seconds; low = high is a single value.
+struct DelayPiece {
+  double low = 0, high = 0, probability = 1;
+
+  double mean() const { return (low + high) / 2; }
+};
+
+using DelayLaw = std::vector<DelayPiece>;  // probabilities add up to 1
+
+double mean_of(const DelayLaw& law);
+double variance_of(const DelayLaw& law);
+double least_of(const DelayLaw& law);
+double most_of(const DelayLaw& law);
+
+/// The delay before retry number `retry` (from 1). What decorrelated jitter draws from the delay
+/// before is the law of that delay: exact for each retry, blind to the dependence between them.
+DelayLaw backoff_law(const BackoffRules& rules, bool throttling, int retry);
+
+/// Constant, uniform: exact. Others: by quantiles, as many as `pieces`, with the exact mean.
+DelayLaw law_of(const Distribution& distribution, int pieces = 32);
+
+/// At most `pieces` pieces with the same mean.
+DelayLaw coarsened(DelayLaw law, int pieces);
+
+/// Probability that a sample is longer than `seconds`.
+double survival(const Distribution& distribution, double seconds);
+
+/// Variance / mean^2; infinite where there is no variance, 0 for a mean of 0.
+double squared_variation(const Distribution& distribution);
+
+}  // namespace retrysim::prediction

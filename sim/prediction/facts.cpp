@@ -1,0 +1,139 @@
+// Facts of a scenario in closed form.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/facts.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "prediction/delay_law.hpp"
+#include "prediction/fluid_system.hpp"
+#include "prediction/service_load.hpp"
+#include "prediction/warnings.hpp"
+
+namespace retrysim {
+namespace prediction {
+namespace {
+
+class FactFinder {
+ public:
+  explicit FactFinder(const Scenario& scenario) : scenario_(scenario) {}
+
+  Facts all() {
+    for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
+      if (is_called(scenario_, s)) service_facts(load_of_service(scenario_, s));
+    }
+    for (std::size_t c = 0; c < scenario_.clients.size(); ++c) {
+      if (!scenario_.clients[c].caller) client_facts(times_of_client(scenario_, c));
+    }
+    return std::move(facts_);
+  }
+
+ private:
+  void add(const std::string& subject, std::string name, double value, std::string unit,
+           std::string meaning, std::string ignores = "") {
+    if (!std::isfinite(value)) return;
+    facts_.figures.push_back({"facts", subject, std::move(name), value, std::move(unit),
+                              std::move(meaning), std::move(ignores)});
+  }
+
+  void service_facts(const ServiceLoad& load) {
+    const std::string subject = "service." + load.spec->name;
+    add(subject, "offered_load", load.rate, "1/s", "new requests per second",
+        load.varies ? "that the rate varies: this is its mean over the duration" : "");
+    if (load.capacity != kForever) {
+      add(subject, "utilization", load.utilization, "1",
+          "work of the first attempts, per capacity");
+      add(subject, "utilization_at_last_attempt", load.last_attempt, "1",
+          "the same if every request needed its last attempt", "retry quotas");
+      add(subject, "full_queue_work", load.full_queue, "s", "time to serve a full queue");
+      add(subject, "queueing_time", load.wait, "s",
+          "mean wait of first attempts while all is well (Erlang C; scaled by the spread of "
+          "service "
+          "times, after Allen and Cunneen)",
+          "retries, faults and surges");
+    }
+    if (load.spec->throttle.rate > 0) {
+      add(subject, "load_per_granted_rate", load.rate / load.granted, "1",
+          "new requests per rate that the throttle lets pass");
+    }
+    warn_of_service(scenario_, load, facts_.warnings);
+  }
+
+  void client_facts(const ClientTimes& t) {
+    const ClientSpec& c = *t.spec;
+    const std::string subject = "client." + c.name;
+    add(subject, "attempt_time", t.attempt, "s", "network and service of an attempt, nothing else",
+        "waiting at the service");
+    add(subject, "request_time", t.request, "s",
+        "mean time of a request while all is well: the first attempt succeeds, after its wait",
+        "retries, faults and surges");
+    add(subject, "request_time_worst", t.worst, "s",
+        "longest time of a request: every attempt times out, every backoff is at its longest",
+        c.retry.rate_limit.enabled ? "waiting for send tokens" : "");
+    add(subject, "request_time_if_all_time_out", t.all_time_out, "s",
+        "mean time of a request all of whose attempts time out", "the deadline");
+    backoff_facts(subject, c);
+    quota_facts(subject, t);
+    add(subject, "connections", t.connections, "connections",
+        "mean number that a client uses while all is well (Little's law)");
+    add(subject, "connections_if_all_time_out", t.connections_worst, "connections",
+        "the same while every attempt times out", "the retry quota");
+    warn_of_client(scenario_, t, facts_.warnings);
+  }
+
+  void backoff_facts(const std::string& subject, const ClientSpec& c) {
+    constexpr int kMost = 9;
+    const auto retries = static_cast<int>(std::min<std::uint32_t>(c.retry.max_attempts - 1, kMost));
+    const BackoffRules& rules = c.retry.backoff;
+    const bool differs = rules.delays.empty() && (rules.base != rules.throttle_base ||
+                                                  rules.jitter != rules.throttle_jitter);
+    for (int i = 1; i <= retries; ++i) {
+      add(subject, fmt::format("backoff_{}", i), backoff_moments(rules, false, i).mean, "s",
+          fmt::format("mean delay before retry {}", i));
+      if (!differs) continue;
+      add(subject, fmt::format("throttle_backoff_{}", i), backoff_moments(rules, true, i).mean, "s",
+          fmt::format("the same after a throttling error"));
+    }
+  }
+
+  void quota_facts(const std::string& subject, const ClientTimes& t) {
+    const RetryRules& retry = t.spec->retry;
+    if (!retry.quota.enabled || retry.max_attempts < 2) return;
+    const struct {
+      const char* name;
+      const char* of;
+      int cost;
+    } prices[] = {{"quota_critical_share", "errors", retry.quota.cost},
+                  {"quota_critical_share_throttling", "throttling", retry.quota.throttle_cost},
+                  {"quota_critical_share_timeouts", "timeouts", retry.quota.timeout_cost}};
+    const double attempts = std::min<double>(retry.max_attempts, 1000);
+    for (const auto& price : prices) {
+      if (price.cost <= 0) continue;
+      add(subject, price.name, quota_critical_share(attempts, price.cost, retry.quota.credit), "1",
+          fmt::format("share of attempts that must fail ({}) before the quota drains", price.of),
+          "other ways to fail, and requests beside each other");
+    }
+    add(subject, "quota_drain_rate", t.drain_rate, "tokens/s",
+        "tokens that a client loses per second while every attempt times out");
+    add(subject, "quota_time_to_dry", t.time_to_dry, "s",
+        "from a full quota, while every attempt times out");
+    add(subject, "quota_retries_in_outage", t.outage_retries, "attempts",
+        "retries that one client makes of a full quota while every attempt times out");
+    add(subject, "quota_retries_in_outage_all_clients", t.outage_retries * t.buckets, "attempts",
+        "the same of all clients together");
+  }
+
+  const Scenario& scenario_;
+  Facts facts_;
+};
+
+}  // namespace
+}  // namespace prediction
+
+Facts facts_of(const Scenario& scenario) { return prediction::FactFinder(scenario).all(); }
+
+}  // namespace retrysim

@@ -1,0 +1,198 @@
+// Where the fluid of a constant load settles: work of all attempts against capacity, as a function
+// of the share of attempts that fail for lack of it.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/facts.hpp>
+#include <retrysim/fluid.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "prediction/delay_law.hpp"
+#include "prediction/fluid_system.hpp"
+
+namespace retrysim {
+namespace {
+
+using prediction::kForever;
+
+using prediction::Fate;
+using prediction::FluidClients;
+using prediction::FluidSystem;
+
+/// The binding limit of a service.
+struct Bottleneck {
+  double capacity =
+      kForever;            // work per second, in seconds of one server; or attempts, `by_number`
+  bool by_number = false;  // attempts count, whatever their work
+  double failure_cost = 0;
+  Fate fate = Fate::kTurnedAway;
+  bool timeouts = false;  // failures come from waiting: all or none at a time
+};
+
+Bottleneck bottleneck_of(const FluidSystem& system) {
+  const FluidClients& g = system.groups.front();
+  const double trip = g.round_trip;
+  Bottleneck b;
+  if (system.servers == kForever) {
+    if (system.slowdown > 0 && g.timeout != kForever) {
+      // In service Q = rate x time, time = s (1 + slowdown Q): the rate at which time = timeout.
+      const double room = g.timeout - trip;
+      b = {std::max(0.0, 1 - g.service_time / room) / (system.slowdown * g.service_time), true, 1,
+           Fate::kLate, true};
+    }
+  } else {
+    b.capacity = system.servers;
+    const double patience = g.timeout - trip - g.service_time;
+    if (system.room > patience) {
+      b.failure_cost = system.zombies ? 1 : 0;
+      b.fate = Fate::kLate;
+      b.timeouts = true;
+    } else {
+      b.failure_cost = g.service_time > 0 ? system.turning_away / g.service_time : 0;
+    }
+  }
+  double throttle = system.throttle_rate;
+  if (system.throttle_by_client) throttle *= g.clients;
+  if (throttle > 0) {
+    const double limit = b.by_number ? b.capacity : b.capacity / g.service_time;
+    if (throttle < limit) b = {throttle, true, 0, Fate::kThrottled, false};
+  }
+  return b;
+}
+
+/// Attempts per request of a group whose attempts fail with probability `failure` in all.
+double attempts_of(const FluidClients& g, const QuotaRules& quota, Fate fate, double failure,
+                   bool with_quota) {
+  const prediction::FateRules& rules = g.fates[static_cast<std::size_t>(fate)];
+  if (rules.retryable == 0 || g.retry_probability == 0) return 1;
+  const double again = failure * g.retry_probability;
+  double retries = (g.attempts == kForever && again >= 1 ? kForever
+                    : g.attempts == kForever             ? 1 / (1 - again)
+                                             : attempts_per_request(again, g.attempts)) -
+                   1;
+  const bool conditional = quota.failure_cost > 0 || quota.threshold > 0;
+  if (with_quota && quota.enabled && conditional && quota.refill_rate == 0 &&
+      failure * (quota.failure_cost + rules.cost) > (1 - failure) * quota.credit) {
+    return 1;  // the bucket is below its threshold
+  }
+  if (with_quota && quota.enabled && rules.cost > 0 && failure > 0) {
+    // Tokens earned are tokens spent: credits of first-try successes pay for failed retries.
+    const double credit =
+        quota.credit_on == CreditOn::kStart ? quota.credit : quota.credit * (1 - failure);
+    const bool refunds = quota.refund != Refund::kNone;
+    retries = std::min(retries, credit / (rules.cost * (refunds ? failure : 1)));
+  }
+  return 1 + retries;
+}
+
+class Balance {
+ public:
+  Balance(const Scenario& scenario, const FluidSystem& system)
+      : scenario_(scenario), system_(system), limit_(bottleneck_of(system)) {}
+
+  /// Work that attempts bring per capacity, if a share p of them fails for lack of it.
+  double load(double p, bool with_quota = true) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < system_.groups.size(); ++i) {
+      const FluidClients& g = system_.groups[i];
+      const ClientSpec& client = scenario_.clients[g.client];
+      const double errors =
+          system_.stretches[0].errors[i].error + system_.stretches[0].errors[i].throttling;
+      const double attempts =
+          attempts_of(g, client.retry.quota, limit_.fate, errors + (1 - errors) * p, with_quota);
+      sum += work(i) * attempts * (1 - p + limit_.failure_cost * p);
+    }
+    return sum;
+  }
+  /// Of first attempts.
+  double first_load() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < system_.groups.size(); ++i) sum += work(i);
+    return sum;
+  }
+  const Bottleneck& limit() const { return limit_; }
+
+ private:
+  double work(std::size_t i) const {
+    const FluidClients& g = system_.groups[i];
+    const double rate = prediction::mean_arrival_rate(scenario_, scenario_.clients[g.client]);
+    if (limit_.capacity == kForever || limit_.capacity <= 0) return 0;
+    return rate * (limit_.by_number ? 1 : g.service_time) / limit_.capacity;
+  }
+
+  const Scenario& scenario_;
+  const FluidSystem& system_;
+  Bottleneck limit_;
+};
+
+constexpr int kGrid = 400;
+
+/// Where the load crosses 1 on [0, 1], from below or from above.
+std::vector<FluidEquilibria::State> crossings(const Balance& balance) {
+  std::vector<FluidEquilibria::State> states;
+  double before = balance.load(0);
+  for (int i = 1; i <= kGrid; ++i) {
+    const double p = static_cast<double>(i) / kGrid, now = balance.load(p);
+    if ((before < 1) != (now < 1)) {
+      double low = p - 1.0 / kGrid, high = p;
+      for (int j = 0; j < 50; ++j) {
+        const double middle = (low + high) / 2;
+        ((balance.load(middle) < 1) == (before < 1) ? low : high) = middle;
+      }
+      // Waiting lets all attempts of a moment fail or none, so that a share between is only ever
+      // passed through.
+      const bool stable = before >= 1 && !balance.limit().timeouts;
+      states.push_back({(low + high) / 2, 1, stable, stable ? "overloaded" : "tipping point"});
+    }
+    before = now;
+  }
+  return states;
+}
+
+double largest_load(const Balance& balance, bool with_quota) {
+  if (balance.limit().timeouts) {
+    return std::max(balance.load(0, with_quota), balance.load(1, with_quota));
+  }
+  double most = 0;
+  for (int i = 0; i <= kGrid; ++i) {
+    most = std::max(most, balance.load(static_cast<double>(i) / kGrid, with_quota));
+  }
+  return most;
+}
+
+}  // namespace
+
+FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service) {
+  if (const auto why = why_no_fluid(scenario, service)) throw std::domain_error(*why);
+  const FluidSystem system = prediction::fluid_system(scenario, service);
+  for (const FluidClients& g : system.groups) {
+    if (g.closed) {
+      throw std::domain_error("client." + scenario.clients[g.client].name +
+                              ".arrivals: a closed loop has no load of its own");
+    }
+  }
+  const Balance balance(scenario, system);
+  FluidEquilibria result;
+  result.load = balance.first_load();
+  result.failure_cost = balance.limit().failure_cost;
+  const double healthy = balance.load(0), dead = balance.load(1);
+  const double most = largest_load(balance, true);
+  result.tipping_load = healthy > 0 ? result.load / healthy : 1;
+  result.vulnerable_load = most > 0 ? result.load / most : 1;
+  if (healthy < 1) result.states.push_back({0, healthy, true, "healthy"});
+  for (auto& state : crossings(balance)) result.states.push_back(std::move(state));
+  const bool collapse = dead >= 1 && dead > 0;
+  if (collapse) result.states.push_back({1, dead, true, "dead"});
+  const bool other = collapse || std::any_of(result.states.begin(), result.states.end(),
+                                             [](const auto& s) { return s.name == "overloaded"; });
+  result.phase = healthy >= 1 ? FluidPhase::kDead
+                 : other      ? FluidPhase::kVulnerable
+                              : FluidPhase::kSafe;
+  result.quota_saves = result.phase == FluidPhase::kSafe && largest_load(balance, false) >= 1;
+  return result;
+}
+
+}  // namespace retrysim

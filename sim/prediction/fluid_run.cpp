@@ -1,0 +1,140 @@
+// A run of the fluid: the width of its bins, its flows added up, and when it has recovered.
+//
+// SPDX-License-Identifier: MIT
+#include "prediction/fluid_run.hpp"
+
+#include <retrysim/fluid.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "prediction/fluid_runner.hpp"
+
+namespace retrysim::prediction {
+namespace {
+
+/// Flows summed up from the start, at the ends of bins.
+struct Sums {
+  std::vector<double> offered, good;
+};
+
+/// When the shortfall of successes stopped growing for as long as the scenario asks for.
+std::optional<double> recovery_time(const Scenario& scenario, const FluidSystem& system,
+                                    const Sums& sums, double step) {
+  const auto bin = [&](double t) {
+    return std::min(sums.good.size() - 1, static_cast<std::size_t>(std::max(0.0, t) / step));
+  };
+  const auto between = [](const std::vector<double>& sum, std::size_t a, std::size_t b) {
+    return sum[b] - sum[a];
+  };
+  const std::size_t first = bin(system.warmup), before = bin(system.first_disturbance);
+  const std::size_t off = bin(system.disturbance_end), end = bin(system.duration);
+  const double due = between(sums.offered, first, before);
+  const double normal = before > first && due > 0 ? between(sums.good, first, before) / due : 1;
+  const double bar = scenario.recovery_share * std::min(1.0, normal);
+  const auto shortfall = [&](std::size_t k) { return bar * sums.offered[k] - sums.good[k]; };
+  const auto hold = static_cast<std::size_t>(scenario.recovery_hold.in_seconds() / step);
+  const double margin = 1e-9 * std::max(1.0, sums.offered.back());
+  std::size_t at = off;
+  for (std::size_t k = off; k <= end; ++k) {
+    if (shortfall(k) > shortfall(at) + margin) at = k;
+    if (k >= at + hold) return static_cast<double>(at - off) * step;
+  }
+  return std::nullopt;
+}
+
+bool is_down(const FluidSystem& system, const Sums& sums, double step) {
+  const auto bin = [&](double t) {
+    return std::min(sums.good.size() - 1, static_cast<std::size_t>(std::max(0.0, t) / step));
+  };
+  const double from = std::min(system.disturbance_end, system.duration);
+  const std::size_t last = bin(system.duration), first = bin(system.duration * 0.75 + from * 0.25);
+  return sums.good[last] - sums.good[first] < 0.5 * (sums.offered[last] - sums.offered[first]);
+}
+
+}  // namespace
+
+double fluid_step(const FluidSystem& system, double steps_per_timeout) {
+  constexpr double kMostSteps = 2e6;
+  double step = system.duration / 20'000;
+  const bool timeout = system.shortest_timeout != kForever;
+  if (timeout) step = system.shortest_timeout / steps_per_timeout;
+  for (const FluidClients& g : system.groups) {
+    // A loop is as quick as its answers; elsewhere they are over before anybody waits for them.
+    const double answer = g.round_trip + g.service_time;
+    if ((g.closed || !timeout) && answer > 0) step = std::min(step, answer / 4);
+  }
+  for (std::size_t i = 1; i < system.stretches.size(); ++i) {
+    const double length = system.stretches[i].start - system.stretches[i - 1].start;
+    if (length > 0) step = std::min(step, std::max(length / 50, step / 20));
+  }
+  step = std::max(step, (system.duration + system.drain) / kMostSteps);
+  return timeout ? system.shortest_timeout / std::ceil(system.shortest_timeout / step) : step;
+}
+
+FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double step,
+                    double series_interval) {
+  // What is under way at the end has time to finish, but nothing new comes.
+  double finish = 0;
+  for (const FluidClients& g : system.groups) {
+    const double attempts = std::min<double>(g.attempts, 16);
+    finish = std::max(finish, attempts * (std::min(g.timeout, 60.0) + system.most_backoff));
+  }
+  const double horizon = system.duration + std::min(system.drain, finish);
+  const auto steps = static_cast<std::size_t>(std::max(1.0, std::ceil(horizon / step)));
+  Runner runner(scenario, system, step, steps);
+  FluidRun run;
+  run.steps = steps;
+  Sums sums;
+  sums.offered.reserve(steps + 1);
+  sums.good.reserve(steps + 1);
+  double offered = 0, good = 0;
+  sums.offered.push_back(0);
+  sums.good.push_back(0);
+  const auto per_bin =
+      std::max<std::size_t>(1, static_cast<std::size_t>(std::llround(series_interval / step)));
+  FluidSample bin;
+  runner.run([&](std::size_t k, const FluidSample& now) {
+    offered += now.offered * step;
+    good += now.goodput * step;
+    sums.offered.push_back(offered);
+    sums.good.push_back(good);
+    const auto share = 1 / static_cast<double>(per_bin);
+    bin.offered += now.offered * share;
+    bin.attempts += now.attempts * share;
+    bin.goodput += now.goodput * share;
+    if ((k + 1) % per_bin != 0) return;
+    bin.time = (static_cast<double>(k + 1) - static_cast<double>(per_bin) / 2) * step;
+    bin.backlog = now.backlog;
+    if (bin.time < system.duration) run.series.push_back(bin);
+    bin = {};
+  });
+  run.groups = runner.groups();
+  const double window = system.duration - system.warmup;
+  for (FluidGroup& g : run.groups) {
+    g.goodput /= window;
+    g.attempt_rate /= window;
+    g.offered /= window;
+  }
+  run.backlog = runner.backlog();
+  run.disturbed = system.disturbed;
+  run.down_at_end = is_down(system, sums, step);
+  if (system.disturbed) run.recovery = recovery_time(scenario, system, sums, step);
+  return run;
+}
+
+}  // namespace retrysim::prediction
+
+namespace retrysim {
+
+FluidRun run_fluid(const Scenario& scenario, std::size_t service, const FluidOptions& options) {
+  if (const auto why = why_no_fluid(scenario, service)) throw std::domain_error(*why);
+  const prediction::FluidSystem system = prediction::fluid_system(scenario, service);
+  const double steps = std::clamp(options.steps_per_timeout, 50.0, 10'000.0);
+  const double interval =
+      options.series_interval > 0 ? options.series_interval : scenario.interval.in_seconds();
+  return prediction::run_system(scenario, system, prediction::fluid_step(system, steps), interval);
+}
+
+}  // namespace retrysim

@@ -1,0 +1,18 @@
+// One run of the fluid over a system that is already in numbers.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/fluid.hpp>
+
+#include "prediction/fluid_system.hpp"
+
+namespace retrysim::prediction {
+
+/// Width of a bin, s: the shortest timeout is a whole number of them.
+double fluid_step(const FluidSystem& system, double steps_per_timeout);
+
+FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double step,
+                    double series_interval);
+
+}  // namespace retrysim::prediction

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+#include <retrysim/markov_chain.hpp>
+
+#include <Eigen/SparseCore>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "prediction/elimination.hpp"
+
+namespace retrysim {
+
+using prediction::Elimination;
+using StateList = std::vector<std::size_t>;
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+struct MarkovChain::Steps {
+  using Matrix = Eigen::SparseMatrix<double, Eigen::RowMajor>;
+
+  /// The rates as a matrix, whose diagonal is empty. Steps between the same states are added up.
+  const Matrix& rates() {
+    if (!added.empty()) {
+      Matrix more(static_cast<Eigen::Index>(count), static_cast<Eigen::Index>(count));
+      more.setFromTriplets(added.begin(), added.end());
+      matrix = matrix.size() == 0 ? more : Matrix(matrix + more);
+      added.clear();
+    }
+    if (matrix.size() == 0) {
+      matrix.resize(static_cast<Eigen::Index>(count), static_cast<Eigen::Index>(count));
+    }
+    return matrix;
+  }
+
+  template <class Visit>  // visit(to, rate)
+  void for_each_from(std::size_t from, Visit visit) {
+    for (Matrix::InnerIterator it(rates(), static_cast<Eigen::Index>(from)); it; ++it) {
+      if (it.value() > 0) visit(static_cast<std::size_t>(it.col()), it.value());
+    }
+  }
+
+  /// Which states can reach one of `goals`.
+  std::vector<bool> that_reach(const std::vector<bool>& goals) {
+    std::vector<StateList> from(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      for_each_from(i, [&](std::size_t to, double) { from[to].push_back(i); });
+    }
+    std::vector<bool> reach = goals;
+    StateList unread;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (goals[i]) unread.push_back(i);
+    }
+    while (!unread.empty()) {
+      const std::size_t at = unread.back();
+      unread.pop_back();
+      for (const std::size_t i : from[at]) {
+        if (!reach[i]) reach[i] = true, unread.push_back(i);
+      }
+    }
+    return reach;
+  }
+
+  std::size_t count = 0;
+  std::size_t bandwidth = 0;
+  std::vector<Eigen::Triplet<double>> added;
+  Matrix matrix;
+};
+
+namespace {
+
+std::vector<bool> marked(std::size_t states, const std::function<bool(std::size_t)>& is_in) {
+  std::vector<bool> marks(states);
+  for (std::size_t i = 0; i < states; ++i) marks[i] = is_in(i);
+  return marks;
+}
+
+/// StateList to solve for, in order, and their places among them.
+struct Part {
+  explicit Part(const std::vector<bool>& inside) : place(inside.size()) {
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      place[i] = states.size();
+      if (inside[i]) states.push_back(i);
+    }
+  }
+  StateList states, place;
+};
+
+}  // namespace
+
+MarkovChain::MarkovChain(std::size_t states) : steps_(std::make_unique<Steps>()) {
+  if (states == 0 || states > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw std::invalid_argument("number of states out of range");
+  }
+  steps_->count = states;
+}
+MarkovChain::~MarkovChain() = default;
+MarkovChain::MarkovChain(MarkovChain&&) noexcept = default;
+MarkovChain& MarkovChain::operator=(MarkovChain&&) noexcept = default;
+
+void MarkovChain::add(std::size_t from, std::size_t to, double rate) {
+  if (from >= states() || to >= states()) throw std::invalid_argument("no such state");
+  if (!(rate >= 0) || rate == kNever) {
+    throw std::invalid_argument("a rate must be finite and not negative");
+  }
+  if (rate == 0 || from == to) return;
+  steps_->added.emplace_back(static_cast<int>(from), static_cast<int>(to), rate);
+  steps_->bandwidth = std::max(steps_->bandwidth, from > to ? from - to : to - from);
+}
+
+std::size_t MarkovChain::states() const { return steps_->count; }
+std::size_t MarkovChain::bandwidth() const { return steps_->bandwidth; }
+
+namespace {
+
+/// All states but the first taken out.
+template <class Steps>
+Elimination down_to_first(Steps& steps) {
+  std::vector<bool> first(steps.count);
+  first[0] = true;
+  const std::vector<bool> reach = steps.that_reach(first);
+  if (std::find(reach.begin(), reach.end(), false) != reach.end()) {
+    throw std::domain_error("the chain cannot reach its first state from every state");
+  }
+  Elimination elimination(steps.count, steps.bandwidth);
+  for (std::size_t i = 0; i < steps.count; ++i) {
+    steps.for_each_from(i, [&](std::size_t to, double rate) { elimination.add(i, to, rate); });
+  }
+  elimination.run(1);
+  return elimination;
+}
+
+/// The states of `part` taken out, with an exit to all others.
+template <class Steps>
+Elimination with_exit(Steps& steps, const Part& part, const std::vector<bool>& inside) {
+  Elimination elimination(part.states.size(), std::min(steps.bandwidth, part.states.size() - 1));
+  for (std::size_t i = 0; i < part.states.size(); ++i) {
+    steps.for_each_from(part.states[i], [&](std::size_t to, double rate) {
+      if (inside[to]) {
+        elimination.add(i, part.place[to], rate);
+      } else {
+        elimination.add_exit(i, rate);
+      }
+    });
+  }
+  elimination.run(0);
+  return elimination;
+}
+
+}  // namespace
+
+std::vector<double> MarkovChain::stationary() const { return down_to_first(*steps_).stationary(); }
+
+std::vector<MarkovChain::HittingTime> MarkovChain::time_to(
+    const std::function<bool(std::size_t)>& is_target) const {
+  const std::vector<bool> target = marked(states(), is_target);
+  if (std::find(target.begin(), target.end(), true) == target.end()) {
+    throw std::invalid_argument("no state is a target");
+  }
+  // Where the target may never be reached: those that can go to a state from which it cannot.
+  const std::vector<bool> reach = steps_->that_reach(target);
+  std::vector<bool> lost(states()), inside(states());
+  for (std::size_t i = 0; i < states(); ++i) lost[i] = !reach[i];
+  // A way there that leads through the target does not count.
+  for (bool more = true; more;) {
+    more = false;
+    for (std::size_t i = 0; i < states(); ++i) {
+      if (lost[i] || target[i]) continue;
+      steps_->for_each_from(i, [&](std::size_t to, double) {
+        if (lost[to] && !target[to] && !lost[i]) lost[i] = more = true;
+      });
+    }
+  }
+  std::vector<HittingTime> times(states());
+  for (std::size_t i = 0; i < states(); ++i) {
+    inside[i] = !target[i] && !lost[i];
+    if (!target[i] && lost[i]) times[i] = {kNever, kNever};
+  }
+  const Part part(inside);
+  if (part.states.empty()) return times;
+  const Elimination elimination = with_exit(*steps_, part, inside);
+  const std::vector<double> mean = elimination.solve(std::vector<double>(part.states.size(), 1));
+  std::vector<double> twice = mean;
+  for (double& x : twice) x *= 2;
+  const std::vector<double> square = elimination.solve(twice);
+  for (std::size_t i = 0; i < part.states.size(); ++i) {
+    times[part.states[i]] = {mean[i], std::max(0.0, square[i] - mean[i] * mean[i])};
+  }
+  return times;
+}
+
+std::vector<double> MarkovChain::mean_time_to(
+    const std::function<bool(std::size_t)>& is_target) const {
+  const std::vector<HittingTime> times = time_to(is_target);
+  std::vector<double> means;
+  means.reserve(times.size());
+  for (const HittingTime& time : times) means.push_back(time.mean);
+  return means;
+}
+
+std::vector<double> MarkovChain::committor(const std::function<bool(std::size_t)>& wins,
+                                           const std::function<bool(std::size_t)>& loses) const {
+  const std::vector<bool> won = marked(states(), wins), lost = marked(states(), loses);
+  std::vector<bool> decided(states()), inside(states());
+  for (std::size_t i = 0; i < states(); ++i) decided[i] = won[i] || lost[i];
+  const std::vector<bool> reach = steps_->that_reach(decided);
+  std::vector<double> chance(states());
+  for (std::size_t i = 0; i < states(); ++i) {
+    inside[i] = !decided[i] && reach[i];
+    chance[i] = won[i] ? 1 : 0;
+  }
+  const Part part(inside);
+  if (part.states.empty()) return chance;
+  std::vector<double> reward(part.states.size());
+  for (std::size_t i = 0; i < part.states.size(); ++i) {
+    steps_->for_each_from(part.states[i], [&](std::size_t to, double rate) {
+      if (won[to]) reward[i] += rate;
+    });
+  }
+  const std::vector<double> u = with_exit(*steps_, part, inside).solve(std::move(reward));
+  for (std::size_t i = 0; i < part.states.size(); ++i) {
+    chance[part.states[i]] = std::min(1.0, u[i]);
+  }
+  return chance;
+}
+
+std::optional<double> MarkovChain::relaxation_time(int most_steps) const {
+  constexpr double kSettled = 1e-10;
+  if (states() < 2) return 0;
+  const Elimination elimination = down_to_first(*steps_);
+  const std::vector<double> law = elimination.stationary();
+  const auto centred = [&](std::vector<double> x) {
+    double mean = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) mean += law[i] * x[i];
+    for (double& v : x) v -= mean;
+    return x;
+  };
+  const auto product = [&](const std::vector<double>& x, const std::vector<double>& y) {
+    double sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) sum += law[i] * x[i] * y[i];
+    return sum;
+  };
+  std::vector<double> x(states());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+  x = centred(std::move(x));
+  double time = 0;
+  int settled = 0;
+  for (int step = 0; step < most_steps; ++step) {
+    const double size = std::sqrt(product(x, x));
+    if (!(size > 0)) return std::nullopt;
+    for (double& v : x) v /= size;
+    std::vector<double> y = centred(elimination.solve_above_first(x));
+    const double next = product(x, y);
+    settled = std::abs(next - time) <= kSettled * std::abs(next) ? settled + 1 : 0;
+    time = next;
+    if (settled == 3) return time > 0 ? std::optional(time) : std::nullopt;
+    x = std::move(y);
+  }
+  return std::nullopt;
+}
+
+std::vector<double> MarkovChain::law_after(double time, std::vector<double> start) const {
+  if (!(time >= 0) || time == kNever) throw std::invalid_argument("time out of range");
+  if (start.size() != states()) throw std::invalid_argument("a probability for each state");
+  constexpr double kMissing = 1e-12;
+  std::vector<double> out(states());
+  double fastest = 0;
+  for (std::size_t i = 0; i < states(); ++i) {
+    steps_->for_each_from(i, [&](std::size_t, double rate) { out[i] += rate; });
+    fastest = std::max(fastest, out[i]);
+  }
+  if (fastest == 0 || time == 0) return start;
+  // Steps of a mean of at most 50 jumps: e^-50 is no underflow.
+  const auto rounds = static_cast<int>(std::ceil(fastest * time / 50));
+  const double jumps = fastest * time / rounds;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<double> sum(states()), term = std::move(start);
+    double weight = std::exp(-jumps), missing = 1;
+    for (int n = 0; missing > kMissing / rounds && n < 1000; ++n) {
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weight * term[i];
+      missing -= weight;
+      weight *= jumps / (n + 1);
+      std::vector<double> next(states());
+      for (std::size_t i = 0; i < next.size(); ++i) {
+        next[i] += term[i] * (1 - out[i] / fastest);
+        steps_->for_each_from(
+            i, [&](std::size_t to, double rate) { next[to] += term[i] * rate / fastest; });
+      }
+      term = std::move(next);
+    }
+    start = std::move(sum);
+  }
+  return start;
+}
+
+}  // namespace retrysim

@@ -1,0 +1,201 @@
+// Facts, fluid and chain of a scenario together.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/fluid.hpp>
+#include <retrysim/prediction.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "prediction/service_load.hpp"
+
+namespace retrysim {
+namespace {
+
+std::string list_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : "; ") + word;
+  return text;
+}
+
+std::string_view word_of(FluidPhase phase) {
+  switch (phase) {
+    case FluidPhase::kSafe:
+      return "safe";
+    case FluidPhase::kVulnerable:
+      return "vulnerable";
+    case FluidPhase::kDead:
+      return "dead";
+  }
+  return "";
+}
+
+class Predictor {
+ public:
+  Predictor(const Scenario& scenario, const PredictionOptions& options)
+      : scenario_(scenario), options_(options) {}
+
+  Prediction all() {
+    Facts facts = facts_of(scenario_);
+    result_.figures = std::move(facts.figures);
+    result_.warnings = std::move(facts.warnings);
+    for (std::size_t s = 0; options_.fluid && s < scenario_.services.size(); ++s) fluid(s);
+    for (std::size_t s = 0; options_.chain && s < scenario_.services.size(); ++s) chain(s);
+    return std::move(result_);
+  }
+
+ private:
+  void add(const char* part, const std::string& subject, std::string name, double value,
+           std::string unit, std::string meaning) {
+    if (!std::isfinite(value)) return;
+    result_.figures.push_back(
+        {part, subject, std::move(name), value, std::move(unit), std::move(meaning), ignores_});
+  }
+  void say(const std::string& subject, std::string name, std::string_view text,
+           std::string meaning) {
+    result_.figures.push_back({"fluid", subject, std::move(name), 0, "", std::move(meaning),
+                               ignores_, std::string(text)});
+  }
+
+  void fluid(std::size_t s) {
+    const std::string subject = "service." + scenario_.services[s].name;
+    if (const auto why = why_no_fluid(scenario_, s)) {
+      result_.refusals.push_back({"fluid", subject, *why});
+      return;
+    }
+    ignores_ = list_of(ignored_by_fluid(scenario_, s));
+    for (std::string& doubt : doubts_of_fluid(scenario_, s)) {
+      result_.doubts.push_back({"fluid", subject, std::move(doubt)});
+    }
+    balance(s, subject);
+    const FluidRun run = run_fluid(scenario_, s);
+    for (const FluidGroup& g : run.groups) group(g);
+    add("fluid", subject, "backlog", run.backlog, "s",
+        "work that waits at the end, in seconds at full capacity");
+    if (!run.disturbed) return;
+    say(subject, "after_disturbance", run.down_at_end ? "down" : "up",
+        "whether half of the requests succeed in the last quarter of the time after the last fault "
+        "or surge");
+    if (run.recovery) {
+      add("fluid", subject, "recovery", *run.recovery, "s",
+          "from the end of the last fault or surge until goodput is back to stay");
+    }
+    tipping(s, subject);
+  }
+
+  void balance(std::size_t s, const std::string& subject) {
+    const std::string kept = ignores_;
+    ignores_ += "; faults, surges and profiles";
+    try {
+      const FluidEquilibria e = fluid_equilibria(scenario_, s);
+      if (e.load > 0) {
+        say(subject, "phase", word_of(e.phase),
+            "safe: recovers from everything; vulnerable: a dead state sustains itself, too; dead: "
+            "overloaded without any trigger");
+        add("fluid", subject, "load", e.load, "1", "work of the first attempts per capacity");
+        add("fluid", subject, "vulnerable_load", e.vulnerable_load, "1",
+            "load below which it recovers by itself from everything");
+        add("fluid", subject, "tipping_load", e.tipping_load, "1",
+            "load at which it tips when load rises slowly");
+        for (const FluidEquilibria::State& state : e.states) {
+          if (state.name == "healthy") continue;
+          add("fluid", subject, state.name == "dead" ? "dead_load" : "tipping_failure_share",
+              state.name == "dead" ? state.load : state.failure, "1",
+              state.name == "dead" ? "load of all attempts in the dead state"
+              : state.stable       ? "share of attempts that fail where it settles"
+                                   : "share of failing attempts beyond which it does not return");
+        }
+      }
+    } catch (const std::domain_error& why) {
+      result_.refusals.push_back({"fluid", subject, std::string("equilibria: ") + why.what()});
+    }
+    ignores_ = kept;
+  }
+
+  void group(const FluidGroup& g) {
+    const std::string subject = "client." + scenario_.clients[g.client].name;
+    add("fluid", subject, "offered_load", g.offered, "1/s", "new requests per second");
+    add("fluid", subject, "attempt_rate", g.attempt_rate, "1/s", "attempts sent per second");
+    add("fluid", subject, "goodput", g.goodput, "1/s", "requests that succeed per second");
+    if (g.requests <= 0) return;
+    add("fluid", subject, "success_rate", g.successes / g.requests, "1", "successes per request");
+    add("fluid", subject, "amplification", g.attempts / g.requests, "1", "attempts per request");
+    if (g.attempts <= 0) return;
+    add("fluid", subject, "timeout_share", g.timeouts / g.attempts, "1",
+        "attempts without an answer in time, per attempt");
+    add("fluid", subject, "rejected_share", g.rejected / g.attempts, "1",
+        "attempts turned away by a full queue, per attempt");
+    add("fluid", subject, "throttled_share", g.throttled / g.attempts, "1",
+        "attempts answered with throttling, per attempt");
+    add("fluid", subject, "quota_denied_share", g.quota_denied / g.requests, "1",
+        "requests whose retry the quota refuses, per request");
+  }
+
+  void tipping(std::size_t s, const std::string& subject) {
+    for (const FluidTippingPoint& p : fluid_tipping_points(scenario_, s)) {
+      if (p.down_without) {
+        say(p.trigger, "d50", "none", "it is down without any trigger");
+      } else if (!p.found) {
+        say(p.trigger, "d50", fmt::format("above {:.4g} s", p.duration),
+            "duration of this trigger alone that " + subject + " does not recover from");
+      } else {
+        add("fluid", p.trigger, "d50", p.duration, "s",
+            "duration of this trigger alone that " + subject + " does not recover from");
+      }
+    }
+  }
+
+  void chain(std::size_t s) {
+    const std::string subject = "service." + scenario_.services[s].name;
+    ChainOrReason found = chain_of(scenario_, s);
+    if (const std::string* why = std::get_if<std::string>(&found)) {
+      result_.refusals.push_back({"chain", subject, *why});
+      return;
+    }
+    auto& queue = std::get<RetrialQueue>(found);
+    if (options_.orbit > 0) queue.orbit = options_.orbit;
+    const RetrialQueueLaw law = solve_with_orbit(queue);
+    ignores_ =
+        "faults and surges; that neighbouring attempts time out together (means of times are right "
+        "within a factor of 2.5); the exact number of attempts (its mean counts); what a full "
+        "queue "
+        "turns away is not tried again";
+    add("chain", subject, "mean_queue", law.mean_queue, "attempts", "waiting and in service");
+    add("chain", subject, "mean_orbit", law.mean_orbit, "requests", "on their way back");
+    add("chain", subject, "late_share", law.beyond_timeout, "1",
+        "share of time with more in the queue than is served in a timeout");
+    add("chain", subject, "empty_share", law.empty, "1", "share of time with nothing anywhere");
+    add("chain", subject, "collapse_time", law.collapse_time, "s",
+        fmt::format("mean time from empty until {:.0f} attempts are there by chance",
+                    std::ceil(0.9 * queue.places)));
+    add("chain", subject, "recovery_time", law.recovery_time, "s",
+        "mean time from full until at most a third of what is served in a timeout is there");
+    add("chain", subject, "orbit", queue.orbit, "requests",
+        fmt::format("largest number on their way back that is looked at; it is there for {:.2g} of "
+                    "the time",
+                    law.at_most_orbit));
+  }
+
+  const Scenario& scenario_;
+  const PredictionOptions& options_;
+  Prediction result_;
+  std::string ignores_;
+};
+
+}  // namespace
+
+const Figure* Prediction::find(std::string_view part, std::string_view subject,
+                               std::string_view name) const {
+  for (const Figure& f : figures) {
+    if (f.part == part && f.subject == subject && f.name == name) return &f;
+  }
+  return nullptr;
+}
+
+Prediction predict(const Scenario& scenario, const PredictionOptions& options) {
+  return Predictor(scenario, options).all();
+}
+
+}  // namespace retrysim

@@ -1,0 +1,159 @@
+// The chain that a scenario stands for, if it stands for one.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/prediction.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "prediction/delay_law.hpp"
+#include "prediction/fluid_system.hpp"
+
+namespace retrysim {
+namespace {
+
+constexpr double kMostStates = 40'000;
+
+std::optional<std::string> why_no_chain_service(const ServiceSpec& s) {
+  const std::string path = "service." + s.name;
+  if (s.model != ServiceModelKind::kQueue) return path + ".model: the chain is a queue";
+  if (s.discipline != Discipline::kFifo)
+    return path + ".queue.discipline: the chain's queue is fifo";
+  if (s.service_time.kind() != Distribution::Kind::kExponential) {
+    return path + ".service_time: only exponential times have no memory";
+  }
+  if (s.servers == ServiceSpec::kUnlimited) return path + ".servers: nobody ever waits";
+  if (s.queue_capacity == ServiceSpec::kUnlimited) {
+    return path + ".queue.capacity: without a bound there are infinitely many states";
+  }
+  if (s.abandoned != Abandoned::kServe || s.drop_expired) {
+    return path + ".abandoned: in the chain abandoned attempts are served all the same";
+  }
+  if (s.slowdown > 0 || s.autoscaling.target > 0 || s.profile || s.throttle.rate > 0 ||
+      s.reject_cost > Duration::zero() || s.timeout != Duration::max() || !s.errors.empty() ||
+      s.concurrency.control != ConcurrencyControl::kFixed) {
+    return path +
+           ": the chain has no slowdown, autoscaling, capacity profile, throttle, cost of a "
+           "rejection, random errors, timeout or adaptive limit of the service";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_no_chain_client(const ClientSpec& c) {
+  const std::string path = "client." + c.name;
+  const ArrivalSpec& a = c.arrivals;
+  if (c.caller || c.strategy) return path + ": calls of services and own strategies";
+  if (a.process != ArrivalProcess::kPoisson || a.profile) {
+    return path + ".arrivals: only a constant Poisson stream has no memory";
+  }
+  if (!c.operations.empty()) return path + ".operation: all requests of the chain are alike";
+  if (!c.has_attempt_timeout || !c.attempt_timeout.is_constant()) {
+    return path + ".attempt_timeout: the chain needs one, the same for all attempts";
+  }
+  if (c.deadline != Duration::max()) return path + ".deadline: the chain does not know ages";
+  const RetryRules& r = c.retry;
+  if (r.max_attempts == 1) return std::nullopt;
+  if (r.quota.enabled) return path + ".retry.quota: the chain holds no tokens";
+  if (r.hedging.enabled || r.breaker.enabled || r.throttle.enabled || r.rate_limit.enabled) {
+    return path + ".retry: the chain knows no hedging, breaker, throttle or limiter of clients";
+  }
+  const bool orbit_is_limited = r.budget.kind == BudgetKind::kActive && r.budget.share == 0 &&
+                                c.count == 1 && r.budget.minimum >= 1;
+  if (r.budget.kind != BudgetKind::kNone && !orbit_is_limited) {
+    return path + ".retry.budget: the chain can only hold a fixed number of retries at once";
+  }
+  return std::nullopt;
+}
+
+/// Mean over the retries of a request.
+double mean_backoff(const ClientSpec& c) {
+  const double most = 32;
+  const double retries = std::min<double>(most, static_cast<double>(c.retry.max_attempts) - 1);
+  double sum = 0;
+  for (int i = 1; i <= retries; ++i) {
+    sum += prediction::mean_of(prediction::backoff_law(c.retry.backoff, false, i));
+  }
+  return retries > 0 ? sum / retries : 0;
+}
+
+}  // namespace
+
+ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
+  const ServiceSpec& s = scenario.services.at(service);
+  if (auto why = why_no_chain_service(s)) return *why;
+  RetrialQueue queue;
+  queue.service_rate = 1 / s.service_time.mean_seconds();
+  queue.servers = static_cast<int>(std::min<std::int64_t>(s.servers, 1'000'000));
+  queue.orbit = 0;
+  const ClientSpec* first = nullptr;     // any group
+  const ClientSpec* retrying = nullptr;  // one that retries
+  double rate_retrying = 0;
+  for (const ClientSpec& c : scenario.clients) {
+    if (c.service != service) continue;
+    if (auto why = why_no_chain_client(c)) return *why;
+    if (first != nullptr &&
+        c.attempt_timeout.constant_value() != first->attempt_timeout.constant_value()) {
+      return "client." + c.name + ".attempt_timeout: the chain has one timeout for all";
+    }
+    first = &c;
+    const double rate = prediction::mean_arrival_rate(scenario, c);
+    queue.arrival_rate += rate;
+    if (c.retry.max_attempts == 1) continue;
+    if (retrying != nullptr) return "client." + c.name + ": the chain has one group that retries";
+    retrying = &c;
+    rate_retrying = rate;
+  }
+  if (first == nullptr) return "service." + s.name + ": nobody calls it";
+  queue.timeout =
+      first->attempt_timeout.mean_seconds() - 2 * scenario.network.latency.mean_seconds();
+  if (queue.timeout <= 0) return "client." + first->name + ".attempt_timeout: below the round trip";
+  const double places = static_cast<double>(s.queue_capacity) + queue.servers;
+  if (places > kMostStates / 2) {
+    return fmt::format("service.{}.queue.capacity: the chain would have more than {:.0f} states",
+                       s.name, kMostStates);
+  }
+  queue.places = static_cast<int>(places);
+  queue.retries_rejected = false;
+  if (retrying == nullptr) {
+    queue.orbit = 1;
+    queue.retrying_share = 0;
+    return queue;
+  }
+  queue.retrying_share = queue.arrival_rate > 0 ? rate_retrying / queue.arrival_rate : 1;
+  queue.attempts = retrying->retry.max_attempts == RetryRules::kUnlimited
+                       ? 1e9
+                       : static_cast<double>(retrying->retry.max_attempts);
+  queue.retry_probability = retrying->retry.probability;
+  queue.backoff = mean_backoff(*retrying);
+  if (!std::isfinite(queue.backoff)) return "client." + retrying->name + ".retry.backoff: no bound";
+  if (retrying->retry.budget.kind == BudgetKind::kActive) {
+    queue.orbit = static_cast<int>(retrying->retry.budget.minimum);
+  }
+  // A dead service fills the orbit with all it serves in a timeout and a backoff.
+  const double orbit = queue.servers * queue.service_rate * (queue.timeout + queue.backoff);
+  if (queue.orbit == 0 && (places + 1) * (orbit + 1) > kMostStates) {
+    return fmt::format(
+        "service.{}.queue.capacity: the chain would have {:.0f} states or more, and at most {:.0f} "
+        "are solved",
+        s.name, (places + 1) * (orbit + 1), kMostStates);
+  }
+  return queue;
+}
+
+RetrialQueueLaw solve_with_orbit(RetrialQueue& queue) {
+  constexpr double kEdge = 1e-10;
+  if (queue.orbit > 0) return solve(queue);
+  const double mean = queue.servers * queue.service_rate * (queue.timeout + queue.backoff);
+  const auto most = static_cast<int>(kMostStates / (queue.places + 1.0)) - 1;
+  double orbit = mean + 7 * std::sqrt(mean) + 10;
+  for (;;) {
+    queue.orbit = std::max(1, std::min(most, static_cast<int>(orbit)));
+    const RetrialQueueLaw law = solve(queue);
+    if (law.at_most_orbit < kEdge || queue.orbit == most) return law;
+    orbit *= 1.3;
+  }
+}
+
+}  // namespace retrysim

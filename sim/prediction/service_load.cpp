@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "prediction/service_load.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "prediction/delay_law.hpp"
+#include "prediction/fluid_system.hpp"
+
+namespace retrysim::prediction {
+namespace {
+
+double most_attempts(const ClientSpec& client) {
+  return client.retry.max_attempts == RetryRules::kUnlimited ? kForever : client.retry.max_attempts;
+}
+
+/// Requests of a group per second while all is well.
+double request_rate(const Scenario& scenario, const ClientSpec& client) {
+  const ArrivalSpec& a = client.arrivals;
+  if (a.process != ArrivalProcess::kClosed) return mean_arrival_rate(scenario, client);
+  const double answer = 2 * scenario.network.latency.mean_seconds() +
+                        mean_service_time(scenario.services[client.service], client);
+  const double think = a.think_time.mean_seconds();
+  const double cycle = a.think_from_start ? std::max(think, answer) : think + answer;
+  return cycle > 0 ? client.count * static_cast<double>(a.concurrency) / cycle : kForever;
+}
+
+/// Erlang's C formula: probability of having to wait.
+double waiting_probability(double servers, double load) {
+  double b = 1;
+  for (double k = 1; k <= servers; ++k) b = load * b / (k + load * b);
+  const double rho = load / servers;
+  return b / (1 - rho * (1 - b));
+}
+
+}  // namespace
+
+bool is_called(const Scenario& scenario, std::size_t service) {
+  return std::any_of(scenario.clients.begin(), scenario.clients.end(),
+                     [&](const ClientSpec& c) { return c.service == service && !c.caller; });
+}
+
+ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
+  constexpr double kManyServers = 1e6;
+  const ServiceSpec& s = scenario.services[service];
+  ServiceLoad load;
+  load.spec = &s;
+  load.capacity = s.servers == ServiceSpec::kUnlimited ? kForever : static_cast<double>(s.servers);
+  double work = 0, last = 0, buckets = 0;
+  bool poisson = true;
+  for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
+    const ClientSpec& c = scenario.clients[i];
+    if (c.service != service || c.caller) continue;
+    load.clients.push_back(i);
+    const ArrivalSpec& a = c.arrivals;
+    const double rate = request_rate(scenario, c);
+    load.rate += rate;
+    work += rate * mean_service_time(s, c);
+    last += rate * mean_service_time(s, c) * most_attempts(c);
+    buckets += c.count;
+    load.varies = load.varies || a.profile.has_value() || a.process == ArrivalProcess::kTrace ||
+                  a.process == ArrivalProcess::kOnce;
+    poisson = poisson && a.process == ArrivalProcess::kPoisson && !a.profile;
+  }
+  load.service_time = load.rate > 0 ? work / load.rate : s.service_time.mean_seconds();
+  load.utilization = work / load.capacity;
+  load.last_attempt = load.capacity == kForever ? 0 : last / load.capacity;
+  load.full_queue = s.queue_capacity == ServiceSpec::kUnlimited || load.capacity == kForever
+                        ? kForever
+                        : static_cast<double>(s.queue_capacity) * load.service_time / load.capacity;
+  load.wait = kForever;
+  if (load.capacity == kForever && s.slowdown == 0) load.wait = 0;
+  const bool one_after_another = s.discipline != Discipline::kProcessorSharing;
+  if (poisson && load.utilization < 1 && load.capacity <= kManyServers && one_after_another &&
+      s.slowdown == 0 && work > 0) {
+    const double c = load.capacity;
+    load.wait = waiting_probability(c, work) * load.service_time / (c - work) *
+                (1 + squared_variation(s.service_time)) / 2;
+    if (load.full_queue < 5 * load.wait) load.wait = kForever;  // the bound cuts it short
+  }
+  load.granted = s.throttle.rate > 0
+                     ? s.throttle.rate * (s.throttle.scope == ThrottleScope::kClient ? buckets : 1)
+                     : kForever;
+  return load;
+}
+
+ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {
+  const ClientSpec& c = scenario.clients[client];
+  const ServiceSpec& s = scenario.services[c.service];
+  ClientTimes t;
+  t.spec = &c;
+  t.timeout = c.has_attempt_timeout ? c.attempt_timeout.mean_seconds() : kForever;
+  t.attempt = 2 * scenario.network.latency.mean_seconds() + mean_service_time(s, c);
+  t.request = t.attempt + load_of_service(scenario, c.service).wait;
+  t.rate = request_rate(scenario, c) / c.count;
+  const double attempts = most_attempts(c), retries = attempts - 1;
+  const double deadline = c.deadline == Duration::max() ? kForever : c.deadline.in_seconds();
+  constexpr double kMost = 10'000;
+  double longest = attempts * t.timeout, mean = longest;
+  // Where the backoff no longer grows, the rest is a product.
+  constexpr int kDistinct = 64;
+  for (int i = 1; i <= std::min<double>(retries, kDistinct); ++i) {
+    const DelayLaw late = backoff_law(c.retry.backoff, false, i);
+    const DelayLaw throttled = backoff_law(c.retry.backoff, true, i);
+    const double times = i == kDistinct ? std::min(retries, kMost) - kDistinct + 1 : 1;
+    longest += times * std::max(most_of(late), most_of(throttled));
+    mean += times * mean_of(late);
+  }
+  t.worst = std::min(deadline, longest);
+  t.all_time_out = mean;
+  const QuotaRules& quota = c.retry.quota;
+  t.buckets = quota.scope == QuotaScope::kGroup ? 1 : c.count;
+  const double cost = quota.timeout_cost;
+  const double bucket_rate = t.rate * c.count / t.buckets;
+  if (quota.enabled && cost > 0 && retries > 0) {
+    t.outage_retries = std::floor(quota.capacity / cost);
+    t.drain_rate = cost * bucket_rate * std::min(retries, kMost) - quota.refill_rate;
+    t.time_to_dry = t.drain_rate > 0 ? quota.capacity / t.drain_rate : kForever;
+  }
+  t.connections = t.rate * t.request;
+  t.connections_worst = t.rate * attempts * t.timeout;
+  return t;
+}
+
+}  // namespace retrysim::prediction

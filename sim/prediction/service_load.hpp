@@ -1,0 +1,45 @@
+// What is asked of a service, and how long a client's requests take: the numbers behind facts and
+// warnings.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace retrysim::prediction {
+
+struct ServiceLoad {
+  const ServiceSpec* spec = nullptr;
+  std::vector<std::size_t> clients;  ///< indices of the groups that call it
+  double rate = 0;                   ///< new requests per second
+  bool varies = false;               ///< a profile, a trace, a herd
+  double capacity = 0;               ///< servers; infinite: no limit
+  double service_time = 0;           ///< mean over requests, s
+  double utilization = 0;
+  double last_attempt = 0;  ///< utilization if every request needs its last attempt
+  double full_queue = 0;    ///< s; infinite: no bound
+  double wait = 0;          ///< mean while all is well, s; infinite: overloaded, or not known
+  double granted = 0;       ///< attempts per second that the throttle lets pass; infinite: all
+};
+ServiceLoad load_of_service(const Scenario& scenario, std::size_t service);
+
+/// Whether a group of clients, not another service, calls it.
+bool is_called(const Scenario& scenario, std::size_t service);
+
+struct ClientTimes {
+  const ClientSpec* spec = nullptr;
+  double timeout = 0;                  ///< s; infinite: none
+  double attempt = 0;                  ///< network and service, s
+  double request = 0;                  ///< with the wait, s; infinite: not known
+  double worst = 0, all_time_out = 0;  ///< s; may be infinite
+  double rate = 0;                     ///< requests of one client per second
+  double buckets = 1;                  ///< retry quotas
+  double drain_rate = 0, time_to_dry = 0, outage_retries = 0;
+  double connections = 0, connections_worst = 0;  ///< of one client
+};
+ClientTimes times_of_client(const Scenario& scenario, std::size_t client);
+
+}  // namespace retrysim::prediction

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "prediction/warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "prediction/delay_law.hpp"
+#include "prediction/fluid_system.hpp"
+
+namespace retrysim::prediction {
+namespace {
+
+std::string time_text(double seconds) {
+  return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
+}
+
+/// The group with the shortest patience, of those that have an attempt timeout.
+const ClientSpec* least_patient(const Scenario& scenario, const ServiceLoad& load) {
+  const ClientSpec* least = nullptr;
+  for (const std::size_t i : load.clients) {
+    const ClientSpec& c = scenario.clients[i];
+    if (!c.has_attempt_timeout) continue;
+    const double seconds = c.attempt_timeout.mean_seconds();
+    if (least == nullptr || seconds < least->attempt_timeout.mean_seconds()) least = &c;
+  }
+  return least;
+}
+
+void warn_of_overload(const ServiceLoad& load, std::vector<Warning>& warnings) {
+  if (load.utilization < 1 || load.capacity == kForever || load.varies) return;
+  const std::string path = "service." + load.spec->name;
+  warnings.push_back(
+      {path, path + ".servers, " + path + ".service_time, arrivals",
+       fmt::format(
+           "The first attempts alone ask for {:.3g} times the capacity, so that the service "
+           "is overloaded without any retry.",
+           load.utilization),
+       fmt::format("At least {:.0f} servers would carry the load.",
+                   std::floor(load.utilization * load.capacity) + 1)});
+}
+
+void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
+                   std::vector<Warning>& warnings) {
+  const ClientSpec* const client = least_patient(scenario, load);
+  if (client == nullptr || load.capacity == kForever || load.service_time == 0) return;
+  const std::string path = "service." + load.spec->name, group = "client." + client->name;
+  const double timeout = client->attempt_timeout.mean_seconds();
+  const double patience = timeout - 2 * scenario.network.latency.mean_seconds() -
+                          mean_service_time(*load.spec, *client);
+  if (load.full_queue <= patience) return;
+  const std::string keys = path + ".queue.capacity, " + group + ".attempt_timeout";
+  const std::string holds =
+      load.full_queue == kForever
+          ? std::string("The queue has no bound")
+          : fmt::format("A full queue holds {} of work", time_text(load.full_queue));
+  const double places = std::floor(std::max(0.0, patience) * load.capacity / load.service_time);
+  warnings.push_back(
+      {path, keys,
+       fmt::format("{}, and {} waits {} for an answer: once the queue is long enough, every answer "
+                   "comes too late.",
+                   holds, group, time_text(timeout)),
+       fmt::format("With {}.queue.capacity = {:.0f} or less, what is served is served in time.",
+                   path, places)});
+}
+
+void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
+                           std::vector<Warning>& warnings) {
+  const bool served = load.spec->abandoned == Abandoned::kServe && !load.spec->drop_expired;
+  if (load.last_attempt < 1 || load.utilization >= 1 || load.utilization <= 0 || !served) return;
+  const ClientSpec* const client = least_patient(scenario, load);
+  if (client == nullptr) return;
+  const double patience = client->attempt_timeout.mean_seconds();
+  if (load.full_queue <= patience) return;  // what is turned away costs nothing
+  bool unlimited = false;
+  for (const std::size_t i : load.clients) {
+    const RetryRules& retry = scenario.clients[i].retry;
+    const bool limited = retry.quota.enabled || retry.budget.kind != BudgetKind::kNone ||
+                         retry.breaker.enabled || retry.throttle.enabled;
+    unlimited = unlimited || (retry.max_attempts > 1 && !limited);
+  }
+  if (!unlimited) return;
+  const std::string path = "service." + load.spec->name;
+  const double most = std::max(1.0, std::ceil(1 / load.utilization) - 1);
+  warnings.push_back(
+      {path, "client." + client->name + ".retry.max_attempts, " + path + ".queue.capacity",
+       fmt::format(
+           "If every request needs its last attempt, the load is {:.3g} times the capacity: "
+           "a state in which every answer is late keeps itself alive when its cause is gone.",
+           load.last_attempt),
+       fmt::format(
+           "It recovers by itself with {}, with a retry quota, or with a queue too short for "
+           "late answers.",
+           most > 1 ? fmt::format("at most {:.0f} attempts", most) : "no retries")});
+}
+
+void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
+                      std::vector<Warning>& warnings) {
+  const std::string path = "service." + load.spec->name;
+  if (load.granted == kForever) return;
+  if (load.rate > load.granted) {
+    warnings.push_back({path, path + ".throttle.rate, arrivals",
+                        fmt::format("{:.3g} new requests a second meet a throttle that lets {:.3g} "
+                                    "pass: at most {:.3g} % can succeed.",
+                                    load.rate, load.granted, 100 * load.granted / load.rate),
+                        "A higher rate, or fewer requests."});
+  }
+  double floor = 0;
+  for (const std::size_t i : load.clients) {
+    const ClientSpec& c = scenario.clients[i];
+    if (c.retry.rate_limit.enabled) floor += c.retry.rate_limit.min_rate * c.count;
+  }
+  if (floor > load.granted) {
+    warnings.push_back(
+        {path, path + ".throttle.rate, count of the clients in mode adaptive",
+         fmt::format("Adaptive mode never goes below its least rate: together the clients may send "
+                     "{:.3g} attempts a second where {:.3g} pass, so that at least {:.3g} % are "
+                     "throttled while there is so much to send.",
+                     floor, load.granted, 100 * (1 - load.granted / floor)),
+         "Fewer clients that each send more."});
+  }
+}
+
+void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
+                         std::vector<Warning>& warnings) {
+  const ClientSpec& c = *t.spec;
+  const ServiceSpec& s = scenario.services[c.service];
+  const double suggested = s.throttle.retry_after.in_seconds();
+  if (suggested <= 0 || s.throttle.rate <= 0 || c.retry.max_attempts < 2) return;
+  const std::string path = "client." + c.name, keys = "service." + s.name +
+                                                      ".throttle.retry_after, " + path +
+                                                      ".retry.retry_after";
+  const double first = backoff_moments(c.retry.backoff, true, 1).mean;
+  if (c.retry.retry_after == RetryAfter::kIgnore) {
+    warnings.push_back({path, keys,
+                        fmt::format("The service suggests {} before a retry; the client does not "
+                                    "look at it and waits {} on average.",
+                                    time_text(suggested), time_text(first)),
+                        "retry_after = \"minimum\" would respect it."});
+  } else if (suggested < first && (c.retry.retry_after == RetryAfter::kMinimum ||
+                                   c.retry.retry_after == RetryAfter::kMinimumCapped)) {
+    warnings.push_back(
+        {path, keys,
+         fmt::format("The service suggests {}, less than the mean backoff of {}: the "
+                     "suggestion changes little.",
+                     time_text(suggested), time_text(first)),
+         "A longer suggestion."});
+  }
+}
+
+void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
+  constexpr double kLong = 60;  // s: much longer than most hiccups
+  const RetryRules& retry = t.spec->retry;
+  if (!retry.quota.enabled || retry.max_attempts < 2 || t.time_to_dry <= kLong) return;
+  if (t.time_to_dry == kForever) return;
+  const std::string path = "client." + t.spec->name;
+  warnings.push_back(
+      {path, path + ".retry.quota, " + path + ".count",
+       fmt::format("The quota of a client with {:.3g} requests a second lasts {} of total failure, "
+                   "{:.0f} retries of all clients together: until then it protects nothing.",
+                   t.rate, time_text(t.time_to_dry), t.outage_retries * t.buckets),
+       "Fewer and busier clients, a smaller capacity or a higher cost."});
+}
+
+}  // namespace
+
+void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
+                     std::vector<Warning>& warnings) {
+  warn_of_overload(load, warnings);
+  warn_of_queue(scenario, load, warnings);
+  warn_of_last_attempts(scenario, load, warnings);
+  warn_of_throttle(scenario, load, warnings);
+}
+
+void warn_of_client(const Scenario& scenario, const ClientTimes& t,
+                    std::vector<Warning>& warnings) {
+  const ClientSpec& c = *t.spec;
+  const std::string path = "client." + c.name;
+  if (t.timeout < t.attempt) {
+    warnings.push_back({path, path + ".attempt_timeout",
+                        fmt::format("An attempt takes {} without any waiting, and the client gives "
+                                    "up after {}.",
+                                    time_text(t.attempt), time_text(t.timeout)),
+                        fmt::format("A timeout well above {}.", time_text(t.attempt))});
+  }
+  const double deadline = c.deadline.in_seconds();
+  if (c.deadline != Duration::max() && c.retry.max_attempts > 1 && deadline < t.timeout) {
+    warnings.push_back(
+        {path, path + ".deadline, " + path + ".attempt_timeout",
+         fmt::format("The deadline of {} ends a request before its first attempt can "
+                     "time out, so that a late answer is never asked for again.",
+                     time_text(deadline)),
+         "A shorter attempt timeout, or a longer deadline."});
+  }
+  if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections) {
+    warnings.push_back(
+        {path, path + ".max_connections",
+         fmt::format("While every attempt times out a client needs {:.3g} connections and has {}: "
+                     "further attempts wait for one.",
+                     t.connections_worst, c.max_connections),
+         fmt::format("max_connections = {:.0f}, or a shorter attempt timeout.",
+                     std::ceil(t.connections_worst))});
+  }
+  warn_of_quota(t, warnings);
+  warn_of_retry_after(scenario, t, warnings);
+}
+
+}  // namespace retrysim::prediction

@@ -1,0 +1,125 @@
+// Facts and warnings of scenarios, worked out by hand.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/prediction.hpp>
+#include <retrysim/scenario_file.hpp>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <variant>
+
+namespace retrysim {
+namespace {
+
+Scenario load_scenario(const std::string& text) {
+  LoadResult result = load_scenario_text(text, "test.toml", ".");
+  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
+  return std::move(result.loaded->scenario);
+}
+
+/// Two servers of 10 ms at 80 % load; a queue of two seconds; clients that wait one.
+std::string service_and_client(const std::string& retry, const std::string& service = "") {
+  return "name = \"facts\"\nduration = 100\n"
+         "[service.api]\nservers = 2\nqueue = { capacity = 400 }\n"
+         "service_time = { distribution = \"exponential\", mean = \"10ms\" }\n" +
+         service +
+         "[client.web]\ncount = 400\nattempt_timeout = 1\n"
+         "arrivals = { process = \"poisson\", total_rate = 160 }\n" +
+         retry;
+}
+
+double fact(const Facts& facts, const std::string& subject, const std::string& name) {
+  for (const Figure& f : facts.figures) {
+    if (f.subject == subject && f.name == name) return f.value;
+  }
+  FAIL("there is no " << subject << " " << name);
+  return 0;
+}
+
+bool warns(const Facts& facts, const std::string& key, const std::string& figure) {
+  return std::any_of(facts.warnings.begin(), facts.warnings.end(), [&](const Warning& w) {
+    return w.keys.find(key) != std::string::npos && w.message.find(figure) != std::string::npos &&
+           !w.remedy.empty();
+  });
+}
+
+TEST_CASE("Facts of a service and its clients in standard mode") {
+  const Facts facts =
+      facts_of(load_scenario(service_and_client("retry = { mode = \"standard\" }\n")));
+  CHECK(fact(facts, "service.api", "offered_load") == Approx(160));
+  CHECK(fact(facts, "service.api", "utilization") == Approx(0.8));
+  CHECK(fact(facts, "service.api", "utilization_at_last_attempt") == Approx(2.4));
+  CHECK(fact(facts, "service.api", "full_queue_work") == Approx(2));
+  // M/M/2: C = 0.7111, wait = C / (200 - 160).
+  CHECK(fact(facts, "service.api", "queueing_time") == Approx(0.64 / 0.9 / 40).epsilon(1e-9));
+  CHECK(fact(facts, "client.web", "request_time_worst") == Approx(3 + 1 + 2));
+  CHECK(fact(facts, "client.web", "request_time_if_all_time_out") == Approx(3 + 0.5 + 1));
+  CHECK(fact(facts, "client.web", "quota_critical_share") == Approx(0.320724347).epsilon(1e-8));
+  CHECK(fact(facts, "client.web", "quota_critical_share_timeouts") ==
+        Approx(0.2459962).epsilon(1e-6));
+  CHECK(fact(facts, "client.web", "quota_retries_in_outage") == 50);
+  CHECK(fact(facts, "client.web", "quota_retries_in_outage_all_clients") == 20'000);
+  // Two retries of ten tokens for each of 0.4 requests a second.
+  CHECK(fact(facts, "client.web", "quota_drain_rate") == Approx(8));
+  CHECK(fact(facts, "client.web", "quota_time_to_dry") == Approx(62.5));
+  CHECK(fact(facts, "client.web", "connections_if_all_time_out") == Approx(1.2));
+  CHECK(warns(facts, "service.api.queue.capacity", "2 s of work"));
+  CHECK(warns(facts, "client.web.retry.quota", "62.5 s"));
+  CHECK_FALSE(warns(facts, "retry.max_attempts", "needs its last attempt"));  // the quota
+}
+
+TEST_CASE("Warnings name what is wrong, and nothing that is not") {
+  const std::string plain =
+      "retry = { mode = \"custom\", max_attempts = 3, delays = [0] }\nmax_connections = 1\n";
+  const Facts facts = facts_of(load_scenario(service_and_client(plain)));
+  CHECK(warns(facts, "client.web.retry.max_attempts", "2.4 times the capacity"));
+  CHECK(warns(facts, "client.web.max_connections", "1.2 connections"));
+  const Facts short_queue = facts_of(load_scenario(
+      "name = \"short\"\nduration = 100\n[service.api]\nservers = 2\nqueue = { capacity = 50 }\n"
+      "service_time = { distribution = \"exponential\", mean = \"10ms\" }\n"
+      "[client.web]\ncount = 400\nattempt_timeout = 1\n"
+      "arrivals = { process = \"poisson\", total_rate = 160 }\n"
+      "retry = { mode = \"custom\", max_attempts = 3, delays = [0] }\n"));
+  CHECK(short_queue.warnings.empty());
+  const Facts overloaded = facts_of(
+      load_scenario("name = \"over\"\nduration = 100\n[service.api]\nservice_time = \"10ms\"\n"
+                    "[client.web]\narrivals = { process = \"poisson\", total_rate = 150 }\n"
+                    "retry = { mode = \"none\" }\n"));
+  CHECK(warns(overloaded, "service.api.servers", "1.5 times the capacity"));
+  const Facts throttled = facts_of(load_scenario(
+      "name = \"throttled\"\nduration = 100\n[service.api]\nservers = \"unlimited\"\n"
+      "service_time = \"10ms\"\n"
+      "throttle = { rate = 100, burst = 10, retry_after = \"5s\" }\n"
+      "[client.web]\ncount = 400\narrivals = { process = \"poisson\", total_rate = 150 }\n"
+      "retry = { mode = \"adaptive\" }\n"));
+  CHECK(warns(throttled, "service.api.throttle.rate", "66.7 %"));
+  CHECK(warns(throttled, "mode adaptive", "200 attempts a second"));
+  CHECK(warns(throttled, "service.api.throttle.retry_after", "5 s"));
+}
+
+TEST_CASE("A scenario becomes the chain it stands for, or says which key is why not") {
+  const std::string plain = "retry = { mode = \"custom\", max_attempts = 3, delays = [\"1s\"] }\n";
+  Scenario scenario = load_scenario(service_and_client(plain));
+  const ChainOrReason large = chain_of(scenario, 0);
+  REQUIRE(std::holds_alternative<std::string>(large));
+  CHECK(std::get<std::string>(large).find("states") != std::string::npos);
+  scenario.services[0].queue_capacity = 50;
+  const ChainOrReason chain = chain_of(scenario, 0);
+  REQUIRE(std::holds_alternative<RetrialQueue>(chain));
+  const auto& queue = std::get<RetrialQueue>(chain);
+  CHECK(queue.arrival_rate == Approx(160));
+  CHECK(queue.service_rate == Approx(100));
+  CHECK(queue.servers == 2);
+  CHECK(queue.timeout == Approx(1));
+  CHECK(queue.backoff == Approx(1));
+  CHECK(queue.attempts == 3);
+  CHECK(queue.places == 52);
+  const ChainOrReason quota =
+      chain_of(load_scenario(service_and_client("retry = { mode = \"standard\" }\n")), 0);
+  REQUIRE(std::holds_alternative<std::string>(quota));
+  CHECK(std::get<std::string>(quota).find("client.web.retry.quota") == 0);
+}
+
+}  // namespace
+}  // namespace retrysim

@@ -1,0 +1,207 @@
+// The fluid against the values that theory gives for it.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/fluid.hpp>
+#include <retrysim/scenario_file.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace retrysim {
+namespace {
+
+Scenario load(const std::string& text) {
+  LoadResult result = load_scenario_text(text, "test.toml", ".");
+  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
+  return std::move(result.loaded->scenario);
+}
+
+/// Clients that give up after a second and come back at once; work that is served all the same.
+/// So many services in a second that chance is nothing.
+constexpr double kPerTimeout = 10'000;
+
+std::string zombie(double load, int attempts, const std::string& more = "") {
+  return fmt::format(
+      "name = \"zombie\"\nduration = 60\n"
+      "[service.api]\nservice_time = {{ distribution = \"exponential\", mean = {} }}\n"
+      "[client.web]\ncount = 100\n"
+      "arrivals = {{ process = \"poisson\", total_rate = {} }}\n"
+      "attempt_timeout = 1\nretry = {{ mode = \"custom\", max_attempts = {}, delays = [0] }}\n{}",
+      1 / kPerTimeout, load * kPerTimeout, attempts, more);
+}
+
+TEST_CASE("The shortest outage that tips a queue of abandoned work") {
+  struct Case {
+    const char* id;
+    double load;
+    int attempts;
+    double d50;
+  };
+  for (const Case& c :
+       {Case{"P112", .6, 3, 1.3113}, Case{"P113", .65, 4, 1.225}, Case{"P114", .7, 3, 1.155},
+        Case{"P115", .75, 2, 1.1069}, Case{"P116", .8, 3, 1.0588}}) {
+    INFO(c.id);
+    const auto points = fluid_tipping_points(
+        load(zombie(c.load, c.attempts, "[fault.outage]\nstart = 5\nduration = 1\ncapacity = 0\n")),
+        0);
+    REQUIRE(points.size() == 1);
+    CHECK(points[0].trigger == "fault.outage.duration");
+    REQUIRE(points[0].found);
+    CHECK(points[0].duration == Approx(c.d50).epsilon(0.003));
+    CHECK(points[0].duration > 1 + (1 - c.load) * (1 - c.load) / c.load);
+  }
+}
+
+TEST_CASE("The shortest surge that tips a queue of abandoned work") {
+  struct Case {
+    const char* id;
+    double load;
+    int attempts;
+    double factor, d50;
+  };
+  for (const Case& c :
+       {Case{"P117", .7, 3, 2, 2.655}, Case{"P118", .7, 3, 3, .985}, Case{"P119", .8, 3, 2, 1.725},
+        Case{"P120", .6, 3, 3, 1.407}, Case{"P121", .8, 2, 2.5, 1.04}}) {
+    INFO(c.id);
+    const auto points = fluid_tipping_points(
+        load(zombie(
+            c.load, c.attempts,
+            fmt::format("surge.peak = {{ start = 5, duration = 1, factor = {} }}\n", c.factor))),
+        0);
+    REQUIRE(points.size() == 1);
+    CHECK(points[0].trigger == "client.web.surge.peak.duration");
+    REQUIRE(points[0].found);
+    CHECK(points[0].duration == Approx(c.d50).epsilon(0.005));
+  }
+}
+
+TEST_CASE("A retry quota lets every outage pass, and work balance says when") {
+  struct Case {
+    const char* id;
+    double load;
+    int clients;
+    double outage, recovery;
+  };
+  // Tokens for the first attempts of the recovery come back meanwhile, which the balance leaves
+  // out.
+  for (const Case& c : {Case{"P159", .7, 100, 2, 34.666667}, Case{"P160", .7, 20, 2, 8},
+                        Case{"P161", .8, 20, 2, 13}, Case{"P162", .6, 50, 3, 14.5}}) {
+    INFO(c.id);
+    const Scenario scenario = load(fmt::format(
+        "name = \"quota\"\nduration = 120\nwarmup = 2\nrecovery = {{ hold = \"8s\" }}\n"
+        "[service.api]\nservice_time = {{ distribution = \"exponential\", mean = 0.002 }}\n"
+        "[client.web]\ncount = {}\narrivals = {{ process = \"poisson\", total_rate = {} }}\n"
+        "attempt_timeout = 1\n"
+        "[client.web.retry]\nmode = \"custom\"\nmax_attempts = 3\ndelays = [0]\n"
+        "quota = {{ capacity = 500, cost = 5, throttle_cost = 5, timeout_cost = 10, credit = 1, "
+        "refund = \"last\" }}\n"
+        "[fault.outage]\nstart = 10\nduration = {}\ncapacity = 0\n",
+        c.clients, c.load * 500, c.outage));
+    const FluidRun run = run_fluid(scenario, 0);
+    CHECK_FALSE(run.down_at_end);
+    REQUIRE(run.recovery);
+    CHECK(*run.recovery == Approx(c.recovery).margin(std::max(2.5, 0.15 * c.recovery)));
+    const FluidEquilibria e = fluid_equilibria(scenario, 0);
+    CHECK(e.phase == FluidPhase::kSafe);
+    CHECK(e.quota_saves);
+  }
+}
+
+TEST_CASE("A backlog above the timeout drains with what three attempts leave of the capacity") {
+  // P122: ten timeouts of work at a load of 0.2; a stop of the service makes the backlog.
+  const Scenario scenario =
+      load(zombie(0.2, 3, "[fault.stop]\nstart = 5\nduration = 17\ncapacity = 0\n"));
+  const FluidRun run = run_fluid(scenario, 0, {.series_interval = 0.1});
+  double above = 0, below = 0, from = 0, to = 0;
+  for (const FluidSample& s : run.series) {
+    if (s.time < 23) continue;
+    if (s.backlog > 3) above = s.backlog, from = s.time;
+    if (s.backlog > 2) below = s.backlog, to = s.time;
+  }
+  REQUIRE(to > from);
+  CHECK((below - above) / (to - from) == Approx(-0.4).epsilon(0.02));
+}
+
+TEST_CASE("Where a constant load settles") {
+  const FluidEquilibria e = fluid_equilibria(load(zombie(0.7, 3)), 0);
+  CHECK(e.phase == FluidPhase::kVulnerable);
+  CHECK(e.load == Approx(0.7));
+  CHECK(e.vulnerable_load == Approx(1.0 / 3).epsilon(1e-6));
+  CHECK(e.tipping_load == Approx(1).epsilon(1e-6));
+  REQUIRE(e.states.size() == 3);
+  CHECK(e.states[0].name == "healthy");
+  CHECK(e.states[1].name == "tipping point");
+  // 0.7 (1 + p + p^2) = 1
+  CHECK(e.states[1].failure == Approx((-1 + std::sqrt(1 + 4 * 0.3 / 0.7)) / 2).epsilon(1e-6));
+  CHECK(e.states[2].name == "dead");
+  CHECK(e.states[2].load == Approx(2.1));
+  CHECK(fluid_equilibria(load(zombie(0.3, 3)), 0).phase == FluidPhase::kSafe);
+  CHECK(fluid_equilibria(load(zombie(1.1, 1)), 0).phase == FluidPhase::kDead);
+}
+
+TEST_CASE("A short queue turns away for nothing, and one equilibrium remains") {
+  // P105: p = (1 - 1 / 1.2)^(1/3), whatever the backoff.
+  const Scenario scenario = load(
+      "name = \"reject\"\nduration = 200\nwarmup = 100\n"
+      "[service.api]\nservice_time = { distribution = \"exponential\", mean = 0.001 }\n"
+      "queue = { capacity = 100 }\n"
+      "[client.web]\narrivals = { process = \"poisson\", total_rate = 1200 }\n"
+      "attempt_timeout = 1\nretry = { mode = \"custom\", max_attempts = 3, "
+      "backoff = { base = \"500ms\", cap = \"2s\", jitter = \"full\" } }\n");
+  const double p = std::cbrt(1 - 1 / 1.2);
+  const FluidEquilibria e = fluid_equilibria(scenario, 0);
+  REQUIRE(e.states.size() == 1);
+  CHECK(e.states[0].failure == Approx(p).epsilon(1e-6));
+  CHECK(e.states[0].stable);
+  const FluidRun run = run_fluid(scenario, 0);
+  REQUIRE(run.groups.size() == 1);
+  CHECK(run.groups[0].goodput == Approx(1000).epsilon(0.005));
+  CHECK(run.groups[0].attempt_rate / 1200 == Approx(1 + p + p * p).epsilon(0.005));
+}
+
+TEST_CASE("Flows that jitter spreads out keep their mass") {
+  for (const char* jitter : {"none", "full", "equal", "additive", "decorrelated"}) {
+    INFO(jitter);
+    const Scenario scenario =
+        load(fmt::format("name = \"half\"\nduration = 100\n"
+                         "[service.api]\nmodel = \"independent\"\nservice_time = 0\n"
+                         "errors = {{ internal = 0.5 }}\n"
+                         "[client.web]\narrivals = {{ process = \"poisson\", total_rate = 100 }}\n"
+                         "attempt_timeout = 1\nretry = {{ mode = \"custom\", max_attempts = 4, "
+                         "backoff = {{ base = \"100ms\", cap = \"1s\", jitter = \"{}\" }} }}\n",
+                         jitter));
+    const FluidGroup g = run_fluid(scenario, 0).groups.at(0);
+    CHECK(g.attempts / g.requests == Approx(1.875).epsilon(1e-6));
+    CHECK(g.successes / g.requests == Approx(0.9375).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("What the fluid does not model it refuses, with the key") {
+  const auto why = [](const std::string& service, const std::string& client) {
+    return why_no_fluid(
+        load("name = \"x\"\nduration = 1\n[service.api]\nservice_time = 0.01\n" + service +
+             "[client.web]\narrivals = { process = \"poisson\", total_rate = 1 }\n" +
+             (client.empty() ? "retry = { mode = \"none\" }\n" : client)),
+        0);
+  };
+  CHECK_FALSE(why("", ""));
+  REQUIRE(why("queue = { discipline = \"lifo\" }\n", ""));
+  CHECK(why("queue = { discipline = \"lifo\" }\n", "")->find("service.api.queue.discipline") == 0);
+  REQUIRE(why("", "retry = { mode = \"custom\", sdk = \"circuit-breaker\" }\n"));
+  CHECK(why("", "retry = { mode = \"custom\", sdk = \"circuit-breaker\" }\n")
+            ->find("client.web.retry.breaker") == 0);
+  CHECK_THROWS_AS(run_fluid(load("name = \"x\"\nduration = 1\n[service.api]\nservice_time = 0.01\n"
+                                 "queue = { discipline = \"lifo\" }\n[client.web]\n"
+                                 "arrivals = { process = \"poisson\", total_rate = 1 }\n"
+                                 "retry = { mode = \"none\" }\n"),
+                            0),
+                  std::domain_error);
+}
+
+}  // namespace
+}  // namespace retrysim

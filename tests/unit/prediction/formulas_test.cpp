@@ -1,0 +1,193 @@
+// Formulas against values known from theory, and the law of every jitter against the draws of the
+// client's own rule.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/facts.hpp>
+#include <retrysim/presets.hpp>
+#include <retrysim/random.hpp>
+#include <retrysim/retry_strategy.hpp>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace retrysim {
+namespace {
+
+TEST_CASE("Critical failure shares of a retry quota") {
+  CHECK(quota_critical_share(3, 5) == Approx(0.320724347323).epsilon(1e-9));
+  CHECK(quota_critical_share(3, 10) == Approx(0.2459962).epsilon(1e-7));
+  CHECK(quota_critical_share(3, 14) == Approx(0.2148563).epsilon(1e-7));
+  CHECK(quota_critical_share(4, 14) == Approx(0.21169095).epsilon(1e-7));
+  CHECK(quota_critical_share(1, 5) == 1);
+}
+
+TEST_CASE("What a retry quota leaves of the retries") {
+  const QuotaBalance dry = quota_balance(0.33, 3, 5, 500);
+  CHECK(dry.retries_per_request == Approx(0.40605769).epsilon(1e-7));
+  CHECK(dry.success_share == Approx(0.94205865).epsilon(1e-7));
+  CHECK(dry.denials_per_request == Approx(0.026964708).epsilon(1e-7));
+  CHECK(dry.mean_level == Approx(55.196616).epsilon(1e-7));
+  const QuotaBalance full = quota_balance(0.1, 3, 5, 500);
+  CHECK(full.retries_per_request == Approx(0.11).epsilon(1e-9));
+  CHECK(full.mean_level == Approx(499.77515).epsilon(1e-7));
+  CHECK(full.denials_per_request >= 0);
+  CHECK(quota_balance(0.5, 4, 14, 500).retries_per_request == Approx(0.071428571).epsilon(1e-7));
+  CHECK(quota_balance(0, 3, 5, 500).success_share == 1);
+  CHECK(quota_balance(1, 3, 5, 500).retries_per_request == 0);
+}
+
+TEST_CASE("Equilibria of overload with costly failures") {
+  const OverloadEquilibria a = equilibria({0.8, 3, 0.5});
+  REQUIRE(a.saturated.size() == 1);
+  CHECK(a.saturated[0].failure == Approx(0.403031716763).epsilon(1e-9));
+  CHECK_FALSE(a.saturated[0].stable);
+  CHECK(a.collapse);
+  CHECK(a.vulnerable_load == Approx(2.0 / 3).epsilon(1e-9));
+  CHECK(a.collapse_load == Approx(2.0 / 3).epsilon(1e-9));
+  CHECK(a.peak == Approx(1.5).epsilon(1e-9));
+  CHECK(a.failure_at_peak == 1);
+  const OverloadEquilibria b = equilibria({0.6, 3, 0.5});
+  CHECK(b.saturated.empty());
+  CHECK_FALSE(b.collapse);
+  const OverloadEquilibria c = equilibria({0.7, 5, 0.3});
+  REQUIRE(c.saturated.size() == 1);
+  CHECK(c.saturated[0].failure == Approx(0.71985792).epsilon(1e-7));
+  CHECK(c.vulnerable_load == Approx(0.65909401).epsilon(1e-7));
+  CHECK(c.peak == Approx(1.5172342).epsilon(1e-7));
+  CHECK(c.failure_at_peak == Approx(0.927165).epsilon(1e-6));
+  const OverloadEquilibria d = equilibria({0.9, 3, 0.2});
+  CHECK(d.saturated.empty());
+  CHECK(d.vulnerable_load == Approx(0.94251351).epsilon(1e-7));
+  CHECK(d.collapse_load == Approx(1 / 0.6).epsilon(1e-9));
+  CHECK(d.peak == Approx(1.0609927).epsilon(1e-7));
+  CHECK(d.failure_at_peak == Approx(0.383795).epsilon(1e-5));
+}
+
+TEST_CASE("Where rejections cost nothing there is one equilibrium, and it is stable") {
+  for (const auto& [load, attempts] : {std::pair{1.2, 3.0}, {2.0, 3.0}, {1.5, 5.0}}) {
+    const OverloadEquilibria e = equilibria({load, attempts, 0});
+    REQUIRE(e.saturated.size() == 1);
+    CHECK(e.saturated[0].stable);
+    CHECK(e.saturated[0].failure == Approx(std::pow(1 - 1 / load, 1 / attempts)).epsilon(1e-9));
+    CHECK_FALSE(e.healthy);
+    CHECK_FALSE(e.collapse);
+  }
+}
+
+TEST_CASE("Late retries of a loss system") {
+  CHECK(late_retry_failure(8, 8, 3) == Approx(0.481334605008).epsilon(1e-9));
+  CHECK(late_retry_failure(12, 8, 3) == Approx(0.714420727559).epsilon(1e-9));
+  CHECK(late_retry_failure(2, 2, 5) == Approx(0.702658121082).epsilon(1e-9));
+}
+
+TEST_CASE("The curve of adaptive mode") {
+  CHECK(cubic_window(100) == Approx(4.21716332651).epsilon(1e-9));
+  CHECK(cubic_rate(100, 0) == Approx(70));
+  CHECK(cubic_rate(100, 1) == Approx(86.680764).epsilon(1e-7));
+  CHECK(cubic_rate(10, 3) == Approx(10.453285).epsilon(1e-7));
+}
+
+TEST_CASE("Means and spreads of single backoffs are those of theory") {
+  const auto rules = [](double base_s, double cap_s, Jitter jitter, int first_exponent) {
+    BackoffRules r;
+    r.base = r.throttle_base = Duration::from_seconds(base_s);
+    r.cap = Duration::from_seconds(cap_s);
+    r.jitter = r.throttle_jitter = jitter;
+    r.first_exponent = first_exponent;
+    return r;
+  };
+  struct Case {
+    double base, cap;
+    int retry, first_exponent;
+    double exact, full, sd_full, equal, sd_equal, inner, sd_inner;
+  };
+  for (const Case& c :
+       {Case{1, 20, 6, 0, 20, 10, 5.7735027, 15, 2.8867513, 13.75, 6.6536331},
+        Case{5, 2000, 3, 1, 40, 20, 11.547005, 30, 5.7735027, 20, 11.547005},
+        Case{.05, 20, 10, 0, 20, 10, 5.7735027, 15, 2.8867513, 12.1875, 6.5674584}}) {
+    INFO(c.base << " " << c.retry);
+    const auto moments = [&](Jitter jitter, bool before_cap = false) {
+      BackoffRules r = rules(c.base, c.cap, jitter, c.first_exponent);
+      r.jitter_before_cap = before_cap;
+      return backoff_moments(r, false, c.retry);
+    };
+    CHECK(moments(Jitter::kNone).mean == Approx(c.exact).epsilon(1e-9));
+    CHECK(moments(Jitter::kNone).sd == Approx(0).margin(1e-12));
+    CHECK(moments(Jitter::kFull).mean == Approx(c.full).epsilon(1e-9));
+    CHECK(moments(Jitter::kFull).sd == Approx(c.sd_full).epsilon(1e-7));
+    CHECK(moments(Jitter::kEqual).mean == Approx(c.equal).epsilon(1e-9));
+    CHECK(moments(Jitter::kEqual).sd == Approx(c.sd_equal).epsilon(1e-7));
+    CHECK(moments(Jitter::kFull, true).mean == Approx(c.inner).epsilon(1e-9));
+    CHECK(moments(Jitter::kFull, true).sd == Approx(c.sd_inner).epsilon(1e-7));
+  }
+}
+
+TEST_CASE("Decorrelated jitter grows as theory says") {
+  BackoffRules r;
+  r.base = Duration::seconds(1);
+  r.cap = Duration::seconds(20);
+  r.jitter = Jitter::kDecorrelated;
+  const double means[] = {2, 3.5, 5.7393096, 8.2031306, 10.006933, 11.181976};
+  for (int i = 1; i <= 6; ++i) {
+    CHECK(backoff_moments(r, false, i).mean == Approx(means[i - 1]).epsilon(1e-5));
+  }
+  CHECK(backoff_moments(r, false, 6).sd == Approx(7.0551751).epsilon(1e-4));
+  r.cap = Duration::seconds(5);
+  CHECK(backoff_moments(r, false, 4).mean == Approx(4.0176024).epsilon(1e-5));
+  CHECK(backoff_moments(r, false, 4).sd == Approx(1.3038762).epsilon(1e-4));
+  r.cap = Duration::max();  // mean_j = (base + 3 mean_(j-1)) / 2
+  double mean = 1;
+  for (int i = 1; i <= 8; ++i) {
+    mean = (1 + 3 * mean) / 2;
+    CHECK(backoff_moments(r, false, i).mean == Approx(mean).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("The backoff law of every preset is that of its draws") {
+  // 4000 draws of each law, 7 standard errors: by chance one check of 10^11 would fail; there are
+  // about 600.
+  constexpr std::uint32_t kDraws = 4000;
+  const RandomKey key(7, 0);
+  for (const Preset& preset : presets()) {
+    const BackoffRules& rules = preset.rules.backoff;
+    const int retries = std::min<int>(5, static_cast<int>(preset.rules.max_attempts) - 1);
+    for (const bool throttling : {false, true}) {
+      RetryProgress last;
+      for (int retry = 1; retry <= retries; ++retry) {
+        const BackoffMoments law = backoff_moments(rules, throttling, retry);
+        double sum = 0, most = 0, least = std::numeric_limits<double>::infinity();
+        for (std::uint32_t i = 0; i < kDraws; ++i) {
+          RetryProgress progress;
+          Duration delay;
+          // Decorrelated jitter needs the delays before.
+          const bool chained = rules.jitter == Jitter::kDecorrelated;
+          for (int j = chained ? 1 : retry; j <= retry; ++j) {
+            progress.attempts = static_cast<std::uint32_t>(j);
+            Draws draws(key, {.entity = i,
+                              .attempt = static_cast<std::uint32_t>(j),
+                              .purpose = Purpose::kBackoff});
+            delay = backoff_delay(
+                rules, throttling ? ResponseClass::kThrottling : ResponseClass::kTransient,
+                progress, draws);
+            progress.previous_delay = delay;
+          }
+          sum += delay.in_seconds();
+          least = std::min(least, delay.in_seconds());
+          most = std::max(most, delay.in_seconds());
+        }
+        INFO(preset.mode << " " << preset.revision << " " << preset.sdk << " retry " << retry);
+        CHECK(most <= law.most * (1 + 1e-9));
+        CHECK(least >= law.least * (1 - 1e-9) - 1e-9);
+        CHECK(sum / kDraws ==
+              Approx(law.mean).margin(7 * law.sd / std::sqrt(kDraws) + 1e-4 * law.mean + 1e-9));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retrysim
