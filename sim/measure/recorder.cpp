@@ -124,16 +124,16 @@ Recorder::Memory Recorder::memory(const Scenario& scenario) {
   return {of_bins.bytes(), of_clients.bytes()};
 }
 
-void Recorder::backoff_ends(std::size_t group, bool in_cohort, std::uint32_t number, Time since,
-                            Time now) {
+void Recorder::backoff_ends(const BackoffEnded& event) {
+  const auto& [group, in_cohort, number, since, now] = event;
   Group& g = groups_[group];
   g.in_backoff.fall(now - segment_start_);
   by_number(g, number).counts.in_backoff_ns += inside_window_ns(since, now);
   if (in_cohort) g.result.backoff_time_m.add(now - since);
 }
 
-void Recorder::job_ended(std::size_t group, bool in_cohort, JobEnd end, std::uint32_t checks,
-                         Time done, Time now) {
+void Recorder::job_ended(const JobEnded& event) {
+  const auto& [group, in_cohort, end, checks, done, now] = event;
   if (!in_cohort) return;
   JobCounts& jobs = groups_[group].result.jobs;
   ++jobs.ends[static_cast<std::size_t>(end)];

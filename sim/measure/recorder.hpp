@@ -11,6 +11,7 @@
 
 #include "measure/duration_books.hpp"
 #include "measure/duration_log.hpp"
+#include "measure/recorder_events.hpp"
 #include "measure/station_log.hpp"
 
 #include <algorithm>
@@ -96,8 +97,8 @@ class Recorder {
     ++g.told.requests;
     g.result.requests += in_cohort;
   }
-  void ended(std::size_t group, std::uint32_t client, bool in_cohort, Outcome outcome,
-             std::uint32_t attempts, Time submitted, Time now) {
+  void ended(const RequestEnded& event) {
+    const auto& [group, client, in_cohort, outcome, attempts, submitted, now] = event;
     Group& g = groups_[group];
     const bool ok = outcome == Outcome::kSuccess;
     const Duration latency = now - submitted;
@@ -157,10 +158,10 @@ class Recorder {
   void backoff_begins(std::size_t group, Time now) {
     groups_[group].in_backoff.rise(now - segment_start_);
   }
-  /// `number`: of the attempt that follows.
-  void backoff_ends(std::size_t group, bool in_cohort, std::uint32_t number, Time since, Time now);
+  void backoff_ends(const BackoffEnded& event);
 
-  /// The same for a backoff that has not ended when the run is over: its level stays.
+  /// The same for a backoff that has not ended when the run is over: its level stays. `number`: of
+  /// the attempt that would have followed.
   void backoff_goes_on(std::size_t group, std::uint32_t number, Time since) {
     by_number(groups_[group], number).counts.in_backoff_ns += inside_window_ns(since, window_end_);
   }
@@ -175,8 +176,8 @@ class Recorder {
     by.counts.sent += in_cohort;
     if (in_window_) by.count_send(now);
   }
-  void attempt_ended(std::size_t group, bool in_cohort, std::uint32_t number, AttemptResult result,
-                     Time sent, Time now) {
+  void attempt_ended(const AttemptEnded& event) {
+    const auto& [group, in_cohort, number, result, sent, now] = event;
     Group& g = groups_[group];
     g.in_flight.fall(now - segment_start_);
     if (result != AttemptResult::kSuccess) {
@@ -199,8 +200,7 @@ class Recorder {
     groups_[group].result.jobs.begun += in_window_;
     return in_window_;
   }
-  void job_ended(std::size_t group, bool in_cohort, JobEnd end, std::uint32_t checks, Time done,
-                 Time now);
+  void job_ended(const JobEnded& event);
 
   // An attempt, as the service sees it.
   void arrived(std::size_t group, std::size_t service, bool in_cohort) {
@@ -240,8 +240,8 @@ class Recorder {
   void started(std::size_t group, bool in_cohort, Duration queueing_time) {
     if (in_cohort) groups_[group].queueing_time.add(queueing_time);
   }
-  void executed(std::size_t group, std::size_t service, bool in_cohort, bool given_up, Time arrived,
-                Time now) {
+  void executed(const Executed& event) {
+    const auto& [group, service, in_cohort, given_up, arrived, now] = event;
     ServiceTotals& s = services_[service];
     ++s.flow.completions;
     s.flow.wasted += given_up;
@@ -264,10 +264,8 @@ class Recorder {
     services_[service].result.failed += finished >= window_start_ && finished < window_end_;
   }
 
-  /// The numbers of busy servers, of attempts at the service and, of those, in the queue, and of
-  /// working servers from `now` on.
-  void service_levels(std::size_t service, std::int64_t busy, std::uint64_t in_system,
-                      std::uint64_t queued, std::int64_t working, Time now) {
+  void service_levels(const LevelsOfService& levels) {
+    const auto& [service, busy, in_system, queued, working, now] = levels;
     ServiceLevels& s = levels_[service];
     s.log.note({now, busy, static_cast<std::int64_t>(in_system)});
     s.queued = queued;

@@ -62,8 +62,13 @@ void ClientRequests::begin_attempt(ClientGroup& g, Request& r) {
 void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {
   const ClientId client = r.client;
   const Time submitted = r.submitted;
-  state_.recorder.ended(g.index, client, r.in_cohort, outcome, r.progress.attempts, submitted,
-                        state_.now);
+  state_.recorder.ended({.group = g.index,
+                         .client = client,
+                         .in_cohort = r.in_cohort,
+                         .outcome = outcome,
+                         .attempts = r.progress.attempts,
+                         .submitted = submitted,
+                         .now = state_.now});
   ++ended_;
   if (g.ends_in_steps) end_in_steps(g, r, outcome);
   r.open = false;
@@ -93,8 +98,13 @@ void ClientRequests::close() {
     if (r.phase == Request::Phase::kInBackoff) {
       state_.recorder.backoff_goes_on(r.group, r.progress.attempts + 1, r.phase_since);
     }
-    state_.recorder.ended(r.group, r.client, r.in_cohort, Outcome::kUnfinished, r.progress.attempts,
-                          r.submitted, state_.now);
+    state_.recorder.ended({.group = r.group,
+                           .client = r.client,
+                           .in_cohort = r.in_cohort,
+                           .outcome = Outcome::kUnfinished,
+                           .attempts = r.progress.attempts,
+                           .submitted = r.submitted,
+                           .now = state_.now});
     ++ended_;
   }
 }

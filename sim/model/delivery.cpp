@@ -44,8 +44,12 @@ void Delivery::deliver(AttemptId id, Attempt& a) {
   const std::uint16_t answer = a.answer;
   forget(r, id, a);
   if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
-  state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result_of(error.response_class),
-                                a.sent, state_.now);
+  state_.recorder.attempt_ended({.group = g.index,
+                                 .in_cohort = r.in_cohort,
+                                 .number = a.number,
+                                 .result = result_of(error.response_class),
+                                 .sent = a.sent,
+                                 .now = state_.now});
   if (!error.success() && a.executed) state_.recorder.execution_failed(a.service, a.finished);
   release(id, a);
   if (g.pools_connections) {
@@ -99,7 +103,12 @@ void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
 // True if it sets a server free.
 bool Delivery::give_up_attempt(ClientGroup& g, Request& r, AttemptId id, AttemptResult result) {
   Attempt& a = state_.attempts[id];
-  state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result, a.sent, state_.now);
+  state_.recorder.attempt_ended({.group = g.index,
+                                 .in_cohort = r.in_cohort,
+                                 .number = a.number,
+                                 .result = result,
+                                 .sent = a.sent,
+                                 .now = state_.now});
   a.request = {};
   a.gave_up = state_.now;
   Service& s = state_.services[a.service];

@@ -25,7 +25,12 @@ void Jobs::check_ended(ClientGroup& g, RequestId request, Outcome outcome) {
   const std::optional<JobEnd> end = g.polling->after_check(request, outcome);
   if (!end) return schedule_check(g, id);
   const Job& j = g.polling->job(id);
-  state_.recorder.job_ended(g.index, j.in_cohort, *end, j.checks, j.done, state_.now);
+  state_.recorder.job_ended({.group = g.index,
+                             .in_cohort = j.in_cohort,
+                             .end = *end,
+                             .checks = j.checks,
+                             .done = j.done,
+                             .now = state_.now});
   g.polling->end(id);
 }
 
@@ -42,8 +47,12 @@ void Jobs::close() {
     for (std::uint32_t id = 0; id < g.polling->slots(); ++id) {
       const Job& j = g.polling->job(id);
       if (!j.open) continue;
-      state_.recorder.job_ended(g.index, j.in_cohort, JobEnd::kUnfinished, j.checks, j.done,
-                                state_.now);
+      state_.recorder.job_ended({.group = g.index,
+                                 .in_cohort = j.in_cohort,
+                                 .end = JobEnd::kUnfinished,
+                                 .checks = j.checks,
+                                 .done = j.done,
+                                 .now = state_.now});
     }
   }
 }

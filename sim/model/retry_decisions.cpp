@@ -176,8 +176,11 @@ void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay, EventK
 }
 
 void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
-  state_.recorder.backoff_ends(g.index, r.in_cohort, r.progress.attempts + 1, r.phase_since,
-                               state_.now);
+  state_.recorder.backoff_ends({.group = g.index,
+                                .in_cohort = r.in_cohort,
+                                .number = r.progress.attempts + 1,
+                                .since = r.phase_since,
+                                .now = state_.now});
   if (then == EventKind::kErrorReturned) {
     return parts_.client_requests.finish(g, r, Outcome::kQuotaExceeded);
   }

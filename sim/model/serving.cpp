@@ -32,7 +32,12 @@ void Serving::complete(ServiceId service) {
 
 void Serving::served(AttemptId id, Attempt& a, Service& s, Reply reply) {
   if (a.executed && !reply.goes_on) {
-    state_.recorder.executed(a.group, a.service, a.in_cohort, a.given_up(), a.arrived, state_.now);
+    state_.recorder.executed({.group = a.group,
+                              .service = a.service,
+                              .in_cohort = a.in_cohort,
+                              .given_up = a.given_up(),
+                              .arrived = a.arrived,
+                              .now = state_.now});
     if (a.mutating) [[unlikely]]
       parts_.mutations.executed(id, reply.answer == 0);
   }
@@ -91,8 +96,12 @@ bool Serving::would_be_late(AttemptId id, const Attempt& a, const Service& s) co
 
 void Serving::changed(ServiceId service, Service& s) {
   state_.queue.set(first_source_ + static_cast<std::uint32_t>(service), s.next_completion());
-  state_.recorder.service_levels(service, s.busy(), s.in_system(), s.queued(), s.working_servers(),
-                                 state_.now);
+  state_.recorder.service_levels({.service = service,
+                                  .busy = s.busy(),
+                                  .in_system = s.in_system(),
+                                  .queued = s.queued(),
+                                  .working = s.working_servers(),
+                                  .now = state_.now});
   if (some_scale_) [[unlikely]] {
     if (Autoscaler* a = s.autoscaler()) a->observe(s.busy(), s.working_servers(), state_.now);
   }

@@ -31,7 +31,8 @@ void World::add_services() {
     Service& s = state_.services.emplace_back(spec, i, conflict, &state_.streams, &state_.attempts,
                                               &state_.sequence);
     s.impair(parts_.service_events.impairment(i), state_.now);
-    state_.recorder.service_levels(i, 0, 0, 0, s.working_servers(), state_.now);
+    state_.recorder.service_levels(
+        {.service = i, .working = s.working_servers(), .now = state_.now});
     s.set_operations(i, scenario.clients);
     answers.add_service(spec);
     if (!spec.idempotency.remembers()) continue;

@@ -41,8 +41,8 @@ function(add_mutant name part file text by message)
 endfunction()
 
 add_mutant(lost-attempt model delivery.cpp
-  "state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result_of("
-  "if (r.id != RequestId{7}) state_.recorder.attempt_ended(g.index, r.in_cohort, a.number, result_of("
+  "state_.recorder.attempt_ended({"
+  "if (r.id != RequestId{7}) state_.recorder.attempt_ended({"
   "an attempt was lost or counted twice")
 
 add_mutant(double-refund retry retry_strategy.cpp

@@ -36,7 +36,7 @@ TEST_CASE("levels of many requests over years are exact") {
   for (int i = 0; i < kRequests; ++i) recorder.backoff_begins(0, at(kYear));
   recorder.advance(at(3 * kYear));
   for (int i = 0; i < kRequests; ++i) {
-    recorder.backoff_ends(0, false, 2, at(kYear), at(3 * kYear));
+    recorder.backoff_ends({.number = 2, .since = at(kYear), .now = at(3 * kYear)});
   }
   const RunResult run = recorder.finish(at(3 * kYear));
   REQUIRE(run.clients[0].bins.size() == 2);
@@ -50,7 +50,7 @@ TEST_CASE("a run of thirty years costs its bins and events") {
   // Segments of ten seconds would be 10^8 of them, some seconds of work.
   const Scenario s = of_bins(1000, 1'000'000);
   Recorder recorder(s, 0);
-  recorder.service_levels(0, 1, 4, 3, 1, at(0));
+  recorder.service_levels({.busy = 1, .in_system = 4, .queued = 3, .working = 1, .now = at(0)});
   const RunResult run = recorder.finish(at(0));
   REQUIRE(run.services[0].bins.size() == 1000);
   CHECK(run.services[0].bins[999].queue_ns == 3e15);
@@ -64,13 +64,26 @@ TEST_CASE("requests are counted where they begin and where they end, whatever th
     Recorder recorder(s, 0);
     recorder.advance(at(1));
     for (int i = 0; i < 3; ++i) recorder.submitted(0);
-    recorder.service_levels(0, 1, 3, 2, 1, at(1));
+    recorder.service_levels({.busy = 1, .in_system = 3, .queued = 2, .working = 1, .now = at(1)});
     recorder.advance(at(3));
-    recorder.attempt_ended(0, true, 1, AttemptResult::kError, at(1), at(3));
-    recorder.ended(0, 0, true, Outcome::kSuccess, 1, at(1), at(3));
-    recorder.ended(0, 0, true, Outcome::kNotRetryable, 1, at(1), at(3));
+    recorder.attempt_ended(
+        {.in_cohort = true, .result = AttemptResult::kError, .sent = at(1), .now = at(3)});
+    recorder.ended({.in_cohort = true,
+                    .outcome = Outcome::kSuccess,
+                    .attempts = 1,
+                    .submitted = at(1),
+                    .now = at(3)});
+    recorder.ended({.in_cohort = true,
+                    .outcome = Outcome::kNotRetryable,
+                    .attempts = 1,
+                    .submitted = at(1),
+                    .now = at(3)});
     recorder.advance(at(12));  // in the drain: it counts where the request began
-    recorder.ended(0, 0, true, Outcome::kNotRetryable, 1, at(1), at(12));
+    recorder.ended({.in_cohort = true,
+                    .outcome = Outcome::kNotRetryable,
+                    .attempts = 1,
+                    .submitted = at(1),
+                    .now = at(12)});
     const RunResult run = recorder.finish(at(12));
     CHECK(run.count_width == Duration::milliseconds(1));  // 10,000 of them are 10 s
     const std::vector<RequestCounts>& counts = run.clients[0].counts;

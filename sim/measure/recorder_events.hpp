@@ -1,0 +1,68 @@
+// What the recorder is told about events that have more to say than a few words: one struct each,
+// filled in by name.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace retrysim::stats {
+
+/// A request has ended, or is unfinished when the run is over.
+struct RequestEnded {
+  std::size_t group = 0;
+  std::uint32_t client = 0;
+  bool in_cohort = false;
+  Outcome outcome = Outcome::kUnfinished;
+  std::uint32_t attempts = 0;  ///< that it made
+  Time submitted, now;
+};
+
+/// A backoff has ended.
+struct BackoffEnded {
+  std::size_t group = 0;
+  bool in_cohort = false;
+  std::uint32_t number = 1;  ///< of the attempt that follows
+  Time since, now;
+};
+
+/// An attempt has ended, as its client sees it.
+struct AttemptEnded {
+  std::size_t group = 0;
+  bool in_cohort = false;
+  std::uint32_t number = 1;  ///< 1 for the first attempt of a request
+  AttemptResult result = AttemptResult::kSuccess;
+  Time sent, now;
+};
+
+/// A job that was polled for has ended, or is unfinished when the run is over.
+struct JobEnded {
+  std::size_t group = 0;
+  bool in_cohort = false;
+  JobEnd end = JobEnd::kUnfinished;
+  std::uint32_t checks = 0;  ///< begun
+  Time done, now;            ///< `done`: the job itself
+};
+
+/// A service has executed an attempt to the end.
+struct Executed {
+  std::size_t group = 0, service = 0;
+  bool in_cohort = false;
+  bool given_up = false;  ///< its client had stopped waiting
+  Time arrived, now;
+};
+
+/// The numbers of busy servers, of attempts at a service and, of those, in the queue, and of
+/// working servers from `now` on.
+struct LevelsOfService {
+  std::size_t service = 0;
+  std::int64_t busy = 0;
+  std::uint64_t in_system = 0, queued = 0;
+  std::int64_t working = 0;
+  Time now;
+};
+
+}  // namespace retrysim::stats
