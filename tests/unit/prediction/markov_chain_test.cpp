@@ -139,8 +139,8 @@ TEST_CASE("Elimination agrees with SparseLU where the range is small") {
   }
 
   double slowest = -std::numeric_limits<double>::infinity();
-  const Eigen::EigenSolver<Eigen::MatrixXd> solver(m, false);
-  for (const auto& value : solver.eigenvalues()) {
+  const Eigen::EigenSolver<Eigen::MatrixXd> modes(m, false);
+  for (const auto& value : modes.eigenvalues()) {
     if (value.real() < -1e-9) slowest = std::max(slowest, value.real());
   }
   const auto time = chain.chain.relaxation_time();
