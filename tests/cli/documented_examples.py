@@ -20,7 +20,7 @@ import tempfile
 
 SIMULATING = ("run", "compare", "sweep", "tip")
 LIMIT_HIT = 5
-PLACEHOLDERS = re.compile(r"KEY=|part-|\bs\.toml|SCENARIO|\.\.\.")
+PLACEHOLDERS = re.compile(r"KEY=|part-|\bs\.toml|SCENARIO|\[options\]|\.\.\.")
 
 
 def pages(root):

@@ -4,15 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The reader cuts file names at 255 characters on purpose, of which GCC warns when it inlines it.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wstringop-truncation"
-#endif
-#include <libfccp/csv.h>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+#include "scenario/csv_library.hpp"
 
 #include <charconv>
 #include <cstddef>

@@ -127,7 +127,7 @@ class Checker:
 
     def check_complete(self, out):
         again = self.run(self.command(out, "--resume"))
-        if "complete already" not in again.stderr:
+        if "already complete" not in again.stderr:
             raise Failed(f"a finished sweep was not found to be so:\n{again.stderr}")
 
     @staticmethod

@@ -164,7 +164,7 @@ class Rules(unittest.TestCase):
         for part, included in (("kernel", "model/world"), ("retry", "model/world"),
                                ("measure", "model/world"), ("measure", "estimate/paired"),
                                ("model", "estimate/paired"), ("report", "model/world"),
-                               ("analysis", "model/world"), ("experiment", "report/csv"),
+                               ("prediction", "model/world"), ("experiment", "report/csv"),
                                ("execution", "model/world"), ("model", "report/csv")):
             self.assert_fires(f'#include "{included}.hpp"',
                               f"{part} must not include {included.split('/')[0]}",

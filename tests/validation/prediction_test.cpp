@@ -37,6 +37,7 @@ TEST_CASE("Predictions of the shipped scenarios agree with simulations, or say w
   std::set<std::string> compared, refused;
   for (const auto& path : shipped_scenarios()) {
     LoadResult result = load_scenario_file(path);
+    INFO(path << (result.errors.empty() ? "" : ": " + to_string(result.errors.front())));
     REQUIRE(result.loaded);
     const Scenario& scenario = result.loaded->scenario;
     const Prediction prediction = predict(scenario, {.chain = false});
