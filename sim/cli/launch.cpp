@@ -49,7 +49,7 @@ Launch read_launch(const std::string& text) {
   throw UsageError(fmt::format("--mpi: '{}' is none of auto, on, off", text));
 }
 
-bool another_rank_speaks(const Arguments& arguments) {
+bool is_silent_rank(const Arguments& arguments) {
   if (!started_as_one_of_several() || rank() == 0) return false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--mpi=off") return false;

@@ -22,7 +22,7 @@ Launch read_launch(const std::string& text);
 
 /// Whether another one of several processes, started with the same `arguments`, prints what there
 /// is to say about them. Not with `--mpi off`: then each stands for itself.
-bool another_rank_speaks(const Arguments& arguments);
+bool is_silent_rank(const Arguments& arguments);
 
 /// How many ranks share this machine, as far as the environment tells; 1 with `--mpi off`.
 std::uint64_t ranks_on_this_machine(Launch launch);

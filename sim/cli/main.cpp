@@ -40,7 +40,7 @@ constexpr std::array<Command, 11> kCommands = {{
     {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
     {"predict", "SCENARIO", "what theory says of it, in milliseconds: facts, fluid, Markov chain",
      cli::predict},
-    {"map", "SCENARIO --vary X=... --vary Y=...",
+    {"map", "SCENARIO --vary X=... --vary ...",
      "the plane of safe, vulnerable and dead, by the fluid", cli::map},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      cli::check},
@@ -85,7 +85,7 @@ int dispatch(const Arguments& arguments) {
     if (c.name != name) continue;
     const Arguments rest(arguments.begin() + 1, arguments.end());
     const bool asks_for_help = std::find(rest.begin(), rest.end(), "--help") != rest.end();
-    return asks_for_help && another_rank_speaks(rest) ? kDone : c.run(rest);
+    return asks_for_help && is_silent_rank(rest) ? kDone : c.run(rest);
   }
   throw UsageError(fmt::format("there is no command '{}'; {}", name,
                                scenario::suggestion(name, names, "commands are")));
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
   try {
     return dispatch(arguments);
   } catch (const RequestError& e) {
-    if (another_rank_speaks(arguments)) return kBadCommandLine;
+    if (is_silent_rank(arguments)) return kBadCommandLine;
     failed(kBadCommandLine, e.what());
     report::print_error("Try: retrysim{} --help\n", hint(arguments));
     return kBadCommandLine;

@@ -44,7 +44,7 @@ int merge(const Arguments& arguments) {
   const auto parsed = read_command(arguments, visible, "folder", kMergeUsage);
   if (!parsed) return kDone;
   const po::variables_map& values = *parsed;
-  if (another_rank_speaks(arguments)) return kDone;
+  if (is_silent_rank(arguments)) return kDone;
   const std::vector<std::string> folders = texts(values, "folder");
   if (folders.empty())
     throw UsageError("no shards given; expected retrysim merge DIR... --out DIR");

@@ -71,7 +71,7 @@ int verify(const Arguments& arguments) {
   const auto parsed = read_command(arguments, visible, "folder", kVerifyUsage);
   if (!parsed) return kDone;
   const po::variables_map& values = *parsed;
-  if (another_rank_speaks(arguments)) return kDone;
+  if (is_silent_rank(arguments)) return kDone;
   const std::vector<std::string> folders = texts(values, "folder");
   if (folders.empty()) throw UsageError("no folders given; expected retrysim verify DIR...");
   bool intact = true;

@@ -172,11 +172,11 @@ double Recorder::inside_window_ns(Time from, Time to) const {
   return end > begin ? static_cast<double>((end - begin).count()) : 0;
 }
 
-void Recorder::worked_in_vain(std::size_t service, Time from, Time to) {
+void Recorder::add_wasted_work(std::size_t service, Time from, Time to) {
   services_[service].result.wasted_after_give_up_ns += inside_window_ns(from, to);
 }
 
-void Recorder::busy_in_vain(std::size_t service, double servers, Time now) {
+void Recorder::wasting_servers(std::size_t service, double servers, Time now) {
   ServiceLevels& s = levels_[service];
   services_[service].result.wasted_after_give_up_ns +=
       s.in_vain * inside_window_ns(s.in_vain_since, now);

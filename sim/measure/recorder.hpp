@@ -252,10 +252,10 @@ class Recorder {
     g.durations.add(DurationBooks::kServiceLatency, now - arrived);
   }
   /// Server time [from, to) went to an attempt whose client had given up.
-  void worked_in_vain(std::size_t service, Time from, Time to);
+  void add_wasted_work(std::size_t service, Time from, Time to);
   /// From `now` on so many servers work for attempts whose clients have given up: told of services
   /// where that is not a matter of one server at a time.
-  void busy_in_vain(std::size_t service, double servers, Time now);
+  void wasting_servers(std::size_t service, double servers, Time now);
   /// Nobody waited for the answer that a service had at `finished`, after `server_ns` of server
   /// time. `executed`: it ended an attempt; otherwise another call was to follow.
   void answer_unused(std::size_t service, double server_ns, Time finished, bool executed);

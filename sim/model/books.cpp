@@ -26,13 +26,13 @@ void Books::close() {
 // Work that nobody waits for goes on to the end of the window.
 void Books::close_service(ServiceId service) {
   const Service& s = state_.services[service];
-  state_.recorder.busy_in_vain(service, 0, state_.now);
+  state_.recorder.wasting_servers(service, 0, state_.now);
   if (s.shares_processor()) return;
   const auto work_goes_on = [&](AttemptId id) {
     const Attempt& a = state_.attempts[id];
     if (!a.given_up()) return;
-    state_.recorder.worked_in_vain(service, std::max(a.started, a.gave_up),
-                                   state_.end_of_submissions);
+    state_.recorder.add_wasted_work(service, std::max(a.started, a.gave_up),
+                                    state_.end_of_submissions);
   };
   s.for_each_in_service([&](std::uint32_t id) { work_goes_on(AttemptId(id)); });
   for (const AttemptId id : parts_.call_tree.calling_at(service)) work_goes_on(id);

@@ -43,7 +43,7 @@ class OwnServers {
   std::int64_t busy() const { return taken_; }
   /// Servers that work for attempts whose clients have given up, where that is not a matter of one
   /// server at a time.
-  static double busy_in_vain() { return 0; }
+  static double wasting_servers() { return 0; }
 
   /// Key of the next completion, and the attempt it is of; there must be one.
   kernel::EventKey head() const { return in_service_.head(); }

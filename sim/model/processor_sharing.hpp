@@ -133,7 +133,7 @@ class SharedServers {
   std::int64_t in_service() const { return sharing_.size(); }
   std::int64_t attempts() const { return sharing_.size() + held_; }
   std::int64_t busy() const { return sharing_.size() > 0 ? working_ : 0; }
-  double busy_in_vain() const {
+  double wasting_servers() const {
     if (given_up_ == 0) return 0;
     return static_cast<double>(working_) * static_cast<double>(given_up_) /
            static_cast<double>(sharing_.size());

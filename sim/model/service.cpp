@@ -143,7 +143,7 @@ std::uint32_t Service::take_from_queue() {
 void Service::remove_from_queue(std::uint32_t attempt, Time now) {
   const Attempt& a = (*attempts_)[attempt];
   assert(a.stage == Attempt::Stage::kQueued);
-  turn_out(a, now);
+  leave_unserved(a, now);
   (a.rejection ? rejections_ : line_).erase(attempt);
 }
 
@@ -166,7 +166,7 @@ std::vector<std::uint32_t> Service::take_all(Time now) {
   const std::size_t served = all.size();
   while (!rejections_.empty()) all.push_back(rejections_.pop());
   while (!line_.empty()) all.push_back(line_.pop());
-  for (std::size_t i = served; i < all.size(); ++i) turn_out((*attempts_)[all[i]], now);
+  for (std::size_t i = served; i < all.size(); ++i) leave_unserved((*attempts_)[all[i]], now);
   for (const std::uint32_t attempt : all) close_session(attempt);
   return all;
 }

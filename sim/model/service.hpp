@@ -110,8 +110,8 @@ class Service {
            queued();
   }
   /// Servers that work for attempts whose clients have given up (processor sharing only).
-  double busy_in_vain() const {
-    return of_servers([](const auto& s) { return s.busy_in_vain(); });
+  double wasting_servers() const {
+    return of_servers([](const auto& s) { return s.wasting_servers(); });
   }
 
   /// Key of the next completion.
@@ -196,7 +196,7 @@ class Service {
 
   /// The same for one that has been taken from the queue, and is not started; or that came, and
   /// does not stay.
-  void turn_out(const Attempt& attempt, Time now) {
+  void leave_unserved(const Attempt& attempt, Time now) {
     time_spent_.queued += (now - attempt.arrived).count();
     time_spent_.in_system += (now - attempt.arrived).count();
   }

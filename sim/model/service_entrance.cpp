@@ -52,7 +52,7 @@ void ServiceEntrance::overflow(AttemptId id, Attempt& a, Service& s) {
                            no_answer || answers.overflow_is_throttling);
   state_.recorder.refused(a.group, a.in_cohort);
   if (!no_answer) return turn_away(id, a, s, answers.overflow);
-  s.turn_out(a, state_.now);
+  s.leave_unserved(a, state_.now);
   state_.recorder.dropped(a.group, a.in_cohort);
   parts_.delivery.discard(id, a);
 }
@@ -60,7 +60,7 @@ void ServiceEntrance::overflow(AttemptId id, Attempt& a, Service& s) {
 // To say no may cost time, too.
 void ServiceEntrance::turn_away(AttemptId id, Attempt& a, Service& s, std::uint16_t answer) {
   if (s.spec().reject_cost == Duration::zero()) {
-    s.turn_out(a, state_.now);
+    s.leave_unserved(a, state_.now);
     return parts_.transport.answer_with(id, a, s, answer);
   }
   a.answer = answer;

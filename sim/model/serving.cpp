@@ -79,7 +79,7 @@ void Serving::serve_queue(Service& s) {
 // The attempt's turn has come, but it is not worth serving.
 void Serving::drop_from_queue(AttemptId id, Attempt& a, Service& s) {
   parts_.watch.leave(id, a);
-  s.turn_out(a, state_.now);
+  s.leave_unserved(a, state_.now);
   state_.recorder.dropped(a.group, a.in_cohort);
 }
 
@@ -105,13 +105,14 @@ void Serving::changed(ServiceId service, Service& s) {
   if (some_scale_) [[unlikely]] {
     if (Autoscaler* a = s.autoscaler()) a->observe(s.busy(), s.working_servers(), state_.now);
   }
-  if (s.shares_processor()) state_.recorder.busy_in_vain(service, s.busy_in_vain(), state_.now);
+  if (s.shares_processor())
+    state_.recorder.wasting_servers(service, s.wasting_servers(), state_.now);
 }
 
 void Serving::wasted_work(const Attempt& a) {
   // Where attempts share the servers, a level is kept of them: `changed`.
   if (state_.services[a.service].shares_processor()) return;
-  state_.recorder.worked_in_vain(a.service, std::max(a.started, a.gave_up), state_.now);
+  state_.recorder.add_wasted_work(a.service, std::max(a.started, a.gave_up), state_.now);
 }
 
 void Serving::answer_unused(const Attempt& a) {

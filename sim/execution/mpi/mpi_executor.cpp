@@ -4,14 +4,13 @@
 // looks at its messages.
 //
 // SPDX-License-Identifier: MIT
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
 #include "execution/mpi/mpi_executor.hpp"
 
 #include <retrysim/simulation.hpp>
 
 #include "execution/batches.hpp"
 #include "execution/byte_order.hpp"
+#include "execution/mpi/outbox.hpp"
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -20,7 +19,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
-#include <list>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -194,14 +192,14 @@ class MpiExecutor : public Executor {
   }
 
   void agree(const std::string& bytes) override {
-    if (share(bytes) != bytes) fall_out();
+    if (share(bytes) != bytes) diverge();
   }
 
   void run(const Task& task) override;
 
   void finish() override {
     if (finished_) return;
-    if (out_of_step_) fall_out();
+    if (out_of_step_) diverge();
     if (is_owner()) {
       std::uint64_t size = kFinished;
       broadcast(&size, sizeof size);
@@ -260,10 +258,10 @@ class MpiExecutor : public Executor {
     } catch (const Dismissed&) {
       return;
     }
-    fall_out();
+    diverge();
   }
 
-  [[noreturn]] void fall_out() {
+  [[noreturn]] void diverge() {
     out_of_step_ = true;
     throw std::runtime_error(
         fmt::format("MPI rank {} was given different work than rank 0; are the command line, the "
@@ -274,36 +272,6 @@ class MpiExecutor : public Executor {
   const std::atomic<bool>* stop_;
   int rank_ = 0, size_ = 1;
   bool dismissed_ = false, out_of_step_ = false, finished_ = false;
-};
-
-/// Messages on their way, whose bytes must stay until they are gone.
-class Outbox {
- public:
-  void send(std::string bytes, int to, int tag) {
-    std::erase_if(waiting_, [](Message& m) {
-      int done = 0;
-      MPI_Test(&m.request, &done, MPI_STATUS_IGNORE);
-      return done != 0;
-    });
-    Message& m = waiting_.emplace_back();
-    m.bytes = std::move(bytes);
-    MPI_Isend(m.bytes.data(), static_cast<int>(m.bytes.size()), MPI_BYTE, to, tag, MPI_COMM_WORLD,
-              &m.request);
-  }
-
-  /// The requests that are still open.
-  std::vector<MPI_Request*> open() {
-    std::vector<MPI_Request*> requests;
-    for (Message& m : waiting_) requests.push_back(&m.request);
-    return requests;
-  }
-
- private:
-  struct Message {
-    std::string bytes;
-    MPI_Request request;
-  };
-  std::list<Message> waiting_;
 };
 
 /// Rank 0 at work.
