@@ -53,8 +53,6 @@ void add_errors(ErrorShares& shares, const ClientSpec& client,
   double none = 1 - shares.error - shares.throttling;
   const double before = none;
   double retryable = shares.error * shares.error_retryable;
-  double left = 1;
-  for (const RandomError& e : errors) left -= e.probability;
   for (const RandomError& e : errors) {
     const ErrorInfo info = class_of(client, e.answer.status, e.answer.code);
     const double share = before * e.probability;

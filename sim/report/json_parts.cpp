@@ -3,7 +3,11 @@
 
 namespace retrysim::report {
 
+namespace {
+
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 Json result_head(std::string_view command, const Scenario& scenario, std::size_t replications) {
   Json json;

@@ -141,7 +141,7 @@ class PointsTable {
 
 Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
   const Scenario& scenario = plan.base.scenario;
-  Json json = result_head("", scenario, scenario.replications);
+  Json json = result_head("", scenario, static_cast<std::size_t>(scenario.replications));
   Json& sweep = json["sweep"];
   sweep["id"] = fmt::format("{:016x}", plan.id);
   sweep["vary"] = plan.varying;

@@ -6,6 +6,17 @@ set(mutant_scenario ${PROJECT_SOURCE_DIR}/scenarios/capacity-dip.toml)
 
 set(mutant_options -O0 -DRETRYSIM_FLATTEN=)  # they need not be fast
 
+# The files that have mutants. Of each part the others are compiled once, as one file.
+set(mutated_in_model delivery.cpp retry_decisions.cpp service_entrance.cpp serving.cpp)
+set(mutated_in_retry retry_strategy.cpp)
+set(mutated_in_measure recorder.cpp)
+
+function(add_mutant_objects target)
+  add_library(${target} OBJECT ${ARGN})
+  target_compile_options(${target} PRIVATE ${mutant_options})
+  target_link_libraries(${target} PRIVATE retrysim_flags)
+endfunction()
+
 # add_mutant(NAME PART FILE TEXT BY MESSAGE): in sim/PART/FILE the text becomes BY; the message must
 # hold MESSAGE.
 function(add_mutant name part file text by message)
@@ -19,21 +30,28 @@ function(add_mutant name part file text by message)
   endif()
   file(CONFIGURE OUTPUT ${mutated} CONTENT "${changed}" @ONLY)
 
-  # The rest of the part, so that the linker takes nothing of it from the library; compiled once for
-  # all mutants of a file.
-  string(MAKE_C_IDENTIFIER mutant_without_${file} rest)
+  # The rest of the part, so that the linker takes nothing of it from the library.
+  if(NOT file IN_LIST mutated_in_${part})
+    message(FATAL_ERROR "mutant ${name}: mutated_in_${part} lacks ${file}")
+  endif()
+  set(rest ${part}_without_mutants)
   if(NOT TARGET ${rest})
     get_target_property(sources retrysim_${part} SOURCES)
-    list(REMOVE_ITEM sources ${original})
-    add_library(${rest} OBJECT ${sources})
+    foreach(other IN LISTS mutated_in_${part})
+      list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/sim/${part}/${other})
+      add_mutant_objects(${part}_${other} ${PROJECT_SOURCE_DIR}/sim/${part}/${other})
+    endforeach()
+    add_mutant_objects(${rest} ${sources})
     retrysim_compile_as_one(${rest})
-    target_compile_options(${rest} PRIVATE ${mutant_options})
-    target_link_libraries(${rest} PRIVATE retrysim_flags)
   endif()
+  set(others ${mutated_in_${part}})
+  list(REMOVE_ITEM others ${file})
+  list(TRANSFORM others PREPEND ${part}_)
 
   add_executable(mutant-${name} ${mutated})
   target_compile_options(mutant-${name} PRIVATE ${mutant_options})
-  target_link_libraries(mutant-${name} PRIVATE ${rest} retrysim_cli retrysim retrysim_flags)
+  target_link_libraries(mutant-${name} PRIVATE
+    ${rest} ${others} retrysim_cli retrysim retrysim_flags)
   add_test(NAME mutants/${name}
            COMMAND ${python} ${CMAKE_CURRENT_SOURCE_DIR}/mutants/expect_internal_error.py
                    $<TARGET_FILE:mutant-${name}> ${mutant_scenario} "${message}")

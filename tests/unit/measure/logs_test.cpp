@@ -76,7 +76,7 @@ TEST_CASE("Moments of many durations are those of each, however long they are") 
   const unsigned bits = GENERATE(40u, 57u, 58u, 63u);
   CAPTURE(bits);
   DurationMoments all, single;
-  for (const std::size_t count : {1, 32, 64, 65, 300}) {
+  for (const std::size_t count : {1u, 32u, 64u, 65u, 300u}) {
     const std::vector<std::uint64_t> v = values(count, count, bits);
     all.add(v);
     for (const std::uint64_t ns : v) {

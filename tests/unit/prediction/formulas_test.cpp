@@ -156,7 +156,6 @@ TEST_CASE("The backoff law of every preset is that of its draws") {
     const BackoffRules& rules = preset.rules.backoff;
     const int retries = std::min<int>(5, static_cast<int>(preset.rules.max_attempts) - 1);
     for (const bool throttling : {false, true}) {
-      RetryProgress last;
       for (int retry = 1; retry <= retries; ++retry) {
         const BackoffMoments law = backoff_moments(rules, throttling, retry);
         double sum = 0, most = 0, least = std::numeric_limits<double>::infinity();
