@@ -11,13 +11,13 @@ foreach(story IN LISTS stories)
   set_tests_properties(cli/${name} PROPERTIES LABELS cli TIMEOUT 600)
 endforeach()
 
-# It searches; that takes its time with sanitizers.
-set_tests_properties(cli/tip PROPERTIES TIMEOUT 1200 COST 150)
+set_tests_properties(cli/tip PROPERTIES TIMEOUT 1200 COST 40)
 set_tests_properties(cli/compare cli/fingerprints PROPERTIES COST 40)
 
-# The sanitizers see the same code elsewhere: with fewer replications in cli/tip, and on every
-# scenario in determinism/result_files.
-set_tests_properties(cli/tip_readme cli/fingerprints PROPERTIES LABELS "cli;no-sanitizer")
+# The sanitizers see the same code elsewhere: with a few replications in soak/smoke and in the unit
+# tests of experiments, and on every scenario in determinism/result_files.
+set_tests_properties(cli/compare cli/tip cli/tip_readme cli/fingerprints PROPERTIES
+  LABELS "cli;no-sanitizer")
 
 add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests_test.py)
 set_tests_properties(cli/story_runner PROPERTIES LABELS "cli;no-sanitizer")

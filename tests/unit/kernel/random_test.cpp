@@ -235,7 +235,8 @@ TEST_CASE("below reaches each number below n and no other") {
   CHECK(largest > 0xf0000000);  // all 1000 below 15/16: probability 1e-28
 }
 
-TEST_CASE("first words of consecutive entities, attempts and replications are uniform") {
+TEST_CASE("first words of consecutive entities, attempts and replications are uniform",
+          "[statistics]") {
   constexpr std::size_t kCells = 1000;
   constexpr std::uint32_t kSamples = 1'000'000;
   std::vector<std::uint64_t> by_entity(kCells), by_attempt(kCells), by_replication(kCells);
@@ -262,7 +263,7 @@ TEST_CASE("every bit of a word is a fair coin") {
   for (const int count : ones) CHECK(std::abs(count - kSamples / 2) < 5.65 * 158.1);
 }
 
-TEST_CASE("words that stand near each other are not correlated") {
+TEST_CASE("words that stand near each other are not correlated", "[statistics]") {
   // With u in [0, 1), mean of (u - 1/2)(v - 1/2) over n independent pairs has sd 1 / (12 sqrt(n)).
   constexpr std::uint32_t kPairs = 200'000;
   constexpr double kLimit = kNormalQuantile / 12;

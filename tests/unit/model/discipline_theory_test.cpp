@@ -71,7 +71,8 @@ double mean_number(const RunResult& r) {
          static_cast<double>((r.window_end - r.window_start).count());
 }
 
-TEST_CASE("Waiting times of M/M/1 spread as theory says: fifo, lifo and random order") {
+TEST_CASE("Waiting times of M/M/1 spread as theory says: fifo, lifo and random order",
+          "[statistics]") {
   const double rho = 0.7, service = 0.01;
   const double wait = rho / (1 - rho) * service;
   // E[W^2] = 2 E[W]^2 + lambda E[S^3] / (3 (1 - rho)), with E[S^3] = 6 E[S]^3.
@@ -86,7 +87,8 @@ TEST_CASE("Waiting times of M/M/1 spread as theory says: fifo, lifo and random o
   SECTION("random") { check(Discipline::kRandom, 2 / (2 - rho)); }
 }
 
-TEST_CASE("Processor sharing: the mean time depends on the mean service time only") {
+TEST_CASE("Processor sharing: the mean time depends on the mean service time only",
+          "[statistics]") {
   const double rho = 0.6;
   auto check = [&](const Distribution& law) {
     const Scenario s = mg1(rho, law, Discipline::kProcessorSharing);
