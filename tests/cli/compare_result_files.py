@@ -3,7 +3,7 @@
 
 Runs every scenario of a folder with --jobs 1, 2 and 4, and, if RETRYSIM_OTHER_PROGRAM is set, with
 that program too (another compiler or build type), and compares all files and all of standard
-output with those of the first run. A few replications suffice: what could differ differs in all.
+output with those of the first run. Two replications suffice: what could differ differs in all.
 A report of a sanitizer is an error.
 
 SPDX-License-Identifier: MIT
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-REPLICATIONS = "3"
+REPLICATIONS = "2"
 
 
 class RunFailed(Exception):

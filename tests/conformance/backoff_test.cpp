@@ -203,7 +203,7 @@ TEST_CASE("jitter has the support, mean and variance of its family") {
   }
 }
 
-TEST_CASE("decorrelated jitter has the computed moments") {
+TEST_CASE("decorrelated jitter has the computed moments", "[repetitive]") {
   const auto rows = read_csv("decorrelated_jitter.csv", "base_s", "cap_s", "retry", "quantity",
                              "value", "origin");
   CHECK(rows.size() == 14);

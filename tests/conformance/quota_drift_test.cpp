@@ -76,7 +76,7 @@ Drift measured_drift(const RetryRules& preset, double p, int cost, int max_attem
 
 }  // namespace
 
-TEST_CASE("the retry quota drains above the published failure probability") {
+TEST_CASE("the retry quota drains above the published failure probability", "[repetitive]") {
   const auto rows = read_csv("quota_drift.csv", "cost", "refund", "max_attempts",
                              "critical_probability", "origin");
   int checked = 0;

@@ -67,7 +67,8 @@ TEST_CASE("The limit on events counts all replications together") {
   REQUIRE_THROWS_AS(run_replications(s, options), LimitExceeded);
 }
 
-TEST_CASE("A failure is reported for the first replication that fails, whatever the threads") {
+TEST_CASE("A failure is reported for the first replication that fails, whatever the threads",
+          "[repetitive]") {
   Scenario s = busy_world();
   s.services[0].errors = {{{500, "InternalError"}, 1.0}};
   s.clients[0].retry.backoff.base = Duration::zero();

@@ -211,7 +211,7 @@ std::string what_is_wrong(const std::function<void()>& make) {
 
 }  // namespace
 
-TEST_CASE("continuous kinds follow their exact laws", "[statistics]") {
+TEST_CASE("continuous kinds follow their exact laws", "[repetitive]") {
   constexpr std::size_t kSamples = 200'000;
   std::uint64_t seed = 100;
   for (const Law& law : laws()) {
@@ -246,7 +246,7 @@ TEST_CASE("the Kolmogorov test would notice a law that is slightly off") {
         kKolmogorovQuantile);
 }
 
-TEST_CASE("unit variates follow their exact laws", "[statistics]") {
+TEST_CASE("unit variates follow their exact laws", "[repetitive]") {
   constexpr std::size_t kSamples = 1'000'000;
   const auto exponential = sorted_samples(kSamples, retrysim::unit_exponential, 130);
   CHECK(kolmogorov_distance(exponential, [](double x) { return -std::expm1(-x); }) <
@@ -256,7 +256,7 @@ TEST_CASE("unit variates follow their exact laws", "[statistics]") {
         kKolmogorovQuantile);
 }
 
-TEST_CASE("the exponential tail beyond the ziggurat's base is exponential", "[statistics]") {
+TEST_CASE("the exponential tail beyond the ziggurat's base is exponential", "[repetitive]") {
   constexpr std::size_t kSamples = 4'000'000;
   const double edge = retrysim::kernel::kExponentialEdge;
   std::vector<double> excess;
@@ -288,7 +288,7 @@ TEST_CASE(
   CHECK(twice > 0);
 }
 
-TEST_CASE("the Pareto tail is not cut off", "[statistics]") {
+TEST_CASE("the Pareto tail is not cut off", "[repetitive]") {
   // P(X > x) = (x_m / x)^1.5 with x_m = 1/3 s; 1.9e-4 of the samples lie beyond 100 s.
   constexpr std::size_t kSamples = 2'000'000;
   const auto samples = samples_of(Distribution::pareto(1, 1.5), kSamples, 134);
@@ -298,7 +298,7 @@ TEST_CASE("the Pareto tail is not cut off", "[statistics]") {
   CHECK(std::abs(static_cast<double>(beyond) - expected) < kNormalQuantile * std::sqrt(expected));
 }
 
-TEST_CASE("an Erlang distribution with the largest shape has enough words", "[statistics]") {
+TEST_CASE("an Erlang distribution with the largest shape has enough words", "[repetitive]") {
   const auto samples =
       samples_of(Distribution::erlang(1, Distribution::kMaxErlangShape), 20'000, 135);
   const boost::math::gamma_distribution<> law(1000.0, 0.001);
@@ -306,7 +306,7 @@ TEST_CASE("an Erlang distribution with the largest shape has enough words", "[st
         kKolmogorovQuantile);
 }
 
-TEST_CASE("an empirical distribution draws each value with its share", "[statistics]") {
+TEST_CASE("an empirical distribution draws each value with its share", "[repetitive]") {
   const std::vector<double> values = {0.001, 0, 0.5, 0.002, 0.25, 7};
   const std::vector<double> weights = {3, 1, 0, 0.5, 10, 1e-3};
   const Distribution d = Distribution::empirical(values, weights);

@@ -236,7 +236,7 @@ TEST_CASE("below reaches each number below n and no other") {
 }
 
 TEST_CASE("first words of consecutive entities, attempts and replications are uniform",
-          "[statistics]") {
+          "[repetitive]") {
   constexpr std::size_t kCells = 1000;
   constexpr std::uint32_t kSamples = 1'000'000;
   std::vector<std::uint64_t> by_entity(kCells), by_attempt(kCells), by_replication(kCells);
@@ -263,7 +263,7 @@ TEST_CASE("every bit of a word is a fair coin") {
   for (const int count : ones) CHECK(std::abs(count - kSamples / 2) < 5.65 * 158.1);
 }
 
-TEST_CASE("words that stand near each other are not correlated", "[statistics]") {
+TEST_CASE("words that stand near each other are not correlated", "[repetitive]") {
   // With u in [0, 1), mean of (u - 1/2)(v - 1/2) over n independent pairs has sd 1 / (12 sqrt(n)).
   constexpr std::uint32_t kPairs = 200'000;
   constexpr double kLimit = kNormalQuantile / 12;

@@ -58,7 +58,7 @@ TEST_CASE("the periodogram is that of the definition, for lengths of every kind"
   CHECK(periodogram(series(2)).empty());
 }
 
-TEST_CASE("long periodograms are those of Eigen's Fourier transform", "[statistics]") {
+TEST_CASE("long periodograms are those of Eigen's Fourier transform", "[repetitive]") {
   for (const std::size_t n : {1000u, 4096u, 10007u, 32768u, 60000u}) {
     CAPTURE(n);
     std::vector<double> values = series(n);

@@ -72,7 +72,7 @@ double mean_number(const RunResult& r) {
 }
 
 TEST_CASE("Waiting times of M/M/1 spread as theory says: fifo, lifo and random order",
-          "[statistics]") {
+          "[repetitive]") {
   const double rho = 0.7, service = 0.01;
   const double wait = rho / (1 - rho) * service;
   // E[W^2] = 2 E[W]^2 + lambda E[S^3] / (3 (1 - rho)), with E[S^3] = 6 E[S]^3.
@@ -88,7 +88,7 @@ TEST_CASE("Waiting times of M/M/1 spread as theory says: fifo, lifo and random o
 }
 
 TEST_CASE("Processor sharing: the mean time depends on the mean service time only",
-          "[statistics]") {
+          "[repetitive]") {
   const double rho = 0.6;
   auto check = [&](const Distribution& law) {
     const Scenario s = mg1(rho, law, Discipline::kProcessorSharing);
@@ -99,7 +99,7 @@ TEST_CASE("Processor sharing: the mean time depends on the mean service time onl
   SECTION("of high variance") { check(Distribution::hyperexponential_cv(0.01, 2)); }
 }
 
-TEST_CASE("Two classes of M/M/1 with priority wait as Cobham worked out") {
+TEST_CASE("Two classes of M/M/1 with priority wait as Cobham worked out", "[repetitive]") {
   // Mean residual work R = rho E[S]; the first class waits R/(1 - r1), the second
   // R/((1 - r1)(1 - r1 - r2)).
   const double rho1 = 0.3, rho2 = 0.4, service = 0.01;

@@ -118,7 +118,8 @@ TEST_CASE("What a slow answer delays counts from when it was due") {
   CHECK(simulate(s, 0).clients[0].latency_intended_m.count == 0);
 }
 
-TEST_CASE("A closed loop without think time that is always refused ends the run too") {
+TEST_CASE("A closed loop without think time that is always refused ends the run too",
+          "[repetitive]") {
   Scenario s = test::small_world();
   s.services[0].errors = {{{500, "InternalError"}, 1.0}};
   s.clients[0].retry.max_attempts = 1;
@@ -126,7 +127,7 @@ TEST_CASE("A closed loop without think time that is always refused ends the run 
   REQUIRE_THROWS_WITH(simulate(s, 0), Catch::Contains("ten million events at 0 s"));
 }
 
-TEST_CASE("A loop that takes no time ends the run with its name") {
+TEST_CASE("A loop that takes no time ends the run with its name", "[repetitive]") {
   Scenario s = test::small_world();
   s.services[0].queue_capacity = 0;
   s.services[0].servers = 0 + 1;

@@ -74,7 +74,13 @@ TEST_CASE("Whatever happens at a service, it is empty when all is over") {
                Discipline::kProcessorSharing, Discipline::kCodel);
   const Abandoned abandoned =
       GENERATE(Abandoned::kServe, Abandoned::kDropAtDequeue, Abandoned::kRemove, Abandoned::kAbort);
-  for (int variant = 0; variant < 6; ++variant) {
+#ifdef NDEBUG
+  constexpr int kStep = 1;
+#else
+  constexpr int kStep = 3;  // slow builds look for other things, in each variant often enough
+#endif
+  const int first = (static_cast<int>(discipline) + static_cast<int>(abandoned)) % kStep;
+  for (int variant = first; variant < 6; variant += kStep) {
     INFO("discipline " << static_cast<int>(discipline) << ", abandoned "
                        << static_cast<int>(abandoned) << ", variant " << variant);
     Scenario s = troubled(discipline, abandoned, variant);

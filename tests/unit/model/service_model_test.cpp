@@ -82,7 +82,7 @@ TEST_CASE("occ: in lockstep one write of each round wins, with backoff or withou
     CHECK(r.clients[0].attempts == 55);
     CHECK(r.last_request_end == Time::zero() + ms(4950));
   }
-  SECTION("a hundred clients") {
+  SECTION("a hundred clients", "[repetitive]") {
     s.clients[0].count = 100;
     const RunResult r = simulate(s, 0);
     CHECK(r.clients[0].attempts == 5050);
