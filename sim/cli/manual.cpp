@@ -163,10 +163,10 @@ constexpr std::string_view kExampleScenario =
     "retry = { mode = \"standard\" }\n"
     "\n"
     "[fault.outage]\n"
-    "kind = \"capacity\"\n"
-    "factor = 0\n"
+    "service = \"api\"\n"
     "start = \"20s\"\n"
-    "duration = \"5s\"\n";
+    "duration = \"5s\"\n"
+    "capacity = 0\n";
 
 /// A row as "type, unit s, >= 0; default: 1; applies if ...".
 std::string facts_of(const std::vector<std::string>& columns, const std::vector<std::string>& row) {
