@@ -21,9 +21,14 @@ SPDX-License-Identifier: MIT
 
 import sys
 
-import matplotlib
+try:
+    import matplotlib
+    import pandas  # noqa: F401
+except ImportError as missing:
+    sys.exit(f"{sys.argv[0]}: error: {missing}; install python3-matplotlib and python3-pandas")
 
 matplotlib.use("Agg")  # before anything is drawn: no window, no display
+sys.dont_write_bytecode = True  # an installation has no folder for it
 
 from plotting.command import main  # noqa: E402
 

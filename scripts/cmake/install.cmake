@@ -1,12 +1,47 @@
-# `cmake --install`: the program, the library with its headers, and the files that make
-# find_package(retrysim) work.
-
-set(retrysim_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/retrysim)
+# `cmake --install`: the program with its manual, completion, scenarios and pictures; the library
+# with its headers, and the files that make find_package(retrysim) work.
 
 install(TARGETS retrysim-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# The program writes its manual pages itself. Debian wants them compressed.
+find_program(RETRYSIM_GZIP gzip REQUIRED)
+set(manual ${PROJECT_BINARY_DIR}/manual)
+set(plot_page ${PROJECT_SOURCE_DIR}/scripts/plotting/retrysim-plot.1)
+add_custom_command(OUTPUT ${manual}.stamp
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual}
+  COMMAND retrysim-cli write-manual ${manual}
+  COMMAND ${CMAKE_COMMAND} -E copy ${plot_page} ${manual}
+  COMMAND ${RETRYSIM_GZIP} -9 -n -r ${manual}
+  COMMAND ${CMAKE_COMMAND} -E touch ${manual}.stamp
+  DEPENDS retrysim-cli ${plot_page}
+  COMMENT "Writing the manual pages" VERBATIM)
+add_custom_target(retrysim_manual ALL DEPENDS ${manual}.stamp)
+foreach(section 1 5 7)
+  install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
+          FILES_MATCHING PATTERN "*.${section}.gz")
+endforeach()
+
+install(FILES scripts/completion.bash RENAME retrysim
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+
+set(retrysim_data_dir ${CMAKE_INSTALL_DATADIR}/retrysim)
+install(DIRECTORY scenarios DESTINATION ${retrysim_data_dir}
+        FILES_MATCHING PATTERN "*.toml" PATTERN "*.csv")
+install(FILES scenarios/tutorial.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# plot.py as a command: Python finds its modules beside the file that the link leads to.
+install(PROGRAMS scripts/plot.py DESTINATION ${retrysim_data_dir})
+install(DIRECTORY scripts/plotting DESTINATION ${retrysim_data_dir}
+        FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
+file(RELATIVE_PATH plot_target
+     ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_DATADIR}/retrysim/plot.py)
+file(CREATE_LINK ${plot_target} ${PROJECT_BINARY_DIR}/retrysim-plot SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/retrysim-plot DESTINATION ${CMAKE_INSTALL_BINDIR})
+
 install(TARGETS retrysim EXPORT retrysimTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+set(retrysim_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/retrysim)
 install(EXPORT retrysimTargets NAMESPACE retrysim:: DESTINATION ${retrysim_package_dir})
 
 configure_package_config_file(

@@ -18,6 +18,8 @@ from plotting.results import ResultError, Results
 from plotting.sweep import sweep_figure
 from plotting.tip import tip_figures
 
+PROGRAM = Path(sys.argv[0]).name  # retrysim-plot, where it is installed
+
 
 def pictures(options):
     """(name, function that draws) of each picture that a folder has data for."""
@@ -37,7 +39,7 @@ def pictures(options):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        prog="plot.py", allow_abbrev=False,
+        prog=PROGRAM, allow_abbrev=False,
         description="Draws the results of a run, a comparison, a sweep or a search.")
     parser.add_argument("results", metavar="RESULTS_DIR", help="folder that retrysim wrote")
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png",
@@ -60,9 +62,9 @@ def main(arguments=None):
                 save(draw_figure(), path)
                 print(path)
     except ResultError as error:
-        print(f"plot.py: error: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: error: {error}", file=sys.stderr)
         return 3
     except OSError as error:
-        print(f"plot.py: error: cannot write {out}: {error.strerror or error}", file=sys.stderr)
+        print(f"{PROGRAM}: error: cannot write {out}: {error.strerror or error}", file=sys.stderr)
         return 4
     return 0

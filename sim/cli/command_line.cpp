@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command_line.hpp"
 
+#include "cli/command_help.hpp"
 #include "report/terminal.hpp"
 
 #include <sstream>
@@ -40,6 +41,9 @@ std::optional<po::variables_map> read_command(const Arguments& arguments,
                                               const std::string& positional,
                                               std::string_view usage) {
   options.add_options()("help", "print this text");
+  if (arguments.size() == 1 && arguments.front() == kDescribeCommand) {
+    throw CommandHelp{std::string(usage), positional, options.options()};
+  }
   po::variables_map values = parse_command_line(arguments, options, positional);
   if (values.count("help") == 0) return values;
   report::print("{}\n{}", usage, help_text(options));

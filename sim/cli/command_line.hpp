@@ -21,7 +21,8 @@ boost::program_options::variables_map parse_command_line(
     const std::string& positional = "");
 
 /// The same for a command that is described by `usage`. With --help, which it adds to `options`,
-/// prints both and gives nothing.
+/// prints both and gives nothing. With kDescribeCommand it throws a CommandHelp instead: see
+/// command_help.hpp.
 std::optional<boost::program_options::variables_map> read_command(
     const Arguments& arguments, boost::program_options::options_description options,
     const std::string& positional, std::string_view usage);

@@ -56,8 +56,8 @@ po::options_description describe_compare_options() {
        "A,B=(1,2),(3,4) for keys that move together. Given several times, all combinations")  //
       ("baseline", po::value<std::string>()->value_name("NAME"),
        "the variant that the others are compared with, such as jitter=equal, or just equal; "
-       "default: the first")                                                              //
-      ("metrics", po::value<std::string>()->value_name("A,B,..."), metrics_help.c_str())  //
+       "default: the first")                                                                 //
+      ("metrics", po::value<std::string>()->value_name("METRIC,..."), metrics_help.c_str())  //
       ("twin", po::bool_switch(),
        "as in run: repeat replications that do not recover, without retries from the end of the "
        "fault or surge on, and also compare the probability of metastable failures");

@@ -7,6 +7,7 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/describe_rules.hpp"
+#include "cli/listing.hpp"
 #include "report/terminal.hpp"
 #include "retry/sdk_comparisons.hpp"
 #include "scenario/keys.hpp"
@@ -39,13 +40,8 @@ constexpr const char* kListUsage =
     "  metrics        metrics of summary.csv with unit and meaning\n"
     "  keys           keys of scenario files with type, unit, default and meaning\n";
 
-struct Table {
-  std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;
-};
-
-Table list_modes() {
-  Table table{{"mode", "revision", "sdk", "api", "source"}, {}};
+Listing list_modes() {
+  Listing table{{"mode", "revision", "sdk", "api", "source"}, {}};
   for (const Preset& p : presets()) {
     table.rows.push_back({std::string(p.mode), std::string(p.revision), std::string(p.sdk),
                           std::string(p.api), std::string(p.source)});
@@ -53,10 +49,10 @@ Table list_modes() {
   return table;
 }
 
-Table list_sdks() {
-  Table table{{"sdk", "mode", "revision", "api", "attempts", "backoff", "quota", "errors",
-               "retry_after", "long_poll", "send_rate", "compared_with", "source"},
-              {}};
+Listing list_sdks() {
+  Listing table{{"sdk", "mode", "revision", "api", "attempts", "backoff", "quota", "errors",
+                 "retry_after", "long_poll", "send_rate", "compared_with", "source"},
+                {}};
   std::vector<std::string_view> sdks;
   for (const Preset& p : presets()) {
     if (std::find(sdks.begin(), sdks.end(), p.sdk) == sdks.end()) sdks.push_back(p.sdk);
@@ -79,16 +75,16 @@ Table list_sdks() {
   return table;
 }
 
-Table list_defects() {
-  Table table{{"defect", "meaning", "source"}, {}};
+Listing list_defects() {
+  Listing table{{"defect", "meaning", "source"}, {}};
   for (const Defect& d : defects()) {
     table.rows.push_back({std::string(d.name), std::string(d.meaning), std::string(d.source)});
   }
   return table;
 }
 
-Table list_distributions() {
-  Table table{{"distribution", "parameters", "meaning"}, {}};
+Listing list_distributions() {
+  Listing table{{"distribution", "parameters", "meaning"}, {}};
   for (const scenario::DistributionForm& form : scenario::distribution_forms()) {
     table.rows.push_back(
         {std::string(form.name), std::string(form.parameters), std::string(form.meaning)});
@@ -108,8 +104,8 @@ std::string_view bearer(MetricScope scope) {
   return "";
 }
 
-Table list_metrics() {
-  Table table{{"metric", "unit", "of", "meaning"}, {}};
+Listing list_metrics() {
+  Listing table{{"metric", "unit", "of", "meaning"}, {}};
   for (const MetricInfo& m : metric_table()) {
     table.rows.push_back({std::string(m.name), std::string(m.unit), std::string(bearer(m.scope)),
                           std::string(m.meaning)});
@@ -159,8 +155,8 @@ std::string default_of(const scenario::KeyInfo& key) {
   return key.required ? "required" : "";
 }
 
-Table list_keys() {
-  Table table{{"key", "type", "unit", "range", "default", "applies if", "meaning"}, {}};
+Listing list_keys() {
+  Listing table{{"key", "type", "unit", "range", "default", "applies if", "meaning"}, {}};
   for (const scenario::KeyScope& scope : scenario::key_scopes()) {
     for (const scenario::KeyInfo& key : scope.keys) {
       std::string when(key.when);
@@ -177,13 +173,13 @@ Table list_keys() {
 
 struct Topic {
   std::string_view name;
-  Table (*make)();
+  Listing (*make)();
 };
 constexpr Topic kTopics[] = {{"modes", list_modes},     {"sdks", list_sdks},
                              {"defects", list_defects}, {"distributions", list_distributions},
                              {"metrics", list_metrics}, {"keys", list_keys}};
 
-std::string to_aligned_text(const Table& table) {
+std::string to_aligned_text(const Listing& table) {
   std::vector<std::size_t> widths;
   for (const std::string& column : table.columns) widths.push_back(column.size());
   for (const auto& row : table.rows) {
@@ -203,7 +199,7 @@ std::string to_aligned_text(const Table& table) {
   return result;
 }
 
-std::string to_csv(const Table& table) {
+std::string to_csv(const Listing& table) {
   std::string result;
   const auto add = [&](const std::vector<std::string>& row) {
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -223,7 +219,7 @@ std::string to_csv(const Table& table) {
   return result;
 }
 
-std::string to_json(const Table& table) {
+std::string to_json(const Listing& table) {
   auto rows = nlohmann::ordered_json::array();
   for (const auto& row : table.rows) {
     nlohmann::ordered_json object;
@@ -234,8 +230,7 @@ std::string to_json(const Table& table) {
 }
 
 const Topic& find_topic(const po::variables_map& values) {
-  std::vector<std::string_view> known;
-  for (const Topic& topic : kTopics) known.push_back(topic.name);
+  const std::vector<std::string_view> known = listing_topics();
   if (!values.count("what")) {
     throw UsageError("nothing to list; expected one of " + scenario::joined(known));
   }
@@ -253,10 +248,22 @@ const Topic& find_topic(const po::variables_map& values) {
 
 }  // namespace
 
+std::vector<std::string_view> listing_topics() {
+  std::vector<std::string_view> names;
+  for (const Topic& topic : kTopics) names.push_back(topic.name);
+  return names;
+}
+
+Listing listing_of(std::string_view topic) {
+  return std::find_if(std::begin(kTopics), std::end(kTopics),
+                      [&](const Topic& t) { return t.name == topic; })
+      ->make();
+}
+
 int list(const Arguments& arguments) {
   po::options_description options("Options");
   options.add_options()  //
-      ("format", po::value<std::string>()->default_value("table")->value_name("FORMAT"),
+      ("format", po::value<std::string>()->default_value("table")->value_name("table|csv|json"),
        "how to print: table, csv or json");
   const auto parsed = read_command(arguments, options, "what", kListUsage);
   if (!parsed) return kDone;

@@ -6,7 +6,10 @@
 
 #include <retrysim/experiment.hpp>
 
+#include "cli/command_help.hpp"
+#include "cli/completion.hpp"
 #include "cli/launch.hpp"
+#include "cli/manual.hpp"
 #include "report/output_error.hpp"
 #include "report/terminal.hpp"
 #include "scenario/suggestions.hpp"
@@ -22,11 +25,6 @@
 
 namespace retrysim::cli {
 namespace {
-
-struct Command {
-  std::string_view name, arguments, purpose;
-  int (*run)(const Arguments&);
-};
 
 constexpr std::array<Command, 11> kCommands = {{
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", cli::run},
@@ -50,22 +48,24 @@ constexpr std::array<Command, 11> kCommands = {{
      "play one client's retry strategy and print every decision", cli::strategy},
 }};
 
+constexpr Program kProgram = {
+    "retrysim simulates what the retries of many clients do to an overloaded service.", kCommands,
+    "`retrysim COMMAND --help` explains a command; `retrysim --version` names the version.\n"
+    "\n"
+    "Exit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario, an input "
+    "file or\n"
+    "a result to read is missing or wrong, 4 output could not be written (files, or standard "
+    "output)\n"
+    "or must not replace what is there, 5 a limit was reached, 70 an internal check failed, 130 "
+    "interrupted.\n"};
+
 void print_help() {
   std::string text =
-      "retrysim simulates what the retries of many clients do to an overloaded service.\n\n"
-      "Usage: retrysim COMMAND [options]\n\nCommands:\n";
-  for (const Command& c : kCommands) {
+      fmt::format("{}\n\nUsage: retrysim COMMAND [options]\n\nCommands:\n", kProgram.introduction);
+  for (const Command& c : kProgram.commands) {
     text += fmt::format("  {:<38}{}\n", fmt::format("{} {}", c.name, c.arguments), c.purpose);
   }
-  text +=
-      "\n`retrysim COMMAND --help` explains a command; `retrysim --version` names the version.\n"
-      "\nExit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario, an input "
-      "file or\n"
-      "a result to read is missing or wrong, 4 output could not be written (files, or standard "
-      "output)\n"
-      "or must not replace what is there, 5 a limit was reached, 70 an internal check failed, 130 "
-      "interrupted.\n";
-  report::print(text);
+  report::print("{}\n{}", text, kProgram.closing);
 }
 
 int dispatch(const Arguments& arguments) {
@@ -79,11 +79,14 @@ int dispatch(const Arguments& arguments) {
     report::print("retrysim {}\n", RETRYSIM_VERSION);
     return kDone;
   }
+  // For the build and for the shell; --help is silent about them.
+  const Arguments rest(arguments.begin() + 1, arguments.end());
+  if (name == "write-manual") return write_manual(kProgram, rest);
+  if (name == "complete") return complete(kProgram, rest);
   std::vector<std::string_view> names;
   for (const Command& c : kCommands) {
     names.push_back(c.name);
     if (c.name != name) continue;
-    const Arguments rest(arguments.begin() + 1, arguments.end());
     const bool asks_for_help = std::find(rest.begin(), rest.end(), "--help") != rest.end();
     return asks_for_help && is_silent_rank(rest) ? kDone : c.run(rest);
   }

@@ -53,7 +53,7 @@ po::options_description describe_map_options() {
        "change any key before")  //
       ("service", po::value<std::string>()->value_name("NAME"),
        "which service; needed where there are several")  //
-      ("format", po::value<std::string>()->default_value("table")->value_name("FORMAT"),
+      ("format", po::value<std::string>()->default_value("table")->value_name("table|csv|json"),
        "how to print: table (a picture) or csv")  //
       ("timeout", po::value<std::string>()->value_name("D"),
        "give up after this time by the clock, such as 10s (exit status 5)");

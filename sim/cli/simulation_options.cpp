@@ -26,7 +26,7 @@ void add_simulation_options(po::options_description& options, const SimulationHe
        "the least number")  //
       ("jobs", text()->value_name("N"),
        "number of threads, which does not affect the results; default: one per processor")  //
-      ("mpi", text()->value_name("WHEN"),
+      ("mpi", text()->value_name("auto|on|off"),
        "share the work among MPI ranks: auto (the default: if started by mpirun), on "
        "or off")                                    //
       ("out", text()->value_name("DIR"), help.out)  //
@@ -34,8 +34,8 @@ void add_simulation_options(po::options_description& options, const SimulationHe
        "also replace a result of another scenario, one whose keys, seed, length, varied values or "
        "input files differ, or one with more replications. Without --force a result may be "
        "replaced if it differs only in version, description or expectations, or has fewer "
-       "replications")                                  //
-      ("format", text()->value_name("F"), help.format)  //
+       "replications")                                               //
+      ("format", text()->value_name("table|csv|json"), help.format)  //
       ("max-events", text()->value_name("N"),
        "give up after N events, counted over all replications (exit status 5). In a sweep the "
        "limit is for each replication, and the other points go on")  //

@@ -79,8 +79,9 @@ DecisionFormat parse_format(const std::string& text) {
 po::options_description describe_strategy_options() {
   po::options_description options("Options");
   const auto text = [] { return po::value<std::string>(); };
-  options.add_options()                                                                          //
-      ("mode", text()->value_name("M"), "none, legacy, standard, adaptive or custom; required")  //
+  options.add_options()  //
+      ("mode", text()->value_name("MODE"),
+       "none, legacy, standard, adaptive or custom; required")  //
       ("responses", text()->value_name("LIST"),
        "answers to the attempts: responses separated by ',', calls by ';'. A response is an HTTP "
        "status with an optional error code and header (500, 400:ThrottlingException, "
@@ -89,10 +90,10 @@ po::options_description describe_strategy_options() {
        "the calls from a CSV file instead ('-': standard input) with the columns call and response "
        "and, optionally, pause_s (time before a call), takes_s (time until the answer) and draw "
        "(replaces the random draws after it)")  //
-      ("revision", text()->value_name("R"),
-       "revision of the standard rules: 2.0 (default), 2.1, smithy or smithy-2.1")                //
-      ("sdk", text()->value_name("NAME"), "SDK whose rules apply; botocore by default")           //
-      ("api", text()->value_name("NAME"), "a service with numbers of its own, such as dynamodb")  //
+      ("revision", text()->value_name("REVISION"),
+       "revision of the standard rules: 2.0 (default), 2.1, smithy or smithy-2.1")               //
+      ("sdk", text()->value_name("SDK"), "SDK whose rules apply; botocore by default")           //
+      ("api", text()->value_name("API"), "a service with numbers of its own, such as dynamodb")  //
       ("draw", text()->value_name("R"),
        "replace every random draw by R in [0,1]: 1 shows the longest delays")       //
       ("quota", text()->value_name("N"), "tokens in the retry quota at the start")  //
@@ -104,8 +105,7 @@ po::options_description describe_strategy_options() {
       ("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
        "change a key of [client.X.retry], such as max_attempts=5 or backoff.jitter=equal")  //
       ("seed", text()->value_name("N"), "random seed, 1 by default")                        //
-      ("format", text()->value_name("F"), "table (default), csv or json")                   //
-      ("help", "print this text");
+      ("format", text()->value_name("table|csv|json"), "table (default), csv or json");
   return options;
 }
 
@@ -362,33 +362,27 @@ class Player {
   std::size_t response_ = 0;  // over all calls
 };
 
+constexpr const char* kStrategyUsage =
+    "Usage: retrysim strategy --mode MODE --responses LIST [options]\n"
+    "       retrysim strategy --mode MODE --calls FILE [options]\n\n"
+    "Plays one client's retry strategy against responses and prints every decision. Example:\n"
+    "  retrysim strategy --mode standard --revision 2.1 --draw 1 --responses "
+    "'500,500,200;503:SlowDown,timeout,200'\n";
+
 }  // namespace
 
 int strategy(const Arguments& arguments) {
-  const po::options_description description = describe_strategy_options();
-  const po::variables_map values = parse_command_line(arguments, description);
-  std::string text;
-  if (values.count("help") != 0) {
-    text =
-        "Usage: retrysim strategy --mode M --responses LIST [options]\n"
-        "       retrysim strategy --mode M --calls FILE [options]\n\n"
-        "Plays one client's retry strategy against responses and prints every decision.\n\n";
-    text += help_text(description);
-    text +=
-        "\nExample: retrysim strategy --mode standard --revision 2.1 --draw 1 "
-        "--responses '500,500,200;503:SlowDown,timeout,200'\n";
-  } else {
-    try {
-      const StrategyOptions options = options_of(values);
-      const RetryRules rules = resolve_rules(options);
-      text = decision_table(Player(options, rules).play(), options.format);
-    } catch (const BadCallFile& error) {
-      report::print_error("retrysim: error: {}\n", error.what());
-      return kBadInput;
-    }
+  const auto values = read_command(arguments, describe_strategy_options(), "", kStrategyUsage);
+  if (!values) return kDone;
+  try {
+    const StrategyOptions options = options_of(*values);
+    const RetryRules rules = resolve_rules(options);
+    report::print(decision_table(Player(options, rules).play(), options.format));
+    return kDone;
+  } catch (const BadCallFile& error) {
+    report::print_error("retrysim: error: {}\n", error.what());
+    return kBadInput;
   }
-  report::print(text);
-  return kDone;
 }
 
 }  // namespace retrysim::cli

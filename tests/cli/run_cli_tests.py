@@ -15,8 +15,10 @@ for any text. A line of output that would be taken for one of these marks is wri
 backslash before it. Empty lines just before a command or a comment are for the reader.
 
 Each story runs in an empty folder with a link `scenarios` to the shipped ones; `retrysim` is the
-program under test, and $STORY_FOLDER is the folder of the story. Commands run in bash, one after
-the other, in the same folder.
+program under test, `retrysim-plot` is scripts/plot.py, and $STORY_FOLDER is the folder of the
+story. Commands run in bash, one after the other, in the same folder.
+
+A page of the documentation (.md) is a story, too: see pages.py.
 
 SPDX-License-Identifier: MIT
 """
@@ -31,6 +33,9 @@ import subprocess
 import sys
 import tempfile
 
+import pages
+
+SKIPPED = 77  # what CTest is told to take for a skipped test
 MARKS = ("$ ", "> ", "! ", "? ", "# ", "\\")
 
 
@@ -41,10 +46,18 @@ class Step:
     stdout: list = dataclasses.field(default_factory=list)
     stderr: list = dataclasses.field(default_factory=list)
     status: int = 0
+    trimmed: bool = False  # blanks and form feeds at the end of a line do not count
 
 
 class StoryError(Exception):
     """The story itself is not well formed."""
+
+
+def steps_of_page(text, languages):
+    steps = [Step(b.line, b.command, b.output, trimmed=True) for b in pages.blocks(text, languages)]
+    if not steps:
+        raise StoryError("1: no block of commands")
+    return steps
 
 
 def parse(text):
@@ -110,6 +123,8 @@ def run_step(step, folder, environment):
     done = subprocess.run(["bash", "-c", step.command], cwd=folder, env=environment,
                           stdin=subprocess.DEVNULL, capture_output=True)
     stdout, stderr = (s.decode("utf-8", "backslashreplace") for s in (done.stdout, done.stderr))
+    if step.trimmed:
+        stdout = re.sub(r"[ \f]+$", "", stdout, flags=re.MULTILINE)
     wrong = []
     if done.returncode != step.status:
         wrong.append(f"exit status {done.returncode} instead of {step.status}")
@@ -133,14 +148,19 @@ def transcript(step, status, stdout, stderr):
     return "\n".join(out)
 
 
-def run_story(path, program, root, show=False):
+def run_story(path, program, root, options):
     """Runs the story in a folder of its own; prints what is wrong; returns the number of faults."""
-    steps = parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    is_page = path.suffix == ".md"
+    steps = steps_of_page(text, options.languages) if is_page else parse(text)
     faults = 0
+    outputs = {}
     with tempfile.TemporaryDirectory(prefix="story-") as temporary:
         base = pathlib.Path(temporary)
         (base / "bin").mkdir()
         (base / "bin" / "retrysim").symlink_to(program.resolve())
+        plot = root.resolve() / "scripts" / "plot.py"
+        (base / "bin" / "retrysim-plot").symlink_to(plot)
         folder = base / "work"
         folder.mkdir()
         (folder / "scenarios").symlink_to(root.resolve() / "scenarios")
@@ -152,11 +172,16 @@ def run_story(path, program, root, show=False):
                 environment[name] = os.environ[name]
         for step in steps:
             wrong, *actual = run_step(step, folder, environment)
-            if show:
+            if options.show:
                 print(transcript(step, *actual), end="\n\n")
-            for fault in [] if show else wrong:
+            if wrong and options.rewrite and is_page and actual[0] == 0:
+                outputs[step.line] = actual[1]
+                continue
+            for fault in [] if options.show else wrong:
                 faults += 1
                 print(f"{path}:{step.line}: error: {step.command.splitlines()[0]}: {fault}")
+    if outputs:
+        path.write_text(pages.with_outputs(text, outputs), encoding="utf-8")
     return faults
 
 
@@ -168,13 +193,21 @@ def main():
                         help="folder that contains scenarios/")
     parser.add_argument("--show", action="store_true",
                         help="print the stories as they really go instead of checking them")
+    parser.add_argument("--rewrite", action="store_true",
+                        help="have pages show what their commands really print")
+    parser.add_argument("--languages", nargs="*", default=sorted(pages.INTERPRETERS), metavar="L",
+                        help="of pages: leave out blocks in other languages than sh and these")
     options = parser.parse_args()
+    missing = pages.missing_programs(options.languages)
+    if missing and any(path.suffix == ".md" for path in options.stories):
+        print(f"skipped: there is no {' and no '.join(missing)} on this machine")
+        return SKIPPED
     if not os.access(options.program, os.X_OK):
         parser.error(f"{options.program} is not a program; build it first")
     faults = 0
     for path in options.stories:
         try:
-            faults += run_story(path, options.program, options.root, options.show)
+            faults += run_story(path, options.program, options.root, options)
         except StoryError as error:
             faults += 1
             print(f"{path}:{error}")

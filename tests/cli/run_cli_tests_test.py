@@ -4,6 +4,7 @@
 SPDX-License-Identifier: MIT
 """
 
+import argparse
 import contextlib
 import io
 import pathlib
@@ -34,13 +35,15 @@ class Stories(unittest.TestCase):
         self.program.write_text(FAKE_PROGRAM)
         self.program.chmod(0o755)
 
-    def run_story(self, text, show=False):
+    def run_story(self, text, name="story.txt", **options):
         """The number of faults, and what was printed."""
-        path = self.root / "story.txt"
+        path = self.root / name
         path.write_text(text)
+        options = argparse.Namespace(**{"show": False, "rewrite": False, "languages": [],
+                                        **options})
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            faults = run_cli_tests.run_story(path, self.program, self.root, show)
+            faults = run_cli_tests.run_story(path, self.program, self.root, options)
         return faults, printed.getvalue()
 
     def assert_holds(self, text):
@@ -106,6 +109,40 @@ class Stories(unittest.TestCase):
             run_cli_tests.parse("hello\n$ retrysim greet\n")
         with self.assertRaises(run_cli_tests.StoryError):
             run_cli_tests.parse("# nothing\n")
+
+    def test_a_page_is_a_story(self):
+        page = ("Say hello:\n\n```sh\nretrysim greet you\n```\n\n```text\n{}\n```\n\n"
+                "A file, which prints nothing:\n\n```sh\necho kept > a.txt\n```\n\n"
+                "```toml\nnot = 'a command'\n```\n\n"
+                "```sh\ncat a.txt\n```\n\n```text\nkept\n```\n")
+        self.assertEqual(self.run_story(page.format("hello you\ntook ... s"), "page.md"), (0, ""))
+        faults, printed = self.run_story(page.format("hello me\n..."), "page.md")
+        self.assertEqual(faults, 1)
+        self.assertIn("page.md:4: error:", printed)
+        # Blanks at the ends of lines do not count; what goes wrong does, and what is not shown.
+        for page, wrong in (("```sh\necho 'a  '\n```\n```text\na\n```\n", 0),
+                            ("```sh\necho a\n```\nText.\n", 1),
+                            ("```sh\nretrysim fail\n```\n```text\n...\n```\n", 1)):
+            self.assertEqual(self.run_story(page, "page.md")[0], wrong)
+        with self.assertRaises(run_cli_tests.StoryError):
+            self.run_story("No block.\n", "page.md")
+
+    def test_blocks_in_other_languages(self):
+        page = ("```sh\necho 'y = 2' > y.py\n```\n```python\nfrom y import y\nprint(y)\n```\n"
+                "```text\n{}\n```\n")
+        self.assertEqual(self.run_story(page.format(3), "page.md", languages=["python"])[0], 1)
+        self.assertEqual(self.run_story(page.format(2), "page.md", languages=["python"])[0], 0)
+        self.assertEqual(self.run_story(page.format(3), "page.md", languages=["r"])[0], 0)
+
+    def test_pages_are_rewritten(self):
+        page = ("```sh\nretrysim blank\n```\n\n```text\n{}\n```\n\n"
+                "```sh\nretrysim greet you\n```\n\n```text\nhello you\n...\n```\n")
+        self.assertEqual(self.run_story(page.format("start"), "page.md", rewrite=True)[0], 0)
+        self.assertEqual((self.root / "page.md").read_text(), page.format("\nend"))
+        # A command that fails is no output to show.
+        failing = "```sh\nretrysim fail\n```\n```text\nx\n```\n"
+        self.assertGreater(self.run_story(failing, "page.md", rewrite=True)[0], 0)
+        self.assertEqual((self.root / "page.md").read_text(), failing)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,21 @@ set_tests_properties(cli/compare cli/tip cli/tip_readme cli/fingerprints PROPERT
 add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests_test.py)
 set_tests_properties(cli/story_runner PROPERTIES LABELS "cli;no-sanitizer")
 
+# Pages with commands to copy: they work, and print what the pages show. The recipes need tools that
+# not every machine has.
+function(retrysim_page_test name page)
+  add_test(NAME cli/${name}
+           COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests.py
+                   --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR}
+                   ${PROJECT_SOURCE_DIR}/${page} --languages ${ARGN})
+  set_tests_properties(cli/${name} PROPERTIES
+    LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77)
+endfunction()
+retrysim_page_test(tutorial scenarios/tutorial.md)
+foreach(language python r gnuplot)
+  retrysim_page_test(recipes_${language} sim/report/recipes.md ${language})
+endforeach()
+
 add_test(NAME cli/documented_examples
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/documented_examples.py
                  --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR})

@@ -1,0 +1,55 @@
+# `cpack -G DEB` in a build tree: what is installed, as a Debian package. The version is that of
+# project(), the libraries that the program needs are found by dpkg-shlibdeps.
+
+set(RETRYSIM_MAINTAINER "retrysim authors <retrysim@users.noreply.github.com>" CACHE STRING
+    "Maintainer of the Debian package")
+
+# What Debian asks of every package: the licence and the changes of the program and of the package.
+install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+string(TIMESTAMP packaged_at "%a, %d %b %Y %H:%M:%S +0000" UTC)
+file(WRITE ${PROJECT_BINARY_DIR}/changelog.Debian
+"retrysim (${PROJECT_VERSION}-1) unstable; urgency=medium
+
+  * See changelog.gz for what is new in ${PROJECT_VERSION}.
+
+ -- ${RETRYSIM_MAINTAINER}  ${packaged_at}
+")
+file(COPY_FILE ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_BINARY_DIR}/changelog)
+foreach(file changelog changelog.Debian)
+  execute_process(
+    COMMAND ${RETRYSIM_GZIP} -9 -n -f ${PROJECT_BINARY_DIR}/${file} COMMAND_ERROR_IS_FATAL ANY)
+  install(FILES ${PROJECT_BINARY_DIR}/${file}.gz DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endforeach()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME retrysim)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT ${RETRYSIM_MAINTAINER})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "simulator of client retries against an overloaded service")
+set(CPACK_PACKAGE_DESCRIPTION
+"When a service gets into trouble, do the retries of its clients help it
+through or keep it down? retrysim simulates thousands of clients, each with
+the retry rules of an AWS SDK, of gRPC or of others, that call a service with
+servers, a queue, throttling and faults. It reports load, success rate,
+latency and retry storms with confidence intervals, compares policies, and
+finds the outage from which a system does not recover.
+.
+This package also contains the C++ library, and suggests what is needed to
+compile a program that uses it.")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+    OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/package)
+
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# dpkg-shlibdeps adds the libraries. retrysim-plot is written in Python and draws with Matplotlib.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "python3:any")
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
+    "bash-completion, python3-matplotlib, python3-numpy, python3-pandas")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS
+    "cmake, g++, libfmt-dev, librandom123-dev, libsleef-dev, libtomlplusplus-dev, pkg-config")
+include(CPack)

@@ -1,0 +1,64 @@
+# Completion of `retrysim` in bash. What there is to complete, the program itself says:
+# `retrysim complete WORD...`; sim/cli/completion.hpp describes what it prints.
+#
+# SPDX-License-Identifier: MIT
+
+_retrysim() {
+  local rest=${COMP_LINE:0:COMP_POINT} words=() quote="" i word
+  # The words up to the cursor. Bash has split them at = and : too: a piece that follows without a
+  # blank belongs to the word before it. The last word ends at the cursor.
+  for ((i = 0; i <= COMP_CWORD; ++i)); do
+    word=${COMP_WORDS[i]}
+    ((i < COMP_CWORD)) || word=${rest#"${rest%%[![:space:]]*}"}
+    if ((i > 0)) && [[ -n $rest && $rest != [[:space:]]* ]]; then
+      words[-1]+=$word
+    else
+      words+=("$word")
+    fi
+    rest=${rest#"${rest%%[![:space:]]*}"}
+    rest=${rest#"$word"}
+  done
+  [[ ${words[-1]} == [\'\"]* ]] && quote=${words[-1]:0:1}
+  for i in "${!words[@]}"; do
+    word=${words[i]#[\'\"]}
+    word=${word%[\'\"]}
+    words[i]=${word//\\/}
+  done
+
+  local program=${words[0]/#\~/$HOME} current=${words[-1]} candidates=() line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    case $line in
+      :open) compopt -o nospace ;;
+      :folders)
+        compopt -o filenames
+        mapfile -t -O "${#candidates[@]}" candidates < <(compgen -d -- "${current#--*=}")
+        ;;
+      :files)
+        compopt -o filenames
+        mapfile -t -O "${#candidates[@]}" candidates < <(compgen -f -- "${current#--*=}")
+        ;;
+      ":files "*)
+        compopt -o filenames
+        mapfile -t -O "${#candidates[@]}" candidates < <(
+          compgen -d -- "${current#--*=}"
+          compgen -f -X "!*.${line#:files }" -- "${current#--*=}"
+        )
+        ;;
+      *) candidates+=("$line") ;;
+    esac
+  done < <("$program" complete "${words[@]:1}" 2>/dev/null)
+
+  # Bash replaces only what follows the last = or : of a word without quotes.
+  local done_before=""
+  if [[ -z $quote && $current == *[=:]* ]]; then
+    done_before=${current%"${current##*[=:]}"}
+  fi
+  for line in "${candidates[@]}"; do
+    COMPREPLY+=("${line#"$done_before"}")
+  done
+  [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+  return 0
+}
+
+complete -F _retrysim retrysim

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+#include "cli/manual.hpp"
+
+#include "cli/listing.hpp"
+#include "cli/roff.hpp"
+#include "report/output_error.hpp"
+#include "scenario/keys.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+namespace retrysim::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A page of the manual and the name of its file.
+struct ManualPage {
+  std::string file, text;
+};
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
+/// Paragraphs of help as sections of a page. Lines that are indented are kept as they are; a
+/// paragraph on exit statuses or an example gets a heading of its own.
+class HelpText {
+ public:
+  explicit HelpText(RoffPage& page) : page_(page) {}
+
+  void add(std::string_view text) {
+    for (std::string_view line : lines_of(text)) {
+      if (line.starts_with(' ')) {
+        end_paragraph();
+        line.remove_prefix(std::min(line.find_first_not_of(' '), std::size_t{2}));
+        example_.append(line).append("\n");
+        continue;
+      }
+      end_example();
+      if (line.empty()) {
+        end_paragraph();
+      } else if (constexpr std::string_view kExample = "Example: "; line.starts_with(kExample)) {
+        end_paragraph();
+        page_.heading("EXAMPLE");
+        example_ = std::string(line.substr(kExample.size())) + "\n";
+      } else {
+        paragraph_ += (paragraph_.empty() ? "" : " ") + std::string(line);
+      }
+    }
+    end_example();
+    end_paragraph();
+  }
+
+ private:
+  void end_paragraph() {
+    if (paragraph_.empty()) return;
+    if (paragraph_.starts_with("Exit status")) page_.heading("EXIT STATUS");
+    page_.paragraph(std::exchange(paragraph_, {}));
+  }
+
+  void end_example() {
+    if (!example_.empty()) page_.example(std::exchange(example_, {}));
+  }
+
+  RoffPage& page_;
+  std::string paragraph_, example_;
+};
+
+/// "Usage: retrysim run ..." and the lines below it, without the first word.
+std::string synopsis_of(std::string_view& usage) {
+  std::string synopsis;
+  const std::size_t end = std::min(usage.find("\n\n"), usage.size());
+  for (std::string_view line : lines_of(usage.substr(0, end))) {
+    constexpr std::string_view kUsage = "Usage:";
+    if (line.starts_with(kUsage)) line.remove_prefix(kUsage.size());
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    synopsis.append(line).append("\n");
+  }
+  usage.remove_prefix(end);
+  return synopsis;
+}
+
+std::string page_name(const Command& command) { return fmt::format("retrysim-{}", command.name); }
+
+ManualPage page_of(const Command& command) {
+  const CommandHelp help = help_of(command);
+  RoffPage page(page_name(command), 1, command.purpose);
+  std::string_view usage = help.usage;
+  page.heading("SYNOPSIS");
+  page.example(synopsis_of(usage));
+  page.heading("DESCRIPTION");
+  HelpText(page).add(usage);
+  page.heading("OPTIONS");
+  for (const auto& option : help.options) {
+    const std::string parameter = option->format_parameter();
+    const std::size_t fallback = parameter.find(" (=");
+    std::string meaning = option->description();
+    if (fallback != parameter.npos) {
+      meaning += "; default: " + parameter.substr(fallback + 3, parameter.size() - fallback - 4);
+    }
+    page.item(option->format_name(), takes_value(*option) ? value_name(*option) : "", meaning);
+  }
+  page.heading("SEE ALSO");
+  page.paragraph("`retrysim`(1), `retrysim-scenario`(5), `retrysim-metrics`(7)");
+  return {page_name(command) + ".1", page.text()};
+}
+
+ManualPage overview(const Program& program) {
+  RoffPage page("retrysim", 1, "simulate client retries against an overloaded service");
+  page.heading("SYNOPSIS");
+  page.example("retrysim COMMAND [options]");
+  page.heading("DESCRIPTION");
+  HelpText(page).add(program.introduction);
+  page.paragraph(
+      "A scenario file describes clients with their retry rules, a service with its queue and "
+      "servers, and faults. The commands simulate it, compare variants of it, or predict what "
+      "will become of it. The same scenario and seed give the same result files to the last "
+      "byte.");
+  page.heading("COMMANDS");
+  std::string others;
+  for (const Command& command : program.commands) {
+    page.item(command.name, command.arguments, command.purpose);
+    others += fmt::format("`{}`(1), ", page_name(command));
+  }
+  page.heading("HELP");
+  HelpText(page).add(program.closing);
+  page.heading("FILES");
+  page.item("/usr/share/retrysim/scenarios", "",
+            "scenarios to start from, where retrysim was installed as a Debian package");
+  page.item("results/NAME", "", "where the results of a scenario go unless --out names a folder");
+  page.heading("SEE ALSO");
+  page.paragraph(others + "`retrysim-scenario`(5), `retrysim-metrics`(7), `retrysim-plot`(1)");
+  return {"retrysim.1", page.text()};
+}
+
+constexpr std::string_view kExampleScenario =
+    "name = \"short-outage\"\n"
+    "duration = \"60s\"\n"
+    "\n"
+    "[service.api]\n"
+    "servers = 10\n"
+    "service_time = { distribution = \"exponential\", mean = \"50ms\" }\n"
+    "queue.capacity = 200\n"
+    "\n"
+    "[client.web]\n"
+    "count = 100\n"
+    "arrivals = { process = \"poisson\", total_rate = 120 }\n"
+    "attempt_timeout = \"500ms\"\n"
+    "retry = { mode = \"standard\" }\n"
+    "\n"
+    "[fault.outage]\n"
+    "service = \"api\"\n"
+    "start = \"20s\"\n"
+    "duration = \"5s\"\n"
+    "capacity = 0\n";
+
+/// A row as "type, unit s, >= 0; default: 1; applies if ...".
+std::string facts_of(const std::vector<std::string>& columns, const std::vector<std::string>& row) {
+  std::string text;
+  for (std::size_t i = 1; i < row.size(); ++i) {
+    if (row[i].empty() || columns[i] == "meaning") continue;
+    if (!text.empty()) text += "; ";
+    text += fmt::format("{}: {}", columns[i], row[i]);
+  }
+  return text;
+}
+
+void add_items(RoffPage& page, const Listing& listing, std::size_t first, std::size_t last) {
+  const auto meaning = std::find(listing.columns.begin(), listing.columns.end(), "meaning");
+  for (std::size_t i = first; i < last; ++i) {
+    const auto& row = listing.rows[i];
+    page.item(row[0], "", row[static_cast<std::size_t>(meaning - listing.columns.begin())]);
+    page.continued_item(facts_of(listing.columns, row));
+  }
+}
+
+ManualPage scenario_page() {
+  RoffPage page("retrysim-scenario", 5, "scenario files of retrysim");
+  page.heading("DESCRIPTION");
+  page.paragraph(
+      "A scenario is a TOML file. It names services, groups of clients that call them, faults and "
+      "surges, each in a table of its own such as [client.web]. `retrysim check` validates a "
+      "scenario and prints it with every default filled in. `--set` changes a key on the command "
+      "line; there a * stands for any one name.");
+  page.paragraph(
+      "Durations are texts with a unit (ns, us, ms, s, min or h), such as \"250ms\", or numbers "
+      "of seconds. Where a distribution is accepted, so is a duration, which is then constant.");
+  page.heading("EXAMPLE");
+  page.example(kExampleScenario);
+  page.heading("KEYS");
+  const Listing keys = listing_of("keys");
+  std::size_t first = 0;
+  for (const scenario::KeyScope& scope : scenario::key_scopes()) {
+    page.subheading(scope.pattern.empty() ? "The scenario" : fmt::format("[{}]", scope.pattern));
+    add_items(page, keys, first, first + scope.keys.size());
+    first += scope.keys.size();
+  }
+  page.heading("DISTRIBUTIONS");
+  page.paragraph("Written as { distribution = \"NAME\", PARAMETER = VALUE, ... }.");
+  const Listing distributions = listing_of("distributions");
+  add_items(page, distributions, 0, distributions.rows.size());
+  page.heading("SEE ALSO");
+  page.paragraph("`retrysim`(1), `retrysim-check`(1), `retrysim-list`(1)");
+  return {"retrysim-scenario.5", page.text()};
+}
+
+ManualPage metrics_page() {
+  RoffPage page("retrysim-metrics", 7, "metrics that retrysim reports");
+  page.heading("DESCRIPTION");
+  page.paragraph(
+      "The metrics of summary.csv and result.json, which `retrysim compare --metrics` accepts and "
+      "`retrysim sweep` writes for each point. Each is of client groups, of services or of the "
+      "whole run.");
+  page.heading("METRICS");
+  const Listing metrics = listing_of("metrics");
+  add_items(page, metrics, 0, metrics.rows.size());
+  page.heading("SEE ALSO");
+  page.paragraph("`retrysim`(1), `retrysim-list`(1)");
+  return {"retrysim-metrics.7", page.text()};
+}
+
+void write_page(const fs::path& folder, const ManualPage& page) {
+  const fs::path path = folder / page.file;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << page.text << std::flush;
+  if (!file) throw report::OutputError(path, std::strerror(errno));
+}
+
+}  // namespace
+
+int write_manual(const Program& program, const Arguments& arguments) {
+  if (arguments.size() != 1) throw UsageError("expected one folder: retrysim write-manual DIR");
+  const fs::path folder = arguments.front();
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw report::OutputError(folder, error.message());
+  write_page(folder, overview(program));
+  for (const Command& command : program.commands) write_page(folder, page_of(command));
+  write_page(folder, scenario_page());
+  write_page(folder, metrics_page());
+  return kDone;
+}
+
+}  // namespace retrysim::cli

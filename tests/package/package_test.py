@@ -1,0 +1,182 @@
+#!/usr/bin/python3
+"""The Debian package: what it says of itself, what is in it, and whether it works from a folder.
+
+    package_test.py --folder FOLDER --root FOLDER --version VERSION
+
+FOLDER is where cpack has left the package.
+
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import terminal
+
+OPTIONS = None
+
+SCENARIO = """name = "small"
+duration = "20s"
+replications = 2
+[service.api]
+servers = 2
+service_time = "10ms"
+[client.web]
+count = 10
+arrivals = { process = "poisson", total_rate = 50 }
+attempt_timeout = "1s"
+retry.mode = "standard"
+"""
+
+
+def output_of(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+
+
+def package_file():
+    """The newest package in the folder."""
+    found = sorted(OPTIONS.folder.glob("*.deb"), key=lambda path: path.stat().st_mtime)
+    return found[-1]
+
+
+class Control(unittest.TestCase):
+    def field(self, name):
+        return output_of("dpkg-deb", "--field", package_file(), name).strip()
+
+    def test_fields(self):
+        self.assertEqual(self.field("Package"), "retrysim")
+        self.assertEqual(self.field("Version"), OPTIONS.version + "-1")
+        self.assertEqual(self.field("Architecture"), output_of("dpkg", "--print-architecture").strip())
+        self.assertEqual(self.field("Section"), "science")
+        self.assertEqual(self.field("Priority"), "optional")
+        self.assertRegex(self.field("Maintainer"), r"^[\w ]+ <[\w.+-]+@[\w.-]+>$")
+        self.assertGreater(len(self.field("Description").splitlines()), 5)
+
+    def test_dependencies(self):
+        # Those of the program are found, not written down: the package was made by dpkg-shlibdeps.
+        needed = self.field("Depends")
+        for library in ("libc6", "libstdc++6", "libboost-program-options", "libfmt", "libsleef"):
+            self.assertRegex(needed, rf"(^|, ){re.escape(library)}[\w.-]* \(>= ")
+        self.assertIn("python3:any", needed)
+        recommended = self.field("Recommends")
+        for module in ("matplotlib", "numpy", "pandas"):
+            self.assertIn(f"python3-{module}", recommended)
+        # What find_package(retrysim) looks for.
+        config = (OPTIONS.root / "scripts" / "cmake" / "retrysimConfig.cmake.in").read_text()
+        suggested = self.field("Suggests")
+        for name in re.findall(r"find_dependency\((\w+)|pkg_check_modules\((\w+)", config):
+            name = (name[0] or name[1]).lower().replace("pkgconfig", "pkg-config")
+            if name != "threads":  # of the C library
+                self.assertIn(name, suggested)
+        self.assertIn("librandom123-dev", suggested)
+
+
+class Contents(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.root = cls.folder / "root"
+        subprocess.run(["dpkg-deb", "--extract", package_file(), cls.root], check=True)
+        cls.bin = cls.root / "usr" / "bin"
+        cls.environment = {"PATH": f"{cls.bin}:/usr/bin:/bin", "HOME": str(cls.folder),
+                           "LC_ALL": "C.UTF-8"}
+        (cls.folder / "small.toml").write_text(SCENARIO)
+
+    def run_in_folder(self, *command):
+        return output_of(*command, cwd=self.folder, env=self.environment)
+
+    def below_usr(self, pattern):
+        return sorted(path.relative_to(self.root / "usr").as_posix()
+                      for path in (self.root / "usr").glob(pattern))
+
+    def test_owners_and_permissions(self):
+        for line in output_of("dpkg-deb", "--contents", package_file()).splitlines():
+            mode, owner, *_, name = line.split(" -> ")[0].split()
+            self.assertEqual(owner, "root/root", name)
+            expected = {"d": "drwxr-xr-x", "l": "lrwxrwxrwx"}
+            executable = "bin/" in name or name.endswith("/plot.py")
+            plain = "-rwxr-xr-x" if executable else "-rw-r--r--"
+            self.assertEqual(mode, expected.get(mode[0], plain), name)
+
+    def test_nothing_but_what_belongs_there(self):
+        places = {"/".join(name.split("/")[:2]) for name in self.below_usr("**/*")
+                  if "/" in name}
+        self.assertEqual(places, {"bin/retrysim", "bin/retrysim-plot", "include/retrysim",
+                                  "share/bash-completion", "share/doc", "share/man",
+                                  "share/retrysim", *self.below_usr("lib*/*")})
+
+    def test_scenarios_headers_and_documentation(self):
+        def shipped(pattern):
+            return {path.name for path in OPTIONS.root.glob(pattern)}
+
+        def packed(pattern):
+            return {path.name for path in (self.root / "usr").glob(pattern)}
+
+        self.assertEqual(packed("share/retrysim/scenarios/*"),
+                         shipped("scenarios/*.toml") | shipped("scenarios/*.csv"))
+        self.assertEqual(packed("include/retrysim/*"), shipped("include/retrysim/*.hpp"))
+        self.assertEqual(packed("share/retrysim/plotting/*"), shipped("scripts/plotting/*.py"))
+        self.assertEqual(packed("share/doc/retrysim/*"), {
+            "copyright", "changelog.gz", "changelog.Debian.gz", "tutorial.md"})
+        self.assertLessEqual({"retrysim.1.gz", "retrysim-run.1.gz", "retrysim-plot.1.gz"},
+                             packed("share/man/man1/*"))
+        self.assertEqual(packed("share/man/man5/*"), {"retrysim-scenario.5.gz"})
+
+    def test_program_and_pictures(self):
+        self.assertEqual(self.run_in_folder("retrysim", "--version"),
+                         f"retrysim {OPTIONS.version}\n")
+        self.run_in_folder("retrysim", "run", "small.toml", "--quiet")
+        scenario = self.root / "usr" / "share" / "retrysim" / "scenarios" / "traffic-trace.toml"
+        self.run_in_folder("retrysim", "check", scenario)  # with the CSV file beside it
+        pictures = self.run_in_folder("retrysim-plot", "results/small").split()
+        self.assertIn("results/small/overview.png", pictures)
+        for picture in pictures:
+            self.assertEqual((self.folder / picture).read_bytes()[:4], b"\x89PNG")
+        self.assertEqual(self.below_usr("**/__pycache__"), [])
+
+    def test_manual_of_the_pictures(self):
+        usage = self.run_in_folder("retrysim-plot", "--help")
+        self.assertIn("usage: retrysim-plot", usage)
+        options = set(re.findall(r"--[\w-]+", usage))
+        self.assertLessEqual({"--format", "--out"}, options)
+        page = self.root / "usr" / "share" / "man" / "man1" / "retrysim-plot.1.gz"
+        text = output_of("zcat", page).replace("\\-", "-")
+        for option in options:
+            self.assertIn(option, text)
+        if shutil.which("man"):
+            shown = subprocess.run(["man", "--warnings", "--local-file", page], text=True,
+                                   capture_output=True, env={**os.environ, "MANPAGER": "cat"})
+            self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+
+    def test_completion(self):
+        script = self.root / "usr" / "share" / "bash-completion" / "completions" / "retrysim"
+        with terminal.Bash(self.folder, self.environment["PATH"]) as bash:
+            bash.run(f"source {script}")
+            self.assertEqual(bash.completions("retrysim run sm"), "retrysim|run|small.toml|")
+            self.assertEqual(bash.completions("retrysim run small.toml --set client.w"),
+                             "retrysim|run|small.toml|--set|client.web.|")
+
+    def test_cmake_finds_the_library(self):
+        found = subprocess.run(
+            ["cmake", "-S", OPTIONS.root / "tests" / "consumer", "-B", self.folder / "consumer",
+             f"-DCMAKE_PREFIX_PATH={self.root / 'usr'}"], capture_output=True, text=True)
+        self.assertEqual(found.returncode, 0, found.stderr)
+        cache = (self.folder / "consumer" / "CMakeCache.txt").read_text()
+        self.assertIn(f"retrysim_DIR:PATH={self.root}", cache)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--folder", required=True, type=pathlib.Path)
+    parser.add_argument("--root", required=True, type=pathlib.Path)
+    parser.add_argument("--version", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.root = OPTIONS.root.resolve()
+    unittest.main(argv=[sys.argv[0], *rest])

@@ -1,0 +1,24 @@
+# The manual pages, the completion, and the Debian package, which is made from this build tree.
+
+add_test(NAME package/manual
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/manual_test.py
+                 --program $<TARGET_FILE:retrysim-cli>)
+add_test(NAME package/completion
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/completion_test.py
+                 --program $<TARGET_FILE:retrysim-cli> --root ${PROJECT_SOURCE_DIR})
+set_tests_properties(package/manual package/completion PROPERTIES LABELS cli TIMEOUT 600)
+
+# Where there is dpkg: elsewhere the package cannot be made.
+find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
+if(DPKG_SHLIBDEPS)
+  add_test(NAME package/make
+           COMMAND ${CMAKE_CPACK_COMMAND} -G DEB --config ${PROJECT_BINARY_DIR}/CPackConfig.cmake)
+  set_tests_properties(package/make PROPERTIES FIXTURES_SETUP debian_package)
+  add_test(NAME package/works
+           COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/package_test.py
+                   --folder ${PROJECT_BINARY_DIR}/package --root ${PROJECT_SOURCE_DIR}
+                   --version ${PROJECT_VERSION})
+  set_tests_properties(package/works PROPERTIES FIXTURES_REQUIRED debian_package)
+  set_tests_properties(package/make package/works PROPERTIES
+    LABELS "package;no-sanitizer" TIMEOUT 600)
+endif()
