@@ -28,12 +28,14 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 11> kCommands = {{
+constexpr std::array<Command, 12> kCommands = {{
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", cli::run},
     {"compare", "SCENARIO --vary PATH=V1,V2",
      "variants on common random numbers: paired differences with intervals", cli::compare},
     {"tip", "SCENARIO --trigger PATH=LO:HI",
      "bisect for the smallest trigger that the system does not recover from", cli::tip},
+    {"choose", "SCENARIO --vary ... --maximize M",
+     "race policies for the best one, with a stated probability of being right", cli::choose},
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
      cli::sweep},
     {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
