@@ -2,21 +2,33 @@
 // leaves as soon as another one is clearly better. Knows nothing of simulations; it is fed numbers.
 //
 // The rule, for k systems and r observations of each, the larger the better, with
-//     beta = (1 - confidence) / (k - 1 + number of limits)
-//     eta  = ((2 beta)^(-2 / (n0 - 1)) - 1) / 2        n0 observations are the first stage
-//     h2   = 2 eta (n0 - 1)
+//     beta  = (1 - confidence) / (k - 1 + number of limits)
+//     h2    = ((1.6 beta)^(-2 / (n0 - 1)) - 1) (n0 - 1)        n0 observations: the first stage
+//     kappa = ((0.05 beta)^(-2 / (n0 - 1)) - 1) (n0 - 1) / 2
 // System i loses to l once the sum of l's observations exceeds that of i by more than
 //     max(0, h2 S^2 / (2 delta) - delta r / 2)
 // where S^2 is the sample variance of their differences in the first stage and delta the
 // indifference zone. Where no boundary is left, the larger sum wins. This is procedure KN with
-// c = 1; its eta solves (1 + 2 eta)^(-(n0 - 1) / 2) / 2 = beta. Because S^2 is the variance of the
-// differences, common random numbers make the race shorter. Any numbers of observations may lie
-// between two judgements: the error bound is that of a process observed at any times.
+// c = 1 and the error 0.8 beta: h2 = 2 eta (n0 - 1), and its eta solves
+// (1 + 2 eta)^(-(n0 - 1) / 2) / 2 = 0.8 beta. Because S^2 is the variance of the differences,
+// common random numbers make the race shorter.
 //
-// A limit on the mean of another number is tested by the same boundary, with the distance from the
-// bound instead of the difference and the limit's tolerance instead of delta. All tests run side by
-// side. A comparison is decided when it first leaves its boundary, whatever happens later, but only
-// systems that are known to keep all limits remove others by it.
+// KN is made for differences that are hardly larger than delta. A difference D needs about
+// h2 S^2 / (2 delta D) observations to cross its boundary, where S^2 / D^2 would tell. Therefore
+// the rest of beta goes to four straight lines, of slopes s = 2, 8, 32 and 128 delta: i also loses
+// if the sum of l exceeds that of i by more than
+//     kappa S^2 / (2 (delta + s)) + s r
+// Sums of differences that fall by delta or more each time rise above such a line, ever, with
+// probability exp(-kappa S^2 / sigma^2) at most, which is 0.05 beta on average over S^2. With them
+// a difference of more than 4 delta takes about 2 to 3 kappa S^2 / D^2 observations.
+//
+// Any numbers of observations may lie between two judgements: the bounds are those of processes
+// that are observed at any times.
+//
+// A limit on the mean of another number is tested by the same boundaries, with the distance from
+// the bound instead of the difference and the limit's tolerance instead of delta. All tests run
+// side by side. A comparison is decided when it first leaves its boundary, whatever happens later,
+// but only systems that are known to keep all limits remove others by it.
 //
 // What is promised: if the observations are independent and (jointly) normal, no system's mean is
 // within delta of the best one's and none is within a tolerance of a limit, the best system that
@@ -25,11 +37,12 @@
 // the comparison that it should lose: k - 1 + limits events of probability beta at most.
 //
 // Sources: Kim and Nelson 2001, A fully sequential procedure for indifference-zone selection in
-// simulation, ACM TOMACS 11, 251-273 (KN). Batur and Kim 2010, Finding feasible systems in the
-// presence of constraints on multiple performance measures, ACM TOMACS 20, 13 (limits).
-// Andradottir and Kim 2010, Fully sequential procedures for comparing constrained systems via
-// simulation, Naval Research Logistics 57, 403-421 (both at once). Healey, Andradottir and Kim
-// 2014, ACM TOMACS 24, 14 (several limits, common random numbers).
+// simulation, ACM TOMACS 11, 251-273 (KN). Robbins 1970, Statistical methods related to the law of
+// the iterated logarithm, Annals of Mathematical Statistics 41, 1397-1409 (lines). Batur and Kim
+// 2010, Finding feasible systems in the presence of constraints on multiple performance measures,
+// ACM TOMACS 20, 13 (limits). Andradottir and Kim 2010, Fully sequential procedures for comparing
+// constrained systems via simulation, Naval Research Logistics 57, 403-421 (both at once). Healey,
+// Andradottir and Kim 2014, ACM TOMACS 24, 14 (several limits, common random numbers).
 //
 //     Selection race({.systems = 2, .indifference = 1});
 //     while (!race.finished()) {
@@ -124,10 +137,11 @@ class Selection {
   /// Conference), and likewise for limits. Call it after the first judgement.
   std::size_t equal_allocation() const;
 
-  /// beta, eta and h2 of the rule.
+  /// beta of the rule.
   static double error_of_each(const SelectionRules& rules);
-  static double eta(double error_of_each, std::size_t first_stage);
-  static double h2(double error_of_each, std::size_t first_stage);
+  /// h2 of KN and kappa of a line, which are wrong with probability `error`.
+  static double h2(double error, std::size_t first_stage);
+  static double kappa(double error, std::size_t first_stage);
 
  private:
   enum class Decision : std::uint8_t { kOpen, kFirstWins, kSecondWins };
@@ -150,7 +164,7 @@ class Selection {
 
   SelectionRules rules_;
   std::size_t first_stage_ = 0;
-  double h2_ = 0;
+  double h2_ = 0, kappa_ = 0;
   std::vector<SelectionState> states_;
   std::vector<FirstStage> first_;               // emptied at its end
   std::vector<Pair> pairs_;                     // second > first, row by row

@@ -6,6 +6,7 @@
 #include <sleef.h>
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -28,6 +29,11 @@ void check(const SelectionRules& rules) {
     }
   }
 }
+
+/// Of the lines, in indifference zones for each observation; and the share of the error of a
+/// comparison that each may take.
+constexpr double kSlopes[] = {2, 8, 32, 128};
+constexpr double kErrorOfLine = 0.05;
 
 /// Sample variance of a - b, element by element; of a alone if there is no b.
 double variance(const std::vector<double>& a, const std::vector<double>* b) {
@@ -54,13 +60,14 @@ double Selection::error_of_each(const SelectionRules& rules) {
   return (1 - rules.confidence) / static_cast<double>(rules.systems - 1 + rules.limits.size());
 }
 
-double Selection::eta(double error_of_each, std::size_t first_stage) {
-  const double exponent = -2 / static_cast<double>(first_stage - 1);
-  return (Sleef_cinz_powd1_u10purec(2 * error_of_each, exponent) - 1) / 2;
+double Selection::h2(double error, std::size_t first_stage) {
+  const auto freedom = static_cast<double>(first_stage - 1);
+  return freedom * (Sleef_cinz_powd1_u10purec(2 * error, -2 / freedom) - 1);
 }
 
-double Selection::h2(double error_of_each, std::size_t first_stage) {
-  return 2 * eta(error_of_each, first_stage) * static_cast<double>(first_stage - 1);
+double Selection::kappa(double error, std::size_t first_stage) {
+  const auto freedom = static_cast<double>(first_stage - 1);
+  return freedom / 2 * (Sleef_cinz_powd1_u10purec(error, -2 / freedom) - 1);
 }
 
 Selection::Selection(SelectionRules rules) : rules_(std::move(rules)) {
@@ -113,7 +120,9 @@ void Selection::judge() {
 void Selection::end_first_stage() {
   const std::vector<std::size_t> judged = racing();
   first_stage_ = states_[judged.front()].observations;
-  h2_ = h2(error_of_each(rules_), first_stage_);
+  const double error = error_of_each(rules_);
+  h2_ = h2(error * (1 - kErrorOfLine * static_cast<double>(std::size(kSlopes))), first_stage_);
+  kappa_ = kappa(error * kErrorOfLine, first_stage_);
   pairs_.resize(rules_.systems * (rules_.systems - 1) / 2);
   variances_.resize(rules_.systems);
   for (const std::size_t i : judged) {
@@ -129,7 +138,11 @@ void Selection::end_first_stage() {
 
 double Selection::boundary(double variance, double zone, std::size_t observations) const {
   const auto r = static_cast<double>(observations);
-  return std::max(0.0, h2_ * variance / (2 * zone) - zone * r / 2);
+  double edge = std::max(0.0, h2_ * variance / (2 * zone) - zone * r / 2);
+  for (const double slope : kSlopes) {
+    edge = std::min(edge, kappa_ * variance / (2 * zone * (1 + slope)) + slope * zone * r);
+  }
+  return edge;
 }
 
 const Selection::Pair& Selection::pair(std::size_t first, std::size_t second) const {

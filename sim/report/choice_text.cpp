@@ -180,11 +180,12 @@ std::string course_text(const Choice& choice) {
 
 std::string saving_text(const Choice& choice) {
   const auto equal = static_cast<double>(choice.equal_allocation * choice.policies.size());
+  const double times = equal / static_cast<double>(choice.replications);
   return fmt::format(
       "The race took {}. To promise the same, running all policies equally often (Clark and Yang) "
-      "takes {} of each, {:.2g} times as many.",
-      plural(choice.replications, "replication"), choice.equal_allocation,
-      equal / static_cast<double>(choice.replications));
+      "takes {} of each, {:.{}f} times as many.",
+      plural(choice.replications, "replication"), choice.equal_allocation, times,
+      decimals_for(times, 2));
 }
 
 std::string chosen_text(const Choice& choice) {
@@ -202,7 +203,15 @@ std::string chosen_text(const Choice& choice) {
     text += choice.limits.size() == 1 ? " or within the tolerance of the limit"
                                       : " or within the tolerance of a limit";
   }
-  return text + ": " + course_text(choice);
+  text += ": " + course_text(choice);
+  const auto same = static_cast<std::size_t>(
+      std::count_if(choice.policies.begin(), choice.policies.end(), [&](const ChoicePolicy& p) {
+        return p.fate == SelectionFate::kSame && p.by == choice.best;
+      }));
+  if (same > 0) {
+    text += fmt::format(" {} behave{} exactly as it does.", policies(same), same == 1 ? "s" : "");
+  }
+  return text;
 }
 
 std::string none_keeps_text(const Choice& choice) {
