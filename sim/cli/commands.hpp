@@ -41,5 +41,6 @@ int strategy(const Arguments& arguments);
 int tip(const Arguments& arguments);
 int predict(const Arguments& arguments);
 int map(const Arguments& arguments);
+int choose(const Arguments& arguments);
 
 }  // namespace retrysim::cli

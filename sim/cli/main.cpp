@@ -26,12 +26,14 @@
 namespace retrysim::cli {
 namespace {
 
-constexpr std::array<Command, 11> kCommands = {{
+constexpr auto kCommands = std::to_array<Command>({
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", cli::run},
     {"compare", "SCENARIO --vary PATH=V1,V2",
      "variants on common random numbers: paired differences with intervals", cli::compare},
     {"tip", "SCENARIO --trigger PATH=LO:HI",
      "bisect for the smallest trigger that the system does not recover from", cli::tip},
+    {"choose", "SCENARIO --vary ... --maximize M",
+     "race policies for the best one, with a stated probability of being right", cli::choose},
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
      cli::sweep},
     {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
@@ -46,7 +48,7 @@ constexpr std::array<Command, 11> kCommands = {{
      cli::list},
     {"strategy", "--mode M --responses LIST",
      "play one client's retry strategy and print every decision", cli::strategy},
-}};
+});
 
 constexpr Program kProgram = {
     "retrysim simulates what the retries of many clients do to an overloaded service.", kCommands,

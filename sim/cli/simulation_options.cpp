@@ -37,8 +37,8 @@ void add_simulation_options(po::options_description& options, const SimulationHe
        "replications")                                               //
       ("format", text()->value_name("table|csv|json"), help.format)  //
       ("max-events", text()->value_name("N"),
-       "give up after N events, counted over all replications (exit status 5). In a sweep the "
-       "limit is for each replication, and the other points go on")  //
+       "give up after N events, counted over all replications (exit status 5). In a sweep and in "
+       "choose the limit is for each replication; the other points of a sweep go on")  //
       ("max-memory", text()->value_name("SIZE"),
        "do not start what needs more memory than this, such as 4GiB, on each MPI rank (exit status "
        "5; the other points of a sweep go on). Default: the free memory of the machine")  //

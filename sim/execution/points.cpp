@@ -38,7 +38,8 @@ class UnitSimulator {
       options.stop = options_->stop;
       const std::uint64_t need = plan_memory_of_one(options.max_memory);
       const Turnstile::Pass pass(*memory_, need);
-      const auto replication = static_cast<std::uint32_t>(unit - units_->first(point));
+      const auto replication =
+          options_->first_replication + static_cast<std::uint32_t>(unit - units_->first(point));
       return encode(measure(*scenario_, simulate(*scenario_, replication, options)));
     } catch (const LimitExceeded& e) {
       return encode(over_limit(LimitExceeded(named(point, e), e.kind())));

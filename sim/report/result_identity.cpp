@@ -99,6 +99,9 @@ void read_request(const Json& json, ResultIdentity& identity) {
   } else if (json.contains("comparison")) {
     identity.command = "compare";
     add_varied(json.at("comparison").at("vary"));
+  } else if (json.contains("choice")) {
+    identity.command = "choose";
+    json.at("choice").at("requests").get_to(identity.requests);
   } else if (json.contains("trigger")) {
     const Json& trigger = json.at("trigger");
     identity.command = "tip";

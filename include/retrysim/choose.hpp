@@ -1,0 +1,130 @@
+// The best of up to some hundred policies for a stated aim: a race in which all policies meet the
+// same demand, replication by replication, and leave as soon as another one is clearly better
+// (selection.hpp has the rule and what it promises).
+//
+//     const std::vector<std::string> vary = {"client.*.retry.max_attempts=1,2,3,4"};
+//     ChooseOptions options;
+//     options.aim = {find_metric("goodput"), true, "all"};
+//     options.limits = {parse_choice_limit("success_rate>=0.99")};
+//     const Choice choice = choose(load_variants("dip.toml", {}, vary).variants, options);
+//     if (choice.best) ... choice.policies[*choice.best].name ...
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/compare.hpp>
+#include <retrysim/metrics.hpp>
+#include <retrysim/replications.hpp>
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/selection.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retrysim {
+
+/// What the best policy is the best in.
+struct ChoiceAim {
+  const MetricInfo* metric = nullptr;  ///< never null
+  bool maximize = true;
+  std::string client = "all";  ///< name of a group, which all policies have, or "all"
+};
+
+/// What the mean of another metric of that client must be.
+struct ChoiceLimit {
+  const MetricInfo* metric = nullptr;  ///< never null
+  bool at_least = true;                ///< otherwise at most
+  double bound = 0;
+  /// How far from the bound a mean may be judged either way. If not given: of shares and
+  /// probabilities a tenth of the bound's distance from 0 or 1, whichever is nearer; of other
+  /// metrics 1 % of the bound. Needed where that is 0.
+  std::optional<double> tolerance;
+
+  std::string text() const;  ///< "success_rate>=0.99"
+};
+
+/// Reads "METRIC>=VALUE" or "METRIC<=VALUE", with "+-TOLERANCE" after it if wanted. Values are in
+/// the unit of the metric. Throws RequestError.
+ChoiceLimit parse_choice_limit(const std::string& text);
+
+struct ChooseOptions {
+  ChoiceAim aim;
+  std::vector<ChoiceLimit> limits;
+  /// Differences smaller than this, in the metric's unit, do not matter. If not given: 1 % of the
+  /// best value in a pilot replication of each policy, to two digits. The race does not use pilot
+  /// replications, so that they do not weaken what is promised.
+  std::optional<double> indifference;
+  double confidence = 0.95;  ///< above 0.5 and below 1
+  /// An observation is the average of so many successive replications. Averages are nearer to the
+  /// normal distribution that the race assumes.
+  std::size_t batch = 1;
+  std::size_t max_replications = 1000;  ///< of each policy; a race that goes on is undecided
+  /// How to run. `max_events` limits each replication, `max_memory` all that are in progress;
+  /// `progress` begins anew at each stage. `first`, `fingerprint` and `kept_memory` are ignored.
+  ReplicationOptions run;
+  /// Called before each stage is simulated, in the calling thread of the executor's owner: its
+  /// number (from 1; 0 is the pilot) and how many policies are in the race. May be empty.
+  std::function<void(std::size_t stage, std::size_t racing)> stage;
+};
+
+/// What became of one policy.
+struct ChoicePolicy {
+  std::string name;
+  LoadedScenario loaded;
+  SelectionFate fate = SelectionFate::kRacing;  ///< of the selected one kRacing
+  std::size_t by = 0;     ///< with kBeaten, kSame: another policy; kBreaksLimit: a limit
+  std::size_t stage = 0;  ///< after which it left the race; the last one if it did not
+  std::size_t replications = 0;
+  std::vector<bool> keeps;                   ///< the limits that it is known to keep
+  const MetricInfo* missing = nullptr;       ///< with kDropped: what a replication has no value of
+  std::vector<double> aim;                   ///< its observations: averages of batches
+  std::vector<std::vector<double>> limited;  ///< [limit][observation]
+};
+
+enum class ChoiceOutcome : std::uint8_t {
+  kChosen,
+  kNoneKeepsLimits,  ///< all break one, but for those that lack a value
+  kNoneHasValues,    ///< each policy lacks a value in some replication
+  kUndecided,        ///< several are left after `max_replications`
+};
+
+struct Choice {
+  ChoiceOutcome outcome = ChoiceOutcome::kUndecided;
+  std::optional<std::size_t> best;  ///< index into `policies`; exists if chosen
+  std::optional<std::size_t>
+      nearest;  ///< if none keeps the limits, the one that is nearest to them
+  std::vector<ChoicePolicy> policies;  ///< as given
+  ChoiceAim aim;
+  std::vector<ChoiceLimit> limits;  ///< with their tolerances
+  double indifference = 0;
+  bool from_pilot = false;  ///< whether the indifference zone comes from the pilot
+  double confidence = 0.95;
+  std::size_t batch = 1;
+  std::vector<std::size_t> stages;  ///< replications of each policy in the race after each stage
+  std::size_t replications = 0;     ///< of all policies in the race
+  /// Replications of each policy that a procedure in two stages takes for the same promise if it
+  /// runs all policies equally often (`Selection::equal_allocation`). 0: there was no first stage.
+  std::size_t equal_allocation = 0;
+  /// If undecided: after so many replications of each of those left the race would be over.
+  std::size_t replications_needed = 0;
+  std::vector<std::string> notes;  ///< for the reader: what limits the answer
+
+  std::size_t count(SelectionFate fate) const;
+  /// How many had left the race after stage `stage`, from 1.
+  std::size_t gone_after(std::size_t stage) const;
+};
+
+/// Races `policies` (at least two). The first stage has as many replications as the scenarios say,
+/// which must be at least two batches; then every stage has a tenth more than there are, at least
+/// one batch. A policy that lacks a value in some replication has no mean to compare and is taken
+/// out. Of several processes the executor's owner gets the result, the others an empty one. Throws
+/// RequestError for a request that makes no sense: options that are not within the ranges above, a
+/// client or metric that does not exist, policies that differ in `replications` or want their
+/// warm-up to be found. Otherwise what `simulate` throws.
+Choice choose(std::vector<NamedScenario> policies, const ChooseOptions& options);
+
+}  // namespace retrysim

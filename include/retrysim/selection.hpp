@@ -1,0 +1,174 @@
+// The best of several systems by a fully sequential race: each is observed again and again, and
+// leaves as soon as another one is clearly better. Knows nothing of simulations; it is fed numbers.
+//
+// The rule, for k systems and r observations of each, the larger the better, with
+//     beta  = (1 - confidence) / (k - 1 + number of limits)
+//     h2    = ((1.6 beta)^(-2 / (n0 - 1)) - 1) (n0 - 1)        n0 observations: the first stage
+//     kappa = ((0.05 beta)^(-2 / (n0 - 1)) - 1) (n0 - 1) / 2
+// System i loses to l once the sum of l's observations exceeds that of i by more than
+//     max(0, h2 S^2 / (2 delta) - delta r / 2)
+// where S^2 is the sample variance of their differences in the first stage and delta the
+// indifference zone. Where no boundary is left, the larger sum wins. This is procedure KN with
+// c = 1 and the error 0.8 beta: h2 = 2 eta (n0 - 1), and its eta solves
+// (1 + 2 eta)^(-(n0 - 1) / 2) / 2 = 0.8 beta. Because S^2 is the variance of the differences,
+// common random numbers make the race shorter.
+//
+// KN is made for differences that are hardly larger than delta. A difference D needs about
+// h2 S^2 / (2 delta D) observations to cross its boundary, where S^2 / D^2 would tell. Therefore
+// the rest of beta goes to four straight lines, of slopes s = 2, 8, 32 and 128 delta: i also loses
+// if the sum of l exceeds that of i by more than
+//     kappa S^2 / (2 (delta + s)) + s r
+// Sums of differences that fall by delta or more each time rise above such a line, ever, with
+// probability exp(-kappa S^2 / sigma^2) at most, which is 0.05 beta on average over S^2. With them
+// a difference of more than 4 delta takes about 2 to 3 kappa S^2 / D^2 observations.
+//
+// Any numbers of observations may lie between two judgements: the bounds are those of processes
+// that are observed at any times.
+//
+// A limit on the mean of another number is tested by the same boundaries, with the distance from
+// the bound instead of the difference and the limit's tolerance instead of delta. All tests run
+// side by side. A comparison is decided when it first leaves its boundary, whatever happens later,
+// but only systems that are known to keep all limits remove others by it.
+//
+// What is promised: if the observations are independent and (jointly) normal, no system's mean is
+// within delta of the best one's and none is within a tolerance of a limit, the best system that
+// keeps the limits is selected with probability `confidence` or more. The best one is lost only if
+// it fails one of its limits, or if one of the k - 1 others passes the limit that it breaks or wins
+// the comparison that it should lose: k - 1 + limits events of probability beta at most.
+//
+// Sources: Kim and Nelson 2001, A fully sequential procedure for indifference-zone selection in
+// simulation, ACM TOMACS 11, 251-273 (KN). Robbins 1970, Statistical methods related to the law of
+// the iterated logarithm, Annals of Mathematical Statistics 41, 1397-1409 (lines). Batur and Kim
+// 2010, Finding feasible systems in the presence of constraints on multiple performance measures,
+// ACM TOMACS 20, 13 (limits). Andradottir and Kim 2010, Fully sequential procedures for comparing
+// constrained systems via simulation, Naval Research Logistics 57, 403-421 (both at once). Healey,
+// Andradottir and Kim 2014, ACM TOMACS 24, 14 (several limits, common random numbers).
+//
+//     Selection race({.systems = 2, .indifference = 1});
+//     while (!race.finished()) {
+//       for (const std::size_t i : race.racing()) race.add(i, observe(i));
+//       if (race.observations(race.racing().front()) >= 20) race.judge();
+//     }
+//     if (race.best()) ...
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace retrysim {
+
+/// What the mean of a number other than the aim must be.
+struct SelectionLimit {
+  double bound = 0;
+  bool at_least = false;  ///< otherwise at most
+  double tolerance = 0;   ///< above 0; a mean this near to the bound may be judged either way
+};
+
+struct SelectionRules {
+  std::size_t systems = 0;   ///< at least 2
+  bool maximize = true;      ///< otherwise the smallest mean is the best
+  double indifference = 0;   ///< above 0: differences of means smaller than this do not matter
+  double confidence = 0.95;  ///< probability of a correct selection, above 1/2 and below 1
+  std::vector<SelectionLimit> limits;
+};
+
+enum class SelectionFate : std::uint8_t {
+  kRacing,
+  kBeaten,       ///< another system has the better mean
+  kSame,         ///< another one had the same value in every observation and comes first
+  kBreaksLimit,  ///< its mean is on the wrong side of a limit
+  kDropped,      ///< by `drop`
+};
+
+/// What is known of one system.
+struct SelectionState {
+  SelectionFate fate = SelectionFate::kRacing;
+  std::size_t observations = 0;
+  double sum = 0;               ///< of the aim
+  std::vector<double> limited;  ///< sums of the numbers that have limits
+  std::vector<bool> keeps;      ///< which limits are known to be kept
+  std::size_t by = 0;           ///< the system that beat it, or the limit that it breaks
+};
+
+class Selection {
+ public:
+  /// Throws std::invalid_argument if the rules are not within the ranges above.
+  explicit Selection(SelectionRules rules);
+
+  /// One more observation of a system in the race: the aim and, for each limit, its number. The
+  /// r-th observations of all systems may be correlated; better so. Throws std::invalid_argument if
+  /// the system is not in the race, or a number is missing or not finite.
+  void add(std::size_t system, double aim, std::span<const double> limited = {});
+
+  /// Takes a system out of the race that cannot be observed. Not part of what is promised.
+  void drop(std::size_t system);
+
+  /// Decides who leaves. The first call ends the first stage. Throws std::logic_error unless all
+  /// systems in the race have the same number of observations, at least 2.
+  void judge();
+
+  /// One system is left and keeps all limits, or none is left.
+  bool finished() const;
+  /// The selected system; exists if `finished` and not all have left.
+  std::optional<std::size_t> best() const;
+  std::vector<std::size_t> racing() const;
+  const SelectionState& state(std::size_t system) const { return states_[system]; }
+  std::size_t observations(std::size_t system) const { return states_[system].observations; }
+  double mean(std::size_t system) const;
+  double limited_mean(std::size_t system, std::size_t limit) const;
+
+  const SelectionRules& rules() const { return rules_; }
+  /// Observations of each system in the first stage; 0 before the first judgement.
+  std::size_t first_stage() const { return first_stage_; }
+  /// Of the whole race.
+  std::size_t observations() const;
+  /// After so many observations of each system still racing the race is over at the latest. Call it
+  /// after the first judgement.
+  std::size_t most_observations() const;
+  /// Observations of each system that a procedure in two stages needs for the same promise, if all
+  /// systems are observed equally often: max(n0, t^2 S^2 / delta^2) with the largest S^2 and
+  /// Student's quantile t at 1 - beta, n0 - 1 degrees of freedom (Clark and Yang 1986, A Bonferroni
+  /// selection procedure when using common random numbers with unknown variances, Winter Simulation
+  /// Conference), and likewise for limits. Call it after the first judgement.
+  std::size_t equal_allocation() const;
+
+  /// beta of the rule.
+  static double error_of_each(const SelectionRules& rules);
+  /// h2 of KN and kappa of a line, which are wrong with probability `error`.
+  static double h2(double error, std::size_t first_stage);
+  static double kappa(double error, std::size_t first_stage);
+
+ private:
+  enum class Decision : std::uint8_t { kOpen, kFirstWins, kSecondWins };
+  struct Pair {
+    double variance = 0;
+    Decision decision = Decision::kOpen;
+  };
+  /// Values in the first stage, [limit or the aim][observation].
+  using FirstStage = std::vector<std::vector<double>>;
+
+  void end_first_stage();
+  double boundary(double variance, double zone, std::size_t observations) const;
+  Pair& pair(std::size_t first, std::size_t second);
+  const Pair& pair(std::size_t first, std::size_t second) const;
+  bool has_won(std::size_t system, std::size_t other) const;
+  bool keeps_limits(std::size_t system) const;
+  void judge_limits(std::size_t system);
+  void judge_pair(std::size_t first, std::size_t second);
+  void remove_losers();
+
+  SelectionRules rules_;
+  std::size_t first_stage_ = 0;
+  double h2_ = 0, kappa_ = 0;
+  std::vector<SelectionState> states_;
+  std::vector<FirstStage> first_;               // emptied at its end
+  std::vector<Pair> pairs_;                     // second > first, row by row
+  std::vector<std::vector<double>> variances_;  // [system][limit]
+};
+
+}  // namespace retrysim

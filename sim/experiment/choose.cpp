@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT
+#include <retrysim/choose.hpp>
+#include <retrysim/request_error.hpp>
+
+#include "estimate/modes.hpp"
+#include "execution/byte_order.hpp"
+#include "execution/points.hpp"
+#include "execution/time_limit.hpp"
+#include "experiment/choice_request.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace retrysim {
+namespace {
+
+// A number that no replication of the race has.
+constexpr std::uint32_t kPilotReplication = ~std::uint32_t{0};
+constexpr double kShareOfBest = 0.01;
+
+/// Some replications of some policies.
+struct Heat {
+  std::vector<std::size_t> policies;
+  std::uint32_t first = 0, count = 0;  ///< replications
+};
+
+/// Both ends of what other processes are told: what to simulate next. No policies: nothing.
+std::string encode(const Heat& heat) {
+  std::string bytes;
+  execution::put(bytes, heat.first);
+  execution::put(bytes, heat.count);
+  for (const std::size_t p : heat.policies) execution::put(bytes, static_cast<std::uint64_t>(p));
+  return bytes;
+}
+
+Heat decode_heat(std::string_view bytes) {
+  Heat heat;
+  heat.first = execution::take<std::uint32_t>(bytes).value_or(0);
+  heat.count = execution::take<std::uint32_t>(bytes).value_or(0);
+  while (const auto p = execution::take<std::uint64_t>(bytes)) heat.policies.push_back(*p);
+  return heat;
+}
+
+/// Simulates, over threads or processes.
+class Track {
+ public:
+  using Deliver = std::function<void(std::size_t policy, const MetricValues&)>;
+
+  Track(const std::vector<ChoicePolicy>& policies, const ReplicationOptions& run,
+        Executor& executor)
+      : run_(run), executor_(executor) {
+    for (const ChoicePolicy& p : policies) {
+      names_.push_back(p.name);
+      scenarios_.push_back(std::make_shared<const Scenario>(p.loaded.scenario));
+    }
+  }
+
+  /// Of the owner: tells the others and takes part.
+  void run(const Heat& heat, const Deliver& deliver) {
+    if (!executor_.is_alone()) executor_.share(encode(heat));
+    simulate(heat, deliver);
+  }
+  void finish() {
+    if (!executor_.is_alone()) executor_.share(encode({}));
+  }
+  /// Of the others.
+  void help() {
+    while (true) {
+      const Heat heat = decode_heat(executor_.share({}));
+      if (heat.policies.empty()) return;
+      simulate(heat, {});
+    }
+  }
+
+ private:
+  void simulate(const Heat& heat, const Deliver& deliver) {
+    const execution::PointUnits units(std::vector<std::uint32_t>(heat.policies.size(), heat.count));
+    execution::PointOptions options;
+    options.max_events = run_.max_events;
+    options.max_memory = run_.max_memory;
+    options.jobs = run_.jobs;
+    options.stop = run_.stop;
+    options.first_replication = heat.first;
+    options.name = [&](std::size_t point) { return names_[heat.policies[point]]; };
+    std::size_t done = 0;
+    const auto tick = [&] {
+      if (!run_.progress) return;
+      run_.progress(static_cast<double>(done) / static_cast<double>(heat.policies.size()));
+    };
+    run_points(
+        executor_, units, [&](std::size_t point) { return scenarios_[heat.policies[point]]; },
+        options,
+        [&](std::size_t point, const MetricValues& values) {
+          ++done;
+          deliver(heat.policies[point], values);
+        },
+        tick);
+  }
+
+  const ReplicationOptions& run_;
+  Executor& executor_;
+  std::vector<std::string> names_;
+  std::vector<std::shared_ptr<const Scenario>> scenarios_;
+};
+
+/// To two significant digits.
+double rounded(double value) {
+  const std::string text = fmt::format("{:.2g}", value);
+  double result = value;
+  std::from_chars(text.data(), text.data() + text.size(), result);
+  return result;
+}
+
+/// The race of one choice.
+class Race {
+ public:
+  Race(Choice& choice, const ChooseOptions& options, Track& track)
+      : choice_(choice), options_(options), track_(track) {}
+
+  void run() {
+    choice_.indifference = options_.indifference ? *options_.indifference : zone_of_pilot();
+    Selection selection(rules());
+    const auto batches = [&](std::size_t n) { return n / options_.batch * options_.batch; };
+    const auto first =
+        static_cast<std::size_t>(choice_.policies.front().loaded.scenario.replications);
+    const std::size_t most = std::max(batches(options_.max_replications), first);
+    std::size_t so_far = 0, next = first;
+    while (true) {
+      run_stage(selection, so_far, next);
+      so_far = next;
+      if (selection.finished() || so_far >= most) break;
+      next = std::min({most, selection.most_observations() * options_.batch,
+                       so_far + std::max(options_.batch, batches(so_far / 10))});
+      // The boundaries are closed by then, but nobody may be left to observe twice for nothing.
+      next = std::max(next, so_far + options_.batch);
+    }
+    conclude(selection);
+  }
+
+ private:
+  std::size_t place_of(std::size_t policy) const {
+    return experiment::place_of_client(choice_.policies[policy].loaded.scenario,
+                                       choice_.aim.client);
+  }
+
+  std::optional<double> value_of(const MetricValues& values, std::size_t replication,
+                                 std::size_t policy, const MetricInfo& metric) const {
+    return values.at(replication, place_of(policy), index_of(metric));
+  }
+
+  bool keeps_limits(const MetricValues& values, std::size_t policy) const {
+    return std::all_of(choice_.limits.begin(), choice_.limits.end(), [&](const ChoiceLimit& l) {
+      const auto value = value_of(values, 0, policy, *l.metric);
+      return value && (l.at_least ? *value >= l.bound : *value <= l.bound);
+    });
+  }
+
+  /// The best value of those that keep the limits in the pilot; of all, if none does.
+  double zone_of_pilot() {
+    choice_.from_pilot = true;
+    Heat heat{all(), kPilotReplication, 1};
+    if (options_.stage) options_.stage(0, heat.policies.size());
+    std::optional<double> best, best_of_all;
+    track_.run(heat, [&](std::size_t policy, const MetricValues& values) {
+      const auto value = value_of(values, 0, policy, *choice_.aim.metric);
+      if (!value) return;
+      const auto better = [&](const std::optional<double>& than) {
+        return !than || (choice_.aim.maximize ? *value > *than : *value < *than);
+      };
+      if (better(best_of_all)) best_of_all = value;
+      if (keeps_limits(values, policy) && better(best)) best = value;
+    });
+    if (!best) best = best_of_all;
+    const double zone = best ? rounded(std::fabs(*best) * kShareOfBest) : 0;
+    if (zone > 0) return zone;
+    throw RequestError(fmt::format(
+        "--indifference is missing, and the best {} in a pilot replication of each policy, of "
+        "which it would be 1 %, {}; say which difference does not matter",
+        choice_.aim.metric->name, best ? "is 0" : "does not exist"));
+  }
+
+  std::vector<std::size_t> all() const {
+    std::vector<std::size_t> policies(choice_.policies.size());
+    for (std::size_t i = 0; i < policies.size(); ++i) policies[i] = i;
+    return policies;
+  }
+
+  SelectionRules rules() const {
+    SelectionRules rules;
+    rules.systems = choice_.policies.size();
+    rules.maximize = choice_.aim.maximize;
+    rules.indifference = choice_.indifference;
+    rules.confidence = choice_.confidence;
+    for (const ChoiceLimit& limit : choice_.limits) {
+      rules.limits.push_back({limit.bound, limit.at_least, *limit.tolerance});
+    }
+    return rules;
+  }
+
+  void run_stage(Selection& selection, std::size_t from, std::size_t until) {
+    const Heat heat{selection.racing(), static_cast<std::uint32_t>(from),
+                    static_cast<std::uint32_t>(until - from)};
+    const std::size_t stage = choice_.stages.size() + 1;
+    if (options_.stage) options_.stage(stage, heat.policies.size());
+    track_.run(heat, [&](std::size_t policy, const MetricValues& values) {
+      observe(selection, policy, values);
+    });
+    selection.judge();
+    choice_.stages.push_back(until);
+    for (const std::size_t i : heat.policies) {
+      ChoicePolicy& policy = choice_.policies[i];
+      const SelectionState& state = selection.state(i);
+      policy.stage = stage;
+      policy.replications = until;
+      policy.fate = state.fate;
+      policy.by = state.by;
+      policy.keeps = state.keeps;
+      choice_.replications += heat.count;
+    }
+  }
+
+  void observe(Selection& selection, std::size_t i, const MetricValues& values) {
+    ChoicePolicy& policy = choice_.policies[i];
+    const auto size = static_cast<double>(options_.batch);
+    for (std::size_t r = 0; r < values.runs(); r += options_.batch) {
+      const auto average = [&](const MetricInfo& metric) {
+        double sum = 0;
+        for (std::size_t k = r; k < r + options_.batch; ++k) {
+          const auto value = value_of(values, k, i, metric);
+          if (!value || !std::isfinite(*value)) return std::numeric_limits<double>::quiet_NaN();
+          sum += *value;
+        }
+        return sum / size;
+      };
+      std::vector<double> numbers = {average(*choice_.aim.metric)};
+      for (const ChoiceLimit& limit : choice_.limits) numbers.push_back(average(*limit.metric));
+      const auto missing = std::find_if(numbers.begin(), numbers.end(),
+                                        [](double number) { return std::isnan(number); });
+      if (missing != numbers.end()) {
+        const auto place = static_cast<std::size_t>(missing - numbers.begin());
+        policy.missing = place == 0 ? choice_.aim.metric : choice_.limits[place - 1].metric;
+        selection.drop(i);
+        return;
+      }
+      selection.add(i, numbers[0], std::span(numbers).subspan(1));
+      policy.aim.push_back(numbers[0]);
+      policy.limited.resize(choice_.limits.size());
+      for (std::size_t l = 0; l < choice_.limits.size(); ++l) {
+        policy.limited[l].push_back(numbers[l + 1]);
+      }
+    }
+  }
+
+  void conclude(const Selection& selection) {
+    choice_.best = selection.best();
+    if (selection.first_stage() > 0) {
+      choice_.equal_allocation = selection.equal_allocation() * options_.batch;
+      choice_.replications_needed = selection.most_observations() * options_.batch;
+    }
+    if (choice_.best) {
+      choice_.outcome = ChoiceOutcome::kChosen;
+    } else if (!selection.racing().empty()) {
+      choice_.outcome = ChoiceOutcome::kUndecided;
+    } else if (choice_.count(SelectionFate::kBreaksLimit) == 0) {
+      choice_.outcome = ChoiceOutcome::kNoneHasValues;
+    } else {
+      choice_.outcome = ChoiceOutcome::kNoneKeepsLimits;
+      choice_.nearest = nearest(selection);
+    }
+  }
+
+  /// The one whose worst limit is broken by least, measured in its tolerance.
+  std::size_t nearest(const Selection& selection) const {
+    std::size_t best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < choice_.policies.size(); ++i) {
+      if (choice_.policies[i].fate != SelectionFate::kBreaksLimit) continue;
+      double worst = -std::numeric_limits<double>::infinity();
+      for (std::size_t l = 0; l < choice_.limits.size(); ++l) {
+        const ChoiceLimit& limit = choice_.limits[l];
+        const double above = selection.limited_mean(i, l) - limit.bound;
+        worst = std::max(worst, (limit.at_least ? -above : above) / *limit.tolerance);
+      }
+      if (worst < least) {
+        least = worst;
+        best = i;
+      }
+    }
+    return best;
+  }
+
+  Choice& choice_;
+  const ChooseOptions& options_;
+  Track& track_;
+};
+
+/// What makes the observations anything but normal.
+void add_notes(Choice& choice) {
+  const std::string_view more = "; averages (--batch 5, with more --replications) are nearer to it";
+  const std::string_view race = "the race assumes normally distributed observations, but";
+  const auto note_proportion = [&](const MetricInfo& metric) {
+    if (metric.summary != MetricSummary::kProportion || choice.batch >= 10) return;
+    choice.notes.push_back(
+        fmt::format("{} {} is 0 or 1 in each replication{}", race, metric.name, more));
+  };
+  note_proportion(*choice.aim.metric);
+  for (const ChoiceLimit& limit : choice.limits) note_proportion(*limit.metric);
+  std::size_t with_modes = 0;
+  for (const ChoicePolicy& policy : choice.policies) {
+    with_modes += stats::find_modes(policy.aim).has_value();
+  }
+  if (with_modes > 0) {
+    choice.notes.push_back(fmt::format("{} {} of {} of {} policies falls into two modes{}", race,
+                                       choice.aim.metric->name, with_modes, choice.policies.size(),
+                                       more));
+  }
+  const std::size_t observations = choice.stages.empty() ? 0 : choice.stages[0] / choice.batch;
+  if (observations > 0 && observations < 10) {
+    choice.notes.push_back(fmt::format(
+        "a first stage of {} observations tells little of their variance, which makes the race "
+        "longer; 10 or more are usual",
+        observations));
+  }
+}
+
+}  // namespace
+
+std::size_t Choice::count(SelectionFate fate) const {
+  return static_cast<std::size_t>(std::count_if(
+      policies.begin(), policies.end(), [&](const ChoicePolicy& p) { return p.fate == fate; }));
+}
+
+std::size_t Choice::gone_after(std::size_t number) const {
+  return static_cast<std::size_t>(
+      std::count_if(policies.begin(), policies.end(), [&](const ChoicePolicy& p) {
+        return p.fate != SelectionFate::kRacing && p.stage <= number;
+      }));
+}
+
+Choice choose(std::vector<NamedScenario> policies, const ChooseOptions& options) {
+  experiment::check_choice(policies, options);
+  return execution::in_time(options.run, [&](const ReplicationOptions& run) {
+    Choice choice;
+    choice.aim = options.aim;
+    choice.limits = experiment::with_tolerances(options.limits);
+    choice.confidence = options.confidence;
+    choice.batch = options.batch;
+    for (NamedScenario& p : policies) {
+      choice.policies.emplace_back();
+      choice.policies.back().name = std::move(p.name);
+      choice.policies.back().loaded = std::move(p.loaded);
+    }
+    std::unique_ptr<Executor> threads;
+    if (run.executor == nullptr) threads = make_thread_executor(run.jobs, run.stop);
+    Executor& executor = run.executor == nullptr ? *threads : *run.executor;
+    Track track(choice.policies, run, executor);
+    if (!executor.is_owner()) {
+      track.help();
+      return Choice();
+    }
+    Race(choice, options, track).run();
+    track.finish();
+    add_notes(choice);
+    return choice;
+  });
+}
+
+}  // namespace retrysim

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+#include "report/choice_report.hpp"
+
+#include "report/comparison_words.hpp"
+#include "report/display.hpp"
+#include "report/text_table.hpp"
+
+#include <retrysim/summary.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+namespace retrysim::report {
+namespace {
+
+/// Rows that people are shown; choose.csv has them all.
+constexpr std::size_t kMostRows = 100;
+
+std::string value_text(double value, const MetricInfo& metric) {
+  return metric.display.percentage ? fmt::format("{:.6g} %", 100 * value)
+                                   : format_number(value, metric.unit);
+}
+
+std::string mean_text(const std::vector<double>& observations, const MetricInfo& metric) {
+  auto e = estimate(observations);
+  if (!e) return "";
+  respect_range(*e, metric.range);
+  return format_metric(*e, metric);
+}
+
+/// At blanks, into lines of at most 100 columns, the later ones indented.
+std::string in_lines(std::string_view text) {
+  constexpr std::size_t kColumns = 100;
+  std::string result, line;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (!line.empty() && columns_of(line) + 1 + columns_of(word) > kColumns) {
+      result += line + "\n ";
+      line.clear();
+    }
+    line += (line.empty() && result.empty() ? "" : " ") + std::string(word);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result + line + "\n";
+}
+
+std::string plural(std::size_t n, std::string_view noun, std::string_view ending = "s") {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : ending);
+}
+
+std::string policies(std::size_t n) { return n == 1 ? "1 policy" : fmt::format("{} policies", n); }
+
+/// "goodput", "goodput of client web".
+std::string aim_name(const Choice& choice) {
+  std::string text(choice.aim.metric->label());
+  if (choice.aim.client != "all") text += " of client " + choice.aim.client;
+  return text;
+}
+
+std::string_view superlative(const Choice& choice) {
+  return choice.aim.maximize ? "highest" : "lowest";
+}
+
+std::string limit_text(const ChoiceLimit& limit) {
+  return fmt::format("{} of at {} {}", limit.metric->label(), limit.at_least ? "least" : "most",
+                     value_text(limit.bound, *limit.metric));
+}
+
+std::string limits_text(const Choice& choice) {
+  std::string text;
+  for (std::size_t i = 0; i < choice.limits.size(); ++i) {
+    if (i > 0) text += i + 1 == choice.limits.size() ? " and " : ", ";
+    text += limit_text(choice.limits[i]);
+  }
+  return text;
+}
+
+std::string reason_text(const Choice& choice, const ChoicePolicy& p, bool is_best) {
+  switch (p.fate) {
+    case SelectionFate::kRacing:
+      return is_best ? "the best" : "still in the race";
+    case SelectionFate::kBeaten:
+      return "beaten by " + choice.policies[p.by].name;
+    case SelectionFate::kSame:
+      return "the same as " + choice.policies[p.by].name;
+    case SelectionFate::kBreaksLimit: {
+      const MetricInfo& metric = *choice.limits[p.by].metric;
+      return fmt::format("{} {}", metric.label(), mean_text(p.limited[p.by], metric));
+    }
+    case SelectionFate::kDropped:
+      return fmt::format("a replication has no {}", p.missing->name);
+  }
+  return "";
+}
+
+/// The survivors, then those that left, the last ones first.
+std::vector<std::size_t> order_of(const Choice& choice) {
+  std::vector<std::size_t> order(choice.policies.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto mean = [&](const ChoicePolicy& p) {
+    const auto e = estimate(p.aim);
+    return e ? (choice.aim.maximize ? -e->mean : e->mean) : 0;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const ChoicePolicy &x = choice.policies[a], &y = choice.policies[b];
+    const bool x_races = x.fate == SelectionFate::kRacing;
+    const bool y_races = y.fate == SelectionFate::kRacing;
+    if (x_races != y_races) return x_races;
+    if (x.replications != y.replications) return x.replications > y.replications;
+    return mean(x) < mean(y);
+  });
+  return order;
+}
+
+void append_head(std::string& out, const Choice& choice) {
+  const Scenario& scenario = choice.policies.front().loaded.scenario;
+  out += fmt::format("{}: the {} {} among {}, seed {}\n", scenario.name, superlative(choice),
+                     aim_name(choice), policies(choice.policies.size()), scenario.seed);
+  if (!scenario.description.empty()) out += scenario.description + "\n";
+  const MetricInfo& metric = *choice.aim.metric;
+  out += in_lines(fmt::format(
+      "Differences below {} do not matter{}. Assumed: {} are independent and normally distributed.",
+      value_text(choice.indifference, metric),
+      choice.from_pilot ? " (1 % of the best in a pilot replication of each policy)" : "",
+      choice.batch == 1 ? "the values of the replications"
+                        : fmt::format("averages of {} replications", choice.batch)));
+  for (const ChoiceLimit& limit : choice.limits) {
+    out +=
+        in_lines(fmt::format("Subject to a {}; means within {} of that may be judged either way.",
+                             limit_text(limit), value_text(*limit.tolerance, *limit.metric)));
+  }
+}
+
+void append_table(std::string& out, const Choice& choice) {
+  const std::vector<std::size_t> order = order_of(choice);
+  struct Row {
+    std::string replications, name, mean, reason;
+  };
+  std::vector<Row> rows = {{"replications", "policy", std::string(choice.aim.metric->label()), ""}};
+  for (const std::size_t i : order) {
+    if (rows.size() > kMostRows) break;
+    const ChoicePolicy& p = choice.policies[i];
+    rows.push_back({fmt::format("{}", p.replications), p.name, mean_text(p.aim, *choice.aim.metric),
+                    reason_text(choice, p, choice.best == i)});
+  }
+  std::size_t name_width = 0, mean_width = 0;
+  for (const Row& row : rows) {
+    name_width = std::max(name_width, columns_of(row.name));
+    mean_width = std::max(mean_width, columns_of(row.mean));
+  }
+  out += "\n";
+  for (const Row& row : rows) {
+    std::string line =
+        fmt::format("{:>12}  {}  {}  {}", row.replications, pad_right(row.name, name_width),
+                    pad_left(row.mean, mean_width), row.reason);
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  if (order.size() + 1 > rows.size()) {
+    out +=
+        fmt::format("{:>12}  and {} more, in choose.csv\n", "...", order.size() + 1 - rows.size());
+  }
+}
+
+/// "37 of 48 policies were out after 20 replications, the last one after 74."
+std::string course_text(const Choice& choice) {
+  const std::size_t all = choice.policies.size(), early = choice.gone_after(1);
+  std::string text =
+      fmt::format("{} of {} {} out after {}", early, policies(all), early == 1 ? "was" : "were",
+                  plural(choice.stages.front(), "replication"));
+  if (choice.best && early + 1 < all) {
+    text += fmt::format(", the last one after {}", choice.stages.back());
+  }
+  return text + ".";
+}
+
+std::string saving_text(const Choice& choice) {
+  const auto equal = static_cast<double>(choice.equal_allocation * choice.policies.size());
+  const double times = equal / static_cast<double>(choice.replications);
+  return fmt::format(
+      "The race took {}. To promise the same, running all policies equally often (Clark and Yang) "
+      "takes {} of each, {:.{}f} times as many.",
+      plural(choice.replications, "replication"), choice.equal_allocation, times,
+      decimals_for(times, 2));
+}
+
+std::string chosen_text(const Choice& choice) {
+  const MetricInfo& metric = *choice.aim.metric;
+  std::string text =
+      fmt::format("{} has the {} {}", spoken_name(choice.policies[*choice.best].name),
+                  superlative(choice), aim_name(choice));
+  if (!choice.limits.empty()) {
+    text += fmt::format(" of those with a {}", limits_text(choice));
+  }
+  text += fmt::format(
+      " with a probability of at least {}, unless another policy is within {} of it",
+      fmt::format("{:.6g} %", 100 * choice.confidence), value_text(choice.indifference, metric));
+  if (!choice.limits.empty()) {
+    text += choice.limits.size() == 1 ? " or within the tolerance of the limit"
+                                      : " or within the tolerance of a limit";
+  }
+  text += ": " + course_text(choice);
+  const auto same = static_cast<std::size_t>(
+      std::count_if(choice.policies.begin(), choice.policies.end(), [&](const ChoicePolicy& p) {
+        return p.fate == SelectionFate::kSame && p.by == choice.best;
+      }));
+  if (same > 0) {
+    text += fmt::format(" {} behave{} exactly as it does.", policies(same), same == 1 ? "s" : "");
+  }
+  return text;
+}
+
+std::string none_keeps_text(const Choice& choice) {
+  const ChoicePolicy& p = choice.policies[*choice.nearest];
+  std::string means;
+  for (std::size_t l = 0; l < choice.limits.size(); ++l) {
+    const MetricInfo& metric = *choice.limits[l].metric;
+    means +=
+        fmt::format("{}{} {}", l == 0 ? "" : ", ", metric.label(), mean_text(p.limited[l], metric));
+  }
+  return fmt::format("No policy has a {}. The nearest one is {}: {}.", limits_text(choice), p.name,
+                     means);
+}
+
+std::string answer_text(const Choice& choice) {
+  switch (choice.outcome) {
+    case ChoiceOutcome::kChosen:
+      return chosen_text(choice);
+    case ChoiceOutcome::kNoneKeepsLimits:
+      return none_keeps_text(choice);
+    case ChoiceOutcome::kNoneHasValues:
+      return "No policy has a value in every replication: there are no means to compare.";
+    case ChoiceOutcome::kUndecided:
+      break;
+  }
+  return fmt::format(
+      "Undecided: {} left after {}. {} of each would decide it at the latest; allow more with "
+      "--max-replications, or give a larger --indifference.",
+      policies(choice.count(SelectionFate::kRacing)) +
+          (choice.count(SelectionFate::kRacing) == 1 ? " is" : " are"),
+      plural(choice.stages.back(), "replication"),
+      plural(choice.replications_needed, "replication"));
+}
+
+}  // namespace
+
+void write_choice_text(Sink& sink, const ChoiceReport& report) {
+  const Choice& choice = report.found;
+  std::string out;
+  append_head(out, choice);
+  append_table(out, choice);
+  if (!choice.notes.empty()) out += "\n";
+  for (const std::string& note : choice.notes) out += in_lines("note: " + note);
+  out += "\n" + in_lines(answer_text(choice));
+  if (choice.outcome == ChoiceOutcome::kChosen) out += in_lines(saving_text(choice));
+  sink.write(out);
+}
+
+}  // namespace retrysim::report
