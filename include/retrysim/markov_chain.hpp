@@ -39,6 +39,14 @@ class MarkovChain {
   /// state; otherwise std::domain_error. States that cannot be reached have probability 0.
   std::vector<double> stationary() const;
 
+  /// The same, and the mean time from each state until the chain is in one of the first `targets`
+  /// states, for the price of one of them. The chain must be able to reach state 0 from every
+  /// state.
+  struct LawAndReturn {
+    std::vector<double> law, time;
+  };
+  LawAndReturn law_and_return(std::size_t targets) const;
+
   /// Mean time from each state until the chain is in a state where `is_target`; 0 there. Infinite
   /// where the target may never be reached. At least one state must be a target.
   std::vector<double> mean_time_to(const std::function<bool(std::size_t)>& is_target) const;
@@ -112,8 +120,14 @@ struct RetrialQueueLaw {
   std::optional<double> relaxation_time;  ///< seconds; only if asked for
 };
 
+struct RetrialQueueOptions {
+  bool relaxation = false;    ///< the time of the slowest mode
+  bool collapse_time = true;  ///< it takes as long as all the rest; 0 without
+};
 /// Throws std::invalid_argument for parameters out of range.
-RetrialQueueLaw solve(const RetrialQueue& queue, bool with_relaxation = false);
+RetrialQueueLaw solve(const RetrialQueue& queue, const RetrialQueueOptions& options = {});
+/// Mean time from empty until q >= 0.9 K.
+double collapse_time(const RetrialQueue& queue);
 
 /// The chain itself; state (q, o) has the number that `index` gives.
 struct RetrialQueueChain {

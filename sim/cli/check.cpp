@@ -1,7 +1,9 @@
 // `retrysim check`: validates scenarios and prints each with every default filled in and the origin
-// of every value. What it prints loads back to the same scenario.
+// of every value. What it prints loads back to the same scenario. What the facts warn of goes to
+// standard error.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/facts.hpp>
 #include <retrysim/needs.hpp>
 #include <retrysim/scenario_file.hpp>
 
@@ -27,8 +29,11 @@ constexpr const char* kCheckUsage =
     "\n"
     "Validates scenario files and prints each with every default filled in; a comment names the\n"
     "origin of each value, and the first ones say how much memory and how many events a run takes\n"
-    "(if every request succeeds at its first attempt). Exit status: 0 all are valid, 3 one is "
-    "not.\n"
+    "(if every request succeeds at its first attempt). Warnings on standard error name what is "
+    "known\n"
+    "to go wrong before anything runs, the keys that cause it and what would help; they do not "
+    "change\n"
+    "the exit status: 0 all are valid, 3 one is not.\n"
     "\n"
     "Example: retrysim check dip.toml --set 'client.*.retry.mode=none'\n";
 
@@ -78,6 +83,9 @@ bool check_one(const std::string& path, const std::vector<std::string>& edits, s
                         needs_text(result.loaded->scenario, jobs), to_toml(*result.loaded, true)));
   for (const std::string& note : result.loaded->notes) {
     report::print_error("{}: note: {}\n", path, note);
+  }
+  for (const Warning& w : facts_of(result.loaded->scenario).warnings) {
+    report::print_error("{}: warning: {} {}\n  (keys: {})\n", path, w.message, w.remedy, w.keys);
   }
   return true;
 }

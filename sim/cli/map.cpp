@@ -1,28 +1,28 @@
 // `retrysim map`: where in a plane of two keys a scenario is safe, vulnerable or dead, by the
-// balance of the fluid. Nothing is simulated.
+// fluid, and simulations of points near the borders.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/fluid.hpp>
+#include <retrysim/phase_map.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/variation.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/interruption.hpp"
+#include "cli/output.hpp"
+#include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
-#include "report/csv_writer.hpp"
-#include "report/sink.hpp"
+#include "report/map_report.hpp"
+#include "report/progress_bar.hpp"
+#include "report/result_folder.hpp"
+#include "report/result_identity.hpp"
 #include "report/terminal.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <cstddef>
+#include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace retrysim::cli {
@@ -33,124 +33,137 @@ namespace po = boost::program_options;
 constexpr const char* kMapUsage =
     "Usage: retrysim map SCENARIO --vary X=... --vary Y=... [options]\n"
     "\n"
-    "Says for each combination of two keys, by the fluid and without a simulation, whether a "
-    "service\n"
-    "is safe (recovers from everything), vulnerable (a dead state sustains itself, too) or dead\n"
-    "(overloaded without any trigger). Faults, surges and profiles are left out. Exit status: 0\n"
-    "done, 2 the fluid does not apply, 3 a scenario is not valid.\n"
+    "Says for each combination of two keys, by the fluid, whether a service is safe (recovers "
+    "from\n"
+    "everything), vulnerable (a dead state sustains itself, too), tipped (vulnerable, and the\n"
+    "scenario's faults and surges lead into the dead state) or dead (down without any trigger).\n"
+    "Nothing is simulated and no files are written unless --confirm or --out asks for it.\n"
     "\n"
-    "Example: retrysim map scenarios/fifo-zombie.toml\n"
-    "             --vary client.web.arrivals.total_rate=50:550:50\n"
-    "             --vary client.web.retry.max_attempts=1:6:1\n";
+    "--confirm N simulates N points near the borders and says of each whether the simulation "
+    "agrees,\n"
+    "disagrees, or is outside of what the fluid is valid for. Exit status: 0 done, 1 a point\n"
+    "disagrees, 2 the fluid does not apply, 3 a scenario is not valid.\n"
+    "\n"
+    "Example:\n"
+    "  retrysim map scenarios/fifo-zombie.toml \\\n"
+    "      --vary client.web.arrivals.total_rate=50:550:50 \\\n"
+    "      --vary client.web.retry.max_attempts=1:6:1\n";
+
+struct MapCommand : SimulationSettings {
+  PhaseMapRequest request;
+  std::vector<std::string> varied;
+  std::size_t confirm = 0;
+
+  bool writes_files() const { return confirm > 0 || !out.empty(); }
+};
 
 po::options_description describe_map_options() {
   po::options_description options("Options");
   options.add_options()  //
       ("vary", po::value<std::vector<std::string>>()->composing()->value_name("PATH=..."),
        "given twice: the key across the plane, then the key up it, each PATH=V1,V2,... or "
-       "PATH=LO:HI:STEP, as for sweep")  //
-      ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
-       "change any key before")  //
+       "PATH=LO:HI:STEP or PATH=LO:HI:*N, as for sweep")  //
       ("service", po::value<std::string>()->value_name("NAME"),
        "which service; needed where there are several")  //
-      ("format", po::value<std::string>()->default_value("table")->value_name("table|csv|json"),
-       "how to print: table (a picture) or csv")  //
-      ("timeout", po::value<std::string>()->value_name("D"),
-       "give up after this time by the clock, such as 10s (exit status 5)");
+      ("confirm", po::value<std::string>()->value_name("N"),
+       "simulate N points near the borders, each with the scenario's replications");
+  add_simulation_options(
+      options,
+      {"folder of the result files; default results/NAME with --confirm, otherwise none. An "
+       "earlier "
+       "result of the same resolved scenario and plane is replaced (see --force)",
+       "of standard output: table (a picture, the default), csv (map.csv) or json (result.json)"});
   return options;
 }
 
-std::string_view phase_word(FluidPhase phase) {
-  return phase == FluidPhase::kSafe ? "safe" : phase == FluidPhase::kDead ? "dead" : "vulnerable";
-}
-
-char phase_mark(FluidPhase phase) {
-  return phase == FluidPhase::kSafe ? '.' : phase == FluidPhase::kDead ? '#' : 'o';
-}
-
-/// What is known of one point.
-struct MapPoint {
-  std::vector<std::string> values;  // of x, then of y
-  FluidEquilibria balance;
-};
-
-struct Plane {
-  std::vector<std::string> names;  // of the keys, short
-  std::vector<MapPoint> points;    // y changes fastest
-  std::size_t columns = 0, rows = 0;
-};
-
-std::size_t service_of(const Scenario& scenario, const std::optional<std::string>& name) {
-  std::string known;
-  for (std::size_t i = 0; i < scenario.services.size(); ++i) {
-    if (!name && scenario.services.size() == 1) return i;
-    if (name && scenario.services[i].name == *name) return i;
-    known += (i > 0 ? ", " : "") + scenario.services[i].name;
+/// Nothing if a --vary is wrong, which has then been said.
+std::optional<MapCommand> read_map_options(const po::variables_map& values) {
+  MapCommand o;
+  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
+  const auto paths = texts(values, "scenario");
+  if (paths.size() != 1) {
+    throw UsageError("expected retrysim map SCENARIO --vary X=... --vary Y=...");
   }
-  throw UsageError(name ? fmt::format("there is no service '{}'; services are {}", *name, known)
-                        : fmt::format("--service is missing; services are {}", known));
+  o.request.scenario = paths[0];
+  o.request.edits = o.edits;
+  o.request.service = text_of(values, "service");
+  o.varied = texts(values, "vary");
+  VariationsResult read = parse_variations(o.varied);
+  print_errors(read.errors);
+  if (!read.errors.empty()) return std::nullopt;
+  o.request.plane = std::move(read.variations);
+  constexpr std::uint64_t kMostPoints = 10'000;
+  if (const auto n = text_of(values, "confirm")) {
+    o.confirm = static_cast<std::size_t>(std::min(kMostPoints, whole_number("confirm", *n, 1)));
+  }
+  return o;
 }
 
-/// Nothing if a scenario is not valid, which has then been said.
-std::optional<Plane> plane_of(const std::string& path, const std::vector<std::string>& edits,
-                              const std::vector<Variation>& variations,
-                              const std::optional<std::string>& service) {
-  Plane plane;
-  plane.columns = variations[0].choices.size();
-  plane.rows = variations[1].choices.size();
-  std::vector<std::string> paths;
-  for (const Variation& v : variations) paths.insert(paths.end(), v.paths.begin(), v.paths.end());
-  plane.names = short_names(paths);
-  for (const Variant& variant : grid(variations)) {
-    const LoadResult loaded = load_scenario_file(path, edits, variant.edits);
-    if (!loaded.loaded) {
-      print_errors(loaded.errors);
-      return std::nullopt;
+/// Prints a map that is in no folder.
+void print_map(const MapCommand& options, const report::MapReport& found) {
+  if (options.quiet) return;
+  report::StandardOutput out(options.format);
+  if (options.format == "csv") {
+    report::write_map_csv(out, found);
+  } else if (options.format == "json") {
+    report::write_map_json(out, found, {});
+  } else {
+    report::write_map_text(out, found);
+  }
+  out.flush();
+}
+
+int map(const MapCommand& options, const LoadedScenario& loaded, const Session& session) {
+  const std::string& name = loaded.scenario.name;
+  std::optional<PhaseMap> map;
+  std::unique_ptr<report::ResultFolder> folder;
+  if (session.leads()) {
+    report::ProgressBar bar = session.progress_bar(name);
+    PhaseMapResult result;
+    session.simulate(name, bar, [&](const ReplicationOptions& run) {
+      PhaseMapRequest request = options.request;
+      request.stop = run.stop;
+      request.progress = run.progress;
+      result = map_phases(request);
+    });
+    print_errors(result.errors);
+    if (!result.map) return kBadInput;
+    map = std::move(result.map);
+    if (options.writes_files()) {
+      folder = session.result_folder(report::identity_of(
+          {&loaded}, "map", report::map_requests(options.varied, map->service, options.confirm)));
     }
-    const Scenario& scenario = loaded.loaded->scenario;
-    try {
-      plane.points.push_back(
-          {variant.values, fluid_equilibria(scenario, service_of(scenario, service))});
-    } catch (const std::domain_error& why) {
-      throw UsageError(fmt::format("the fluid does not apply: {}", why.what()));
-    }
   }
-  return plane;
+  std::vector<MapConfirmation> confirmed;
+  if (options.confirm > 0) {
+    report::ProgressBar bar = session.progress_bar(name + ", confirming");
+    session.simulate(name, bar, [&](const ReplicationOptions& run) {
+      confirmed = confirm_map(options.request, map ? &*map : nullptr, options.confirm, run);
+    });
+  }
+  if (!session.leads()) return kDone;
+  const report::MapReport found{loaded, options.varied, *map, options.confirm,
+                                std::move(confirmed)};
+  if (!folder) {
+    print_map(options, found);
+    return kDone;
+  }
+  report::write_map_files(*folder, found);
+  print_result(options, {folder->path(), "map.csv",
+                         [&](report::Sink& sink) { report::write_map_text(sink, found); }});
+  const bool disagrees =
+      std::any_of(found.confirmed.begin(), found.confirmed.end(),
+                  [](const MapConfirmation& c) { return c.verdict == MapVerdict::kDisagree; });
+  return disagrees ? kExpectationFailed : kDone;
 }
 
-std::string picture_of(const Plane& plane) {
-  const auto at = [&](std::size_t x, std::size_t y) -> const MapPoint& {
-    return plane.points[x * plane.rows + y];
-  };
-  std::size_t width = plane.names[1].size();
-  for (std::size_t y = 0; y < plane.rows; ++y) width = std::max(width, at(0, y).values[1].size());
-  std::string text = fmt::format("{:>{}}\n", plane.names[1], width);
-  for (std::size_t y = plane.rows; y-- > 0;) {
-    text += fmt::format("{:>{}}  ", at(0, y).values[1], width);
-    for (std::size_t x = 0; x < plane.columns; ++x) text += phase_mark(at(x, y).balance.phase);
-    text += "\n";
-  }
-  text += fmt::format("{:>{}}  {}: {} to {}\n", "", width, plane.names[0], at(0, 0).values[0],
-                      at(plane.columns - 1, 0).values[0]);
-  return text + "\n. safe   o vulnerable   # dead\n";
-}
-
-void write_plane(const Plane& plane, report::Sink& sink) {
-  report::CsvWriter csv(sink);
-  csv.text(plane.names[0]).text(plane.names[1]);
-  for (const char* name : {"phase", "load", "vulnerable_load", "tipping_load", "quota_saves"}) {
-    csv.text(name);
-  }
-  csv.end_row();
-  for (const MapPoint& p : plane.points) {
-    const FluidEquilibria& b = p.balance;
-    csv.text(p.values[0]).text(p.values[1]).text(phase_word(b.phase));
-    for (const double value : {b.load, b.vulnerable_load, b.tipping_load}) {
-      csv.text(fmt::format("{:.10g}", value));
-    }
-    csv.text(b.quota_saves ? "yes" : "no");
-    csv.end_row();
-  }
+int map(const MapCommand& options, const Session& session) {
+  const LoadResult result = load_scenario_file(options.request.scenario, options.request.edits);
+  session.print_errors(result.errors);
+  if (!result.loaded) return kBadInput;
+  session.print_notes(*result.loaded);
+  session.agree_on(*result.loaded);
+  return map(options, *result.loaded, session);
 }
 
 }  // namespace
@@ -158,34 +171,10 @@ void write_plane(const Plane& plane, report::Sink& sink) {
 int map(const Arguments& arguments) {
   const auto values = read_command(arguments, describe_map_options(), "scenario", kMapUsage);
   if (!values) return kDone;
-  const auto paths = texts(*values, "scenario");
-  if (paths.size() != 1)
-    throw UsageError("expected retrysim map SCENARIO --vary X=... --vary Y=...");
-  const auto& format = (*values)["format"].as<std::string>();
-  if (format != "table" && format != "csv") {
-    throw UsageError("--format: \"" + format + "\" is none of table, csv");
-  }
-  const std::vector<std::string> vary = texts(*values, "vary");
-  const VariationsResult read = parse_variations(vary);
-  print_errors(read.errors);
-  if (!read.errors.empty()) return kBadInput;
-  if (read.variations.size() != 2 || read.variations[0].paths.size() != 1 ||
-      read.variations[1].paths.size() != 1) {
-    throw UsageError("a plane has two keys: --vary PATH=... is needed twice, each with one key");
-  }
-  return interruptible(read_timeout(*values), [&]() -> int {
-    const auto plane =
-        plane_of(paths[0], texts(*values, "set"), read.variations, text_of(*values, "service"));
-    if (!plane) return kBadInput;
-    report::StandardOutput out(format);
-    if (format == "csv") {
-      write_plane(*plane, out);
-    } else {
-      out.write(picture_of(*plane));
-    }
-    out.flush();
-    return kDone;
-  });
+  const auto options = read_map_options(*values);
+  if (!options) return kBadInput;
+  return in_session({"map", arguments}, *options,
+                    [&](const Session& session) { return map(*options, session); });
 }
 
 }  // namespace retrysim::cli

@@ -33,18 +33,27 @@ class Elimination {
   /// After run(1), without exits: the stationary law.
   std::vector<double> stationary() const;
 
+  /// After run(1), without exits: the mean time from each state until one of the first `targets`
+  /// states, which are at least one; 0 there. They have been taken out last, and what was done
+  /// before does not depend on them.
+  std::vector<double> time_below(std::size_t targets) const;
+
   /// After run(1): x with x_0 = 0, as `solve`; the reward of state 0 is not looked at.
   std::vector<double> solve_above_first(std::vector<double> reward) const;
 
  private:
   double* row(std::size_t i) { return cells_.data() + i * width_; }
   const double* row(std::size_t i) const { return cells_.data() + i * width_; }
+  void sum_up(std::size_t k);                      // the rate out of k
+  void take_out_of(std::size_t i, std::size_t k);  // k, of the ways of i
+  void take_out_four(std::size_t top);             // top .. top - 3
   std::vector<double> solve_down_to(std::size_t last, std::vector<double> reward) const;
   std::size_t lowest(std::size_t k) const { return k > band_ ? k - band_ : 0; }
 
   std::size_t states_, band_, width_;
   std::vector<double> cells_;  // row i, column i - band .. i + band; the diagonal means nothing
-  std::vector<double> exit_, out_;
+  std::vector<double> exit_;
+  std::vector<double> mean_stay_;  // 1 / rate out, once a state is taken out
 };
 
 }  // namespace retrysim::prediction

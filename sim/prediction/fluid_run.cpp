@@ -53,7 +53,74 @@ bool is_down(const FluidSystem& system, const Sums& sums, double step) {
   return sums.good[last] - sums.good[first] < 0.5 * (sums.offered[last] - sums.offered[first]);
 }
 
+/// Watches whether what happens at present will go on for ever.
+class Forever {
+ public:
+  Forever(const Scenario& scenario, const FluidSystem& system, const Runner& runner)
+      : runner_(runner), memory_(runner.memory()) {
+    from_ = std::max(system.disturbance_end, system.stretches.back().start);
+    for (const FluidClients& g : system.groups) {
+      const ClientSpec& c = scenario.clients[g.client];
+      using Process = ArrivalProcess;
+      const Process process = c.arrivals.process;
+      const bool constant = !g.closed && !c.arrivals.profile && process != Process::kTrace &&
+                            process != Process::kOnce;
+      // Limiters and throttles of clients learn from what goes well, quotas run dry.
+      const bool gate = c.retry.rate_limit.enabled || c.retry.throttle.enabled;
+      may_stay_up_ = may_stay_up_ && constant && !gate;
+      may_stay_down_ = may_stay_down_ && constant && !gate && !c.retry.quota.enabled;
+      attempts_ = std::max(attempts_, static_cast<double>(g.streams));
+    }
+    if (memory_ == kForever) may_stay_up_ = may_stay_down_ = false;
+  }
+
+  /// After the bin that ends at `now`: true if it is down for good, false if it is up.
+  std::optional<bool> down(double now, double backlog) {
+    if (now < from_ || !(may_stay_up_ || may_stay_down_)) return std::nullopt;
+    const bool strained = runner_.is_strained(), failing = runner_.all_fail();
+    if (strained || !well_since_) well_since_ = now, backlog_then_ = backlog;
+    if (!failing || !failing_since_) failing_since_ = now;
+    if (may_stay_up_ && !strained && !failing && now - *well_since_ > memory_ &&
+        backlog <= backlog_then_) {
+      return false;
+    }
+    if (!may_stay_down_ || !failing) return std::nullopt;
+    // After so long all attempts come at constant rates.
+    const double filled = *failing_since_ + attempts_ * memory_;
+    if (now < filled) {
+      backlog_filled_ = backlog;
+      return std::nullopt;
+    }
+    if (now > filled + memory_ && backlog >= backlog_filled_) return true;
+    return std::nullopt;
+  }
+
+ private:
+  const Runner& runner_;
+  double memory_, from_ = 0, attempts_ = 1;
+  bool may_stay_up_ = true, may_stay_down_ = true;
+  std::optional<double> well_since_, failing_since_;
+  double backlog_then_ = 0, backlog_filled_ = 0;
+};
+
 }  // namespace
+
+bool ends_down(const Scenario& scenario, const FluidSystem& system, double step) {
+  const auto steps = static_cast<std::size_t>(std::max(1.0, std::ceil(system.duration / step)));
+  Runner runner(scenario, system, step, steps);
+  Forever forever(scenario, system, runner);
+  const double from =
+      0.75 * system.duration + 0.25 * std::min(system.disturbance_end, system.duration);
+  double offered = 0, good = 0;
+  std::optional<bool> settled;
+  runner.run_until([&](std::size_t k, const FluidSample& now) {
+    const double end = static_cast<double>(k + 1) * step;
+    if (end > from) offered += now.offered, good += now.goodput;
+    settled = forever.down(end, now.backlog);
+    return settled.has_value();
+  });
+  return settled.value_or(good < 0.5 * offered);
+}
 
 double fluid_step(const FluidSystem& system, double steps_per_timeout) {
   constexpr double kMostSteps = 2e6;

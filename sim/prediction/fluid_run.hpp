@@ -15,4 +15,9 @@ double fluid_step(const FluidSystem& system, double steps_per_timeout);
 FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double step,
                     double series_interval);
 
+/// Whether fewer than half of the requests succeed in the last quarter of the time after the last
+/// disturbance. The run ends as soon as that is certain: everybody has been served, or nobody, for
+/// longer than the clients remember.
+bool ends_down(const Scenario& scenario, const FluidSystem& system, double step);
+
 }  // namespace retrysim::prediction

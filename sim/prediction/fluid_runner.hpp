@@ -29,6 +29,7 @@ struct Shares {
   std::array<double, kFates> known{};
   double success = 0, answered = 0;
   double error_retryable = 1;  // of error answers
+  bool strained = false;       // some fail for lack of capacity
 };
 
 struct GroupState {
@@ -83,6 +84,19 @@ class Runner {
   void run(Visit visit) {
     for (std::size_t k = 0; k < steps_; ++k) visit(k, advance(k));
   }
+  /// The same until `visit` gives true.
+  template <class Visit>
+  void run_until(Visit visit) {
+    for (std::size_t k = 0; k < steps_; ++k) {
+      if (visit(k, advance(k))) return;
+    }
+  }
+
+  /// In the last bin: whether some attempts failed for lack of capacity, and whether all failed.
+  bool is_strained() const;
+  bool all_fail() const;
+  /// What happened longer ago has no effect on attempts number 2, s.
+  double memory() const;
 
   std::vector<FluidGroup> groups() const;
   double backlog() const { return work_; }

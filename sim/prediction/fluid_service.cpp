@@ -11,9 +11,7 @@ namespace retrysim::prediction {
 
 Runner::Runner(const Scenario& scenario, const FluidSystem& system, double step, std::size_t steps)
     : system_(system), step_(step), steps_(steps) {
-  const double longest = system.shortest_timeout == kForever
-                             ? kForever
-                             : longest_timeout() + system.most_backoff + longest_round_trip();
+  const double longest = memory();
   const auto bins =
       static_cast<std::size_t>(std::min(static_cast<double>(steps), longest / step) + 4);
   groups_.reserve(system.groups.size());
@@ -36,6 +34,20 @@ std::vector<FluidGroup> Runner::groups() const {
   std::vector<FluidGroup> result;
   for (const auto& g : groups_) result.push_back(g->books);
   return result;
+}
+
+double Runner::memory() const {
+  if (system_.shortest_timeout == kForever) return kForever;
+  return longest_timeout() + system_.most_backoff + longest_round_trip();
+}
+
+bool Runner::is_strained() const {
+  return std::any_of(shares_.begin(), shares_.end(), [](const Shares& s) { return s.strained; });
+}
+
+bool Runner::all_fail() const {
+  return std::all_of(shares_.begin(), shares_.end(),
+                     [](const Shares& s) { return s.success == 0; });
 }
 
 double Runner::longest_timeout() const {
@@ -225,6 +237,7 @@ void Runner::share_out(std::size_t index, double before) {
     rest = 0;
   }
   const double late = late_share(c, before, after_);
+  s.strained = late > 0 || turned_away_ > 0 || groups_[index]->throttled > 0;
   s.fate[at(Fate::kLate)] += rest * late;
   rest *= 1 - late;
   s.fate[at(Fate::kLate)] += rest * stretch.response_loss;

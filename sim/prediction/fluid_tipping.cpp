@@ -57,7 +57,7 @@ class Search {
     s.duration = Duration::from_seconds(start + seconds + std::max(kAfter * unit_, 4 * seconds));
     const prediction::FluidSystem system = prediction::fluid_system(s, service_);
     const double step = std::min(prediction::fluid_step(system, 400), unit_ / 400);
-    return prediction::run_system(s, system, step, unit_).down_at_end;
+    return prediction::ends_down(s, system, step);
   }
 
   FluidTippingPoint find(Probe probe, std::string name, double longest, double tolerance) const {

@@ -42,10 +42,8 @@ struct MarkovChain::Steps {
 
   /// Which states can reach one of `goals`.
   std::vector<bool> that_reach(const std::vector<bool>& goals) {
-    std::vector<StateList> from(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      for_each_from(i, [&](std::size_t to, double) { from[to].push_back(i); });
-    }
+    using ByTarget = Eigen::SparseMatrix<double, Eigen::ColMajor>;
+    const ByTarget from = rates();
     std::vector<bool> reach = goals;
     StateList unread;
     for (std::size_t i = 0; i < count; ++i) {
@@ -54,8 +52,9 @@ struct MarkovChain::Steps {
     while (!unread.empty()) {
       const std::size_t at = unread.back();
       unread.pop_back();
-      for (const std::size_t i : from[at]) {
-        if (!reach[i]) reach[i] = true, unread.push_back(i);
+      for (ByTarget::InnerIterator it(from, static_cast<Eigen::Index>(at)); it; ++it) {
+        const auto i = static_cast<std::size_t>(it.row());
+        if (it.value() > 0 && !reach[i]) reach[i] = true, unread.push_back(i);
       }
     }
     return reach;
@@ -151,38 +150,57 @@ Elimination with_exit(Steps& steps, const Part& part, const std::vector<bool>& i
 
 std::vector<double> MarkovChain::stationary() const { return down_to_first(*steps_).stationary(); }
 
+MarkovChain::LawAndReturn MarkovChain::law_and_return(std::size_t targets) const {
+  if (targets == 0 || targets > states()) throw std::invalid_argument("no state is a target");
+  const Elimination elimination = down_to_first(*steps_);
+  return {elimination.stationary(), elimination.time_below(targets)};
+}
+
+namespace {
+
+/// What has to be eliminated for the times until a target.
+template <class Steps>
+struct Journey {
+  Journey(Steps& steps, const std::function<bool(std::size_t)>& is_target)
+      : target(marked(steps.count, is_target)), never(steps.count), inside(steps.count) {
+    if (std::find(target.begin(), target.end(), true) == target.end()) {
+      throw std::invalid_argument("no state is a target");
+    }
+    // Where the target may never be reached: those that can go to a state from which it cannot.
+    const std::vector<bool> reach = steps.that_reach(target);
+    for (std::size_t i = 0; i < steps.count; ++i) never[i] = !reach[i];
+    // A way there that leads through the target does not count.
+    for (bool more = true; more;) {
+      more = false;
+      for (std::size_t i = 0; i < steps.count; ++i) {
+        if (never[i] || target[i]) continue;
+        steps.for_each_from(i, [&](std::size_t to, double) {
+          if (never[to] && !target[to] && !never[i]) never[i] = more = true;
+        });
+      }
+    }
+    for (std::size_t i = 0; i < steps.count; ++i) inside[i] = !target[i] && !never[i];
+  }
+
+  std::vector<bool> target, never, inside;
+};
+
+}  // namespace
+
 std::vector<MarkovChain::HittingTime> MarkovChain::time_to(
     const std::function<bool(std::size_t)>& is_target) const {
-  const std::vector<bool> target = marked(states(), is_target);
-  if (std::find(target.begin(), target.end(), true) == target.end()) {
-    throw std::invalid_argument("no state is a target");
-  }
-  // Where the target may never be reached: those that can go to a state from which it cannot.
-  const std::vector<bool> reach = steps_->that_reach(target);
-  std::vector<bool> lost(states()), inside(states());
-  for (std::size_t i = 0; i < states(); ++i) lost[i] = !reach[i];
-  // A way there that leads through the target does not count.
-  for (bool more = true; more;) {
-    more = false;
-    for (std::size_t i = 0; i < states(); ++i) {
-      if (lost[i] || target[i]) continue;
-      steps_->for_each_from(i, [&](std::size_t to, double) {
-        if (lost[to] && !target[to] && !lost[i]) lost[i] = more = true;
-      });
-    }
-  }
+  const Journey journey(*steps_, is_target);
   std::vector<HittingTime> times(states());
   for (std::size_t i = 0; i < states(); ++i) {
-    inside[i] = !target[i] && !lost[i];
-    if (!target[i] && lost[i]) times[i] = {kNever, kNever};
+    if (!journey.target[i] && journey.never[i]) times[i] = {kNever, kNever};
   }
-  const Part part(inside);
+  const Part part(journey.inside);
   if (part.states.empty()) return times;
-  const Elimination elimination = with_exit(*steps_, part, inside);
+  const Elimination elimination = with_exit(*steps_, part, journey.inside);
   const std::vector<double> mean = elimination.solve(std::vector<double>(part.states.size(), 1));
   std::vector<double> twice = mean;
   for (double& x : twice) x *= 2;
-  const std::vector<double> square = elimination.solve(twice);
+  const std::vector<double> square = elimination.solve(std::move(twice));
   for (std::size_t i = 0; i < part.states.size(); ++i) {
     times[part.states[i]] = {mean[i], std::max(0.0, square[i] - mean[i] * mean[i])};
   }
@@ -191,11 +209,17 @@ std::vector<MarkovChain::HittingTime> MarkovChain::time_to(
 
 std::vector<double> MarkovChain::mean_time_to(
     const std::function<bool(std::size_t)>& is_target) const {
-  const std::vector<HittingTime> times = time_to(is_target);
-  std::vector<double> means;
-  means.reserve(times.size());
-  for (const HittingTime& time : times) means.push_back(time.mean);
-  return means;
+  const Journey journey(*steps_, is_target);
+  std::vector<double> times(states());
+  for (std::size_t i = 0; i < states(); ++i) {
+    if (!journey.target[i] && journey.never[i]) times[i] = kNever;
+  }
+  const Part part(journey.inside);
+  if (part.states.empty()) return times;
+  const std::vector<double> mean =
+      with_exit(*steps_, part, journey.inside).solve(std::vector<double>(part.states.size(), 1));
+  for (std::size_t i = 0; i < part.states.size(); ++i) times[part.states[i]] = mean[i];
+  return times;
 }
 
 std::vector<double> MarkovChain::committor(const std::function<bool(std::size_t)>& wins,

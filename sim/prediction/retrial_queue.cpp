@@ -89,10 +89,34 @@ int RetrialQueueChain::orbit_of(std::size_t state) const {
   return static_cast<int>(by_queue_ ? state % (count(orbit_) + 1) : state / (count(places_) + 1));
 }
 
-RetrialQueueLaw solve(const RetrialQueue& queue, bool with_relaxation) {
+namespace {
+
+double collapse_time(const RetrialQueueChain& c, const RetrialQueue& queue) {
+  return c.chain.mean_time_to(
+      [&](std::size_t i) { return c.queue_of(i) >= 0.9 * queue.places; })[c.index(0, 0)];
+}
+
+}  // namespace
+
+double collapse_time(const RetrialQueue& queue) {
+  return collapse_time(RetrialQueueChain(queue), queue);
+}
+
+RetrialQueueLaw solve(const RetrialQueue& queue, const RetrialQueueOptions& options) {
   const RetrialQueueChain c(queue);
   const double in_time = queue.servers * queue.service_rate * queue.timeout;
-  const std::vector<double> law = c.chain.stationary();
+  const auto recovered = [&](std::size_t i) { return c.queue_of(i) <= in_time / 3; };
+  std::size_t targets = 0;
+  while (targets < c.chain.states() && recovered(targets)) ++targets;
+  // Where states are numbered by the queue first, those are all.
+  const bool by_queue = queue.orbit <= queue.places;
+  MarkovChain::LawAndReturn both;
+  if (by_queue) {
+    both = c.chain.law_and_return(targets);
+  } else {
+    both = {c.chain.stationary(), c.chain.mean_time_to(recovered)};
+  }
+  const std::vector<double>& law = both.law;
   RetrialQueueLaw result;
   for (std::size_t i = 0; i < law.size(); ++i) {
     const int q = c.queue_of(i), o = c.orbit_of(i);
@@ -103,12 +127,9 @@ RetrialQueueLaw solve(const RetrialQueue& queue, bool with_relaxation) {
     if (o == queue.orbit) result.at_most_orbit += law[i];
   }
   result.empty = law[c.index(0, 0)];
-  result.collapse_time = c.chain.mean_time_to(
-      [&](std::size_t i) { return c.queue_of(i) >= 0.9 * queue.places; })[c.index(0, 0)];
-  result.recovery_time = c.chain.mean_time_to([&](std::size_t i) {
-    return c.queue_of(i) <= in_time / 3;
-  })[c.index(queue.places, queue.orbit)];
-  if (with_relaxation) result.relaxation_time = c.chain.relaxation_time();
+  result.recovery_time = both.time[c.index(queue.places, queue.orbit)];
+  if (options.collapse_time) result.collapse_time = collapse_time(c, queue);
+  if (options.relaxation) result.relaxation_time = c.chain.relaxation_time();
   return result;
 }
 

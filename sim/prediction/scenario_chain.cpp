@@ -150,8 +150,11 @@ RetrialQueueLaw solve_with_orbit(RetrialQueue& queue) {
   double orbit = mean + 7 * std::sqrt(mean) + 10;
   for (;;) {
     queue.orbit = std::max(1, std::min(most, static_cast<int>(orbit)));
-    const RetrialQueueLaw law = solve(queue);
-    if (law.at_most_orbit < kEdge || queue.orbit == most) return law;
+    RetrialQueueLaw law = solve(queue, {.collapse_time = false});
+    if (law.at_most_orbit < kEdge || queue.orbit == most) {
+      law.collapse_time = collapse_time(queue);
+      return law;
+    }
     orbit *= 1.3;
   }
 }

@@ -29,11 +29,20 @@ const ClientSpec* least_patient(const Scenario& scenario, const ServiceLoad& loa
   return least;
 }
 
-void warn_of_overload(const ServiceLoad& load, std::vector<Warning>& warnings) {
+/// The keys of the load that a service's own clients bring.
+std::string arrival_keys(const Scenario& scenario, const ServiceLoad& load) {
+  std::string keys;
+  for (const std::size_t i : load.clients)
+    keys += ", client." + scenario.clients[i].name + ".arrivals";
+  return keys;
+}
+
+void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
+                      std::vector<Warning>& warnings) {
   if (load.utilization < 1 || load.capacity == kForever || load.varies) return;
   const std::string path = "service." + load.spec->name;
   warnings.push_back(
-      {path, path + ".servers, " + path + ".service_time, arrivals",
+      {path, path + ".servers, " + path + ".service_time" + arrival_keys(scenario, load),
        fmt::format(
            "The first attempts alone ask for {:.3g} times the capacity, so that the service "
            "is overloaded without any retry.",
@@ -101,25 +110,32 @@ void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
   const std::string path = "service." + load.spec->name;
   if (load.granted == kForever) return;
   if (load.rate > load.granted) {
-    warnings.push_back({path, path + ".throttle.rate, arrivals",
-                        fmt::format("{:.3g} new requests a second meet a throttle that lets {:.3g} "
-                                    "pass: at most {:.3g} % can succeed.",
-                                    load.rate, load.granted, 100 * load.granted / load.rate),
-                        "A higher rate, or fewer requests."});
+    warnings.push_back(
+        {path, path + ".throttle.rate" + arrival_keys(scenario, load),
+         fmt::format("{:.3g} new requests a second meet a throttle that lets {:.3g} "
+                     "pass: at most {:.3g} % can succeed.",
+                     load.rate, load.granted, 100 * load.granted / load.rate),
+         fmt::format("{}.throttle.rate = {:.4g} or more would let them pass, and so would fewer "
+                     "requests.",
+                     path, load.spec->throttle.rate * load.rate / load.granted)});
   }
   double floor = 0;
+  std::string counts;
   for (const std::size_t i : load.clients) {
     const ClientSpec& c = scenario.clients[i];
-    if (c.retry.rate_limit.enabled) floor += c.retry.rate_limit.min_rate * c.count;
+    if (!c.retry.rate_limit.enabled) continue;
+    floor += c.retry.rate_limit.min_rate * c.count;
+    counts += ", client." + c.name + ".count";
   }
   if (floor > load.granted) {
     warnings.push_back(
-        {path, path + ".throttle.rate, count of the clients in mode adaptive",
+        {path, path + ".throttle.rate" + counts,
          fmt::format("Adaptive mode never goes below its least rate: together the clients may send "
                      "{:.3g} attempts a second where {:.3g} pass, so that at least {:.3g} % are "
                      "throttled while there is so much to send.",
                      floor, load.granted, 100 * (1 - load.granted / floor)),
-         "Fewer clients that each send more."});
+         fmt::format("At most {:.0f} % of the clients, each of which sends more.",
+                     std::floor(100 * load.granted / floor))});
   }
 }
 
@@ -138,7 +154,7 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
                         fmt::format("The service suggests {} before a retry; the client does not "
                                     "look at it and waits {} on average.",
                                     time_text(suggested), time_text(first)),
-                        "retry_after = \"minimum\" would respect it."});
+                        fmt::format("{}.retry.retry_after = \"minimum\" would respect it.", path)});
   } else if (suggested < first && (c.retry.retry_after == RetryAfter::kMinimum ||
                                    c.retry.retry_after == RetryAfter::kMinimumCapped)) {
     warnings.push_back(
@@ -146,7 +162,7 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
          fmt::format("The service suggests {}, less than the mean backoff of {}: the "
                      "suggestion changes little.",
                      time_text(suggested), time_text(first)),
-         "A longer suggestion."});
+         fmt::format("A suggestion of more than {} would count.", time_text(first))});
   }
 }
 
@@ -161,14 +177,18 @@ void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
        fmt::format("The quota of a client with {:.3g} requests a second lasts {} of total failure, "
                    "{:.0f} retries of all clients together: until then it protects nothing.",
                    t.rate, time_text(t.time_to_dry), t.outage_retries * t.buckets),
-       "Fewer and busier clients, a smaller capacity or a higher cost."});
+       fmt::format(
+           "{0}.retry.quota.capacity = {1:.0f} would last for {2}; fewer and busier clients "
+           "or a higher cost also help.",
+           path, std::max(1.0, std::floor(retry.quota.capacity * kLong / t.time_to_dry)),
+           time_text(kLong))});
 }
 
 }  // namespace
 
 void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
                      std::vector<Warning>& warnings) {
-  warn_of_overload(load, warnings);
+  warn_of_overload(scenario, load, warnings);
   warn_of_queue(scenario, load, warnings);
   warn_of_last_attempts(scenario, load, warnings);
   warn_of_throttle(scenario, load, warnings);
@@ -192,7 +212,8 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
          fmt::format("The deadline of {} ends a request before its first attempt can "
                      "time out, so that a late answer is never asked for again.",
                      time_text(deadline)),
-         "A shorter attempt timeout, or a longer deadline."});
+         fmt::format("An attempt timeout below {}, or a deadline above {}.", time_text(deadline),
+                     time_text(t.timeout))});
   }
   if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections) {
     warnings.push_back(

@@ -96,6 +96,12 @@ void read_request(const Json& json, ResultIdentity& identity) {
       identity.requests.push_back(fmt::format("--shard {}/{}", shard.at("index").get<std::size_t>(),
                                               shard.at("count").get<std::size_t>()));
     }
+  } else if (json.contains("map")) {
+    const Json& map = json.at("map");
+    identity.command = "map";
+    identity.requests =
+        map_requests(map.at("vary").get<std::vector<std::string>>(),
+                     map.at("service").get<std::string>(), map.at("confirm").get<std::size_t>());
   } else if (json.contains("comparison")) {
     identity.command = "compare";
     add_varied(json.at("comparison").at("vary"));
@@ -259,6 +265,15 @@ std::string trigger_request(const std::string& path, double first, double last) 
 std::string hysteresis_request(const std::string& path, const std::vector<double>& loads,
                                double dwell_s) {
   return fmt::format("--hysteresis {}={} --dwell {}s", path, fmt::join(loads, ","), dwell_s);
+}
+
+std::vector<std::string> map_requests(const std::vector<std::string>& varied,
+                                      const std::string& service, std::size_t confirmed) {
+  std::vector<std::string> requests;
+  for (const std::string& vary : varied) requests.push_back("--vary " + vary);
+  requests.push_back("--service " + service);
+  if (confirmed > 0) requests.push_back(fmt::format("--confirm {}", confirmed));
+  return requests;
 }
 
 std::string difference(const ResultIdentity& earlier, const ResultIdentity& now) {

@@ -20,7 +20,8 @@ struct ResultIdentity {
 
   std::string scenario;
   std::string version;
-  std::string command;                ///< "run", "compare", "sweep", "tip", "choose"; empty: not known
+  std::string command;  ///< "run", "compare", "sweep", "tip", "choose", "map"; empty: not
+                        ///< known
   std::vector<std::string> requests;  ///< what else was asked for: "--vary PATH=VALUES"
   /// The keys in force and their values as TOML; of several variants those that they share.
   std::vector<std::pair<std::string, std::string>> keys;
@@ -38,6 +39,10 @@ ResultIdentity identity_of(const nlohmann::ordered_json& json, const std::filesy
 std::string trigger_request(const std::string& path, double first, double last);
 std::string hysteresis_request(const std::string& path, const std::vector<double>& loads,
                                double dwell_s);
+
+/// What is asked for with `map`.
+std::vector<std::string> map_requests(const std::vector<std::string>& varied,
+                                      const std::string& service, std::size_t confirmed);
 
 /// In what `now` asks another question than `earlier`, its first differences in words; empty if
 /// `now` may take the place of `earlier`. These do not matter: the version, the description,

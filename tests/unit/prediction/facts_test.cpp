@@ -94,7 +94,7 @@ TEST_CASE("Warnings name what is wrong, and nothing that is not") {
       "[client.web]\ncount = 400\narrivals = { process = \"poisson\", total_rate = 150 }\n"
       "retry = { mode = \"adaptive\" }\n"));
   CHECK(warns(throttled, "service.api.throttle.rate", "66.7 %"));
-  CHECK(warns(throttled, "mode adaptive", "200 attempts a second"));
+  CHECK(warns(throttled, "client.web.count", "200 attempts a second"));
   CHECK(warns(throttled, "service.api.throttle.retry_after", "5 s"));
 }
 

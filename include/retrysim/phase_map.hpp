@@ -1,0 +1,138 @@
+// Where in a plane of two keys a service is safe, vulnerable or dead, by the fluid; and simulations
+// of points near the borders, which say whether that is so.
+//
+//     PhaseMapResult r = map_phases({.scenario = "zombie.toml", .plane = two_variations});
+//     const auto checked = confirm_map(request, &*r.map, 12);
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/fluid.hpp>
+#include <retrysim/replications.hpp>
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/variation.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim {
+
+enum class MapState : std::uint8_t {
+  kSafe,        ///< recovers from everything
+  kVulnerable,  ///< a dead state sustains itself, but the scenario does not lead there
+  kTipped,      ///< the same, and the scenario's faults and surges lead there
+  kDead,        ///< down without any trigger
+};
+/// "safe", "vulnerable", "tipped", "dead".
+std::string_view name(MapState state);
+
+struct MapPoint {
+  std::vector<std::string> values;  ///< of the key across, then of the key up
+  std::vector<std::string> edits;   ///< PATH=VALUE texts that make the scenario of the point
+  MapState state = MapState::kSafe;
+  /// Nothing for closed loops, which have no load of their own: their state is that of two or three
+  /// runs of the fluid.
+  std::optional<FluidEquilibria> balance;
+};
+
+struct PhaseMap {
+  std::vector<std::string> keys;   ///< across and up, as written
+  std::vector<std::string> names;  ///< the same, short
+  std::size_t columns = 0, rows = 0;
+  std::vector<MapPoint> points;  ///< column by column, each from its lowest row up
+  std::string service;
+  bool has_trigger = false;  ///< whether some point has a fault or surge, so that it may be tipped
+
+  const MapPoint& at(std::size_t column, std::size_t row) const {
+    return points[column * rows + row];
+  }
+};
+
+struct PhaseMapRequest {
+  std::filesystem::path scenario;
+  std::vector<std::string> edits;             ///< as given to --set
+  std::vector<Variation> plane;               ///< two, each of one key: across, up
+  std::optional<std::string> service;         ///< its name; may be missing if there is only one
+  const std::atomic<bool>* stop = nullptr;    ///< set from outside: ends with `Interrupted`
+  std::function<void(double)> progress = {};  ///< called with the share done; may be empty
+};
+
+/// A map, or the mistakes of a point's scenario.
+struct PhaseMapResult {
+  std::optional<PhaseMap> map;
+  std::vector<Diagnostic> errors;
+};
+
+/// Takes a tenth of a millisecond for a point, and up to one where the scenario has a trigger.
+/// Throws RequestError for a plane that is none, a service that is not there, and where the fluid
+/// does not apply.
+PhaseMapResult map_phases(const PhaseMapRequest& request);
+
+/// The state of one point: what `map_phases` finds, faults and surges of the service included.
+MapState map_state(const Scenario& scenario, std::size_t service,
+                   const std::optional<FluidEquilibria>& balance);
+
+// --- Confirmation --------------------------------------------------------------------------------
+
+/// What a simulation is asked.
+enum class MapQuestion : std::uint8_t {
+  kCalm,      ///< is it down without faults and surges?
+  kPushed,    ///< does it stay down after an outage (or, if servers are unlimited, a surge) of many
+              ///< timeouts?
+  kScenario,  ///< do the scenario's faults and surges leave it down?
+};
+/// "calm", "pushed", "scenario".
+std::string_view name(MapQuestion question);
+
+enum class MapVerdict : std::uint8_t { kAgree, kDisagree, kOutsideValidity };
+/// "agree", "disagree", "outside validity".
+std::string_view name(MapVerdict verdict);
+
+struct MapConfirmation {
+  std::vector<std::string> values;  ///< of the point
+  MapState state = MapState::kSafe;
+  MapState beyond = MapState::kSafe;  ///< on the other side of the nearest border
+  MapQuestion question = MapQuestion::kCalm;
+  bool predicted_down = false;
+  double duration = 0;  ///< of each run, s
+  /// Replications in which fewer than half of the requests succeed in the last quarter of the time
+  /// after the last fault or surge.
+  std::size_t down = 0;
+  std::size_t replications = 0;
+  MapVerdict verdict = MapVerdict::kAgree;
+  std::string why;  ///< it is outside validity: sentences that name the keys
+};
+
+/// The points of a map to confirm, by their number in `PhaseMap::points`, with the state beyond the
+/// border: near the borders (a thirtieth of the plane away, or next to them if there is no room),
+/// each kind of border in turn, as far as possible from those chosen before. The same map gives the
+/// same points. Fewer than `count` if there are not so many.
+struct MapSite {
+  std::size_t point = 0;
+  MapState beyond = MapState::kSafe;
+};
+std::vector<MapSite> sites_to_confirm(const PhaseMap& map, std::size_t count);
+
+/// What is to be simulated at a point, and for how long; `why` is set where the fluid has doubts,
+/// or cannot tell what comes of it itself.
+MapConfirmation plan_confirmation(const Scenario& scenario, std::size_t service, MapState state,
+                                  MapState beyond);
+
+/// The scenario that answers the question of a confirmation.
+Scenario scenario_of_confirmation(const Scenario& scenario, std::size_t service,
+                                  MapQuestion question, double duration);
+
+/// Simulates `count` points, each with the replications of its scenario, over the executor of
+/// `options`. A point agrees if more than half of the replications do what the fluid says. `map`
+/// is needed in the owner only. Throws what `simulate_all` throws.
+std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const PhaseMap* map,
+                                         std::size_t count, const ReplicationOptions& options);
+
+}  // namespace retrysim

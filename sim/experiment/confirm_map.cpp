@@ -1,0 +1,140 @@
+// Simulations of points of a map, spread over the executor.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/phase_map.hpp>
+#include <retrysim/request_error.hpp>
+
+#include "execution/byte_order.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace retrysim {
+namespace {
+
+/// A confirmation, and what every process needs to know of it.
+struct Planned {
+  MapConfirmation confirmation;
+  std::vector<std::string> edits;
+};
+
+Scenario load_point(const PhaseMapRequest& request, const std::vector<std::string>& edits) {
+  LoadResult result = load_scenario_file(request.scenario, request.edits, edits);
+  if (!result.loaded) throw RequestError(to_string(result.errors.front()));
+  return std::move(result.loaded->scenario);
+}
+
+std::size_t service_of(const Scenario& scenario, const std::string& service) {
+  const auto found = std::find_if(scenario.services.begin(), scenario.services.end(),
+                                  [&](const ServiceSpec& s) { return s.name == service; });
+  if (found == scenario.services.end()) throw RequestError("there is no service " + service);
+  return static_cast<std::size_t>(found - scenario.services.begin());
+}
+
+std::vector<Planned> plan_all(const PhaseMapRequest& request, const PhaseMap& map,
+                              std::size_t count) {
+  std::vector<Planned> planned;
+  for (const MapSite& site : sites_to_confirm(map, count)) {
+    const MapPoint& point = map.points[site.point];
+    const Scenario scenario = load_point(request, point.edits);
+    Planned one{
+        plan_confirmation(scenario, service_of(scenario, map.service), point.state, site.beyond),
+        point.edits};
+    one.confirmation.values = point.values;
+    planned.push_back(std::move(one));
+  }
+  return planned;
+}
+
+// The fluid's numbers may differ in the last place between machines, so that only the owner's
+// count.
+std::string encode(const std::vector<Planned>& planned, const std::string& service) {
+  using execution::put;
+  std::string bytes;
+  execution::put_text(bytes, service);
+  put(bytes, static_cast<std::uint64_t>(planned.size()));
+  for (const Planned& one : planned) {
+    put(bytes, static_cast<std::uint64_t>(one.edits.size()));
+    for (const std::string& edit : one.edits) execution::put_text(bytes, edit);
+    put(bytes, static_cast<std::uint64_t>(one.confirmation.question));
+    put(bytes,
+        static_cast<std::uint64_t>(Duration::from_seconds(one.confirmation.duration).count()));
+  }
+  return bytes;
+}
+
+/// What is missing in a message from the owner.
+template <class T>
+T needed(std::optional<T> value) {
+  if (!value) throw std::runtime_error("a message between the processes is cut off");
+  return std::move(*value);
+}
+
+std::vector<Planned> decode(std::string_view bytes, std::string& service) {
+  using execution::take;
+  service = needed(execution::take_text(bytes));
+  std::vector<Planned> planned(needed(take<std::uint64_t>(bytes)));
+  for (Planned& one : planned) {
+    one.edits.resize(needed(take<std::uint64_t>(bytes)));
+    for (std::string& edit : one.edits) edit = needed(execution::take_text(bytes));
+    one.confirmation.question = static_cast<MapQuestion>(needed(take<std::uint64_t>(bytes)));
+    const auto duration = static_cast<std::int64_t>(needed(take<std::uint64_t>(bytes)));
+    one.confirmation.duration = Duration::nanoseconds(duration).in_seconds();
+  }
+  return planned;
+}
+
+/// Whether fewer than half of the requests in the window succeed.
+bool is_down(const Scenario& scenario, std::size_t service, const RunResult& run) {
+  std::uint64_t requests = 0, successes = 0;
+  for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
+    if (scenario.clients[i].service != service || scenario.clients[i].caller) continue;
+    requests += run.clients[i].window.requests;
+    successes += run.clients[i].window.successes;
+  }
+  return 2 * successes < requests;
+}
+
+}  // namespace
+
+std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const PhaseMap* map,
+                                         std::size_t count, const ReplicationOptions& options) {
+  Executor* const executor = options.executor;
+  const bool owns = executor == nullptr || executor->is_owner();
+  std::vector<Planned> planned;
+  std::string service;
+  if (owns) {
+    if (map == nullptr) throw std::invalid_argument("the owner needs a map");
+    planned = plan_all(request, *map, count);
+    service = map->service;
+  }
+  if (executor != nullptr && !executor->is_alone()) {
+    const std::string bytes = executor->share(owns ? encode(planned, service) : "");
+    if (!owns) planned = decode(bytes, service);
+  }
+  std::vector<MapConfirmation> results;
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    MapConfirmation& c = planned[i].confirmation;
+    const Scenario point = load_point(request, planned[i].edits);
+    const std::size_t index = service_of(point, service);
+    const Scenario scenario = scenario_of_confirmation(point, index, c.question, c.duration);
+    ReplicationOptions run = options;
+    if (options.progress) {
+      run.progress = [&](double share) {
+        options.progress((static_cast<double>(i) + share) / static_cast<double>(planned.size()));
+      };
+    }
+    const std::vector<RunResult> runs = run_replications(scenario, run);
+    c.replications = runs.size();
+    for (const RunResult& r : runs) c.down += is_down(scenario, index, r) ? 1 : 0;
+    const bool as_predicted =
+        c.predicted_down ? 2 * c.down > c.replications : 2 * c.down < c.replications;
+    if (c.why.empty()) c.verdict = as_predicted ? MapVerdict::kAgree : MapVerdict::kDisagree;
+    results.push_back(std::move(c));
+  }
+  return results;
+}
+
+}  // namespace retrysim

@@ -1,0 +1,211 @@
+// The plane of two keys, and which of its points are worth a simulation.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/phase_map.hpp>
+#include <retrysim/request_error.hpp>
+#include <retrysim/stop.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "prediction/fluid_probe.hpp"
+
+namespace retrysim {
+namespace {
+
+std::size_t service_of(const Scenario& scenario, const std::optional<std::string>& service) {
+  std::string known;
+  for (std::size_t i = 0; i < scenario.services.size(); ++i) {
+    if (!service && scenario.services.size() == 1) return i;
+    if (service && scenario.services[i].name == *service) return i;
+    known += (i > 0 ? ", " : "") + scenario.services[i].name;
+  }
+  throw RequestError(service
+                         ? fmt::format("there is no service '{}'; services are {}", *service, known)
+                         : fmt::format("--service is missing; services are {}", known));
+}
+
+bool has_closed_loop(const Scenario& scenario, std::size_t service) {
+  return std::any_of(scenario.clients.begin(), scenario.clients.end(), [&](const ClientSpec& c) {
+    return c.service == service && c.arrivals.process == ArrivalProcess::kClosed;
+  });
+}
+
+}  // namespace
+
+std::string_view name(MapState state) {
+  switch (state) {
+    case MapState::kSafe:
+      return "safe";
+    case MapState::kVulnerable:
+      return "vulnerable";
+    case MapState::kTipped:
+      return "tipped";
+    case MapState::kDead:
+      return "dead";
+  }
+  return "";
+}
+
+MapState map_state(const Scenario& scenario, std::size_t service,
+                   const std::optional<FluidEquilibria>& balance) {
+  FluidPhase phase = FluidPhase::kVulnerable;
+  if (balance) {
+    phase = balance->phase;
+  } else if (prediction::is_down_when_calm(scenario, service)) {
+    phase = FluidPhase::kDead;
+  } else if (!prediction::is_down_when_pushed(scenario, service)) {
+    phase = FluidPhase::kSafe;
+  }
+  if (phase == FluidPhase::kSafe) return MapState::kSafe;
+  if (phase == FluidPhase::kDead) return MapState::kDead;
+  const bool tips = prediction::has_disturbance(scenario, service) &&
+                    prediction::is_down_after_disturbances(scenario, service);
+  return tips ? MapState::kTipped : MapState::kVulnerable;
+}
+
+PhaseMapResult map_phases(const PhaseMapRequest& request) {
+  if (request.plane.size() != 2 || request.plane[0].paths.size() != 1 ||
+      request.plane[1].paths.size() != 1) {
+    throw RequestError("a plane has two keys: --vary PATH=... is needed twice, each with one key");
+  }
+  PhaseMap map;
+  map.columns = request.plane[0].choices.size();
+  map.rows = request.plane[1].choices.size();
+  map.keys = {request.plane[0].paths[0], request.plane[1].paths[0]};
+  map.names = short_names(map.keys);
+  const std::vector<Variant> points = grid(request.plane);
+  for (const Variant& variant : points) {
+    if (request.stop != nullptr && *request.stop) throw Interrupted();
+    const LoadResult loaded = load_scenario_file(request.scenario, request.edits, variant.edits);
+    if (!loaded.loaded) return {std::nullopt, loaded.errors};
+    const Scenario& scenario = loaded.loaded->scenario;
+    const std::size_t service = service_of(scenario, request.service);
+    map.service = scenario.services[service].name;
+    if (const auto why = why_no_fluid(scenario, service)) {
+      throw RequestError("the fluid does not apply: " + *why);
+    }
+    MapPoint point{variant.values, variant.edits, MapState::kSafe, std::nullopt};
+    if (!has_closed_loop(scenario, service)) point.balance = fluid_equilibria(scenario, service);
+    point.state = map_state(scenario, service, point.balance);
+    map.has_trigger = map.has_trigger || prediction::has_disturbance(scenario, service);
+    map.points.push_back(std::move(point));
+    if (request.progress) {
+      request.progress(static_cast<double>(map.points.size()) / static_cast<double>(points.size()));
+    }
+  }
+  return {std::move(map), {}};
+}
+
+// --- Sites ---------------------------------------------------------------------------------------
+
+namespace {
+
+struct Candidate {
+  std::size_t point = 0;
+  int column = 0, row = 0;
+  MapState state = MapState::kSafe, beyond = MapState::kSafe;
+  int distance = 0;  // cells to the nearest point of another state
+
+  /// Both sides of a border are of one kind.
+  std::pair<MapState, MapState> border() const { return std::minmax(state, beyond); }
+};
+
+/// Distances to the nearest point of another state, up to `most`; those farther away are left out.
+std::vector<Candidate> near_borders(const PhaseMap& map, int most) {
+  std::vector<Candidate> found;
+  const int columns = static_cast<int>(map.columns), rows = static_cast<int>(map.rows);
+  const auto state_at = [&](int x, int y) {
+    return map.at(static_cast<std::size_t>(x), static_cast<std::size_t>(y)).state;
+  };
+  for (int x = 0; x < columns; ++x) {
+    for (int y = 0; y < rows; ++y) {
+      const MapState here = state_at(x, y);
+      std::optional<MapState> beyond;
+      int distance = 0;
+      while (!beyond && distance < most) {
+        ++distance;
+        const auto look = [&](int at_x, int at_y) {
+          if (at_x < 0 || at_y < 0 || at_x >= columns || at_y >= rows || beyond) return;
+          if (state_at(at_x, at_y) != here) beyond = state_at(at_x, at_y);
+        };
+        // Straight on first: a border is nearest along an axis, unless it is met at a corner.
+        look(x + distance, y);
+        look(x - distance, y);
+        look(x, y + distance);
+        look(x, y - distance);
+        for (int d = 1; d <= distance; ++d) {
+          for (const int side : {-distance, distance}) {
+            look(x + side, y + d);
+            look(x + side, y - d);
+            look(x + d, y + side);
+            look(x - d, y + side);
+          }
+        }
+      }
+      if (!beyond) continue;
+      found.push_back({static_cast<std::size_t>(x) * map.rows + static_cast<std::size_t>(y), x, y,
+                       here, *beyond, distance});
+    }
+  }
+  return found;
+}
+
+/// Squared distance as shares of the plane.
+double apart(const PhaseMap& map, const Candidate& a, const Candidate& b) {
+  const double x = static_cast<double>(a.column - b.column) / static_cast<double>(map.columns);
+  const double y = static_cast<double>(a.row - b.row) / static_cast<double>(map.rows);
+  return x * x + y * y;
+}
+
+}  // namespace
+
+std::vector<MapSite> sites_to_confirm(const PhaseMap& map, std::size_t count) {
+  // On a fine grid chance decides next to a border, and a step away from it the prediction does.
+  constexpr std::size_t kShareOfPlane = 30;
+  const std::size_t longest = std::max(map.columns, map.rows);
+  const int away = static_cast<int>(std::max<std::size_t>(1, longest / kShareOfPlane));
+  using Border = std::pair<MapState, MapState>;
+  std::vector<std::pair<Border, std::vector<Candidate>>> kinds;
+  for (const Candidate& c : near_borders(map, away)) {
+    const auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                   [&](const auto& k) { return k.first == c.border(); });
+    if (kind == kinds.end()) {
+      kinds.push_back({c.border(), {c}});
+    } else {
+      kind->second.push_back(c);
+    }
+  }
+  std::sort(kinds.begin(), kinds.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Candidate> chosen;
+  for (bool more = true; more && chosen.size() < count;) {
+    more = false;
+    for (auto& [border, candidates] : kinds) {
+      if (candidates.empty() || chosen.size() >= count) continue;
+      // Those that keep their distance come first, then those that are far from all others.
+      const auto merit = [&](const Candidate& c) {
+        double nearest = std::numeric_limits<double>::infinity();
+        for (const Candidate& other : chosen) nearest = std::min(nearest, apart(map, c, other));
+        return std::pair(c.distance, nearest);
+      };
+      const auto best = std::max_element(
+          candidates.begin(), candidates.end(),
+          [&](const Candidate& a, const Candidate& b) { return merit(a) < merit(b); });
+      chosen.push_back(*best);
+      candidates.erase(best);
+      more = true;
+    }
+  }
+  std::sort(chosen.begin(), chosen.end(),
+            [](const Candidate& a, const Candidate& b) { return a.point < b.point; });
+  std::vector<MapSite> sites;
+  for (const Candidate& c : chosen) sites.push_back({c.point, c.beyond});
+  return sites;
+}
+
+}  // namespace retrysim
