@@ -320,6 +320,7 @@ std::span<const Preset> presets() { return table(); }
 const Preset* find_preset(std::string_view mode, std::string_view revision, std::string_view sdk,
                           std::string_view api) {
   if (revision.empty()) revision = "2.0";
+  sdk = canonical_sdk(sdk);
   if (sdk.empty() && mode != kCustom) sdk = "botocore";
   const Preset* fallback = nullptr;
   for (const Preset& preset : table()) {

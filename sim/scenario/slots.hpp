@@ -31,9 +31,14 @@ struct PresetChoice {
   bool from_environment = false;
 };
 
-/// The service that a fault or a client group names.
+/// The service that a fault or an operation names.
 struct ServiceName {
   std::string name;
+};
+
+/// The services that a client group calls.
+struct ServiceNames {
+  std::vector<std::string> names;
 };
 
 /// The structs that the keys of one table fill in, at most one of each type. They must outlive it.
@@ -58,8 +63,8 @@ class Slots {
 
  private:
   std::tuple<Scenario*, ServiceSpec*, std::vector<RandomError>*, FaultSpec*, ServiceName*,
-             ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*, SurgeSpec*, OperationSpec*,
-             Expectation*>
+             ServiceNames*, ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*, SurgeSpec*,
+             OperationSpec*, Expectation*>
       parts_{};
 };
 
