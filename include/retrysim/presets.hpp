@@ -6,6 +6,7 @@
 
 #include <retrysim/retry_rules.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,24 @@ std::span<const Preset> presets();
 /// that a comparison may vary the mode alone. Null if the combination does not exist.
 const Preset* find_preset(std::string_view mode, std::string_view revision, std::string_view sdk,
                           std::string_view api);
+
+/// The name under which an SDK is known here: "botocore" for boto3, cli and aws-cli, "dotnet" for
+/// powershell, which are built on them. Any other name stays as it is.
+std::string_view canonical_sdk(std::string_view sdk);
+
+/// What an SDK's client waits for, and how many connections it opens to one host, if nobody says
+/// otherwise.
+struct ClientDefaults {
+  std::string_view sdk;
+  Duration attempt_timeout;       ///< for the answer, or the next part of it; `max()`: for ever
+  Duration connect_timeout;       ///< `max()`: for ever, or as long as the operating system does
+  std::uint32_t max_connections;  ///< `RetryRules::kUnlimited`: as many as are needed
+  std::string_view source;
+};
+/// Of the SDKs whose source could be read.
+std::span<const ClientDefaults> client_defaults();
+/// Null if there are none for the SDK.
+const ClientDefaults* find_client_defaults(std::string_view sdk);
 
 /// Every word that names a service with numbers or error codes of its own, "default" first.
 std::span<const std::string_view> known_apis();

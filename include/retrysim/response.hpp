@@ -51,7 +51,14 @@ struct ErrorTraits {
   std::optional<RetrySafety> retry_safety = {};
   bool throttling = false;
   bool timeout = false;
+  std::optional<Fault> fault = {};  ///< else that of the server from status 500 on
+
+  bool operator==(const ErrorTraits&) const = default;
 };
+
+/// Adds what one word says: `retryable`, `not-retryable`, `maybe-retryable`, `throttling`,
+/// `timeout`, `client-fault`, `server-fault`. False if it is none of them.
+bool add_trait(std::string_view word, ErrorTraits& traits);
 
 /// The answer to one attempt: HTTP status with an optional error code, or a transport error.
 struct Response {

@@ -99,10 +99,17 @@ inline constexpr std::string_view kWords<Refund> =
     "last|cost|credit|none|last-and-credit|last-or-credit|shared-last";
 static_assert(words_end_with(Refund::kSharedLast));
 
-enum class QuotaScope : std::uint8_t { kClient, kGroup };
+/// What has a retry quota, or a send-rate limiter, of its own.
+enum class RetryScope : std::uint8_t {
+  kClient,
+  kGroup,      ///< all clients of the group together
+  kService,    ///< each client, for each service that it calls
+  kOperation,  ///< each client, for each of its operations
+  kKey,        ///< each client, for each key that it asks for
+};
 template <>
-inline constexpr std::string_view kWords<QuotaScope> = "client|group";
-static_assert(words_end_with(QuotaScope::kGroup));
+inline constexpr std::string_view kWords<RetryScope> = "client|group|service|operation|key";
+static_assert(words_end_with(RetryScope::kKey));
 
 /// When the quota is asked, next to the limit on attempts.
 enum class QuotaOrder : std::uint8_t {
@@ -143,7 +150,7 @@ struct QuotaRules {
   double credit = 0;  ///< added by a success on the first attempt; may be a fraction of a token
   CreditOn credit_on = CreditOn::kSuccess;
   Refund refund = Refund::kNone;
-  QuotaScope scope = QuotaScope::kClient;
+  RetryScope scope = RetryScope::kClient;
   QuotaOrder order = QuotaOrder::kAfterAttempts;
   bool partial = false;  ///< takes what there is, and refuses only at zero
   QuotaOnEmpty on_empty = QuotaOnEmpty::kFail;
@@ -157,6 +164,8 @@ struct QuotaRules {
   bool accrues() const {
     return refill_rate > 0 || credit != static_cast<int>(credit) || refund == Refund::kSharedLast;
   }
+
+  bool operator==(const QuotaRules&) const = default;
 };
 
 // --- Send-rate limiter ---------------------------------------------------------------------------
@@ -221,6 +230,9 @@ struct SendRateRules {
   /// on.
   double initial_fill_rate = 0;
   bool round_rates = false;  ///< measured and fill rate to eight decimals (JavaScript)
+  RetryScope scope = RetryScope::kClient;
+
+  bool operator==(const SendRateRules&) const = default;
 };
 
 // --- Beyond the SDKs -----------------------------------------------------------------------------
@@ -240,6 +252,8 @@ struct BudgetRules {
   double share = 0.2;
   double minimum = 0;  ///< retries: per second (kWindow), or at once (kActive)
   Duration window = Duration::seconds(10);
+
+  bool operator==(const BudgetRules&) const = default;
 };
 
 /// A circuit breaker on retries: while at least `failure_share` of the attempts of the last
@@ -251,6 +265,8 @@ struct BreakerRules {
   int min_attempts = 10;
   Duration window = Duration::seconds(10);
   Duration open;
+
+  bool operator==(const BreakerRules&) const = default;
 };
 
 /// The client-side throttle of Google's SRE book ("Handling overload"): an attempt is refused
@@ -263,6 +279,8 @@ struct ThrottleRules {
   double k = 2;
   Duration window = Duration::seconds(120);
   int window_calls = 0;
+
+  bool operator==(const ThrottleRules&) const = default;
 };
 
 /// Hedging: while no answer has come `delay` after an attempt was sent, the next one is sent beside

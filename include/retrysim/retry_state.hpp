@@ -122,6 +122,15 @@ class ClientThrottle {
   SlidingCounts counts_;  // requests, accepts
 };
 
+/// Which of the states of one client is meant, where they are kept apart (RetryScope).
+struct StatePlace {
+  std::uint32_t service = 0, operation = 0, key = 0;
+};
+/// How many there are.
+struct StateCounts {
+  std::uint32_t services = 1, operations = 1, keys = 1;
+};
+
 /// The state of one client: null where the rules need none.
 struct RetryState {
   RetryQuota* quota = nullptr;
@@ -137,18 +146,47 @@ class RetryStates {
  public:
   RetryStates() = default;
   /// `clients` clients that were made at `start`.
-  RetryStates(const RetryRules& rules, std::size_t clients, Time start);
+  RetryStates(const RetryRules& rules, std::size_t clients, Time start,
+              const StateCounts& counts = {});
   /// The memory that those take.
-  static std::uint64_t bytes(const RetryRules& rules, std::size_t clients);
+  static std::uint64_t bytes(const RetryRules& rules, std::size_t clients,
+                             const StateCounts& counts = {});
+  /// How many states of one kind `clients` clients have.
+  static std::size_t states_of(RetryScope scope, std::size_t clients, const StateCounts& counts);
 
+  /// Of a client whose states are not kept apart.
   RetryState of(std::size_t client) {
+    return of(client, quotas_.size() == 1 ? 0 : client, limiter_of(client));
+  }
+  RetryState of(std::size_t client, const StatePlace& place) {
+    return of(client, at(quota_scope_, client, place), limiter_of(client, place));
+  }
+
+  /// Whether a client has several quotas or limiters.
+  bool keep_apart() const {
+    return quota_scope_ > RetryScope::kGroup || limiter_scope_ > RetryScope::kGroup;
+  }
+  /// Whether clients remember nothing: what `of` gives is null throughout.
+  bool empty() const { return quotas_.empty() && limiters_.empty() && !beyond_; }
+  const std::vector<RetryQuota>& quotas() const { return quotas_; }
+  bool limit_send_rate() const { return !limiters_.empty(); }
+  bool throttle() const { return !throttles_.empty(); }
+  std::size_t limiters() const { return limiters_.size(); }
+  SendRateLimiter& limiter(std::size_t number) { return limiters_[number]; }
+  /// The number of a client's limiter.
+  std::size_t limiter_of(std::size_t client) const { return limiters_.size() == 1 ? 0 : client; }
+  std::size_t limiter_of(std::size_t client, const StatePlace& place) const {
+    return at(limiter_scope_, client, place);
+  }
+
+ private:
+  RetryState of(std::size_t client, std::size_t bucket, std::size_t limiter) {
     RetryState state;
     if (!quotas_.empty()) {
-      const std::size_t bucket = quotas_.size() == 1 ? 0 : client;
       state.quota = &quotas_[bucket];
       if (!accruals_.empty()) state.accrual = &accruals_[bucket];
     }
-    if (!limiters_.empty()) state.limiter = &limiters_[client];
+    if (!limiters_.empty()) state.limiter = &limiters_[limiter];
     if (beyond_) [[unlikely]] {
       if (!budgets_.empty()) state.budget = &budgets_[client];
       if (!breakers_.empty()) state.breaker = &breakers_[client];
@@ -157,18 +195,14 @@ class RetryStates {
     return state;
   }
 
-  /// Whether clients remember nothing: what `of` gives is null throughout.
-  bool empty() const { return quotas_.empty() && limiters_.empty() && !beyond_; }
-  const std::vector<RetryQuota>& quotas() const { return quotas_; }
-  bool limit_send_rate() const { return !limiters_.empty(); }
-  bool throttle() const { return !throttles_.empty(); }
-  SendRateLimiter& limiter(std::size_t client) { return limiters_[client]; }
-
- private:
   template <class Take>
-  void take_memory(const RetryRules& rules, std::size_t clients, Time start, Take& take);
+  void take_memory(const RetryRules& rules, std::size_t clients, Time start,
+                   const StateCounts& counts, Take& take);
+  std::size_t at(RetryScope scope, std::size_t client, const StatePlace& place) const;
 
-  std::vector<RetryQuota> quotas_;  // one a client, or one for all
+  RetryScope quota_scope_ = RetryScope::kClient, limiter_scope_ = RetryScope::kClient;
+  StateCounts counts_;
+  std::vector<RetryQuota> quotas_;
   std::vector<QuotaAccrual> accruals_;
   std::vector<SendRateLimiter> limiters_;
   std::vector<RetryBudget> budgets_;

@@ -55,6 +55,7 @@ struct Failure {
   ErrorInfo error = {ResponseClass::kTransient};
   std::optional<Duration> retry_after = {};
   bool long_poll = false;  ///< long-polling operation: may wait even when the quota refuses
+  bool repeatable = true;  ///< false: the body cannot be sent again, whatever the error
 };
 
 /// What follows a failed attempt.
@@ -76,13 +77,13 @@ void begin_request(const RetryRules& rules, const RetryState& state, Time now);
 bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, Draws& draws,
                     std::optional<double> fixed_draw = std::nullopt);
 
-/// Decides what follows a failed attempt: retryable? attempts left? the chance of `probability`?
-/// circuit breaker, budget, quota? then the delay. The quota is paid before the delay starts; what
-/// is refused costs nothing, unless the rules say otherwise (QuotaOrder, SendTokenTiming).
-/// `progress.attempts` already counts the failed attempt; on kRetry `progress` holds the cost paid.
-/// The limiter takes note of the response. `draws` supplies the chance, where it is below 1, and
-/// the jitter. `fixed_draw` in [0, 1] replaces every uniform draw (tests, `--draw`), but not the
-/// draws of `BackoffRules::delays`.
+/// Decides what follows a failed attempt: retryable, and repeatable? attempts left? the chance of
+/// `probability`? circuit breaker, budget, quota? then the delay. The quota is paid before the
+/// delay starts; what is refused costs nothing, unless the rules say otherwise (QuotaOrder,
+/// SendTokenTiming). `progress.attempts` already counts the failed attempt; on kRetry `progress`
+/// holds the cost paid. The limiter takes note of the response. `draws` supplies the chance, where
+/// it is below 1, and the jitter. `fixed_draw` in [0, 1] replaces every uniform draw (tests,
+/// `--draw`), but not the draws of `BackoffRules::delays`.
 RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& state,
                                   RetryProgress& progress, const Failure& failure, Time now,
                                   Draws& draws, std::optional<double> fixed_draw = std::nullopt);

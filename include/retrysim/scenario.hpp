@@ -12,6 +12,8 @@
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -32,6 +34,7 @@ struct NetworkSpec {
 struct ErrorAnswer {
   int status = 500;
   std::string code;
+  ErrorTraits traits = {};  ///< what the service's model says about it
 };
 
 /// An answer with the probability that an attempt gets it.
@@ -97,17 +100,34 @@ template <>
 inline constexpr std::string_view kWords<Abandoned> = "serve|drop-at-dequeue|remove|abort";
 static_assert(words_end_with(Abandoned::kAbort));
 
-enum class ThrottleScope : std::uint8_t { kService, kClient };
+/// What has an allowance of its own.
+enum class ThrottleScope : std::uint8_t {
+  kService,    ///< all attempts share one
+  kClient,     ///< each client
+  kOperation,  ///< each operation, by name, whoever asks for it; requests without one share one
+  kKey,        ///< each key (KeySpec), whoever asks for it
+};
 template <>
-inline constexpr std::string_view kWords<ThrottleScope> = "service|client";
-static_assert(words_end_with(ThrottleScope::kClient));
+inline constexpr std::string_view kWords<ThrottleScope> = "service|client|operation|key";
+static_assert(words_end_with(ThrottleScope::kKey));
 
-/// Token bucket in front of a service: continuous refill, starts full, one token an attempt.
+/// What a service lets pass: a token bucket (continuous refill, starts full, one token an attempt),
+/// or a number of attempts in each of a sequence of fixed windows.
 struct ThrottleSpec {
-  double rate = 0;   ///< tokens per second; 0: no throttle
-  double burst = 1;  ///< capacity in tokens, >= 1
+  double rate = 0;   ///< attempts per second; 0: no throttle
+  double burst = 1;  ///< capacity of the bucket in tokens, >= 1
   ThrottleScope scope = ThrottleScope::kService;
   Duration retry_after;  ///< suggested to throttled clients; zero: no suggestion
+  /// Zero: the bucket. Else windows of this length, the first of which begins at time zero, in each
+  /// of which rate x window attempts pass (rounded down; at least one).
+  Duration window = {};
+
+  /// Attempts that pass in one window.
+  double window_limit() const {
+    constexpr double kRounding = 1e-9;  // 0.1 a second in windows of 10 s is one attempt
+    const double limit = std::floor(rate * window.in_seconds() * (1 + kRounding));
+    return limit < 1 ? 1 : limit;
+  }
 };
 
 /// How the limit on attempts at a service is found. The adaptive ways are those of Netflix's
@@ -267,11 +287,32 @@ struct PollSpec {
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 };
 
-/// One kind of request of a client group, if they differ in cost.
+/// One kind of request of a client group, if they differ in cost, or in the service they go to.
 struct OperationSpec {
   std::string name;
   double share = 1;  ///< of the requests, relative to the other operations
   double work = 1;   ///< factor on the service time
+  /// Index of the service that they go to; none: as the group's requests do.
+  std::optional<std::size_t> service = {};
+};
+
+/// How often each of a number of keys (rows, partitions, tables) is asked for.
+enum class Popularity : std::uint8_t {
+  kUniform,
+  kZipf,  ///< the k-th key in proportion to k^-exponent
+  kHot,   ///< the first key by a share of its own, the others equally
+};
+template <>
+inline constexpr std::string_view kWords<Popularity> = "uniform|zipf|hot";
+static_assert(words_end_with(Popularity::kHot));
+
+/// What the requests of a client group ask for. A request asks for the same key in every attempt.
+/// Key k of one group is key k of all others.
+struct KeySpec {
+  std::uint32_t count = 1;
+  Popularity popularity = Popularity::kUniform;
+  double exponent = 1;   ///< zipf; >= 0
+  double hot_share = 0;  ///< hot: probability of the first key
 };
 
 struct ArrivalSpec {
@@ -302,7 +343,10 @@ inline constexpr std::uint8_t kMostPriority = 63;
 
 struct ClientSpec {
   std::string name;
-  std::size_t service = 0;    ///< index into Scenario::services
+  std::size_t service = 0;  ///< index into Scenario::services
+  /// Further services: a request goes to one of all, each as likely as the others, in every
+  /// attempt. Not for a group with a `caller`.
+  std::vector<std::size_t> more_services = {};
   std::uint8_t priority = 0;  ///< the higher is served first (Discipline::kPriority)
   std::uint32_t count = 1;    ///< virtual clients, each with its own retry state
   /// Index of the service whose SDK client this group is: instead of by `arrivals`, its requests
@@ -312,6 +356,7 @@ struct ClientSpec {
   std::optional<std::size_t> caller;
   ArrivalSpec arrivals;
   std::vector<OperationSpec> operations;  ///< empty: all requests alike
+  KeySpec keys;
   Distribution attempt_timeout;
   bool has_attempt_timeout = false;
   Duration deadline = Duration::max();  ///< of the whole request; `max()`: none
@@ -324,13 +369,27 @@ struct ClientSpec {
   /// Probability that a request with side effects carries the token of its client's previous one.
   double token_reuse = 0;
   bool long_poll = false;  ///< requests are long-polling operations (RetryRules::long_poll)
+  /// Probability that the body of a request cannot be sent again: it is neither retried nor hedged.
+  double unrepeatable = 0;
   RetryRules retry;
+  /// Groups that name the same one share its state: a process whose clients of several services use
+  /// one retryer. Client i of each is the same client (or, in the scope `group`, all are one), with
+  /// the same quota, send-rate limiter, budget, breaker and throttle, whose rules must be the same,
+  /// too. Empty: the group keeps to itself.
+  std::string retryer = {};
   /// A strategy of the user's own, instead of `retry`, whose error classes still apply; may be
   /// empty. Only from C++.
   StrategyFactory strategy;
 
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 };
+
+/// The share of a group's requests that go to a service.
+double share_of_calls(const ClientSpec& client, std::size_t service);
+/// The same, each request weighed by the factor that its operation is on the service time.
+double mean_work(const ClientSpec& client, std::size_t service);
+/// Whether all of its requests go to one service.
+bool calls_one_service(const ClientSpec& client);
 
 /// Bound on a metric of summary.csv that makes a scenario a test.
 struct Expectation {
@@ -380,5 +439,10 @@ struct Scenario {
   std::vector<PhaseSpec> phases;  ///< besides those that faults and surges make
   std::vector<Expectation> expectations;
 };
+
+/// How many states there are for one client where they are kept apart (RetryScope): services and
+/// the names of operations are those of the whole scenario, requests without an operation have one
+/// in common, and all groups have as many keys as the one with the most.
+StateCounts state_counts(const Scenario& scenario);
 
 }  // namespace retrysim

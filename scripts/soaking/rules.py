@@ -310,6 +310,37 @@ class Mender:
                 not self.get(prefix, "retry.quota.refill_rate"):
             self.put(prefix, "retry.quota.refill_rate", 10)
 
+    def share_retryer(self, prefix):
+        """Who shares a retryer has the same rules: those of the first."""
+        name = self.get(prefix, "retry.retryer")
+        if name in (None, "none"):
+            return
+        first = next(path[:-2] for path, value in sorted(self.keys.items())
+                     if path[-2:] == ("retry", "retryer") and value == name)
+        if first == prefix:
+            return
+        for path in [p for p in self.keys if p[:len(prefix) + 1] == (*prefix, "retry")]:
+            del self.keys[path]
+        for path in [p for p in self.keys if p[:len(first) + 1] == (*first, "retry")]:
+            self.keys[(*prefix, *path[len(first):])] = self.keys[path]
+
+    def fit_window(self, prefix):
+        """At least one attempt passes in a window."""
+        window, rate = self.get(prefix, "throttle.window"), self.get(prefix, "throttle.rate")
+        if window not in (None, "none") and rate * seconds(window) < 1:
+            self.drop(prefix, "throttle.window")
+
+    def fit_prices(self, prefix):
+        """All services that a group calls have the same price."""
+        called = self.get(prefix, "calls") or []
+        called = set([called] if isinstance(called, str) else called)
+        called |= {value for path, value in self.keys.items()
+                   if path[:3] == (*prefix, "operation") and path[-1] == "calls"}
+        if len(called) > 1:
+            for service in called:
+                self.drop(("service", service), "price")
+                self.drop(("service", service), "rejection_price")
+
     def fit_run(self, prefix):
         length = seconds(self.get(prefix, "duration"))
         if self.get(prefix, "precision") != "none":
@@ -350,11 +381,12 @@ class Mender:
 
 RULES = {
     "": [Mender.fit_run],
-    "service.*": [Mender.limit_probabilities, Mender.fit_servers],
-    "service.*.calls.*": [Mender.end_lost_requests, Mender.fit_retry],
+    "service.*": [Mender.limit_probabilities, Mender.fit_servers, Mender.fit_window],
+    "service.*.calls.*": [Mender.share_retryer, Mender.end_lost_requests, Mender.fit_retry],
     "fault.*": [Mender.limit_probabilities, Mender.fit_fault],
-    "client.*": [Mender.choose_arrivals, Mender.fit_arrival_file, Mender.limit_load,
-                 Mender.end_lost_requests, Mender.fit_retry],
+    "client.*": [Mender.share_retryer, Mender.choose_arrivals, Mender.fit_arrival_file,
+                 Mender.limit_load, Mender.fit_prices, Mender.end_lost_requests,
+                 Mender.fit_retry],
     "expect.*": [Mender.fit_expectation],
 }
 

@@ -21,7 +21,9 @@ NUMBERS = [0, 0, 1e-9, 0.01, 0.1, 0.5, 0.9, 1, 1, 1.5, 2, 3, 10, 100, 1e6]
 COUNTS = [0, 0, 1, 1, 2, 3, 5, 10, 20, 100]
 ERROR_NAMES = ["429", "400", "404", "500", "502", "503", "504", "509", "599", "503:SlowDown",
                "400:ThrottlingException", "400:RequestTimeout", "403:RequestTimeTooSkewed",
-               "400:IDPCommunicationError", "500:InternalError", "400:Whatever.x"]
+               "400:IDPCommunicationError", "500:InternalError", "400:Whatever.x",
+               "400:Busy+retryable+throttling", "500+not-retryable", "404+maybe-retryable+timeout",
+               "503:Down+client-fault+maybe-retryable"]
 # APIs with error codes of their own, but without a preset.
 MORE_APIS = ["ec2", "kinesis", "organizations"]
 
@@ -48,6 +50,9 @@ POOLS = {
     "slowdown": [0, 0.01, 0.1, 1, 10],
     "throttle.rate": [0.5, 1, 5, 20, 100, 1e9],
     "throttle.burst": [1, 1, 1.5, 2, 10, 1e9],
+    "throttle.window": ["1s", "2s", "2500ms", "1min"],
+    "keys.count": [1, 1, 2, 3, 10, 1000],
+    "keys.exponent": [0, 0.5, 1, 2],
     "concurrency.limit": [1, 1, 2, 5, 20],
     "concurrency.initial": [1, 2, 5, 20, 200],
     "concurrency.min": [1, 1, 2, 5, 20],
@@ -90,7 +95,8 @@ FAVOURED = {"retry.max_attempts", "retry.hedging.delay", "attempt_timeout", "dea
 ONLY_FROM_POOL = {"duration", "count", "replications", "max_replications", "interval", "rate",
                   "total_rate", "precision", "arrivals.rate", "arrivals.total_rate", "seed",
                   "arrivals.concurrency", "arrivals.speed_up", "arrivals.scale",
-                  "retry.client_throttle.window_calls", "service_time", "warmup"}
+                  "retry.client_throttle.window_calls", "service_time", "warmup",
+                  "throttle.window", "keys.count"}
 
 
 @dataclasses.dataclass
@@ -222,7 +228,8 @@ class Generator:
     # --- Values ----------------------------------------------------------------------------------
 
     def draw(self, prefix, key):
-        special = {"name": lambda: f"soak{self.case.seed}",
+        special = {"retry.retryer": lambda: self.random.choice(["shared", "other"]),
+                   "name": lambda: f"soak{self.case.seed}",
                    "description": lambda: self.random.choice(["", "a \"quoted\" \\ text, ü"]),
                    "service": lambda: self.random.choice(self.services),
                    "calls": lambda: self.random.choice(self.services),
@@ -230,11 +237,19 @@ class Generator:
                    "client": self.draw_client,
                    "precision_metrics": lambda: ", ".join(
                        self.random.sample(self.vocabulary.metrics, self.random.choice([1, 3])))}
+        if key.kind == "names":
+            return self.draw_services()
         if key.kind == "text" and key.name in special:
             return special[key.name]()
         if key.else_word and self.chance(0.3):
             return key.else_word
         return self.draw_of_kind(prefix, key)
+
+    def draw_services(self):
+        """One service, or a list that may name one twice."""
+        if self.chance(0.8):
+            return self.random.choice(self.services)
+        return [self.random.choice(self.services) for _ in range(self.random.choice([1, 2, 3]))]
 
     def draw_client(self):
         groups = [path[1] for path in self.case.keys if path[0] == "client"]

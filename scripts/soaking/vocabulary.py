@@ -57,7 +57,8 @@ class Vocabulary:
 
 
 KINDS = {"duration": "duration", "number": "number", "count": "count", "true or false": "boolean",
-         "text": "text", "CSV file": "file", "duration or distribution": "distribution",
+         "text": "text", "text or list of texts": "names", "CSV file": "file",
+         "duration or distribution": "distribution",
          "list of distributions": "distributions"}
 RANGES = [(r"from (\S+) to (\S+)", False), (r"above (\S+), at most (\S+)", True),
           (r">= (\S+)()", False), (r"> (\S+)()", True), (r"()<= (\S+)", False)]
@@ -77,7 +78,8 @@ def read_range(text):
 def read_key(row):
     scope, _, name = row["key"].rpartition(".*.")
     scope += ".*" if scope else ""
-    found = re.fullmatch(r'(.*?)(?: or "([^"]+)")?', row["type"])
+    # Not every SDK has defaults, so "sdk" is left to the tests.
+    found = re.fullmatch(r'(.*?)(?: or "([^"]+)")?', row["type"].removesuffix(' or "sdk"'))
     kind, else_word = found.group(1), found.group(2) or ""
     words = ()
     if kind not in KINDS:

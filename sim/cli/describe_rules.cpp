@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/describe_rules.hpp"
 
+#include <retrysim/presets.hpp>
+
 #include <fmt/format.h>
 
 namespace retrysim::cli {
@@ -105,6 +107,19 @@ std::string describe_send_rate(const RetryRules& rules) {
   if (r.initial_measured_rate > 0) result += fmt::format(", from {}/s", r.initial_measured_rate);
   if (r.round_rates) result += ", rounded";
   return result;
+}
+
+std::string describe_client(std::string_view sdk) {
+  const ClientDefaults* d = find_client_defaults(sdk);
+  if (d == nullptr) return "-";
+  const auto time = [](Duration limit) {
+    return limit == Duration::max() ? std::string("none") : text(limit);
+  };
+  const std::string connections = d->max_connections == RetryRules::kUnlimited
+                                      ? "unlimited"
+                                      : std::to_string(d->max_connections);
+  return fmt::format("{} / {} / {}", time(d->attempt_timeout), time(d->connect_timeout),
+                     connections);
 }
 
 }  // namespace retrysim::cli

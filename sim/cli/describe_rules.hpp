@@ -6,6 +6,7 @@
 #include <retrysim/retry_rules.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace retrysim::cli {
 
@@ -20,6 +21,10 @@ std::string describe_budget(const RetryRules& rules);
 /// "ruby, 429, timeouts: networking": table of codes and statuses, whether it has 429, and which
 /// errors pay the timeout price.
 std::string describe_errors(const RetryRules& rules);
+
+/// "60 s / 15 s / unlimited": how long the SDK's client waits for an answer and for a connection,
+/// and how many of those it opens, by default. "-": not known.
+std::string describe_client(std::string_view sdk);
 
 /// "cubic, before-send": the send-rate limiter or client-side throttle. "-": none.
 std::string describe_send_rate(const RetryRules& rules);

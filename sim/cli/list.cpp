@@ -51,7 +51,7 @@ Listing list_modes() {
 
 Listing list_sdks() {
   Listing table{{"sdk", "mode", "revision", "api", "attempts", "backoff", "quota", "errors",
-                 "retry_after", "long_poll", "send_rate", "compared_with", "source"},
+                 "retry_after", "long_poll", "send_rate", "client", "compared_with", "source"},
                 {}};
   std::vector<std::string_view> sdks;
   for (const Preset& p : presets()) {
@@ -68,8 +68,8 @@ Listing list_sdks() {
                             std::to_string(r.max_attempts), retries ? describe_backoff(r) : "-",
                             retries ? describe_budget(r) : "-", retries ? describe_errors(r) : "-",
                             std::string(name(r.retry_after)), std::string(name(r.long_poll)),
-                            describe_send_rate(r), compared.empty() ? "-" : std::string(compared),
-                            std::string(p.source)});
+                            describe_send_rate(r), describe_client(p.sdk),
+                            compared.empty() ? "-" : std::string(compared), std::string(p.source)});
     }
   }
   return table;
@@ -135,6 +135,9 @@ std::string type_of(const scenario::ValueRules& rules) {
     case ValueKind::kText:
       type = "text";
       break;
+    case ValueKind::kNames:
+      type = "text or list of texts";
+      break;
     case ValueKind::kFile:
       type = "CSV file";
       break;
@@ -146,6 +149,7 @@ std::string type_of(const scenario::ValueRules& rules) {
       break;
   }
   if (!rules.else_word.empty()) type += fmt::format(" or \"{}\"", rules.else_word);
+  if (rules.or_sdk) type += fmt::format(" or \"{}\"", scenario::kAsTheSdk);
   return type;
 }
 

@@ -1,7 +1,7 @@
-// Parses what `retrysim strategy` is told to answer: `status[:code][+retry-after=DURATION]`,
-// `timeout` or `connect`. A duration without a unit is in milliseconds, as in the header. One whose
-// value no client could read is kept as no suggestion, because ignoring it is one of the rules that
-// can be tried out here.
+// Parses what `retrysim strategy` is told to answer:
+// `status[:code][+retry-after=DURATION][+retryable]...`, `timeout` or `connect`. A duration without
+// a unit is in milliseconds, as in the header. One whose value no client could read is kept as no
+// suggestion, because ignoring it is one of the rules that can be tried out here.
 //
 // SPDX-License-Identifier: MIT
 #include "cli/strategy_responses.hpp"
@@ -39,13 +39,16 @@ std::string in_milliseconds(std::string_view text) {
 }
 
 /// "retry-after=1500ms", "retry-after=1.5s"; without a unit milliseconds, as in the header itself.
-void parse_header(std::string_view header, Response& response) {
+/// Or what the service's model says about the error: "retryable", "throttling".
+void parse_addition(std::string_view header, Response& response) {
+  if (add_trait(header, response.traits)) return;
   const std::size_t equals = header.find('=');
   const std::string_view name = trimmed(header.substr(0, equals));
   if (name != "retry-after") {
     throw UsageError(
-        fmt::format("unknown header '{}'; the only one is retry-after, as in "
-                    "500+retry-after=1500ms",
+        fmt::format("unknown addition '{}'; known are retry-after, as in 500+retry-after=1500ms, "
+                    "and what a service's model says about an error: retryable, not-retryable, "
+                    "maybe-retryable, throttling, timeout, client-fault, server-fault",
                     name));
   }
   if (equals == std::string_view::npos) {
@@ -86,7 +89,7 @@ Response parse_response(std::string_view text) {
     response.code = parts[0].substr(colon + 1);
     if (response.code.empty()) throw UsageError("there is no error code after the colon");
   }
-  for (std::size_t i = 1; i < parts.size(); ++i) parse_header(parts[i], response);
+  for (std::size_t i = 1; i < parts.size(); ++i) parse_addition(parts[i], response);
   return response;
 }
 

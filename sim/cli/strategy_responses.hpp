@@ -27,7 +27,8 @@ struct ListedResponse {
 /// The responses to one call, in order.
 using Call = std::vector<ListedResponse>;
 
-/// `status[:code][+retry-after=DURATION]`, `timeout` or `connect`. Throws UsageError.
+/// `status[:code][+retry-after=DURATION]`, also with what the service's model says about the error
+/// (add_trait), `timeout` or `connect`. Throws UsageError.
 Response parse_response(std::string_view text);
 
 /// Throws UsageError, which names the first bad response and its position.

@@ -16,19 +16,19 @@ double seconds(Duration d) { return d.in_seconds(); }
 /// Requests that group `c` submits in the count bins [first, last). Those of a service that calls
 /// another one come one from each request that it gets itself, not one from each attempt: the work
 /// of retries is not offered.
-std::uint64_t offered_requests(const Scenario& scenario, const RunResult& run, std::size_t c,
-                               BinRange bins) {
-  std::uint64_t requests = 0;
+double offered_requests(const Scenario& scenario, const RunResult& run, std::size_t c,
+                        BinRange bins) {
+  double requests = 0;
   if (const std::optional<std::size_t> caller = scenario.clients[c].caller) {
     for (std::size_t g = 0; g < run.clients.size(); ++g) {
-      if (scenario.clients[g].service != *caller) continue;
-      requests += offered_requests(scenario, run, g, bins);
+      const double share = share_of_calls(scenario.clients[g], *caller);
+      if (share > 0) requests += share * offered_requests(scenario, run, g, bins);
     }
     return requests;
   }
   const std::vector<RequestCounts>& own = run.clients[c].counts;
   for (std::size_t i = bins.first; i < std::min(bins.last, own.size()); ++i) {
-    requests += own[i].requests;
+    requests += static_cast<double>(own[i].requests);
   }
   return requests;
 }
@@ -42,9 +42,8 @@ double offered_work_at(const Scenario& scenario, const RunResult& run, std::size
   if (bins.last <= bins.first) return 0;
   double work = 0;
   for (std::size_t c = 0; c < run.clients.size(); ++c) {
-    if (scenario.clients[c].service != s) continue;
-    work += static_cast<double>(offered_requests(scenario, run, c, bins)) *
-            mean_work(scenario.clients[c]);
+    const double its_work = mean_work(scenario.clients[c], s);
+    if (its_work > 0) work += offered_requests(scenario, run, c, bins) * its_work;
   }
   const double time = static_cast<double>(bins.last - bins.first) * seconds(run.count_width);
   return work * scenario.services[s].service_time.mean_seconds() /
@@ -73,15 +72,6 @@ double attempt_success_rate(std::span<const RequestCounts> counts, BinRange bins
 }
 
 }  // namespace
-
-double mean_work(const ClientSpec& client) {
-  double work = 0, shares = 0;
-  for (const OperationSpec& o : client.operations) {
-    work += o.share * o.work;
-    shares += o.share;
-  }
-  return shares > 0 ? work / shares : 1;
-}
 
 double offered_work(const Scenario& scenario, const RunResult& run, Time from, Time to) {
   const BinRange bins = count_bins(run, from, to);

@@ -33,9 +33,6 @@ inline constexpr std::size_t kStormVerdictCount = 4;
 
 std::string_view name(StormVerdict verdict);
 
-/// Mean factor on the service time that the operations of a client group have.
-double mean_work(const ClientSpec& client);
-
 /// Work that the requests submitted in [from, to) bring, one attempt each, per time and nominal
 /// capacity of the service where that is most; zero if all are unlimited.
 double offered_work(const Scenario& scenario, const RunResult& run, Time from, Time to);

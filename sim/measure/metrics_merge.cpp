@@ -12,7 +12,7 @@ namespace {
 
 /// A quota of the scope "client" is one bucket per client, else one for the group.
 double buckets(const ClientSpec& client) {
-  return client.retry.quota.scope == QuotaScope::kGroup ? 1 : client.count;
+  return client.retry.quota.scope == RetryScope::kGroup ? 1 : client.count;
 }
 
 }  // namespace

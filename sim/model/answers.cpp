@@ -13,10 +13,12 @@ std::uint16_t Answers::number(const ErrorAnswer& error, Duration retry_after) {
   Response r;
   r.status = error.status;
   r.code = error.code;
+  r.traits = error.traits;
   if (retry_after > Duration::zero()) r.retry_after = retry_after;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const Response& a = all_[i];
-    if (a.status == r.status && a.code == r.code && a.retry_after == r.retry_after) {
+    if (a.status == r.status && a.code == r.code && a.retry_after == r.retry_after &&
+        a.traits == r.traits) {
       return static_cast<std::uint16_t>(i);
     }
   }

@@ -8,6 +8,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/fifo_lane.hpp"
+#include "model/addressing.hpp"
 #include "model/polling.hpp"
 #include "model/request.hpp"
 #include "model/workload.hpp"
@@ -30,17 +31,33 @@ struct ClientTimers {
 };
 
 struct ClientGroup {
-  /// Makes it the group of this number. The answers of all services must be known.
-  void set_up(RunState& state, GroupId group);
+  /// Makes it the group of this number. The answers of all services must be known, and the groups
+  /// whose names come before.
+  void set_up(RunState& state, GroupId group, const OperationNames& operations);
+
+  /// The retry state that a request of this group uses.
+  RetryState state_of(const RandomKey& key, const Request& r) {
+    if (!keeps_states_apart) return states->of(r.client);
+    return states->of(r.client, about.place(key, r.entity));
+  }
+  /// The number of the limiter that it uses.
+  std::size_t limiter_of(const RandomKey& key, const Request& r) const {
+    if (!keeps_states_apart) return states->limiter_of(r.client);
+    return states->limiter_of(r.client, about.place(key, r.entity));
+  }
 
   const ClientSpec* spec = nullptr;
   GroupId index;
-  ServiceId service;
+  ServiceId service;                      ///< unless its requests go to several
+  Addressing about;                       ///< what its requests are about
   std::vector<ErrorInfo> errors;          ///< what its clients make of each of the world's answers
   std::optional<ArrivalStream> arrivals;  ///< open processes
   std::uint32_t arrival_source = kNone;
   std::optional<Polling> polling;  ///< arrivals are jobs
-  RetryStates states;
+  RetryStates* states = nullptr;   ///< its own, or those of the group `holder`
+  RetryStates own_states;
+  GroupId holder;                ///< of the states: itself, or the first that shares them
+  std::vector<GroupId> sharers;  ///< of the holder's states, if there are several groups
   ClientTimers timers;
   Request new_request;  ///< as each of the group's requests begins
   Attempt new_attempt;  ///< as each of their attempts begins
@@ -48,12 +65,17 @@ struct ClientGroup {
   bool gated = false;
   bool pools_connections = false;
   bool hedges = false;
-  bool books_successes = false;  ///< the strategy learns of successes
-  bool begins_in_steps = false;  ///< there is more to do when a request begins
-  bool ends_in_steps = false;    ///< there is more to do when a request ends
-  bool closed = false;           ///< each client thinks, asks, thinks ...
-  bool mutates = false;          ///< some requests have side effects
-  bool counts_requests = false;  ///< the strategy is told when requests begin and end
+  bool books_successes = false;     ///< the strategy learns of successes
+  bool begins_in_steps = false;     ///< there is more to do when a request begins
+  bool ends_in_steps = false;       ///< there is more to do when a request ends
+  bool closed = false;              ///< each client thinks, asks, thinks ...
+  bool mutates = false;             ///< some requests have side effects
+  bool counts_requests = false;     ///< the strategy is told when requests begin and end
+  bool calls_several = false;       ///< its requests go to different services
+  bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
+
+ private:
+  void share_states(RunState& state);
 };
 
 /// Whether each client of a closed loop has a time at which its next request is due, whenever the

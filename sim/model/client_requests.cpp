@@ -86,7 +86,7 @@ void ClientRequests::end_in_steps(ClientGroup& g, Request& r, Outcome outcome) {
   if (const Time* due = parts_.closed_loop.due_time(g, r.client)) {
     state_.recorder.ended_after_due(g.index, r.in_cohort, state_.now - *due);
   }
-  if (g.counts_requests) end_request(g.states.of(r.client), r.retrying);
+  if (g.counts_requests) end_request(g.states->of(r.client), r.retrying);
   if (g.hedges) parts_.hedging.cancel(r.id);
   if (r.mutating) parts_.mutations.request_ended(r.id, outcome != Outcome::kSuccess);
 }

@@ -19,9 +19,16 @@ bool Connections::take_time(const Scenario& scenario) {
   return !connect.is_constant() || connect.constant_value() > Duration::zero();
 }
 
+Connections::Pool& Connections::pool_of(const ClientGroup& g, const Request& r) {
+  std::vector<Pool>& pools = pools_[g.index].of_clients;
+  if (!g.calls_several) return pools[r.client];
+  const ServiceId service = g.about.service(state_.streams.of_group(g.index), r.entity);
+  return pools[r.client * state_.services.size() + service];
+}
+
 bool Connections::take(ClientGroup& g, Request& r) {
   if (!g.pools_connections) return true;
-  Pool& pool = pools_[g.index].of_clients[r.client];
+  Pool& pool = pool_of(g, r);
   if (pool.idle > 0 || pool.open < g.spec->max_connections) {
     r.connecting = pool.idle == 0;
     if (r.connecting) {
@@ -41,8 +48,8 @@ bool Connections::take(ClientGroup& g, Request& r) {
 
 // Whoever is first in line goes on with the connection, or with a new one in its place, when the
 // event under way is done with: an answer may come at once, and return its connection again.
-void Connections::give_back(ClientGroup& g, ClientId client, bool reusable) {
-  Pool& pool = pools_[g.index].of_clients[client];
+void Connections::give_back(ClientGroup& g, const Request& of, bool reusable) {
+  Pool& pool = pool_of(g, of);
   if (!pool.first.exists()) {
     if (reusable) {
       ++pool.idle;
@@ -60,14 +67,14 @@ void Connections::give_back(ClientGroup& g, ClientId client, bool reusable) {
 void Connections::got_one(Request& r) {
   ClientGroup& g = state_.groups[r.group];
   if (state_.must_not_be_sent(r)) [[unlikely]] {
-    give_back(g, r.client, !r.connecting);
+    give_back(g, r, !r.connecting);
     return parts_.client_requests.finish(g, r, Outcome::kMaxAttemptsExceeded);
   }
   parts_.transport.send(g, r);
 }
 
 void Connections::leave_queue(ClientGroup& g, Request& r) {
-  pools_[g.index].of_clients[r.client].leave(r, state_.requests);
+  pool_of(g, r).leave(r, state_.requests);
   state_.recorder.connection_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since,
                                        state_.now);
 }

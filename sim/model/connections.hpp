@@ -8,6 +8,7 @@
 #include "model/client_group.hpp"
 #include "model/waiters.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,11 +25,13 @@ class Connections {
   };
   /// Of one group, if its connections are simulated.
   struct Pools {
-    ByClient<Pool> of_clients;
+    std::vector<Pool> of_clients;  ///< of a group that calls several services, one for each
 
     template <class Take>
     void take_memory(const Scenario& scenario, const ClientSpec& client, Take& take) {
-      if (are_simulated(scenario, client)) take(of_clients, client.count);
+      if (!are_simulated(scenario, client)) return;
+      const std::size_t pools = calls_one_service(client) ? 1 : scenario.services.size();
+      take(of_clients, client.count * pools);
     }
   };
 
@@ -46,7 +49,7 @@ class Connections {
   /// hedge, which does not wait.
   bool take(ClientGroup& g, Request& r);
   /// The attempt that had the connection has ended.
-  [[gnu::noinline]] void give_back(ClientGroup& g, ClientId client, bool reusable);
+  [[gnu::noinline]] void give_back(ClientGroup& g, const Request& of, bool reusable);
   /// The deadline has passed meanwhile.
   void leave_queue(ClientGroup& g, Request& r);
   /// A request that waited has got its connection, and goes on.
@@ -55,6 +58,8 @@ class Connections {
   Duration setup_time(const Attempt& a) const;
 
  private:
+  Pool& pool_of(const ClientGroup& g, const Request& r);
+
   RunState& state_;
   Parts& parts_;
   ByGroup<Pools> pools_;

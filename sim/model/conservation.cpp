@@ -68,9 +68,11 @@ bool refuses_at_once(const ServiceSpec& s) {
          !s.idempotency.remembers();
 }
 
-/// What the service did with the attempts of a group, against what became of them.
-std::string_view miscount_at_service(const ClientResult& c, const ServiceSpec& service,
-                                     bool only_service_succeeds) {
+/// What its services did with the attempts of a group, against what became of them.
+/// `refused_at_once`: those that refuse attempts do so only when they arrive. `passes`: of an
+/// attempt through the service.
+std::string_view miscount_at_service(const ClientResult& c, bool refused_at_once,
+                                     std::uint64_t passes, bool only_service_succeeds) {
   const std::uint64_t succeeded = c.results[static_cast<std::size_t>(AttemptResult::kSuccess)];
   if (succeeded != c.outcomes[static_cast<std::size_t>(Outcome::kSuccess)]) {
     return "successful requests and successful attempts differ";
@@ -82,9 +84,7 @@ std::string_view miscount_at_service(const ClientResult& c, const ServiceSpec& s
     return "more executions than attempts at the service";
   }
   if (c.refused > c.attempts) return "more refusals than attempts";
-  // Attempts on a row under optimistic concurrency control come twice.
-  const std::uint64_t passes = service.model == ServiceModelKind::kOcc ? 2 : 1;
-  if (c.admitted + (refuses_at_once(service) ? c.refused : 0) > passes * c.arrivals) {
+  if (c.admitted + (refused_at_once ? c.refused : 0) > passes * c.arrivals) {
     return "more attempts admitted or refused than arrived";
   }
   return "";
@@ -140,8 +140,8 @@ std::string_view lost_time(const ServiceResult& s, const Service::TimeSpent& spe
 }
 
 /// Whether a request to the service can take effect but once.
-bool deduplicates(const Scenario& scenario, const ClientSpec& client) {
-  const ServiceSpec& service = scenario.services[client.service];
+bool deduplicates(const Scenario& scenario, const ClientSpec& client, std::size_t called) {
+  const ServiceSpec& service = scenario.services[called];
   const Duration longest = scenario.duration + scenario.drain_limit;
   return client.idempotency_token && client.token_reuse == 0 && service.idempotency.remembers() &&
          service.idempotency.window >= longest &&
@@ -180,18 +180,27 @@ void Books::check_group(const RunResult& result, GroupId group) const {
   const bool cohort_is_all = scenario.warmup == Duration::zero() && !polls;
   check(miscount(c, open_attempts_[group]));
   check(lost_time(c, spec.retry.hedging.enabled, cohort_is_all));
-  check(miscount_at_service(c, scenario.services[spec.service],
-                            errors_are_failures(scenario, spec.service)));
+  bool refused_at_once = true, only_service_succeeds = true, deduplicated = true;
+  std::uint64_t passes = 1;
+  for (std::size_t i = 0; i < scenario.services.size(); ++i) {
+    if (share_of_calls(spec, i) <= 0) continue;
+    refused_at_once &= refuses_at_once(scenario.services[i]);
+    only_service_succeeds &= errors_are_failures(scenario, i);
+    deduplicated &= deduplicates(scenario, spec, i);
+    // Attempts on a row under optimistic concurrency control come twice.
+    if (scenario.services[i].model == ServiceModelKind::kOcc) passes = 2;
+  }
+  check(miscount_at_service(c, refused_at_once, passes, only_service_succeeds));
   const RetryDecisions::TokenBooks& tokens = parts_.retry_decisions.tokens(group);
   if (tokens.refunded > tokens.refundable) {
     check("more retry quota was given back than had been taken");
   }
-  for (const RetryQuota& quota : state_.groups[group].states.quotas()) {
+  for (const RetryQuota& quota : state_.groups[group].states->quotas()) {
     if (quota.available < 0 || quota.available > spec.retry.quota.capacity) {
       check("retry quota out of range");
     }
   }
-  if (c.duplicated > 0 && deduplicates(scenario, spec)) {
+  if (c.duplicated > 0 && deduplicated) {
     check("a request took effect twice although its token was known");
   }
 }

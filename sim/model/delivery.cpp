@@ -53,7 +53,7 @@ void Delivery::deliver(AttemptId id, Attempt& a) {
   if (!error.success() && a.executed) state_.recorder.execution_failed(a.service, a.finished);
   release(id, a);
   if (g.pools_connections) {
-    parts_.connections.give_back(g, r.client, leaves_connection_usable(error.response_class));
+    parts_.connections.give_back(g, r, leaves_connection_usable(error.response_class));
   }
   if (error.response_class != ResponseClass::kSuccess) {
     return parts_.retry_decisions.fail(g, r, error, state_.answers[answer].retry_after);
@@ -88,16 +88,18 @@ void Delivery::forget(Request& r, AttemptId id, const Attempt& a) {
 // another of them may have been waiting there.
 void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
   bool servers_are_free = false;
+  ServiceId service = g.service;
   while (r.attempt.exists()) {
     const AttemptId id = r.attempt;
     r.attempt = state_.attempts[id].sibling;
+    service = state_.attempts[id].service;  // of all attempts of the request
     servers_are_free |= give_up_attempt(g, r, id, result);
-    if (g.pools_connections) parts_.connections.give_back(g, r.client, false);
+    if (g.pools_connections) parts_.connections.give_back(g, r, false);
   }
   if (!servers_are_free) return;
-  Service& s = state_.services[g.service];
+  Service& s = state_.services[service];
   parts_.serving.serve_queue(s);
-  parts_.serving.changed(g.service, s);
+  parts_.serving.changed(service, s);
 }
 
 // True if it sets a server free.

@@ -121,7 +121,7 @@ ByGroup<stats::GroupLevels> Books::group_levels() const {
     for (AttemptId a = r.attempt; a.exists(); a = state_.attempts[a].sibling) ++l.in_flight;
   }
   for (const ClientGroup& g : state_.groups) {
-    for (const RetryQuota& quota : g.states.quotas()) levels[g.index].quota += quota.available;
+    for (const RetryQuota& quota : g.states->quotas()) levels[g.index].quota += quota.available;
   }
   return levels;
 }

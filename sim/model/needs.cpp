@@ -61,7 +61,8 @@ class Traffic {
   double rate_at(std::size_t service) {
     double rate = 0;
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
-      if (scenario_.clients[g].service == service) rate += rate_of(g);
+      const double share = share_of_calls(scenario_.clients[g], service);
+      if (share > 0) rate += share * rate_of(g);
     }
     return std::min(rate, capacity_of(service));
   }
@@ -69,28 +70,20 @@ class Traffic {
   double offered_at(std::size_t service) {
     double rate = 0;
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
-      if (scenario_.clients[g].service == service) rate += rate_of(g);
+      const double share = share_of_calls(scenario_.clients[g], service);
+      if (share > 0) rate += share * rate_of(g);
     }
     return rate;
   }
 
   /// Requests of a group under way at once.
   double under_way(std::size_t group) {
-    const ClientSpec& c = scenario_.clients[group];
-    const double passing = rate_of(group) * seconds_under_way(c.service);
-    if (c.caller) return passing;
-    if (c.arrivals.process == ArrivalProcess::kClosed) {
-      const double all = static_cast<double>(c.count) * c.arrivals.concurrency;
-      return std::clamp(all - rate_of(group) * think_s(c), std::min(passing, all), all);
+    double sum = 0;
+    for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
+      const double share = share_of_calls(scenario_.clients[group], s);
+      if (share > 0) sum += under_way(group, s, share);
     }
-    const double share = rate_of(group) / std::max(offered_at(c.service), 1e-300);
-    if (c.arrivals.process == ArrivalProcess::kOnce) {
-      const double all = c.count;
-      const double spread_s = seconds(c.arrivals.spread);
-      const double served = spread_s > 0 ? capacity_of(c.service) * spread_s : 0;
-      return std::clamp(all - served, std::min(passing, all), all);
-    }
-    return passing + share * backlog_at(c.service);
+    return sum;
   }
 
   /// Timers of a group under way at once: of clients that think, of jobs between two checks.
@@ -115,8 +108,11 @@ class Traffic {
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
       const ClientSpec& c = scenario_.clients[g];
       const double requests = requests_of(g, duration_s);
-      const double calls =
-          scenario_.services[c.service].model == ServiceModelKind::kOcc ? 2 : 1;  // read, write
+      double calls = 0;  // to a row under optimistic concurrency control: read, write
+      for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
+        const bool twice = scenario_.services[s].model == ServiceModelKind::kOcc;
+        calls += share_of_calls(c, s) * (twice ? 2 : 1);
+      }
       const double begins = c.caller ? 0 : 1;  // an arrival, the end of a think time, a check due
       events += requests * (begins + calls * (travels ? 3 : 1));
       if (!c.caller && c.arrivals.process == ArrivalProcess::kPoll) {
@@ -127,6 +123,26 @@ class Traffic {
   }
 
  private:
+  /// Those that a group has under way at one of its services, which gets this share of them.
+  double under_way(std::size_t group, std::size_t service, double its_share) {
+    const ClientSpec& c = scenario_.clients[group];
+    const double rate = its_share * rate_of(group);
+    const double passing = rate * seconds_under_way(service);
+    if (c.caller) return passing;
+    if (c.arrivals.process == ArrivalProcess::kClosed) {
+      const double all = its_share * static_cast<double>(c.count) * c.arrivals.concurrency;
+      return std::clamp(all - rate * think_s(c), std::min(passing, all), all);
+    }
+    const double share = rate / std::max(offered_at(service), 1e-300);
+    if (c.arrivals.process == ArrivalProcess::kOnce) {
+      const double all = its_share * c.count;
+      const double spread_s = seconds(c.arrivals.spread);
+      const double served = spread_s > 0 ? capacity_of(service) * spread_s : 0;
+      return std::clamp(all - served, std::min(passing, all), all);
+    }
+    return passing + share * backlog_at(service);
+  }
+
   double requests_of(std::size_t group, double duration_s) {
     const ClientSpec& c = scenario_.clients[group];
     if (!c.caller && c.arrivals.process == ArrivalProcess::kOnce) return c.count;
@@ -141,8 +157,14 @@ class Traffic {
       case ArrivalProcess::kClosed: {
         // The asymptotes of a closed loop: the clients, or the service, set the pace.
         const double all = static_cast<double>(c.count) * a.concurrency;
-        const double round_s = think_s(c) + seconds_under_way(c.service);
-        return std::min(all / std::max(round_s, 1e-9), capacity_of(c.service));
+        double round_s = think_s(c), capacity = HUGE_VAL;
+        for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
+          const double share = share_of_calls(c, s);
+          if (share <= 0) continue;
+          round_s += share * seconds_under_way(s);
+          capacity = std::min(capacity, capacity_of(s) / share);
+        }
+        return std::min(all / std::max(round_s, 1e-9), capacity);
       }
       case ArrivalProcess::kOnce:
         return c.count / std::max(seconds(a.spread), duration_s);
@@ -214,21 +236,44 @@ std::string key_of(const ClientSpec& c, std::string_view key) {
   return fmt::format("client.{}.{}", c.name, key);
 }
 
+/// Their retry state, with the queues for send tokens; where it is shared, of the group that holds
+/// it for all.
+std::uint64_t bytes_of_states(const Scenario& scenario, const ClientSpec& c) {
+  std::uint32_t count = c.count;
+  for (const ClientSpec& other : scenario.clients) {
+    if (c.retryer.empty() || other.retryer != c.retryer || other.strategy) continue;
+    if (other.name < c.name) return 0;
+    count = std::max(count, other.count);
+  }
+  const QuotaRules& quota = c.retry.quota;
+  const SendRateRules& limiter = c.retry.rate_limit;
+  const bool apart = std::max(quota.scope, limiter.scope) > RetryScope::kGroup;
+  const StateCounts counts = apart ? state_counts(scenario) : StateCounts{};
+  kernel::Tally tally;
+  if (limiter.enabled) {
+    const std::size_t limiters = RetryStates::states_of(limiter.scope, count, counts);
+    model::SendGate::Queues().take_memory(limiters, tally);
+  }
+  return tally.bytes() + RetryStates::bytes(c.retry, count, counts);
+}
+
 /// The state of the clients themselves, and the stream of their requests.
 std::uint64_t bytes_of_clients(const Scenario& scenario, const ClientSpec& c) {
   kernel::Tally tally;
   model::ClosedLoop::Clients().take_memory(c, tally);
   model::Mutations::Tokens().take_memory(c, tally);
-  model::SendGate::Queues().take_memory(c, tally);
   model::Connections::Pools().take_memory(scenario, c, tally);
   model::RetryDecisions::Clients().take_memory(c, tally);
-  std::uint64_t bytes = tally.bytes();
-  if (!c.strategy) bytes += RetryStates::bytes(c.retry, c.count);
+  std::uint64_t bytes = tally.bytes() + model::KeyChoice::bytes(c.keys);
+  if (!c.strategy) bytes += bytes_of_states(scenario, c);
   const bool open = !c.caller && c.arrivals.process != ArrivalProcess::kClosed;
   if (open) bytes += model::ArrivalStream::bytes(c);
-  const ThrottleSpec& throttle = scenario.services[c.service].throttle;
-  if (throttle.rate > 0 && throttle.scope == ThrottleScope::kClient) {
-    bytes += std::uint64_t{c.count} * sizeof(model::TokenBucket);
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    const ThrottleSpec& throttle = scenario.services[s].throttle;
+    if (throttle.rate <= 0 || share_of_calls(c, s) <= 0) continue;
+    constexpr std::uint64_t kAllowance = sizeof(model::Throttle::Allowance);
+    if (throttle.scope == ThrottleScope::kClient) bytes += c.count * kAllowance;
+    if (throttle.scope == ThrottleScope::kKey) bytes += c.keys.count * kAllowance;
   }
   return bytes;
 }

@@ -8,6 +8,8 @@
 #include <retrysim/random.hpp>
 #include <retrysim/scenario.hpp>
 
+#include "model/addressing.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -27,11 +29,11 @@ class OperationMix {
   double work(const RandomKey& key, std::uint64_t entity, std::uint16_t group) const;
 
  private:
-  struct Choice {
-    double below;  // chosen by a uniform variate below this
-    double work;
+  struct Group {
+    OperationChoice choice;
+    std::vector<double> work;  // by operation
   };
-  std::vector<std::vector<Choice>> groups_;
+  std::vector<Group> groups_;
 };
 
 }  // namespace retrysim::model

@@ -43,7 +43,7 @@ void RetryDecisions::prepare() {
         own.strategies.push_back(g.spec->strategy(k));
       }
     }
-    const auto& quotas = g.states.quotas();
+    const auto& quotas = g.states->quotas();
     if (!quotas.empty()) {
       state_.recorder.quota_starts(i, quotas.size(), quotas.front().available);
     }
@@ -61,14 +61,30 @@ std::int32_t RetryDecisions::watch_quota(const ClientGroup& g, const RetryState&
   const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
   step();
   const std::int32_t change = state.quota != nullptr ? state.quota->available - before : 0;
-  if (change != 0) state_.recorder.quota_changed(g.index, change, state_.now);
+  if (change == 0) return 0;
+  if (g.sharers.empty()) {
+    state_.recorder.quota_changed(g.index, change, state_.now);
+  } else {
+    for (const GroupId i : g.sharers) state_.recorder.quota_changed(i, change, state_.now);
+  }
   return change;
+}
+
+RetryState RetryDecisions::state_of(ClientGroup& g, const Request& r) {
+  return g.state_of(state_.streams.of_group(g.index), r);
+}
+
+bool RetryDecisions::can_be_repeated(const ClientGroup& g, const Request& r) const {
+  if (g.spec->unrepeatable <= 0) [[likely]]
+    return true;
+  Draws draws(state_.streams.of_group(g.index), {r.entity, 0, 0, Purpose::kBody});
+  return draws.uniform() >= g.spec->unrepeatable;
 }
 
 bool RetryDecisions::open(ClientGroup& g, Request& r) {
   const ClientId client = r.client;
   if (g.counts_requests) {
-    const RetryState state = g.states.of(client);
+    const RetryState state = state_of(g, r);
     watch_quota(g, state, [&] { begin_request(g.spec->retry, state, state_.now); });
   }
   Clients& own = clients_[g.index];
@@ -99,13 +115,13 @@ RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r, const Failure& 
     const bool too_late = state_.retries_are_over() && decision.outcome == Outcome::kRetry;
     return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
   }
-  const RetryState state = g.states.of(r.client);
+  const RetryState state = state_of(g, r);
   const RetryRules& rules = state_.retries_are_over() ? own.last_rules : g.spec->retry;
   RetryDecision decision;
   watch_quota(g, state, [&] {
     decision = refresh_retry_token(rules, state, r.progress, failure, state_.now, draws);
   });
-  parts_.send_gate.limiter_changed(g, r.client);
+  parts_.send_gate.limiter_changed(g, r);
   return decision;
 }
 
@@ -116,21 +132,22 @@ void RetryDecisions::book_success(ClientGroup& g, Request& r) {
                                              state_.now);
     return;
   }
-  const RetryState state = g.states.of(r.client);
+  const RetryState state = state_of(g, r);
   const std::int32_t change =
       watch_quota(g, state, [&] { record_success(g.spec->retry, state, r.progress, state_.now); });
   if (change != 0 && r.progress.attempts > 1) {
     own.tokens.refunded += change;
     own.tokens.refundable += largest_refund(g.spec->retry.quota, r.progress);
   }
-  parts_.send_gate.limiter_changed(g, r.client);
+  parts_.send_gate.limiter_changed(g, r);
 }
 
 void RetryDecisions::fail(ClientGroup& g, Request& r, const ErrorInfo& error,
                           std::optional<Duration> retry_after) {
   if (g.polling) [[unlikely]]
     g.polling->failed(r.id, error.response_class);
-  const RetryDecision decision = decide(g, r, {error, retry_after, g.spec->long_poll});
+  const RetryDecision decision =
+      decide(g, r, {error, retry_after, g.spec->long_poll, can_be_repeated(g, r)});
   if (decision.outcome != Outcome::kRetry) {
     if (r.attempt.exists()) {
       if (error.retryable()) return;  // hedging: another attempt may still succeed
@@ -157,7 +174,8 @@ void RetryDecisions::fail(ClientGroup& g, Request& r, const ErrorInfo& error,
 }
 
 bool RetryDecisions::permit_hedge(ClientGroup& g, Request& r) {
-  const RetryState state = g.states.of(r.client);
+  if (!can_be_repeated(g, r)) return false;
+  const RetryState state = state_of(g, r);
   bool permitted = false;
   watch_quota(g, state,
               [&] { permitted = acquire_hedge(g.spec->retry, state, r.progress, state_.now); });

@@ -62,6 +62,9 @@ class RetryDecisions {
   const TokenBooks& tokens(GroupId group) const { return clients_[group].tokens; }
 
  private:
+  RetryState state_of(ClientGroup& g, const Request& r);
+  /// Whether its body could be sent again.
+  bool can_be_repeated(const ClientGroup& g, const Request& r) const;
   RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
   template <class Step>
   std::int32_t watch_quota(const ClientGroup& g, const RetryState& state, Step&& step);

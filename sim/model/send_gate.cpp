@@ -15,18 +15,22 @@ void SendGate::prepare() {
   const kernel::Claim claim;
   for (ClientGroup& g : state_.groups) {
     Queues& own = queues_.emplace_back();
-    own.take_memory(*g.spec, claim);
-    if (!g.states.limit_send_rate()) continue;
+    if (!g.states->limit_send_rate() || g.holder != g.index) continue;
+    own.take_memory(g.states->limiters(), claim);
     own.source = state_.add_source(EventKind::kSendTokenDue, g.index, kernel::SourceRole::kTimer);
   }
 }
 
+std::size_t SendGate::limiter_of(const ClientGroup& g, const Request& r) const {
+  return g.limiter_of(state_.streams.of_group(g.index), r);
+}
+
 bool SendGate::pass(ClientGroup& g, Request& r) {
   const bool is_hedge = r.attempt.exists();
-  if (g.states.throttle()) {
+  if (g.states->throttle()) {
     Draws draws(state_.streams.of_group(g.index),
                 {r.entity, r.progress.attempts + 1, 0, Purpose::kClientThrottle});
-    if (!permit_attempt(g.spec->retry, g.states.of(r.client), state_.now, draws)) {
+    if (!permit_attempt(g.spec->retry, g.states->of(r.client), state_.now, draws)) {
       if (!is_hedge) parts_.client_requests.finish(g, r, Outcome::kNoSendToken);
       return false;
     }
@@ -37,9 +41,10 @@ bool SendGate::pass(ClientGroup& g, Request& r) {
 
 bool SendGate::take_tokens(ClientGroup& g, Request& r) {
   const SendRateRules& rules = g.spec->retry.rate_limit;
-  SendRateLimiter& limiter = g.states.limiter(r.client);
+  const std::size_t number = limiter_of(g, r);
+  SendRateLimiter& limiter = g.states->limiter(number);
   // With recheck nobody stands in line.
-  const bool first_in_line = !queues_[g.index].of_clients[r.client].first.exists();
+  const bool first_in_line = !queues_[g.holder].of_limiters[number].first.exists();
   if (first_in_line && limiter.try_acquire(state_.now, r.send_tokens)) {
     r.send_tokens = 0;
     return true;
@@ -71,7 +76,7 @@ void SendGate::wait_once(ClientGroup& g, Request& r, Duration time) {
 void SendGate::wait_over(ClientGroup& g, Request& r) {
   state_.recorder.send_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since, state_.now);
   if (r.send_tokens > 0) {
-    SendRateLimiter& limiter = g.states.limiter(r.client);
+    SendRateLimiter& limiter = g.states->limiter(limiter_of(g, r));
     if (g.spec->retry.rate_limit.wait != SendTokenWait::kRecheck) {
       limiter.reserve(state_.now, r.send_tokens);
     } else if (!limiter.try_acquire(state_.now, r.send_tokens)) {
@@ -94,50 +99,54 @@ void SendGate::go_on(ClientGroup& g, Request& r) {
 }
 
 void SendGate::join_queue(ClientGroup& g, Request& r) {
-  Queue& queue = queues_[g.index].of_clients[r.client];
+  const std::size_t limiter = limiter_of(g, r);
+  Queue& queue = queues_[g.holder].of_limiters[limiter];
   r.phase = Request::Phase::kWaitingToSend;
   r.phase_since = state_.now;
   queue.join(r, state_.requests);
   state_.recorder.send_wait_begins(g.index, state_.now);
-  if (queue.first == r.id) schedule_wake(g, r.client);
+  if (queue.first == r.id) schedule_wake(g, limiter);
 }
 
 void SendGate::leave_queue(ClientGroup& g, Request& r) {
-  Queue& queue = queues_[g.index].of_clients[r.client];
+  const std::size_t limiter = limiter_of(g, r);
+  Queue& queue = queues_[g.holder].of_limiters[limiter];
   const bool was_first = queue.first == r.id;
   queue.leave(r, state_.requests);
   state_.recorder.send_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since, state_.now);
-  if (was_first) schedule_wake(g, r.client);
+  if (was_first) schedule_wake(g, limiter);
 }
 
-// When the first waiter of a client can have its tokens, at the present fill rate.
-void SendGate::schedule_wake(ClientGroup& g, ClientId client) {
-  Queues& own = queues_[g.index];
-  const Queue& queue = own.of_clients[client];
-  const auto position = [&own](std::uint32_t c) -> std::uint32_t& {
-    return own.of_clients[ClientId(c)].wake_position;
+// When the first waiter of a limiter can have its tokens, at the present fill rate.
+void SendGate::schedule_wake(ClientGroup& g, std::size_t number) {
+  Queues& own = queues_[g.holder];
+  const Queue& queue = own.of_limiters[number];
+  const auto position = [&own](std::uint32_t n) -> std::uint32_t& {
+    return own.of_limiters[n].wake_position;
   };
-  if (queue.wake_position != kNone) own.wakes.erase(client, position);
+  const auto entry = static_cast<std::uint32_t>(number);
+  if (queue.wake_position != kNone) own.wakes.erase(entry, position);
   if (!queue.first.exists()) return;
-  SendRateLimiter& limiter = g.states.limiter(client);
+  SendRateLimiter& limiter = g.states->limiter(number);
   const int tokens = state_.requests[queue.first].send_tokens;
   if (!limiter.can_hold(tokens)) return;  // until the rate changes
   const EventKey key = state_.key_in(limiter.wait(state_.now, tokens));
-  own.wakes.push(client, key, position);
+  own.wakes.push(entry, key, position);
   state_.queue.offer(own.source, key);
 }
 
 void SendGate::wake(ClientGroup& g) {
   const Queues& own = queues_[g.index];
-  const ClientId client(own.wakes.front());
-  state_.note_event(EventKind::kSendTokenDue, client);
-  assert(own.of_clients[client].first.exists());
-  Request& r = state_.requests[own.of_clients[client].first];
-  if (!g.states.limiter(client).try_acquire(state_.now, r.send_tokens)) {
-    return schedule_wake(g, client);
+  const std::uint32_t limiter = own.wakes.front();
+  state_.note_event(EventKind::kSendTokenDue, limiter);
+  assert(own.of_limiters[limiter].first.exists());
+  Request& r = state_.requests[own.of_limiters[limiter].first];
+  if (!g.states->limiter(limiter).try_acquire(state_.now, r.send_tokens)) {
+    return schedule_wake(g, limiter);
   }
-  leave_queue(g, r);
-  go_on(g, r);
+  ClientGroup& own_group = state_.groups[r.group];
+  leave_queue(own_group, r);
+  go_on(own_group, r);
 }
 
 }  // namespace retrysim::model

@@ -12,6 +12,7 @@
 #include "model/client_group.hpp"
 #include "model/waiters.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -25,15 +26,15 @@ class SendGate {
   struct Queue : Waiters {  ///< for a send token
     std::uint32_t wake_position = kNone;
   };
-  /// Of one group, in adaptive mode.
+  /// Of one group in adaptive mode, or of all groups whose limiters it holds.
   struct Queues {
-    ByClient<Queue> of_clients;
-    kernel::IndexedHeap wakes;  ///< by client: when its first waiter can have a token
+    std::vector<Queue> of_limiters;
+    kernel::IndexedHeap wakes;  ///< by limiter: when its first waiter can have a token
     std::uint32_t source = kNone;
 
     template <class Take>
-    void take_memory(const ClientSpec& client, Take& take) {
-      if (!client.strategy && client.retry.rate_limit.enabled) take(of_clients, client.count);
+    void take_memory(std::size_t limiters, Take& take) {
+      take(of_limiters, limiters);
     }
   };
 
@@ -51,19 +52,21 @@ class SendGate {
   [[gnu::noinline]] void wait_over(ClientGroup& g, Request& r);
   /// The deadline has passed meanwhile.
   void leave_queue(ClientGroup& g, Request& r);
-  /// The client's limiter may have changed its rate.
-  void limiter_changed(ClientGroup& g, ClientId client) {
-    if (g.states.limit_send_rate() && queues_[g.index].of_clients[client].first.exists()) {
-      schedule_wake(g, client);
-    }
+  /// The limiter that the request uses may have changed its rate.
+  void limiter_changed(ClientGroup& g, const Request& r) {
+    if (!g.states->limit_send_rate()) return;
+    const std::size_t limiter = limiter_of(g, r);
+    if (queues_[g.holder].of_limiters[limiter].first.exists()) schedule_wake(g, limiter);
   }
-  /// The first waiter of the client that is due can have its tokens.
+  /// The first waiter that is due, at one of the limiters that the group holds, can have its
+  /// tokens.
   [[gnu::noinline]] void wake(ClientGroup& g);
   kernel::EventKey next_wake(GroupId group) const { return queues_[group].wakes.head(); }
 
  private:
   void join_queue(ClientGroup& g, Request& r);
-  void schedule_wake(ClientGroup& g, ClientId client);
+  std::size_t limiter_of(const ClientGroup& g, const Request& r) const;
+  void schedule_wake(ClientGroup& g, std::size_t limiter);
   void go_on(ClientGroup& g, Request& r);
 
   RunState& state_;

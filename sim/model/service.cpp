@@ -24,7 +24,7 @@ Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t confl
       rejections_(Discipline::kFifo, attempts, streams->of_service(index)),
       codel_(spec.codel),
       concurrency_(spec.concurrency),
-      throttle_(spec.throttle.rate, spec.throttle.burst) {
+      throttle_(spec.throttle) {
   if (spec.autoscaling.target > 0) autoscaler_.emplace(spec.autoscaling, spec.servers);
 }
 
@@ -34,17 +34,6 @@ Service::Servers Service::make_servers(const ServiceSpec& spec, kernel::Pool<Att
     return SharedServers(attempts, sequence, spec.servers);
   }
   return OwnServers(attempts, sequence, spec.servers, spec.autoscaling.max);
-}
-
-bool Service::pass_throttle(std::uint16_t group, std::uint32_t client, Time now) {
-  const ThrottleSpec& t = spec_->throttle;
-  if (t.rate <= 0) return true;
-  if (t.scope == ThrottleScope::kService) return throttle_.take(now);
-  if (group >= client_throttles_.size()) client_throttles_.resize(group + std::size_t{1});
-  std::vector<TokenBucket>& buckets = client_throttles_[group];
-  if (client >= buckets.size())
-    buckets.resize(client + std::size_t{1}, TokenBucket(t.rate, t.burst));
-  return buckets[client].take(now);
 }
 
 Service::Admission Service::admit(std::uint32_t id, Attempt& attempt, Time now) {
@@ -226,8 +215,7 @@ void Service::close_session(std::uint32_t attempt) {
 void Service::forget() {
   codel_ = Codel(spec_->codel);
   concurrency_.reset();
-  throttle_ = TokenBucket(spec_->throttle.rate, spec_->throttle.burst);
-  client_throttles_.clear();
+  throttle_.forget();
 }
 
 void Service::impair(Impairment impairment, Time now) {

@@ -20,6 +20,7 @@
 #include "model/service_model.hpp"
 #include "model/side_effects.hpp"
 #include "model/streams.hpp"
+#include "model/throttle.hpp"
 #include "model/waiting_line.hpp"
 
 #include <cstdint>
@@ -32,26 +33,6 @@
 #include <vector>
 
 namespace retrysim::model {
-
-/// Token bucket: continuous refill, starts full. A token that is there but for rounding (less than
-/// a billionth is missing) counts, so that a rate is kept exactly at exact intervals.
-class TokenBucket {
- public:
-  TokenBucket() = default;
-  TokenBucket(double rate, double burst) : rate_(rate), burst_(burst), tokens_(burst) {}
-
-  bool take(Time now) {
-    tokens_ = std::min(burst_, tokens_ + (now - last_).in_seconds() * rate_);
-    last_ = now;
-    if (tokens_ < 1 - 1e-9) return false;
-    tokens_ = std::max(0.0, tokens_ - 1);
-    return true;
-  }
-
- private:
-  double rate_ = 0, burst_ = 0, tokens_ = 0;
-  Time last_;
-};
 
 /// What is wrong with a service, or the way to it, at present: all active faults together.
 struct Impairment {
@@ -121,8 +102,11 @@ class Service {
 
   /// Whether attempts may be answered before they are admitted: by random errors, by a throttle.
   bool screens_arrivals() const { return screens_arrivals_; }
-  /// True if the throttle lets an attempt of this client of client group `group` pass.
-  bool pass_throttle(std::uint16_t group, std::uint32_t client, Time now);
+  /// True if the throttle lets an attempt pass: of client `number` of client group `group`; where
+  /// operations or keys are throttled, of the operation or key of that number.
+  bool pass_throttle(std::uint16_t group, std::uint32_t number, Time now) {
+    return spec_->throttle.rate <= 0 || throttle_.pass(group, number, now);
+  }
 
   /// Starts serving the attempt, queues it, or neither if the queue is full or the concurrency
   /// limit is reached.
@@ -266,8 +250,7 @@ class Service {
   std::unique_ptr<Sessions> sessions_;  // if it remembers tokens
   TokenAnswers token_answers_;
   SideEffects* books_ = nullptr;
-  TokenBucket throttle_;
-  std::vector<std::vector<TokenBucket>> client_throttles_;  // scope "client": by group and client
+  Throttle throttle_;
 };
 
 }  // namespace retrysim::model

@@ -38,11 +38,22 @@ bool ServiceEntrance::answered_at_the_door(AttemptId id, Attempt& a, Service& s)
       return true;
     }
   }
-  if (s.pass_throttle(a.group, a.client, state_.now)) return false;
+  if (passes_throttle(a, s)) return false;
   state_.recorder.throttled(a.service);
   state_.recorder.refused(a.group, a.in_cohort);
   turn_away(id, a, s, state_.answers.of_service(a.service).throttled);
   return true;
+}
+
+bool ServiceEntrance::passes_throttle(const Attempt& a, Service& s) {
+  std::uint32_t number = a.client;
+  if (s.spec().throttle.scope > ThrottleScope::kClient) {
+    const Addressing& about = state_.groups[a.group].about;
+    const RandomKey& key = state_.streams.of_group(a.group);
+    number = s.spec().throttle.scope == ThrottleScope::kKey ? about.key(key, a.entity)
+                                                            : about.operation(key, a.entity);
+  }
+  return s.pass_throttle(a.group, number, state_.now);
 }
 
 void ServiceEntrance::overflow(AttemptId id, Attempt& a, Service& s) {

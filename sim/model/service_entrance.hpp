@@ -23,6 +23,7 @@ class ServiceEntrance {
   [[gnu::noinline]] void overflow(AttemptId id, Attempt& a, Service& s);
 
  private:
+  bool passes_throttle(const Attempt& a, Service& s);
   [[gnu::noinline]] bool answered_at_the_door(AttemptId id, Attempt& a, Service& s);
   [[gnu::noinline]] void turn_away(AttemptId id, Attempt& a, Service& s, std::uint16_t answer);
 

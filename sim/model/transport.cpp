@@ -42,6 +42,8 @@ void Transport::send(ClientGroup& g, Request& r) {
   r.phase = Request::Phase::kInFlight;
   r.phase_since = state_.now;
   a = g.new_attempt;
+  if (g.calls_several) [[unlikely]]
+    a.service = g.about.service(state_.streams.of_group(g.index), r.entity);
   a.sibling = r.attempt;  // none, but for hedging
   r.attempt = id;
   ++r.progress.attempts;
@@ -62,7 +64,7 @@ void Transport::send(ClientGroup& g, Request& r) {
   parts_.timeouts.arm(g, r);
   if (g.hedges) [[unlikely]]
     parts_.hedging.schedule(g, r);
-  Service& s = state_.services[g.service];
+  Service& s = state_.services[a.service];
   if (!takes_time_ && s.impairment().request_loss == 0) [[likely]]
     return parts_.entrance.arrive(id, a, s);
   travel_to_service(id, a);

@@ -45,9 +45,10 @@ void World::add_services() {
 
 void World::add_groups() {
   state_.groups.resize(state_.scenario.clients.size());
+  const OperationNames operations(state_.scenario);
   for (const std::size_t at : name_order(state_.scenario.clients)) {
     const GroupId i(at);
-    state_.groups[i].set_up(state_, i);
+    state_.groups[i].set_up(state_, i, operations);
   }
   parts_.closed_loop.prepare();
   parts_.mutations.prepare();

@@ -24,7 +24,7 @@ double levels_per_token(const QuotaRules& rules) {
 }  // namespace
 
 BucketLaw::BucketLaw(const QuotaRules& rules, double clients)
-    : rules_(rules), clients_(clients), shared_(rules.scope == QuotaScope::kGroup) {
+    : rules_(rules), clients_(clients), shared_(rules.scope == RetryScope::kGroup) {
   if (shared_) {
     shared_level_ = rules.initial;
     return;

@@ -56,7 +56,7 @@ class FactFinder {
           "times, after Allen and Cunneen)",
           "retries, faults and surges");
     }
-    if (load.spec->throttle.rate > 0) {
+    if (load.granted != kForever) {
       add(subject, "load_per_granted_rate", load.rate / load.granted, "1",
           "new requests per rate that the throttle lets pass");
     }
@@ -102,7 +102,7 @@ class FactFinder {
 
   void quota_facts(const std::string& subject, const ClientTimes& t) {
     const RetryRules& retry = t.spec->retry;
-    if (!retry.quota.enabled || retry.max_attempts < 2) return;
+    if (!retry.quota.enabled || retry.max_attempts < 2 || !has_plain_quota(*t.spec)) return;
     const struct {
       const char* name;
       const char* of;

@@ -54,7 +54,9 @@ void add_errors(ErrorShares& shares, const ClientSpec& client,
   const double before = none;
   double retryable = shares.error * shares.error_retryable;
   for (const RandomError& e : errors) {
-    const ErrorInfo info = class_of(client, e.answer.status, e.answer.code);
+    Response response{.status = e.answer.status, .code = e.answer.code};
+    response.traits = e.answer.traits;
+    const ErrorInfo info = classify(client.retry.errors, client.retry.api, response);
     const double share = before * e.probability;
     if (info.success()) continue;
     if (info.response_class == ResponseClass::kThrottling) {

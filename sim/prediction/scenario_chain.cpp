@@ -48,6 +48,8 @@ std::optional<std::string> why_no_chain_client(const ClientSpec& c) {
   if (a.process != ArrivalProcess::kPoisson || a.profile) {
     return path + ".arrivals: only a constant Poisson stream has no memory";
   }
+  if (!calls_one_service(c)) return path + ".calls: requests to several services";
+  if (c.unrepeatable > 0) return path + ".unrepeatable: requests that are not retried";
   if (!c.operations.empty()) return path + ".operation: all requests of the chain are alike";
   if (!c.has_attempt_timeout || !c.attempt_timeout.is_constant()) {
     return path + ".attempt_timeout: the chain needs one, the same for all attempts";
@@ -91,7 +93,7 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
   const ClientSpec* retrying = nullptr;  // one that retries
   double rate_retrying = 0;
   for (const ClientSpec& c : scenario.clients) {
-    if (c.service != service) continue;
+    if (share_of_calls(c, service) <= 0) continue;
     if (auto why = why_no_chain_client(c)) return *why;
     if (first != nullptr &&
         c.attempt_timeout.constant_value() != first->attempt_timeout.constant_value()) {

@@ -15,12 +15,24 @@ double most_attempts(const ClientSpec& client) {
   return client.retry.max_attempts == RetryRules::kUnlimited ? kForever : client.retry.max_attempts;
 }
 
+/// Mean time in service of an attempt of the group.
+double mean_time_at_services(const Scenario& scenario, const ClientSpec& client) {
+  if (calls_one_service(client)) {
+    return mean_service_time(scenario.services[client.service], client);
+  }
+  double time = 0;
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    time += mean_work(client, s) * scenario.services[s].service_time.mean_seconds();
+  }
+  return time;
+}
+
 /// Requests of a group per second while all is well.
 double request_rate(const Scenario& scenario, const ClientSpec& client) {
   const ArrivalSpec& a = client.arrivals;
   if (a.process != ArrivalProcess::kClosed) return mean_arrival_rate(scenario, client);
-  const double answer = 2 * scenario.network.latency.mean_seconds() +
-                        mean_service_time(scenario.services[client.service], client);
+  const double answer =
+      2 * scenario.network.latency.mean_seconds() + mean_time_at_services(scenario, client);
   const double think = a.think_time.mean_seconds();
   const double cycle = a.think_from_start ? std::max(think, answer) : think + answer;
   return cycle > 0 ? client.count * static_cast<double>(a.concurrency) / cycle : kForever;
@@ -36,9 +48,14 @@ double waiting_probability(double servers, double load) {
 
 }  // namespace
 
+bool has_plain_quota(const ClientSpec& client) {
+  return client.retry.quota.scope <= RetryScope::kGroup && client.retryer.empty();
+}
+
 bool is_called(const Scenario& scenario, std::size_t service) {
-  return std::any_of(scenario.clients.begin(), scenario.clients.end(),
-                     [&](const ClientSpec& c) { return c.service == service && !c.caller; });
+  return std::any_of(scenario.clients.begin(), scenario.clients.end(), [&](const ClientSpec& c) {
+    return !c.caller && share_of_calls(c, service) > 0;
+  });
 }
 
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
@@ -51,13 +68,17 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
   bool poisson = true;
   for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
     const ClientSpec& c = scenario.clients[i];
-    if (c.service != service || c.caller) continue;
+    const double share = share_of_calls(c, service);
+    if (share <= 0 || c.caller) continue;
     load.clients.push_back(i);
     const ArrivalSpec& a = c.arrivals;
     const double rate = request_rate(scenario, c);
-    load.rate += rate;
-    work += rate * mean_service_time(s, c);
-    last += rate * mean_service_time(s, c) * most_attempts(c);
+    load.rate += share * rate;
+    const double time = calls_one_service(c)
+                            ? mean_service_time(s, c)
+                            : s.service_time.mean_seconds() * mean_work(c, service);
+    work += rate * time;
+    last += rate * time * most_attempts(c);
     buckets += c.count;
     load.varies = load.varies || a.profile.has_value() || a.process == ArrivalProcess::kTrace ||
                   a.process == ArrivalProcess::kOnce;
@@ -79,7 +100,8 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
                 (1 + squared_variation(s.service_time)) / 2;
     if (load.full_queue < 5 * load.wait) load.wait = kForever;  // the bound cuts it short
   }
-  load.granted = s.throttle.rate > 0
+  // What operations or keys are granted depends on which of them are asked for.
+  load.granted = s.throttle.rate > 0 && s.throttle.scope <= ThrottleScope::kClient
                      ? s.throttle.rate * (s.throttle.scope == ThrottleScope::kClient ? buckets : 1)
                      : kForever;
   return load;
@@ -87,12 +109,15 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
 
 ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {
   const ClientSpec& c = scenario.clients[client];
-  const ServiceSpec& s = scenario.services[c.service];
   ClientTimes t;
   t.spec = &c;
   t.timeout = c.has_attempt_timeout ? c.attempt_timeout.mean_seconds() : kForever;
-  t.attempt = 2 * scenario.network.latency.mean_seconds() + mean_service_time(s, c);
-  t.request = t.attempt + load_of_service(scenario, c.service).wait;
+  t.attempt = 2 * scenario.network.latency.mean_seconds() + mean_time_at_services(scenario, c);
+  t.request = t.attempt;
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    const double share = share_of_calls(c, s);
+    if (share > 0) t.request += share * load_of_service(scenario, s).wait;
+  }
   t.rate = request_rate(scenario, c) / c.count;
   const double attempts = most_attempts(c), retries = attempts - 1;
   const double deadline = c.deadline == Duration::max() ? kForever : c.deadline.in_seconds();
@@ -110,10 +135,10 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {
   t.worst = std::min(deadline, longest);
   t.all_time_out = mean;
   const QuotaRules& quota = c.retry.quota;
-  t.buckets = quota.scope == QuotaScope::kGroup ? 1 : c.count;
+  t.buckets = quota.scope == RetryScope::kGroup ? 1 : c.count;
   const double cost = quota.timeout_cost;
   const double bucket_rate = t.rate * c.count / t.buckets;
-  if (quota.enabled && cost > 0 && retries > 0) {
+  if (quota.enabled && has_plain_quota(c) && cost > 0 && retries > 0) {
     t.outage_retries = std::floor(quota.capacity / cost);
     t.drain_rate = cost * bucket_rate * std::min(retries, kMost) - quota.refill_rate;
     t.time_to_dry = t.drain_rate > 0 ? quota.capacity / t.drain_rate : kForever;

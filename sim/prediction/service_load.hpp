@@ -26,6 +26,9 @@ struct ServiceLoad {
 };
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service);
 
+/// Whether a quota is that of one client or of its whole group, and of nobody else.
+bool has_plain_quota(const ClientSpec& client);
+
 /// Whether a group of clients, not another service, calls it.
 bool is_called(const Scenario& scenario, std::size_t service);
 

@@ -33,6 +33,18 @@ std::optional<std::string> why_no_fluid_client(const Scenario& scenario, const C
   const std::string path = "client." + c.name;
   if (c.caller) return path + ".caller: calls that a service makes depend on what it is called for";
   if (c.strategy) return path + ": what a strategy of the user's own does is not known";
+  if (!calls_one_service(c)) return path + ".calls: requests to several services";
+  if (c.unrepeatable > 0) return path + ".unrepeatable: requests that are not retried";
+  const bool has_limiter = c.retry.rate_limit.enabled;
+  if (!c.retryer.empty() && (c.retry.quota.enabled || has_limiter)) {
+    return path + ".retry.retryer: what groups share";
+  }
+  if (c.retry.quota.enabled && c.retry.quota.scope > RetryScope::kGroup) {
+    return path + ".retry.quota.scope: several quotas of one client";
+  }
+  if (has_limiter && c.retry.rate_limit.scope != RetryScope::kClient) {
+    return path + ".retry.rate_limit.scope: limiters that clients share, or have several of";
+  }
   if (c.retry.hedging.enabled) return path + ".retry.hedging: attempts beside each other";
   if (c.retry.breaker.enabled) {
     return path + ".retry.breaker: it counts the few attempts of one client, which is chance";
@@ -77,12 +89,20 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
     return path + ".concurrency: a limit that is adapted to single answers";
   }
   if (s.timeout != Duration::max()) return path + ".timeout: the service's own limit";
+  if (s.throttle.rate > 0) {
+    if (s.throttle.scope > ThrottleScope::kClient) {
+      return path + ".throttle.scope: what is left to single operations or keys";
+    }
+    if (s.throttle.window > Duration::zero()) {
+      return path + ".throttle.window: an allowance that comes back all at once";
+    }
+  }
   bool called = false;
   for (const ClientSpec& c : scenario.clients) {
     if (c.caller == service) {
       return fmt::format("client.{}.caller: {} waits for the services that it calls", c.name, path);
     }
-    if (c.service != service) continue;
+    if (share_of_calls(c, service) <= 0) continue;
     called = true;
     if (auto why = why_no_fluid_client(scenario, c)) return why;
   }
@@ -102,7 +122,7 @@ std::vector<std::string> ignored_by_fluid(const Scenario& scenario, std::size_t 
   leave_out(s.slowdown > 0 && s.servers != ServiceSpec::kUnlimited, "slowdown");
   bool pool = false, bursts = false, limiter = false, spread = false, decorrelated = false;
   for (const ClientSpec& c : scenario.clients) {
-    if (c.service != service) continue;
+    if (share_of_calls(c, service) <= 0) continue;
     pool = pool || c.max_connections != ClientSpec::kUnlimited;
     bursts = bursts || c.arrivals.process == ArrivalProcess::kOnOff;
     limiter = limiter || c.retry.rate_limit.enabled;
@@ -144,7 +164,7 @@ std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t s
   for (const ClientSpec& c : scenario.clients) {
     if (c.service != service) continue;
     const std::string path = "client." + c.name;
-    const bool own_state = (c.retry.quota.enabled && c.retry.quota.scope == QuotaScope::kClient) ||
+    const bool own_state = (c.retry.quota.enabled && c.retry.quota.scope == RetryScope::kClient) ||
                            c.retry.throttle.enabled || c.retry.rate_limit.enabled;
     if (own_state && c.count < kClients) {
       doubts.push_back(

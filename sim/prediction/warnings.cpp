@@ -169,7 +169,8 @@ void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
 void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
   constexpr double kLong = 60;  // s: much longer than most hiccups
   const RetryRules& retry = t.spec->retry;
-  if (!retry.quota.enabled || retry.max_attempts < 2 || t.time_to_dry <= kLong) return;
+  if (!retry.quota.enabled || retry.max_attempts < 2 || !has_plain_quota(*t.spec)) return;
+  if (t.time_to_dry <= kLong) return;
   if (t.time_to_dry == kForever) return;
   const std::string path = "client." + t.spec->name;
   warnings.push_back(

@@ -152,6 +152,7 @@ ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response
     return info;
   } else {
     info.fault = response.status >= 500 ? Fault::kServer : Fault::kClient;
+    if (response.traits.fault) info.fault = *response.traits.fault;
     const auto modelled = class_by_traits(rules.classifier, response.traits, info.fault);
     info.response_class = modelled ? *modelled : class_by_table(rules, api, response);
   }
@@ -161,6 +162,27 @@ ErrorInfo classify(const ErrorRules& rules, std::string_view api, const Response
       (rules.classifier == Classifier::kGoV1 && response.status != 429 && response.status != 503);
   info.timeout = info.retryable() && pays_timeout_price(rules, api, response, info.response_class);
   return info;
+}
+
+bool add_trait(std::string_view word, ErrorTraits& traits) {
+  if (word == "retryable") {
+    traits.retry_safety = RetrySafety::kYes;
+  } else if (word == "not-retryable") {
+    traits.retry_safety = RetrySafety::kNo;
+  } else if (word == "maybe-retryable") {
+    traits.retry_safety = RetrySafety::kMaybe;
+  } else if (word == "throttling") {
+    traits.throttling = true;
+  } else if (word == "timeout") {
+    traits.timeout = true;
+  } else if (word == "client-fault") {
+    traits.fault = Fault::kClient;
+  } else if (word == "server-fault") {
+    traits.fault = Fault::kServer;
+  } else {
+    return false;
+  }
+  return true;
 }
 
 std::optional<Duration> parse_retry_after(std::string_view header) {

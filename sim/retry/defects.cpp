@@ -87,7 +87,7 @@ const Defect* find_defect(std::string_view name) {
 
 std::optional<std::string_view> default_mode(std::string_view sdk, bool after_2026) {
   for (const DefaultMode& row : kDefaultModes) {
-    if (row.sdk == sdk) return after_2026 ? row.after : row.before;
+    if (row.sdk == canonical_sdk(sdk)) return after_2026 ? row.after : row.before;
   }
   return std::nullopt;
 }

@@ -207,13 +207,14 @@ const AdaptiveRow kAdaptiveRows[] = {
   {"", "cpp", limiter([](SendRateRules& r) { r.wait = SendTokenWait::kOnce; }),
    "aws-sdk-cpp AdaptiveRetryStrategy.cpp (38947e6)"},
   {"", "dotnet", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kBeforeBackoff;
-   r.update = LimiterUpdate::kRetried; }), "aws-sdk-net AdaptiveRetryPolicy.cs, TokenBucket.cs"},
+   r.update = LimiterUpdate::kRetried; r.wait = SendTokenWait::kRecheck; }),
+   "aws-sdk-net AdaptiveRetryPolicy.cs (3b2154f), TokenBucket.cs"},
   {"", "ruby", limiter([](SendRateRules&) {}),
    "aws-sdk-ruby plugins/retries/client_rate_limiter.rb"},
   {"", "php", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kBeforeBackoff; }),
    "aws-sdk-php RateLimiter.php"},
   // The end of an attempt tells its limiter alone: a success earns no credit (issue 3550).
-  {"", "go-v2", limiter([](SendRateRules&) {}),
+  {"", "go-v2", limiter([](SendRateRules& r) { r.wait = SendTokenWait::kRecheck; }),
    "aws-sdk-go-v2 aws/retry/adaptive.go (1674645), adaptive_ratelimit.go", [](RetryRules& r) {
    r.quota.credit = 0; r.quota.refund = Refund::kLast; }},
   {"2.0", "rust", limiter([](SendRateRules& r) { r.acquire = SendTokenTiming::kInsteadOfBackoff;
@@ -320,6 +321,7 @@ std::span<const Preset> presets() { return table(); }
 const Preset* find_preset(std::string_view mode, std::string_view revision, std::string_view sdk,
                           std::string_view api) {
   if (revision.empty()) revision = "2.0";
+  sdk = canonical_sdk(sdk);
   if (sdk.empty() && mode != kCustom) sdk = "botocore";
   const Preset* fallback = nullptr;
   for (const Preset& preset : table()) {

@@ -135,16 +135,52 @@ bool ClientThrottle::permit(const ThrottleRules& rules, Time now, double uniform
   return !(uniform * (requests + 1) < requests - rules.k * accepts);
 }
 
+std::size_t RetryStates::states_of(RetryScope scope, std::size_t clients,
+                                   const StateCounts& counts) {
+  switch (scope) {
+    case RetryScope::kClient:
+      break;
+    case RetryScope::kGroup:
+      return 1;
+    case RetryScope::kService:
+      return clients * counts.services;
+    case RetryScope::kOperation:
+      return clients * counts.operations;
+    case RetryScope::kKey:
+      return clients * counts.keys;
+  }
+  return clients;
+}
+
+std::size_t RetryStates::at(RetryScope scope, std::size_t client, const StatePlace& place) const {
+  switch (scope) {
+    case RetryScope::kClient:
+      break;
+    case RetryScope::kGroup:
+      return 0;
+    case RetryScope::kService:
+      return client * counts_.services + place.service;
+    case RetryScope::kOperation:
+      return client * counts_.operations + place.operation;
+    case RetryScope::kKey:
+      return client * counts_.keys + place.key;
+  }
+  return client;
+}
+
 template <class Take>
 void RetryStates::take_memory(const RetryRules& rules, std::size_t clients, Time start,
-                              Take& take) {
+                              const StateCounts& counts, Take& take) {
   const QuotaRules& quota = rules.quota;
   if (quota.enabled) {
-    const std::size_t buckets = quota.scope == QuotaScope::kGroup ? 1 : clients;
+    const std::size_t buckets = states_of(quota.scope, clients, counts);
     take(quotas_, buckets, RetryQuota{std::clamp(quota.initial, 0, std::max(quota.capacity, 0))});
     if (quota.accrues()) take(accruals_, buckets, QuotaAccrual{.refilled_at = start});
   }
-  if (rules.rate_limit.enabled) take(limiters_, clients, SendRateLimiter(start, rules.rate_limit));
+  if (rules.rate_limit.enabled) {
+    take(limiters_, states_of(rules.rate_limit.scope, clients, counts),
+         SendRateLimiter(start, rules.rate_limit));
+  }
   if (rules.budget.kind != BudgetKind::kNone) {
     take(budgets_, clients, RetryBudget(rules.budget), SlidingCounts(rules.budget.window).bytes());
   }
@@ -158,16 +194,21 @@ void RetryStates::take_memory(const RetryRules& rules, std::size_t clients, Time
   }
 }
 
-RetryStates::RetryStates(const RetryRules& rules, std::size_t clients, Time start) {
+RetryStates::RetryStates(const RetryRules& rules, std::size_t clients, Time start,
+                         const StateCounts& counts)
+    : counts_(counts) {
   const kernel::Claim claim;
-  take_memory(rules, clients, start, claim);
+  take_memory(rules, clients, start, counts, claim);
+  if (rules.quota.enabled) quota_scope_ = rules.quota.scope;
+  if (rules.rate_limit.enabled) limiter_scope_ = rules.rate_limit.scope;
   beyond_ = !budgets_.empty() || !breakers_.empty() || !throttles_.empty();
 }
 
-std::uint64_t RetryStates::bytes(const RetryRules& rules, std::size_t clients) {
+std::uint64_t RetryStates::bytes(const RetryRules& rules, std::size_t clients,
+                                 const StateCounts& counts) {
   RetryStates none;
   kernel::Tally tally;
-  none.take_memory(rules, clients, Time::zero(), tally);
+  none.take_memory(rules, clients, Time::zero(), counts, tally);
   return tally.bytes();
 }
 

@@ -189,9 +189,11 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
   std::optional<Payment> payment;
   if (has_quota && order == QuotaOrder::kBeforeClassification) [[unlikely]] {
     payment = pay(rules.quota, state, error, now);
-    if (!payment->made && error.retryable()) return end(Outcome::kQuotaExceeded);
+    if (!payment->made && error.retryable() && failure.repeatable) {
+      return end(Outcome::kQuotaExceeded);
+    }
   }
-  if (!error.retryable()) return end(Outcome::kNotRetryable);
+  if (!error.retryable() || !failure.repeatable) return end(Outcome::kNotRetryable);
   const bool attempts_left =
       progress.attempts < rules.max_attempts || rules.max_attempts == RetryRules::kUnlimited;
   if (has_quota && !payment && order != QuotaOrder::kAfterAttempts) [[unlikely]] {

@@ -23,8 +23,9 @@ void store_attempt_timeout(const Slots& s, const Value& v) {
 }
 
 constexpr KeyInfo kGroupKeys[] = {
-    key("calls", text(), into<&ServiceName::name>, {.required = true},
-        "The service called; may be left out if there is only one."),
+    key("calls", names(), into<&ServiceNames::names>, {.required = true},
+        "The service called; may be left out if there is only one. Of several, each request calls "
+        "one, all equally likely (a name that is given twice counts twice)."),
     key("count", count(kUpToBillion), into<&ClientSpec::count>, {.fallback = "1"},
         "Virtual clients in the group, each with retry state of its own."),
 };
@@ -79,16 +80,43 @@ constexpr KeyInfo kArrivalKeys[] = {
 };
 
 constexpr KeyInfo kSendingKeys[] = {
-    key("attempt_timeout", distribution().or_word("none"), Access{store_attempt_timeout},
-        {.fallback = "none"}, "How long an attempt waits for its answer."),
+    key("attempt_timeout", distribution().or_word("none").or_as_the_sdk(),
+        Access{store_attempt_timeout}, {.fallback = "none"},
+        "How long an attempt waits for its answer; \"sdk\": as long as the clients of retry.sdk do "
+        "by default."),
     key("deadline", duration(kPositive).or_word("none"), into<&ClientSpec::deadline>,
         {.fallback = "none"}, "Longest time for a whole request, waiting and backoff included."),
-    key("connect_timeout", duration(kPositive).or_word("none"), into<&ClientSpec::connect_timeout>,
-        {.fallback = "none"}, "How long an attempt waits for a new connection."),
-    key("max_connections", count(kUpToBillion).or_word("unlimited"),
+    key("connect_timeout", duration(kPositive).or_word("none").or_as_the_sdk(),
+        into<&ClientSpec::connect_timeout>, {.fallback = "none"},
+        "How long an attempt waits for a new connection."),
+    key("max_connections", count(kUpToBillion).or_word("unlimited").or_as_the_sdk(),
         into<&ClientSpec::max_connections>, {.fallback = "unlimited"},
         "Connections of each client, one attempt at a time on each; further attempts wait in "
         "order."),
+};
+
+using K = KeySpec;
+constexpr auto kKeys = &ClientSpec::keys;
+
+constexpr KeyInfo kKeyKeys[] = {
+    key("keys.count", count(kUpToMillion), into<kKeys, &K::count>, {.fallback = "1"},
+        "Number of different keys (rows, partitions, tables) that requests ask for; throttles, "
+        "quotas and limiters may be kept apart by key."),
+    key("keys.popularity", word(), into<kKeys, &K::popularity>,
+        {.fallback = "uniform", .when = "keys.count != 1"},
+        "How often each of them is asked for: zipf: the k-th in proportion to k^-exponent; hot: "
+        "the first more often than the others, which are all alike."),
+    key("keys.exponent", number({.min = 0, .max = 20}), into<kKeys, &K::exponent>,
+        {.fallback = "1.0", .when = "keys.popularity = zipf"}, "Exponent of that law."),
+    key("keys.hot_share", number(kShare), into<kKeys, &K::hot_share>,
+        {.required = true, .when = "keys.popularity = hot"},
+        "Share of the requests that ask for the first key."),
+};
+
+constexpr KeyInfo kRepeatKeys[] = {
+    key("unrepeatable", number(kShare), into<&ClientSpec::unrepeatable>, {.fallback = "0.0"},
+        "Share of the requests whose body cannot be sent again, such as a stream: they are neither "
+        "retried nor hedged."),
 };
 
 constexpr KeyInfo kSideEffectKeys[] = {
@@ -148,17 +176,20 @@ constexpr KeyInfo kOperationKeys[] = {
         "How much of the group's requests are of this kind, relative to its other operations."),
     key("work", number({.min = 0, .max = 1e6}), into<&OperationSpec::work>, {.fallback = "1.0"},
         "Factor on the service time of their attempts."),
+    key("calls", text(), into<&ServiceName::name>, {},
+        "The service that they call; if not given, as the group's other requests."),
 };
 
 }  // namespace
 
 std::vector<KeyInfo> client_keys() {
   return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kSendingKeys, kSideEffectKeys,
-                      kOtherKeys, kBurstAndPollKeys, retry_keys()});
+                      kOtherKeys, kBurstAndPollKeys, kKeyKeys, kRepeatKeys, retry_keys()});
 }
 
 std::vector<KeyInfo> call_keys() {
-  return joined_keys({kSendingKeys, kPriorityKeys, kSideEffectKeys, retry_keys()});
+  return joined_keys(
+      {kSendingKeys, kPriorityKeys, kSideEffectKeys, kKeyKeys, kRepeatKeys, retry_keys()});
 }
 
 std::span<const KeyInfo> surge_keys() { return kSurgeKeys; }

@@ -51,13 +51,16 @@ std::string cause_of_lost_messages(const Scenario& scenario, const ClientSpec& c
     return fmt::format("network.response_loss = {:.6g}", network.response_loss);
   }
   for (const FaultSpec& f : scenario.faults) {
-    if (f.service == client.service && (f.request_loss > 0 || f.response_loss > 0)) {
+    if (share_of_calls(client, f.service) > 0 && (f.request_loss > 0 || f.response_loss > 0)) {
       return "fault." + f.name + " loses messages";
     }
   }
-  const ServiceSpec& service = scenario.services[client.service];
-  if (service.overflow == Overflow::kDrop && turns_attempts_away(service)) {
-    return "service." + service.name + ".overflow = \"drop\"";
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    const ServiceSpec& service = scenario.services[s];
+    if (service.overflow == Overflow::kDrop && turns_attempts_away(service) &&
+        share_of_calls(client, s) > 0) {
+      return "service." + service.name + ".overflow = \"drop\"";
+    }
   }
   return "";
 }

@@ -177,10 +177,10 @@ void KeyResolution::resolve_error_answers(const KeyInfo& key) {
     if (parse_error_answer(member.name)) {
       read_error_answer(key, path, member);
     } else {
-      files_.problems().add(
-          member.place, "unknown key " + in_quotes(path) + "; " +
-                            suggestion(member.name, own, "known here") +
-                            " (or an answer such as 429 or \"503:SlowDown\", status 400 to 599)");
+      files_.problems().add(member.place, "unknown key " + in_quotes(path) + "; " +
+                                              suggestion(member.name, own, "known here") +
+                                              " (or an answer such as 429, \"503:SlowDown\" or "
+                                              "\"400:Busy+retryable\", status 400 to 599)");
     }
   }
 }

@@ -34,6 +34,7 @@ constexpr ValueRules of_kind(ValueKind kind, Range range = {}) {
 constexpr ValueRules number(Range range = {}) { return of_kind(ValueKind::kNumber, range); }
 constexpr ValueRules count(Range range) { return of_kind(ValueKind::kCount, range); }
 constexpr ValueRules text() { return of_kind(ValueKind::kText); }
+constexpr ValueRules names() { return of_kind(ValueKind::kNames); }
 constexpr ValueRules file() { return of_kind(ValueKind::kFile); }
 constexpr ValueRules boolean() { return of_kind(ValueKind::kBoolean); }
 constexpr ValueRules distribution() { return of_kind(ValueKind::kDistribution).in("s"); }
@@ -65,6 +66,8 @@ void store_in(T& to, const Value& v) {
     to = v.boolean;
   } else if constexpr (std::is_same_v<T, std::string>) {
     to = v.text;
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    to = v.names;
   } else if constexpr (std::is_same_v<T, Distribution>) {
     to = v.distribution;
   } else if constexpr (std::is_same_v<T, std::vector<Distribution>>) {

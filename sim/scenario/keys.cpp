@@ -110,9 +110,13 @@ const KeyInfo* find_key(std::string_view path) {
 }
 
 std::optional<ErrorAnswer> parse_error_answer(std::string_view name) {
+  ErrorAnswer answer;
+  for (std::size_t plus = name.rfind('+'); plus != std::string_view::npos; plus = name.rfind('+')) {
+    if (!add_trait(name.substr(plus + 1), answer.traits)) return std::nullopt;
+    name = name.substr(0, plus);
+  }
   const std::size_t colon = std::min(name.find(':'), name.size());
   const std::string_view status = name.substr(0, colon);
-  ErrorAnswer answer;
   const auto [end, code] =
       std::from_chars(status.data(), status.data() + status.size(), answer.status);
   if (code != std::errc() || end != status.data() + status.size()) return std::nullopt;

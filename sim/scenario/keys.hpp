@@ -107,7 +107,7 @@ const NameTree& name_tree();
 /// The key that a dotted path names; null if it names a table or a part of a value, or is unknown.
 const KeyInfo* find_key(std::string_view path);
 
-/// An error answer as named in `errors`: "internal", "429", "503:SlowDown".
+/// An error answer as named in `errors`: "429", "503:SlowDown", "400:Busy+retryable".
 std::optional<ErrorAnswer> parse_error_answer(std::string_view name);
 
 /// Whether a part of a path may name a service, client, fault, surge or expectation. One that

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/arrivals.hpp"
 #include "scenario/client_checks.hpp"
+#include "scenario/client_defaults.hpp"
 #include "scenario/consistency.hpp"
 #include "scenario/suggestions.hpp"
 #include "scenario/tables.hpp"
@@ -33,9 +34,30 @@ void resolve_operations(Tables& t, const Member& client, ClientSpec& spec) {
     OperationSpec operation;
     operation.name = member.name;
     const std::string path = "client." + client.name + ".operation." + member.name;
-    t.keys_of("client.*.operation.*", path, member, siblings, Slots(&operation)).resolve();
+    ServiceName service;
+    KeyResolution keys =
+        t.keys_of("client.*.operation.*", path, member, siblings, Slots(&operation, &service));
+    keys.resolve();
+    if (keys.has("calls")) operation.service = t.find_service(keys, "calls", service.name);
     spec.operations.push_back(std::move(operation));
   });
+}
+
+// False if one of them does not exist.
+bool find_services(Tables& t, const KeyResolution& keys, const std::vector<std::string>& names,
+                   ClientSpec& spec) {
+  bool found = !names.empty();
+  for (const std::string& name : names) {
+    const auto index = t.find_service(keys, "calls", name);
+    if (!index) {
+      found = false;
+    } else if (&name == &names.front()) {
+      spec.service = *index;
+    } else {
+      spec.more_services.push_back(*index);
+    }
+  }
+  return found;
 }
 
 void resolve_client(Tables& t, const Member& member, const Node& siblings) {
@@ -43,11 +65,12 @@ void resolve_client(Tables& t, const Member& member, const Node& siblings) {
   spec.name = member.name;
   ArrivalInputs arrivals;
   PresetChoice preset;
-  ServiceName service;
-  const Slots slots(&spec, &spec.retry, &service, &arrivals, &preset);
+  ServiceNames services;
+  const Slots slots(&spec, &spec.retry, &services, &arrivals, &preset);
   KeyResolution keys = t.keys_of("client.*", "client." + member.name, member, siblings, slots);
   t.default_service(keys, "calls");
   keys.resolve();
+  apply_client_defaults(t, keys, spec);
   if (member.name == "all") {
     t.problems.add(member.place,
                    "a client group cannot be called \"all\", which means all groups together");
@@ -67,8 +90,8 @@ void resolve_client(Tables& t, const Member& member, const Node& siblings) {
     }
   }
   check_quota(t, keys, spec);
-  if (const auto index = t.find_service(keys, "calls", service.name)) {
-    spec.service = *index;
+  if (find_services(t, keys, services.names, spec)) {
+    check_prices(t, keys, spec);
     check_end_of_lost_requests(t, keys, member, spec);
     note_idle_priority(t, keys, spec);
   }
@@ -94,6 +117,7 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   KeyResolution keys = t.keys_of("service.*.calls.*", path, member, siblings, slots);
   if (t.incomplete.count("service." + service.name) > 0) keys.expect_missing_keys();
   keys.resolve();
+  apply_client_defaults(t, keys, spec);
   check_quota(t, keys, spec);
   const auto names = t.service_names();
   const auto callee = std::find(names.begin(), names.end(), member.name);
@@ -152,6 +176,8 @@ void resolve_clients(Tables& t) {
   t.for_each("client", [&](const Member& m, const Node& all) { resolve_client(t, m, all); });
   t.for_each("service", [&](const Member& m, const Node&) { resolve_calls(t, m); });
   check_circles(t);
+  check_retryers(t);
+  note_idle_keys(t);
 }
 
 }  // namespace retrysim::scenario

@@ -42,6 +42,16 @@ void check_autoscaling(Tables& t, const KeyResolution& keys, const ServiceSpec& 
                      std::to_string(a.max) + "; expected min <= servers <= max");
 }
 
+void check_window(Tables& t, const KeyResolution& keys, const ThrottleSpec& throttle) {
+  if (throttle.rate <= 0 || throttle.window == Duration::zero()) return;
+  const double passing = throttle.rate * throttle.window.in_seconds();
+  if (passing >= 1 - 1e-9) return;
+  t.problems.add(keys.place_of("throttle.window"),
+                 keys.path() + ".throttle lets " + fmt::format("{:.3g}", passing) +
+                     " attempts pass in a window of " + to_text(throttle.window) +
+                     "; expected a rate and a window that let at least one pass");
+}
+
 void read_profile(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
   if (!keys.has("profile")) return;
   const Place place = keys.place_of("profile");
@@ -77,6 +87,7 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
   }
   check_concurrency(t, keys, spec.concurrency);
   check_autoscaling(t, keys, spec);
+  check_window(t, keys, spec.throttle);
   read_profile(t, keys, spec);
   t.loaded.scenario.services.push_back(std::move(spec));
 }

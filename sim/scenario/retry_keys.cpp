@@ -48,6 +48,10 @@ std::string_view defect_words() {
   return words;
 }
 
+void store_retryer(const Slots& s, const Value& v) {
+  s.to<ClientSpec>().retryer = v.is_else_word ? "" : v.text;
+}
+
 std::vector<KeyInfo> preset_keys() {
   return {
       key("retry.from_environment", boolean(), into<&PresetChoice::from_environment>,
@@ -79,6 +83,11 @@ std::vector<KeyInfo> preset_keys() {
           "The AWS service called, if it has numbers or error codes of its own."),
       key("retry.defect", word(defect_words()), into<&PresetChoice::defect>,
           {.fallback = "none", .when = kRetries}, "Known defect of an SDK to switch on."),
+      key("retry.retryer", text().or_word("none"), Access{store_retryer},
+          {.fallback = "none", .when = kRetries},
+          "A name: groups that give the same one share retry quota, send-rate limiter, budget, "
+          "breaker and client throttle, client by client, as the SDK clients of one process do "
+          "that are given the same retryer."),
   };
 }
 
@@ -220,7 +229,8 @@ constexpr KeyInfo kQuotaKeys[] = {
         "What a success after a retry gives back: the price of the last retry, cost, credit, none, "
         "both of last and credit, the larger of them, or the last price of any request."),
     key("retry.quota.scope", word(), into<kQ, &Q::scope>, {.when = kHasQuota},
-        "Whether each client has a bucket or the group shares one."),
+        "Whether each client has one bucket, or one for each service, operation or key that it "
+        "calls, or the whole group shares one."),
     key("retry.quota.order", word(), into<kQ, &Q::order>, {.when = kHasQuota},
         "When the price is charged: after the limit on attempts is checked, before it, before it "
         "with rollback, or even before errors are classified."),
@@ -271,6 +281,9 @@ constexpr KeyInfo kLimiterKeys[] = {
         "Send rate that is assumed before any is measured."),
     key("retry.rate_limit.round_rates", boolean(), into<kL, &L::round_rates>, {.when = kAdaptive},
         "Whether rates are rounded to eight decimals."),
+    key("retry.rate_limit.scope", word(), into<kL, &L::scope>, {.when = kAdaptive},
+        "Whether each client has one limiter, or one for each service, operation or key that it "
+        "calls, or the whole group shares one."),
     key("retry.retry_after", word(), into<&RetryRules::retry_after>, {.when = kRetries},
         "What a delay suggested by the service does to the backoff."),
     key("retry.long_poll", word(), into<&RetryRules::long_poll>, {.when = kRetries},

@@ -35,6 +35,10 @@ void store_model(const Slots& s, const Value& v) {
   if (service.model == ServiceModelKind::kIndependent) service.servers = ServiceSpec::kUnlimited;
 }
 
+void store_window(const Slots& s, const Value& v) {
+  s.to<ServiceSpec>().throttle.window = v.is_else_word ? Duration::zero() : v.duration;
+}
+
 void store_token_window(const Slots& s, const Value& v) {
   s.to<ServiceSpec>().idempotency.window = v.is_else_word ? Duration::zero() : v.duration;
 }
@@ -164,10 +168,15 @@ constexpr KeyInfo kServiceKeys[] = {
         "Capacity of that bucket, which starts full."),
     key("throttle.scope", word(), into<kThrottle, &ThrottleSpec::scope>,
         {.fallback = "service", .when = "throttle.rate != unlimited"},
-        "Whether there is one bucket, or one for each client."),
+        "Whether there is one bucket for all, or one for each client, for each operation (of the "
+        "same name, whichever group it is in) or for each key that is asked for (client.*.keys)."),
     key("throttle.retry_after", duration(kNotNegative), into<kThrottle, &ThrottleSpec::retry_after>,
         {.fallback = "0s", .when = "throttle.rate != unlimited"},
         "Delay suggested to throttled clients; 0: none."),
+    key("throttle.window", duration(kPositiveRunLength).or_word("none"), Access{store_window},
+        {.fallback = "none", .when = "throttle.rate != unlimited"},
+        "Instead of a bucket, a quota in fixed windows: rate * window attempts, rounded down, pass "
+        "in each stretch of this length, counted from time zero; burst then means nothing."),
     key("parallel_calls", boolean(), into<&ServiceSpec::parallel_calls>, {.fallback = "false"},
         "Whether the calls of [service.*.calls.*] are made together instead of in the order "
         "written."),
@@ -226,7 +235,10 @@ constexpr KeyInfo kErrorKeys[] = {
     key("errors.invalid", number(kShare), kErrorAnswer<400, kInvalid>, {.fallback = "0.0"},
         "Probability of the answer 400 ValidationException, which is not retried."),
     key("errors.*", number(kShare), Access{store_named_error}, {.role = KeyRole::kErrorAnswer},
-        "Probability of the answer that the key names: 429, or \"503:SlowDown\" with a code."),
+        "Probability of the answer that the key names: 429, or \"503:SlowDown\" with a code; what "
+        "the service's model says about it may follow, as in \"400:Busy+retryable+throttling\" "
+        "(retryable, not-retryable, maybe-retryable, throttling, timeout, client-fault, "
+        "server-fault)."),
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ struct PresetChoice {
   bool from_environment = false;
 };
 
-/// The service that a fault or a client group names.
+/// The service that a fault or an operation names.
 struct ServiceName {
   std::string name;
 };
@@ -39,6 +39,11 @@ struct ServiceName {
 /// When a phase ends, if that is what is written.
 struct PhaseEnd {
   std::optional<Time> time;
+};
+
+/// The services that a client group calls.
+struct ServiceNames {
+  std::vector<std::string> names;
 };
 
 /// The structs that the keys of one table fill in, at most one of each type. They must outlive it.
@@ -63,8 +68,8 @@ class Slots {
 
  private:
   std::tuple<Scenario*, ServiceSpec*, std::vector<RandomError>*, FaultSpec*, ServiceName*,
-             ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*, SurgeSpec*, OperationSpec*,
-             PhaseSpec*, PhaseEnd*, Expectation*>
+             ServiceNames*, ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*, SurgeSpec*,
+             OperationSpec*, PhaseSpec*, PhaseEnd*, Expectation*>
       parts_{};
 };
 

@@ -109,6 +109,11 @@ class ValueReader {
       value_.text = node_.text;
       return std::move(value_);
     }
+    if (rules_.or_sdk && node_.is_text() && node_.text == kAsTheSdk) {
+      value_.is_else_word = true;  // until the SDK is known
+      value_.text = node_.text;
+      return std::move(value_);
+    }
     if (!read_kind()) return std::nullopt;
     return std::move(value_);
   }
@@ -130,6 +135,8 @@ class ValueReader {
       case ValueKind::kText:
       case ValueKind::kFile:
         return read_text();
+      case ValueKind::kNames:
+        return read_names();
       case ValueKind::kDistribution:
         return read_one_distribution();
       case ValueKind::kDistributionList:
@@ -219,6 +226,19 @@ class ValueReader {
     return true;
   }
 
+  bool read_names() {
+    if (node_.kind != Node::Kind::kArray) {
+      if (!read_text()) return false;
+      value_.names = {value_.text};
+      return true;
+    }
+    for (const Member& member : node_.members) {
+      if (!member.value.is_text()) return fail();
+      value_.names.push_back(member.value.text);
+    }
+    return !node_.members.empty() || fail();
+  }
+
   bool read_one_distribution() {
     if (!node_.is_table() && !duration_of(node_)) return fail_duration();
     auto distribution = read_distribution(path_, node_, files_);
@@ -299,6 +319,9 @@ std::string expected(const ValueRules& rules) {
     case ValueKind::kText:
       result = "text in quotes";
       break;
+    case ValueKind::kNames:
+      result = "text in quotes, or a list such as [\"a\", \"b\"]";
+      break;
     case ValueKind::kFile:
       result = "the name of a CSV file in quotes";
       break;
@@ -312,6 +335,7 @@ std::string expected(const ValueRules& rules) {
   const std::string range = to_string(rules.range);
   if (!range.empty()) result += " " + range;
   if (!rules.else_word.empty()) result += ", or \"" + std::string(rules.else_word) + "\"";
+  if (rules.or_sdk) result += ", or \"" + std::string(kAsTheSdk) + "\"";
   return result;
 }
 
@@ -326,6 +350,9 @@ std::string render_value(const ValueRules& rules, const Node& node) {
     case ValueKind::kFile:
       return render_text(
           std::filesystem::path(node.is_text() ? node.text : node.raw).filename().string());
+    case ValueKind::kNames:
+      if (node.kind == Node::Kind::kArray) return render(node);
+      return render_text(node.is_text() ? node.text : node.raw);
     case ValueKind::kText:
     case ValueKind::kWord:
       return render_text(node.is_text() ? node.text : node.raw);

@@ -26,6 +26,7 @@ enum class ValueKind : std::uint8_t {
   kBoolean,
   kWord,  ///< one of the words of ValueRules::words
   kText,
+  kNames,             ///< a text, or a list of some
   kFile,              ///< the name of a CSV file
   kDistribution,      ///< a duration, or { distribution = ..., ... }
   kDistributionList,  ///< [ ... ] of those, at least one
@@ -44,6 +45,9 @@ inline constexpr Range kShare{.min = 0, .max = 1};
 /// "> 0", ">= 1", "from 0 to 1"; empty for every number.
 std::string to_string(const Range& range);
 
+/// Stands for what the SDK has by default.
+inline constexpr std::string_view kAsTheSdk = "sdk";
+
 /// What a value must be.
 struct ValueRules {
   ValueKind kind = ValueKind::kText;
@@ -51,11 +55,18 @@ struct ValueRules {
   std::string_view words;      ///< kWord: "fifo|lifo"
   std::string_view else_word;  ///< a word accepted instead, such as "unlimited"; may be empty
   std::string_view unit;       ///< "s", "1/s", "tokens"; empty: none
+  bool or_sdk = false;         ///< "sdk" is accepted as well: as the SDK has it
 
   /// The same, but for the word that is accepted as well.
   constexpr ValueRules or_word(std::string_view word) const {
     ValueRules rules = *this;
     rules.else_word = word;
+    return rules;
+  }
+  /// The same, but "sdk" is accepted as well.
+  constexpr ValueRules or_as_the_sdk() const {
+    ValueRules rules = *this;
+    rules.or_sdk = true;
     return rules;
   }
   /// The same in a unit.
@@ -78,7 +89,8 @@ struct Value {
   std::int64_t count = 0;
   bool boolean = false;  ///< kBoolean; kWord: whether it is the second word
   std::size_t word = 0;  ///< index into ValueRules::words
-  std::string text;      ///< kText, kFile, kWord
+  std::string text;      ///< kText, kFile, kWord; kNames: the only one
+  std::vector<std::string> names;
   Distribution distribution;
   std::vector<Distribution> list;
 };

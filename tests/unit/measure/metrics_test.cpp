@@ -372,7 +372,7 @@ TEST_CASE_METHOD(Fixture, "the mean quota weighs groups by their buckets") {
   other.quota_mean = 0;
   run.clients.push_back(other);
   CHECK(number("quota_mean") == 300);  // (3 * 400 + 1 * 0) / 4 buckets
-  scenario.clients[0].retry.quota.scope = QuotaScope::kGroup;
+  scenario.clients[0].retry.quota.scope = RetryScope::kGroup;
   CHECK(number("quota_mean") == 200);  // one bucket each
 }
 

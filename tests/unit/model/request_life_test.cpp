@@ -188,7 +188,7 @@ TEST_CASE("The retry quota belongs to the client, or to its group") {
   const ClientResult own = simulate(s, 0).clients[0];
   CHECK(own.attempts == 4);
   CHECK(count(own, Outcome::kQuotaExceeded) == 2);
-  q.scope = QuotaScope::kGroup;
+  q.scope = RetryScope::kGroup;
   const ClientResult shared = simulate(s, 0).clients[0];
   CHECK(shared.attempts == 3);
   CHECK(shared.quota_mean == 0);

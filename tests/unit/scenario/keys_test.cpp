@@ -65,7 +65,7 @@ TEST_CASE("the words of retry keys stand in the order of their enumerators") {
   check("retry.backoff.jitter", Jitter::kNone);
   check("retry.backoff.throttle_jitter", Jitter::kNone);
   check("retry.quota.refund", Refund::kLast);
-  check("retry.quota.scope", QuotaScope::kClient);
+  check("retry.quota.scope", RetryScope::kClient);
   check("retry.rate_limit.on_empty", OnEmpty::kBlock);
   check("retry.retry_after", RetryAfter::kIgnore);
 }

@@ -236,7 +236,7 @@ TEST_CASE("retry keys override the preset, each just itself") {
   CHECK(r.quota.timeout_cost == 3);
   CHECK(r.quota.credit == 4);
   CHECK(r.quota.refund == Refund::kCredit);
-  CHECK(r.quota.scope == QuotaScope::kGroup);
+  CHECK(r.quota.scope == RetryScope::kGroup);
   CHECK(r.retry_after == RetryAfter::kAdd);
 }
 
