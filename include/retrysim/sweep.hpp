@@ -108,7 +108,7 @@ struct SweepPoint {
   std::shared_ptr<const Scenario> scenario;  ///< its client groups and expectations
   MetricValues values;                       ///< of no replication, if it went over a limit
   std::optional<LimitKind> limit;            ///< that one of the replications went over
-  PhaseValues phases;                        ///< likewise; see `summarize_phases`
+  PhaseValues phases = {};                   ///< likewise; see `summarize_phases`
 };
 
 /// A sweep in progress.

@@ -91,6 +91,8 @@ TEST_CASE("A replication's results come back the same from their bytes") {
        {lost, late, effects, checks, intended, waited_ns, run.fingerprint}) {
     CHECK(n > 0);
   }
+  REQUIRE(run.all_phases.size() == 4);
+  REQUIRE(run.all_phases[1].latency.quantiles_s[2] > 0);
   REQUIRE(decode_run(encode(run)) == run);
   for (const std::optional<bool> metastable : {false, true}) {
     run.metastable = metastable;

@@ -71,6 +71,27 @@ TEST_CASE("A sweep has the replications of every combination for any number of t
   }
 }
 
+TEST_CASE("The points of a sweep have the phases of their runs") {
+  const test::RequestFile file;
+  const SweepPlan plan = plan_of(request_for(file, kGrid));
+  SweepOptions options;
+  options.journal = file.folder() / "journal";
+  Sweep sweep(plan, options);
+  sweep.run();
+  for (std::size_t i = 0; i < plan.points(); ++i) {
+    const std::shared_ptr<const Scenario> scenario = plan.scenario(i);
+    const PhaseValues expected(*scenario, run_replications(*scenario));
+    const SweepPoint point = sweep.point(i);
+    REQUIRE(expected.phases() == 4);
+    CHECK(point.phases.phases() == 4);
+    CHECK(point.phases.all() == expected.all());
+    // The outline of the point is enough to name them.
+    CHECK(phases_of(*point.scenario) == phases_of(*scenario));
+    CHECK(summarize_phases(*point.scenario, point.phases).size() ==
+          summarize_phases(*scenario, expected).size());
+  }
+}
+
 TEST_CASE("A sweep goes on from its journal and does nothing twice") {
   const test::RequestFile file;
   const SweepPlan plan = plan_of(request_for(file, kGrid));
