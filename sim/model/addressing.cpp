@@ -75,7 +75,9 @@ std::uint32_t OperationNames::number(std::string_view name) const {
 }
 
 Addressing::Addressing(const ClientSpec& client, const OperationNames& names)
-    : services_{ServiceId(client.service)}, keys_(client.keys) {
+    : services_{ServiceId(client.service)},
+      calls_several_(!calls_one_service(client)),
+      keys_(client.keys) {
   for (const std::size_t further : client.more_services) services_.emplace_back(further);
   if (client.operations.empty()) return;
   choice_ = OperationChoice(client.operations);

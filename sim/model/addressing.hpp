@@ -67,7 +67,7 @@ class Addressing {
   Addressing(const ClientSpec& client, const OperationNames& names);
 
   /// Whether requests of the group go to different services.
-  bool calls_several() const { return services_.size() > 1 || has_services_of_operations_; }
+  bool calls_several() const { return calls_several_; }
 
   ServiceId service(const RandomKey& key, std::uint64_t entity) const;
   /// By its number among those of all groups.
@@ -88,7 +88,7 @@ class Addressing {
   std::vector<ServiceId> services_;
   OperationChoice choice_;
   std::vector<Operation> operations_;
-  bool has_services_of_operations_ = false;
+  bool has_services_of_operations_ = false, calls_several_ = false;
   KeyChoice keys_;
 };
 

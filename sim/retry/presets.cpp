@@ -77,6 +77,8 @@ const Row kRows[] = {
    "aws-sdk-js lib/util.js, lib/service.js, lib/services/route53.js, s3.js"},
   {kLegacy, "", "js-v2", kDynamodb, 11, kJsV2Dynamodb, kNoQuota, kJsV2Errors, kIgnore, kReturn,
    "aws-sdk-js lib/services/dynamodb.js"},
+  {kLegacy, "", "js-v2", "metadata", 4, kJsV2, kNoQuota, kJsV2Errors, RetryAfter::kAdd, kReturn,
+   "aws-sdk-js lib/util.js (handleRequestWithRetries), lib/metadata_service.js"},
   {kLegacy, "", "cpp", "default", 11, kCppLegacy, kNoQuota, kCppErrors, kIgnore, kReturn,
    "aws-sdk-cpp DefaultRetryStrategy.cpp, CoreErrors.cpp (20bc07a), HttpResponse.h"},
   {kLegacy, "", "dotnet", "default", 5, kDotnetLegacy, kDotnetLegacyQuota, kDotnetLegacyErrors,
@@ -310,9 +312,10 @@ bool matches(std::string_view asked, std::string_view row, std::string_view Pres
   });
 }
 
-constexpr std::string_view kApis[] = {"default", "cloudsearch", "dynamodb", "dynamodb-streams",
-                                      "ec2",     "glacier",     "kinesis",  "organizations",
-                                      "route53", "s3",          "sqs",      "sts"};
+constexpr std::string_view kApis[] = {
+    "default", "cloudsearch", "dynamodb", "dynamodb-streams", "ec2",
+    "glacier", "kinesis",     "metadata", "organizations",    "route53",
+    "s3",      "sqs",         "sts"};
 
 }  // namespace
 

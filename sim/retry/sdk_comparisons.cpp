@@ -17,7 +17,8 @@ struct ComparedRelease {
 constexpr ComparedRelease kComparedReleases[] = {
     {"botocore", "", "", "1.29.27"},
     {"botocore", "2.0", "", "1.29.27"},
-    {"js-v2", "", "", "2.1693.0"},
+    {"js-v2", "", "default", "2.1693.0"},
+    {"js-v2", "", "dynamodb", "2.1693.0"},
     {"go-v1", "", "", "1.44.133"},
     {"ruby", "", "default", "core 3.168.1"},
     {"ruby", "2.0", "default", "core 3.168.1"},

@@ -189,6 +189,13 @@ TEST_CASE("A group calls several services, a request the same one in every attem
     CHECK(share_of_calls(c, 0) == 0.25);
     CHECK(mean_work(c, 1) == 0.75);
   }
+  SECTION("or names one twice") {
+    c.service = 1;
+    c.more_services = {1};
+    c.max_connections = 1;
+    CHECK(calls_one_service(c));
+    CHECK(count(simulate(s, 0).clients[0], Outcome::kSuccess) == 1000);
+  }
   SECTION("with connections to each") {
     // Without services in common the pools would have one connection each, too.
     c.max_connections = 1;

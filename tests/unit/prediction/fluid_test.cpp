@@ -195,6 +195,24 @@ TEST_CASE("What the fluid does not model it refuses, with the key") {
   REQUIRE(why("", "retry = { mode = \"custom\", sdk = \"circuit-breaker\" }\n"));
   CHECK(why("", "retry = { mode = \"custom\", sdk = \"circuit-breaker\" }\n")
             ->find("client.web.retry.breaker") == 0);
+  const auto refuses = [&](const std::string& service, const std::string& client,
+                           const std::string& key) {
+    const auto reason = why(service, client);
+    INFO(key << ": " << reason.value_or("nothing"));
+    CHECK((reason && reason->find(key) == 0));
+  };
+  CHECK_FALSE(why("throttle = { rate = 5 }\n", ""));
+  refuses("throttle = { rate = 5, scope = \"key\" }\n", "", "service.api.throttle.scope");
+  refuses("throttle = { rate = 5, scope = \"operation\" }\n", "", "service.api.throttle.scope");
+  refuses("throttle = { rate = 5, window = \"1s\" }\n", "", "service.api.throttle.window");
+  refuses("", "unrepeatable = 0.5\nretry = { mode = \"standard\" }\n", "client.web.unrepeatable");
+  refuses("", "retry = { mode = \"standard\", retryer = \"all\" }\n", "client.web.retry.retryer");
+  refuses("", "retry = { mode = \"standard\", quota = { scope = \"key\" } }\n",
+          "client.web.retry.quota.scope");
+  refuses("", "retry = { mode = \"adaptive\", rate_limit = { scope = \"group\" } }\n",
+          "client.web.retry.rate_limit.scope");
+  refuses("[service.db]\nservice_time = 0.01\n",
+          "calls = [\"db\", \"api\"]\nretry = { mode = \"none\" }\n", "client.web.calls");
   CHECK_THROWS_AS(run_fluid(load("name = \"x\"\nduration = 1\n[service.api]\nservice_time = 0.01\n"
                                  "queue = { discipline = \"lifo\" }\n[client.web]\n"
                                  "arrivals = { process = \"poisson\", total_rate = 1 }\n"

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -84,6 +85,49 @@ TEST_CASE("adaptive is standard plus the send-rate limiter") {
     CHECK(adaptive.quota.credit == (p.sdk == "go-v2" ? 0 : standard.quota.credit));
     CHECK(adaptive.quota.refund == (p.sdk == "go-v2" ? Refund::kLast : standard.quota.refund));
   }
+}
+
+TEST_CASE("what is built on an SDK retries as that does") {
+  for (const char* name : {"boto3", "cli", "aws-cli"}) {
+    CHECK(find_preset("legacy", "", name, "") == find_preset("legacy", "", "botocore", ""));
+    CHECK(default_mode(name, false) == default_mode("botocore", false));
+    CHECK(find_client_defaults(name) == find_client_defaults("botocore"));
+  }
+  CHECK(find_preset("adaptive", "2.1", "powershell", "") ==
+        find_preset("adaptive", "2.1", "dotnet", ""));
+  CHECK(canonical_sdk("cobol") == "cobol");
+}
+
+TEST_CASE("the SDKs' own timeouts and connections") {
+  REQUIRE(find_client_defaults("botocore") != nullptr);
+  CHECK(find_client_defaults("botocore")->attempt_timeout == Duration::seconds(60));
+  CHECK(find_client_defaults("botocore")->max_connections == 10);
+  CHECK(find_client_defaults("java-v2")->connect_timeout == Duration::seconds(2));
+  CHECK(find_client_defaults("js-v3")->attempt_timeout == Duration::max());
+  CHECK(find_client_defaults("cpp")->attempt_timeout == Duration::seconds(3));
+  CHECK(find_client_defaults("php") == nullptr);
+  CHECK(find_client_defaults("") == nullptr);
+  for (const ClientDefaults& d : client_defaults()) {
+    CHECK(find_client_defaults(d.sdk) == &d);
+    CHECK_FALSE(d.source.empty());
+    CHECK(std::any_of(presets().begin(), presets().end(),
+                      [&](const Preset& p) { return p.sdk == d.sdk; }));
+  }
+}
+
+TEST_CASE("who checks its bucket again after waiting") {
+  for (const Preset& p : presets()) {
+    if (p.mode != "adaptive") continue;
+    const bool rechecks = p.sdk == "js-v3" || p.sdk == "go-v2" || p.sdk == "dotnet";
+    CHECK((p.rules.rate_limit.wait == SendTokenWait::kRecheck) == rechecks);
+  }
+}
+
+TEST_CASE("only the metadata requests of JavaScript v2 add a suggested delay") {
+  const RetryRules& metadata = find_preset("legacy", "", "js-v2", "metadata")->rules;
+  CHECK(metadata.retry_after == RetryAfter::kAdd);
+  CHECK(metadata.max_attempts == 4);
+  CHECK(find_preset("legacy", "", "js-v2", "default")->rules.retry_after == RetryAfter::kIgnore);
 }
 
 TEST_CASE("outcomes and classes have the names that results use") {

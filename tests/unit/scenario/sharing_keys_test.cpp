@@ -100,6 +100,34 @@ TEST_CASE("a resolved scenario reads back as it is") {
              Catch::Contains("400:Busy+sometimes"));
 }
 
+TEST_CASE("timeouts and connections as the SDK has them") {
+  const Edits as_the_sdk = {"client.web.retry.mode=standard", "client.web.attempt_timeout=sdk",
+                            "client.web.connect_timeout=sdk", "client.web.max_connections=sdk"};
+  const auto client = [&](const Edits& more) {
+    return load(kSmall, with(as_the_sdk, more)).scenario.clients[0];
+  };
+  CHECK(client({}).attempt_timeout.constant_value() == Duration::seconds(60));
+  CHECK(client({}).max_connections == 10);
+  const ClientSpec ruby = client({"client.web.retry.sdk=ruby"});
+  CHECK(ruby.connect_timeout == Duration::seconds(15));
+  CHECK(ruby.max_connections == ClientSpec::kUnlimited);
+  CHECK_FALSE(client({"client.web.retry.sdk=js-v3"}).has_attempt_timeout);
+  CHECK(client({"client.web.retry.sdk=aws-cli"}).max_connections == 10);
+  // What the mode does not depend on: a comparison may vary the mode alone.
+  CHECK(client({"client.web.retry={mode='none', sdk='cpp'}"}).max_connections == 25);
+  const LoadedScenario loaded = load(kSmall, as_the_sdk);
+  CHECK(value_of(loaded, "client.web.attempt_timeout") == "\"60s\"");
+  CHECK(value_of(loaded, "client.web.max_connections") == "10");
+  CHECK_THAT(
+      errors_of(kSmall, with(as_the_sdk, {"client.web.retry.sdk=php"})),
+      Catch::Contains("client.web.attempt_timeout = \"sdk\": the defaults of \"php\" are not "
+                      "known; known are those of \"botocore\""));
+  CHECK_THAT(errors_of(kSmall, with(as_the_sdk, {"client.web.retry.mode=custom"})),
+             Catch::Contains("there is no retry.sdk"));
+  CHECK_THAT(errors_of(kSmall, {"client.web.deadline=sdk"}),
+             Catch::Contains("client.web.deadline"));
+}
+
 TEST_CASE("shared retryers") {
   const Edits standard = {"client.web.retry.mode=standard"};
   const Edits shared = with(standard, with(kTwoServices, {"client.*.retry.retryer=process"}));
