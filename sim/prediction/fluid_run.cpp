@@ -174,6 +174,7 @@ FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double 
     if ((k + 1) % per_bin != 0) return;
     bin.time = (static_cast<double>(k + 1) - static_cast<double>(per_bin) / 2) * step;
     bin.backlog = now.backlog;
+    bin.retrying = now.retrying;
     if (bin.time < system.duration) run.series.push_back(bin);
     bin = {};
   });
