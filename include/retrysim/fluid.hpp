@@ -42,6 +42,8 @@ struct FluidSample {
   double offered = 0;   ///< new requests
   double attempts = 0;  ///< attempts that clients send
   double goodput = 0;   ///< requests that succeed
+  double retrying =
+      0;  ///< requests on their way back: failing, or in backoff (a number, at the end)
 };
 
 /// What became of one client group, in numbers of requests or attempts in the window (the duration
@@ -89,7 +91,9 @@ struct FluidEquilibria {
     double failure = 0;  ///< share of attempts that fail for lack of capacity
     double load = 0;     ///< work of all attempts that this brings, per capacity
     bool stable = false;
-    std::string name;  ///< "healthy", "tipping point", "overloaded", "dead"
+    double backlog = 0;   ///< s; infinite: it grows for ever
+    double retrying = 0;  ///< requests on their way back, by Little's law
+    std::string name;     ///< "healthy", "tipping point", "overloaded", "dead"
   };
   std::vector<State> states;   ///< by failure
   double vulnerable_load = 1;  ///< below this load, clients unchanged, the system is safe

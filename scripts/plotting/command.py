@@ -13,7 +13,9 @@ from plotting.comparison import comparison_figure
 from plotting.drawing import BLUE, GROUP_COLOURS, STYLE
 from plotting.file import save
 from plotting.latency import latency
+from plotting.map import map_figure
 from plotting.overview import overview
+from plotting.phase_plane import phase_plane_figure
 from plotting.results import ResultError, Results
 from plotting.sweep import sweep_figure
 from plotting.tip import tip_figures
@@ -27,6 +29,10 @@ def pictures(options):
     figures = tip_figures(options.results)
     if (folder / "points.csv").is_file():
         figures = [("sweep", lambda: sweep_figure(folder, BLUE))]
+    if (folder / "map.csv").is_file():
+        figures = [("map", lambda: map_figure(folder))]
+    if (folder / "trajectories.csv").is_file():
+        figures = [("phase_plane", lambda: phase_plane_figure(folder))]
     if figures:
         yield from figures
         return
@@ -40,7 +46,8 @@ def pictures(options):
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog=PROGRAM, allow_abbrev=False,
-        description="Draws the results of a run, a comparison, a sweep or a search.")
+        description="Draws the results of a run, a comparison, a sweep, a search, a "
+                    "choice, a map or a prediction.")
     parser.add_argument("results", metavar="RESULTS_DIR", help="folder that retrysim wrote")
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png",
                         help="kind of picture (default: png)")

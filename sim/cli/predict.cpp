@@ -1,6 +1,8 @@
 // `retrysim predict`: facts, fluid and Markov chain of a scenario, without simulating it.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/fluid.hpp>
+#include <retrysim/phase_plane.hpp>
 #include <retrysim/prediction.hpp>
 #include <retrysim/scenario_file.hpp>
 
@@ -8,17 +10,18 @@
 #include "cli/commands.hpp"
 #include "cli/interruption.hpp"
 #include "cli/simulation_options.hpp"
-#include "report/csv_writer.hpp"
-#include "report/sink.hpp"
+#include "report/prediction_report.hpp"
+#include "report/result_folder.hpp"
+#include "report/result_identity.hpp"
 #include "report/terminal.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +52,11 @@ po::options_description describe_predict_options() {
        "how to print: table, csv or json")  //
       ("orbit", po::value<std::string>()->value_name("N"),
        "most requests on their way back in the Markov chain. Default: as many as matter")  //
+      ("out", po::value<std::string>()->value_name("DIR"),
+       "also write the prediction into a folder, with trajectories and equilibria for the picture "
+       "of "
+       "the phase plane; default: no files")                                           //
+      ("force", po::bool_switch(), "also replace a result of another scenario there")  //
       ("timeout", po::value<std::string>()->value_name("D"),
        "give up after this time by the clock, such as 10s (exit status 5)");
   return options;
@@ -99,60 +107,17 @@ std::string table_text(const Prediction& prediction) {
   return text;
 }
 
-/// What the machine's mathematical functions may round differently is not printed.
-std::string ten_digits(double value) { return fmt::format("{:.10g}", value); }
-
-void write_csv(const Prediction& prediction, report::Sink& sink) {
-  report::CsvWriter csv(sink);
-  csv.header({"part", "subject", "name", "value", "unit", "meaning", "leaves_out"});
-  const auto row = [&](std::initializer_list<std::string_view> cells) {
-    for (const std::string_view cell : cells) csv.text(cell);
-    csv.end_row();
-  };
-  for (const Figure& f : prediction.figures) {
-    const std::string value = f.text.empty() ? ten_digits(f.value) : f.text;
-    row({f.part, f.subject, f.name, value, f.unit, f.meaning, f.ignores});
+/// Writes the files into a folder, and says which.
+void write_folder(const LoadedScenario& loaded, const Prediction& prediction,
+                  const std::string& out, bool force) {
+  report::PredictionReport found{loaded, prediction, {}};
+  const Scenario& scenario = loaded.scenario;
+  report::ResultFolder folder(out, report::identity_of({&loaded}, "predict"), force);
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    if (why_no_fluid(scenario, s)) continue;
+    found.planes.emplace_back(scenario.services[s].name, phase_plane(scenario, s));
   }
-  for (const Remark& r : prediction.refusals) {
-    row({r.part, r.subject, "does_not_apply", "", "", r.text, ""});
-  }
-  for (const Remark& r : prediction.doubts) row({r.part, r.subject, "doubt", "", "", r.text, ""});
-  for (const Warning& w : prediction.warnings) {
-    const std::string text = fmt::format("{} {} ({})", w.message, w.remedy, w.keys);
-    row({"facts", w.subject, "warning", "", "", text, ""});
-  }
-}
-
-std::string json_text(const Scenario& scenario, const Prediction& prediction) {
-  using Json = nlohmann::ordered_json;
-  Json figures = Json::array(), refusals = Json::array(), doubts = Json::array(),
-       warnings = Json::array();
-  for (const Figure& f : prediction.figures) {
-    const Json value = f.text.empty() ? Json(std::stod(ten_digits(f.value))) : Json(f.text);
-    figures.push_back({{"part", f.part},
-                       {"subject", f.subject},
-                       {"name", f.name},
-                       {"value", value},
-                       {"unit", f.unit},
-                       {"meaning", f.meaning},
-                       {"leaves_out", f.ignores}});
-  }
-  for (const Remark& r : prediction.refusals) {
-    refusals.push_back({{"part", r.part}, {"subject", r.subject}, {"reason", r.text}});
-  }
-  for (const Remark& r : prediction.doubts) {
-    doubts.push_back({{"part", r.part}, {"subject", r.subject}, {"reason", r.text}});
-  }
-  for (const Warning& w : prediction.warnings) {
-    warnings.push_back(
-        {{"subject", w.subject}, {"keys", w.keys}, {"message", w.message}, {"remedy", w.remedy}});
-  }
-  const Json all = {{"scenario", scenario.name},
-                    {"figures", figures},
-                    {"does_not_apply", refusals},
-                    {"doubts", doubts},
-                    {"warnings", warnings}};
-  return all.dump(2) + "\n";
+  report::write_prediction_files(folder, found);
 }
 
 }  // namespace
@@ -175,6 +140,8 @@ int predict(const Arguments& arguments) {
     constexpr std::uint64_t kMost = 10'000;
     options.orbit = static_cast<int>(std::min(kMost, whole_number("orbit", *orbit, 1)));
   }
+  const auto folder = text_of(*values, "out");
+  if (folder && folder->empty()) throw UsageError("--out: name a folder");
   return interruptible(read_timeout(*values), [&]() -> int {
     const LoadResult loaded = load_scenario_file(paths[0], texts(*values, "set"));
     print_errors(loaded.errors);
@@ -184,9 +151,14 @@ int predict(const Arguments& arguments) {
     const Prediction prediction = retrysim::predict(scenario, options);
     report::StandardOutput out(format);
     if (format == "csv") {
-      write_csv(prediction, out);
+      report::write_prediction_csv(out, prediction);
     } else {
-      out.write(format == "table" ? table_text(prediction) : json_text(scenario, prediction));
+      out.write(format == "table" ? table_text(prediction)
+                                  : report::prediction_json(scenario, prediction));
+    }
+    if (folder) {
+      write_folder(*loaded.loaded, prediction, *folder, (*values)["force"].as<bool>());
+      if (format == "table") out.write(fmt::format("\nResult files: {}\n", *folder));
     }
     out.flush();
     return kDone;

@@ -90,8 +90,9 @@ MapConfirmation plan_confirmation(const Scenario& scenario, std::size_t service,
   }
   // Near a border everything takes its time.
   constexpr double kStepsPerTimeout = 200, kMargin = 1.5;
-  constexpr int kDoublings = 5;
-  double duration = question_scenario(scenario, service, plan.question).duration.in_seconds();
+  constexpr int kDoublings = 3;
+  const double shortest = question_scenario(scenario, service, plan.question).duration.in_seconds();
+  double duration = shortest;
   bool settles = false;
   for (int i = 0; i <= kDoublings && !settles; ++i) {
     if (i > 0) duration *= 2;
@@ -100,7 +101,7 @@ MapConfirmation plan_confirmation(const Scenario& scenario, std::size_t service,
     const double step = prediction::fluid_step(system, kStepsPerTimeout);
     settles = prediction::run_system(s, system, step, duration).down_at_end == plan.predicted_down;
   }
-  plan.duration = kMargin * duration;
+  plan.duration = settles ? kMargin * duration : shortest;
   if (!settles) {
     plan.why += fmt::format("{}the fluid itself does not come to this in {:.4g} s",
                             plan.why.empty() ? "" : "; ", duration);

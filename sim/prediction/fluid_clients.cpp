@@ -14,7 +14,9 @@ void Runner::send(GroupState& g, std::size_t k, FluidSample& sample) {
   if (g.clients.closed) fresh += wake(g);
   double wanted = 0;
   for (std::size_t i = 0; i < g.rates.size(); ++i) {
-    g.rates[i] = g.streams[i].take() + (i == 0 ? fresh : 0);
+    const double back = g.streams[i].take();
+    if (i > 0) g.retrying = std::max(0.0, g.retrying - back * step_);
+    g.rates[i] = back + (i == 0 ? fresh : 0);
     wanted += g.rates[i];
   }
   if (g.bucket) g.bucket->begin(fresh * step_);
@@ -135,6 +137,7 @@ void Runner::fail(GroupState& g, const Shares& s, std::size_t i, Fate fate, doub
     g.bucket->ask(rules.cost, rate * retryable * step_);
   }
   if (again > 0) {
+    g.retrying += again * step_;
     for (const DelayPiece& p : law) {
       const double shift = known + pause;
       if (p.low == p.high) {

@@ -115,6 +115,36 @@ class Balance {
   }
   const Bottleneck& limit() const { return limit_; }
 
+  /// Requests on their way back, if a share p of the attempts fails for lack of capacity.
+  double retrying(double p) const {
+    double sum = 0;
+    for (const FluidClients& g : system_.groups) {
+      const ClientSpec& client = scenario_.clients[g.client];
+      const double attempts = attempts_of(g, client.retry.quota, limit_.fate, p, true);
+      // Of each retry the share that is made, times how long it is under way.
+      const double known = limit_.fate == Fate::kLate ? g.timeout : g.round_trip;
+      const auto& laws = g.backoff[g.fates[static_cast<std::size_t>(limit_.fate)].throttling];
+      double retries = 0, time = 0, share = 1;
+      for (std::size_t i = 0; i + 1 < g.streams; ++i) {
+        share *= p * g.retry_probability;
+        retries += share;
+        time += share * (known + prediction::mean_of(laws[i]));
+      }
+      if (retries > 0) {
+        sum += prediction::mean_arrival_rate(scenario_, client) * (attempts - 1) * time / retries;
+      }
+    }
+    return sum;
+  }
+
+  /// Work that waits where attempts fail for lack of capacity, s.
+  double backlog() const {
+    const FluidClients& g = system_.groups.front();
+    if (system_.servers == kForever || limit_.fate == Fate::kThrottled) return 0;
+    return limit_.timeouts ? std::max(0.0, g.timeout - g.round_trip - g.service_time)
+                           : system_.room;
+  }
+
  private:
   double work(std::size_t i) const {
     const FluidClients& g = system_.groups[i];
@@ -145,7 +175,9 @@ std::vector<FluidEquilibria::State> crossings(const Balance& balance) {
       // Waiting lets all attempts of a moment fail or none, so that a share between is only ever
       // passed through.
       const bool stable = before >= 1 && !balance.limit().timeouts;
-      states.push_back({(low + high) / 2, 1, stable, stable ? "overloaded" : "tipping point"});
+      const double at = (low + high) / 2;
+      states.push_back({at, 1, stable, balance.backlog(), balance.retrying(at),
+                        stable ? "overloaded" : "tipping point"});
     }
     before = now;
   }
@@ -182,10 +214,12 @@ FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service) 
   const double most = largest_load(balance, true);
   result.tipping_load = healthy > 0 ? result.load / healthy : 1;
   result.vulnerable_load = most > 0 ? result.load / most : 1;
-  if (healthy < 1) result.states.push_back({0, healthy, true, "healthy"});
+  if (healthy < 1) result.states.push_back({0, healthy, true, 0, balance.retrying(0), "healthy"});
   for (auto& state : crossings(balance)) result.states.push_back(std::move(state));
   const bool collapse = dead >= 1 && dead > 0;
-  if (collapse) result.states.push_back({1, dead, true, "dead"});
+  if (collapse) {
+    result.states.push_back({1, dead, true, system.room, balance.retrying(1), "dead"});
+  }
   const bool other = collapse || std::any_of(result.states.begin(), result.states.end(),
                                              [](const auto& s) { return s.name == "overloaded"; });
   result.phase = healthy >= 1 ? FluidPhase::kDead

@@ -54,32 +54,40 @@ Scenario calm_scenario(Scenario scenario, std::size_t service) {
   return long_scenario(std::move(scenario), service);
 }
 
-Scenario pushed_scenario(Scenario scenario, std::size_t service) {
-  scenario = calm_scenario(std::move(scenario), service);
-  const double unit = unit_of(fluid_system(scenario, service));
-  const Time start = Time::zero() + Duration::from_seconds(kTimeoutsBefore * unit);
-  const Duration duration = Duration::from_seconds(kTimeoutsOfPush * unit);
+Scenario with_outage(Scenario scenario, std::size_t service, double duration) {
+  const Time start =
+      Time::zero() + Duration::from_seconds(kTimeoutsBefore * time_unit(scenario, service));
   if (scenario.services[service].servers != ServiceSpec::kUnlimited) {
     FaultSpec outage;
-    outage.name = "push";
+    outage.name = "outage";
     outage.service = service;
     outage.start = start;
-    outage.duration = duration;
+    outage.duration = Duration::from_seconds(duration);
     outage.capacity = 0;
     scenario.faults.push_back(outage);
-  } else {
-    constexpr double kFactor = 10;
-    for (ClientSpec& c : scenario.clients) {
-      if (c.service != service) continue;
-      SurgeSpec surge;
-      surge.name = "push";
-      surge.start = start;
-      surge.duration = duration;
-      surge.factor = kFactor;
-      c.arrivals.surges.push_back(surge);
-    }
+    return scenario;
   }
+  constexpr double kFactor = 10;
+  for (ClientSpec& c : scenario.clients) {
+    if (c.service != service) continue;
+    SurgeSpec surge;
+    surge.name = "push";
+    surge.start = start;
+    surge.duration = Duration::from_seconds(duration);
+    surge.factor = kFactor;
+    c.arrivals.surges.push_back(surge);
+  }
+  return scenario;
+}
+
+Scenario pushed_scenario(Scenario scenario, std::size_t service) {
+  const double duration = kTimeoutsOfPush * time_unit(scenario, service);
+  scenario = with_outage(calm_scenario(std::move(scenario), service), service, duration);
   return long_scenario(std::move(scenario), service);
+}
+
+double time_unit(const Scenario& scenario, std::size_t service) {
+  return unit_of(fluid_system(scenario, service));
 }
 
 Scenario long_scenario(Scenario scenario, std::size_t service) {

@@ -18,6 +18,13 @@ Scenario calm_scenario(Scenario scenario, std::size_t service);
 /// The same with an outage of many timeouts instead; where servers are unlimited, with a surge.
 Scenario pushed_scenario(Scenario scenario, std::size_t service);
 
+/// Ten timeouts of calm, then an outage of the service, or a surge where servers are unlimited.
+/// Takes a calm scenario.
+Scenario with_outage(Scenario scenario, std::size_t service, double duration);
+
+/// What times are measured by: the shortest attempt timeout, s.
+double time_unit(const Scenario& scenario, std::size_t service);
+
 /// With a duration of at least 80 timeouts after the last disturbance, unless its load is not
 /// constant.
 Scenario long_scenario(Scenario scenario, std::size_t service);

@@ -78,15 +78,17 @@ class Forever {
   std::optional<bool> down(double now, double backlog) {
     if (now < from_ || !(may_stay_up_ || may_stay_down_)) return std::nullopt;
     const bool strained = runner_.is_strained(), failing = runner_.all_fail();
-    if (strained || !well_since_) well_since_ = now, backlog_then_ = backlog;
-    if (!failing || !failing_since_) failing_since_ = now;
-    if (may_stay_up_ && !strained && !failing && now - *well_since_ > memory_ &&
+    const bool first = !begun_;
+    begun_ = true;
+    if (first || strained) well_since_ = now, backlog_then_ = backlog;
+    if (first || !failing) failing_since_ = now;
+    if (may_stay_up_ && !strained && !failing && now - well_since_ > memory_ &&
         backlog <= backlog_then_) {
       return false;
     }
     if (!may_stay_down_ || !failing) return std::nullopt;
     // After so long all attempts come at constant rates.
-    const double filled = *failing_since_ + attempts_ * memory_;
+    const double filled = failing_since_ + attempts_ * memory_;
     if (now < filled) {
       backlog_filled_ = backlog;
       return std::nullopt;
@@ -98,8 +100,8 @@ class Forever {
  private:
   const Runner& runner_;
   double memory_, from_ = 0, attempts_ = 1;
-  bool may_stay_up_ = true, may_stay_down_ = true;
-  std::optional<double> well_since_, failing_since_;
+  bool may_stay_up_ = true, may_stay_down_ = true, begun_ = false;
+  double well_since_ = 0, failing_since_ = 0;
   double backlog_then_ = 0, backlog_filled_ = 0;
 };
 
@@ -174,6 +176,7 @@ FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double 
     if ((k + 1) % per_bin != 0) return;
     bin.time = (static_cast<double>(k + 1) - static_cast<double>(per_bin) / 2) * step;
     bin.backlog = now.backlog;
+    bin.retrying = now.retrying;
     if (bin.time < system.duration) run.series.push_back(bin);
     bin = {};
   });

@@ -58,6 +58,7 @@ struct GroupState {
   Flow thinking;  // closed: requests that have ended
   Flow ready;     // closed: those whose pause was over before the request was
   double pool = 0;
+  double retrying = 0;  // requests on their way back
   /// Closed, with pauses that begin with the request: probability that an exponential one is not
   /// over when attempt i is sent.
   std::vector<double> still_thinks;

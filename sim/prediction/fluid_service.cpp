@@ -121,6 +121,7 @@ FluidSample Runner::advance(std::size_t k) {
   for (auto& g : groups_) send(*g, k, sample);
   serve();
   for (std::size_t i = 0; i < groups_.size(); ++i) settle(*groups_[i], shares_[i], sample);
+  for (const auto& g : groups_) sample.retrying += g->retrying;
   sample.backlog = work_;
   return sample;
 }

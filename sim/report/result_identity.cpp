@@ -96,6 +96,8 @@ void read_request(const Json& json, ResultIdentity& identity) {
       identity.requests.push_back(fmt::format("--shard {}/{}", shard.at("index").get<std::size_t>(),
                                               shard.at("count").get<std::size_t>()));
     }
+  } else if (json.contains("planes")) {
+    identity.command = "predict";
   } else if (json.contains("map")) {
     const Json& map = json.at("map");
     identity.command = "map";

@@ -1,0 +1,128 @@
+"""The map of phases: where a service is safe, vulnerable, tipped or dead, with the points confirmed.
+
+Used by plot.py. Reads map.csv, confirm.csv (if there is one) and result.json of a result folder that
+`retrysim map` wrote.
+
+SPDX-License-Identifier: MIT
+"""
+
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.colors import ListedColormap
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from plotting.drawing import GREEN, RED
+from plotting.results import ResultError
+from plotting.sweep import MOST_TICKS
+
+PHASES = ["safe", "vulnerable", "tipped", "dead"]
+MEANING = {"safe": "safe: recovers from everything",
+           "vulnerable": "vulnerable: a dead state sustains itself, too",
+           "tipped": "tipped: the scenario's faults and surges lead there",
+           "dead": "dead: down without any trigger"}
+COLOURS = {"safe": "#CFE8DC", "vulnerable": "#FBE6B4", "tipped": "#F0B48C", "dead": "#9A4A3C"}
+# Form and colour both tell the verdicts apart.
+VERDICTS = {"agree": ("o", GREEN), "disagree": ("X", RED), "outside validity": ("s", "#BBBBBB")}
+
+
+class PhaseMap:
+    """The points of a map, and what simulations said of some of them."""
+
+    def __init__(self, folder):
+        try:
+            info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+            self.name, self.map = info["scenario"], info["map"]
+            self.keys = self.map["columns"]
+            texts = {key: str for key in self.keys}
+            self.points = pd.read_csv(folder / "map.csv", dtype=texts, keep_default_na=False)
+            confirmed = folder / "confirm.csv"
+            self.confirmed = pd.read_csv(confirmed, dtype=texts, keep_default_na=False) \
+                if confirmed.is_file() else pd.DataFrame()
+            missing = [c for c in [*self.keys, "phase"] if c not in self.points.columns]
+            if len(self.confirmed):
+                missing += [c for c in [*self.keys, "verdict", "down", "replications"]
+                            if c not in self.confirmed.columns]
+        except FileNotFoundError as error:
+            raise ResultError(f"{error.filename}: is missing; run the map again") from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ResultError(f"{folder}: cannot be used: {error!r}") from None
+        if missing:
+            raise ResultError(f"{folder / 'map.csv'}: lacks the column {', '.join(missing)}")
+        unknown = set(self.points["phase"]) - set(PHASES)
+        if unknown or self.points.empty:
+            raise ResultError(f"{folder / 'map.csv'}: holds no phases to draw")
+        self.levels = [list(dict.fromkeys(self.points[key])) for key in self.keys]
+
+    def table(self):
+        """Numbers of the phases, rows from the bottom up."""
+        numbers = self.points.assign(number=self.points["phase"].map(PHASES.index))
+        x, y = self.keys
+        return numbers.pivot(index=y, columns=x, values="number").loc[self.levels[1],
+                                                                       self.levels[0]].to_numpy()
+
+    def summary(self):
+        if self.confirmed.empty:
+            return ""
+        count = self.confirmed["verdict"].value_counts()
+        words = [f"{count[v]} {v}" for v in VERDICTS if v in count.index]
+        return f"; of {len(self.confirmed)} points simulated, " + ", ".join(words)
+
+
+def set_ticks(axis, which, levels):
+    step = -(-len(levels) // MOST_TICKS)
+    places, names = np.arange(0, len(levels), step) + 0.5, levels[::step]
+    if which == "x":
+        axis.set_xticks(places, names, rotation=30 if sum(map(len, names)) > 60 else 0)
+    else:
+        axis.set_yticks(places, names)
+
+
+def draw_borders(axis, table):
+    """A line wherever two phases meet, so that phases can be told apart in grey, too."""
+    rows, columns = table.shape
+    style = {"color": "#444444", "linewidth": 1}
+    for y in range(rows):
+        for x in range(columns):
+            if x + 1 < columns and table[y, x] != table[y, x + 1]:
+                axis.plot([x + 1, x + 1], [y, y + 1], **style)
+            if y + 1 < rows and table[y, x] != table[y + 1, x]:
+                axis.plot([x, x + 1], [y + 1, y + 1], **style)
+
+
+def draw_confirmed(axis, phases):
+    for _, point in phases.confirmed.iterrows():
+        mark, colour = VERDICTS[point["verdict"]]
+        x = phases.levels[0].index(point[phases.keys[0]]) + 0.5
+        y = phases.levels[1].index(point[phases.keys[1]]) + 0.5
+        axis.plot(x, y, mark, color=colour, markersize=10, markeredgecolor="black",
+                  markeredgewidth=1.2)
+
+
+def map_figure(folder):
+    phases = PhaseMap(folder)
+    table = phases.table()
+    figure, axis = plt.subplots(figsize=(10, 7), layout="constrained")
+    axis.pcolormesh(table, cmap=ListedColormap([COLOURS[p] for p in PHASES]), vmin=-0.5, vmax=3.5)
+    axis.grid(False)
+    draw_borders(axis, table)
+    set_ticks(axis, "x", phases.levels[0])
+    set_ticks(axis, "y", phases.levels[1])
+    axis.set_xlabel(phases.map["keys"][0])
+    axis.set_ylabel(phases.map["keys"][1])
+    present = [p for p in PHASES if PHASES.index(p) in table]
+    entries = [Patch(facecolor=COLOURS[p], edgecolor="#444444", label=MEANING[p]) for p in present]
+    if len(phases.confirmed):
+        draw_confirmed(axis, phases)
+        for verdict, (mark, colour) in VERDICTS.items():
+            if (phases.confirmed["verdict"] == verdict).any():
+                entries.append(Line2D([], [], marker=mark, color=colour, markersize=9,
+                                      markeredgecolor="black", linestyle="none",
+                                      label=f"simulated: {verdict}"))
+    figure.legend(handles=entries, loc="outside lower center", ncol=2, frameon=False)
+    figure.suptitle(f"{phases.name}: {phases.map['service']} by the fluid{phases.summary()}",
+                    fontsize=13, x=0.02, ha="left")
+    return figure

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "report/prediction_report.hpp"
+
+#include "report/csv_writer.hpp"
+#include "report/json_parts.hpp"
+#include "report/result_files.hpp"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace retrysim::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What the machine's mathematical functions may round differently is not printed.
+std::string ten_digits(double value) { return fmt::format("{:.10g}", value); }
+
+double rounded(double value) { return std::stod(ten_digits(value)); }
+
+}  // namespace
+
+void write_prediction_csv(Sink& sink, const Prediction& prediction) {
+  CsvWriter csv(sink);
+  csv.header({"part", "subject", "name", "value", "unit", "meaning", "leaves_out"});
+  const auto row = [&](std::initializer_list<std::string_view> cells) {
+    for (const std::string_view cell : cells) csv.text(cell);
+    csv.end_row();
+  };
+  for (const Figure& f : prediction.figures) {
+    const std::string value = f.text.empty() ? ten_digits(f.value) : f.text;
+    row({f.part, f.subject, f.name, value, f.unit, f.meaning, f.ignores});
+  }
+  for (const Remark& r : prediction.refusals) {
+    row({r.part, r.subject, "does_not_apply", "", "", r.text, ""});
+  }
+  for (const Remark& r : prediction.doubts) row({r.part, r.subject, "doubt", "", "", r.text, ""});
+  for (const Warning& w : prediction.warnings) {
+    const std::string text = fmt::format("{} {} ({})", w.message, w.remedy, w.keys);
+    row({"facts", w.subject, "warning", "", "", text, ""});
+  }
+}
+
+std::string prediction_json(const Scenario& scenario, const Prediction& prediction) {
+  Json figures = Json::array(), refusals = Json::array(), doubts = Json::array(),
+       warnings = Json::array();
+  for (const Figure& f : prediction.figures) {
+    const Json value = f.text.empty() ? Json(std::stod(ten_digits(f.value))) : Json(f.text);
+    figures.push_back({{"part", f.part},
+                       {"subject", f.subject},
+                       {"name", f.name},
+                       {"value", value},
+                       {"unit", f.unit},
+                       {"meaning", f.meaning},
+                       {"leaves_out", f.ignores}});
+  }
+  for (const Remark& r : prediction.refusals) {
+    refusals.push_back({{"part", r.part}, {"subject", r.subject}, {"reason", r.text}});
+  }
+  for (const Remark& r : prediction.doubts) {
+    doubts.push_back({{"part", r.part}, {"subject", r.subject}, {"reason", r.text}});
+  }
+  for (const Warning& w : prediction.warnings) {
+    warnings.push_back(
+        {{"subject", w.subject}, {"keys", w.keys}, {"message", w.message}, {"remedy", w.remedy}});
+  }
+  const Json all = {{"scenario", scenario.name},
+                    {"figures", figures},
+                    {"does_not_apply", refusals},
+                    {"doubts", doubts},
+                    {"warnings", warnings}};
+  return all.dump(2) + "\n";
+}
+
+void write_trajectories_csv(Sink& sink, const PredictionReport& r) {
+  CsvWriter csv(sink);
+  csv.header({"service", "trigger", "trigger_s", "outcome", "separatrix", "time_s", "backlog_s",
+              "retrying", "goodput"});
+  for (const auto& [service, plane] : r.planes) {
+    for (const PhaseTrajectory& t : plane.trajectories) {
+      for (const FluidSample& s : t.samples) {
+        csv.text(service).text(plane.trigger).real(rounded(t.trigger));
+        csv.text(t.stays_down ? "down" : "up").text(t.separatrix ? "true" : "false");
+        csv.real(rounded(s.time)).real(rounded(s.backlog)).real(rounded(s.retrying));
+        csv.real(rounded(s.goodput));
+        csv.end_row();
+      }
+    }
+  }
+}
+
+void write_equilibria_csv(Sink& sink, const PredictionReport& r) {
+  CsvWriter csv(sink);
+  csv.header({"service", "name", "stable", "backlog_s", "retrying"});
+  for (const auto& [service, plane] : r.planes) {
+    for (const PhaseEquilibrium& e : plane.equilibria) {
+      csv.text(service).text(e.name).text(e.stable ? "true" : "false");
+      if (e.backlog) {
+        csv.real(rounded(*e.backlog));
+      } else {
+        csv.empty();
+      }
+      csv.real(rounded(e.retrying));
+      csv.end_row();
+    }
+  }
+}
+
+void write_prediction_files(ResultFolder& folder, const PredictionReport& r) {
+  folder.write("prediction.csv", [&](Sink& sink) { write_prediction_csv(sink, r.prediction); });
+  if (!r.planes.empty()) {
+    folder.write("trajectories.csv", [&](Sink& sink) { write_trajectories_csv(sink, r); });
+    folder.write("equilibria.csv", [&](Sink& sink) { write_equilibria_csv(sink, r); });
+  }
+  write_scenario_files(folder, r.scenario);
+  Json json = result_head("predict", r.scenario.scenario, 0);
+  json["planes"] = Json::array();
+  for (const auto& [service, plane] : r.planes) {
+    json["planes"].push_back({{"service", service},
+                              {"trigger", plane.trigger},
+                              {"tipping_s", plane.tipping ? Json(rounded(*plane.tipping)) : Json()},
+                              {"attempt_timeout_s", plane.timeout}});
+  }
+  json["keys"] = keys_json(r.scenario);
+  folder.write("result.json",
+               [&](Sink& sink) { sink.write(sealed(std::move(json), folder.files())); });
+  folder.commit();
+}
+
+}  // namespace retrysim::report
