@@ -115,7 +115,8 @@ class Completion(unittest.TestCase):
         self.assertNotIn("drain=", offered)
 
     def test_a_blank_follows_what_is_complete(self):
-        self.assertEqual(self.bash.run("retrysim list mod\t--form\ttable | grep -c '^mode '"), "1\n")
+        self.assertEqual(self.bash.run("retrysim list mod\t--form\tcsv | grep -c '^mode,'"),
+                         "1\n")
         self.assertEqual(self.bash.run("retrysim check tw\t --set dur\t5 | grep -c '^duration = '"),
                          "1\n")
 

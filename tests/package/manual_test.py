@@ -84,7 +84,8 @@ class Manual(unittest.TestCase):
                     self.assertIn(without_layout(line), without_layout(text), path.name)
 
     def test_reference_pages_have_all_keys_and_metrics(self):
-        for page, what in (("retrysim-scenario.5", "keys"), ("retrysim-scenario.5", "distributions"),
+        for page, what in (("retrysim-scenario.5", "keys"),
+                           ("retrysim-scenario.5", "distributions"),
                            ("retrysim-metrics.7", "metrics")):
             text = (self.folder / page).read_text().replace("\\-", "-")
             names = names_listed(what)
