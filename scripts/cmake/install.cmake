@@ -16,6 +16,7 @@ add_custom_command(OUTPUT ${manual}.stamp
   DEPENDS retrysim-cli ${plot_page}
   COMMENT "Writing the manual pages" VERBATIM)
 add_custom_target(retrysim_manual ALL DEPENDS ${manual}.stamp)
+add_custom_target(installable DEPENDS retrysim-cli retrysim retrysim_manual)
 foreach(section 1 5 7)
   install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section}
           FILES_MATCHING PATTERN "*.${section}.gz")

@@ -60,9 +60,22 @@ std::string scenario_among(const Arguments& words) {
   return found == words.end() ? "" : *found;
 }
 
+/// The clients of the scenario if `what` is "client", its services if it is "service", ...
+std::vector<std::string> names_in_scenario(const std::string& scenario, const std::string& what) {
+  std::vector<std::string> names;
+  for (const std::string& path : KeyCompletion{scenario, "", false}.candidates(what + ".")) {
+    // "client.web."
+    const std::string name = path.substr(what.size() + 1, path.size() - what.size() - 2);
+    if (path.ends_with('.') && name != "*") names.push_back(name);
+  }
+  return names;
+}
+
 /// Candidates for the value of an option. What they are follows from the name of the value in the
 /// description of the option, such as PATH=VALUE, DIR or table|csv|json.
-void add_values(const std::string& kind, const Arguments& words, Candidates& candidates) {
+void add_values(const boost::program_options::option_description& option, const Arguments& words,
+                Candidates& candidates) {
+  const std::string kind = value_name(option);
   if (kind.starts_with("PATH")) {
     const KeyCompletion keys{scenario_among(words), "", kind.find("LO:HI") != kind.npos};
     candidates.add_all(keys.candidates(candidates.word()));
@@ -71,11 +84,14 @@ void add_values(const std::string& kind, const Arguments& words, Candidates& can
     candidates.add_all(KeyCompletion{"", "client.*.retry.", false}.candidates(candidates.word()));
     candidates.directive("open");
   } else if (kind.starts_with("METRIC")) {
-    const std::string_view before = before_last_comma(candidates.word());
+    const bool several = kind != "METRIC";
+    const std::string_view before = several ? before_last_comma(candidates.word()) : "";
     for (const std::string_view name : metric_names()) {
       candidates.add(fmt::format("{}{}", before, name));
     }
-    candidates.directive("open");
+    if (several) candidates.directive("open");
+  } else if (kind == "NAME") {
+    candidates.add_all(names_in_scenario(scenario_among(words), option.long_name()));
   } else if (kind.find('|') != kind.npos) {
     for (const std::string_view word : scenario::split_words(kind)) candidates.add(word);
   } else if (kind == "DIR") {
@@ -108,7 +124,7 @@ std::string complete_command(const CommandHelp& help, const Arguments& words) {
     if (const auto* before = option_named(words[words.size() - 2]);
         before && takes_value(*before)) {
       Candidates candidates(word, "");
-      add_values(value_name(*before), words, candidates);
+      add_values(*before, words, candidates);
       return candidates.text();
     }
   }
@@ -118,7 +134,7 @@ std::string complete_command(const CommandHelp& help, const Arguments& words) {
     if (option == nullptr || !takes_value(*option)) return "";
     Candidates candidates(std::string_view(word).substr(equals + 1),
                           std::string_view(word).substr(0, equals + 1));
-    add_values(value_name(*option), words, candidates);
+    add_values(*option, words, candidates);
     return candidates.text();
   }
   Candidates candidates(word, "");

@@ -27,6 +27,8 @@ namespace {
 
 namespace po = boost::program_options;
 
+using Table = Listing;
+
 constexpr const char* kListUsage =
     "Usage: retrysim list WHAT [--format table|csv|json]\n"
     "\n"
@@ -40,8 +42,8 @@ constexpr const char* kListUsage =
     "  metrics        metrics of summary.csv with unit and meaning\n"
     "  keys           keys of scenario files with type, unit, default and meaning\n";
 
-Listing list_modes() {
-  Listing table{{"mode", "revision", "sdk", "api", "source"}, {}};
+Table list_modes() {
+  Table table{{"mode", "revision", "sdk", "api", "source"}, {}};
   for (const Preset& p : presets()) {
     table.rows.push_back({std::string(p.mode), std::string(p.revision), std::string(p.sdk),
                           std::string(p.api), std::string(p.source)});
@@ -49,10 +51,10 @@ Listing list_modes() {
   return table;
 }
 
-Listing list_sdks() {
-  Listing table{{"sdk", "mode", "revision", "api", "attempts", "backoff", "quota", "errors",
-                 "retry_after", "long_poll", "send_rate", "client", "compared_with", "source"},
-                {}};
+Table list_sdks() {
+  Table table{{"sdk", "mode", "revision", "api", "attempts", "backoff", "quota", "errors",
+               "retry_after", "long_poll", "send_rate", "client", "compared_with", "source"},
+              {}};
   std::vector<std::string_view> sdks;
   for (const Preset& p : presets()) {
     if (std::find(sdks.begin(), sdks.end(), p.sdk) == sdks.end()) sdks.push_back(p.sdk);
@@ -75,16 +77,16 @@ Listing list_sdks() {
   return table;
 }
 
-Listing list_defects() {
-  Listing table{{"defect", "meaning", "source"}, {}};
+Table list_defects() {
+  Table table{{"defect", "meaning", "source"}, {}};
   for (const Defect& d : defects()) {
     table.rows.push_back({std::string(d.name), std::string(d.meaning), std::string(d.source)});
   }
   return table;
 }
 
-Listing list_distributions() {
-  Listing table{{"distribution", "parameters", "meaning"}, {}};
+Table list_distributions() {
+  Table table{{"distribution", "parameters", "meaning"}, {}};
   for (const scenario::DistributionForm& form : scenario::distribution_forms()) {
     table.rows.push_back(
         {std::string(form.name), std::string(form.parameters), std::string(form.meaning)});
@@ -104,8 +106,8 @@ std::string_view bearer(MetricScope scope) {
   return "";
 }
 
-Listing list_metrics() {
-  Listing table{{"metric", "unit", "of", "meaning"}, {}};
+Table list_metrics() {
+  Table table{{"metric", "unit", "of", "meaning"}, {}};
   for (const MetricInfo& m : metric_table()) {
     table.rows.push_back({std::string(m.name), std::string(m.unit), std::string(bearer(m.scope)),
                           std::string(m.meaning)});
@@ -159,8 +161,8 @@ std::string default_of(const scenario::KeyInfo& key) {
   return key.required ? "required" : "";
 }
 
-Listing list_keys() {
-  Listing table{{"key", "type", "unit", "range", "default", "applies if", "meaning"}, {}};
+Table list_keys() {
+  Table table{{"key", "type", "unit", "range", "default", "applies if", "meaning"}, {}};
   for (const scenario::KeyScope& scope : scenario::key_scopes()) {
     for (const scenario::KeyInfo& key : scope.keys) {
       std::string when(key.when);
@@ -177,13 +179,13 @@ Listing list_keys() {
 
 struct Topic {
   std::string_view name;
-  Listing (*make)();
+  Table (*make)();
 };
 constexpr Topic kTopics[] = {{"modes", list_modes},     {"sdks", list_sdks},
                              {"defects", list_defects}, {"distributions", list_distributions},
                              {"metrics", list_metrics}, {"keys", list_keys}};
 
-std::string to_aligned_text(const Listing& table) {
+std::string to_aligned_text(const Table& table) {
   std::vector<std::size_t> widths;
   for (const std::string& column : table.columns) widths.push_back(column.size());
   for (const auto& row : table.rows) {
@@ -203,7 +205,7 @@ std::string to_aligned_text(const Listing& table) {
   return result;
 }
 
-std::string to_csv(const Listing& table) {
+std::string to_csv(const Table& table) {
   std::string result;
   const auto add = [&](const std::vector<std::string>& row) {
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -223,7 +225,7 @@ std::string to_csv(const Listing& table) {
   return result;
 }
 
-std::string to_json(const Listing& table) {
+std::string to_json(const Table& table) {
   auto rows = nlohmann::ordered_json::array();
   for (const auto& row : table.rows) {
     nlohmann::ordered_json object;

@@ -15,6 +15,16 @@ std::string upper(std::string_view text) {
   return result;
 }
 
+/// The words with one blank between two, as on one line.
+std::string on_one_line(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const bool blank = c == ' ' || c == '\n';
+    if (!blank || (!result.empty() && result.back() != ' ')) result += blank ? ' ' : c;
+  }
+  return result;
+}
+
 /// Escaped, with what stands between two backquotes in bold.
 std::string with_bold_code(std::string_view text) {
   std::string result;
@@ -31,7 +41,7 @@ std::string with_bold_code(std::string_view text) {
 
 /// A line of text: one that began with a dot or a quote would be a request.
 std::string line_of(std::string_view text) {
-  std::string line = with_bold_code(text);
+  std::string line = with_bold_code(on_one_line(text));
   if (line.starts_with('.')) line.insert(0, "\\&");
   return line + "\n";
 }
@@ -71,7 +81,7 @@ RoffPage::RoffPage(std::string_view name, int section, std::string_view purpose)
     : text_(fmt::format(".TH {} {} \"\" \"retrysim {}\" \"retrysim\"\n", roff_escaped(upper(name)),
                         section, RETRYSIM_VERSION)) {
   heading("NAME");
-  text_ += fmt::format("{} \\- {}\n", roff_escaped(name), roff_escaped(purpose));
+  text_ += fmt::format("{} \\- {}\n", roff_escaped(name), roff_escaped(on_one_line(purpose)));
 }
 
 void RoffPage::heading(std::string_view title) {

@@ -64,7 +64,8 @@ class Completion(unittest.TestCase):
     def test_all_options_of_every_command(self):
         for command in self.offered("retrysim help "):
             text = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True)
-            options = set(re.findall(r"^  (--[\w-]+)", text.stdout, re.MULTILINE))
+            options = set(re.findall(r"^  (?:-\w \[ )?(--[\w-]+)", text.stdout,
+                                     re.MULTILINE))
             self.assertEqual(set(self.offered(f"retrysim {command} --")), options)
 
     def test_words_that_options_take(self):
@@ -115,7 +116,8 @@ class Completion(unittest.TestCase):
         self.assertNotIn("drain=", offered)
 
     def test_a_blank_follows_what_is_complete(self):
-        self.assertEqual(self.bash.run("retrysim list mod\t--form\ttable | grep -c '^mode '"), "1\n")
+        self.assertEqual(self.bash.run("retrysim list mod\t--form\tcsv | grep -c '^mode,'"),
+                         "1\n")
         self.assertEqual(self.bash.run("retrysim check tw\t --set dur\t5 | grep -c '^duration = '"),
                          "1\n")
 

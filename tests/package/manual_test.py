@@ -64,11 +64,12 @@ class Manual(unittest.TestCase):
 
     def test_pages_of_commands_have_all_options(self):
         for command in commands():
-            options = re.findall(r"^  (--[\w-]+)", printed_by(command, "--help"), re.MULTILINE)
+            options = re.findall(r"^  (?:-\w \[ )?(--[\w-]+)", printed_by(command, "--help"),
+                                 re.MULTILINE)
             page = (self.folder / f"retrysim-{command}.1").read_text().replace("\\-", "-")
             self.assertIn("--help", options)
             for option in options:
-                self.assertIn(f"\n.TP\n\\fB{option}\\fR", page)
+                self.assertRegex(page, rf"\n\.TP\n\\fB(-\w, )?{option}\\fR")
 
     @unittest.skipUnless(shutil.which("man"), "man is not installed")
     def test_man_shows_all_of_the_text_without_warnings(self):
@@ -84,7 +85,8 @@ class Manual(unittest.TestCase):
                     self.assertIn(without_layout(line), without_layout(text), path.name)
 
     def test_reference_pages_have_all_keys_and_metrics(self):
-        for page, what in (("retrysim-scenario.5", "keys"), ("retrysim-scenario.5", "distributions"),
+        for page, what in (("retrysim-scenario.5", "keys"),
+                           ("retrysim-scenario.5", "distributions"),
                            ("retrysim-metrics.7", "metrics")):
             text = (self.folder / page).read_text().replace("\\-", "-")
             names = names_listed(what)

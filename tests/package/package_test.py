@@ -53,7 +53,8 @@ class Control(unittest.TestCase):
     def test_fields(self):
         self.assertEqual(self.field("Package"), "retrysim")
         self.assertEqual(self.field("Version"), OPTIONS.version + "-1")
-        self.assertEqual(self.field("Architecture"), output_of("dpkg", "--print-architecture").strip())
+        self.assertEqual(self.field("Architecture"),
+                         output_of("dpkg", "--print-architecture").strip())
         self.assertEqual(self.field("Section"), "science")
         self.assertEqual(self.field("Priority"), "optional")
         self.assertRegex(self.field("Maintainer"), r"^[\w ]+ <[\w.+-]+@[\w.-]+>$")
