@@ -39,7 +39,8 @@ class UnitSimulator {
       const std::uint64_t need = plan_memory_of_one(options.max_memory);
       const Turnstile::Pass pass(*memory_, need);
       const auto replication = static_cast<std::uint32_t>(unit - units_->first(point));
-      return encode(measure(*scenario_, simulate(*scenario_, replication, options)));
+      return encode(
+          measure(*scenario_, simulate(*scenario_, replication, options), options_->most_bins));
     } catch (const LimitExceeded& e) {
       return encode(over_limit(LimitExceeded(named(point, e), e.kind())));
     } catch (const InvariantViolated& e) {

@@ -42,6 +42,7 @@ struct PointOptions {
   /// most. One that does not fit alone is over its limit; any other one waits for its turn.
   std::uint64_t max_memory = ~std::uint64_t{0};
   int jobs = 1;
+  std::size_t most_bins = 0;                ///< of the series of each replication; 0: none are kept
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
   /// What messages call a point; may be empty.
   std::function<std::string(std::size_t point)> name;

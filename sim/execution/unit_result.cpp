@@ -1,11 +1,12 @@
 // Layout: seed, events (64 bits each), clients, places of a client (32 bits each), one bit for each
 // value that exists, and those values. Without clients: which limit was passed (8 bits), and the
-// message.
+// message. What is kept of the replication over time follows (series_bytes.hpp).
 //
 // SPDX-License-Identifier: MIT
 #include "execution/unit_result.hpp"
 
 #include "execution/byte_order.hpp"
+#include "execution/series_bytes.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +14,7 @@
 
 namespace retrysim::execution {
 
-UnitResult measure(const Scenario& scenario, const RunResult& run) {
+UnitResult measure(const Scenario& scenario, const RunResult& run, std::size_t most_bins) {
   UnitResult result;
   result.seed = run.seed;
   result.events = run.events;
@@ -24,6 +25,7 @@ UnitResult measure(const Scenario& scenario, const RunResult& run) {
       result.values.push_back(values.at(0, c, place));
     }
   }
+  if (most_bins > 0) result.series = stats::run_series(scenario, run, most_bins);
   return result;
 }
 
@@ -55,6 +57,7 @@ std::string encode(const UnitResult& result) {
   for (const std::optional<double>& value : result.values) {
     if (value) put(bytes, std::bit_cast<std::uint64_t>(*value));
   }
+  if (result.series) put_series(bytes, *result.series);
   return bytes;
 }
 
@@ -94,7 +97,9 @@ std::optional<UnitResult> decode(std::string_view bytes) {
     if (!bits) return std::nullopt;
     result.values[i] = std::bit_cast<double>(*bits);
   }
-  if (!bytes.empty()) return std::nullopt;
+  if (bytes.empty()) return result;
+  result.series = take_series(bytes);
+  if (!result.series || !bytes.empty()) return std::nullopt;
   return result;
 }
 

@@ -9,6 +9,8 @@
 #include <retrysim/simulation.hpp>
 #include <retrysim/summary.hpp>
 
+#include "measure/run_series.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,12 +26,15 @@ struct UnitResult {
   std::uint64_t events = 0;
   std::uint32_t clients = 0;                  ///< client groups, and all together
   std::vector<std::optional<double>> values;  ///< [client][place], as in MetricValues
+  /// The replication over time, if that is to be kept.
+  std::optional<stats::RunSeries> series;
   /// If the replication went over a limit: there is nothing else then but what the error says.
   std::optional<LimitKind> limit;
   std::string message;
 };
 
-UnitResult measure(const Scenario& scenario, const RunResult& run);
+/// With a series of at most `most_bins` bins; 0: without.
+UnitResult measure(const Scenario& scenario, const RunResult& run, std::size_t most_bins = 0);
 
 /// The result of a replication that went over a limit.
 UnitResult over_limit(const LimitExceeded& error);
