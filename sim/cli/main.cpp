@@ -28,7 +28,7 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 11> kCommands = {{
+constexpr std::array<Command, 12> kCommands = {{
     {"run", "SCENARIO...", "simulate; print a summary and write the result files", cli::run},
     {"compare", "SCENARIO --vary PATH=V1,V2",
      "variants on common random numbers: paired differences with intervals", cli::compare},
@@ -37,6 +37,7 @@ constexpr std::array<Command, 11> kCommands = {{
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
      cli::sweep},
     {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
+    {"report", "DIR...", "results as one HTML page, to look at and to share", cli::report},
     {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
     {"predict", "SCENARIO", "what theory says of it, in milliseconds: facts, fluid, Markov chain",
      cli::predict},

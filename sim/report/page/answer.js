@@ -1,0 +1,145 @@
+// The answer in words, and the figures that matter most.
+
+const groupsOf = (result) => {
+  const groups = result.clients.filter((name) => name !== "all");
+  return groups.length > 0 ? groups : ["all"];
+};
+
+const SIGNS = { good: "✓", bad: "✗", info: "•" };
+
+function sentence(severity, text, who, minor = false) {
+  return el("p", { class: `verdict ${severity}${minor ? " minor" : ""}` },
+    el("span", { class: "sign", "aria-label": severity }, SIGNS[severity] || "•"),
+    el("span", {}, who ? el("b", {}, `${who}: `) : null, text));
+}
+
+/** What the program has concluded of a variant; without it, what the figures say. */
+function verdicts(result, v) {
+  const name = variantName(result, v);
+  const own = (result.verdicts || []).filter((row) => row.variant === name);
+  const groups = groupsOf(result);
+  if (own.length === 0) return groups.map((group) => fallback(result, v, group, groups.length));
+  const shown = [...new Set(own.map((row) => row.client))];
+  const named = shown.filter((client) => client !== "all").length > 1;
+  return shown.map((client) => {
+    const [first, ...others] = own.filter((row) => row.client === client);
+    return [sentence(first.severity, first.sentence, named ? client : null),
+      others.map((row) => sentence(row.severity, row.sentence, null, true))];
+  });
+}
+
+function fallback(result, v, group, groups) {
+  const row = (metric) => summaryOf(result, v, group, metric);
+  const success = row("success_rate"), recovery = row("recovery_s"), recovered = row("recovered");
+  const who = groups > 1 ? group : null;
+  if (!success) return sentence("info", "no results at this point", who);
+  const parts = [`${withInterval(success, "1", true)} of the requests succeed`];
+  const disturbed = windowsOf(result, v).length > 0;
+  let severity = success[0] >= 0.99 ? "good" : success[0] >= 0.9 ? "info" : "bad";
+  if (disturbed && recovered && recovered[0] === 0) {
+    parts.unshift("does not recover");
+    severity = "bad";
+  } else if (disturbed && recovery) {
+    parts.unshift(recovery[0] > 0 ? `back ${seconds(recovery[0])} after the disturbance ends`
+      : "back at once");
+    if (recovered && recovered[0] < 1) {
+      parts[0] += `, in ${percent(recovered[0])} of the replications`;
+      severity = "bad";
+    } else if (severity === "bad") severity = "info";
+  }
+  return sentence(severity, `${parts.join("; ")}.`, who);
+}
+
+function tippingAnswer(result) {
+  const { trigger, d50, outcome } = result;
+  const unit = trigger.unit;
+  const key = trigger.path;
+  if (d50 && exists(d50.value)) {
+    const interval = exists(d50.ci_low) && exists(d50.ci_high)
+      ? `, 95 % interval ${quantity(d50.ci_low, unit)} to ${quantity(d50.ci_high, unit)}` : "";
+    return sentence("info", `It tips at ${key} = ${quantity(d50.value, unit)}${interval}: ` +
+      "from there on, half of the replications or more do not recover.");
+  }
+  const words = {
+    tips_at_first_value: `Already at ${quantity(trigger.first, unit)}, the first value, half of the ` +
+      "replications or more do not recover.",
+    recovers_at_last_value: `Even at ${quantity(trigger.last, unit)}, the last value, more than ` +
+      "half of the replications recover.",
+    ends_exchanged: "The system recovers at the last value rather than the first: the ends of the " +
+      "range seem to be swapped.",
+    not_judged: "The runs are too short to tell whether they recover.",
+  };
+  return sentence(outcome === "recovers_at_last_value" ? "good" : "bad",
+    words[outcome] || "No tipping point was found.");
+}
+
+function hysteresisAnswer(result) {
+  const { load, tip_load: tip, recover_load: recover } = result.hysteresis;
+  const text = (figure) => withInterval([figure.mean, figure.ci_low, figure.ci_high], load.unit);
+  if (!tip) return sentence("good", `Nothing tips up to ${load.path} = ${
+    quantity(Math.max(...load.values), load.unit)}.`);
+  return sentence("bad", `Going up, it tips at ${load.path} = ${text(tip)}; ` +
+    (recover ? `coming back, it recovers at ${text(recover)}.` : "coming back, it never recovers."));
+}
+
+function answer(result) {
+  const v = result.v;
+  if (result.trigger) return [tippingAnswer(result)];
+  if (result.hysteresis) return [hysteresisAnswer(result)];
+  if (!result.comparison) return [verdicts(result, v), notesOf(result, v)];
+  const { sentences = [] } = result.comparison;
+  const texts = sentences.map((text) => (typeof text === "string" ? text : text.sentence));
+  return [texts.length > 0 ? texts.map((text) => sentence("info", text))
+    : sentence("info", "No difference between the variants is significant."),
+  notesOf(result, 0)];
+}
+
+function notesOf(result, v) {
+  const notes = (result.variants[v] || {}).notes || [];
+  if (notes.length === 0) return null;
+  return el("details", { class: "notes" },
+    el("summary", {}, `${plural(notes.length, "note")} on how sure this is`),
+    el("ul", {}, notes.map((note) => el("li", {}, note))));
+}
+
+const HEADLINES = ["success_rate", "goodput", "amplification", "latency_p50", "latency_p99",
+  "recovery_s"];
+
+/** The most important metrics: a row for each group, or for each variant. */
+function headlines(result) {
+  if (!result.summary) return null;
+  const compared = result.comparison ? result.variants.map((_, v) => v) : [result.v];
+  const clients = groupsOf(result).length > 1 && !result.comparison
+    ? result.clients : [result.comparison ? result.client : groupsOf(result)[0]];
+  const rows = compared.flatMap((v) => clients.map((client) => ({ v, client })));
+  const metrics = HEADLINES.filter((name) =>
+    rows.some((row) => summaryOf(result, row.v, row.client, name)));
+  const columns = metrics.map((name) =>
+    metricColumn(result, name, (row) => summaryOf(result, row.v, row.client, name)));
+  const name = (row) => (result.comparison ? variantName(result, row.v)
+    : row.client === "all" && clients.length > 1 ? "all together" : row.client);
+  columns.unshift({ title: result.comparison ? "variant" : "clients", text: name });
+  return sortable({ columns, rows, className: "headlines" });
+}
+
+/** Success, work and waiting before, during and after what happened. */
+function phaseTable(result, v) {
+  const rows = (result.phases || []).filter((phase) => phase.v === v &&
+    (result.comparison ? result.clients[phase.c] === result.client
+      : groupsOf(result).length > 1 || result.clients[phase.c] !== "all"));
+  if (rows.length === 0) return null;
+  const several = new Set(rows.map((row) => row.c)).size > 1;
+  const columns = [
+    { title: "phase", text: (row) => row.phase },
+    { title: "from", value: (row) => row.start, node: (row) => seconds(row.start) },
+    { title: "to", value: (row) => row.end, node: (row) => seconds(row.end) }];
+  if (several) columns.unshift({ title: "clients", text: (row) => result.clients[row.c] });
+  const titles = { success_rate: "success", goodput: "goodput", offered_load: "offered",
+    attempt_rate: "attempts", amplification: "attempts per request", latency_p99: "p99 latency",
+    failures: "failed requests" };
+  for (const [name, title] of Object.entries(titles)) {
+    if (!rows.some((row) => row.m[name])) continue;
+    columns.push(metricColumn(result, name, (row) => row.m[name], title));
+  }
+  return sortable({ columns, rows, className: "phases" });
+}
