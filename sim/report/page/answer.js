@@ -19,8 +19,10 @@ function verdicts(result, v) {
   const own = (result.verdicts || []).filter((row) => row.variant === name);
   const groups = groupsOf(result);
   if (own.length === 0) return groups.map((group) => fallback(result, v, group, groups.length));
-  const shown = [...new Set(own.map((row) => row.client))];
-  const named = shown.filter((client) => client !== "all").length > 1;
+  const concluded = [...new Set(own.map((row) => row.client))];
+  const single = concluded.filter((client) => client !== "all");
+  const shown = single.length > 0 ? single : concluded;
+  const named = groups.length > 1;
   return shown.map((client) => {
     const [first, ...others] = own.filter((row) => row.client === client);
     return [sentence(first.severity, first.sentence, named ? client : null),

@@ -1,5 +1,7 @@
 // What all charts share: scales, axes, the frame with title and legend.
 
+// Below this a drawing is hidden or being laid out.
+const NARROWEST = 120;
 const MARGIN = { left: 52, right: 10, top: 8, bottom: 34 };
 
 /** About `count` round numbers from `low` to `high`. */
@@ -81,9 +83,11 @@ class Figure {
     Figure.observer.observe(this.drawing);
   }
 
-  entry({ name, colour, dash, band, block, pick, off }) {
+  entry({ name, colour, dash, band, block, mark, pick, off }) {
     const sample = svg("svg", { class: "sample", width: 22, height: 10, "aria-hidden": "true" },
-      block ? svg("rect", { width: 22, height: 10, class: block }) : [
+      block ? svg("rect", { width: 22, height: 10, class: block })
+        : mark ? svg("circle", { cx: 11, cy: 5, r: 4, fill: "none", stroke: colour,
+          "stroke-width": 1.6 }) : [
         band ? svg("rect", { width: 22, height: 10, fill: colour, opacity: 0.18 }) : null,
         svg("line", { x1: 0, x2: 22, y1: 5, y2: 5, stroke: colour, "stroke-width": 2,
           "stroke-dasharray": dash || null, class: colour === "ink" ? "ink" : null })]);
@@ -96,11 +100,11 @@ class Figure {
 
   fit() {
     const width = Math.round(this.drawing.clientWidth);
-    if (width > 0 && width !== this.width) this.redraw(width);
+    if (width >= NARROWEST && width !== this.width) this.redraw(width);
   }
 
   redraw(width = this.width) {
-    if (!(width > 0)) return;
+    if (!(width >= NARROWEST)) return;
     this.width = width;
     this.drawing.replaceChildren(this.draw(width));
   }
@@ -142,16 +146,29 @@ function frame(width, height, { x, y, xTicks, yTicks, xText, yText, xLabel }) {
 }
 frame.count = 0;
 
-/** Path through points that may be missing (null). */
+/** Path through points that may be missing (null). One that stands alone becomes a dot. */
 function pathOf(points) {
-  let path = "", open = false;
-  for (const point of points) {
+  let path = "", length = 0;
+  for (const point of [...points, null]) {
     if (!point) {
-      open = false;
+      if (length === 1) path += "h0.1";
+      length = 0;
       continue;
     }
-    path += `${open ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`;
-    open = true;
+    path += `${length > 0 ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`;
+    ++length;
   }
   return path;
 }
+
+// What is printed is drawn for the width of an A4 page: two charts stand side by side.
+const PRINTED = { chart: 335, other: 690 };
+window.addEventListener("beforeprint", () => {
+  for (const drawing of document.querySelectorAll(".drawing")) {
+    const alone = !drawing.closest(".charts") && !drawing.closest(".of-2, .of-3, .of-4");
+    drawing.figure.redraw(alone ? PRINTED.other : PRINTED.chart);
+  }
+});
+window.addEventListener("afterprint", () => {
+  for (const drawing of document.querySelectorAll(".drawing")) drawing.figure.fit();
+});

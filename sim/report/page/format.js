@@ -50,14 +50,14 @@ function digits(x, significant = 3) {
   return rest ? `${grouped}.${rest}` : grouped;
 }
 
-function seconds(x) {
+function seconds(x, significant = 3) {
   if (!exists(x)) return "–";
-  const size = Math.abs(x);
+  const size = Math.abs(x), text = (value) => digits(value, significant);
   if (size === 0) return "0 s";
-  if (size < 0.9995e-3) return `${digits(x * 1e6)} µs`;
-  if (size < 0.9995) return `${digits(x * 1e3)} ms`;
-  if (size >= 7200) return `${digits(x / 3600)} h`;
-  return `${digits(x)} s`;
+  if (size < 0.9995e-3) return `${text(x * 1e6)} µs`;
+  if (size < 0.9995) return `${text(x * 1e3)} ms`;
+  if (size >= 7200) return `${text(x / 3600)} h`;
+  return `${text(x)} s`;
 }
 
 function percent(x) {
@@ -68,20 +68,27 @@ function percent(x) {
 }
 
 /** A number with its unit, as people say it. */
-function quantity(x, unit, share = false) {
+function quantity(x, unit, share = false, significant = 3) {
   if (!exists(x)) return "–";
   if (share) return percent(x);
-  if (unit === "s") return seconds(x);
-  if (unit === "1/s") return `${digits(x)} /s`;
-  if (unit === "1" || !unit) return digits(x);
-  return `${digits(x)} ${unit}`;
+  if (unit === "s") return seconds(x, significant);
+  if (unit === "1/s") return `${digits(x, significant)} /s`;
+  if (unit === "1" || !unit) return digits(x, significant);
+  return `${digits(x, significant)} ${unit}`;
 }
 
 function withInterval(row, unit, share) {
   const [mean, low, high] = row;
   const text = quantity(mean, unit, share);
-  if (!exists(low) || !exists(high) || low === high) return text;
-  return `${text} (${quantity(low, unit, share)} to ${quantity(high, unit, share)})`;
+  return exists(low) && exists(high) && low !== high
+    ? `${text} (${rangeText(low, high, unit, share)})` : text;
+}
+
+/** "91.8 to 96 %": the unit once, except where the two ends have different ones. */
+function rangeText(low, high, unit, share) {
+  const [a, b] = [quantity(low, unit, share), quantity(high, unit, share)];
+  const [unitOfA, unitOfB] = [a, b].map((text) => text.split(" ").slice(1).join(" "));
+  return low === 0 || unitOfA === unitOfB ? `${a.split(" ")[0]} to ${b}` : `${a} to ${b}`;
 }
 
 const plural = (n, one, many = `${one}s`) => `${digits(n, 6)} ${n === 1 ? one : many}`;

@@ -88,8 +88,8 @@ function loadLines(result, v, service) {
 function latencyLines(result, v) {
   return entries(result, v).flatMap((e) => [
     lineOf(result, e.v, "c", e.client, "latency_p99", { ...e, name: `${e.name} p99` }),
-    lineOf(result, e.v, "c", e.client, "latency_p50", { ...e, name: `${e.name} median`,
-      dash: "2 3" })]).filter(Boolean);
+    { ...lineOf(result, e.v, "c", e.client, "latency_p50", { ...e, name: `${e.name} median`,
+      dash: "2 3" }), halves: null }]).filter((line) => line && line.means !== undefined);
 }
 
 function failureLines(result, v) {
@@ -117,15 +117,23 @@ function panels(result, v) {
   }
   add("success", "Success rate of the requests that end", "1", ofEntries("success_rate"),
     { share: true });
-  if (perEntry("amplification").length > 0) {
+  // Where nearly no bin has a new request there is nothing to draw a line through.
+  if (perEntry("amplification").some((line) => !Array.isArray(line.means) ||
+      line.means.filter(exists).length > 4)) {
     add("amplification", "Amplification: attempts per request", "1", ofEntries("amplification"));
   }
   add("latency", "Latency", "s", (u) => latencyLines(result, u), { scale: "log" });
-  add("queue", several ? "Queues" : "Queue", "attempts", (u) => (result.comparison
-    ? entries(result, u).flatMap((e) => services.map((s) => lineOf(result, e.v, "s", s,
-      "queue_mean", { ...e, name: several ? `${e.name}: ${s}` : e.name })))
-    : services.map((s, i) => lineOf(result, u, "s", s, "queue_mean",
-      { name: s, ...(several ? lookOf(i) : { colour: BLUE }) }))).filter(Boolean));
+  if (result.comparison) {
+    for (const service of services) {
+      add(`queue ${service}`, several ? `Queue of ${service}` : "Queue", "attempts", (u) =>
+        entries(result, u).map((e) => lineOf(result, e.v, "s", service, "queue_mean", e))
+          .filter(Boolean));
+    }
+  } else {
+    add("queue", several ? "Queues" : "Queue", "attempts", (u) => services.map((service, i) =>
+      lineOf(result, u, "s", service, "queue_mean", { name: service, ...lookOf(i) }))
+      .filter(Boolean));
+  }
   add("retries", "Retries", "1/s", ofEntries("retry_rate"), { optional: true });
   add("backoff", "Waiting to retry (in backoff)", "requests", ofEntries("in_backoff"),
     { optional: true });
@@ -291,8 +299,8 @@ function tipPicture(result) {
 function probeTable(result) {
   if (!result.probes) return null;
   const { unit } = result.trigger;
-  return sortable({ rows: result.probes, columns: [
-    { title: "value", value: (p) => p.value, node: (p) => quantity(p.value, unit) },
+  return sortable({ className: "tall", rows: result.probes, columns: [
+    { title: "value", value: (p) => p.value, node: (p) => quantity(p.value, unit, false, 5) },
     { title: "do not recover", value: (p) => p.tipped,
       node: (p) => `${p.tipped} of ${p.replications}` },
     { title: "share", value: (p) => p.probability,
@@ -300,14 +308,38 @@ function probeTable(result) {
     { title: "metastable", value: (p) => p.metastable, node: (p) => digits(p.metastable) }] });
 }
 
+/** The command line that made a result, without what its scenario.toml says. */
 function commandOf(result) {
   const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text
     : `'${text.replace(/'/g, "'\\''")}'`);
-  const options = (result.requests || []).map((request) => {
-    const space = request.indexOf(" ");
-    return space < 0 ? request : `${request.slice(0, space)} ${quoted(request.slice(space + 1))}`;
-  });
-  return ["retrysim", result.command || "run", "scenario.toml", ...options].join(" ");
+  const words = ["retrysim", result.command, "scenario.toml"];
+  if (result.trigger) {
+    const { path, first, last, unit, tolerance } = result.trigger;
+    const value = (x) => `${x}${unit === "s" ? "s" : ""}`;
+    words.push("--trigger", quoted(`${path}=${value(first)}:${value(last)}`));
+    if (tolerance !== 0.01) words.push("--tolerance", tolerance);
+  } else if (result.hysteresis) {
+    const { path, values, dwell_s: dwell } = result.hysteresis.load;
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const step = Number((values[1] - values[0]).toPrecision(12));
+    words.push("--hysteresis", quoted(`${path}=${low}:${high}:${step}`), "--dwell", `${dwell}s`);
+  } else {
+    for (const request of result.requests) {
+      const space = request.indexOf(" ");
+      words.push(request.slice(0, space), quoted(request.slice(space + 1)));
+    }
+  }
+  return words.join(" ");
+}
+
+/** What the scenario on the page leaves open. */
+function caveat(result) {
+  if (!result.comparison && !result.sweep) return null;
+  return el("p", { class: "note" }, result.comparison
+    ? "The scenario below is that of the first variant; the result folder has one for each. "
+    : "The scenario below is the one that the keys were varied from. ",
+  "A key such as retry.mode brings the values of many others with it: to vary that one, begin with ",
+  "the original file, in which those are not set.");
 }
 
 function reproduction(result) {
@@ -319,7 +351,7 @@ function reproduction(result) {
   const inputs = result.files.filter((name) => name.endsWith(".csv") && !OUTPUTS.has(name));
   return [el("p", {}, "Save the scenario below as scenario.toml",
     inputs.length > 0 ? `, with ${inputs.join(" and ")} from the result folder beside it` : "",
-    ", and run:"), el("pre", {}, commandOf(result)),
+    ", and run:"), el("pre", {}, commandOf(result)), caveat(result),
   el("p", {}, `Seed ${result.seed}, ${plural(result.replications, "replication")}, retrysim ${
     result.version}: the same numbers come out on every machine.`),
   el("details", {}, el("summary", {}, "The scenario with every value in force"),

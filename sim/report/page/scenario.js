@@ -200,6 +200,7 @@ function placeDown(layers, width) {
 
 /** Faults and surges: those of the result, or those that the keys name. */
 function windowsOf(result, v) {
+  if (result.hysteresis) return [];  // its runs go without faults and surges
   const details = result.variants[v];
   if (details && details.disturbances) {
     return details.disturbances.map((d) => ({ kind: d.kind, name: d.name, start: d.start_s,

@@ -73,7 +73,7 @@ function intervalCell(row, unit, share) {
   const [mean, low, high] = row;
   const known = exists(low) && exists(high) && low !== high;
   return [quantity(mean, unit, share), known ? el("span", { class: "interval" },
-    `${quantity(low, unit, share)} to ${quantity(high, unit, share)}`) : null];
+    rangeText(low, high, unit, share)) : null];
 }
 
 /** A column of a metric; `find(row)` gives its [mean, low, high]. */
@@ -127,8 +127,11 @@ function comparisonTable(result) {
     { title: "difference", value: (row) => row.relative_difference ?? row.difference,
       node: difference },
     { title: "95 % interval", value: (row) => row.ci_low,
-      node: (row) => (exists(row.ci_low) ? `${quantity(row.ci_low, row.unit, info(row).percentage)
-        } to ${quantity(row.ci_high, row.unit, info(row).percentage)}` : "–") },
+      node: (row) => {
+        const size = (x) => (info(row).percentage ? digits(100 * x) : quantity(x, row.unit));
+        return exists(row.ci_low) ? `${size(row.ci_low)} to ${size(row.ci_high)}` +
+          (info(row).percentage ? " points" : "") : "–";
+      } },
     { title: "significant", text: (row) => (row.significant ? "yes" : "no") },
   ];
   return sortable({ columns, rows, className: "tall" });

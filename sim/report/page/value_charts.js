@@ -49,7 +49,7 @@ function drawValues(plot, series, x, y, { yUnit, share, names, onpick, chosen })
     }
     const text = `${names ? names[value] : digits(value, 6)}: ` +
       withInterval([mean, low, high], yUnit, share);
-    plot.append(svg("circle", { cx: x(value), cy: y(mean), r: i === chosen ? 6.5 : 3.8,
+    plot.append(svg("circle", { cx: x(value), cy: y(mean), r: i === chosen || series.mark === "ring" ? 6.5 : 3.8,
       fill: series.mark === "ring" ? "none" : series.colour, stroke: series.colour,
       "stroke-width": 1.6, class: onpick ? "pickable" : null,
       onclick: onpick ? () => onpick(i) : null }, svg("title", {}, text)));
