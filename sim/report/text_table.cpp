@@ -6,6 +6,7 @@
 #include "measure/recovery.hpp"
 #include "report/certainty.hpp"
 #include "report/display.hpp"
+#include "report/phase_table.hpp"
 
 #include <fmt/format.h>
 
@@ -260,6 +261,7 @@ void write_text_table(Sink& sink, const Evaluation& e) {
   if (!s.description.empty()) out += s.description + "\n";
   out += interval_line(e);
   out += "\n";
+  if (const std::string phases = phase_table(e); !phases.empty()) out += phases + "\n";
   append_tables(out, e);
   out += modes_table(e);
   append_storms(out, e);
