@@ -26,7 +26,7 @@ def find_chromium():
 class Browser:
     """One page in a browser of its own. What it logs, and errors of scripts, are in `problems`."""
 
-    def __init__(self, program, timeout=20):
+    def __init__(self, program, timeout=60):
         self.timeout = timeout
         self.problems = []
         self.events = []

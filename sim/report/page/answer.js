@@ -124,24 +124,63 @@ function headlines(result) {
   return sortable({ columns, rows, className: "headlines" });
 }
 
-/** Success, work and waiting before, during and after what happened. */
-function phaseTable(result, v) {
-  const rows = (result.phases || []).filter((phase) => phase.v === v &&
+/** "outage", or how many faults and surges there are at once. */
+function phaseName({ phase, kind }) {
+  const names = phase.split("+");
+  return kind === "during" && names.length > 2 ? `${names.length} faults or surges` : phase;
+}
+
+/** Phases of a variant; of a comparison those of the chosen group. */
+function phasesOf(result, v) {
+  return (result.phases || []).filter((phase) => phase.v === v &&
     (result.comparison ? result.clients[phase.c] === result.client
       : groupsOf(result).length > 1 || result.clients[phase.c] !== "all"));
+}
+
+const PHASE_METRICS = { success_rate: "success", goodput: "goodput", offered_load: "offered",
+  attempt_rate: "attempts", amplification: "attempts per request", latency_p99: "p99 latency",
+  failures: "failed" };
+
+/** Success, work and waiting before, during and after what happened. */
+function phaseTables(result, v) {
+  const rows = result.comparison
+    ? result.variants.flatMap((_, i) => phasesOf(result, i)) : phasesOf(result, v);
   if (rows.length === 0) return null;
-  const several = new Set(rows.map((row) => row.c)).size > 1;
-  const columns = [
-    { title: "phase", text: (row) => row.phase },
+  const who = (row) => (result.comparison ? variantName(result, row.v)
+    : result.clients[row.c] === "all" ? "all together" : result.clients[row.c]);
+  const title = result.comparison ? "variant" : "clients";
+  const several = new Set(rows.map(who)).size > 1;
+  const columns = [{ title: "phase", text: phaseName },
     { title: "from", value: (row) => row.start, node: (row) => seconds(row.start) },
     { title: "to", value: (row) => row.end, node: (row) => seconds(row.end) }];
-  if (several) columns.unshift({ title: "clients", text: (row) => result.clients[row.c] });
-  const titles = { success_rate: "success", goodput: "goodput", offered_load: "offered",
-    attempt_rate: "attempts", amplification: "attempts per request", latency_p99: "p99 latency",
-    failures: "failed requests" };
-  for (const [name, title] of Object.entries(titles)) {
-    if (!rows.some((row) => row.m[name])) continue;
-    columns.push(metricColumn(result, name, (row) => row.m[name], title));
+  if (several) columns.unshift({ title, text: who });
+  for (const [name, label] of Object.entries(PHASE_METRICS)) {
+    if (rows.some((row) => row.m[name])) {
+      columns.push(metricColumn(result, name, (row) => row.m[name], label));
+    }
   }
-  return sortable({ columns, rows, className: "phases" });
+  const all = sortable({ columns, rows, className: "phases" });
+  if (!several) return all;
+  return [phaseMatrix(rows, who, title),
+    el("details", {}, el("summary", {}, "all figures by phase"), all)];
+}
+
+/** The success rate of everybody in every phase. */
+function phaseMatrix(rows, who, title) {
+  const phases = new Map();  // in the order of their first start
+  for (const row of [...rows].sort((a, b) => a.start - b.start)) {
+    const name = phaseName(row);
+    if (!phases.has(name)) phases.set(name, new Map());
+    phases.get(name).set(who(row), row);
+  }
+  const columns = [...phases].map(([name, found]) => ({ title: name, unit: "success",
+    value: (w) => found.get(w)?.m.success_rate?.[0],
+    node: (w) => {
+      const row = found.get(w);
+      if (!row) return "–";
+      return [row.m.success_rate ? percent(row.m.success_rate[0]) : "–",
+        el("span", { class: "interval" }, `${seconds(row.start)} to ${seconds(row.end)}`)];
+    } }));
+  columns.unshift({ title, text: (w) => w });
+  return sortable({ columns, rows: [...new Set(rows.map(who))], className: "phases" });
 }

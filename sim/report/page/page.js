@@ -166,7 +166,7 @@ function topOfPanel(result, panel) {
 function shadesOf(result, v) {
   const during = (result.phases || []).filter((p) => p.v === v && p.kind === "during");
   const windows = during.length > 0
-    ? during.map((p) => ({ name: p.phase, start: p.start, end: p.end }))
+    ? during.map((p) => ({ name: phaseName(p), start: p.start, end: p.end }))
     : joinedWindows(windowsOf(result, v));
   const seen = new Set();
   return windows.filter((w) => {
@@ -262,6 +262,7 @@ function tipPicture(result) {
     const { path, unit } = result.trigger;
     const probes = [...result.probes].sort((a, b) => a.value - b.value)
       .filter((p) => exists(p.probability));
+    if (probes.length === 0) return null;  // no run was long enough to judge
     const inner = probes.filter((p) => p.probability > 0 && p.probability < 1).map((p) => p.value)
       .concat(result.d50 ? [result.d50.value, result.d50.ci_low, result.d50.ci_high] : [])
       .filter(exists);
@@ -368,7 +369,7 @@ const OUTPUTS = new Set(["summary.csv", "replications.csv", "timeseries.csv", "s
 const SECTIONS = [
   { title: null, id: "answer", show: (r) => [answer(r), headlines(r)] },
   { title: "Scenario", id: "scenario", show: (r) => scenarioDrawing(r, r.v) },
-  { title: "Before, during and after", id: "phases", show: (r) => phaseTable(r, r.v) },
+  { title: "Before, during and after", id: "phases", show: (r) => phaseTables(r, r.v) },
   { title: "Over the range", id: "range", show: (r) => (r.sweep
     ? sweepPicture(r, (v) => moveTo(r, v), () => refresh(r)) : r.trigger || r.hysteresis
       ? [tipPicture(r), probeTable(r)] : null) },

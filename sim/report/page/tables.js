@@ -81,7 +81,9 @@ function metricColumn(result, name, find, title) {
   const metric = result.metrics[name] || { unit: "", label: name };
   return { title: title || metric.label, hint: metric.meaning,
     value: (row) => (find(row) ? find(row)[0] : null),
-    node: (row) => intervalCell(find(row), metric.unit, metric.percentage) };
+    // What is counted stands in the head.
+    node: (row) => intervalCell(find(row), /^(s|1|1\/s)$/.test(metric.unit) ? metric.unit : "",
+      metric.percentage) };
 }
 
 /** All metrics of all groups of one variant. */
