@@ -123,13 +123,13 @@ void extend(std::vector<double>& sums, std::size_t per_bin, std::size_t bins) {
   }
 }
 
-void join_twos(std::vector<double>& sums, std::size_t per_bin, std::size_t joined) {
-  for (std::size_t i = 0; i < joined; ++i) {
+void join_twos(std::vector<double>& sums, std::size_t per_bin, std::size_t bins) {
+  for (std::size_t i = 0; i < bins; ++i) {
     for (std::size_t k = 0; k < per_bin; ++k) {
       sums[i * per_bin + k] = sums[2 * i * per_bin + k] + sums[(2 * i + 1) * per_bin + k];
     }
   }
-  sums.resize(joined * per_bin);
+  sums.resize(bins * per_bin);
 }
 
 void join_twos(RunSeries& series) {

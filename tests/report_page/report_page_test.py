@@ -112,8 +112,9 @@ class PageTest(unittest.TestCase):
         return self.browser.run(f"document.querySelectorAll({selector!r}).length")
 
     def slide(self, number, value):
-        self.browser.run(f"(() => {{ const s = document.querySelectorAll('.slider input')[{number}];"
-                         f"s.value = {value}; s.dispatchEvent(new Event('input')); }})()")
+        self.browser.run("(slider => {"
+                         f"slider.value = {value}; slider.dispatchEvent(new Event('input'));"
+                         f"}})(document.querySelectorAll('.slider input')[{number}])")
         self.browser.settle()
 
     def test_pages_are_whole(self):
@@ -244,14 +245,16 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.count("h1"), 2)
         for n in range(3):  # of the first pictures
             scales = self.browser.run(
-                "[...document.querySelectorAll('#time .cell')].map(c => [...c.querySelectorAll("
-                f"'figure')[{n}].querySelectorAll('.axes text')].map(t => t.textContent).join(' '))")
+                "[...document.querySelectorAll('#time .cell')].map(c => "
+                f"[...c.querySelectorAll('figure')[{n}].querySelectorAll('.axes text')]"
+                ".map(t => t.textContent).join(' '))")
             self.assertEqual(scales[0], scales[1])
 
     def test_the_command_repeats_the_result(self):
         self.open("sweep")
         command = self.texts("#reproduce pre")[0]
-        self.assertEqual(command, "retrysim sweep scenario.toml --vary fault.down.duration=1s,2s,4s "
+        self.assertEqual(command, "retrysim sweep scenario.toml "
+                                  "--vary fault.down.duration=1s,2s,4s "
                                   "--vary client.web.retry.max_attempts=1,4")
         self.open("run")
         toml = self.texts("#reproduce pre.toml")[0]

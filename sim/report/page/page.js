@@ -313,6 +313,9 @@ function probeTable(result) {
 function commandOf(result) {
   const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text
     : `'${text.replace(/'/g, "'\\''")}'`);
+  // The scenario of a comparison says in its head how that was asked for.
+  const asked = /^# +(retrysim compare .*)$/m.exec(result.toml);
+  if (asked) return asked[1];
   const words = ["retrysim", result.command, "scenario.toml"];
   if (result.trigger) {
     const { path, first, last, unit, tolerance } = result.trigger;
@@ -350,9 +353,10 @@ function reproduction(result) {
     link.click();
   };
   const inputs = result.files.filter((name) => name.endsWith(".csv") && !OUTPUTS.has(name));
-  return [el("p", {}, "Save the scenario below as scenario.toml",
+  return [el("p", {}, result.comparison ? "Beside the original file"
+    : "Save the scenario below as scenario.toml",
     inputs.length > 0 ? `, with ${inputs.join(" and ")} from the result folder beside it` : "",
-    ", and run:"), el("pre", {}, commandOf(result)), caveat(result),
+    ", run:"), el("pre", {}, commandOf(result)), caveat(result),
   el("p", {}, `Seed ${result.seed}, ${plural(result.replications, "replication")}, retrysim ${
     result.version}: the same numbers come out on every machine.`),
   el("details", {}, el("summary", {}, "The scenario with every value in force"),
