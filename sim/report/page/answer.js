@@ -7,7 +7,10 @@ const groupsOf = (result) => {
 
 const SIGNS = { good: "✓", bad: "✗", info: "•" };
 
-function sentence(severity, text, who, minor = false) {
+/** `text` may begin in lower case and lack its full stop, as verdicts do. */
+function sentence(severity, words, who, minor = false) {
+  const text = (who ? words : words[0].toUpperCase() + words.slice(1)) +
+    (/[.!?]$/.test(words) ? "" : ".");
   return el("p", { class: `verdict ${severity}${minor ? " minor" : ""}` },
     el("span", { class: "sign", "aria-label": severity }, SIGNS[severity] || "•"),
     el("span", {}, who ? el("b", {}, `${who}: `) : null, text));
@@ -35,7 +38,8 @@ function fallback(result, v, group, groups) {
   const success = row("success_rate"), recovery = row("recovery_s"), recovered = row("recovered");
   const who = groups > 1 ? group : null;
   if (!success) return sentence("info", "no results at this point", who);
-  const parts = [`${withInterval(success, "1", true)} of the requests succeed`];
+  const parts = [successByPhase(result, v, group) ||
+    `${withInterval(success, "1", true)} of the requests succeed`];
   const disturbed = windowsOf(result, v).length > 0;
   let severity = success[0] >= 0.99 ? "good" : success[0] >= 0.9 ? "info" : "bad";
   if (disturbed && recovered && recovered[0] === 0) {
@@ -50,6 +54,16 @@ function fallback(result, v, group, groups) {
     } else if (severity === "bad") severity = "info";
   }
   return sentence(severity, `${parts.join("; ")}.`, who);
+}
+
+/** "success 100 % before, 2 % during outage, 100 % after"; nothing without phases. */
+function successByPhase(result, v, group) {
+  const rows = phasesOf(result, v).filter((row) => result.clients[row.c] === group &&
+    row.m.success_rate);
+  if (rows.length === 0) return null;
+  const when = { during: (row) => `during ${phaseName(row)}`, recovering: () => "while recovering" };
+  return `success ${rows.map((row) => `${percent(row.m.success_rate[0])} ${
+    (when[row.kind] || phaseName)(row)}`).join(", ")}`;
 }
 
 function tippingAnswer(result) {

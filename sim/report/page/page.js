@@ -352,22 +352,18 @@ function reproduction(result) {
       { type: "application/toml" })), download: "scenario.toml" });
     link.click();
   };
-  const inputs = result.files.filter((name) => name.endsWith(".csv") && !OUTPUTS.has(name));
-  return [el("p", {}, result.comparison ? "Beside the original file"
-    : "Save the scenario below as scenario.toml",
-    inputs.length > 0 ? `, with ${inputs.join(" and ")} from the result folder beside it` : "",
-    ", run:"), el("pre", {}, commandOf(result)), caveat(result),
+  const inputs = result.files.filter((name) => name.endsWith(".csv") && result.toml.includes(name));
+  const beside = inputs.length > 0
+    ? `, with ${inputs.join(" and ")} from the result folder beside it` : "";
+  return [el("p", {}, result.comparison ? "With the original file:"
+    : `Save the scenario below as scenario.toml${beside}, and run:`),
+  el("pre", {}, commandOf(result)), caveat(result),
   el("p", {}, `Seed ${result.seed}, ${plural(result.replications, "replication")}, retrysim ${
     result.version}: the same numbers come out on every machine.`),
   el("details", {}, el("summary", {}, "The scenario with every value in force"),
     el("button", { type: "button", onclick: save }, "save as scenario.toml"),
     el("pre", { class: "toml" }, result.toml))];
 }
-
-const OUTPUTS = new Set(["summary.csv", "replications.csv", "timeseries.csv", "service.csv",
-  "latency.csv", "attempts.csv", "burstiness.csv", "storms.csv", "compare.csv", "points.csv",
-  "tip.csv", "thresholds.csv", "hysteresis.csv", "phases.csv", "mean_timeseries.csv",
-  "mean_service.csv"]);
 
 /** Sections in the order of the page: title, which results have it, what it shows. */
 const SECTIONS = [

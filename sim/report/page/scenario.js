@@ -60,9 +60,9 @@ function serviceLines(get, keys, name) {
   const servers = key("servers"), demand = meanOf(keys[`service.${name}.service_time`]);
   const lines = [];
   const instances = key("instances", 1);
-  if (instances > 1) lines.push(plural(instances, "instance"));
   if (exists(servers)) {
-    lines.push(`${plural(servers, "server")}${exists(demand) ? ` × ${seconds(demand)}` : ""}`);
+    lines.push(`${instances > 1 ? `${plural(instances, "instance")} × ` : ""}${
+      plural(servers, "server")}${exists(demand) ? ` × ${seconds(demand)}` : ""}`);
     if (demand > 0) lines.push(`capacity ${digits((servers * instances) / demand)} /s`);
   } else if (exists(demand)) {
     lines.push(`any number of servers × ${seconds(demand)}`);
@@ -105,7 +105,7 @@ function graphOf(keys) {
     return found;
   };
   for (const name of services) {
-    const policy = get(`service.${name}.balancer.policy`, get(`service.${name}.balancer`));
+    const policy = get(`service.${name}.balancing`);
     const balanced = get(`service.${name}.instances`, 1) > 1;
     const layer = depthOf(name) * 2;
     boxes.push({ id: `service ${name}`, kind: "service", title: name, layer,
