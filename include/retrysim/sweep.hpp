@@ -34,6 +34,10 @@
 
 namespace retrysim {
 
+namespace stats {
+struct MeanSeries;
+}
+
 /// Part `index` (from 1) of `count`: the points whose number in the grid, from 0, leaves
 /// `index` - 1 when divided by `count`.
 struct Shard {
@@ -109,7 +113,14 @@ struct SweepPoint {
   MetricValues values;                       ///< of no replication, if it went over a limit
   std::optional<LimitKind> limit;            ///< that one of the replications went over
   PhaseValues phases = {};                   ///< likewise; see `summarize_phases`
+  /// The means over time, if the sweep keeps them: for the reports of the program.
+  std::shared_ptr<const stats::MeanSeries> series = {};
 };
+
+/// Sweeps of a file keep what happened over time if the whole grid has at most this many points, in
+/// at most this many bins each.
+inline constexpr std::size_t kMostPointsWithSeries = 400;
+inline constexpr std::size_t kMostBinsOfPoint = 160;
 
 /// A sweep in progress.
 class Sweep {

@@ -35,6 +35,7 @@ int compare(const Arguments& arguments);
 int sweep(const Arguments& arguments);
 int merge(const Arguments& arguments);
 int verify(const Arguments& arguments);
+int report(const Arguments& arguments);
 int check(const Arguments& arguments);
 int list(const Arguments& arguments);
 int strategy(const Arguments& arguments);

@@ -37,6 +37,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"sweep", "SCENARIO --vary PATH=...", "simulate the grid of all combinations, resumable",
      cli::sweep},
     {"merge", "DIR... --out DIR", "join the shards of a sweep", cli::merge},
+    {"report", "DIR...", "results as one HTML page, to look at and to share", cli::report},
     {"verify", "DIR...", "check the files of results against their checksums", cli::verify},
     {"predict", "SCENARIO", "what theory says of it, in milliseconds: facts, fluid, Markov chain",
      cli::predict},

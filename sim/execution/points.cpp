@@ -40,7 +40,8 @@ class UnitSimulator {
       const Turnstile::Pass pass(*memory_, need);
       const auto replication =
           options_->first_replication + static_cast<std::uint32_t>(unit - units_->first(point));
-      return encode(measure(*scenario_, simulate(*scenario_, replication, options)));
+      return encode(
+          measure(*scenario_, simulate(*scenario_, replication, options), options_->most_bins));
     } catch (const LimitExceeded& e) {
       return encode(over_limit(LimitExceeded(named(point, e), e.kind())));
     } catch (const InvariantViolated& e) {

@@ -1,12 +1,13 @@
 // Layout: seed, events (64 bits each), clients, places of a client (32 bits each); without clients
 // then which limit was passed (8 bits), and the message. Otherwise phases, places of a phase (32
 // bits each); one bit for each value that exists, and those values, first of the run and then of
-// the phases.
+// the phases. What is kept of the replication over time follows (series_bytes.hpp).
 //
 // SPDX-License-Identifier: MIT
 #include "execution/unit_result.hpp"
 
 #include "execution/byte_order.hpp"
+#include "execution/series_bytes.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +15,7 @@
 
 namespace retrysim::execution {
 
-UnitResult measure(const Scenario& scenario, const RunResult& run) {
+UnitResult measure(const Scenario& scenario, const RunResult& run, std::size_t most_bins) {
   UnitResult result;
   result.seed = run.seed;
   result.events = run.events;
@@ -28,6 +29,7 @@ UnitResult measure(const Scenario& scenario, const RunResult& run) {
   const PhaseValues phases(scenario, std::span(&run, 1));
   result.phases = static_cast<std::uint32_t>(phases.phases());
   result.phase_values = phases.all();
+  if (most_bins > 0) result.series = stats::run_series(scenario, run, most_bins);
   return result;
 }
 
@@ -96,6 +98,7 @@ std::string encode(const UnitResult& result) {
   put(bytes, static_cast<std::uint32_t>(PhaseValues::places()));
   put_values(bytes, result.values);
   put_values(bytes, result.phase_values);
+  if (result.series) put_series(bytes, *result.series);
   return bytes;
 }
 
@@ -120,7 +123,9 @@ std::optional<UnitResult> decode(std::string_view bytes) {
   const std::size_t of_phase = std::size_t{*clients} * *phase_places;
   if (*phases > 0 && of_phase > 8 * bytes.size() / *phases) return std::nullopt;
   if (!take_values(bytes, of_phase * *phases, result.phase_values)) return std::nullopt;
-  if (!bytes.empty()) return std::nullopt;
+  if (bytes.empty()) return result;
+  result.series = take_series(bytes);
+  if (!result.series || !bytes.empty()) return std::nullopt;
   return result;
 }
 

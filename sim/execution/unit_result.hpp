@@ -10,6 +10,8 @@
 #include <retrysim/simulation.hpp>
 #include <retrysim/summary.hpp>
 
+#include "measure/run_series.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,12 +29,15 @@ struct UnitResult {
   std::vector<std::optional<double>> values;  ///< [client][place], as in MetricValues
   std::uint32_t phases = 0;
   std::vector<std::optional<double>> phase_values;  ///< [client][phase][place], as in PhaseValues
+  /// The replication over time, if that is to be kept.
+  std::optional<stats::RunSeries> series;
   /// If the replication went over a limit: there is nothing else then but what the error says.
   std::optional<LimitKind> limit;
   std::string message;
 };
 
-UnitResult measure(const Scenario& scenario, const RunResult& run);
+/// With a series of at most `most_bins` bins; 0: without.
+UnitResult measure(const Scenario& scenario, const RunResult& run, std::size_t most_bins = 0);
 
 /// The result of a replication that went over a limit.
 UnitResult over_limit(const LimitExceeded& error);

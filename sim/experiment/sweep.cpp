@@ -2,6 +2,7 @@
 #include <retrysim/request_error.hpp>
 #include <retrysim/sweep.hpp>
 
+#include "estimate/mean_series.hpp"
 #include "execution/byte_order.hpp"
 #include "execution/identity.hpp"
 #include "execution/points.hpp"
@@ -45,14 +46,26 @@ std::string briefing(const SweepPlan& plan, const std::vector<std::size_t>& unit
 }
 
 execution::PointOptions point_options(const ReplicationOptions& run,
-                                      const std::vector<Variant>& variants) {
+                                      const std::vector<Variant>& variants,
+                                      std::size_t grid_points) {
   execution::PointOptions options;
+  if (grid_points <= kMostPointsWithSeries) options.most_bins = kMostBinsOfPoint;
   options.max_events = run.max_events;
   options.max_memory = run.max_memory;
   options.jobs = run.jobs;
   options.stop = run.stop;
   options.name = [&variants](std::size_t point) { return variants[point].name; };
   return options;
+}
+
+/// Null if the series were not kept.
+std::shared_ptr<const stats::MeanSeries> mean_over(std::vector<execution::UnitResult>& results) {
+  std::vector<stats::RunSeries> runs;
+  for (execution::UnitResult& result : results) {
+    if (!result.series) return nullptr;
+    runs.push_back(std::move(*result.series));
+  }
+  return std::make_shared<const stats::MeanSeries>(stats::mean_series(std::move(runs)));
 }
 
 }  // namespace
@@ -86,9 +99,13 @@ class Sweep::Progress {
     const Variant& variant = (*plan_.variants)[i];
     const std::size_t clients = plan_.outlines[i]->clients.size() + 1;
     if (const execution::UnitResult* over = over_limit(i)) {
-      return {variant.name,      variant.values,
-              plan_.outlines[i], MetricValues(0, clients, {}),
-              over->limit,       {}};
+      return {variant.name,
+              variant.values,
+              plan_.outlines[i],
+              MetricValues(0, clients, {}),
+              over->limit,
+              {},
+              nullptr};
     }
     std::vector<execution::UnitResult> results;
     for (std::size_t r = 0; r < units_.replications(i); ++r) {
@@ -103,7 +120,8 @@ class Sweep::Progress {
             plan_.outlines[i],
             execution::combine(results),
             {},
-            execution::combine_phases(results)};
+            execution::combine_phases(results),
+            mean_over(results)};
   }
 
   std::string first_over_limit() const {
@@ -127,7 +145,7 @@ class Sweep::Progress {
       executor.share(briefing(plan_, left));
       execution::agree_on(plan_.base, executor);
     }
-    const auto options = point_options(run, *plan_.variants);
+    const auto options = point_options(run, *plan_.variants, plan_.grid_points);
     Task task = only(left, simulate_units(units_, plan_.scenario, options));
     task.deliver = [&](std::size_t i, const std::string& bytes) { take(left[i], bytes); };
     task.tick = [this] { tick(); };
@@ -227,7 +245,7 @@ void help_with_sweep(const SweepRequest& request, const SweepOptions& options) {
   if (base.loaded) execution::agree_on(*base.loaded, executor);
   const execution::PointUnits units(replications);
   const execution::PointScenarios scenarios = [&](std::size_t p) { return grid->scenario(p); };
-  const auto point_settings = point_options(options.run, grid->variants());
+  const auto point_settings = point_options(options.run, grid->variants(), grid->grid_points());
   executor.run(only(std::move(left), simulate_units(units, scenarios, point_settings)));
 }
 

@@ -5,6 +5,8 @@
 
 #include <retrysim/scenario_file.hpp>
 
+#include "report/mean_series_csv.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,10 +38,16 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations,
     void (*write)(Sink&, Evaluations);
   };
   constexpr Table kTables[] = {
-      {"summary.csv", write_summary_csv},       {"replications.csv", write_replications_csv},
-      {"timeseries.csv", write_timeseries_csv}, {"service.csv", write_service_csv},
-      {"latency.csv", write_latency_csv},       {"attempts.csv", write_attempts_csv},
-      {"burstiness.csv", write_burstiness_csv}, {"storms.csv", write_storms_csv},
+      {"summary.csv", write_summary_csv},
+      {"replications.csv", write_replications_csv},
+      {"timeseries.csv", write_timeseries_csv},
+      {"service.csv", write_service_csv},
+      {"latency.csv", write_latency_csv},
+      {"attempts.csv", write_attempts_csv},
+      {"burstiness.csv", write_burstiness_csv},
+      {"storms.csv", write_storms_csv},
+      {"mean_timeseries.csv", write_mean_timeseries_csv},
+      {"mean_service.csv", write_mean_service_csv},
   };
   for (const Table& table : kTables) {
     folder.write(table.name, [&](Sink& sink) { table.write(sink, evaluations); });

@@ -27,6 +27,8 @@ namespace fs = std::filesystem;
 /// Pictures that scripts/plot.py puts beside the data; they are out of date with it.
 constexpr std::array<std::string_view, 6> kPictures = {"overview", "latency", "compare",
                                                        "sweep",    "tip",     "hysteresis"};
+/// The page that `retrysim report` puts there.
+constexpr std::string_view kReportPage = "report.html";
 constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};
 
 [[noreturn]] void fail(const fs::path& path, int error) {
@@ -303,6 +305,7 @@ std::vector<std::string> ResultFolder::outdated_files() const {
         names.push_back(std::string(picture).append(format));
       }
     }
+    names.emplace_back(kReportPage);
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

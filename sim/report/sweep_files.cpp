@@ -6,6 +6,7 @@
 #include "estimate/bistability.hpp"
 #include "report/csv_writer.hpp"
 #include "report/json_parts.hpp"
+#include "report/mean_series_csv.hpp"
 #include "report/metric_json.hpp"
 #include "report/result_files.hpp"
 #include "report/result_tables.hpp"
@@ -98,6 +99,25 @@ void write_phases(Sink& sink, const SweepPlan& plan, const PointSource& point) {
     write_phases_rows(csv, plan.base.scenario.name, p.name,
                       summarize_phases(*p.scenario, p.phases));
   }
+}
+
+/// What happened over time at the points, if the sweep kept it.
+void write_series(ResultFolder& folder, const SweepPlan& plan, const PointSource& point) {
+  if (plan.grid_points > kMostPointsWithSeries) return;
+  const auto of_each = [&](Sink& sink, auto write_rows) {
+    for (std::size_t i = 0; i < plan.points(); ++i) {
+      const SweepPoint p = point(i);
+      if (p.series) write_rows(sink, *plan.scenario(i), p.name, *p.series);
+    }
+  };
+  folder.write(std::string(kMeanTimeseries), [&](Sink& sink) {
+    write_mean_timeseries_header(sink);
+    of_each(sink, write_mean_timeseries_rows);
+  });
+  folder.write(std::string(kMeanService), [&](Sink& sink) {
+    write_mean_service_header(sink);
+    of_each(sink, write_mean_service_rows);
+  });
 }
 
 class PointsTable {
@@ -197,6 +217,7 @@ SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
     PointsTable table(sink, plan);
     for (std::size_t i = 0; i < plan.points(); ++i) table.add(point(i), overview);
   });
+  write_series(folder, plan, point);
   write_scenario_files(folder, plan.base);
   folder.write("result.json", [&](Sink& sink) {
     sink.write(sealed(result_json(plan, overview), folder.files()));

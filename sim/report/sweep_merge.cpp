@@ -3,6 +3,7 @@
 
 #include <retrysim/stop.hpp>
 
+#include "report/mean_series_csv.hpp"
 #include "report/result_folder.hpp"
 #include "report/result_identity.hpp"
 #include "report/result_manifest.hpp"
@@ -253,6 +254,11 @@ void merge_table(Sink& sink, const std::vector<ShardFolder>& shards, std::string
   files.check_ends();
 }
 
+bool is_table_of_points(std::string_view name) {
+  return name == "summary.csv" || name == "replications.csv" || name == kPhases ||
+         name == kMeanTimeseries || name == kMeanService;
+}
+
 void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
                  const std::string& name) {
   const std::string content = content_of(shards.front().path / name);
@@ -289,7 +295,7 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
   for (const std::string& name : result["files"].get<std::vector<std::string>>()) {
     if (name == kPoints) {
       folder.write(name, [&](Sink& sink) { sink.write(points.text()); });
-    } else if (name == "summary.csv" || name == "replications.csv" || name == kPhases) {
+    } else if (is_table_of_points(name)) {
       folder.write(name, [&](Sink& sink) { merge_table(sink, shards, name, of_points); });
     } else if (name == kResult) {
       Json whole = result;

@@ -241,7 +241,8 @@ const CsvFile* CsvFiles::open(const std::string& name, Place place) {
   // The resolved scenario and its inputs lie beside the result files in one folder.
   for (const std::string_view taken :
        {"summary.csv", "replications.csv", "timeseries.csv", "service.csv", "latency.csv",
-        "attempts.csv", "storms.csv", "result.json", "scenario.toml"}) {
+        "attempts.csv", "storms.csv", "phases.csv", "burstiness.csv", "mean_timeseries.csv",
+        "mean_service.csv", "result.json", "scenario.toml"}) {
     if (path.filename() != taken) continue;
     problems_->add(place, in_quotes(name) + " has the name of a result file; rename it");
     return nullptr;

@@ -230,9 +230,11 @@ TEST_CASE_METHOD(Temporary, "a complete result, and again over itself byte for b
     write_result_files(folder, {&evaluation, 1});
   };
   write();
-  const Names expected = {"summary.csv",   "replications.csv", "timeseries.csv", "service.csv",
-                          "latency.csv",   "attempts.csv",     "burstiness.csv", "storms.csv",
-                          "scenario.toml", "trace.csv",        "result.json"};
+  const Names expected = {"summary.csv",      "replications.csv", "timeseries.csv",
+                          "service.csv",      "latency.csv",      "attempts.csv",
+                          "burstiness.csv",   "storms.csv",       "mean_timeseries.csv",
+                          "mean_service.csv", "scenario.toml",    "trace.csv",
+                          "result.json"};
   CHECK(names_in(out) == expected);
   CHECK(get(out / "trace.csv") == "time_s\n1\n");
   std::vector<std::string> first;

@@ -1,0 +1,19 @@
+# The style and the script of `retrysim report`'s pages as a source file of the program.
+
+set(page_folder ${PROJECT_SOURCE_DIR}/sim/report/page)
+# In the order in which they use each other.
+set(page_scripts format chart time_charts value_charts tables scenario answer sweep page)
+set(page_files ${page_folder}/page.css ${page_folder}/page_parts.cpp.in)
+
+file(READ ${page_folder}/page.css page_style)
+set(page_script "\"use strict\";\n(() => {\n")
+foreach(name IN LISTS page_scripts)
+  file(READ ${page_folder}/${name}.js part)
+  string(APPEND page_script "${part}\n")
+  list(APPEND page_files ${page_folder}/${name}.js)
+endforeach()
+string(APPEND page_script "})();\n")
+string(SHA256 page_style_sha256 "${page_style}")
+string(SHA256 page_script_sha256 "${page_script}")
+configure_file(${page_folder}/page_parts.cpp.in ${PROJECT_BINARY_DIR}/page_parts.cpp @ONLY)
+set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page_files})

@@ -1,0 +1,58 @@
+// A replication over time in few bins: sums that can be added up, bin by bin, and what people look
+// at (rates, shares, levels, latencies), which follows from them. Small enough to be kept for every
+// replication of a sweep.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/metrics.hpp>
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/time.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::stats {
+
+/// How many sums a bin of a client group has, and one of a service.
+inline constexpr std::size_t kClientSums = 14;
+inline constexpr std::size_t kServiceSums = 8;
+
+/// One replication from its start, in bins of equal width.
+struct RunSeries {
+  Duration width;                             ///< of a bin
+  std::size_t bins = 0;                       ///< up to the last request's end
+  bool drained = false;                       ///< nothing happens after the last bin
+  std::vector<std::vector<double>> clients;   ///< the groups and all together: [bin][sum]
+  std::vector<std::vector<double>> services;  ///< [bin][sum]
+
+  bool operator==(const RunSeries&) const = default;
+};
+
+/// The bins of `run`, joined by twos until there are at most `most_bins` (at least 2). Without a
+/// drain a rest at the end that does not fill a bin is left out.
+RunSeries run_series(const Scenario& scenario, const RunResult& run, std::size_t most_bins);
+
+/// Joins bins until they are `width` wide, a power of two times what they are.
+void widen(RunSeries& series, Duration width);
+
+/// Appends bins in which nothing happens, up to `bins` of them.
+void extend(RunSeries& series, std::size_t bins);
+
+/// A quantity over time: what it is called, and how a bin's value follows from its sums.
+struct SeriesColumn {
+  std::string_view name;  ///< that of the metric, where there is one
+  std::string_view unit;
+  MetricRange range = MetricRange::kNotNegative;
+  /// Empty where the quantity does not exist: a latency of no request, the share of none.
+  std::optional<double> (*value)(std::span<const double> sums, double width_s);
+};
+
+std::span<const SeriesColumn> client_columns();
+std::span<const SeriesColumn> service_columns();
+
+}  // namespace retrysim::stats

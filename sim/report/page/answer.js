@@ -1,0 +1,200 @@
+// The answer in words, and the figures that matter most.
+
+const groupsOf = (result) => {
+  const groups = result.clients.filter((name) => name !== "all");
+  return groups.length > 0 ? groups : ["all"];
+};
+
+const SIGNS = { good: "✓", bad: "✗", info: "•" };
+
+/** `text` may begin in lower case and lack its full stop, as verdicts do. */
+function sentence(severity, words, who, minor = false) {
+  const text = (who ? words : words[0].toUpperCase() + words.slice(1)) +
+    (/[.!?]$/.test(words) ? "" : ".");
+  return el("p", { class: `verdict ${severity}${minor ? " minor" : ""}` },
+    el("span", { class: "sign", "aria-label": severity }, SIGNS[severity] || "•"),
+    el("span", {}, who ? el("b", {}, `${who}: `) : null, text));
+}
+
+/** What the program has concluded of a variant; without it, what the figures say. */
+function verdicts(result, v) {
+  const name = variantName(result, v);
+  const own = (result.verdicts || []).filter((row) => row.variant === name);
+  const groups = groupsOf(result);
+  if (own.length === 0) return groups.map((group) => fallback(result, v, group, groups.length));
+  const concluded = [...new Set(own.map((row) => row.client))];
+  const single = concluded.filter((client) => client !== "all");
+  const shown = single.length > 0 ? single : concluded;
+  const named = groups.length > 1;
+  return shown.map((client) => {
+    const [first, ...others] = own.filter((row) => row.client === client);
+    return [sentence(first.severity, first.sentence, named ? client : null),
+      others.map((row) => sentence(row.severity, row.sentence, null, true))];
+  });
+}
+
+function fallback(result, v, group, groups) {
+  const row = (metric) => summaryOf(result, v, group, metric);
+  const success = row("success_rate"), recovery = row("recovery_s"), recovered = row("recovered");
+  const who = groups > 1 ? group : null;
+  if (!success) return sentence("info", "no results at this point", who);
+  const parts = [successByPhase(result, v, group) ||
+    `${withInterval(success, "1", true)} of the requests succeed`];
+  const disturbed = windowsOf(result, v).length > 0;
+  let severity = success[0] >= 0.99 ? "good" : success[0] >= 0.9 ? "info" : "bad";
+  if (disturbed && recovered && recovered[0] === 0) {
+    parts.unshift("does not recover");
+    severity = "bad";
+  } else if (disturbed && recovery) {
+    parts.unshift(recovery[0] > 0 ? `back ${seconds(recovery[0])} after the disturbance ends`
+      : "back at once");
+    if (recovered && recovered[0] < 1) {
+      parts[0] += `, in ${percent(recovered[0])} of the replications`;
+      severity = "bad";
+    } else if (severity === "bad") severity = "info";
+  }
+  return sentence(severity, `${parts.join("; ")}.`, who);
+}
+
+/** "success 100 % before, 2 % during outage, 100 % after"; nothing without phases. */
+function successByPhase(result, v, group) {
+  const rows = phasesOf(result, v).filter((row) => result.clients[row.c] === group &&
+    row.m.success_rate);
+  if (rows.length === 0) return null;
+  const when = { during: (row) => `during ${phaseName(row)}`, recovering: () => "while recovering" };
+  return `success ${rows.map((row) => `${percent(row.m.success_rate[0])} ${
+    (when[row.kind] || phaseName)(row)}`).join(", ")}`;
+}
+
+function tippingAnswer(result) {
+  const { trigger, d50, outcome } = result;
+  const unit = trigger.unit;
+  const key = trigger.path;
+  if (d50 && exists(d50.value)) {
+    const interval = exists(d50.ci_low) && exists(d50.ci_high)
+      ? `, 95 % interval ${quantity(d50.ci_low, unit)} to ${quantity(d50.ci_high, unit)}` : "";
+    return sentence("info", `It tips at ${key} = ${quantity(d50.value, unit)}${interval}: ` +
+      "from there on, half of the replications or more do not recover.");
+  }
+  const words = {
+    tips_at_first_value: `Already at ${quantity(trigger.first, unit)}, the first value, half of the ` +
+      "replications or more do not recover.",
+    recovers_at_last_value: `Even at ${quantity(trigger.last, unit)}, the last value, more than ` +
+      "half of the replications recover.",
+    ends_exchanged: "The system recovers at the last value rather than the first: the ends of the " +
+      "range seem to be swapped.",
+    not_judged: "The runs are too short to tell whether they recover.",
+  };
+  return sentence(outcome === "recovers_at_last_value" ? "good" : "bad",
+    words[outcome] || "No tipping point was found.");
+}
+
+function hysteresisAnswer(result) {
+  const { load, tip_load: tip, recover_load: recover } = result.hysteresis;
+  const text = (figure) => withInterval([figure.mean, figure.ci_low, figure.ci_high], load.unit);
+  if (!tip) return sentence("good", `Nothing tips up to ${load.path} = ${
+    quantity(Math.max(...load.values), load.unit)}.`);
+  return sentence("bad", `Going up, it tips at ${load.path} = ${text(tip)}; ` +
+    (recover ? `coming back, it recovers at ${text(recover)}.` : "coming back, it never recovers."));
+}
+
+function answer(result) {
+  const v = result.v;
+  if (result.trigger) return [tippingAnswer(result)];
+  if (result.hysteresis) return [hysteresisAnswer(result)];
+  if (!result.comparison) return [verdicts(result, v), notesOf(result, v)];
+  const { sentences = [] } = result.comparison;
+  const texts = sentences.map((text) => (typeof text === "string" ? text : text.sentence));
+  return [texts.length > 0 ? texts.map((text) => sentence("info", text))
+    : sentence("info", "No difference between the variants is significant."),
+  notesOf(result, 0)];
+}
+
+function notesOf(result, v) {
+  const notes = (result.variants[v] || {}).notes || [];
+  if (notes.length === 0) return null;
+  return el("details", { class: "notes" },
+    el("summary", {}, `${plural(notes.length, "note")} on how sure this is`),
+    el("ul", {}, notes.map((note) => el("li", {}, note))));
+}
+
+const HEADLINES = ["success_rate", "goodput", "amplification", "latency_p50", "latency_p99",
+  "recovery_s"];
+
+/** The most important metrics: a row for each group, or for each variant. */
+function headlines(result) {
+  if (!result.summary) return null;
+  const compared = result.comparison ? result.variants.map((_, v) => v) : [result.v];
+  const clients = groupsOf(result).length > 1 && !result.comparison
+    ? result.clients : [result.comparison ? result.client : groupsOf(result)[0]];
+  const rows = compared.flatMap((v) => clients.map((client) => ({ v, client })));
+  const metrics = HEADLINES.filter((name) =>
+    rows.some((row) => summaryOf(result, row.v, row.client, name)));
+  const columns = metrics.map((name) =>
+    metricColumn(result, name, (row) => summaryOf(result, row.v, row.client, name)));
+  const name = (row) => (result.comparison ? variantName(result, row.v)
+    : row.client === "all" && clients.length > 1 ? "all together" : row.client);
+  columns.unshift({ title: result.comparison ? "variant" : "clients", text: name });
+  return sortable({ columns, rows, className: "headlines" });
+}
+
+/** "outage", or how many faults and surges there are at once. */
+function phaseName({ phase, kind }) {
+  const names = phase.split("+");
+  return kind === "during" && names.length > 2 ? `${names.length} faults or surges` : phase;
+}
+
+/** Phases of a variant; of a comparison those of the chosen group. */
+function phasesOf(result, v) {
+  return (result.phases || []).filter((phase) => phase.v === v &&
+    (result.comparison ? result.clients[phase.c] === result.client
+      : groupsOf(result).length > 1 || result.clients[phase.c] !== "all"));
+}
+
+const PHASE_METRICS = { success_rate: "success", goodput: "goodput", offered_load: "offered",
+  attempt_rate: "attempts", amplification: "attempts per request", latency_p99: "p99 latency",
+  failures: "failed" };
+
+/** Success, work and waiting before, during and after what happened. */
+function phaseTables(result, v) {
+  const rows = result.comparison
+    ? result.variants.flatMap((_, i) => phasesOf(result, i)) : phasesOf(result, v);
+  if (rows.length === 0) return null;
+  const who = (row) => (result.comparison ? variantName(result, row.v)
+    : result.clients[row.c] === "all" ? "all together" : result.clients[row.c]);
+  const title = result.comparison ? "variant" : "clients";
+  const several = new Set(rows.map(who)).size > 1;
+  const columns = [{ title: "phase", text: phaseName },
+    { title: "from", value: (row) => row.start, node: (row) => seconds(row.start) },
+    { title: "to", value: (row) => row.end, node: (row) => seconds(row.end) }];
+  if (several) columns.unshift({ title, text: who });
+  for (const [name, label] of Object.entries(PHASE_METRICS)) {
+    if (rows.some((row) => row.m[name])) {
+      columns.push(metricColumn(result, name, (row) => row.m[name], label));
+    }
+  }
+  const all = sortable({ columns, rows, className: "phases" });
+  if (!several) return all;
+  return [phaseMatrix(rows, who, title),
+    el("details", {}, el("summary", {}, "all figures by phase"), all)];
+}
+
+/** The success rate of everybody in every phase. */
+function phaseMatrix(rows, who, title) {
+  const phases = new Map();  // in the order of their first start
+  for (const row of [...rows].sort((a, b) => a.start - b.start)) {
+    const name = phaseName(row);
+    if (!phases.has(name)) phases.set(name, new Map());
+    phases.get(name).set(who(row), row);
+  }
+  const columns = [...phases].map(([name, found]) => ({ title: name, unit: "success",
+    value: (w) => found.get(w)?.m.success_rate?.[0],
+    node: (w) => {
+      const row = found.get(w);
+      if (!row) return "–";
+      return [row.m.success_rate ? percent(row.m.success_rate[0]) : "–",
+        el("span", { class: "interval" }, `${seconds(row.start)} to ${seconds(row.end)}`)];
+    } }));
+  columns.unshift({ title, text: (w) => w });
+  return sortable({ columns, rows: [...new Set(rows.map(who))], className: "phases" });
+}

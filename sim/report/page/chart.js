@@ -1,0 +1,174 @@
+// What all charts share: scales, axes, the frame with title and legend.
+
+// Below this a drawing is hidden or being laid out.
+const NARROWEST = 120;
+const MARGIN = { left: 52, right: 10, top: 8, bottom: 34 };
+
+/** About `count` round numbers from `low` to `high`. */
+function ticks(low, high, count) {
+  const span = high - low;
+  if (!(span > 0)) return [low];
+  const rough = span / count, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= rough * 0.999);
+  const found = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + span * 1e-9; ++i) {
+    found.push(i * step);
+  }
+  return found;
+}
+
+/** Round times: steps of 1, 2, 5, 10, 15, 30 s and so on. */
+function timeTicks(low, high, count) {
+  const steps = [15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 36000, 86400];
+  const rough = (high - low) / count;
+  const step = rough > 10 ? steps.find((s) => s >= rough) : null;
+  if (!step) return ticks(low, high, count);
+  const found = [];
+  for (let t = Math.ceil(low / step) * step; t <= high; t += step) found.push(t);
+  return found;
+}
+
+function linear(low, high, from, to) {
+  const span = high - low || 1;
+  const scale = (x) => from + ((x - low) / span) * (to - from);
+  scale.back = (u) => low + ((u - from) / (to - from)) * span;
+  scale.ticks = (count) => ticks(low, high, count);
+  return scale;
+}
+
+/** Linear up to `limit`, logarithmic above: a herd does not flatten all the rest. */
+function stretched(limit, high, from, to) {
+  const height = (x) => (x <= limit ? x / limit : 1 + Math.log10(x / limit) * 1.2);
+  const scale = (x) => from + (height(Math.max(0, x)) / height(high)) * (to - from);
+  scale.ticks = () => {
+    const powers = [];
+    for (let p = 10 ** Math.ceil(Math.log10(limit * 1.8)); p <= high; p *= 10) powers.push(p);
+    return [0, limit, ...powers];
+  };
+  return scale;
+}
+
+function logarithmic(low, high, from, to) {
+  const span = Math.log10(high / low) || 1;
+  const scale = (x) => from + (Math.log10(Math.max(x, low) / low) / span) * (to - from);
+  scale.ticks = () => {
+    const powers = [];
+    for (let p = 10 ** Math.ceil(Math.log10(low) - 1e-9); p <= high * 1.001; p *= 10) powers.push(p);
+    return powers.length > 1 ? powers : [low, ...powers, high];
+  };
+  return scale;
+}
+
+/**
+ * A figure with a title, a legend and a drawing that follows its width. `draw(width)` gives the
+ * drawing; `legend` is a list of {name, colour, dash, band, readout}.
+ */
+class Figure {
+  constructor({ title, unit, legend = [], draw, note, kind = "chart" }) {
+    this.draw = draw;
+    this.drawing = el("div", { class: "drawing" });
+    this.readouts = [];
+    const entries = legend.map((entry) => this.entry(entry));
+    this.element = el("figure", { class: kind, "data-title": title },
+      el("figcaption", {}, el("b", {}, title), unit ? el("span", { class: "unit" }, unit) : null),
+      entries.length > 0 ? el("ul", { class: "legend" }, entries) : null,
+      this.drawing, note ? el("p", { class: "note" }, note) : null);
+    this.width = 0;
+    if (!Figure.observer) {
+      Figure.observer = new ResizeObserver((changes) => {
+        for (const change of changes) change.target.figure.fit();
+      });
+    }
+    this.drawing.figure = this;
+    Figure.observer.observe(this.drawing);
+  }
+
+  entry({ name, colour, dash, band, block, mark, pick, off }) {
+    const sample = svg("svg", { class: "sample", width: 22, height: 10, "aria-hidden": "true" },
+      block ? svg("rect", { width: 22, height: 10, class: block })
+        : mark ? svg("circle", { cx: 11, cy: 5, r: 4, fill: "none", stroke: colour,
+          "stroke-width": 1.6 }) : [
+        band ? svg("rect", { width: 22, height: 10, fill: colour, opacity: 0.18 }) : null,
+        svg("line", { x1: 0, x2: 22, y1: 5, y2: 5, stroke: colour, "stroke-width": 2,
+          "stroke-dasharray": dash || null, class: colour === "ink" ? "ink" : null })]);
+    const readout = el("span", { class: "readout" });
+    this.readouts.push(readout);
+    const item = pick ? el("button", { type: "button", class: off ? "off" : "", onclick: pick,
+      title: "show or hide" }, sample, name, readout) : [sample, name, readout];
+    return el("li", {}, item);
+  }
+
+  fit() {
+    const width = Math.round(this.drawing.clientWidth);
+    if (width >= NARROWEST && width !== this.width) this.redraw(width);
+  }
+
+  redraw(width = this.width) {
+    if (!(width >= NARROWEST)) return;
+    this.width = width;
+    this.drawing.replaceChildren(this.draw(width));
+  }
+}
+
+/** An empty drawing with axes; gives the group for what is drawn. */
+function frame(width, height, { x, y, xTicks, yTicks, xText, yText, xLabel }) {
+  const right = width - MARGIN.right, bottom = height - MARGIN.bottom;
+  const id = `clip-${++frame.count}`;
+  const axes = svg("g", { class: "axes" });
+  let last = Infinity;
+  for (const value of yTicks) {
+    const at = y(value);
+    if (last - at < 13) continue;
+    last = at;
+    axes.append(svg("line", { x1: MARGIN.left, x2: right, y1: at, y2: at, class: "grid" }),
+      svg("text", { x: MARGIN.left - 6, y: at + 4, "text-anchor": "end" }, yText(value)));
+  }
+  let end = -Infinity;
+  for (const value of xTicks) {
+    const at = x(value), text = xText(value), half = text.length * 3.3;
+    if (at - half < end + 6 || at > right + 1) continue;
+    const anchor = at + half > width ? "end" : "middle";
+    end = at + (anchor === "end" ? 0 : half);
+    axes.append(svg("line", { x1: at, x2: at, y1: bottom, y2: bottom + 4, class: "tick" }),
+      svg("text", { x: anchor === "end" ? width : at, y: bottom + 16, "text-anchor": anchor },
+        text));
+  }
+  axes.append(svg("line", { x1: MARGIN.left, x2: right, y1: bottom, y2: bottom, class: "axis" }));
+  if (xLabel) {
+    axes.append(svg("text", { x: (MARGIN.left + right) / 2, y: height - 3,
+      "text-anchor": "middle", class: "label" }, xLabel));
+  }
+  const plot = svg("g", { "clip-path": `url(#${id})` });
+  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" },
+    svg("clipPath", { id }, svg("rect", { x: MARGIN.left, y: MARGIN.top - 3,
+      width: Math.max(0, right - MARGIN.left), height: bottom - MARGIN.top + 4 })), axes, plot);
+  return { root, plot, axes, right, bottom };
+}
+frame.count = 0;
+
+/** Path through points that may be missing (null). One that stands alone becomes a dot. */
+function pathOf(points) {
+  let path = "", length = 0;
+  for (const point of [...points, null]) {
+    if (!point) {
+      if (length === 1) path += "h0.1";
+      length = 0;
+      continue;
+    }
+    path += `${length > 0 ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`;
+    ++length;
+  }
+  return path;
+}
+
+// What is printed is drawn for the width of an A4 page: two charts stand side by side.
+const PRINTED = { chart: 335, other: 690 };
+window.addEventListener("beforeprint", () => {
+  for (const drawing of document.querySelectorAll(".drawing")) {
+    const alone = !drawing.closest(".charts") && !drawing.closest(".of-2, .of-3, .of-4");
+    drawing.figure.redraw(alone ? PRINTED.other : PRINTED.chart);
+  }
+});
+window.addEventListener("afterprint", () => {
+  for (const drawing of document.querySelectorAll(".drawing")) drawing.figure.fit();
+});

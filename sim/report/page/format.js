@@ -1,0 +1,115 @@
+// Elements, numbers with units, colours.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element with attributes and children; texts are texts, never markup. */
+function el(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+  return element;
+}
+
+// Okabe and Ito's colours, as in the pictures of scripts/plot.py.
+const BLUE = "#0072B2", RED = "#D55E00", GREEN = "#009E73", PURPLE = "#CC79A7",
+  ORANGE = "#E69F00", SKY = "#56B4E9", GREY = "#888888";
+const COLOURS = [BLUE, RED, GREEN, PURPLE, ORANGE, SKY];
+// Colours come again with another pattern.
+const DASHES = ["", "6 3", "2 3", "9 3 2 3"];
+const LIMIT_DASH = "5 4";
+
+const lookOf = (i) =>
+  ({ colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length) % 4] });
+
+const exists = (x) => x !== null && x !== undefined && Number.isFinite(x);
+
+/** Four significant digits, thousands apart; no exponent between 0.0001 and 1e9. */
+function digits(x, significant = 3) {
+  if (!exists(x)) return "–";
+  if (x === 0) return "0";
+  const size = Math.abs(x);
+  if (size >= 1e9 || size < 1e-4) return x.toExponential(significant - 1);
+  const decimals = Math.max(0, significant - 1 - Math.floor(Math.log10(size)));
+  const [whole, fraction] = x.toFixed(Math.min(decimals, 8)).split(".");
+  const grouped = whole.length > 4 + (x < 0) ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;
+  const rest = fraction ? fraction.replace(/0+$/, "") : "";
+  return rest ? `${grouped}.${rest}` : grouped;
+}
+
+function seconds(x, significant = 3) {
+  if (!exists(x)) return "–";
+  const size = Math.abs(x), text = (value) => digits(value, significant);
+  if (size === 0) return "0 s";
+  if (size < 0.9995e-3) return `${text(x * 1e6)} µs`;
+  if (size < 0.9995) return `${text(x * 1e3)} ms`;
+  if (size >= 7200) return `${text(x / 3600)} h`;
+  return `${text(x)} s`;
+}
+
+function percent(x) {
+  if (!exists(x)) return "–";
+  // What is not all is not shown as all.
+  if (x < 1 && x > 0.9995) return `${(Math.floor(x * 1e5) / 1e3).toFixed(3)} %`;
+  return `${digits(100 * x)} %`;
+}
+
+/** A number with its unit, as people say it. */
+function quantity(x, unit, share = false, significant = 3) {
+  if (!exists(x)) return "–";
+  if (share) return percent(x);
+  if (unit === "s") return seconds(x, significant);
+  if (unit === "1/s") return `${digits(x, significant)} /s`;
+  if (unit === "1" || !unit) return digits(x, significant);
+  return `${digits(x, significant)} ${unit}`;
+}
+
+function withInterval(row, unit, share) {
+  const [mean, low, high] = row;
+  const text = quantity(mean, unit, share);
+  return exists(low) && exists(high) && low !== high
+    ? `${text} (${rangeText(low, high, unit, share)})` : text;
+}
+
+/** "91.8 to 96 %": the unit once, except where the two ends have different ones. */
+function rangeText(low, high, unit, share) {
+  const [a, b] = [quantity(low, unit, share), quantity(high, unit, share)];
+  const [unitOfA, unitOfB] = [a, b].map((text) => text.split(" ").slice(1).join(" "));
+  return low === 0 || unitOfA === unitOfB ? `${a.split(" ")[0]} to ${b}` : `${a} to ${b}`;
+}
+
+const plural = (n, one, many = `${one}s`) => `${digits(n, 6)} ${n === 1 ? one : many}`;
+
+/** "fault.*.duration" in two lines would be "duration" of "fault.*". */
+const lastKey = (path) => path.split(".").slice(-2).join(".");
+
+/** The value of a TOML text, as far as the page needs it. */
+function tomlValue(text) {
+  if (typeof text !== "string") return text;
+  const quoted = /^"(.*)"$/s.exec(text.trim());
+  if (quoted) return quoted[1].replace(/\\(["\\])/g, "$1");
+  const number = Number(text.replace(/_/g, ""));
+  return text.trim() !== "" && Number.isFinite(number) ? number : text;
+}
+
+const UNITS = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 };
+
+/** Seconds of "1.5min" or of a number; NaN for anything else. */
+function durationOf(value) {
+  if (typeof value === "number") return value;
+  const parts = /^([0-9.eE+-]+)(ns|us|ms|s|min|h)$/.exec(String(value));
+  return parts ? Number(parts[1]) * UNITS[parts[2]] : NaN;
+}

@@ -1,0 +1,443 @@
+// The page: what each result shows, side by side, and what moves it.
+
+const MOST_LINES = 6;
+
+const results = [];
+for (let i = 0; document.getElementById(`result-${i}`); ++i) {
+  const result = JSON.parse(document.getElementById(`result-${i}`).textContent);
+  result.series = JSON.parse(document.getElementById(`series-${i}`).textContent);
+  Object.assign(result, { number: i, v: 0, client: "all", hidden: new Set(), tops: new Map() });
+  if (result.sweep) prepareSweep(result);
+  if (result.comparison) {
+    result.variants.forEach((_, v) => { if (v >= MOST_LINES) result.hidden.add(v); });
+  }
+  results.push(result);
+}
+
+/** Number of bins of the series of a variant. */
+function binsOf(series) {
+  if (series.bins === undefined) {
+    const lists = [series.c, series.s].flatMap((bearers) => Object.values(bearers))
+      .flatMap((quantities) => Object.values(quantities)).filter(Array.isArray);
+    series.bins = lists.length > 0 ? lists[0][0].length : 1;
+  }
+  return series.bins;
+}
+
+/** A line of a chart; null where the series does not exist. */
+function lineOf(result, v, bearers, name, quantity_, look) {
+  const series = result.series[v], values = series && (series[bearers][name] || {})[quantity_];
+  if (values === undefined || !series) return null;
+  const [means, halves = null] = Array.isArray(values) ? values : [values];
+  return { means, halves, dt: series.dt, bins: binsOf(series), v, ...look };
+}
+
+const isNothing = (line) => !line || line.means === 0 ||
+  (Array.isArray(line.means) && line.means.every((x) => !exists(x) || x === 0));
+
+/** The service that a group calls; the only one there is, or what its keys say. */
+function serviceOf(result, group) {
+  const services = Object.keys((result.series.find(Boolean) || { s: {} }).s);
+  if (services.length === 1) return services[0];
+  return tomlValue(result.keys[`client.${group}.calls`]) || group.split(".").pop();
+}
+
+/** Who the lines of a chart stand for: the groups of a variant, or the variants of a group. */
+function entries(result, v) {
+  if (result.comparison) {
+    return result.variants.map((_, i) => ({ v: i, client: result.client,
+      name: variantName(result, i), ...lookOf(i) })).filter((e) => !result.hidden.has(e.v));
+  }
+  return groupsOf(result).map((client, i) => ({ v, client, name: client, ...lookOf(i) }));
+}
+
+/** Load and capacity of one service. */
+function loadLines(result, v, service) {
+  const lines = [];
+  const ofService = (variant, name, look) => lineOf(result, variant, "s", service, name, look);
+  if (result.comparison) {
+    for (const e of entries(result, v)) {
+      lines.push(ofService(e.v, "arrival_rate", { name: e.name, colour: e.colour, dash: e.dash }));
+    }
+  } else {
+    const callers = groupsOf(result).map((client, i) => ({ client, ...lookOf(i) }))
+      .filter((e) => serviceOf(result, e.client) === service);
+    if (callers.length === 1) {
+      const one = (name, look) => lineOf(result, v, "c", callers[0].client, name, look);
+      lines.push(one("offered_load", { name: "requests", colour: GREY }),
+        one("attempt_rate", { name: "attempts", colour: RED }),
+        one("goodput", { name: "goodput", colour: GREEN }));
+    } else {
+      for (const e of callers) {
+        lines.push(lineOf(result, v, "c", e.client, "attempt_rate",
+          { name: e.client, colour: e.colour, dash: e.dash }));
+      }
+      lines.push(ofService(v, "arrival_rate", { name: "all attempts", colour: "ink" }));
+    }
+  }
+  const shown = result.comparison ? entries(result, v).map((e) => e.v) : [v];
+  const capacities = shown.map((i) => ofService(i, "capacity",
+    { name: "capacity", colour: "ink", dash: LIMIT_DASH, step: true })).filter((c) => !isNothing(c));
+  const texts = new Set(capacities.map((c) => JSON.stringify([c.means, c.dt])));
+  if (texts.size === 1) lines.push(capacities[0]);
+  else capacities.forEach((c) => lines.push({ ...c, colour: lookOf(c.v).colour,
+    name: `capacity, ${variantName(result, c.v)}` }));
+  return lines.filter(Boolean);
+}
+
+function latencyLines(result, v) {
+  return entries(result, v).flatMap((e) => [
+    lineOf(result, e.v, "c", e.client, "latency_p99", { ...e, name: `${e.name} p99` }),
+    { ...lineOf(result, e.v, "c", e.client, "latency_p50", { ...e, name: `${e.name} median`,
+      dash: "2 3" }), halves: null }]).filter((line) => line && line.means !== undefined);
+}
+
+function failureLines(result, v) {
+  const client = groupsOf(result).length > 1 ? "all" : groupsOf(result)[0];
+  return [["timeouts", RED], ["errors", BLUE], ["throttled", ORANGE]].map(([name, colour]) =>
+    lineOf(result, v, "c", client, name, { name, colour })).filter((line) => !isNothing(line));
+}
+
+/** The pictures of a result that have something in them, in their order. */
+function panels(result, v) {
+  if (result.series.length === 0) return [];
+  const services = Object.keys((result.series[v] || result.series.find(Boolean) || { s: {} }).s);
+  const several = services.length > 1, groups = groupsOf(result).length;
+  const perEntry = (name) => entries(result, v).map((e) =>
+    lineOf(result, e.v, "c", e.client, name, e)).filter(Boolean);
+  const found = services.map((service, i) => ({ key: `load ${several ? service : ""}`,
+    title: several ? `Load of ${service}` : "Load against capacity", unit: "1/s",
+    scale: "stretched", together: "load", service, lines: (u) => loadLines(result, u, service),
+    order: i, note: result.comparison ? "attempts per second" : null }));
+  const add = (key, title, unit, lines, more = {}) => found.push({ key, title, unit, lines, ...more });
+  const ofEntries = (name) => (u) => entries(result, u).map((e) =>
+    lineOf(result, e.v, "c", e.client, name, e)).filter(Boolean);
+  if (groups > 1 || result.comparison) {
+    add("goodput", "Goodput: requests that succeed", "1/s", ofEntries("goodput"));
+  }
+  add("success", "Success rate of the requests that end", "1", ofEntries("success_rate"),
+    { share: true });
+  // Where nearly no bin has a new request there is nothing to draw a line through.
+  if (perEntry("amplification").some((line) => !Array.isArray(line.means) ||
+      line.means.filter(exists).length > 4)) {
+    add("amplification", "Amplification: attempts per request", "1", ofEntries("amplification"));
+  }
+  add("latency", "Latency", "s", (u) => latencyLines(result, u), { scale: "log" });
+  if (result.comparison) {
+    for (const service of services) {
+      add(`queue ${service}`, several ? `Queue of ${service}` : "Queue", "attempts", (u) =>
+        entries(result, u).map((e) => lineOf(result, e.v, "s", service, "queue_mean", e))
+          .filter(Boolean));
+    }
+  } else {
+    add("queue", several ? "Queues" : "Queue", "attempts", (u) => services.map((service, i) =>
+      lineOf(result, u, "s", service, "queue_mean", { name: service, ...lookOf(i) }))
+      .filter(Boolean));
+  }
+  add("retries", "Retries", "1/s", ofEntries("retry_rate"), { optional: true });
+  add("backoff", "Waiting to retry (in backoff)", "requests", ofEntries("in_backoff"),
+    { optional: true });
+  add("limiter", "Waiting for the send-rate limiter", "requests", ofEntries("limiter_waiting"),
+    { optional: true });
+  add("quota", "Retry quota: retries it denied", "1/s", ofEntries("quota_denied"),
+    { optional: true });
+  if (!result.comparison) {
+    add("failures", "Attempts that failed, by reason", "1/s", (u) => failureLines(result, u),
+      { optional: true });
+  }
+  // What is empty at every point is left out; at one point only, it stays in its place.
+  return found.filter((panel) => !panel.optional || everyVariant(result).some((u) =>
+    panel.lines(u).some((line) => !isNothing(line))));
+}
+
+const everyVariant = (result) =>
+  (result.sweep ? [...result.sweep.names.keys()] : [result.v]).filter((v) => result.series[v]);
+
+/** The largest value that a panel shows at any variant or point. */
+function topOfPanel(result, panel) {
+  if (!result.tops.has(panel.key)) {
+    result.tops.set(panel.key, Math.max(0, ...everyVariant(result).map((v) =>
+      topOf(panel.lines(v)))));
+  }
+  return result.tops.get(panel.key);
+}
+
+/** Faults and surges as the charts shade them: from the phases, if there are any. */
+function shadesOf(result, v) {
+  const during = (result.phases || []).filter((p) => p.v === v && p.kind === "during");
+  const windows = during.length > 0
+    ? during.map((p) => ({ name: phaseName(p), start: p.start, end: p.end }))
+    : joinedWindows(windowsOf(result, v));
+  const seen = new Set();
+  return windows.filter((w) => {
+    const key = `${w.start} ${w.end}`;
+    return exists(w.start) && exists(w.end) && !seen.has(key) && seen.add(key);
+  });
+}
+
+/** The end of what is worth drawing: a herd may be over long before the run is. */
+function endOfAction() {
+  let end = 0;
+  for (const result of results) {
+    for (const series of result.series) {
+      if (!series) continue;
+      for (const quantities of Object.values(series.c)) {
+        for (const name of ["attempt_rate", "goodput", "in_backoff"]) {
+          const values = quantities[name];
+          if (!Array.isArray(values)) {
+            if (values > 0) end = Math.max(end, binsOf(series) * series.dt);
+            continue;
+          }
+          let last = values[0].length;
+          while (last > 0 && !(values[0][last - 1] > 0)) --last;
+          end = Math.max(end, last * series.dt);
+        }
+      }
+    }
+  }
+  return end > 0 ? end : 1;
+}
+
+/** Charts of the same panel of several results have one scale. */
+function charts(result) {
+  for (const chart of result.charts || []) chart.remove();
+  result.charts = [];
+  const own = panels(result, result.v);
+  const rows = own.map((panel) => {
+    const top = (r, p) => topOfPanel(r, p);
+    const shared = () => {
+      const alike = results.flatMap((r) => panels(r, r.v).filter((p) => (panel.together
+        ? p.together === panel.together : p.key === panel.key)).map((p) => top(r, p)));
+      return Math.max(...alike);
+    };
+    const fitted = result.fit ? topOf(panel.lines(result.v)) : null;
+    const most = fitted || shared();
+    const lines = panel.lines(result.v);
+    const limit = topOf(lines.filter((line) => line.name.startsWith("capacity")));
+    const windows = shadesOf(result, result.v);
+    const chart = new TimeChart({ title: panel.title, unit: panel.unit, share: panel.share,
+      scale: panel.scale, state: () => ({ lines, windows, top: most, limit }) });
+    result.charts.push(chart);
+    return chart.element;
+  });
+  return rows.length > 0 ? [chartControls(result), el("div", { class: "charts" }, rows)] : null;
+}
+
+function chartControls(result) {
+  const controls = [];
+  if (result.comparison && groupsOf(result).length > 1) {
+    const select = el("select", { onchange: () => { result.client = select.value; refresh(result); } },
+      result.clients.map((name) => el("option", { value: name, selected: name === result.client },
+        name === "all" ? "all together" : name)));
+    controls.push(el("label", { class: "choose" }, "clients ", select));
+  }
+  if (result.comparison && result.variants.length > 2) {
+    controls.push(el("fieldset", { class: "variants" }, el("legend", {}, "variants"),
+      result.variants.map((_, v) => el("label", {}, el("input", { type: "checkbox",
+        checked: !result.hidden.has(v), onchange: () => {
+          if (!result.hidden.delete(v)) result.hidden.add(v);
+          refresh(result);
+        } }), variantName(result, v)))));
+  }
+  if (result.sweep) {
+    controls.push(el("label", { class: "choose" }, el("input", { type: "checkbox",
+      checked: Boolean(result.fit), onchange: () => {
+        result.fit = !result.fit;
+        refresh(result);
+      } }), "fit the scales to this point"));
+  }
+  controls.push(el("span", { class: "note" }, "Drag over a chart to zoom in. ",
+    el("button", { type: "button", class: "unzoom", onclick: () => timeline.setZoom(null) },
+      "show all")));
+  return el("div", { class: "controls" }, controls);
+}
+
+function intervalsNote(result) {
+  return `Lines: means over ${plural(result.replications, "replication")}` +
+    (result.replications > 1 ? "; bands: 95 % intervals of the mean." : "; no intervals.");
+}
+
+function tipPicture(result) {
+  if (result.trigger) {
+    const { path, unit } = result.trigger;
+    const probes = [...result.probes].sort((a, b) => a.value - b.value)
+      .filter((p) => exists(p.probability));
+    if (probes.length === 0) return null;  // no run was long enough to judge
+    const inner = probes.filter((p) => p.probability > 0 && p.probability < 1).map((p) => p.value)
+      .concat(result.d50 ? [result.d50.value, result.d50.ci_low, result.d50.ci_high] : [])
+      .filter(exists);
+    const [low, high] = [Math.min(...inner), Math.max(...inner)];
+    const below = Math.max(...probes.map((p) => p.value).filter((x) => x < low), -Infinity);
+    const above = Math.min(...probes.map((p) => p.value).filter((x) => x > high), Infinity);
+    const near = inner.length > 0 ? probes.filter((p) => p.value >= below && p.value <= above) : probes;
+    const meta = near.filter((p) => p.tipped > 0 && exists(p.metastable_probability));
+    return valueChart({ title: "Where does it tip?", share: true, yUnit: "1",
+      xLabel: unit === "1" ? path : `${path} [${unit}]`,
+      series: [{ name: `do not recover, of ${plural(result.replications, "replication")}`,
+        colour: BLUE, joined: true,
+        points: near.map((p) => [p.value, p.probability, p.ci_low, p.ci_high]) },
+      { name: "metastable: would recover without retries", colour: GREEN, mark: "ring",
+        points: meta.map((p) => [p.value, p.metastable_probability]) }]
+        .filter((s) => s.points.length > 0),
+      lines: result.d50 ? [{ at: result.d50.value, from: result.d50.ci_low, to: result.d50.ci_high,
+        name: "half do not recover, with 95 % interval", colour: RED }] : [] });
+  }
+  const { rows, load, tip_load: tip, recover_load: recover } = result.hysteresis;
+  const points = (branch) => rows.filter((row) => row.branch === branch)
+    .map((row) => [row.load, row.goodput, row.ci_low, row.ci_high]).sort((p, q) => p[0] - q[0]);
+  const up = points("up"), down = points("down").concat(up.slice(-1));
+  return valueChart({ title: "Does it go back the way it came?", yUnit: "1/s",
+    xLabel: load.unit === "1" ? load.path : `${load.path} [${load.unit}]`,
+    series: [{ name: "offered load", colour: GREY, dash: LIMIT_DASH, joined: true,
+      points: rows.filter((row) => row.branch === "up").map((row) => [row.load, row.offered_load]) },
+    { name: "goodput, load going up", colour: BLUE, joined: true, points: up },
+    { name: "goodput, load coming back", colour: RED, joined: true, points: down }],
+    lines: [tip && { at: tip.mean, name: "tips", colour: BLUE, dash: LIMIT_DASH },
+      recover && { at: recover.mean, name: "recovers", colour: RED, dash: LIMIT_DASH }]
+      .filter(Boolean) });
+}
+
+function probeTable(result) {
+  if (!result.probes) return null;
+  const { unit } = result.trigger;
+  return sortable({ className: "tall", rows: result.probes, columns: [
+    { title: "value", value: (p) => p.value, node: (p) => quantity(p.value, unit, false, 5) },
+    { title: "do not recover", value: (p) => p.tipped,
+      node: (p) => `${p.tipped} of ${p.replications}` },
+    { title: "share", value: (p) => p.probability,
+      node: (p) => intervalCell([p.probability, p.ci_low, p.ci_high], "1", true) },
+    { title: "metastable", value: (p) => p.metastable, node: (p) => digits(p.metastable) }] });
+}
+
+/** The command line that made a result, without what its scenario.toml says. */
+function commandOf(result) {
+  const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text
+    : `'${text.replace(/'/g, "'\\''")}'`);
+  // The scenario of a comparison says in its head how that was asked for.
+  const asked = /^# +(retrysim compare .*)$/m.exec(result.toml);
+  if (asked) return asked[1];
+  const words = ["retrysim", result.command, "scenario.toml"];
+  if (result.trigger) {
+    const { path, first, last, unit, tolerance } = result.trigger;
+    const value = (x) => `${x}${unit === "s" ? "s" : ""}`;
+    words.push("--trigger", quoted(`${path}=${value(first)}:${value(last)}`));
+    if (tolerance !== 0.01) words.push("--tolerance", tolerance);
+  } else if (result.hysteresis) {
+    const { path, values, dwell_s: dwell } = result.hysteresis.load;
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const step = Number((values[1] - values[0]).toPrecision(12));
+    words.push("--hysteresis", quoted(`${path}=${low}:${high}:${step}`), "--dwell", `${dwell}s`);
+  } else {
+    for (const request of result.requests) {
+      const space = request.indexOf(" ");
+      words.push(request.slice(0, space), quoted(request.slice(space + 1)));
+    }
+  }
+  return words.join(" ");
+}
+
+/** What the scenario on the page leaves open. */
+function caveat(result) {
+  if (!result.comparison && !result.sweep) return null;
+  return el("p", { class: "note" }, result.comparison
+    ? "The scenario below is that of the first variant; the result folder has one for each. "
+    : "The scenario below is the one that the keys were varied from. ",
+  "A key such as retry.mode brings the values of many others with it: to vary that one, begin with ",
+  "the original file, in which those are not set.");
+}
+
+function reproduction(result) {
+  const save = () => {
+    const link = el("a", { href: URL.createObjectURL(new Blob([result.toml],
+      { type: "application/toml" })), download: "scenario.toml" });
+    link.click();
+  };
+  const inputs = result.files.filter((name) => name.endsWith(".csv") && result.toml.includes(name));
+  const beside = inputs.length > 0
+    ? `, with ${inputs.join(" and ")} from the result folder beside it` : "";
+  return [el("p", {}, result.comparison ? "With the original file:"
+    : `Save the scenario below as scenario.toml${beside}, and run:`),
+  el("pre", {}, commandOf(result)), caveat(result),
+  el("p", {}, `Seed ${result.seed}, ${plural(result.replications, "replication")}, retrysim ${
+    result.version}: the same numbers come out on every machine.`),
+  el("details", {}, el("summary", {}, "The scenario with every value in force"),
+    el("button", { type: "button", onclick: save }, "save as scenario.toml"),
+    el("pre", { class: "toml" }, result.toml))];
+}
+
+/** Sections in the order of the page: title, which results have it, what it shows. */
+const SECTIONS = [
+  { title: null, id: "answer", show: (r) => [answer(r), headlines(r)] },
+  { title: "Scenario", id: "scenario", show: (r) => scenarioDrawing(r, r.v) },
+  { title: "Before, during and after", id: "phases", show: (r) => phaseTables(r, r.v) },
+  { title: "Over the range", id: "range", show: (r) => (r.sweep
+    ? sweepPicture(r, (v) => moveTo(r, v), () => refresh(r)) : r.trigger || r.hysteresis
+      ? [tipPicture(r), probeTable(r)] : null) },
+  { title: "Over time", id: "time", show: (r) => charts(r),
+    note: (r) => intervalsNote(r) },
+  { title: "Differences", id: "differences", show: (r) => (r.comparison && comparisonTable(r)) },
+  { title: "Expectations", id: "expectations", show: (r) => expectationTable(r, r.v) },
+  { title: "Points", id: "points", show: (r) => r.sweep && pointTable(r, (v) => moveTo(r, v)) },
+  { title: "All metrics", id: "metrics", folded: true,
+    show: (r) => r.summary && summaryTable(r, r.v) },
+  { title: "How to reproduce", id: "reproduce", show: (r) => reproduction(r) },
+];
+
+function head(result) {
+  const kind = { run: "run", compare: "comparison", tip: "search for the tipping point",
+    sweep: "sweep" }[result.command] || "result";
+  const facts = [kind, plural(result.replications, "replication"), `seed ${result.seed}`];
+  if (result.sweep) facts.splice(1, 0, plural(result.sweep.at.length, "point"));
+  if (results.length > 1) facts.push(result.folder);
+  return el("header", {}, el("h1", {}, result.scenario),
+    result.description ? el("p", { class: "question" }, result.description) : null,
+    el("p", { class: "facts" }, facts.join(" · ")));
+}
+
+function refresh(result) {
+  for (const section of SECTIONS) {
+    const cell = section.cells && section.cells[result.number];
+    if (cell && section.id !== "reproduce") cell.replaceChildren(...content(section, result));
+  }
+  if (result.sliders) result.sliders.show();
+}
+
+function content(section, result) {
+  const shown = [section.show(result)].flat(Infinity).filter(Boolean);
+  if (shown.length > 0 && section.note) shown.unshift(el("p", { class: "note" }, section.note(result)));
+  return shown;
+}
+
+function moveTo(result, v) {
+  result.v = v;
+  refresh(result);
+}
+
+function build() {
+  timeline.end = endOfAction();
+  const page = document.getElementById("page");
+  const side = (cells) => el("div", { class: `side of-${Math.min(results.length, 4)}` }, cells);
+  page.append(side(results.map(head)));
+  if (results.some((r) => r.sweep)) {
+    page.append(el("div", { class: "bar" }, side(results.map((result) => {
+      if (!result.sweep) return el("div");
+      result.sliders = sliders(result, (v) => moveTo(result, v));
+      return result.sliders;
+    }))));
+  }
+  for (const section of SECTIONS) {
+    const contents = results.map((result) => content(section, result));
+    if (contents.every((shown) => shown.length === 0)) continue;
+    section.cells = contents.map((shown) => el("div", { class: "cell" }, shown));
+    const title = section.title ? el("h2", {}, section.title) : null;
+    page.append(section.folded
+      ? el("details", { id: section.id, class: "section" }, el("summary", {}, title),
+        side(section.cells))
+      : el("section", { id: section.id, class: "section" }, title, side(section.cells)));
+  }
+  page.append(el("footer", {}, `Made by retrysim ${results[0].version}. `,
+    "This page needs no network."));
+}
+
+window.addEventListener("keydown", (event) => { if (event.key === "Escape") timeline.setZoom(null); });
+build();

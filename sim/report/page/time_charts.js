@@ -1,0 +1,225 @@
+// Charts over time. They share one zoom and one cursor.
+
+const HEIGHT = 220;
+
+/** The time that all charts of the page show, and the one that is pointed at. */
+const timeline = {
+  end: 1,
+  zoom: null,
+  charts: new Set(),
+  range() { return this.zoom || [0, this.end]; },
+  setZoom(zoom) {
+    this.zoom = zoom;
+    document.body.classList.toggle("zoomed", zoom !== null);
+    for (const chart of this.charts) chart.figure.redraw();
+  },
+  point(time) { for (const chart of this.charts) chart.point(time); },
+};
+
+/** Value number i of a series that is a list or, where all are equal, a number. */
+const at = (values, i) => (Array.isArray(values) ? values[i] : values);
+
+/**
+ * A line of a chart: `of` gives [means, halves] of the present data, or null.
+ * {name, colour, dash, of, share, dt, bins}
+ */
+class TimeChart {
+  /** `state`: () => {lines, windows, top, limit} of what is shown now. */
+  constructor({ title, unit, share = false, scale = "linear", state, pick }) {
+    this.options = { unit, share, scale };
+    this.state = state;
+    const { lines, windows } = state();
+    const legend = lines.map((line) =>
+      ({ ...line, band: hasInterval(line), pick: pick ? () => pick(line) : null }));
+    if (windows.length > 0) legend.push({ name: windowNames(windows), block: "fault" });
+    this.figure = new Figure({ title, unit: unitText(unit, share), legend,
+      draw: (width) => this.draw(width) });
+    this.element = this.figure.element;
+    timeline.charts.add(this);
+  }
+
+  remove() { timeline.charts.delete(this); }
+
+  draw(width) {
+    const { lines, windows, top, limit } = this.state();
+    const [low, high] = timeline.range();
+    const bottom = HEIGHT - MARGIN.bottom;
+    const x = linear(low, high, MARGIN.left, width - MARGIN.right);
+    const y = this.scale(timeline.zoom ? topOf(lines, low, high) : top, limit, bottom, lines);
+    const yText = (value) => (this.options.share ? `${digits(100 * value)}`
+      : this.options.unit === "s" ? seconds(value) : digits(value));
+    const parts = frame(width, HEIGHT, { x, y, xTicks: timeTicks(low, high, width / 75),
+      yTicks: y.ticks(5), xText: (t) => digits(t, 6), yText, xLabel: "time [s]" });
+    for (const w of windows) {
+      parts.plot.append(svg("rect", { x: x(w.start), width: Math.max(1.5, x(w.end) - x(w.start)),
+        y: MARGIN.top - 3, height: bottom - MARGIN.top + 3, class: "fault" },
+        svg("title", {}, `${w.name}: ${seconds(w.start)} to ${seconds(w.end)}`)));
+    }
+    for (const line of lines) this.drawBand(parts.plot, line, x, y);
+    for (const line of lines) this.drawLine(parts.plot, line, x, y);
+    this.cursor = svg("line", { y1: MARGIN.top, y2: bottom, class: "cursor", visibility: "hidden" });
+    parts.plot.append(this.cursor);
+    this.x = x;
+    this.listen(parts.root, width);
+    return parts.root;
+  }
+
+  scale(top, limit, bottom, lines) {
+    if (this.options.share) return linear(0, 1.03, bottom, MARGIN.top);
+    const high = top > 0 ? top * 1.06 : 1;
+    if (this.options.scale === "stretched" && limit > 0 && high > 12 * limit) {
+      return stretched(limit, high, bottom, MARGIN.top);
+    }
+    if (this.options.scale === "log") {
+      const low = lowOf(lines);
+      if (low > 0 && high / low > 40) {
+        return logarithmic(10 ** Math.floor(Math.log10(low)), high, bottom, MARGIN.top);
+      }
+    }
+    return linear(0, high, bottom, MARGIN.top);
+  }
+
+  points(line, value, x, y) {
+    const found = [];
+    for (let i = 0; i < line.bins; ++i) {
+      const v = value(i);
+      if (!exists(v)) {
+        found.push(null);
+      } else if (line.step) {
+        found.push([x(i * line.dt), y(v)], [x((i + 1) * line.dt), y(v)]);
+      } else {
+        found.push([x((i + 0.5) * line.dt), y(v)]);
+      }
+    }
+    return found;
+  }
+
+  drawLine(plot, line, x, y) {
+    const d = pathOf(this.points(line, (i) => at(line.means, i), x, y));
+    if (!d) return;
+    plot.append(svg("path", { d, fill: "none", stroke: line.colour === "ink" ? null : line.colour,
+      class: `line${line.colour === "ink" ? " ink" : ""}`,
+      "stroke-dasharray": line.dash || null }));
+  }
+
+  drawBand(plot, line, x, y) {
+    if (!hasInterval(line)) return;
+    const end = (sign) => (i) => {
+      const mean = at(line.means, i), half = at(line.halves, i);
+      if (!exists(mean) || !exists(half)) return null;
+      const value = Math.max(0, mean + sign * half);
+      return this.options.share ? Math.min(1, value) : value;
+    };
+    const up = this.points(line, end(1), x, y), down = this.points(line, end(-1), x, y);
+    let d = "";
+    for (let i = 0; i < up.length;) {  // stretches without a gap
+      let k = i;
+      while (k < up.length && up[k] && down[k]) ++k;
+      if (k - i > 1) {
+        d += `${pathOf(up.slice(i, k))}${pathOf(down.slice(i, k).reverse()).replace("M", "L")}Z`;
+      }
+      i = k + 1;
+    }
+    if (d) plot.append(svg("path", { d, fill: line.colour, class: "band" }));
+  }
+
+  /** The pointer: a cursor in all charts, and a zoom to what is dragged over. */
+  listen(root, width) {
+    const timeOf = (event) => {
+      const box = root.getBoundingClientRect();
+      return this.x.back(((event.clientX - box.left) / box.width) * width);
+    };
+    let from = null, mark = null;
+    root.addEventListener("pointermove", (event) => {
+      timeline.point(timeOf(event));
+      if (from === null) return;
+      const [a, b] = [from, timeOf(event)].sort((p, q) => p - q).map(this.x);
+      if (!mark) {
+        mark = svg("rect", { y: MARGIN.top, height: HEIGHT - MARGIN.bottom - MARGIN.top,
+          class: "mark" });
+        root.append(mark);
+      }
+      mark.setAttribute("x", a);
+      mark.setAttribute("width", b - a);
+    });
+    root.addEventListener("pointerleave", () => timeline.point(null));
+    root.addEventListener("pointerdown", (event) => {
+      if (event.pointerType !== "mouse" || event.button !== 0) return;
+      from = timeOf(event);
+      root.setPointerCapture(event.pointerId);
+      event.preventDefault();
+    });
+    root.addEventListener("pointerup", (event) => {
+      if (from === null) return;
+      const range = [from, timeOf(event)].sort((p, q) => p - q);
+      const [low, high] = timeline.range();
+      from = null;
+      if (mark) mark.remove();
+      mark = null;
+      if (range[1] - range[0] > (high - low) / 100) {
+        timeline.setZoom([Math.max(low, range[0]), Math.min(high, range[1])]);
+      }
+    });
+    root.addEventListener("dblclick", () => timeline.setZoom(null));
+  }
+
+  point(time) {
+    if (!this.cursor) return;
+    const { lines } = this.state();
+    const [low, high] = timeline.range();
+    const inside = time !== null && time >= low && time <= high;
+    this.cursor.setAttribute("visibility", inside ? "visible" : "hidden");
+    if (inside) {
+      this.cursor.setAttribute("x1", this.x(time));
+      this.cursor.setAttribute("x2", this.x(time));
+    }
+    lines.forEach((line, n) => {
+      const readout = this.figure.readouts[n];
+      if (!readout) return;
+      const i = Math.floor(time / line.dt), mean = at(line.means, i);
+      const known = inside && i >= 0 && i < line.bins && exists(mean);
+      const half = known ? at(line.halves, i) : null;
+      readout.textContent = !known ? "" :
+        ` ${quantity(mean, this.options.unit, this.options.share)}` +
+        (half > 0 ? ` ± ${quantity(half, this.options.unit, this.options.share)}` : "");
+    });
+  }
+}
+
+function unitText(unit, share) {
+  if (share) return "%";
+  return unit === "1" || !unit ? "" : unit;
+}
+
+const hasInterval = (line) => Array.isArray(line.halves) && line.halves.some((h) => h > 0);
+
+function windowNames(windows) {
+  const names = [...new Set(windows.map((w) => w.name))];
+  if (names.length > 3) return `${names.length} faults and surges`;
+  return names.join(", ");
+}
+
+/** The largest value of lines in a stretch of time. */
+function topOf(lines, low = 0, high = Infinity) {
+  let top = 0;
+  for (const line of lines) {
+    for (let i = 0; i < line.bins; ++i) {
+      const time = (i + 0.5) * line.dt, mean = at(line.means, i);
+      if (time < low || time > high || !exists(mean)) continue;
+      // A wide interval may leave the picture; the line may not.
+      top = Math.max(top, mean, Math.min(mean + (at(line.halves, i) || 0), mean * 1.5));
+    }
+  }
+  return top;
+}
+
+function lowOf(lines) {
+  let low = Infinity;
+  for (const line of lines) {
+    for (let i = 0; i < line.bins; ++i) {
+      const mean = at(line.means, i);
+      if (mean > 0 && mean < low) low = mean;
+    }
+  }
+  return Number.isFinite(low) ? low : 0;
+}

@@ -1,0 +1,298 @@
+#!/usr/bin/python3
+"""Tests of the pages that `retrysim report` writes, in a headless Chromium.
+
+Usage: report_page_test.py --program RETRYSIM. Exit status 77 if there is no Chromium.
+
+SPDX-License-Identifier: MIT
+"""
+
+import csv
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from browser import Browser, find_chromium
+
+HOSTILE = "</script><img src=x onerror=alert(1)> & <b>does it recover?</b>"
+SCENARIO = f"""
+name = "outage"
+description = '{HOSTILE}'
+duration = "24s"
+warmup = "2s"
+replications = 3
+[service.api]
+servers = 2
+service_time = {{ distribution = "exponential", mean = "20ms" }}
+queue.capacity = 60
+[service.other]
+servers = 2
+service_time = "10ms"
+[fault.down]
+service = "api"
+start = "6s"
+duration = "3s"
+capacity = 0
+[client.web]
+calls = "api"
+arrivals = {{ process = "poisson", total_rate = 40 }}
+attempt_timeout = "400ms"
+retry = {{ mode = "standard", max_attempts = 3 }}
+[client.batch]
+calls = "other"
+arrivals = {{ process = "poisson", total_rate = 20 }}
+retry = {{ mode = "none" }}
+[expect.works]
+metric = "success_rate"
+at_least = 0.2
+"""
+MEGABYTE = 1_000_000
+PROGRAM = None  # set by main
+
+
+class Pages:
+    """Results of each command and their pages, made once."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        (self.folder / "outage.toml").write_text(SCENARIO)
+        self.run("run", "outage.toml", "--out", "run")
+        self.run("run", "outage.toml", "--set", "client.web.retry.max_attempts=1", "--out", "once")
+        self.run("compare", "outage.toml", "--vary", "client.web.retry.max_attempts=1,3,5",
+                 "--out", "compare")
+        self.run("sweep", "outage.toml", "--vary", "fault.down.duration=1s,2s,4s",
+                 "--vary", "client.web.retry.max_attempts=1,4", "--out", "sweep")
+        self.run("tip", "outage.toml", "--trigger", "client.web.arrivals.total_rate=20:400",
+                 "--tolerance", "0.2", "--set", "duration=40s", "--out", "tip", status=(0, 1))
+        self.run("tip", "outage.toml", "--hysteresis", "client.web.arrivals.total_rate=40:160:40",
+                 "--dwell", "4s", "--out", "hysteresis", status=(0, 1))
+        for name in ("run", "compare", "sweep", "tip", "hysteresis"):
+            self.report(name, name)
+        self.report("two", "run", "once")
+
+    def run(self, *arguments, status=(0,)):
+        done = subprocess.run([PROGRAM, *arguments, "--quiet"], cwd=self.folder,
+                              capture_output=True, text=True, check=False)
+        assert done.returncode in status, done.stderr
+
+    def report(self, page, *results):
+        self.run("report", *results, "--out", f"{page}.html")
+
+    def path(self, page):
+        return self.folder / f"{page}.html"
+
+    def summary(self, result, variant, client, metric):
+        with open(self.folder / result / "summary.csv", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                if (row["variant"], row["client"], row["metric"]) == (variant, client, metric):
+                    return float(row["mean"])
+        raise KeyError(metric)
+
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="retrysim-report-")
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.pages = Pages(cls.temporary.name)
+        cls.browser = cls.enterClassContext(Browser(find_chromium()))
+
+    def open(self, page, width=1280):
+        self.browser.problems.clear()
+        self.browser.resize(width, 900)
+        self.browser.open(self.pages.path(page).as_uri())
+
+    def texts(self, selector):
+        return self.browser.run(f"[...document.querySelectorAll({selector!r})]"
+                                ".map(e => e.textContent)")
+
+    def count(self, selector):
+        return self.browser.run(f"document.querySelectorAll({selector!r}).length")
+
+    def slide(self, number, value):
+        self.browser.run("(slider => {"
+                         f"slider.value = {value}; slider.dispatchEvent(new Event('input'));"
+                         f"}})(document.querySelectorAll('.slider input')[{number}])")
+        self.browser.settle()
+
+    def test_pages_are_whole(self):
+        """No errors, every picture has something in it, small enough to share."""
+        titles = {
+            "run": ["Who calls whom", "What happens when", "Load of api", "Load of other",
+                    "Goodput: requests that succeed", "Success rate of the requests that end",
+                    "Amplification: attempts per request", "Latency", "Queues", "Retries",
+                    "Waiting to retry (in backoff)", "Attempts that failed, by reason"],
+            "compare": ["Load of api", "Latency", "Queue of api", "Retries"],
+            "sweep": ["Load of api", "success rate", "Latency", "Queues"],
+            "tip": ["Who calls whom", "Where does it tip?"],
+            "hysteresis": ["Who calls whom", "Does it go back the way it came?"],
+            "two": ["Load of api", "Latency"],
+        }
+        for page, expected in titles.items():
+            with self.subTest(page):
+                self.open(page)
+                found = self.browser.run("[...document.querySelectorAll('figure')].map("
+                                         "f => f.dataset.title)")
+                for title in expected:
+                    self.assertIn(title, found)
+                empty = self.browser.run(
+                    "[...document.querySelectorAll('figure')].filter(f => !f.querySelector("
+                    "'path[d], circle, polygon, rect.fault, td')).map(f => f.dataset.title)")
+                self.assertEqual(empty, [])
+                self.assertEqual(self.browser.problems, [])
+                self.assertLess(self.pages.path(page).stat().st_size, 3 * MEGABYTE)
+
+    def test_the_answer_is_on_the_first_screen(self):
+        for page in ("run", "compare", "sweep", "tip", "hysteresis"):
+            with self.subTest(page):
+                self.open(page)
+                bottom = self.browser.run(
+                    "document.querySelector('#answer .verdict').getBoundingClientRect().bottom")
+                self.assertLess(bottom, 450)
+                self.assertTrue(self.texts("#answer .verdict")[0].strip())
+
+    def test_texts_of_users_are_texts(self):
+        self.open("run")
+        self.assertEqual(self.texts("p.question"), [HOSTILE])
+        self.assertEqual(self.count("img"), 0)
+        self.assertEqual(self.count("main b"), self.count("main figcaption b, main .verdict b"))
+
+    def test_the_figures_are_those_of_the_files(self):
+        self.open("run")
+        shown = self.texts("#answer .headlines tbody tr td:nth-child(2)")
+        for client, text in zip(("web", "batch", "all"), shown):
+            value = 100 * self.pages.summary("run", "base", client, "success_rate")
+            self.assertAlmostEqual(float(re.match(r"[\d.]+", text).group()), value, delta=0.06)
+
+    def test_sliders_move_everything(self):
+        self.open("sweep")
+        self.assertEqual(self.count(".slider input"), 2)
+        state = lambda: (self.texts("#answer .headlines tbody tr")[0],  # noqa: E731
+                         self.texts("#phases table")[0],
+                         self.browser.run("document.querySelectorAll('#time path.line')[1]"
+                                          ".getAttribute('d')"),
+                         self.texts("#scenario svg title")[-1])
+        before = state()
+        self.slide(0, 2)
+        after = state()
+        for what, one, other in zip(("figures", "phases", "line", "fault"), before, after):
+            self.assertNotEqual(one, other, what)
+        self.slide(1, 1)
+        self.assertEqual(self.texts(".slider output"), ["4s", "4"])
+        value = 100 * self.pages.summary("sweep", "duration=4s max_attempts=4", "web",
+                                         "success_rate")
+        text = self.texts("#answer .headlines tbody tr td:nth-child(2)")[0]
+        self.assertAlmostEqual(float(re.match(r"[\d.]+", text).group()), value, delta=0.06)
+        self.slide(0, 0)
+        self.slide(1, 0)
+        self.assertEqual(state(), before)
+        self.assertEqual(self.browser.problems, [])
+
+    def test_a_click_chooses_a_point(self):
+        self.open("sweep")
+        self.browser.run("document.querySelectorAll('table.heat td')[5].click()")
+        self.assertEqual(self.texts(".slider output"), ["4s", "4"])
+        self.browser.run("document.querySelector('#points tbody tr').click()")
+        self.assertEqual(self.texts(".slider output"), ["1s", "1"])
+
+    def test_phones(self):
+        for page in ("run", "compare", "sweep", "tip", "hysteresis", "two"):
+            with self.subTest(page):
+                self.open(page, width=360)
+                self.assertLessEqual(
+                    self.browser.run("document.documentElement.scrollWidth"), 360)
+                self.assertEqual(self.browser.problems, [])
+
+    def test_print(self):
+        for page in ("run", "sweep", "compare"):
+            with self.subTest(page):
+                self.open(page)
+                pdf = self.browser.pdf()
+                self.assertTrue(pdf.startswith(b"%PDF"))
+                boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+                self.assertTrue(boxes)
+                for width, height in boxes:  # A4 in points
+                    self.assertAlmostEqual(float(width), 595.3, delta=1)
+                    self.assertAlmostEqual(float(height), 841.9, delta=1)
+                self.assertEqual(self.browser.problems, [])
+
+    def test_zoom_and_pointer(self):
+        self.open("run")
+        labels = lambda: self.texts("#time figure:first-child .axes text")  # noqa: E731
+        self.browser.run("document.querySelector('#time svg[role]').scrollIntoView()")
+        box = self.browser.run("(b => [b.x, b.y, b.width, b.height])(document.querySelector("
+                               "'#time svg[role]').getBoundingClientRect())")
+        whole, middle = labels(), box[1] + box[3] / 2
+        self.browser.move(box[0] + box[2] / 2, middle)
+        self.assertRegex(self.texts("#time .readout")[0], r"\d")
+        self.browser.drag(box[0] + box[2] * 0.4, middle, box[0] + box[2] * 0.6)
+        self.assertNotEqual(labels(), whole)
+        self.browser.run("document.querySelector('.unzoom').click()")
+        self.browser.settle()
+        self.assertEqual(labels(), whole)
+
+    def test_tables_sort(self):
+        self.open("run")
+        self.browser.run("document.querySelector('#metrics').open = true")
+        names = self.texts("#metrics tbody td:first-child")
+        self.browser.run("document.querySelector('#metrics thead button').click()")
+        self.assertEqual(self.texts("#metrics tbody td:first-child"), sorted(names))
+
+    def test_side_by_side_has_one_scale(self):
+        self.open("two")
+        self.assertEqual(self.count("h1"), 2)
+        for n in range(3):  # of the first pictures
+            scales = self.browser.run(
+                "[...document.querySelectorAll('#time .cell')].map(c => "
+                f"[...c.querySelectorAll('figure')[{n}].querySelectorAll('.axes text')]"
+                ".map(t => t.textContent).join(' '))")
+            self.assertEqual(scales[0], scales[1])
+
+    def test_the_command_repeats_the_result(self):
+        self.open("sweep")
+        command = self.texts("#reproduce pre")[0]
+        self.assertEqual(command, "retrysim sweep scenario.toml "
+                                  "--vary fault.down.duration=1s,2s,4s "
+                                  "--vary client.web.retry.max_attempts=1,4")
+        self.open("run")
+        toml = self.texts("#reproduce pre.toml")[0]
+        self.assertEqual(toml, (self.pages.folder / "run" / "scenario.toml").read_text())
+
+    def test_nothing_comes_from_outside(self):
+        self.open("run")
+        policy = self.browser.run(
+            "document.querySelector('meta[http-equiv]').getAttribute('content')")
+        self.assertIn("default-src 'none'", policy)
+        self.assertNotIn("unsafe", policy)
+        refused = self.browser.run("fetch('http://127.0.0.1:9/').then(() => false, () => true)")
+        self.assertTrue(refused)
+        added = self.browser.run("(() => { const s = document.createElement('script');"
+                                 "s.textContent = 'window.added = 1'; document.body.append(s);"
+                                 "return window.added === undefined; })()")
+        self.assertTrue(added)
+
+    def test_a_sweep_of_a_hundred_points_can_be_shared(self):
+        self.pages.run("sweep", "outage.toml", "--vary", "fault.down.duration=1s:5s:1s",
+                       "--vary", "client.web.retry.max_attempts=1:20:1", "--set", "replications=2",
+                       "--out", "large")
+        self.pages.report("large", "large")
+        self.assertLess(self.pages.path("large").stat().st_size, 6 * MEGABYTE)
+
+
+def main():
+    global PROGRAM
+    if "--program" in sys.argv:
+        at = sys.argv.index("--program")
+        PROGRAM = str(pathlib.Path(sys.argv[at + 1]).resolve())
+        del sys.argv[at:at + 2]
+    if find_chromium() is None:
+        print("report_page_test: there is no Chromium; skipped")
+        return 77
+    unittest.main()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,7 @@
+# Pages of `retrysim report` in a headless browser: Debian's Chromium. Without one they are skipped.
+
+add_test(NAME report_page/pages
+         COMMAND ${python} -B ${CMAKE_CURRENT_LIST_DIR}/report_page_test.py
+                 --program $<TARGET_FILE:retrysim-cli>)
+set_tests_properties(report_page/pages PROPERTIES
+  LABELS "cli;no-sanitizer" TIMEOUT 600 SKIP_RETURN_CODE 77 COST 12)

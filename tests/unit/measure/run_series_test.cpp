@@ -1,0 +1,127 @@
+// What is kept of a replication over time: joining bins loses nothing.
+//
+// SPDX-License-Identifier: MIT
+#include "measure/run_series.hpp"
+
+#include "unit/model/small_world.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <numeric>
+
+namespace retrysim::stats {
+namespace {
+
+Scenario busy_world() {
+  Scenario s = test::small_world();
+  s.duration = Duration::seconds(30);
+  s.interval = Duration::seconds(1);
+  s.services[0].servers = 2;
+  s.services[0].queue_capacity = 5;
+  s.clients[0].count = 4;
+  s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
+  s.clients[0].arrivals.rate = 6;
+  test::set_timeout(s.clients[0], test::ms(300));
+  FaultSpec fault;
+  fault.start = Time() + Duration::seconds(8);
+  fault.duration = Duration::seconds(4);
+  fault.speed = 0.5;
+  s.faults.push_back(fault);
+  return s;
+}
+
+const SeriesColumn& column(std::span<const SeriesColumn> columns, std::string_view name) {
+  for (const SeriesColumn& c : columns) {
+    if (c.name == name) return c;
+  }
+  FAIL("no column " << name);
+  return columns.front();
+}
+
+/// The values of a column of the first group, or of the first service.
+std::vector<std::optional<double>> values(const RunSeries& series, std::string_view name,
+                                          bool of_service = false) {
+  const SeriesColumn& c = column(of_service ? service_columns() : client_columns(), name);
+  const std::span<const double> sums = of_service ? series.services[0] : series.clients[0];
+  const std::size_t per_bin = of_service ? kServiceSums : kClientSums;
+  std::vector<std::optional<double>> result;
+  for (std::size_t bin = 0; bin < series.bins; ++bin) {
+    result.push_back(c.value(sums.subspan(bin * per_bin, per_bin), series.width.in_seconds()));
+  }
+  return result;
+}
+
+double total(const RunSeries& series, std::string_view name) {
+  double sum = 0;
+  for (const auto& value : values(series, name)) sum += value.value() * series.width.in_seconds();
+  return sum;
+}
+
+TEST_CASE("Joined bins have the events of those they were made of") {
+  const Scenario s = busy_world();
+  const RunResult run = simulate(s);
+  const RunSeries fine = run_series(s, run, 1000);
+  REQUIRE(fine.width == s.interval);
+  REQUIRE(fine.bins == run.all_bins.size());
+  const RunSeries coarse = run_series(s, run, 10);
+  REQUIRE(coarse.bins <= 10);
+  REQUIRE(coarse.width == Duration::seconds(4));
+  for (const char* name : {"offered_load", "attempt_rate", "retry_rate", "goodput", "timeouts"}) {
+    REQUIRE(total(coarse, name) == Approx(total(fine, name)).epsilon(1e-12));
+  }
+  REQUIRE(total(fine, "retry_rate") > 0);
+  RunSeries widened = fine;
+  widen(widened, coarse.width);
+  REQUIRE(widened == coarse);
+}
+
+TEST_CASE("The series are those of the bins") {
+  const Scenario s = busy_world();
+  const RunResult run = simulate(s);
+  const RunSeries series = run_series(s, run, 1000);
+  const auto goodput = values(series, "goodput"), share = values(series, "success_rate");
+  const auto p99 = values(series, "latency_p99");
+  const auto queue = values(series, "queue_mean", true);
+  for (std::size_t i = 0; i < run.clients[0].bins.size(); ++i) {
+    const ClientBin& bin = run.clients[0].bins[i];
+    REQUIRE(goodput[i] == static_cast<double>(bin.flow.successes));
+    REQUIRE(share[i].has_value() == (bin.flow.successes + bin.flow.failures > 0));
+    REQUIRE(p99[i].has_value() == (bin.latency_count > 0));
+    if (p99[i]) REQUIRE(*p99[i] == Approx(bin.latency_p99_s));
+    REQUIRE(*queue[i] == Approx(run.services[0].bins[i].queue_ns / 1e9));
+  }
+}
+
+TEST_CASE("Capacity follows faults") {
+  const Scenario s = busy_world();
+  const auto capacity = values(run_series(s, simulate(s), 1000), "capacity", true);
+  REQUIRE(*capacity[7] == Approx(20));  // 2 servers of 100 ms
+  REQUIRE(*capacity[8] == Approx(10));
+  REQUIRE(*capacity[11] == Approx(10));
+  REQUIRE(*capacity[12] == Approx(20));
+}
+
+TEST_CASE("Without a drain a rest that does not fill a bin is left out") {
+  Scenario s = busy_world();
+  s.duration = Duration::seconds(29);
+  s.drain = false;
+  const RunSeries series = run_series(s, simulate(s), 10);
+  REQUIRE(series.width == Duration::seconds(4));
+  REQUIRE(series.bins == 7);
+  // Every bin is full: the load does not seem to drop at the end.
+  REQUIRE(*values(series, "offered_load").back() > 12);  // of 24; probability below 1e-12
+}
+
+TEST_CASE("What has ended goes on without events, and with its capacity") {
+  const Scenario s = busy_world();
+  RunSeries series = run_series(s, simulate(s), 1000);
+  const std::size_t before = series.bins;
+  extend(series, before + 3);
+  REQUIRE(series.bins == before + 3);
+  REQUIRE(values(series, "attempt_rate").back() == 0);
+  REQUIRE(!values(series, "success_rate").back());
+  REQUIRE(*values(series, "capacity", true).back() == Approx(20));
+}
+
+}  // namespace
+}  // namespace retrysim::stats

@@ -1,0 +1,98 @@
+// What goes into a page: numbers, texts, tables.
+//
+// SPDX-License-Identifier: MIT
+#include "report/csv_reader.hpp"
+#include "report/page_json.hpp"
+#include "report/result_manifest.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace retrysim::report {
+namespace {
+
+std::string compact_text(double value, int digits) {
+  std::string out;
+  append_compact(out, value, digits);
+  return out;
+}
+
+TEST_CASE("Numbers of a page are short and read back") {
+  REQUIRE(compact_text(0.0, 4) == "0");
+  REQUIRE(compact_text(-0.0, 4) == "0");
+  REQUIRE(compact_text(12.0, 4) == "12");
+  REQUIRE(compact_text(12345.678, 4) == "12350");
+  REQUIRE(compact_text(0.123456, 4) == "0.1235");
+  REQUIRE(compact_text(1.5e-7, 4) == "1.5e-07");
+  REQUIRE(compact_text(1e22, 4) == "1e+22");
+  REQUIRE(nlohmann::json::parse(compact_text(1e22, 4)) == 1e22);
+}
+
+TEST_CASE("No text ends the element that it is in") {
+  const std::string text = "</script><img src=x onerror=alert(1)><!--";
+  const std::string inside = json_text(text);
+  REQUIRE(inside.find('<') == std::string::npos);
+  REQUIRE(nlohmann::json::parse(inside) == text);
+  REQUIRE(json_for_script({{"</x>", text}}).find('<') == std::string::npos);
+  REQUIRE(nlohmann::json::parse(json_text("\xFF")) == "\xEF\xBF\xBD");
+}
+
+/// A file of its own for each test.
+class CsvFile {
+ public:
+  explicit CsvFile(const std::string& content)
+      : path_(std::filesystem::temp_directory_path() /
+              ("retrysim-page-test-" + std::to_string(++count_) + ".csv")) {
+    std::ofstream(path_, std::ios::binary) << content;
+  }
+  ~CsvFile() { std::filesystem::remove(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  static inline int count_ = 0;
+  std::filesystem::path path_;
+};
+
+TEST_CASE("A table is read as it was written") {
+  const CsvFile file("name,value\nplain,1.5\n\"a, \"\"b\"\"\nc\",\n,-2e3\n");
+  CsvReader csv(file.path());
+  const std::size_t name = csv.column("name"), value = csv.column("value");
+  REQUIRE(csv.next());
+  REQUIRE(csv.text(name) == "plain");
+  REQUIRE(csv.number(value) == 1.5);
+  REQUIRE(csv.next());
+  REQUIRE(csv.text(name) == "a, \"b\"\nc");
+  REQUIRE(!csv.number(value));
+  REQUIRE(csv.next());
+  REQUIRE(csv.text(name).empty());
+  REQUIRE(csv.number(value) == -2000.0);
+  REQUIRE(!csv.next());
+}
+
+TEST_CASE("Damage in a table is reported with its line") {
+  const auto message = [](const std::string& content) -> std::string {
+    const CsvFile file(content);
+    try {
+      CsvReader csv(file.path());
+      while (csv.next()) csv.number(csv.column("value"));
+    } catch (const DamagedResult& e) {
+      const std::string text = e.what();
+      return text.substr(text.find(".csv: ") + 6);
+    }
+    return "";
+  };
+  REQUIRE(message("value\n1\n").empty());
+  REQUIRE(message("") == "is damaged: line 0: the header is missing");
+  REQUIRE(message("other\n1\n") == "has no column value");
+  REQUIRE(message("value\n1\nx\n") == "is damaged: line 3: 'x' in column value is not a number");
+  REQUIRE(message("value,b\n1,2\n1\n") == "is damaged: line 3: has 1 cells instead of 2");
+  REQUIRE(message("value\n1\n2") == "is damaged: line 3: the line has no end");
+  REQUIRE(message("value\n\"1\n2\n") == "is damaged: line 2: a quote is not closed");
+}
+
+}  // namespace
+}  // namespace retrysim::report
