@@ -44,6 +44,13 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations,
   for (const Table& table : kTables) {
     folder.write(table.name, [&](Sink& sink) { table.write(sink, evaluations); });
   }
+  const bool several = std::any_of(evaluations.begin(), evaluations.end(), [](const Evaluation& e) {
+    return std::any_of(e.scenario().services.begin(), e.scenario().services.end(),
+                       [](const ServiceSpec& s) { return s.instances > 1; });
+  });
+  if (several) {
+    folder.write("instances.csv", [&](Sink& sink) { write_instances_csv(sink, evaluations); });
+  }
   for (const ResultAdditions::Table& table : additions.tables) {
     folder.write(table.name, table.write);
   }

@@ -37,6 +37,10 @@ void write_attempts_csv(Sink& sink, Evaluations evaluations);
 /// (`scale_s`), `autocorrelation` by lag, up to 100 bins or a quarter of the window.
 void write_burstiness_csv(Sink& sink, Evaluations evaluations);
 void write_storms_csv(Sink& sink, Evaluations evaluations);
+/// The instances of services that have several, in the window: attempts that were sent there and,
+/// as their clients saw it, how they ended; mean numbers of busy servers, of attempts in service
+/// and in the queue; the share of the time out of rotation.
+void write_instances_csv(Sink& sink, Evaluations evaluations);
 
 // The parts of two of them, for tables that are written variant by variant.
 

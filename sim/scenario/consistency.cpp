@@ -51,7 +51,9 @@ std::string cause_of_lost_messages(const Scenario& scenario, const ClientSpec& c
     return fmt::format("network.response_loss = {:.6g}", network.response_loss);
   }
   for (const FaultSpec& f : scenario.faults) {
-    if (f.service == client.service && (f.request_loss > 0 || f.response_loss > 0)) {
+    if (f.service != client.service) continue;
+    if (f.black_hole) return "fault." + f.name + " answers nothing";
+    if (f.request_loss > 0 || f.response_loss > 0) {
       return "fault." + f.name + " loses messages";
     }
   }
