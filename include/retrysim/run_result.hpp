@@ -245,7 +245,7 @@ struct ServiceResult {
   bool unlimited = false;
   std::int64_t nominal_servers = 0;
   std::vector<ServiceFlow> bins;
-  std::vector<std::uint32_t> queued;  ///< waiting attempts at the start of each count bin
+  std::vector<std::uint32_t> queued;      ///< waiting attempts at the start of each count bin
   std::vector<InstanceResult> instances;  ///< empty if there is only one
 
   bool operator==(const ServiceResult&) const = default;

@@ -185,12 +185,13 @@ inline constexpr std::string_view kWords<Balancing> =
 static_assert(words_end_with(Balancing::kTwoChoices));
 
 /// How a balancer finds out which instances are sick (rule: sim/model/health_checks.hpp). The
-/// defaults, apart from the interval, are those of target groups of AWS's Application Load Balancer.
+/// defaults, apart from the interval, are those of target groups of AWS's Application Load
+/// Balancer.
 struct HealthCheckSpec {
-  Duration interval = Duration::max();     ///< between checks of one instance; `max()`: none
+  Duration interval = Duration::max();      ///< between checks of one instance; `max()`: none
   Duration timeout = Duration::seconds(5);  ///< a check that takes longer has failed
-  std::uint32_t unhealthy_threshold = 2;   ///< failures in a row that take an instance out, >= 1
-  std::uint32_t healthy_threshold = 5;     ///< passes in a row that bring it back, >= 1
+  std::uint32_t unhealthy_threshold = 2;    ///< failures in a row that take an instance out, >= 1
+  std::uint32_t healthy_threshold = 5;      ///< passes in a row that bring it back, >= 1
 
   bool enabled() const { return interval != Duration::max(); }
 };
@@ -377,8 +378,8 @@ struct ClientSpec {
   /// Index of the service whose SDK client this group is: instead of by `arrivals`, its requests
   /// come from the attempts that the service works on, one for each, after the service time. Calls
   /// of several groups are made in the order of the groups. An attempt one of whose calls fails is
-  /// answered with 503 ServiceUnavailable. `count` is the number of the service's instances, each of
-  /// which is one client; services must not call in a circle.
+  /// answered with 503 ServiceUnavailable. `count` is the number of the service's instances, each
+  /// of which is one client; services must not call in a circle.
   std::optional<std::size_t> caller;
   ArrivalSpec arrivals;
   std::vector<OperationSpec> operations;  ///< empty: all requests alike

@@ -68,10 +68,9 @@ Draws Balancer::draws_for(const Attempt& a) const {
 InstanceId Balancer::next_by_turns(Group& group) const {
   const std::vector<InstanceId>& rotation = group.in_rotation;
   if (!group.last.exists()) return rotation.front();
-  const auto next = std::upper_bound(rotation.begin(), rotation.end(), group.last,
-                                     [](InstanceId x, InstanceId y) {
-                                       return std::uint16_t{x} < std::uint16_t{y};
-                                     });
+  const auto next = std::upper_bound(
+      rotation.begin(), rotation.end(), group.last,
+      [](InstanceId x, InstanceId y) { return std::uint16_t{x} < std::uint16_t{y}; });
   return next == rotation.end() ? rotation.front() : *next;
 }
 

@@ -51,12 +51,12 @@ struct ClientGroup {
   bool balanced = false;          ///< its service has several instances
   bool sends_in_steps = false;    ///< there is more to do when an attempt is sent
   bool ends_connections = false;  ///< somebody counts the connections of its attempts
-  bool books_successes = false;  ///< the strategy learns of successes
-  bool begins_in_steps = false;  ///< there is more to do when a request begins
-  bool ends_in_steps = false;    ///< there is more to do when a request ends
-  bool closed = false;           ///< each client thinks, asks, thinks ...
-  bool mutates = false;          ///< some requests have side effects
-  bool counts_requests = false;  ///< the strategy is told when requests begin and end
+  bool books_successes = false;   ///< the strategy learns of successes
+  bool begins_in_steps = false;   ///< there is more to do when a request begins
+  bool ends_in_steps = false;     ///< there is more to do when a request ends
+  bool closed = false;            ///< each client thinks, asks, thinks ...
+  bool mutates = false;           ///< some requests have side effects
+  bool counts_requests = false;   ///< the strategy is told when requests begin and end
 };
 
 /// Whether each client of a closed loop has a time at which its next request is due, whenever the

@@ -12,9 +12,8 @@ namespace retrysim::model {
 
 void HealthChecks::add_sources() {
   const std::vector<ServiceSpec>& services = state_.scenario.services;
-  const bool some = std::ranges::any_of(services, [](const ServiceSpec& s) {
-    return s.instances > 1 && s.health_check.enabled();
-  });
+  const bool some = std::ranges::any_of(
+      services, [](const ServiceSpec& s) { return s.instances > 1 && s.health_check.enabled(); });
   if (!some) return;
   source_ = state_.add_source(EventKind::kHealthCheck);
   patients_.resize(state_.instances.size());
@@ -75,7 +74,8 @@ HealthChecks::Outcome HealthChecks::examine(InstanceId instance, std::uint64_t n
   const Distribution& latency = state_.scenario.network.latency;
   const Duration round_trip = latency.sample(draws) + latency.sample(draws) + wrong.latency * 2;
   if (wrong.black_hole || lost) return no_answer;
-  const bool refused = wrong.unreachable || (!wrong.errors.empty() && luck < wrong.errors.back().first);
+  const bool refused =
+      wrong.unreachable || (!wrong.errors.empty() && luck < wrong.errors.back().first);
   if (refused) return {Step::kFailed, std::min(round_trip, timeout)};
   if (s.working_servers() == 0 || wrong.speed == 0) return no_answer;
   const auto work_ns = static_cast<double>(spec.service_time.sample(draws).count());

@@ -11,8 +11,8 @@
 //   - when it meets a random error of the service or of a fault: after a round trip.
 //
 // Otherwise it takes a round trip and the time that a free server would take for it, which is drawn
-// from the service time, at the present speed. It neither waits in the queue nor takes a server, and
-// the throttle lets it pass: overload alone takes no instance out.
+// from the service time, at the present speed. It neither waits in the queue nor takes a server,
+// and the throttle lets it pass: overload alone takes no instance out.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

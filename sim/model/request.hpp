@@ -83,7 +83,7 @@ struct alignas(64) Attempt {
   bool replay : 1 = false;       ///< answered because of its token, not executed
   bool has_session : 1 = false;  ///< its execution is the one that its token stands for
   // Of an attempt that consists of several calls (model "occ").
-  bool goes_on : 1 = false;  ///< the answer under way asks for the next call
+  bool goes_on : 1 = false;    ///< the answer under way asks for the next call
   std::uint8_t round : 2 = 0;  ///< calls done
   std::uint8_t priority : 6 = 0;
   std::uint32_t version = 0;  ///< of the row, as read

@@ -30,13 +30,15 @@ constexpr KeyInfo kInstanceKeys[] = {
         "of its own; the throttle and idempotency tokens are those of the whole service."),
     key("balancing", word(), into<&ServiceSpec::balancing>,
         {.fallback = "round-robin", .when = "instances != 1", .idle_when = "instances = 1"},
-        "How the instance for an attempt is chosen, for retries as well; least-connections: the one "
+        "How the instance for an attempt is chosen, for retries as well; least-connections: the "
+        "one "
         "with the fewest attempts under way, whose clients still wait; two-choices: the better of "
         "two that are chosen at random."),
     key("health_check.interval", duration(kPositiveRunLength).or_word("none"),
         into<kCheck, &HealthCheckSpec::interval>,
         {.fallback = "none", .when = "instances != 1", .idle_when = "instances = 1"},
-        "Time between two checks of an instance. A check sees whatever an attempt would meet, except "
+        "Time between two checks of an instance. A check sees whatever an attempt would meet, "
+        "except "
         "for the queue and the throttle."),
     key("health_check.timeout", duration(kPositiveRunLength),
         into<kCheck, &HealthCheckSpec::timeout>,

@@ -113,16 +113,15 @@ void check_target(Tables& t, const KeyResolution& keys, const FaultSpec& fault,
                   const ServiceSpec& target) {
   if (fault.instance == FaultSpec::kAllInstances) return;
   if (std::uint64_t{fault.instance} + fault.instances - 1 <= target.instances) return;
-  const std::string last =
-      fault.instances == 1
-          ? std::to_string(fault.instance)
-          : fmt::format("{} to {}", fault.instance,
-                        std::uint64_t{fault.instance} + fault.instances - 1);
-  t.problems.add(keys.place_of("instance"),
-                 fmt::format("{} concerns instance {} of {}, which has {}; expected instances from "
-                             "1 to {}",
-                             keys.path(), last, in_quotes(target.name), target.instances,
-                             target.instances));
+  const std::string last = fault.instances == 1
+                               ? std::to_string(fault.instance)
+                               : fmt::format("{} to {}", fault.instance,
+                                             std::uint64_t{fault.instance} + fault.instances - 1);
+  t.problems.add(
+      keys.place_of("instance"),
+      fmt::format("{} concerns instance {} of {}, which has {}; expected instances from "
+                  "1 to {}",
+                  keys.path(), last, in_quotes(target.name), target.instances, target.instances));
 }
 
 void resolve_fault(Tables& t, const Member& member, const Node& siblings) {

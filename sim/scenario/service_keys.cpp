@@ -242,7 +242,7 @@ constexpr KeyInfo kErrorKeys[] = {
 
 }  // namespace
 
-std::vector<KeyInfo> service_keys() { 
+std::vector<KeyInfo> service_keys() {
   return joined_keys({kServiceKeys, slowdown_keys(), instance_keys(), kErrorKeys});
 }
 

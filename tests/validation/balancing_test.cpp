@@ -6,7 +6,8 @@
 //   least-connections  two instances: the shortest of two queues, a Markov chain in two dimensions,
 //                      solved here; two-choices of two instances is the same
 //   two-choices        many instances: the share of queues with k attempts or more tends to
-//                      rho^(2^k - 1) (Vvedenskaya, Dobrushin and Karpelevich 1996; Mitzenmacher 1996)
+//                      rho^(2^k - 1) (Vvedenskaya, Dobrushin and Karpelevich 1996; Mitzenmacher
+//                      1996)
 //
 // Each check is that the mean of 20 replications lies within 6.28 standard errors of the exact
 // value: with another seed one of these numbers would fail by chance in 200,000 runs. A standard

@@ -21,10 +21,8 @@ Scenario two_instances() {
   ServiceSpec& service = s.services[0];
   service.instances = 2;
   service.service_time = Distribution::constant(ms(10));
-  service.health_check = {.interval = ms(1000),
-                          .timeout = ms(200),
-                          .unhealthy_threshold = 2,
-                          .healthy_threshold = 3};
+  service.health_check = {
+      .interval = ms(1000), .timeout = ms(200), .unhealthy_threshold = 2, .healthy_threshold = 3};
   s.clients[0].retry.max_attempts = 1;
   s.clients[0].arrivals.process = ArrivalProcess::kConstant;
   s.clients[0].arrivals.aligned = true;

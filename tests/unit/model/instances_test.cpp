@@ -132,7 +132,7 @@ TEST_CASE("The limit on concurrency is that of an instance, the throttle that of
   s.services[0].concurrency.limit = 4;
   CHECK(count(simulate(s, 0).clients[0], Outcome::kSuccess) == 12);
   s.services[0].concurrency.limit = ServiceSpec::kUnlimited;
-  s.services[0].throttle = {.rate = 1e-9, .burst = 7};
+  s.services[0].throttle = {.rate = 1e-9, .burst = 7, .retry_after = {}};
   const RunResult throttled = simulate(s, 0);
   CHECK(count(throttled.clients[0], Outcome::kSuccess) == 7);
   CHECK(test::total(throttled.services[0]).throttled == 23);
@@ -190,7 +190,7 @@ TEST_CASE("A crash loses the queue of one instance", "[instances]") {
 
 TEST_CASE("The crash of an instance leaves the service's throttle as it is", "[instances]") {
   Scenario s = at_once(2, 1);
-  s.services[0].throttle = {.rate = 1e-9, .burst = 3};
+  s.services[0].throttle = {.rate = 1e-9, .burst = 3, .retry_after = {}};
   s.clients[0].arrivals.process = ArrivalProcess::kTrace;
   for (int i = 0; i < 10; ++i) s.clients[0].arrivals.rows.push_back(Time::zero() + ms(1000 * i));
   s.faults = {fault_of(1, 1500, 1)};

@@ -306,10 +306,14 @@ TEST_CASE_METHOD(Sample, "instances.csv") {
   loaded.scenario.services[0].instances = 2;
   const double window_ns =
       static_cast<double>((set.runs[1].window_end - set.runs[1].window_start).count());
-  set.runs[1].services[0].instances = {
-      {}, {.attempts = 15, .results = {1, 2, 3, 4, 5}, .busy_ns = window_ns / 2,
-           .in_system_ns = window_ns * 2, .queue_ns = window_ns * 1.25, .out_ns = window_ns / 4,
-           .queue_max = 9}};
+  set.runs[1].services[0].instances = {{},
+                                       {.attempts = 15,
+                                        .results = {1, 2, 3, 4, 5},
+                                        .busy_ns = window_ns / 2,
+                                        .in_system_ns = window_ns * 2,
+                                        .queue_ns = window_ns * 1.25,
+                                        .out_ns = window_ns / 4,
+                                        .queue_max = 9}};
   const auto lines = lines_of(text(write_instances_csv));
   REQUIRE(lines.size() == 3);
   CHECK(lines[0] ==
