@@ -110,6 +110,10 @@ void Serving::changed(InstanceId instance, Service& s) {
 void Serving::levels_changed(InstanceId instance, Service& s) {
   if (others_observe_) [[unlikely]]
     return observe_levels(instance, s);
+  record_levels(instance, s);
+}
+
+void Serving::record_levels(InstanceId instance, const Service& s) {
   const std::size_t service = instance;  // each is the only one of its service
   state_.recorder.service_levels({.service = service,
                                   .busy = s.busy(),
@@ -122,7 +126,11 @@ void Serving::levels_changed(InstanceId instance, Service& s) {
 }
 
 void Serving::observe_levels(InstanceId instance, Service& s) {
-  parts_.balancer.levels_changed(instance, s);
+  if (state_.instances.several()) {
+    parts_.balancer.levels_changed(instance, s);
+  } else {
+    record_levels(instance, s);
+  }
   if (Autoscaler* a = s.autoscaler()) a->observe(s.busy(), s.working_servers(), state_.now);
 }
 

@@ -43,6 +43,7 @@ class Serving {
   [[gnu::noinline]] bool would_be_late(AttemptId id, const Attempt& a, const Service& s) const;
   void drop_from_queue(AttemptId id, Attempt& a, Service& s);
   void levels_changed(InstanceId instance, Service& s);
+  void record_levels(InstanceId instance, const Service& s);
   [[gnu::noinline]] void observe_levels(InstanceId instance, Service& s);
 
   RunState& state_;

@@ -4,7 +4,7 @@
 //   random             each instance is an M/M/1 queue of its own
 //   round-robin        each is an E_n/M/1 queue: n exponential gaps from one attempt to its next
 //   least-connections  two instances: the shortest of two queues, a Markov chain in two dimensions,
-//                      solved here; two-choices of two instances is the same
+//                      solved here
 //   two-choices        many instances: the share of queues with k attempts or more tends to
 //                      rho^(2^k - 1) (Vvedenskaya, Dobrushin and Karpelevich 1996; Mitzenmacher
 //                      1996)
@@ -102,14 +102,15 @@ double mean_of_shortest_queue(double rho) {
 }
 
 TEST_CASE("Random balancing makes an M/M/1 queue of each instance", "[balancing][statistics]") {
-  check_mean_time(balanced(5, 0.6, Balancing::kRandom, 60), 1 / (1 - 0.6), 0.03);
+  check_mean_time(balanced(5, 0.6, Balancing::kRandom, 90), 1 / (1 - 0.6), 0.03);
 }
 
 TEST_CASE("Round-robin makes an E_n/M/1 queue of each instance", "[balancing][statistics]") {
   CHECK(erlang_root(1, 0.7) == Approx(0.7));  // M/M/1
   for (const int n : {2, 5}) {
-    const Scenario s = balanced(static_cast<std::uint32_t>(n), 0.7, Balancing::kRoundRobin, 60);
-    check_mean_time(s, 1 / (1 - erlang_root(n, 0.7)), 0.04);
+    const Scenario s =
+        balanced(static_cast<std::uint32_t>(n), 0.7, Balancing::kRoundRobin, 500 / n);
+    check_mean_time(s, 1 / (1 - erlang_root(n, 0.7)), 0.05);
   }
 }
 
@@ -119,8 +120,10 @@ TEST_CASE("The shortest of two queues", "[balancing][statistics]") {
   // Between one queue for both servers, M/M/2, and two queues chosen at random.
   CHECK(time > 1 / (1 - rho * rho));
   CHECK(time < 1 / (1 - rho));
-  check_mean_time(balanced(2, rho, Balancing::kLeastConnections, 120), time, 0.03);
-  check_mean_time(balanced(2, rho, Balancing::kTwoChoices, 120), time, 0.03);
+  const Scenario s = balanced(2, rho, Balancing::kLeastConnections, 240);
+  check_mean_time(s, time, 0.04);
+  // Two choices of two instances are the same.
+  CHECK(simulate(balanced(2, rho, Balancing::kTwoChoices, 240), 0) == simulate(s, 0));
 }
 
 TEST_CASE("Two choices among many instances", "[balancing][statistics]") {
@@ -130,7 +133,7 @@ TEST_CASE("Two choices among many instances", "[balancing][statistics]") {
   CHECK(time == Approx(2.614).margin(0.001));
   // With n instances the time is longer by a share of about 1/n. (At random it would be 10, at the
   // shortest of all queues little more than 1.)
-  check_mean_time(balanced(500, rho, Balancing::kTwoChoices, 1), time, 0.03, 0.01);
+  check_mean_time(balanced(500, rho, Balancing::kTwoChoices, 1), time, 0.04, 0.01);
 }
 
 }  // namespace
