@@ -39,6 +39,8 @@ enum class Purpose : std::uint8_t {
   kConnect = 14,         ///< time to set up a connection
   kSideEffect = 40,      ///< has a request side effects, and does it bring a used token
   kCall = 41,            ///< names the call that a service makes for an attempt
+  kBalancing = 42,       ///< which instance of a service an attempt goes to
+  kHealthCheck = 43,     ///< what a health check meets
   kKey = 50,             ///< which key a request asks for
   kTarget = 51,          ///< which of several services a request goes to
   kBody = 52,            ///< can the body of a request be sent again

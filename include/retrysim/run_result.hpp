@@ -248,6 +248,20 @@ struct ClientResult {
   bool operator==(const ClientResult&) const = default;
 };
 
+/// What happened in the window at one of several instances behind a balancer (flow rule).
+struct InstanceResult {
+  std::uint64_t attempts = 0;  ///< that the balancer sent there
+  /// Attempts of that instance that ended for their client, by AttemptResult.
+  std::array<std::uint64_t, kAttemptResultCount> results{};
+  double busy_ns = 0;       ///< time integrals: busy servers,
+  double in_system_ns = 0;  ///< attempts waiting and in service,
+  double queue_ns = 0;      ///< of those, waiting
+  double out_ns = 0;        ///< time out of rotation
+  std::uint64_t queue_max = 0;
+
+  bool operator==(const InstanceResult&) const = default;
+};
+
 struct ServiceResult {
   ServiceFlow window;
   double wasted_after_give_up_ns = 0;  ///< window: server time on attempts already given up
@@ -259,7 +273,8 @@ struct ServiceResult {
   bool unlimited = false;
   std::int64_t nominal_servers = 0;
   std::vector<ServiceFlow> bins;
-  std::vector<std::uint32_t> queued;  ///< waiting attempts at the start of each count bin
+  std::vector<std::uint32_t> queued;      ///< waiting attempts at the start of each count bin
+  std::vector<InstanceResult> instances;  ///< empty if there is only one
 
   bool operator==(const ServiceResult&) const = default;
 };
@@ -335,8 +350,11 @@ RETRYSIM_FIELDS(ServiceFlow, arrivals, admitted, rejected, throttled, errors, co
                 queue_ns, busy_ns, servers_ns, in_system_ns, in_system_squared_ns, all_busy_ns,
                 queue_max)
 
+RETRYSIM_FIELDS(InstanceResult, attempts, results, busy_ns, in_system_ns, queue_ns, out_ns,
+                queue_max)
+
 RETRYSIM_FIELDS(ServiceResult, window, wasted_after_give_up_ns, wasted_full_ns, unused, failed,
-                unlimited, nominal_servers, bins, queued)
+                unlimited, nominal_servers, bins, queued, instances)
 
 RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval, count_width,
                 ended, last_request_end, events, fingerprint, clients, services, all_bins,

@@ -192,18 +192,68 @@ struct IdempotencySpec {
   bool remembers() const { return window > Duration::zero() && replay != IdempotentReplay::kNone; }
 };
 
+/// Which instance of a service an attempt goes to. Every attempt chooses anew, retries included.
+enum class Balancing : std::uint8_t {
+  kRoundRobin,        ///< one after the other
+  kRandom,            ///< each is equally likely
+  kLeastConnections,  ///< the one with the fewest attempts under way; ties are broken at random
+  kTwoChoices,        ///< of two instances chosen at random, the one with fewer attempts under way
+};
+template <>
+inline constexpr std::string_view kWords<Balancing> =
+    "round-robin|random|least-connections|two-choices";
+static_assert(words_end_with(Balancing::kTwoChoices));
+
+/// How a balancer finds out which instances are sick (rule: sim/model/health_checks.hpp). The
+/// defaults, apart from the interval, are those of target groups of AWS's Application Load
+/// Balancer.
+struct HealthCheckSpec {
+  Duration interval = Duration::max();      ///< between checks of one instance; `max()`: none
+  Duration timeout = Duration::seconds(5);  ///< a check that takes longer has failed
+  std::uint32_t unhealthy_threshold = 2;    ///< failures in a row that take an instance out, >= 1
+  std::uint32_t healthy_threshold = 5;      ///< passes in a row that bring it back, >= 1
+
+  bool enabled() const { return interval != Duration::max(); }
+};
+
+/// How service times grow with n, the number of attempts already in service when one begins.
+enum class SlowdownCurve : std::uint8_t {
+  kLinear,       ///< the factor is 1 + slowdown x n
+  kPower,        ///< 1 + slowdown x n^exponent
+  kExponential,  ///< e^(slowdown x n)
+  kTable,        ///< given by a table
+};
+template <>
+inline constexpr std::string_view kWords<SlowdownCurve> = "linear|power|exponential|table";
+static_assert(words_end_with(SlowdownCurve::kTable));
+
+/// A factor by n: linear between the rows, constant beyond the last one.
+struct SlowdownTable {
+  std::vector<double> in_service;  ///< n; strictly increasing, first 0
+  std::vector<double> factors;     ///< >= 0
+};
+
 struct ServiceSpec {
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
   std::string name;
   ServiceModelKind model = ServiceModelKind::kQueue;
-  std::int64_t servers = 1;  ///< `kUnlimited` allowed
+  std::int64_t servers = 1;  ///< of each instance; `kUnlimited` allowed
+  /// Hosts behind a balancer, each with servers, a queue and a limit on concurrency of its own; at
+  /// most `kMostInstances`. More than one allow neither autoscaling nor model `kOcc`.
+  std::uint32_t instances = 1;
+  Balancing balancing = Balancing::kRoundRobin;
+  HealthCheckSpec health_check;
   AutoscalingSpec autoscaling;
   /// Factor on the number of servers; those that go finish what they are doing.
   std::optional<CapacityProfile> profile;
   Distribution service_time;
   /// Factor on a service time is 1 + slowdown x attempts already in service when it begins.
   double slowdown = 0;
+  /// Other ways in which the factor may grow; `kTable` does not use `slowdown`.
+  SlowdownCurve slowdown_curve = SlowdownCurve::kLinear;
+  double slowdown_exponent = 2;  ///< `kPower`
+  SlowdownTable slowdown_table;  ///< `kTable`
   Discipline discipline = Discipline::kFifo;
   CodelSpec codel;
   /// Waiting attempts, those in service not counted; processor sharing: attempts in service.
@@ -224,6 +274,15 @@ struct ServiceSpec {
   Duration timeout = Duration::max();
   double price = 1;            ///< of an attempt, in a unit of the user's own
   double rejection_price = 1;  ///< of one that is turned away or throttled
+
+  static constexpr std::uint32_t kMostInstances = 1000;
+
+  /// The servers of all instances together.
+  std::int64_t all_servers() const {
+    return servers == kUnlimited ? kUnlimited : servers * static_cast<std::int64_t>(instances);
+  }
+  /// Whether service times depend on the number of attempts in service.
+  bool slows_down() const { return slowdown != 0 || slowdown_curve == SlowdownCurve::kTable; }
 };
 
 /// A window in which a service, or the way to it, is impaired: [start, start + duration).
@@ -231,6 +290,8 @@ struct ServiceSpec {
 struct FaultSpec {
   std::string name;
   std::size_t service = 0;  ///< index into Scenario::services
+  /// The instances concerned, counted from 1: `instances` of them, from number `instance` on.
+  std::uint32_t instance = kAllInstances, instances = 1;
   Time start;
   Duration duration;
   double capacity = 1;  ///< factor on the number of working servers
@@ -240,9 +301,18 @@ struct FaultSpec {
   double request_loss = 0;   ///< probability that an attempt never reaches the service
   double response_loss = 0;  ///< probability that the work is done but the answer is lost
   bool unreachable = false;  ///< connections refused after one round trip
+  /// Nothing comes back: a new connection ends at `ClientSpec::connect_timeout`, if there is one;
+  /// otherwise the attempt is lost.
+  bool black_hole = false;
   /// At its start the service forgets everything: what waits and what is in service is lost, and
   /// its connections break.
   bool cold_restart = false;
+
+  static constexpr std::uint32_t kAllInstances = std::numeric_limits<std::uint32_t>::max();
+  /// Whether it concerns the instance with this index (counted from 0).
+  bool concerns(std::uint32_t index) const {
+    return instance == kAllInstances || (index + 1 >= instance && index + 1 - instance < instances);
+  }
 };
 
 enum class ArrivalProcess : std::uint8_t {
@@ -352,7 +422,8 @@ struct ClientSpec {
   /// Index of the service whose SDK client this group is: instead of by `arrivals`, its requests
   /// come from the attempts that the service works on, one for each, after the service time. Calls
   /// of several groups are made in the order of the groups. An attempt one of whose calls fails is
-  /// answered with 503 ServiceUnavailable. `count` is 1; services must not call in a circle.
+  /// answered with 503 ServiceUnavailable. `count` is the number of the service's instances, each
+  /// of which is one client; services must not call in a circle.
   std::optional<std::size_t> caller;
   ArrivalSpec arrivals;
   std::vector<OperationSpec> operations;  ///< empty: all requests alike

@@ -4,7 +4,8 @@ SPDX-License-Identifier: MIT
 """
 
 HEADERS = {"export": "timestamp,value", "rates": "time_s,rate", "times": "time_s",
-           "capacities": "time_s,capacity", "values": "value_s,weight"}
+           "capacities": "time_s,capacity", "values": "value_s,weight",
+           "slowdowns": "in_service,factor"}
 TRACES = ("export", "rates", "times")
 
 
@@ -12,7 +13,7 @@ def kind_for(key, draw):
     """Which kind of file a key names."""
     if key == "arrivals.file":
         return draw.choice(TRACES)
-    return "rates" if key == "arrivals.profile" else "capacities"
+    return {"arrivals.profile": "rates", "slowdown_table": "slowdowns"}.get(key, "capacities")
 
 
 def kind_of(text):
@@ -33,6 +34,8 @@ def text_of(kind, draw):
     elif kind == "values":
         lines = [f"{draw.choice([0, 1e-9, 0.001, 0.05, 0.5])},{draw.choice([0, 1, 2])}"
                  for _ in range(rows)] + ["0.01,1"]
+    elif kind == "slowdowns":
+        lines = [f"{2 * i},{draw.choice([0, 1, 1.5, 10])}" for i in range(rows)]
     else:
         step = draw.choice([1e-9, 0.01, 0.1, 1])
         values = [0, 0.5, 1, 5, 20] if kind == "rates" else [0, 0, 0.5, 1, 1, 2]

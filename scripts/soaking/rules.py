@@ -213,6 +213,7 @@ class Mender:
     def loses_messages(self, service):
         # A service that is like another one has its overflow, so any will do.
         return any(path[-1] in ("request_loss", "response_loss") and value > 0 or
+                   path[-1] == "black_hole" and value is True or
                    path[-1] == "overflow" and value == "drop" for path, value in self.keys.items())
 
     def choose_arrivals(self, prefix):
@@ -276,6 +277,11 @@ class Mender:
                 self.put(prefix, "concurrency.min", initial)
             if self.get(prefix, "concurrency.max") < initial:
                 self.put(prefix, "concurrency.max", initial)
+        if self.get(prefix, "instances") not in (None, 1):
+            for path in [p for p in self.keys if p[:-1] == (*prefix, "autoscaling")]:
+                del self.keys[path]
+        if self.get(prefix, "slowdown_curve") == "table":
+            self.drop(prefix, "slowdown")
         if self.get(prefix, "model") == "occ":
             for path in [p for p in self.keys if p[:3] == (*prefix, "calls")]:
                 del self.keys[path]
@@ -285,6 +291,12 @@ class Mender:
         servers = self.get(("service", service), "servers")
         if servers in (None, "unlimited"):
             self.drop(prefix, "capacity")
+        first, count = self.get(prefix, "instance"), self.get(prefix, "instances") or 1
+        there = self.get(("service", service), "instances") or 1
+        if first != "all" and first + count - 1 > there:
+            self.drop(prefix, "instances")
+            if first > there:
+                self.drop(prefix, "instance")
 
     def fit_retry(self, prefix):
         """A defect needs the part that it breaks; a quota must be able to give tokens."""

@@ -48,6 +48,13 @@ POOLS = {
     "autoscaling.min": [1, 1, 2, 5],
     "autoscaling.max": [1, 2, 3, 10, 1000],
     "slowdown": [0, 0.01, 0.1, 1, 10],
+    "slowdown_exponent": [0.5, 1, 2, 3],
+    "service.*.instances": [1, 2, 2, 3, 3, 10, 100],
+    "health_check.interval": ["10ms", "100ms", "100ms", "500ms", "1s"],
+    "health_check.unhealthy_threshold": [1, 1, 2, 3],
+    "health_check.healthy_threshold": [1, 1, 2, 5],
+    "fault.*.instance": [1, 1, 2, 3],
+    "fault.*.instances": [1, 1, 2, 9],
     "throttle.rate": [0.5, 1, 5, 20, 100, 1e9],
     "throttle.burst": [1, 1, 1.5, 2, 10, 1e9],
     "throttle.window": ["1s", "2s", "2500ms", "1min"],
@@ -90,13 +97,13 @@ POOLS = {
 # Keys whose combinations have much to get wrong: given in more scenarios than others are.
 FAVOURED = {"retry.max_attempts", "retry.hedging.delay", "attempt_timeout", "deadline",
             "max_connections", "queue.discipline", "queue.capacity", "queue.drop_expired",
-            "abandoned", "overflow", "timeout"}
+            "abandoned", "overflow", "timeout", "balancing"}
 # Where a value outside of the pool would make a run long, or make it end before anything happens.
 ONLY_FROM_POOL = {"duration", "count", "replications", "max_replications", "interval", "rate",
                   "total_rate", "precision", "arrivals.rate", "arrivals.total_rate", "seed",
                   "arrivals.concurrency", "arrivals.speed_up", "arrivals.scale",
                   "retry.client_throttle.window_calls", "service_time", "warmup",
-                  "throttle.window", "keys.count"}
+                  "throttle.window", "keys.count", "health_check.interval"}
 
 
 @dataclasses.dataclass

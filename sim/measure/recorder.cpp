@@ -56,10 +56,10 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
     const ServiceSpec& spec = scenario.services[i];
     ServiceResult& r = services_[i].result;
     r.unlimited = spec.servers == ServiceSpec::kUnlimited;
-    r.nominal_servers = r.unlimited ? 0 : spec.servers;
+    r.nominal_servers = r.unlimited ? 0 : spec.all_servers();
     levels_[i].has_queue = spec.discipline != Discipline::kProcessorSharing;
-    levels_[i].working = spec.servers;
-    levels_[i].log.set_servers(spec.servers);
+    levels_[i].working = spec.all_servers();
+    levels_[i].log.set_servers(spec.all_servers());
   }
   in_window_ = window_start_ == Time::zero();
   count_bin_end_ = Time::zero() + count_width_;

@@ -15,9 +15,9 @@ auto AttemptWatch::link() {
 }
 
 void AttemptWatch::add_sources() {
-  limits_.resize(state_.services.size());
+  limits_.resize(state_.instances.services());
   for (const ServiceId i : Ids<ServiceId>(limits_.size())) {
-    if (state_.services[i].spec().timeout == Duration::max()) continue;
+    if (state_.scenario.services[i].timeout == Duration::max()) continue;
     limits_[i].source =
         state_.add_source(EventKind::kServiceTimeout, i, kernel::SourceRole::kTimeout);
   }
@@ -25,7 +25,7 @@ void AttemptWatch::add_sources() {
 
 void AttemptWatch::enter(AttemptId id, Attempt& a) {
   a.watched = true;
-  const Duration timeout = state_.services[a.service].spec().timeout;
+  const Duration timeout = state_.scenario.services[a.service].timeout;
   if (timeout == Duration::max()) return;
   Limit& limit = limits_[a.service];
   const EventKey key = state_.key_in(timeout);
@@ -37,14 +37,14 @@ void AttemptWatch::end(AttemptId id, Attempt& a) {
   a.watched = false;
   Limit& limit = limits_[a.service];
   if (limit.source != kNone) limit.lane.erase(id, link());
-  state_.services[a.service].leave(id, state_.now);
+  state_.instances[a.instance].leave(id, state_.now);
 }
 
 void AttemptWatch::time_out(ServiceId service) {
   const AttemptId id(limits_[service].lane.front());
   state_.note_event(EventKind::kServiceTimeout, id);
-  Service& s = state_.services[service];
   Attempt& a = state_.attempts[id];
+  Service& s = state_.instances[a.instance];
   leave(id, a);
   if (a.stage == Attempt::Stage::kQueued) {
     s.remove_from_queue(id, state_.now);
@@ -54,7 +54,7 @@ void AttemptWatch::time_out(ServiceId service) {
     if (a.given_up()) parts_.serving.wasted_work(a);
     parts_.serving.serve_queue(s);
   }
-  parts_.serving.changed(service, s);
+  parts_.serving.changed(a.instance, s);
   if (a.given_up()) {
     state_.recorder.dropped(a.group, a.in_cohort);
     return parts_.delivery.release(id, a);

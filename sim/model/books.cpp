@@ -20,13 +20,17 @@ void Books::close() {
   }
   parts_.client_requests.close();
   parts_.mutations.close();
-  for (const ServiceId i : Ids<ServiceId>(state_.services.size())) close_service(i);
+  for (const ServiceId i : Ids<ServiceId>(state_.instances.services())) close_service(i);
 }
 
 // Work that nobody waits for goes on to the end of the window.
 void Books::close_service(ServiceId service) {
-  const Service& s = state_.services[service];
   state_.recorder.wasting_servers(service, 0, state_.now);
+  for (const InstanceId i : state_.instances.of(service)) close_instance(service, i);
+}
+
+void Books::close_instance(ServiceId service, InstanceId instance) {
+  const Service& s = state_.instances[instance];
   if (s.shares_processor()) return;
   const auto work_goes_on = [&](AttemptId id) {
     const Attempt& a = state_.attempts[id];
@@ -35,18 +39,18 @@ void Books::close_service(ServiceId service) {
                                     state_.end_of_submissions);
   };
   s.for_each_in_service([&](std::uint32_t id) { work_goes_on(AttemptId(id)); });
-  for (const AttemptId id : parts_.call_tree.calling_at(service)) work_goes_on(id);
+  for (const AttemptId id : parts_.call_tree.calling_at(instance)) work_goes_on(id);
 }
 
 // Attempts that are still there when the run is over stay until the last bin ends.
-Service::TimeSpent Books::time_spent(ServiceId service, Time end) const {
-  const Service& s = state_.services[service];
+Service::TimeSpent Books::time_spent(InstanceId instance, Time end) const {
+  const Service& s = state_.instances[instance];
   Service::TimeSpent spent = s.time_spent();
   const auto stays = [&](AttemptId id) {
     spent.in_system += (end - state_.attempts[id].arrived).count();
   };
   s.for_each_in_service([&](std::uint32_t id) { stays(AttemptId(id)); });
-  for (const AttemptId id : parts_.call_tree.calling_at(service)) stays(id);
+  for (const AttemptId id : parts_.call_tree.calling_at(instance)) stays(id);
   s.for_each_queued([&](std::uint32_t number) {
     const AttemptId id(number);
     stays(id);

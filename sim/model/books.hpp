@@ -32,9 +32,11 @@ class Books {
 
  private:
   void close_service(ServiceId service);
+  void close_instance(ServiceId service, InstanceId instance);
   void check_group(const RunResult& result, GroupId group) const;
   void check_service(const RunResult& result, ServiceId service) const;
-  Service::TimeSpent time_spent(ServiceId service, Time end) const;
+  Service::TimeSpent time_spent(InstanceId instance, Time end) const;
+  std::string_view wrong_instances(const RunResult& result, ServiceId service) const;
   // The same for levels over time: level_checks.cpp. They return what is wrong; empty: nothing.
   std::string wrong_level(const RunResult& result) const;
   std::string wrong_level_of_group(const RunResult& result, GroupId group,

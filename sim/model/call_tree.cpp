@@ -12,19 +12,23 @@ namespace retrysim::model {
 
 void CallTree::link_services() {
   const std::vector<ClientSpec>& clients = state_.scenario.clients;
-  auto& services = state_.services;
+  const std::vector<ServiceSpec>& services = state_.scenario.services;
   callees_.resize(services.size());
   for (std::size_t i = 0; i < clients.size(); ++i) {
     const ClientSpec& spec = clients[i];
     if (!spec.caller) continue;
-    if (spec.count != 1) throw std::invalid_argument("a service calls another as one client");
     const ServiceId caller(*spec.caller);
+    if (spec.count != services[caller].instances) {
+      throw std::invalid_argument("a service calls another as one client for each instance");
+    }
     callees_[caller].push_back(GroupId(i));
-    services[caller].call_others();
+    for (const InstanceId instance : state_.instances.of(caller)) {
+      state_.instances[instance].call_others();
+    }
   }
   // Calls that are made together have no order of their own.
   for (const ServiceId i : Ids<ServiceId>(services.size())) {
-    if (!services[i].spec().parallel_calls) continue;
+    if (!services[i].parallel_calls) continue;
     std::ranges::stable_sort(
         callees_[i], {}, [&](GroupId group) -> const std::string& { return clients[group].name; });
   }
@@ -41,15 +45,15 @@ void CallTree::link_services() {
   }
 }
 
-bool CallTree::begin(ServiceId service) {
-  Service& s = state_.services[service];
+bool CallTree::begin(InstanceId instance) {
+  Service& s = state_.instances[instance];
   const AttemptId id(s.next_to_complete());
   Attempt& a = state_.attempts[id];
   if (a.rejection || a.replay) return false;
   if (!s.always_succeeds() && s.reply(a).answer != 0) return false;
   s.hold(state_.now);
   state_.note_event(EventKind::kCompletion, id);
-  parts_.serving.changed(service, s);
+  parts_.serving.changed(instance, s);
   calls_.reach(id);
   Calls& calls = calls_[id];
   calls = {calls.serial + 1, 0, 0, true, false};
@@ -64,15 +68,16 @@ void CallTree::make_calls(AttemptId attempt) {
   Calls& calls = calls_[attempt];
   const std::uint16_t first = calls.next;
   calls.open = 1;
-  if (state_.services[a.service].spec().parallel_calls) {
+  if (state_.scenario.services[a.service].parallel_calls) {
     calls.open = static_cast<std::uint16_t>(callees.size());
   }
   const std::uint16_t end = calls.next = static_cast<std::uint16_t>(first + calls.open);
   // The same attempt makes the same calls whatever else happens.
   Draws name(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kCall});
   const std::uint64_t entity = name.next();
+  const ClientId client(state_.instances.number_of(a.instance));
   for (std::uint16_t i = first; i < end; ++i) {
-    parts_.client_requests.submit(state_.groups[callees[i]], ClientId(0), entity, attempt);
+    parts_.client_requests.submit(state_.groups[callees[i]], client, entity, attempt);
   }
 }
 
@@ -104,7 +109,7 @@ void CallTree::go_on(CallId id) {
 
 void CallTree::end(AttemptId attempt) {
   Attempt& a = state_.attempts[attempt];
-  Service& s = state_.services[a.service];
+  Service& s = state_.instances[a.instance];
   calls_[attempt].active = false;
   s.release(attempt, state_.now);
   parts_.watch.leave(attempt, a);
@@ -116,10 +121,10 @@ void CallTree::end(AttemptId attempt) {
   parts_.serving.served(attempt, a, s, reply);
 }
 
-std::vector<AttemptId> CallTree::calling_at(ServiceId service) const {
+std::vector<AttemptId> CallTree::calling_at(InstanceId instance) const {
   std::vector<AttemptId> all;
   for (const AttemptId id : Ids<AttemptId>(calls_.size())) {
-    if (calls_[id].active && state_.attempts[id].service == service) all.push_back(id);
+    if (calls_[id].active && state_.attempts[id].instance == instance) all.push_back(id);
   }
   return all;
 }

@@ -42,6 +42,11 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
   counts_requests = !spec->strategy && (rules.budget.kind != BudgetKind::kNone ||
                                         rules.quota.credit_on == CreditOn::kStart);
   hedges = rules.hedging.enabled;
+  for (const ServiceId i : Ids<ServiceId>(state.scenario.services.size())) {
+    balanced |= share_of_calls(*spec, i) > 0 && state.scenario.services[i].instances > 1;
+  }
+  sends_in_steps = hedges || balanced;
+  ends_connections = pools_connections || balanced;
   books_successes = spec->strategy || !states->empty();
   begins_in_steps = counts_requests || spec->strategy;
   ends_in_steps = spec->deadline != Duration::max() || has_due_times(*spec) || counts_requests ||
@@ -50,7 +55,8 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
   new_request.open = true;
   new_request.send_tokens = states->limit_send_rate() ? 1 : 0;
   new_attempt.service = service;
-  new_attempt.priority = spec->priority;
+  new_attempt.instance = state.instances.first(service);
+  new_attempt.priority = spec->priority & kMostPriority;
   closed = !spec->caller && spec->arrivals.process == ArrivalProcess::kClosed;
   if (closed || spec->caller) return;
   const RandomKey& key = state.streams.of_group(group);

@@ -65,6 +65,9 @@ struct ClientGroup {
   bool gated = false;
   bool pools_connections = false;
   bool hedges = false;
+  bool balanced = false;            ///< a service that it calls has several instances
+  bool sends_in_steps = false;      ///< there is more to do when an attempt is sent
+  bool ends_connections = false;    ///< somebody counts the connections of its attempts
   bool books_successes = false;     ///< the strategy learns of successes
   bool begins_in_steps = false;     ///< there is more to do when a request begins
   bool ends_in_steps = false;       ///< there is more to do when a request ends

@@ -161,7 +161,7 @@ void Books::check(const RunResult& result) const {
     violated("requests submitted and ended differ");
   }
   for (const GroupId i : Ids<GroupId>(state_.groups.size())) check_group(result, i);
-  for (const ServiceId i : Ids<ServiceId>(state_.services.size())) check_service(result, i);
+  for (const ServiceId i : Ids<ServiceId>(state_.instances.services())) check_service(result, i);
   // Last: a wrong count has an error that says more.
   if (const std::string wrong = wrong_level(result); !wrong.empty()) violated(wrong);
 }
@@ -206,7 +206,8 @@ void Books::check_group(const RunResult& result, GroupId group) const {
 }
 
 void Books::check_service(const RunResult& result, ServiceId service) const {
-  const Service& there = state_.services[service];
+  bool has_queue = true;
+  double most_servers = 0;
   const ServiceResult& s = result.services[service];
   const auto check = [&](std::string_view wrong) {
     if (wrong.empty()) return;
@@ -217,7 +218,11 @@ void Books::check_service(const RunResult& result, ServiceId service) const {
   const double rounding = kRounding + static_cast<double>(result.events) * 0x1p-51;
   // Servers that are taken away finish what they do: more may be busy than work, but never more
   // than worked at once before.
-  const auto most_servers = static_cast<double>(there.most_servers());
+  for (const InstanceId i : state_.instances.of(service)) {
+    const Service& there = state_.instances[i];
+    most_servers += static_cast<double>(there.most_servers());
+    has_queue = !there.shares_processor();
+  }
   if (s.window.busy_ns > most_servers * window_ns * (1 + kRounding)) {
     check("more busy time than servers");
   }
@@ -225,7 +230,14 @@ void Books::check_service(const RunResult& result, ServiceId service) const {
     check("more executions without use than executions");
   }
   const Time end = Time::zero() + result.interval * static_cast<std::int64_t>(s.bins.size());
-  check(lost_time(s, time_spent(service, end), !there.shares_processor(), rounding));
+  Service::TimeSpent spent;
+  for (const InstanceId i : state_.instances.of(service)) {
+    const Service::TimeSpent there = time_spent(i, end);
+    spent.queued += there.queued;
+    spent.in_system += there.in_system;
+  }
+  check(lost_time(s, spent, has_queue, rounding));
+  check(wrong_instances(result, service));
 }
 
 }  // namespace retrysim::model

@@ -51,10 +51,8 @@ void Delivery::deliver(AttemptId id, Attempt& a) {
                                  .sent = a.sent,
                                  .now = state_.now});
   if (!error.success() && a.executed) state_.recorder.execution_failed(a.service, a.finished);
+  if (g.ends_connections) end_connection(g, r, a, error.response_class);
   release(id, a);
-  if (g.pools_connections) {
-    parts_.connections.give_back(g, r, leaves_connection_usable(error.response_class));
-  }
   if (error.response_class != ResponseClass::kSuccess) {
     return parts_.retry_decisions.fail(g, r, error, state_.answers[answer].retry_after);
   }
@@ -64,6 +62,14 @@ void Delivery::deliver(AttemptId id, Attempt& a) {
     give_up(g, r, AttemptResult::kAbandoned);
   }
   parts_.client_requests.finish(g, r, Outcome::kSuccess);
+}
+
+// The answer has come over a connection, which the balancer and the client's pool count.
+void Delivery::end_connection(const ClientGroup& g, const Request& r, const Attempt& a,
+                              ResponseClass answer) {
+  if (g.balanced) parts_.balancer.ended(a, result_of(answer));
+  if (!g.pools_connections) return;
+  parts_.connections.give_back(state_.groups[g.index], r, leaves_connection_usable(answer));
 }
 
 // The client has the answer to one message of its attempt, and sends the next.
@@ -87,19 +93,20 @@ void Delivery::forget(Request& r, AttemptId id, const Attempt& a) {
 // Servers that this sets free look at the queue when all of the request's attempts are given up:
 // another of them may have been waiting there.
 void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
-  bool servers_are_free = false;
-  ServiceId service = g.service;
+  freed_.clear();
   while (r.attempt.exists()) {
     const AttemptId id = r.attempt;
+    const InstanceId instance = state_.attempts[id].instance;
     r.attempt = state_.attempts[id].sibling;
-    service = state_.attempts[id].service;  // of all attempts of the request
-    servers_are_free |= give_up_attempt(g, r, id, result);
+    const bool frees = give_up_attempt(g, r, id, result);
+    if (frees && (freed_.empty() || freed_.back() != instance)) freed_.push_back(instance);
     if (g.pools_connections) parts_.connections.give_back(g, r, false);
   }
-  if (!servers_are_free) return;
-  Service& s = state_.services[service];
-  parts_.serving.serve_queue(s);
-  parts_.serving.changed(service, s);
+  for (const InstanceId instance : freed_) {
+    Service& s = state_.instances[instance];
+    parts_.serving.serve_queue(s);
+    parts_.serving.changed(instance, s);
+  }
 }
 
 // True if it sets a server free.
@@ -113,7 +120,9 @@ bool Delivery::give_up_attempt(ClientGroup& g, Request& r, AttemptId id, Attempt
                                  .now = state_.now});
   a.request = {};
   a.gave_up = state_.now;
-  Service& s = state_.services[a.service];
+  if (g.balanced) [[unlikely]]
+    parts_.balancer.ended(a, result);
+  Service& s = state_.instances[a.instance];
   const Abandoned policy = s.spec().abandoned;
   if (a.stage == Attempt::Stage::kLost) {
     release(id, a);
@@ -122,7 +131,7 @@ bool Delivery::give_up_attempt(ClientGroup& g, Request& r, AttemptId id, Attempt
     parts_.watch.leave(id, a);
     s.remove_from_queue(id, state_.now);
     state_.recorder.dropped(a.group, a.in_cohort);
-    parts_.serving.changed(a.service, s);
+    parts_.serving.changed(a.instance, s);
     release(id, a);
   } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
     if (a.stage == Attempt::Stage::kInService) s.given_up(state_.now);
@@ -134,7 +143,7 @@ bool Delivery::give_up_attempt(ClientGroup& g, Request& r, AttemptId id, Attempt
       release(id, a);
       return true;
     }
-    if (s.shares_processor()) parts_.serving.changed(a.service, s);
+    if (s.shares_processor()) parts_.serving.changed(a.instance, s);
   }
   return false;
 }

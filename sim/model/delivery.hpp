@@ -10,6 +10,7 @@
 #include "model/request.hpp"
 
 #include <cstdint>
+#include <vector>
 
 namespace retrysim::model {
 
@@ -32,10 +33,13 @@ class Delivery {
  private:
   [[gnu::noinline]] void next_call(AttemptId id, Attempt& a);
   bool give_up_attempt(ClientGroup& g, Request& r, AttemptId id, AttemptResult result);
+  [[gnu::noinline]] void end_connection(const ClientGroup& g, const Request& r, const Attempt& a,
+                                        ResponseClass answer);
   void forget(Request& r, AttemptId id, const Attempt& a);
 
   RunState& state_;
   Parts& parts_;
+  std::vector<InstanceId> freed_;  // instances with servers that have just been set free
 };
 
 }  // namespace retrysim::model

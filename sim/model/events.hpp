@@ -25,6 +25,7 @@ enum class EventKind : std::uint8_t {
   kServiceTimeout,
   kScaling,
   kCheckDue,
+  kHealthCheck,
   // Of sources only; their events are of a kind above.
   kVaryingTimeout,
   kLateResponse,

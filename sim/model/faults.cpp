@@ -24,7 +24,7 @@ double either(double a, double b) { return b == 0 ? a : 1 - (1 - a) * (1 - b); }
 }  // namespace
 
 // Sources of errors are independent: an attempt that escapes the first may meet the second.
-Impairment FaultTimeline::at(std::size_t service, Time now) const {
+Impairment FaultTimeline::at(std::size_t service, std::uint32_t instance, Time now) const {
   Impairment all;
   all.capacity = profile_factor(scenario_->services[service].profile, now);
   all.request_loss = scenario_->network.request_loss;
@@ -41,11 +41,13 @@ Impairment FaultTimeline::at(std::size_t service, Time now) const {
   add(service_errors_[service]);
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const FaultSpec& f = scenario_->faults[order_[i]];
-    if (f.service != service || now < f.start || now >= f.start + f.duration) continue;
+    if (f.service != service || !f.concerns(instance)) continue;
+    if (now < f.start || now >= f.start + f.duration) continue;
     all.capacity *= f.capacity;
     all.speed *= f.speed;
     all.latency += f.latency;
     all.unreachable |= f.unreachable;
+    all.black_hole |= f.black_hole;
     all.request_loss = either(all.request_loss, f.request_loss);
     all.response_loss = either(all.response_loss, f.response_loss);
     add(fault_errors_[i]);

@@ -24,8 +24,8 @@ class FaultTimeline {
       : scenario_(&scenario), order_(name_order(scenario.faults)) {
     for (const std::size_t i : order_) {
       const FaultSpec& f = scenario.faults[i];
-      changes_.push_back({f.start, f.service, f.cold_restart});
-      changes_.push_back({f.start + f.duration, f.service});
+      changes_.push_back({f.start, f.service, &f, f.cold_restart});
+      changes_.push_back({f.start + f.duration, f.service, &f});
       fault_errors_.push_back(number(f.errors, answer_of));
     }
     for (std::size_t i = 0; i < scenario.services.size(); ++i) {
@@ -42,7 +42,11 @@ class FaultTimeline {
   struct Change {
     Time time;
     std::size_t service = 0;
-    bool cold_restart = false;  ///< the service loses everything
+    const FaultSpec* fault = nullptr;  ///< null: the service's own profile
+    bool cold_restart = false;         ///< what it concerns loses everything
+
+    /// Whether it concerns the instance of the service with this index.
+    bool concerns(std::uint32_t index) const { return fault == nullptr || fault->concerns(index); }
   };
 
   std::size_t size() const { return changes_.size(); }
@@ -50,8 +54,8 @@ class FaultTimeline {
   /// The next change; moves on to the one after it.
   Change pop() { return changes_[at_++]; }
 
-  /// Everything that is wrong with `service` at `now`.
-  Impairment at(std::size_t service, Time now) const;
+  /// Everything that is wrong at `now` with `service`, or with the instance of it with this index.
+  Impairment at(std::size_t service, std::uint32_t instance, Time now) const;
 
  private:
   struct NumberedError {

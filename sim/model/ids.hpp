@@ -37,6 +37,7 @@ using AttemptId = Id<struct AttemptTag, std::uint32_t>;
 using ClientId = Id<struct ClientTag, std::uint32_t>;  ///< within its group
 using GroupId = Id<struct GroupTag, std::uint16_t>;
 using ServiceId = Id<struct ServiceTag, std::uint16_t>;
+using InstanceId = Id<struct InstanceTag, std::uint16_t>;  ///< among those of all services
 
 /// An array, or a pool, whose elements are found by ids of one type.
 template <class IdType, class Base>
@@ -66,11 +67,14 @@ using ByGroup = IndexedBy<GroupId, std::vector<T>>;
 template <class T>
 using ByService = IndexedBy<ServiceId, std::vector<T>>;
 
-/// Ids 0 to `count` - 1, for a loop over them.
+/// Ids that follow each other, for a loop over them: 0 to `count` - 1, or `first` to `end` - 1.
 template <class IdType>
 class Ids {
  public:
-  explicit Ids(std::size_t count) : count_(count) {}
+  explicit Ids(std::size_t count) : end_(count) {}
+  Ids(std::size_t first, std::size_t end) : first_(first), end_(end) {}
+
+  std::size_t size() const { return end_ - first_; }
 
   class Iterator {
    public:
@@ -82,11 +86,11 @@ class Ids {
    private:
     std::size_t at_;
   };
-  Iterator begin() const { return Iterator(0); }
-  Iterator end() const { return Iterator(count_); }
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(end_); }
 
  private:
-  std::size_t count_;
+  std::size_t first_ = 0, end_;
 };
 
 }  // namespace retrysim::model

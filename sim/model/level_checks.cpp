@@ -132,7 +132,7 @@ std::string Books::wrong_level(const RunResult& result) const {
     const std::string wrong = wrong_level_of_group(result, i, real[i]);
     if (!wrong.empty()) return "client " + state_.scenario.clients[i].name + ": " + wrong;
   }
-  for (const ServiceId i : Ids<ServiceId>(state_.services.size())) {
+  for (const ServiceId i : Ids<ServiceId>(state_.instances.services())) {
     const std::string wrong = wrong_level_of_service(result, i);
     if (!wrong.empty()) return "service " + state_.scenario.services[i].name + ": " + wrong;
   }
@@ -155,12 +155,19 @@ std::string Books::wrong_level_of_group(const RunResult& result, GroupId group,
 }
 
 std::string Books::wrong_level_of_service(const RunResult& result, ServiceId service) const {
-  const Service& s = state_.services[service];
-  const stats::StationLevels there{s.busy(), static_cast<std::int64_t>(s.in_system()),
-                                   static_cast<std::int64_t>(s.queued()), s.working_servers()};
+  stats::StationLevels there;
+  double most = 0;
+  for (const InstanceId i : state_.instances.of(service)) {
+    const Service& s = state_.instances[i];
+    there.busy += s.busy();
+    there.in_system += static_cast<std::int64_t>(s.in_system());
+    there.queued += static_cast<std::int64_t>(s.queued());
+    const bool unlimited = s.spec().servers == ServiceSpec::kUnlimited;
+    there.working = unlimited ? s.working_servers() : there.working + s.working_servers();
+    most += static_cast<double>(s.most_servers());
+  }
   std::string wrong = difference(state_.recorder.levels_of_service(service), there);
   const auto width_ns = static_cast<double>(result.interval.count());
-  const auto most = static_cast<double>(s.most_servers());
   for (const ServiceFlow& bin : result.services[service].bins) {
     if (wrong.empty()) wrong = wrong_bin(bin, width_ns, most, rounding_of(result.events));
   }

@@ -12,7 +12,9 @@ void Mutations::prepare() {
     tokens_.emplace_back().take_memory(*g.spec, claim);
     if (g.mutates && !books_) books_.emplace(&state_.recorder);
   }
-  for (Service& s : state_.services) s.keep_books(books_ ? &*books_ : nullptr);
+  for (const InstanceId i : state_.instances.ids()) {
+    state_.instances[i].keep_books(books_ ? &*books_ : nullptr);
+  }
 }
 
 void Mutations::decide(ClientGroup& g, Request& r) {
@@ -35,12 +37,12 @@ void Mutations::decide(ClientGroup& g, Request& r) {
 
 void Mutations::executed(AttemptId attempt, bool succeeded) {
   books_->of_attempt(attempt).effects.effects += succeeded;
-  Service& service = state_.services[state_.attempts[attempt].service];
+  Service& service = state_.instances[state_.attempts[attempt].instance];
   service.mutation_executed(attempt, succeeded, state_.now);
 }
 
 void Mutations::attempt_gone(AttemptId attempt) {
-  state_.services[state_.attempts[attempt].service].close_session(attempt);
+  state_.instances[state_.attempts[attempt].instance].close_session(attempt);
   books_->attempt_gone(attempt);
 }
 

@@ -105,6 +105,11 @@ class Traffic {
     const bool travels = scenario_.network.latency.mean_seconds() > 0 ||
                          scenario_.network.connect.mean_seconds() > 0;
     double events = 2 * static_cast<double>(scenario_.faults.size());
+    for (const ServiceSpec& s : scenario_.services) {
+      if (s.instances == 1 || !s.health_check.enabled()) continue;
+      const double checks = duration_s / std::max(seconds(s.health_check.interval), 1e-9);
+      events += 2 * s.instances * checks;  // each begins, and ends
+    }
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
       const ClientSpec& c = scenario_.clients[g];
       const double requests = requests_of(g, duration_s);
@@ -208,7 +213,7 @@ class Traffic {
     const ServiceSpec& s = scenario_.services[service];
     const double time_s = s.service_time.mean_seconds();
     if (s.servers == ServiceSpec::kUnlimited || time_s <= 0) return HUGE_VAL;
-    return static_cast<double>(s.servers) / time_s;
+    return static_cast<double>(s.all_servers()) / time_s;
   }
 
   double seconds_under_way(std::size_t service) const {
@@ -221,7 +226,8 @@ class Traffic {
     const ServiceSpec& s = scenario_.services[service];
     const double too_much = offered_at(service) - capacity_of(service);
     if (!(too_much > 0)) return 0;
-    return std::min(too_much * seconds(scenario_.duration), static_cast<double>(s.queue_capacity));
+    const double places = static_cast<double>(s.queue_capacity) * s.instances;
+    return std::min(too_much * seconds(scenario_.duration), places);
   }
 
   const Scenario& scenario_;
@@ -296,6 +302,18 @@ std::vector<MemoryPart> client_parts(const Scenario& scenario) {
     const bool listed = !c.arrivals.rows.empty();
     add(parts, fmt::format("clients of {}", c.name), key_of(c, listed ? "arrivals.file" : "count"),
         bytes_of_clients(scenario, c));
+  }
+  return parts;
+}
+
+/// Beyond one for each service.
+std::vector<MemoryPart> instance_parts(const Scenario& scenario) {
+  std::vector<MemoryPart> parts;
+  for (const ServiceSpec& s : scenario.services) {
+    if (s.instances == 1) continue;
+    constexpr std::uint64_t kInstance = sizeof(model::Service) + 2 * sizeof(InstanceResult);
+    add(parts, fmt::format("instances of {}", s.name), fmt::format("service.{}.instances", s.name),
+        s.instances * kInstance);
   }
   return parts;
 }
@@ -414,6 +432,7 @@ RunNeeds needs_of(const Scenario& scenario) {
   Traffic traffic(scenario);
   RunNeeds needs;
   needs.clients = client_parts(scenario);
+  for (MemoryPart& part : instance_parts(scenario)) needs.clients.push_back(std::move(part));
   needs.requests = request_parts(scenario, traffic);
   needs.result = result_parts(scenario, traffic);
   const stats::PhaseLog::Memory phases = phase_memory(scenario, traffic);

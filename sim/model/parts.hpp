@@ -5,12 +5,14 @@
 #pragma once
 
 #include "model/attempt_watch.hpp"
+#include "model/balancer.hpp"
 #include "model/books.hpp"
 #include "model/call_tree.hpp"
 #include "model/client_requests.hpp"
 #include "model/closed_loop.hpp"
 #include "model/connections.hpp"
 #include "model/delivery.hpp"
+#include "model/health_checks.hpp"
 #include "model/hedging.hpp"
 #include "model/jobs.hpp"
 #include "model/mutations.hpp"
@@ -41,6 +43,8 @@ struct Parts {
         entrance(state, *this),
         watch(state, *this),
         serving(state, *this),
+        balancer(state),
+        health_checks(state, *this),
         call_tree(state, *this),
         service_events(state, *this),
         delivery(state, *this),
@@ -63,6 +67,8 @@ struct Parts {
   ServiceEntrance entrance;
   AttemptWatch watch;
   Serving serving;
+  Balancer balancer;
+  HealthChecks health_checks;
   CallTree call_tree;
   ServiceEvents service_events;
   Delivery delivery;

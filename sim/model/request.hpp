@@ -71,6 +71,7 @@ struct alignas(64) Attempt {
   std::uint32_t next_in_queue = kNone, previous_in_queue = kNone;
   GroupId group{0};
   ServiceId service{0};
+  InstanceId instance{0};    ///< of that service
   std::uint16_t answer = 0;  ///< index into the world's answers
   Stage stage = Stage::kOnTheWire;
   bool in_cohort = false;
@@ -82,9 +83,9 @@ struct alignas(64) Attempt {
   bool replay : 1 = false;       ///< answered because of its token, not executed
   bool has_session : 1 = false;  ///< its execution is the one that its token stands for
   // Of an attempt that consists of several calls (model "occ").
-  bool goes_on : 1 = false;  ///< the answer under way asks for the next call
-  std::uint8_t round = 0;    ///< calls done
-  std::uint8_t priority = 0;
+  bool goes_on : 1 = false;    ///< the answer under way asks for the next call
+  std::uint8_t round : 2 = 0;  ///< calls done
+  std::uint8_t priority : 6 = 0;
   std::uint32_t version = 0;  ///< of the row, as read
 
   bool given_up() const { return gave_up != Time::max(); }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "model/service.hpp"
 
+#include "model/slowdown.hpp"
+
 #include <cassert>
 #include <cmath>
 #include <utility>
 
 namespace retrysim::model {
 
-Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t conflict,
+Service::Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
                  const Streams* streams, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
     : spec_(&spec),
       streams_(streams),
@@ -20,8 +22,8 @@ Service::Service(const ServiceSpec& spec, std::size_t index, std::uint16_t confl
       always_succeeds_(spec.model == ServiceModelKind::kQueue),
       watches_attempts_(limits_concurrency_ || spec.timeout != Duration::max()),
       model_(make_service_model(spec, conflict)),
-      line_(spec.discipline, attempts, streams->of_service(index)),
-      rejections_(Discipline::kFifo, attempts, streams->of_service(index)),
+      line_(spec.discipline, attempts, key),
+      rejections_(Discipline::kFifo, attempts, key),
       codel_(spec.codel),
       concurrency_(spec.concurrency),
       throttle_(spec.throttle) {
@@ -85,9 +87,9 @@ double Service::demand_ns(const Attempt& a) const {
   auto own = static_cast<double>(spec_->service_time.sample(draws).count());
   if (!operations_.empty()) [[unlikely]]
     own = std::round(own * operations_.work(key, a.entity, a.group));
-  if (spec_->slowdown == 0) return own;
+  if (!spec_->slows_down()) return own;
   const std::int64_t others = of_servers([](const auto& s) { return s.in_service(); });
-  return std::round(own * (1 + spec_->slowdown * static_cast<double>(others)));
+  return std::round(own * slowdown_factor(*spec_, others));
 }
 
 Duration Service::service_time_of(std::uint32_t attempt) const {
@@ -160,8 +162,8 @@ std::vector<std::uint32_t> Service::take_all(Time now) {
   return all;
 }
 
-void Service::remember_tokens(TokenAnswers answers) {
-  sessions_ = std::make_unique<Sessions>(spec_->idempotency.window);
+void Service::remember_tokens(TokenAnswers answers, std::shared_ptr<Sessions> sessions) {
+  sessions_ = std::move(sessions);
   token_answers_ = answers;
 }
 
@@ -212,10 +214,10 @@ void Service::close_session(std::uint32_t attempt) {
   sessions_->drop(books_->of_attempt(attempt).token);
 }
 
-void Service::forget() {
+void Service::forget(bool throttle_too) {
   codel_ = Codel(spec_->codel);
   concurrency_.reset();
-  throttle_.forget();
+  if (throttle_too) throttle_.forget();
 }
 
 void Service::impair(Impairment impairment, Time now) {

@@ -1,5 +1,6 @@
-// One service: servers, a queue in front of them, a throttle before that. Knows attempts, but
-// neither clients nor the network; what an attempt's fate means is decided by the simulation.
+// One service, or one of its instances if it has several: servers, a queue in front of them, a
+// throttle before that. Knows attempts, but neither clients nor the network; what an attempt's fate
+// means is decided by the simulation.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -39,7 +40,7 @@ struct Impairment {
   double capacity = 1, speed = 1;
   Duration latency;
   double request_loss = 0, response_loss = 0;  ///< the network's own included
-  bool unreachable = false;
+  bool unreachable = false, black_hole = false;
   std::vector<std::pair<double, std::uint16_t>> errors;  ///< cumulative probability, answer
 };
 
@@ -65,9 +66,9 @@ class Service {
  public:
   enum class Admission : std::uint8_t { kStarted, kQueued, kFull };
 
-  /// `index` is that of the service in the scenario, `conflict` the number of the answer to a
-  /// write that came too late.
-  Service(const ServiceSpec& spec, std::size_t index, std::uint16_t conflict,
+  /// `key` is for what it draws for itself, `conflict` the number of the answer to a write that
+  /// came too late.
+  Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
           const Streams* streams, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence);
 
   /// The operations of the groups that call service `index`, whose requests differ in work.
@@ -162,8 +163,9 @@ class Service {
   struct TokenAnswers {
     std::uint16_t already_exists = 0, in_progress = 0, mismatch = 0;
   };
-  /// From now on it looks at the tokens of attempts with side effects.
-  void remember_tokens(TokenAnswers answers);
+  /// From now on it looks at the tokens of attempts with side effects; instances share what they
+  /// remember.
+  void remember_tokens(TokenAnswers answers, std::shared_ptr<Sessions> sessions);
   /// Where it finds those tokens; may be null if there are none.
   void keep_books(SideEffects* books) { books_ = books; }
   /// An attempt with side effects has been served to the end.
@@ -193,8 +195,8 @@ class Service {
   /// Takes out everything that waits or is in service, this first in order of completion; not what
   /// is held.
   std::vector<std::uint32_t> take_all(Time now);
-  /// As it was at the start of the run, with nobody there.
-  void forget();
+  /// As it was at the start of the run, with nobody there; the throttle as well if it is to be.
+  void forget(bool throttle_too);
 
   /// Null if the number of servers is fixed.
   Autoscaler* autoscaler() { return autoscaler_ ? &*autoscaler_ : nullptr; }
@@ -247,7 +249,7 @@ class Service {
   ConcurrencyLimit concurrency_;
   TimeSpent time_spent_;
   Impairment impairment_;
-  std::unique_ptr<Sessions> sessions_;  // if it remembers tokens
+  std::shared_ptr<Sessions> sessions_;  // if it remembers tokens
   TokenAnswers token_answers_;
   SideEffects* books_ = nullptr;
   Throttle throttle_;

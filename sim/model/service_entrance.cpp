@@ -22,7 +22,7 @@ void ServiceEntrance::arrive(AttemptId id, Attempt& a, Service& s) {
   if (!must_wait) state_.recorder.started(a.group, a.in_cohort, Duration::zero());
   if (s.watches_attempts()) [[unlikely]]
     parts_.watch.enter(id, a);
-  parts_.serving.changed(a.service, s);
+  parts_.serving.changed(a.instance, s);
 }
 
 // True if the attempt meets a random error, or does not pass the service's throttle.
@@ -38,7 +38,9 @@ bool ServiceEntrance::answered_at_the_door(AttemptId id, Attempt& a, Service& s)
       return true;
     }
   }
-  if (passes_throttle(a, s)) return false;
+  // The throttle is the service's, not an instance's: the first instance keeps it for all.
+  Service& keeper = state_.instances[state_.instances.first(a.service)];
+  if (passes_throttle(a, keeper)) return false;
   state_.recorder.throttled(a.service);
   state_.recorder.refused(a.group, a.in_cohort);
   turn_away(id, a, s, state_.answers.of_service(a.service).throttled);
@@ -76,7 +78,7 @@ void ServiceEntrance::turn_away(AttemptId id, Attempt& a, Service& s, std::uint1
   }
   a.answer = answer;
   s.turn_away(id, state_.now);
-  parts_.serving.changed(a.service, s);
+  parts_.serving.changed(a.instance, s);
 }
 
 }  // namespace retrysim::model

@@ -18,9 +18,9 @@ ServiceEvents::ServiceEvents(RunState& state, Parts& parts)
 }
 
 void ServiceEvents::add_sources() {
-  scaling_sources_.assign(state_.services.size(), kNone);
-  for (const ServiceId i : Ids<ServiceId>(state_.services.size())) {
-    if (state_.services[i].autoscaler() == nullptr) continue;
+  scaling_sources_.assign(state_.instances.services(), kNone);
+  for (const ServiceId i : Ids<ServiceId>(scaling_sources_.size())) {
+    if (state_.instances[state_.instances.first(i)].autoscaler() == nullptr) continue;
     scaling_sources_[i] = state_.add_source(EventKind::kScaling, i);
   }
   if (faults_.size() > 0) fault_source_ = state_.add_source(EventKind::kFault);
@@ -30,35 +30,45 @@ void ServiceEvents::start() {
   for (const std::size_t at : name_order(state_.scenario.services)) {
     const ServiceId i(at);
     if (scaling_sources_[i] == kNone) continue;
-    Service& s = state_.services[i];
-    parts_.serving.changed(i, s);
+    const InstanceId instance = state_.instances.first(i);
+    Service& s = state_.instances[instance];
+    parts_.serving.changed(instance, s);
     state_.queue.offer(scaling_sources_[i], {s.autoscaler()->next(), state_.sequence++});
   }
   if (fault_source_ != kNone) state_.queue.offer(fault_source_, {faults_.next(), faults_begun_});
 }
 
-Impairment ServiceEvents::impairment(ServiceId service) const {
-  return faults_.at(service, state_.now);
+Impairment ServiceEvents::impairment(InstanceId instance) const {
+  const Instances& all = state_.instances;
+  return faults_.at(all.service_of(instance), all.number_of(instance), state_.now);
 }
 
 void ServiceEvents::change_faults() {
   const FaultTimeline::Change change = faults_.pop();
   const ServiceId service(change.service);
   state_.note_event(EventKind::kFault, ranks_[service]);
-  if (change.cold_restart) restart(service);
-  Service& s = state_.services[service];
-  s.impair(impairment(service), state_.now);
-  parts_.serving.serve_queue(s);
-  parts_.serving.changed(service, s);
+  for (const InstanceId instance : state_.instances.of(service)) {
+    if (change.concerns(state_.instances.number_of(instance))) change_instance(instance, change);
+  }
   state_.queue.set(fault_source_, {faults_.next(), ++faults_begun_});
 }
 
+void ServiceEvents::change_instance(InstanceId instance, const FaultTimeline::Change& change) {
+  const bool whole = change.fault == nullptr || change.fault->instance == FaultSpec::kAllInstances;
+  if (change.cold_restart) restart(instance, whole);
+  Service& s = state_.instances[instance];
+  s.impair(impairment(instance), state_.now);
+  parts_.serving.serve_queue(s);
+  parts_.serving.changed(instance, s);
+}
+
 // The process dies and comes back empty: the connections of those that waited for it break.
-void ServiceEvents::restart(ServiceId service) {
-  Service& s = state_.services[service];
+void ServiceEvents::restart(InstanceId instance, bool throttle_too) {
+  Service& s = state_.instances[instance];
+  const ServiceId service = state_.instances.service_of(instance);
   std::vector<AttemptId> all;
   for (const std::uint32_t id : s.take_all(state_.now)) all.emplace_back(id);
-  for (const AttemptId id : parts_.call_tree.calling_at(service)) {
+  for (const AttemptId id : parts_.call_tree.calling_at(instance)) {
     parts_.call_tree.cancel(id);
     s.abort(id, state_.now);
     all.push_back(id);
@@ -75,18 +85,19 @@ void ServiceEvents::restart(ServiceId service) {
       parts_.transport.answer_with(id, a, s, Answers::kConnectionRefused);
     }
   }
-  s.forget();
+  s.forget(throttle_too);
 }
 
 void ServiceEvents::scale(ServiceId service) {
-  Service& s = state_.services[service];
+  const InstanceId instance = state_.instances.first(service);
+  Service& s = state_.instances[instance];
   Autoscaler& scaler = *s.autoscaler();
   state_.note_event(EventKind::kScaling, ranks_[service]);
   scaler.observe(s.busy(), s.working_servers(), state_.now);
   scaler.step(state_.now);
   s.rescale(state_.now);
   parts_.serving.serve_queue(s);
-  parts_.serving.changed(service, s);
+  parts_.serving.changed(instance, s);
   state_.queue.set(scaling_sources_[service], {scaler.next(), state_.sequence++});
 }
 

@@ -25,15 +25,16 @@ class ServiceEvents {
   /// Offers the first events.
   void start();
 
-  /// What is wrong with the service now.
-  Impairment impairment(ServiceId service) const;
+  /// What is wrong with the instance now.
+  Impairment impairment(InstanceId instance) const;
 
   /// The events.
   void change_faults();
   void scale(ServiceId service);
 
  private:
-  void restart(ServiceId service);
+  void change_instance(InstanceId instance, const FaultTimeline::Change& change);
+  void restart(InstanceId instance, bool throttle_too);
 
   RunState& state_;
   Parts& parts_;

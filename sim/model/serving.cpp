@@ -10,15 +10,23 @@ namespace retrysim::model {
 
 void Serving::add_sources() {
   first_source_ = static_cast<std::uint32_t>(state_.sources.size());
-  for (const ServiceId i : Ids<ServiceId>(state_.services.size())) {
+  for (const InstanceId i : state_.instances.ids()) {
     state_.add_source(EventKind::kCompletion, i, kernel::SourceRole::kAnswer);
-    some_scale_ |= state_.services[i].autoscaler() != nullptr;
   }
 }
 
-void Serving::complete(ServiceId service) {
-  Service& s = state_.services[service];
-  if (s.calls_others() && parts_.call_tree.begin(service)) [[unlikely]]
+void Serving::begin_levels() {
+  others_observe_ = state_.instances.several();
+  for (const InstanceId i : state_.instances.ids()) {
+    Service& s = state_.instances[i];
+    others_observe_ |= s.autoscaler() != nullptr;
+    levels_changed(i, s);
+  }
+}
+
+void Serving::complete(InstanceId instance) {
+  Service& s = state_.instances[instance];
+  if (s.calls_others() && parts_.call_tree.begin(instance)) [[unlikely]]
     return;
   const AttemptId id(s.complete(state_.now));
   state_.note_event(EventKind::kCompletion, id);
@@ -42,7 +50,7 @@ void Serving::served(AttemptId id, Attempt& a, Service& s, Reply reply) {
       parts_.mutations.executed(id, reply.answer == 0);
   }
   serve_queue(s);
-  changed(a.service, s);
+  changed(a.instance, s);
   a.goes_on = reply.goes_on;
   if (reply.goes_on) a.executed = false;
   if (a.given_up()) {
@@ -94,30 +102,47 @@ bool Serving::would_be_late(AttemptId id, const Attempt& a, const Service& s) co
   return state_.now + s.service_time_of(id) + way_back > end;
 }
 
-void Serving::changed(ServiceId service, Service& s) {
-  state_.queue.set(first_source_ + static_cast<std::uint32_t>(service), s.next_completion());
+void Serving::changed(InstanceId instance, Service& s) {
+  state_.queue.set(first_source_ + std::uint32_t{instance}, s.next_completion());
+  levels_changed(instance, s);
+}
+
+void Serving::levels_changed(InstanceId instance, Service& s) {
+  if (others_observe_) [[unlikely]]
+    return observe_levels(instance, s);
+  record_levels(instance, s);
+}
+
+void Serving::record_levels(InstanceId instance, const Service& s) {
+  const std::size_t service = instance;  // each is the only one of its service
   state_.recorder.service_levels({.service = service,
                                   .busy = s.busy(),
                                   .in_system = s.in_system(),
                                   .queued = s.queued(),
                                   .working = s.working_servers(),
                                   .now = state_.now});
-  if (some_scale_) [[unlikely]] {
-    if (Autoscaler* a = s.autoscaler()) a->observe(s.busy(), s.working_servers(), state_.now);
-  }
   if (s.shares_processor())
     state_.recorder.wasting_servers(service, s.wasting_servers(), state_.now);
 }
 
+void Serving::observe_levels(InstanceId instance, Service& s) {
+  if (state_.instances.several()) {
+    parts_.balancer.levels_changed(instance, s);
+  } else {
+    record_levels(instance, s);
+  }
+  if (Autoscaler* a = s.autoscaler()) a->observe(s.busy(), s.working_servers(), state_.now);
+}
+
 void Serving::wasted_work(const Attempt& a) {
   // Where attempts share the servers, a level is kept of them: `changed`.
-  if (state_.services[a.service].shares_processor()) return;
+  if (state_.instances[a.instance].shares_processor()) return;
   state_.recorder.add_wasted_work(a.service, std::max(a.started, a.gave_up), state_.now);
 }
 
 void Serving::answer_unused(const Attempt& a) {
   if (!a.executed && !a.goes_on) return;
-  const double server_ns = state_.services[a.service].shares_processor()
+  const double server_ns = state_.instances[a.instance].shares_processor()
                                ? a.work_left_ns
                                : static_cast<double>((a.finished - a.started).count());
   state_.recorder.answer_unused(a.service, server_ns, a.finished, a.executed);

@@ -22,15 +22,17 @@ class Serving {
 
   void add_sources();
 
-  /// The service that completes next has completed. Nearly every event is this or an arrival.
-  void complete(ServiceId service);
+  /// What the instance completes next has completed. Nearly every event is this or an arrival.
+  void complete(InstanceId instance);
   /// What becomes of an attempt when its server is free again. The last step of its event, or of
   /// the work list it comes from: the answer need not be put down.
   void served(AttemptId id, Attempt& a, Service& s, Reply reply);
   /// Free servers take what waits.
   void serve_queue(Service& s);
-  /// Something has changed at the service: its next completion, its levels.
-  void changed(ServiceId service, Service& s);
+  /// Something has changed at the instance: its next completion, its levels.
+  void changed(InstanceId instance, Service& s);
+  /// Tells the recorder of the levels of all services as they are at the start.
+  void begin_levels();
 
   /// An attempt in service, or just served, whose client has given up.
   void wasted_work(const Attempt& a);
@@ -40,11 +42,15 @@ class Serving {
  private:
   [[gnu::noinline]] bool would_be_late(AttemptId id, const Attempt& a, const Service& s) const;
   void drop_from_queue(AttemptId id, Attempt& a, Service& s);
+  void levels_changed(InstanceId instance, Service& s);
+  void record_levels(InstanceId instance, const Service& s);
+  [[gnu::noinline]] void observe_levels(InstanceId instance, Service& s);
 
   RunState& state_;
   Parts& parts_;
-  std::uint32_t first_source_ = kNone;  // of the services, which follow each other
-  bool some_scale_ = false;
+  std::uint32_t first_source_ = kNone;  // of the instances, which follow each other
+  // Others than the recorder have to know of levels: autoscalers, or the balancer.
+  bool others_observe_ = false;
 };
 
 }  // namespace retrysim::model

@@ -15,8 +15,8 @@
 #include "model/answers.hpp"
 #include "model/client_group.hpp"
 #include "model/events.hpp"
+#include "model/instances.hpp"
 #include "model/request.hpp"
-#include "model/service.hpp"
 #include "model/streams.hpp"
 
 #include <cstddef>
@@ -94,7 +94,7 @@ struct RunState {
   Answers answers;
   IndexedBy<RequestId, kernel::Pool<Request>> requests;
   IndexedBy<AttemptId, kernel::Pool<Attempt>> attempts;
-  ByService<Service> services;
+  Instances instances;
   ByGroup<ClientGroup> groups;
 
   std::uint64_t sequence = 0;  ///< counts all events that were ever scheduled

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace retrysim::model {
@@ -22,6 +23,10 @@ class Streams {
   const RandomKey& of_group(std::size_t group) const { return groups_[group]; }
   /// For what a service draws for itself.
   const RandomKey& of_service(std::size_t service) const { return services_[service]; }
+  /// The same for one of its instances, if it has several; `number` counts them.
+  RandomKey of_instance(std::size_t service, std::uint32_t number) const {
+    return services_[service].named("instance", std::to_string(number));
+  }
 
  private:
   std::vector<RandomKey> groups_, services_;

@@ -14,7 +14,7 @@ bool messages_take_time(const Scenario& scenario) {
   return Connections::take_time(scenario) || !latency.is_constant() ||
          latency.constant_value() > Duration::zero() ||
          std::ranges::any_of(scenario.faults, [](const FaultSpec& f) {
-           return f.latency > Duration::zero() || f.unreachable;
+           return f.latency > Duration::zero() || f.unreachable || f.black_hole;
          });
 }
 
@@ -42,8 +42,10 @@ void Transport::send(ClientGroup& g, Request& r) {
   r.phase = Request::Phase::kInFlight;
   r.phase_since = state_.now;
   a = g.new_attempt;
-  if (g.calls_several) [[unlikely]]
+  if (g.calls_several) [[unlikely]] {
     a.service = g.about.service(state_.streams.of_group(g.index), r.entity);
+    a.instance = state_.instances.first(a.service);
+  }
   a.sibling = r.attempt;  // none, but for hedging
   r.attempt = id;
   ++r.progress.attempts;
@@ -62,9 +64,11 @@ void Transport::send(ClientGroup& g, Request& r) {
   if (a.sibling.exists()) [[unlikely]]
     parts_.timeouts.disarm(g, r);  // it runs from the latest attempt
   parts_.timeouts.arm(g, r);
-  if (g.hedges) [[unlikely]]
-    parts_.hedging.schedule(g, r);
-  Service& s = state_.services[a.service];
+  if (g.sends_in_steps) [[unlikely]] {
+    if (g.hedges) parts_.hedging.schedule(g, r);
+    if (g.balanced) a.instance = parts_.balancer.choose(a);
+  }
+  Service& s = state_.instances[a.instance];
   if (!takes_time_ && s.impairment().request_loss == 0) [[likely]]
     return parts_.entrance.arrive(id, a, s);
   travel_to_service(id, a);
@@ -72,7 +76,7 @@ void Transport::send(ClientGroup& g, Request& r) {
 
 Duration Transport::delay(const Attempt& a, Purpose purpose) const {
   const Distribution& latency = state_.scenario.network.latency;
-  const Duration added = state_.services[a.service].impairment().latency;
+  const Duration added = state_.instances[a.instance].impairment().latency;
   if (latency.is_constant()) return latency.constant_value() + added;
   if (a.round > 0) {
     purpose = purpose == Purpose::kNetwork ? Purpose::kSecondNetwork : Purpose::kSecondResponse;
@@ -82,17 +86,22 @@ Duration Transport::delay(const Attempt& a, Purpose purpose) const {
 }
 
 void Transport::travel_to_service(AttemptId attempt, Attempt& a) {
-  Service& s = state_.services[a.service];
+  Service& s = state_.instances[a.instance];
   Duration time = takes_time_ ? delay(a, Purpose::kNetwork) : Duration::zero();
   if (a.connecting) {
     a.connecting = false;
     const Duration setup = parts_.connections.setup_time(a);
     const Duration limit = state_.groups[a.group].spec->connect_timeout;
-    if (setup > limit) {
+    const bool times_out = s.impairment().black_hole && limit != Duration::max();
+    if (setup > limit || times_out) {
       a.answer = Answers::kNoAnswer;
       return schedule_answer(attempt, limit);
     }
     time += setup;
+  }
+  if (s.impairment().black_hole) {
+    state_.recorder.lost(a.group, a.in_cohort);
+    return parts_.delivery.discard(attempt, a);
   }
   if (s.impairment().unreachable) {
     a.answer = Answers::kConnectionRefused;
@@ -123,7 +132,7 @@ void Transport::attempt_arrives() {
   state_.queue.set(request_source_, requests_.head());
   state_.note_event(EventKind::kAttemptArrives, attempt);
   Attempt& a = state_.attempts[attempt];
-  parts_.entrance.arrive(attempt, a, state_.services[a.service]);
+  parts_.entrance.arrive(attempt, a, state_.instances[a.instance]);
 }
 
 bool Transport::send_answer(AttemptId id, Attempt& a, const Service& s, std::uint16_t answer) {

@@ -5,11 +5,28 @@
 
 #include <algorithm>
 #include <cassert>
+#include <memory>
 #include <stdexcept>
 
 namespace retrysim::model {
 
 using kernel::EventKey;
+
+namespace {
+
+// Scenario files are checked when they are read; this is for those made in C++.
+void check_instances(const ServiceSpec& spec) {
+  if (spec.instances == 0 || spec.instances > ServiceSpec::kMostInstances) {
+    throw std::invalid_argument("a service has between 1 and 1000 instances");
+  }
+  if (spec.instances == 1) return;
+  if (spec.autoscaling.target > 0 || spec.model == ServiceModelKind::kOcc) {
+    throw std::invalid_argument(
+        "a service with several instances has neither autoscaling nor the model occ");
+  }
+}
+
+}  // namespace
 
 World::World(const Scenario& scenario, std::uint32_t replication, const SimulationOptions& options)
     : state_(scenario, replication, options), parts_(state_) {
@@ -28,19 +45,36 @@ void World::add_services() {
     const bool conflicts = spec.model == ServiceModelKind::kOcc;
     const std::uint16_t conflict =
         conflicts ? answers.number({503, "TransactionConflictException"}) : Answers::kSuccess;
-    Service& s = state_.services.emplace_back(spec, i, conflict, &state_.streams, &state_.attempts,
-                                              &state_.sequence);
-    s.impair(parts_.service_events.impairment(i), state_.now);
-    state_.recorder.service_levels(
-        {.service = i, .working = s.working_servers(), .now = state_.now});
-    s.set_operations(i, scenario.clients);
+    check_instances(spec);
+    state_.instances.begin_service();
+    for (std::uint32_t number = 0; number < spec.instances; ++number) {
+      const RandomKey key = spec.instances == 1 ? state_.streams.of_service(i)
+                                                : state_.streams.of_instance(i, number);
+      Service& s = state_.instances.add(
+          Service(spec, key, conflict, &state_.streams, &state_.attempts, &state_.sequence));
+      s.set_operations(i, scenario.clients);
+    }
     answers.add_service(spec);
-    if (!spec.idempotency.remembers()) continue;
-    s.remember_tokens({answers.number({409, "EntityAlreadyExists"}),
-                       answers.number({400, "PriorRequestNotComplete"}),
-                       answers.number({400, "IdempotentParameterMismatch"})});
+    if (spec.idempotency.remembers()) remember_tokens(i);
   }
+  for (const InstanceId i : state_.instances.ids()) {
+    state_.instances[i].impair(parts_.service_events.impairment(i), state_.now);
+  }
+  parts_.balancer.prepare();
+  parts_.serving.begin_levels();
   parts_.call_tree.link_services();
+}
+
+void World::remember_tokens(ServiceId service) {
+  Answers& answers = state_.answers;
+  const Service::TokenAnswers numbers{answers.number({409, "EntityAlreadyExists"}),
+                                      answers.number({400, "PriorRequestNotComplete"}),
+                                      answers.number({400, "IdempotentParameterMismatch"})};
+  const Duration window = state_.scenario.services[service].idempotency.window;
+  const auto sessions = std::make_shared<Sessions>(window);
+  for (const InstanceId i : state_.instances.of(service)) {
+    state_.instances[i].remember_tokens(numbers, sessions);
+  }
 }
 
 void World::add_groups() {
@@ -63,6 +97,7 @@ void World::add_sources() {
   parts_.serving.add_sources();
   parts_.watch.add_sources();
   parts_.service_events.add_sources();
+  parts_.health_checks.add_sources();
   parts_.transport.add_sources();
   parts_.client_requests.add_sources();
   parts_.timeouts.add_sources();
@@ -71,6 +106,7 @@ void World::add_sources() {
 
 void World::offer_first_events() {
   parts_.service_events.start();
+  parts_.health_checks.start();
   for (const ClientGroup& g : state_.groups) {
     if (g.arrivals && g.arrivals->head().time < state_.end_of_submissions) {
       state_.queue.offer(g.arrival_source, g.arrivals->head());
@@ -87,6 +123,7 @@ RunResult World::run() {
   }
   parts_.books.close();
   RunResult result = state_.recorder.finish(state_.now);
+  parts_.balancer.close(result);
   result.events = parts_.limits.events();
   result.fingerprint = state_.options.fingerprint ? state_.fingerprint : 0;
   parts_.books.check(result);
@@ -143,7 +180,7 @@ void World::dispatch(std::uint32_t source) {
     case EventKind::kArrival:
       return arrival(GroupId(s.index));
     case EventKind::kCompletion:
-      return completion(ServiceId(s.index));
+      return completion(InstanceId(s.index));
     case EventKind::kTimeout:
       return parts_.timeouts.attempt_times_out(state_.groups[GroupId(s.index)]);
     case EventKind::kVaryingTimeout:
@@ -164,6 +201,8 @@ void World::dispatch(std::uint32_t source) {
       return parts_.watch.time_out(ServiceId(s.index));
     case EventKind::kScaling:
       return parts_.service_events.scale(ServiceId(s.index));
+    case EventKind::kHealthCheck:
+      return parts_.health_checks.due();
     default:
       return timer_due();
   }
@@ -179,7 +218,7 @@ void World::timer_due() {
     case EventKind::kAttemptArrives: {
       const AttemptId id(timer.entity);
       Attempt& a = state_.attempts[id];
-      return parts_.entrance.arrive(id, a, state_.services[a.service]);
+      return parts_.entrance.arrive(id, a, state_.instances[a.instance]);
     }
     case EventKind::kThinkEnd:
       return parts_.closed_loop.think_over(g, ClientId(timer.entity));

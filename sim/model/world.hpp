@@ -35,6 +35,7 @@ class World {
 
  private:
   void add_services();
+  void remember_tokens(ServiceId service);
   void add_groups();
   void add_sources();
   void offer_first_events();
@@ -46,7 +47,7 @@ class World {
   RETRYSIM_FLATTEN void arrival(GroupId group) {
     parts_.client_requests.next_arrival(state_.groups[group]);
   }
-  RETRYSIM_FLATTEN void completion(ServiceId service) { parts_.serving.complete(service); }
+  RETRYSIM_FLATTEN void completion(InstanceId instance) { parts_.serving.complete(instance); }
   void timer_due();
   [[gnu::noinline]] bool is_over(Time next) const;
   kernel::EventKey true_head(std::uint32_t source) const;

@@ -144,7 +144,7 @@ FluidStretch stretch_at(const Scenario& scenario, const FluidSystem& system, std
     if (!window_of(fault).holds(t)) continue;
     stretch.capacity *= fault.capacity * fault.speed;
     stretch.latency += 2 * fault.latency.in_seconds();
-    through *= 1 - fault.request_loss;
+    through *= fault.black_hole ? 0 : 1 - fault.request_loss;
     back *= 1 - fault.response_loss;
     stretch.unreachable = stretch.unreachable || fault.unreachable;
     for (std::size_t g = 0; g < system.groups.size(); ++g) {

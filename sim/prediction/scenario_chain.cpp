@@ -25,13 +25,14 @@ std::optional<std::string> why_no_chain_service(const ServiceSpec& s) {
     return path + ".service_time: only exponential times have no memory";
   }
   if (s.servers == ServiceSpec::kUnlimited) return path + ".servers: nobody ever waits";
+  if (s.instances > 1) return path + ".instances: the chain has one queue";
   if (s.queue_capacity == ServiceSpec::kUnlimited) {
     return path + ".queue.capacity: without a bound there are infinitely many states";
   }
   if (s.abandoned != Abandoned::kServe || s.drop_expired) {
     return path + ".abandoned: in the chain abandoned attempts are served all the same";
   }
-  if (s.slowdown > 0 || s.autoscaling.target > 0 || s.profile || s.throttle.rate > 0 ||
+  if (s.slows_down() || s.autoscaling.target > 0 || s.profile || s.throttle.rate > 0 ||
       s.reject_cost > Duration::zero() || s.timeout != Duration::max() || !s.errors.empty() ||
       s.concurrency.control != ConcurrencyControl::kFixed) {
     return path +

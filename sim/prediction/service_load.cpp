@@ -63,7 +63,8 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
   const ServiceSpec& s = scenario.services[service];
   ServiceLoad load;
   load.spec = &s;
-  load.capacity = s.servers == ServiceSpec::kUnlimited ? kForever : static_cast<double>(s.servers);
+  load.capacity =
+      s.servers == ServiceSpec::kUnlimited ? kForever : static_cast<double>(s.all_servers());
   double work = 0, last = 0, buckets = 0;
   bool poisson = true;
   for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
@@ -87,14 +88,15 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
   load.service_time = load.rate > 0 ? work / load.rate : s.service_time.mean_seconds();
   load.utilization = work / load.capacity;
   load.last_attempt = load.capacity == kForever ? 0 : last / load.capacity;
-  load.full_queue = s.queue_capacity == ServiceSpec::kUnlimited || load.capacity == kForever
-                        ? kForever
-                        : static_cast<double>(s.queue_capacity) * load.service_time / load.capacity;
+  load.full_queue =
+      s.queue_capacity == ServiceSpec::kUnlimited || load.capacity == kForever
+          ? kForever
+          : static_cast<double>(s.queue_capacity) * s.instances * load.service_time / load.capacity;
   load.wait = kForever;
-  if (load.capacity == kForever && s.slowdown == 0) load.wait = 0;
+  if (load.capacity == kForever && !s.slows_down()) load.wait = 0;
   const bool one_after_another = s.discipline != Discipline::kProcessorSharing;
   if (poisson && load.utilization < 1 && load.capacity <= kManyServers && one_after_another &&
-      s.slowdown == 0 && work > 0) {
+      !s.slows_down() && s.instances == 1 && work > 0) {
     const double c = load.capacity;
     load.wait = waiting_probability(c, work) * load.service_time / (c - work) *
                 (1 + squared_variation(s.service_time)) / 2;

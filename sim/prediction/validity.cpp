@@ -85,6 +85,12 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
       return path + ".queue.discipline: only fifo lets all attempts of a moment wait equally long";
   }
   if (s.autoscaling.target > 0) return path + ".autoscaling: servers that come and go";
+  if (s.instances > 1) {
+    return path + ".instances: which instance an attempt meets, and what waits there, is chance";
+  }
+  if (s.slows_down() && s.slowdown_curve != SlowdownCurve::kLinear) {
+    return path + ".slowdown_curve: only a linear slowdown is part of the fluid";
+  }
   if (s.concurrency.control != ConcurrencyControl::kFixed) {
     return path + ".concurrency: a limit that is adapted to single answers";
   }

@@ -57,6 +57,13 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations,
   if (has_phases) {
     folder.write("phases.csv", [&](Sink& sink) { write_phases_csv(sink, evaluations); });
   }
+  const bool several = std::any_of(evaluations.begin(), evaluations.end(), [](const Evaluation& e) {
+    return std::any_of(e.scenario().services.begin(), e.scenario().services.end(),
+                       [](const ServiceSpec& s) { return s.instances > 1; });
+  });
+  if (several) {
+    folder.write("instances.csv", [&](Sink& sink) { write_instances_csv(sink, evaluations); });
+  }
   for (const ResultAdditions::Table& table : additions.tables) {
     folder.write(table.name, table.write);
   }

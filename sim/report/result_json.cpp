@@ -23,9 +23,10 @@ Json service_json(const ServiceSpec& service) {
   Json json;
   json["name"] = service.name;
   json["servers"] = limited ? Json(service.servers) : Json();
+  if (service.instances > 1) json["instances"] = service.instances;
   json["mean_service_time_s"] = demand;
   json["capacity_per_s"] =
-      limited && demand > 0 ? Json(static_cast<double>(service.servers) / demand) : Json();
+      limited && demand > 0 ? Json(static_cast<double>(service.all_servers()) / demand) : Json();
   return json;
 }
 
@@ -57,6 +58,10 @@ Json variant_json(const Evaluation& e) {
   for (const FaultSpec& fault : scenario.faults) {
     Json window = window_json("fault", fault.name, fault.start, fault.duration);
     window["service"] = scenario.services[fault.service].name;
+    if (fault.instance != FaultSpec::kAllInstances) {
+      window["instance"] = fault.instance;
+      window["instances"] = fault.instances;
+    }
     window["capacity"] = fault.capacity;
     window["speed"] = fault.speed;
     json["disturbances"].push_back(std::move(window));

@@ -40,6 +40,10 @@ void write_storms_csv(Sink& sink, Evaluations evaluations);
 /// Every metric of every phase of every client group; `start_s` and `end_s` are means over the
 /// replications.
 void write_phases_csv(Sink& sink, Evaluations evaluations);
+/// The instances of services that have several, in the window: attempts that were sent there and,
+/// as their clients saw it, how they ended; mean numbers of busy servers, of attempts in service
+/// and in the queue; the share of the time out of rotation.
+void write_instances_csv(Sink& sink, Evaluations evaluations);
 
 // The parts of three of them, for tables that are written variant by variant.
 

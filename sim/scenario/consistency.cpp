@@ -51,7 +51,9 @@ std::string cause_of_lost_messages(const Scenario& scenario, const ClientSpec& c
     return fmt::format("network.response_loss = {:.6g}", network.response_loss);
   }
   for (const FaultSpec& f : scenario.faults) {
-    if (share_of_calls(client, f.service) > 0 && (f.request_loss > 0 || f.response_loss > 0)) {
+    if (share_of_calls(client, f.service) == 0) continue;
+    if (f.black_hole) return "fault." + f.name + " answers nothing";
+    if (f.request_loss > 0 || f.response_loss > 0) {
       return "fault." + f.name + " loses messages";
     }
   }

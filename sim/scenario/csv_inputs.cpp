@@ -241,8 +241,8 @@ const CsvFile* CsvFiles::open(const std::string& name, Place place) {
   // The resolved scenario and its inputs lie beside the result files in one folder.
   for (const std::string_view taken :
        {"summary.csv", "replications.csv", "timeseries.csv", "service.csv", "latency.csv",
-        "attempts.csv", "storms.csv", "phases.csv", "burstiness.csv", "mean_timeseries.csv",
-        "mean_service.csv", "result.json", "scenario.toml"}) {
+        "attempts.csv", "instances.csv", "storms.csv", "phases.csv", "burstiness.csv",
+        "mean_timeseries.csv", "mean_service.csv", "result.json", "scenario.toml"}) {
     if (path.filename() != taken) continue;
     problems_->add(place, in_quotes(name) + " has the name of a result file; rename it");
     return nullptr;
@@ -343,19 +343,23 @@ std::optional<MonitoringExport> read_monitoring_export(const CsvFile& file, CsvF
 
 namespace {
 
-// Columns `time_s` and `column`.
-std::optional<TimedRates> read_steps(const CsvFile& file, CsvFiles& files, const char* column) {
-  Rows<2> rows(file, files, {"time_s", column});
+// Increasing `steps` from 0, and `column`.
+std::optional<TimedRates> read_steps(const CsvFile& file, CsvFiles& files, const char* column,
+                                     const std::string& steps = "time_s") {
+  Rows<2> rows(file, files, {steps.c_str(), column});
+  const bool timed = steps == "time_s";
   TimedRates result;
   for (Rows<2>::Cells cells{}; rows.next(cells);) {
     const auto time = rows.number(0, cells);
     const auto rate = rows.number(1, cells);
     if (!time || !rate) continue;
     if (result.times_s.empty() && *time != 0) {
-      rows.fail(0, "time_s: the first time is " + std::string(cells[0]) + "; expected 0");
+      rows.fail(0, steps + (timed ? ": the first time is " : ": the first number is ") +
+                       std::string(cells[0]) + "; expected 0");
     } else if (!result.times_s.empty() && *time <= result.times_s.back()) {
-      rows.fail(0, "time_s: " + std::string(cells[0]) +
-                       " is not later than the row before; expected increasing times");
+      rows.fail(0, steps + ": " + std::string(cells[0]) +
+                       (timed ? " is not later than the row before; expected increasing times"
+                              : " is not larger than the row before; expected increasing numbers"));
       continue;
     }
     result.times_s.push_back(*time);
@@ -381,6 +385,18 @@ std::optional<TimedCapacities> read_capacity_profile(const CsvFile& file, CsvFil
   auto rows = read_steps(file, files, "capacity");
   if (!rows) return std::nullopt;
   return TimedCapacities{std::move(rows->times_s), std::move(rows->rates)};
+}
+
+std::optional<SlowdownRows> read_slowdown_table(const CsvFile& file, CsvFiles& files) {
+  if (!has_columns(file, {"in_service", "factor"})) {
+    files.problems().add({file.source, 1, 1},
+                         "a slowdown table needs the columns in_service,factor; see the header "
+                         "line");
+    return std::nullopt;
+  }
+  auto rows = read_steps(file, files, "factor", "in_service");
+  if (!rows) return std::nullopt;
+  return SlowdownRows{std::move(rows->times_s), std::move(rows->rates)};
 }
 
 std::optional<std::vector<double>> read_request_times(const CsvFile& file, CsvFiles& files) {

@@ -68,6 +68,12 @@ struct TimedCapacities {
   std::vector<double> factors;
 };
 
+/// Columns `in_service,factor`: strictly increasing numbers from 0, factors >= 0.
+struct SlowdownRows {
+  std::vector<double> in_service;
+  std::vector<double> factors;
+};
+
 /// Columns `value_s,weight`: values and weights >= 0, not all weights 0.
 struct WeightedValues {
   std::vector<double> values_s;
@@ -85,6 +91,7 @@ std::optional<TimedRates> read_rate_profile(const CsvFile& file, CsvFiles& files
 std::optional<std::vector<double>> read_request_times(const CsvFile& file, CsvFiles& files);
 /// Also checks the header.
 std::optional<TimedCapacities> read_capacity_profile(const CsvFile& file, CsvFiles& files);
+std::optional<SlowdownRows> read_slowdown_table(const CsvFile& file, CsvFiles& files);
 std::optional<WeightedValues> read_weighted_values(const CsvFile& file, CsvFiles& files);
 
 /// The most common distance between neighbours, the smallest of equally common ones; at least two

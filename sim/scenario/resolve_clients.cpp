@@ -112,6 +112,7 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   spec.name = service.name + "." + member.name;
   spec.caller = caller;
   PresetChoice preset;
+  spec.count = t.loaded.scenario.services[caller].instances;  // each is a client of its own
   const Slots slots(&spec, &spec.retry, &preset);
   const std::string path = "service." + service.name + ".calls." + member.name;
   KeyResolution keys = t.keys_of("service.*.calls.*", path, member, siblings, slots);

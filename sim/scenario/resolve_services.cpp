@@ -52,6 +52,32 @@ void check_window(Tables& t, const KeyResolution& keys, const ThrottleSpec& thro
                      "; expected a rate and a window that let at least one pass");
 }
 
+void check_instances(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
+  if (spec.instances == 1 || spec.autoscaling.target <= 0) return;
+  t.problems.add(keys.place_of("instances"),
+                 keys.path() + ".instances = " + std::to_string(spec.instances) +
+                     " does not go with autoscaling, which adds servers to a single instance; "
+                     "expected instances = 1, or no autoscaling");
+}
+
+// A table takes the place of the number.
+void read_slowdown(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
+  if (spec.slowdown_curve != SlowdownCurve::kTable) return;
+  if (spec.slowdown != 0) {
+    t.problems.add(keys.place_of("slowdown"),
+                   keys.path() +
+                       ".slowdown does not apply when slowdown_curve = \"table\"; expected no "
+                       "such key");
+  }
+  if (!keys.has("slowdown_table")) return;
+  const CsvFile* file =
+      t.files.open(std::string(keys.text_of("slowdown_table")), keys.place_of("slowdown_table"));
+  if (file == nullptr) return;
+  if (auto rows = read_slowdown_table(*file, t.files)) {
+    spec.slowdown_table = {std::move(rows->in_service), std::move(rows->factors)};
+  }
+}
+
 void read_profile(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
   if (!keys.has("profile")) return;
   const Place place = keys.place_of("profile");
@@ -88,8 +114,25 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
   check_concurrency(t, keys, spec.concurrency);
   check_autoscaling(t, keys, spec);
   check_window(t, keys, spec.throttle);
+  check_instances(t, keys, spec);
+  read_slowdown(t, keys, spec);
   read_profile(t, keys, spec);
   t.loaded.scenario.services.push_back(std::move(spec));
+}
+
+void check_target(Tables& t, const KeyResolution& keys, const FaultSpec& fault,
+                  const ServiceSpec& target) {
+  if (fault.instance == FaultSpec::kAllInstances) return;
+  if (std::uint64_t{fault.instance} + fault.instances - 1 <= target.instances) return;
+  const std::string last = fault.instances == 1
+                               ? std::to_string(fault.instance)
+                               : fmt::format("{} to {}", fault.instance,
+                                             std::uint64_t{fault.instance} + fault.instances - 1);
+  t.problems.add(
+      keys.place_of("instance"),
+      fmt::format("{} concerns instance {} of {}, which has {}; expected instances from "
+                  "1 to {}",
+                  keys.path(), last, in_quotes(target.name), target.instances, target.instances));
 }
 
 void resolve_fault(Tables& t, const Member& member, const Node& siblings) {
@@ -105,6 +148,7 @@ void resolve_fault(Tables& t, const Member& member, const Node& siblings) {
   if (const auto index = t.find_service(keys, "service", service.name)) {
     spec.service = *index;
     const ServiceSpec& target = t.loaded.scenario.services[*index];
+    check_target(t, keys, spec, target);
     if (target.servers == ServiceSpec::kUnlimited && spec.capacity != 1) {
       t.problems.add(keys.place_of("capacity"),
                      keys.path() + ".capacity has no meaning for the unlimited servers of " +

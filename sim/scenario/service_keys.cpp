@@ -51,7 +51,8 @@ constexpr KeyInfo kServiceKeys[] = {
         "each attempt reads, and then writes unless somebody else has done so meanwhile "
         "(queueing_time and wait_probability count both passes, service_latency only the write)."),
     key("servers", count(kUpToBillion).or_word("unlimited"), into<&ServiceSpec::servers>,
-        {.fallback = "1", .when = "model != independent"}, "Attempts served at the same time."),
+        {.fallback = "1", .when = "model != independent"},
+        "Attempts served at the same time; of each instance, if there are several."),
     key("profile", file(), kNowhere, {.when = "model != independent"},
         "CSV file with columns time_s,capacity: a factor on the number of servers, in force from "
         "each time on."),
@@ -203,6 +204,13 @@ constexpr KeyInfo kServiceKeys[] = {
 constexpr KeyInfo kFaultKeys[] = {
     key("service", text(), into<&ServiceName::name>, {.required = true},
         "The service concerned; may be left out if there is only one."),
+    key("instance", count(kAtLeastOne).or_word("all"), into<&FaultSpec::instance>,
+        {.fallback = "all"},
+        "The instance of the service that is concerned, counted from 1; the first one if there are "
+        "several."),
+    key("instances", count(kAtLeastOne), into<&FaultSpec::instances>,
+        {.fallback = "1", .when = "instance != all"},
+        "How many instances are concerned, from that one on."),
     key("start", duration(kNotNegative), into<&FaultSpec::start>, {.required = true},
         "When the fault begins."),
     key("duration", duration(kPositive), into<&FaultSpec::duration>, {.required = true},
@@ -222,6 +230,9 @@ constexpr KeyInfo kFaultKeys[] = {
         "a connection error."),
     key("unreachable", boolean(), into<&FaultSpec::unreachable>, {.fallback = "false"},
         "Connections are refused after one round trip."),
+    key("black_hole", boolean(), into<&FaultSpec::black_hole>, {.fallback = "false"},
+        "Nothing comes back: an attempt that opens a connection ends at connect_timeout, any other "
+        "one at attempt_timeout or deadline."),
 };
 
 // Random answers of a service, and those that a fault adds.
@@ -243,7 +254,9 @@ constexpr KeyInfo kErrorKeys[] = {
 
 }  // namespace
 
-std::vector<KeyInfo> service_keys() { return joined_keys({kServiceKeys, kErrorKeys}); }
+std::vector<KeyInfo> service_keys() {
+  return joined_keys({kServiceKeys, slowdown_keys(), instance_keys(), kErrorKeys});
+}
 
 std::vector<KeyInfo> fault_keys() { return joined_keys({kFaultKeys, kErrorKeys}); }
 

@@ -300,3 +300,25 @@ TEST_CASE_METHOD(Sample, "result.json") {
   // Keys keep the order in which they are explained.
   CHECK(sink.text().find("\"program\"") < sink.text().find("\"version\""));
 }
+
+TEST_CASE_METHOD(Sample, "instances.csv") {
+  CHECK(lines_of(text(write_instances_csv)).size() == 1);
+  loaded.scenario.services[0].instances = 2;
+  const double window_ns =
+      static_cast<double>((set.runs[1].window_end - set.runs[1].window_start).count());
+  set.runs[1].services[0].instances = {{},
+                                       {.attempts = 15,
+                                        .results = {1, 2, 3, 4, 5},
+                                        .busy_ns = window_ns / 2,
+                                        .in_system_ns = window_ns * 2,
+                                        .queue_ns = window_ns * 1.25,
+                                        .out_ns = window_ns / 4,
+                                        .queue_max = 9}};
+  const auto lines = lines_of(text(write_instances_csv));
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0] ==
+        "scenario,variant,replication,service,instance,attempts,successes,throttled,errors,"
+        "timeouts,abandoned,busy_mean,in_service_mean,queue_mean,queue_max,out_of_rotation_share");
+  CHECK(lines[1] == "sample,base,1,api,1,0,0,0,0,0,0,0,0,0,0,0");
+  CHECK(lines[2] == "sample,base,1,api,2,15,1,2,3,4,5,0.5,0.75,1.25,9,0.25");
+}

@@ -1,0 +1,109 @@
+// Keys of instances behind a balancer, of faults of single ones, and of curves of slowdown.
+//
+// SPDX-License-Identifier: MIT
+#include "loading.hpp"
+
+using namespace retrysim;
+
+namespace {
+
+std::string after(const std::vector<std::string>& edits) { return errors_of(kSmall, edits); }
+
+const std::string kTen = "service.api.instances=10";
+
+}  // namespace
+
+TEST_CASE("defaults of instances in C++ are those of the table") {
+  const ServiceSpec by_hand;
+  const ServiceSpec s = load(kSmall).scenario.services[0];
+  CHECK(s.instances == by_hand.instances);
+  CHECK(s.balancing == by_hand.balancing);
+  CHECK_FALSE(s.health_check.enabled());
+  CHECK(s.slowdown_curve == by_hand.slowdown_curve);
+  const ServiceSpec checked =
+      load(kSmall, {kTen, "service.api.health_check.interval=7s"}).scenario.services[0];
+  CHECK(checked.instances == 10);
+  CHECK(checked.balancing == by_hand.balancing);
+  CHECK(checked.health_check.interval == Duration::seconds(7));
+  CHECK(checked.health_check.timeout == by_hand.health_check.timeout);
+  CHECK(checked.health_check.unhealthy_threshold == by_hand.health_check.unhealthy_threshold);
+  CHECK(checked.health_check.healthy_threshold == by_hand.health_check.healthy_threshold);
+}
+
+TEST_CASE("keys of balancing need several instances") {
+  CHECK(after({kTen, "service.api.balancing=two-choices"}).empty());
+  CHECK_FALSE(after({"service.api.instances=0"}).empty());
+  CHECK_FALSE(after({"service.api.instances=1001"}).empty());
+  CHECK_FALSE(after({kTen, "service.api.balancing=fastest"}).empty());
+  CHECK_THAT(after({kTen, "service.api.health_check.timeout=1s"}),
+             Catch::Contains("it needs service.api.health_check.interval other than none"));
+  CHECK_THAT(after({kTen, "service.api.model=occ"}), Catch::Contains("service.api.instances"));
+  CHECK_THAT(after({kTen, "service.api.autoscaling={target=0.5, max=5}"}),
+             Catch::Contains("service.api.instances = 10 does not go with autoscaling"));
+  // A scenario with them may be run with a single instance for comparison.
+  CHECK(after({"service.api.instances=1", "service.api.balancing=random",
+               "service.api.health_check={interval=1, timeout=1}"})
+            .empty());
+}
+
+TEST_CASE("a fault concerns instances that there are") {
+  const std::string fault = "fault.f={start=1, duration=1, speed=0.5, ";
+  const auto with = [&](const std::string& more) { return after({kTen, fault + more + "}"}); };
+  CHECK(with("instance=10").empty());
+  CHECK(with("instance=8, instances=3").empty());
+  CHECK(with("instance='all'").empty());
+  CHECK_THAT(with("instance=11"), Catch::Contains("fault.f concerns instance 11 of \"api\", which "
+                                                  "has 10; expected instances from 1 to 10"));
+  CHECK_THAT(with("instance=8, instances=4"), Catch::Contains("concerns instance 8 to 11"));
+  CHECK_FALSE(with("instance=0").empty());
+  CHECK_THAT(with("instances=2"), Catch::Contains("it needs fault.f.instance other than all"));
+  const FaultSpec f = load(kSmall, {kTen, fault + "instance=4, instances=2}"}).scenario.faults[0];
+  for (std::uint32_t i = 0; i < 10; ++i) CHECK(f.concerns(i) == (i == 3 || i == 4));
+}
+
+TEST_CASE("whose answers disappear in a black hole needs a timeout") {
+  const std::string fault = "fault.f={start=1, duration=1, black_hole=true}";
+  CHECK_THAT(after({"client.web.attempt_timeout=none", fault}),
+             Catch::Contains("fault.f answers nothing"));
+  CHECK(after({"client.web.attempt_timeout=1s", fault}).empty());
+}
+
+TEST_CASE("each instance of a service that calls another is a client") {
+  const Scenario s = load(kSmall, {kTen, "service.db={service_time=1}", "client.web.calls=api",
+                                   "service.api.calls.db={retry={mode='none'}}"})
+                         .scenario;
+  CHECK(s.clients.back().count == 10);
+}
+
+TEST_CASE("curves of slowdown") {
+  TemporaryFolder folder;
+  folder.write("good.csv", "in_service,factor\n0,1\n5,1.5\n9,4\n");
+  folder.write("late.csv", "in_service,factor\n1,1\n");
+  folder.write("back.csv", "in_service,factor\n0,1\n5,1\n5,2\n");
+  folder.write("other.csv", "time_s,capacity\n0,1\n");
+  const auto with = [](const std::string& file) {
+    return std::vector<std::string>{"service.api.slowdown_curve=table",
+                                    "service.api.slowdown_table='" + file + "'"};
+  };
+  const ServiceSpec s = load(kSmall, with("good.csv"), folder.path()).scenario.services[0];
+  CHECK(s.slowdown_table.in_service == std::vector<double>{0, 5, 9});
+  CHECK(s.slowdown_table.factors == std::vector<double>{1, 1.5, 4});
+  const auto errors = [&](const std::string& file) {
+    return errors_of(kSmall, with(file), folder.path());
+  };
+  CHECK_THAT(errors("late.csv"), Catch::Contains("the first number is 1; expected 0"));
+  CHECK_THAT(errors("back.csv"),
+             Catch::Contains("in_service: 5 is not larger than the row before"));
+  CHECK_THAT(errors("other.csv"), Catch::Contains("needs the columns in_service,factor"));
+  std::vector<std::string> both = with("good.csv");
+  both.push_back("service.api.slowdown=0.1");
+  CHECK_THAT(errors_of(kSmall, both, folder.path()),
+             Catch::Contains("service.api.slowdown does not apply when slowdown_curve"));
+  CHECK_THAT(after({"service.api.slowdown_curve=table"}),
+             Catch::Contains("service.api.slowdown_table is missing"));
+  CHECK_THAT(after({"service.api.slowdown_exponent=3"}),
+             Catch::Contains("it needs service.api.slowdown_curve = power"));
+  CHECK(after({"service.api.slowdown_curve=power", "service.api.slowdown=0.1",
+               "service.api.slowdown_exponent=3"})
+            .empty());
+}
