@@ -23,7 +23,7 @@ Connections::Pool& Connections::pool_of(const ClientGroup& g, const Request& r) 
   std::vector<Pool>& pools = pools_[g.index].of_clients;
   if (!g.calls_several) return pools[r.client];
   const ServiceId service = g.about.service(state_.streams.of_group(g.index), r.entity);
-  return pools[r.client * state_.services.size() + service];
+  return pools[r.client * state_.scenario.services.size() + service];
 }
 
 bool Connections::take(ClientGroup& g, Request& r) {
