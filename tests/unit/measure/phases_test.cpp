@@ -5,9 +5,9 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
-#include "measure/phase_log.hpp"
 #include "measure/phase_metrics.hpp"
 #include "measure/recovery.hpp"
+#include "measure/sparse_histogram.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <fmt/format.h>
@@ -314,13 +314,12 @@ TEST_CASE("phases change nothing else") {
     scenario.phases = {{"odd", Time::from_nanoseconds(1'234'567'891), Duration::milliseconds(4321)},
                        {"rest", at(8), Duration::seconds(30)}};
     RunResult named = simulate(scenario, 0);
-    RunResult expected = plain;
-    for (RunResult* result : {&named, &expected}) {
-      REQUIRE(result->all_phases.size() == phases_of(scenario).size() - (result == &named ? 0 : 2));
-      for (ClientResult& client : result->clients) client.phases.clear();
-      result->all_phases.clear();
-    }
-    CHECK(named == expected);
+    // But for the two that come last.
+    const std::size_t before = plain.all_phases.size();
+    REQUIRE(named.all_phases.size() == before + 2);
+    for (ClientResult& client : named.clients) client.phases.resize(before);
+    named.all_phases.resize(before);
+    CHECK(named == plain);
   }
 }
 
@@ -384,7 +383,7 @@ TEST_CASE("shares of a phase are those of the bins that make it up") {
   CHECK(metric(0, "latency_ok_p99").value() == Approx(0.05));
 }
 
-TEST_CASE("recovering ends with the recovery, or at most an eighth later") {
+TEST_CASE("recovering ends with the recovery, or at most a sixteenth later") {
   Scenario s = dip();  // 900 requests wait at its end, and are served within 9 s
   const RunResult run = simulate(s, 0);
   const double recovery_s = stats::final_recovery(s, run, 0)->seconds.value();
@@ -394,7 +393,7 @@ TEST_CASE("recovering ends with the recovery, or at most an eighth later") {
   const double length_s = (recovering.end - recovering.start).in_seconds();
   CHECK(recovering.start == at(30));
   CHECK(length_s >= recovery_s);
-  CHECK(length_s <= recovery_s * 1.125 + run.count_width.in_seconds());
+  CHECK(length_s <= recovery_s * 1.0625 + run.count_width.in_seconds());
   CHECK(after.start == recovering.end);
   CHECK(after.end == at(100));
   CHECK(run.clients[0].phases == run.all_phases);
