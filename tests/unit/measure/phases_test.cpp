@@ -152,9 +152,9 @@ class RandomScenario {
     t += one({"service_time = \"25ms\"\n",
               "service_time = { distribution = \"exponential\", mean = \"25ms\" }\n"});
     t += one({"", "queue = { capacity = 20 }\n",
-              "queue = { capacity = 20, overflow = \"throttled\", discipline = \"lifo\" }\n",
+              "queue = { capacity = 20, discipline = \"lifo\" }\noverflow = \"throttled\"\n",
               "queue = { discipline = \"processor-sharing\", capacity = 20 }\n",
-              "queue = { capacity = 5, overflow = \"drop\" }\n"});
+              "queue = { capacity = 5 }\noverflow = \"drop\"\n"});
     t += one({"", "abandoned = \"remove\"\n", "abandoned = \"abort\"\n"});
     t += one({"", "throttle = { rate = 100, burst = 5 }\n"});
     t += one({"", "errors = { \"500\" = 0.05 }\n"});
@@ -338,6 +338,7 @@ Scenario dip() {
   c.arrivals.process = ArrivalProcess::kConstant;
   c.arrivals.rate = 1;
   c.retry.mode = RetryMode::kNone;
+  c.retry.max_attempts = 1;
   test::set_timeout(c, test::ms(500));
   return s;
 }
