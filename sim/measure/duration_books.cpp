@@ -10,7 +10,10 @@ RequestLatencies DurationBooks::take_latencies() {
   for (std::size_t set = 0; set < kSets; ++set) {
     DurationTotals& of_set = by_set_[set].totals();
     if (of_set.moments.count == 0) continue;
-    if ((set & kLatency) != 0) ((set & kLatencyOk) != 0 ? taken.ok : taken.failed).merge(of_set);
+    if ((set & kLatency) != 0) {
+      taken.parts.push_back(
+          {(set & kLatencyOk) != 0, SparseHistogram(of_set.histogram), of_set.moments.sum_ns});
+    }
     before_[set].merge(of_set);
     of_set = {};
   }

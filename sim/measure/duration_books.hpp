@@ -9,6 +9,7 @@
 #include <retrysim/time.hpp>
 
 #include "measure/duration_log.hpp"
+#include "measure/sparse_histogram.hpp"
 
 #include <array>
 #include <cstddef>
@@ -17,9 +18,14 @@
 
 namespace retrysim::stats {
 
-/// Latencies of requests, by how they ended.
+/// Latencies of requests, in parts of one or the other end.
 struct RequestLatencies {
-  DurationTotals ok, failed;
+  struct Part {
+    bool ok = false;  ///< of requests that ended with success
+    SparseHistogram histogram;
+    WideNanoseconds sum_ns = 0;
+  };
+  std::vector<Part> parts;
 };
 
 class DurationBooks {

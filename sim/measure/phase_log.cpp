@@ -9,27 +9,33 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace retrysim::stats {
 namespace {
 
 /// Cuts behind the last disturbance until its distance has doubled.
-constexpr std::int64_t kCutsPerDoubling = 8;
+constexpr std::int64_t kCutsPerDoubling = 16;
 
 /// When the last disturbance is over; nothing if there is none.
-std::optional<Time> last_end(const Scenario& scenario) {
+std::optional<Time> end_of_disturbances(const Scenario& scenario) {
   std::optional<Time> last;
   for (const Trigger& trigger : triggers(scenario))
     last = std::max(last.value_or(trigger.end), trigger.end);
   return last;
 }
 
-/// Edges of count bins behind `from` and before `to`.
-std::vector<Time> recovery_cuts(Time from, Time to, Duration bin) {
+/// Where recoveries may end: edges of count bins behind the last disturbance and before the end of
+/// the window.
+std::vector<Time> recovery_cuts(const Scenario& scenario) {
   std::vector<Time> cuts;
+  const auto last = end_of_disturbances(scenario);
+  if (!last) return cuts;
+  const Time from = std::max(*last, Time::zero() + scenario.warmup);
+  const Time to = Time::zero() + scenario.duration;
+  const Duration bin = count_width(scenario.duration);
   const std::int64_t width = bin.count();
   const std::int64_t first = (from.count() + width - 1) / width;
   for (std::int64_t bins = 1;; bins += std::max<std::int64_t>(bins / kCutsPerDoubling, 1)) {
@@ -41,17 +47,14 @@ std::vector<Time> recovery_cuts(Time from, Time to, Duration bin) {
 }
 
 /// From the start of the window to its end.
-std::vector<Time> cuts_of(const Scenario& scenario, std::span<const Phase> phases) {
+std::vector<Time> cuts_of(const Scenario& scenario, std::span<const Phase> phases,
+                          std::vector<Time> cuts) {
   if (phases.empty()) return {};
-  const Time start = Time::zero() + scenario.warmup, end = Time::zero() + scenario.duration;
-  std::vector<Time> cuts = {start, end};
+  cuts.push_back(Time::zero() + scenario.warmup);
+  cuts.push_back(Time::zero() + scenario.duration);
   for (const Phase& phase : phases) {
     cuts.push_back(phase.start);
     cuts.push_back(phase.end);
-  }
-  if (const auto last = last_end(scenario)) {
-    const auto more = recovery_cuts(std::max(*last, start), end, count_width(scenario.duration));
-    cuts.insert(cuts.end(), more.begin(), more.end());
   }
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
@@ -70,43 +73,10 @@ PhaseLatency describe(const Histogram& histogram, WideNanoseconds sum_ns) {
 
 }  // namespace
 
-SparseHistogram::SparseHistogram(const Histogram& histogram) {
-  if (histogram.count() == 0) return;
-  const Histogram::Parts parts = histogram.parts();
-  smallest_ = parts.smallest;
-  largest_ = parts.largest;
-  for (std::size_t i = 0; i < parts.counts.size(); ++i) {
-    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-    for (std::uint64_t left = parts.counts[i]; left > 0; left -= std::min(left, kMost)) {
-      counts_.emplace_back(static_cast<std::uint32_t>(parts.first + i),
-                           static_cast<std::uint32_t>(std::min(left, kMost)));
-    }
-  }
-  counts_.shrink_to_fit();
-}
-
-Histogram SparseHistogram::sum(std::span<const SparseHistogram* const> parts) {
-  constexpr std::size_t kBlock = Histogram::kSubBuckets;
-  std::size_t first = Histogram::kBucketCount, last = 0;
-  for (const SparseHistogram* part : parts) {
-    if (part->counts_.empty()) continue;
-    first = std::min<std::size_t>(first, part->counts_.front().first / kBlock * kBlock);
-    last = std::max<std::size_t>(last, (part->counts_.back().first / kBlock + 1) * kBlock);
-  }
-  if (last == 0) return {};
-  Histogram::Parts sum;
-  sum.first = first;
-  sum.counts.resize(last - first);
-  for (const SparseHistogram* part : parts) {
-    for (const auto& [bucket, count] : part->counts_) sum.counts[bucket - first] += count;
-    sum.smallest = std::min(sum.smallest, part->smallest_);
-    sum.largest = std::max(sum.largest, part->largest_);
-  }
-  return Histogram::from_parts(std::move(sum));
-}
-
 PhaseLog::PhaseLog(const Scenario& scenario)
-    : phases_(phases_of(scenario)), cuts_(cuts_of(scenario, phases_)) {
+    : phases_(phases_of(scenario)),
+      recovery_cuts_(recovery_cuts(scenario)),
+      cuts_(cuts_of(scenario, phases_, recovery_cuts_)) {
   if (phases_.empty()) return;
   running_.groups.resize(scenario.clients.size());
   running_.services.resize(scenario.services.size());
@@ -128,10 +98,7 @@ void PhaseLog::note_group(std::size_t group, const GroupTotals& totals,
   now.flow.in_backoff_ns = level(2);
   now.flow.in_flight_ns = level(3);
   now.rejected = totals.rejected - then.rejected;
-  now.ok = SparseHistogram(latencies.ok.histogram);
-  now.failed = SparseHistogram(latencies.failed.histogram);
-  now.ok_ns = latencies.ok.moments.sum_ns;
-  now.failed_ns = latencies.failed.moments.sum_ns;
+  now.latencies = std::move(latencies);
   then = totals;
 }
 
@@ -142,7 +109,10 @@ void PhaseLog::note_service(std::size_t service, const ServiceFlow& totals) {
 
 void PhaseLog::cut() {
   // What came before the first one is no part of any phase.
-  if (cut_++ > 0) stretches_.push_back(running_);
+  if (cut_++ == 0) return;
+  stretches_.push_back(std::exchange(running_, {}));
+  running_.groups.resize(group_totals_.size());
+  running_.services.resize(service_totals_.size());
 }
 
 std::size_t PhaseLog::cut_at(Time t) const {
@@ -152,18 +122,16 @@ std::size_t PhaseLog::cut_at(Time t) const {
 /// The cut with which the recovery of a group ends; the last one if it does not.
 std::size_t PhaseLog::cut_of_recovery(const Scenario& scenario, const RunResult& run,
                                       std::optional<std::size_t> group) const {
-  const std::size_t last = cuts_.size() - 1;
-  const auto disturbed_until = last_end(scenario);
-  if (!disturbed_until) return last;
   const auto recovery = final_recovery(scenario, run, group);
-  if (!recovery->seconds) return last;
-  const std::size_t first = cut_at(*disturbed_until);
+  if (!recovery || !recovery->seconds) return cuts_.size() - 1;
+  const Time end = *end_of_disturbances(scenario);
   // Recoveries end on edges of count bins, but for the rounding of seconds.
   const double rounding_s = run.count_width.in_seconds() / 2;
-  const Time moment = *disturbed_until + Duration::from_seconds(*recovery->seconds - rounding_s);
-  const std::size_t at = *recovery->seconds > 0 ? std::max(cut_at(moment), first) : first;
-  // Confirmed before the end of the window, it ends before that, too.
-  return at == last && last > first ? last - 1 : at;
+  const Time moment = end + Duration::from_seconds(*recovery->seconds - rounding_s);
+  if (moment <= std::max(end, run.window_start) || recovery_cuts_.empty()) return cut_at(end);
+  const auto at = std::lower_bound(recovery_cuts_.begin(), recovery_cuts_.end(), moment);
+  // A recovery was confirmed before the end of the window, so there is something after it.
+  return cut_at(at == recovery_cuts_.end() ? recovery_cuts_.back() : *at);
 }
 
 PhaseLog::Range PhaseLog::range_of(const Phase& phase, std::size_t recovered) const {
@@ -191,11 +159,13 @@ PhaseResult PhaseLog::add_up(Range range, std::span<const std::size_t> groups,
       const OfGroup& part = stretches_[i].groups[g];
       sum.flow.merge(part.flow);
       sum.rejected += part.rejected;
-      ok.push_back(&part.ok);
-      all.push_back(&part.ok);
-      all.push_back(&part.failed);
-      ok_ns += part.ok_ns;
-      all_ns += part.ok_ns + part.failed_ns;
+      for (const RequestLatencies::Part& latencies : part.latencies.parts) {
+        all.push_back(&latencies.histogram);
+        all_ns += latencies.sum_ns;
+        if (!latencies.ok) continue;
+        ok.push_back(&latencies.histogram);
+        ok_ns += latencies.sum_ns;
+      }
     }
     for (const std::size_t s : services) sum.service.merge(stretches_[i].services[s]);
   }
@@ -231,13 +201,16 @@ PhaseLog::Memory PhaseLog::memory(const Scenario& scenario, std::span<const doub
   Memory memory;
   if (phases.empty()) return memory;
   constexpr double kMostBuckets = 10 * Histogram::kSubBuckets;  // some powers of two
-  const auto stretches = static_cast<double>(cuts_of(scenario, phases).size() - 1);
+  const auto stretches =
+      static_cast<double>(cuts_of(scenario, phases, recovery_cuts(scenario)).size() - 1);
   double bytes = 0;
   for (const double all : requests) {
-    // Not all requests of a stretch fall into buckets of their own.
+    // Of a single attempt, of several, and failed.
+    constexpr std::size_t kParts = 3;
+    constexpr std::size_t kFixed = sizeof(OfGroup) + kParts * sizeof(RequestLatencies::Part);
+    // Many requests of a stretch share a bucket.
     const double buckets = std::min(all / stretches + 1, kMostBuckets);
-    bytes +=
-        stretches * (sizeof(OfGroup) + buckets * sizeof(std::pair<std::uint32_t, std::uint32_t>));
+    bytes += stretches * (kFixed + buckets * SparseHistogram::kBytesOfBucket);
   }
   bytes += stretches * static_cast<double>(scenario.services.size()) * sizeof(ServiceFlow);
   memory.log = static_cast<std::uint64_t>(bytes);

@@ -3,8 +3,8 @@
 // Where faults, surges and named phases begin and end is known beforehand. When a client group has
 // recovered is found out after the run, so the time behind the last disturbance is cut at moments
 // that are the farther apart the later they are, on edges of count bins: the recovery then is taken
-// to end at the first of them that is not before it. That is at most an eighth of the recovery too
-// late.
+// to end at the first of them that is not before it. That is at most a sixteenth of the recovery
+// too late.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -20,24 +20,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace retrysim::stats {
-
-/// A histogram of few values: its buckets that are not empty.
-class SparseHistogram {
- public:
-  SparseHistogram() = default;
-  explicit SparseHistogram(const Histogram& histogram);
-
-  /// All of them together.
-  static Histogram sum(std::span<const SparseHistogram* const> parts);
-
- private:
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> counts_;  // bucket and number of values
-  std::uint64_t smallest_ = ~std::uint64_t{0}, largest_ = 0;
-};
 
 /// What there was of a client group from the start of the run on.
 struct GroupTotals {
@@ -78,9 +63,7 @@ class PhaseLog {
   struct OfGroup {
     ClientFlow flow;
     std::uint64_t rejected = 0;
-    SparseHistogram ok, failed;
-    std::uint64_t ok_count = 0, failed_count = 0;
-    WideNanoseconds ok_ns = 0, failed_ns = 0;
+    RequestLatencies latencies;
   };
   struct Stretch {
     std::vector<OfGroup> groups;
@@ -98,8 +81,9 @@ class PhaseLog {
                      std::span<const std::size_t> services) const;
 
   std::vector<Phase> phases_;
-  std::vector<Time> cuts_;  // from the start of the window to its end; none without phases
-  std::size_t cut_ = 0;     // the next one
+  std::vector<Time> recovery_cuts_;  // those with which a recovery may end
+  std::vector<Time> cuts_;           // from the start of the window to its end; none without phases
+  std::size_t cut_ = 0;              // the next one
   Stretch running_;
   std::vector<GroupTotals> group_totals_;    // at the last cut
   std::vector<ServiceFlow> service_totals_;  // at the last cut

@@ -26,7 +26,7 @@ std::string shortened(const std::string& name) {
   return name.substr(0, kMostNameColumns - 3) + "...";
 }
 
-std::string value(const PhaseSummary& phase, std::string_view metric, std::string_view unit) {
+std::string figure(const PhaseSummary& phase, std::string_view metric, std::string_view unit) {
   const Estimate* estimate = phase.find(metric);
   if (estimate == nullptr) return "-";
   return unit == "%" ? percent(estimate->mean) : format_number(estimate->mean, unit);
@@ -40,11 +40,11 @@ Line line_of(const Evaluation& e, const PhaseSummary& phase) {
   return {"  " + name,
           format_plain(phase.start_s) + " s",
           format_plain(phase.end_s) + " s",
-          value(phase, "success_rate", "%"),
-          value(phase, "goodput", "1/s"),
-          value(phase, "amplification", ""),
-          value(phase, "latency_ok_p99", "s"),
-          value(phase, "failures", "")};
+          figure(phase, "success_rate", "%"),
+          figure(phase, "goodput", "1/s"),
+          figure(phase, "amplification", ""),
+          figure(phase, "latency_ok_p99", "s"),
+          figure(phase, "failures", "")};
 }
 
 void append_group(std::vector<Line>& lines, const Evaluation& e, const std::string& client,
