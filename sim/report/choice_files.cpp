@@ -4,7 +4,7 @@
 #include "report/csv_writer.hpp"
 #include "report/json_parts.hpp"
 #include "report/result_files.hpp"
-#include "scenario/values.hpp"
+#include "report/sweep_files.hpp"
 
 #include <retrysim/summary.hpp>
 
@@ -80,12 +80,6 @@ std::optional<Estimate> estimate_of(const std::vector<double>& observations,
 void write_estimate(CsvWriter& csv, const std::optional<Estimate>& e) {
   csv.real(e ? std::optional(e->mean) : std::nullopt);
   csv.real(e ? e->ci_low : std::nullopt).real(e ? e->ci_high : std::nullopt);
-}
-
-/// As in points.csv: durations in seconds.
-std::string key_cell(const std::string& value) {
-  const auto parsed = scenario::parse_duration(value);
-  return parsed ? number(parsed->duration.in_seconds()) : value;
 }
 
 std::string_view kept(const ChoicePolicy& policy, std::size_t limit) {
