@@ -11,7 +11,8 @@ quantile of the replications, because a storm in some of them is no normal distr
 
 Results of `retrysim compare` have a third picture, compare: the differences from the baseline.
 Those of `retrysim sweep` have one, sweep: metrics over the varied keys, as lines with their
-intervals (one key) or heat maps (two); those of `retrysim tip` tip or hysteresis.
+intervals (one key) or heat maps (two); those of `retrysim tip` tip or hysteresis. Those of
+`retrysim choose` have one, choose: the first stage of all policies and the race.
 
 Reads only the files of the result folder; the same files give the same picture, byte for byte.
 Exit status: 0 done, 2 bad command line, 3 a result file is missing or wrong, 4 cannot write.

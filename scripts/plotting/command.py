@@ -9,6 +9,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
+from plotting.choose import choose_figures
 from plotting.comparison import comparison_figure
 from plotting.drawing import BLUE, GROUP_COLOURS, STYLE
 from plotting.file import save
@@ -22,7 +23,7 @@ from plotting.tip import tip_figures
 def pictures(options):
     """(name, function that draws) of each picture that a folder has data for."""
     folder = Path(options.results)
-    figures = tip_figures(options.results)
+    figures = tip_figures(options.results) or choose_figures(options.results)
     if (folder / "points.csv").is_file():
         figures = [("sweep", lambda: sweep_figure(folder, BLUE))]
     if figures:
@@ -38,7 +39,7 @@ def pictures(options):
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="plot.py", allow_abbrev=False,
-        description="Draws the results of a run, a comparison, a sweep or a search.")
+        description="Draws the results of a run, a comparison, a sweep, a search or a choice.")
     parser.add_argument("results", metavar="RESULTS_DIR", help="folder that retrysim wrote")
     parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png",
                         help="kind of picture (default: png)")
