@@ -24,6 +24,12 @@ std::string value_text(double value, const MetricInfo& metric) {
                                    : format_number(value, metric.unit);
 }
 
+/// A difference of two values.
+std::string difference_text(double value, const MetricInfo& metric) {
+  return metric.display.percentage ? fmt::format("{:.6g} points", 100 * value)
+                                   : format_number(value, metric.unit);
+}
+
 std::string mean_text(const std::vector<double>& observations, const MetricInfo& metric) {
   auto e = estimate(observations);
   if (!e) return "";
@@ -65,9 +71,10 @@ std::string_view superlative(const Choice& choice) {
   return choice.aim.maximize ? "highest" : "lowest";
 }
 
+/// "success rate >= 99 %".
 std::string limit_text(const ChoiceLimit& limit) {
-  return fmt::format("{} of at {} {}", limit.metric->label(), limit.at_least ? "least" : "most",
-                     value_text(limit.bound, *limit.metric));
+  return fmt::format("{} {} {}", limit.metric->label(),
+                     limit.at_least ? ">=" : "<=", value_text(limit.bound, *limit.metric));
 }
 
 std::string limits_text(const Choice& choice) {
@@ -77,6 +84,14 @@ std::string limits_text(const Choice& choice) {
     text += limit_text(choice.limits[i]);
   }
   return text;
+}
+
+/// How many had the very values of the best one.
+std::size_t same_as_best(const Choice& choice) {
+  return static_cast<std::size_t>(
+      std::count_if(choice.policies.begin(), choice.policies.end(), [&](const ChoicePolicy& p) {
+        return p.fate == SelectionFate::kSame && p.by == choice.best;
+      }));
 }
 
 std::string reason_text(const Choice& choice, const ChoicePolicy& p, bool is_best) {
@@ -124,14 +139,14 @@ void append_head(std::string& out, const Choice& choice) {
   const MetricInfo& metric = *choice.aim.metric;
   out += in_lines(fmt::format(
       "Differences below {} do not matter{}. Assumed: {} are independent and normally distributed.",
-      value_text(choice.indifference, metric),
+      difference_text(choice.indifference, metric),
       choice.from_pilot ? " (1 % of the best in a pilot replication of each policy)" : "",
       choice.batch == 1 ? "the values of the replications"
                         : fmt::format("averages of {} replications", choice.batch)));
   for (const ChoiceLimit& limit : choice.limits) {
     out +=
-        in_lines(fmt::format("Subject to a {}; means within {} of that may be judged either way.",
-                             limit_text(limit), value_text(*limit.tolerance, *limit.metric)));
+        in_lines(fmt::format("Subject to {}; means within {} of that may be judged either way.",
+                             limit_text(limit), difference_text(*limit.tolerance, *limit.metric)));
   }
 }
 
@@ -169,12 +184,10 @@ void append_table(std::string& out, const Choice& choice) {
 /// "37 of 48 policies were out after 20 replications, the last one after 74."
 std::string course_text(const Choice& choice) {
   const std::size_t all = choice.policies.size(), early = choice.gone_after(1);
-  std::string text =
-      fmt::format("{} of {} {} out after {}", early, policies(all), early == 1 ? "was" : "were",
-                  plural(choice.stages.front(), "replication"));
-  if (choice.best && early + 1 < all) {
-    text += fmt::format(", the last one after {}", choice.stages.back());
-  }
+  std::string text = fmt::format(
+      "{} of {} {} out after {}", early == 0 ? "none" : std::to_string(early), policies(all),
+      early <= 1 ? "was" : "were", plural(choice.stages.front(), "replication"));
+  if (early + 1 < all) text += fmt::format(", the last one after {}", choice.stages.back());
   return text + ".";
 }
 
@@ -189,28 +202,26 @@ std::string saving_text(const Choice& choice) {
 }
 
 std::string chosen_text(const Choice& choice) {
-  const MetricInfo& metric = *choice.aim.metric;
+  const std::size_t same = same_as_best(choice);
+  if (same + 1 == choice.policies.size()) {
+    return fmt::format("All {} have the same {} in every replication: there is nothing to choose.",
+                       policies(same + 1), aim_name(choice));
+  }
   std::string text =
       fmt::format("{} has the {} {}", spoken_name(choice.policies[*choice.best].name),
                   superlative(choice), aim_name(choice));
-  if (!choice.limits.empty()) {
-    text += fmt::format(" of those with a {}", limits_text(choice));
-  }
+  if (!choice.limits.empty()) text += fmt::format(" of those with {}", limits_text(choice));
   text += fmt::format(
-      " with a probability of at least {}, unless another policy is within {} of it",
-      fmt::format("{:.6g} %", 100 * choice.confidence), value_text(choice.indifference, metric));
+      " with a probability of at least {:.6g} %, unless another policy is within {} "
+      "of it",
+      100 * choice.confidence, difference_text(choice.indifference, *choice.aim.metric));
   if (!choice.limits.empty()) {
     text += choice.limits.size() == 1 ? " or within the tolerance of the limit"
                                       : " or within the tolerance of a limit";
   }
   text += ": " + course_text(choice);
-  const auto same = static_cast<std::size_t>(
-      std::count_if(choice.policies.begin(), choice.policies.end(), [&](const ChoicePolicy& p) {
-        return p.fate == SelectionFate::kSame && p.by == choice.best;
-      }));
-  if (same > 0) {
-    text += fmt::format(" {} behave{} exactly as it does.", policies(same), same == 1 ? "s" : "");
-  }
+  if (same > 0)
+    text += fmt::format(" {} had the same values in every replication.", policies(same));
   return text;
 }
 
@@ -222,7 +233,7 @@ std::string none_keeps_text(const Choice& choice) {
     means +=
         fmt::format("{}{} {}", l == 0 ? "" : ", ", metric.label(), mean_text(p.limited[l], metric));
   }
-  return fmt::format("No policy has a {}. The nearest one is {}: {}.", limits_text(choice), p.name,
+  return fmt::format("No policy has {}. The nearest one is {}: {}.", limits_text(choice), p.name,
                      means);
 }
 
@@ -256,7 +267,9 @@ void write_choice_text(Sink& sink, const ChoiceReport& report) {
   if (!choice.notes.empty()) out += "\n";
   for (const std::string& note : choice.notes) out += in_lines("note: " + note);
   out += "\n" + in_lines(answer_text(choice));
-  if (choice.outcome == ChoiceOutcome::kChosen) out += in_lines(saving_text(choice));
+  if (choice.best && same_as_best(choice) + 1 < choice.policies.size()) {
+    out += in_lines(saving_text(choice));
+  }
   sink.write(out);
 }
 
