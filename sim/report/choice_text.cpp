@@ -61,13 +61,13 @@ std::string plural(std::size_t n, std::string_view noun, std::string_view ending
 std::string policies(std::size_t n) { return n == 1 ? "1 policy" : fmt::format("{} policies", n); }
 
 /// "goodput", "goodput of client web".
-std::string aim_name(const Choice& choice) {
+std::string aim_name(const PolicyChoice& choice) {
   std::string text(choice.aim.metric->label());
   if (choice.aim.client != "all") text += " of client " + choice.aim.client;
   return text;
 }
 
-std::string_view superlative(const Choice& choice) {
+std::string_view superlative(const PolicyChoice& choice) {
   return choice.aim.maximize ? "highest" : "lowest";
 }
 
@@ -77,7 +77,7 @@ std::string limit_text(const ChoiceLimit& limit) {
                      limit.at_least ? ">=" : "<=", value_text(limit.bound, *limit.metric));
 }
 
-std::string limits_text(const Choice& choice) {
+std::string limits_text(const PolicyChoice& choice) {
   std::string text;
   for (std::size_t i = 0; i < choice.limits.size(); ++i) {
     if (i > 0) text += i + 1 == choice.limits.size() ? " and " : ", ";
@@ -87,14 +87,14 @@ std::string limits_text(const Choice& choice) {
 }
 
 /// How many had the very values of the best one.
-std::size_t same_as_best(const Choice& choice) {
+std::size_t same_as_best(const PolicyChoice& choice) {
   return static_cast<std::size_t>(
       std::count_if(choice.policies.begin(), choice.policies.end(), [&](const ChoicePolicy& p) {
         return p.fate == SelectionFate::kSame && p.by == choice.best;
       }));
 }
 
-std::string reason_text(const Choice& choice, const ChoicePolicy& p, bool is_best) {
+std::string reason_text(const PolicyChoice& choice, const ChoicePolicy& p, bool is_best) {
   switch (p.fate) {
     case SelectionFate::kRacing:
       return is_best ? "the best" : "still in the race";
@@ -113,7 +113,7 @@ std::string reason_text(const Choice& choice, const ChoicePolicy& p, bool is_bes
 }
 
 /// The survivors, then those that left, the last ones first.
-std::vector<std::size_t> order_of(const Choice& choice) {
+std::vector<std::size_t> order_of(const PolicyChoice& choice) {
   std::vector<std::size_t> order(choice.policies.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto mean = [&](const ChoicePolicy& p) {
@@ -131,7 +131,7 @@ std::vector<std::size_t> order_of(const Choice& choice) {
   return order;
 }
 
-void append_head(std::string& out, const Choice& choice) {
+void append_head(std::string& out, const PolicyChoice& choice) {
   const Scenario& scenario = choice.policies.front().loaded.scenario;
   out += fmt::format("{}: the {} {} among {}, seed {}\n", scenario.name, superlative(choice),
                      aim_name(choice), policies(choice.policies.size()), scenario.seed);
@@ -150,7 +150,7 @@ void append_head(std::string& out, const Choice& choice) {
   }
 }
 
-void append_table(std::string& out, const Choice& choice) {
+void append_table(std::string& out, const PolicyChoice& choice) {
   const std::vector<std::size_t> order = order_of(choice);
   struct Row {
     std::string replications, name, mean, reason;
@@ -182,7 +182,7 @@ void append_table(std::string& out, const Choice& choice) {
 }
 
 /// "37 of 48 policies were out after 20 replications, the last one after 74."
-std::string course_text(const Choice& choice) {
+std::string course_text(const PolicyChoice& choice) {
   const std::size_t all = choice.policies.size(), early = choice.gone_after(1);
   std::string text = fmt::format(
       "{} of {} {} out after {}", early == 0 ? "none" : std::to_string(early), policies(all),
@@ -191,7 +191,7 @@ std::string course_text(const Choice& choice) {
   return text + ".";
 }
 
-std::string saving_text(const Choice& choice) {
+std::string saving_text(const PolicyChoice& choice) {
   const auto equal = static_cast<double>(choice.equal_allocation * choice.policies.size());
   const double times = equal / static_cast<double>(choice.replications);
   return fmt::format(
@@ -201,31 +201,36 @@ std::string saving_text(const Choice& choice) {
       decimals_for(times, 2));
 }
 
-std::string chosen_text(const Choice& choice) {
+std::string chosen_text(const PolicyChoice& choice) {
   const std::size_t same = same_as_best(choice);
   if (same + 1 == choice.policies.size()) {
-    return fmt::format("All {} have the same {} in every replication: there is nothing to choose.",
-                       policies(same + 1), aim_name(choice));
+    return fmt::format(
+        "{} policies have the same {} in every replication: there is nothing to "
+        "choose.",
+        same == 1 ? "Both" : fmt::format("All {}", same + 1), aim_name(choice));
   }
   std::string text =
       fmt::format("{} has the {} {}", spoken_name(choice.policies[*choice.best].name),
                   superlative(choice), aim_name(choice));
   if (!choice.limits.empty()) text += fmt::format(" of those with {}", limits_text(choice));
   text += fmt::format(
-      " with a probability of at least {:.6g} %, unless another policy is within {} "
-      "of it",
-      100 * choice.confidence, difference_text(choice.indifference, *choice.aim.metric));
+      " with a probability of at least {:.6g} %, unless another policy{} is within "
+      "{} of it",
+      100 * choice.confidence, same > 0 ? " that differs from it" : "",
+      difference_text(choice.indifference, *choice.aim.metric));
   if (!choice.limits.empty()) {
     text += choice.limits.size() == 1 ? " or within the tolerance of the limit"
                                       : " or within the tolerance of a limit";
   }
   text += ": " + course_text(choice);
-  if (same > 0)
-    text += fmt::format(" {} had the same values in every replication.", policies(same));
+  if (same > 0) {
+    text += fmt::format(" {} had the same {} in every replication.", policies(same),
+                        choice.aim.metric->label());
+  }
   return text;
 }
 
-std::string none_keeps_text(const Choice& choice) {
+std::string none_keeps_text(const PolicyChoice& choice) {
   const ChoicePolicy& p = choice.policies[*choice.nearest];
   std::string means;
   for (std::size_t l = 0; l < choice.limits.size(); ++l) {
@@ -237,7 +242,7 @@ std::string none_keeps_text(const Choice& choice) {
                      means);
 }
 
-std::string answer_text(const Choice& choice) {
+std::string answer_text(const PolicyChoice& choice) {
   switch (choice.outcome) {
     case ChoiceOutcome::kChosen:
       return chosen_text(choice);
@@ -260,7 +265,7 @@ std::string answer_text(const Choice& choice) {
 }  // namespace
 
 void write_choice_text(Sink& sink, const ChoiceReport& report) {
-  const Choice& choice = report.found;
+  const PolicyChoice& choice = report.found;
   std::string out;
   append_head(out, choice);
   append_table(out, choice);

@@ -95,7 +95,7 @@ std::size_t attempts_of_the_best_policy() {
   options.aim.maximize = false;
   options.limits = {parse_choice_limit("offered_load>=50+-10")};
   options.indifference = 0.1;
-  const Choice choice = choose(std::move(policies), options);
+  const PolicyChoice choice = choose(std::move(policies), options);
   return choice.best ? *choice.best + 1 : 0;
 }
 

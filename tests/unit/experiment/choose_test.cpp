@@ -49,10 +49,10 @@ ChooseOptions least(const char* metric) {
 TEST_CASE("The policy with the most goodput is chosen for any number of threads") {
   ChooseOptions options = most("goodput");
   options.indifference = 10;
-  Choice first;
+  PolicyChoice first;
   for (const int jobs : {1, 3}) {
     options.run.jobs = jobs;
-    Choice choice = choose(policies(kAttempts), options);
+    PolicyChoice choice = choose(policies(kAttempts), options);
     REQUIRE(choice.best == std::size_t{0});
     CHECK(choice.outcome == ChoiceOutcome::kChosen);
     CHECK(choice.policies[0].name == "max_attempts=1");
@@ -79,7 +79,7 @@ TEST_CASE("A race sees the values that the replications of each policy have") {
   options.indifference = 0.01;
   options.limits = {parse_choice_limit("latency_mean>=0+-0.001")};
   const std::vector<NamedScenario> given = policies(kAttempts);
-  const Choice choice = choose(given, options);
+  const PolicyChoice choice = choose(given, options);
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Scenario& scenario = given[i].loaded.scenario;
     for (const std::uint32_t r : {0u, 9u}) {
@@ -95,9 +95,9 @@ TEST_CASE("A race sees the values that the replications of each policy have") {
 TEST_CASE("An observation is the average of a batch, and stages are whole batches") {
   ChooseOptions options = most("goodput");
   options.indifference = 10;
-  const Choice single = choose(policies(kAttempts), options);
+  const PolicyChoice single = choose(policies(kAttempts), options);
   options.batch = 2;
-  const Choice batched = choose(policies(kAttempts), options);
+  const PolicyChoice batched = choose(policies(kAttempts), options);
   REQUIRE(batched.policies[1].aim.size() >= 5);
   const std::vector<double>& values = single.policies[1].aim;
   for (std::size_t i = 0; i < 5; ++i) {
@@ -110,7 +110,7 @@ TEST_CASE("An observation is the average of a batch, and stages are whole batche
 
 TEST_CASE("Without an indifference zone 1 % of the best pilot replication becomes it") {
   const std::vector<NamedScenario> given = policies(kAttempts);
-  const Choice choice = choose(given, most("goodput"));
+  const PolicyChoice choice = choose(given, most("goodput"));
   double best = 0;
   for (const NamedScenario& p : given) {
     const RunResult run = simulate(p.loaded.scenario, ~std::uint32_t{0});
@@ -132,17 +132,17 @@ TEST_CASE("Only policies that keep the limits can be chosen") {
   };
   ChooseOptions options = most("success_rate");
   options.indifference = 0.005;
-  const Choice free = choose(given(), options);
+  const PolicyChoice free = choose(given(), options);
   REQUIRE(free.best);
   CHECK(*free.best > 0);
   options.limits = {parse_choice_limit("amplification<=1.01+-0.005")};
-  const Choice limited = choose(given(), options);
+  const PolicyChoice limited = choose(given(), options);
   CHECK(limited.best == std::size_t{0});
   CHECK(limited.policies[0].keeps == std::vector<bool>{true});
   CHECK(limited.count(SelectionFate::kBreaksLimit) == 2);
   // Nobody does with less than one attempt.
   options.limits = {parse_choice_limit("amplification<=0.9+-0.05")};
-  const Choice none = choose(given(), options);
+  const PolicyChoice none = choose(given(), options);
   CHECK(none.outcome == ChoiceOutcome::kNoneKeepsLimits);
   CHECK_FALSE(none.best);
   CHECK(none.nearest == std::size_t{0});
@@ -153,7 +153,7 @@ TEST_CASE("A race that takes too long is undecided and says what it would take")
   options.indifference = 1e-6;
   options.max_replications = 14;
   // One policy, by two kinds of luck.
-  const Choice choice = choose(policies({"seed=1,2"}), options);
+  const PolicyChoice choice = choose(policies({"seed=1,2"}), options);
   CHECK(choice.outcome == ChoiceOutcome::kUndecided);
   CHECK(choice.stages == std::vector<std::size_t>{10, 11, 12, 13, 14});
   CHECK(choice.replications_needed > 1000);
@@ -163,7 +163,7 @@ TEST_CASE("A policy without a value in some replication is taken out") {
   // There is no recovery from a fault that lasts until the end.
   ChooseOptions options = least("recovery_s");
   options.indifference = 0.1;
-  const Choice choice = choose(
+  const PolicyChoice choice = choose(
       policies({"fault.outage.duration=\"100ms\",\"3900ms\""},
                {"client.web.arrivals.total_rate=30", "duration=\"30s\"", "recovery.hold=\"2s\"",
                 "recovery.window=\"1s\"", "fault.outage.start=\"27s\""}),
