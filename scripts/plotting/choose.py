@@ -122,4 +122,5 @@ def draw_race(axis, race, choice):
     axis.set_xlabel("replications (log scale)")
     axis.set_ylabel(with_unit(choice))
     axis.set_title("the race of those that go on (star: the best, cross: leaves)", fontsize=11)
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), fontsize=9, ncol=2)
+    below = -0.6 / axis.figure.get_figheight()
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, below), fontsize=9, ncol=2)
