@@ -12,6 +12,7 @@ quantile of the replications, because a storm in some of them is no normal distr
 Results of `retrysim compare` have a third picture, compare: the differences from the baseline.
 Those of `retrysim sweep` have one, sweep: metrics over the varied keys, as lines with their
 intervals (one key) or heat maps (two); those of `retrysim tip` tip or hysteresis; those of
+`retrysim choose` choose, with the first stage of all policies and the race; those of
 `retrysim map` map, with the points confirmed; those of `retrysim predict --out` phase_plane.
 
 Reads only the files of the result folder; the same files give the same picture, byte for byte.

@@ -6,7 +6,7 @@
 //     ChooseOptions options;
 //     options.aim = {find_metric("goodput"), true, "all"};
 //     options.limits = {parse_choice_limit("success_rate>=0.99")};
-//     const Choice choice = choose(load_variants("dip.toml", {}, vary).variants, options);
+//     const PolicyChoice choice = choose(load_variants("dip.toml", {}, vary).variants, options);
 //     if (choice.best) ... choice.policies[*choice.best].name ...
 //
 // SPDX-License-Identifier: MIT
@@ -92,7 +92,7 @@ enum class ChoiceOutcome : std::uint8_t {
   kUndecided,        ///< several are left after `max_replications`
 };
 
-struct Choice {
+struct PolicyChoice {
   ChoiceOutcome outcome = ChoiceOutcome::kUndecided;
   std::optional<std::size_t> best;  ///< index into `policies`; exists if chosen
   std::optional<std::size_t>
@@ -125,6 +125,6 @@ struct Choice {
 /// RequestError for a request that makes no sense: options that are not within the ranges above, a
 /// client or metric that does not exist, policies that differ in `replications` or want their
 /// warm-up to be found. Otherwise what `simulate` throws.
-Choice choose(std::vector<NamedScenario> policies, const ChooseOptions& options);
+PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& options);
 
 }  // namespace retrysim

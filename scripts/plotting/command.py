@@ -9,6 +9,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
+from plotting.choose import choose_figures
 from plotting.comparison import comparison_figure
 from plotting.drawing import BLUE, GROUP_COLOURS, STYLE
 from plotting.file import save
@@ -26,7 +27,7 @@ PROGRAM = Path(sys.argv[0]).name  # retrysim-plot, where it is installed
 def pictures(options):
     """(name, function that draws) of each picture that a folder has data for."""
     folder = Path(options.results)
-    figures = tip_figures(options.results)
+    figures = tip_figures(options.results) or choose_figures(options.results)
     if (folder / "points.csv").is_file():
         figures = [("sweep", lambda: sweep_figure(folder, BLUE))]
     if (folder / "map.csv").is_file():

@@ -149,8 +149,8 @@ def judge_status(case, run_):
 
 
 def may_disappoint(case):
-    """Status 1 is for expectations, and for tipping points that are not found."""
-    return case.command[0] == "tip" or any(path[0] == "expect" for path in case.keys)
+    """Status 1 is for expectations, and for what is not found: tipping points, a best policy."""
+    return case.command[0] in ("choose", "tip") or any(path[0] == "expect" for path in case.keys)
 
 
 def first_difference(a, b):

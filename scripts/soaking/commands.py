@@ -67,9 +67,9 @@ def arguments(case, scenario, out, jobs):
 def choose(generator):
     """Gives the case of a generator its command line."""
     draw, case = generator.random, generator.case
-    command = draw.choices(["run", "compare", "sweep", "tip"], [80, 8, 7, 5])[0]
+    command = draw.choices(["run", "choose", "compare", "sweep", "tip"], [76, 4, 8, 7, 5])[0]
     case.command = ("run", "--fingerprint")
-    if case.keys.get(("warmup",)) == "auto" and command in ("sweep", "tip"):
+    if case.keys.get(("warmup",)) == "auto" and command in ("choose", "sweep", "tip"):
         command = "run"  # those want a warm-up that is given
     if command == "run":
         if draw.random() < 0.15:
@@ -81,6 +81,10 @@ def choose(generator):
         path, values = varied
         text = ",".join(toml(v) for v in values)
         case.command = (command, "--vary", f"{dotted(path)}={text}")
+        if command == "choose":
+            case.command += ("--maximize", "goodput", "--indifference", "1000",
+                             "--subject-to", "success_rate>=0.5+-0.5", "--replications", "2",
+                             "--max-replications", "4")
         if command == "compare" and draw.random() < 0.3:
             case.command += ("--twin",)
     case.command += ("--format", draw.choice(["table", "csv", "json"]))

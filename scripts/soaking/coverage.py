@@ -34,8 +34,8 @@ class Coverage:
         self.values.update(values)
         self.presets.update(presets)
         self.distributions.update(forms)
-        self.commands.update(w for w in case.command if w in ("run", "compare", "sweep", "tip",
-                                                              "--twin"))
+        self.commands.update(w for w in case.command if w in ("run", "compare", "choose", "sweep",
+                                                              "tip", "--twin"))
         self.commands["--set"] += bool(case.edits)
 
     def never(self):

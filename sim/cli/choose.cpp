@@ -178,12 +178,12 @@ void note_direction(const ChoiceAim& aim, const Session& session) {
   }
 }
 
-Choice race(const ChooseCommand& options, std::vector<NamedScenario> policies,
-            const Session& session) {
+PolicyChoice race(const ChooseCommand& options, std::vector<NamedScenario> policies,
+                  const Session& session) {
   const std::string name = policies.front().loaded.scenario.name;
   std::optional<report::ProgressBar> bar;  // one for each stage
   report::ProgressBar none(name, false);
-  Choice choice;
+  PolicyChoice choice;
   session.simulate(name, none, [&](const ReplicationOptions& run) {
     ChooseOptions with_progress = options.choice;
     with_progress.run = run;
@@ -210,7 +210,7 @@ int choose(const ChooseCommand& options, const Session& session) {
   for (const NamedScenario& p : policies) loaded.push_back(&p.loaded);
   const auto identity = report::identity_of(loaded, "choose", requests_of(options));
   const auto folder = session.result_folder(identity);
-  const Choice choice = race(options, std::move(policies), session);
+  const PolicyChoice choice = race(options, std::move(policies), session);
   if (!session.leads()) return kDone;
   report::ChoiceReport found{choice, {}, {}, identity.requests, identity.keys};
   const std::vector<Variation> variations = parse_variations(options.vary).variations;

@@ -121,7 +121,7 @@ double rounded(double value) {
 /// The race of one choice.
 class Race {
  public:
-  Race(Choice& choice, const ChooseOptions& options, Track& track)
+  Race(PolicyChoice& choice, const ChooseOptions& options, Track& track)
       : choice_(choice), options_(options), track_(track) {}
 
   void run() {
@@ -296,13 +296,13 @@ class Race {
     return best;
   }
 
-  Choice& choice_;
+  PolicyChoice& choice_;
   const ChooseOptions& options_;
   Track& track_;
 };
 
 /// What makes the observations anything but normal.
-void add_notes(Choice& choice) {
+void add_notes(PolicyChoice& choice) {
   const std::string_view more = "; averages (--batch 5, with more --replications) are nearer to it";
   const std::string_view race = "the race assumes normally distributed observations, but";
   const auto note_proportion = [&](const MetricInfo& metric) {
@@ -332,22 +332,22 @@ void add_notes(Choice& choice) {
 
 }  // namespace
 
-std::size_t Choice::count(SelectionFate fate) const {
+std::size_t PolicyChoice::count(SelectionFate fate) const {
   return static_cast<std::size_t>(std::count_if(
       policies.begin(), policies.end(), [&](const ChoicePolicy& p) { return p.fate == fate; }));
 }
 
-std::size_t Choice::gone_after(std::size_t number) const {
+std::size_t PolicyChoice::gone_after(std::size_t number) const {
   return static_cast<std::size_t>(
       std::count_if(policies.begin(), policies.end(), [&](const ChoicePolicy& p) {
         return p.fate != SelectionFate::kRacing && p.stage <= number;
       }));
 }
 
-Choice choose(std::vector<NamedScenario> policies, const ChooseOptions& options) {
+PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& options) {
   experiment::check_choice(policies, options);
   return execution::in_time(options.run, [&](const ReplicationOptions& run) {
-    Choice choice;
+    PolicyChoice choice;
     choice.aim = options.aim;
     choice.limits = experiment::with_tolerances(options.limits);
     choice.confidence = options.confidence;
@@ -363,7 +363,7 @@ Choice choose(std::vector<NamedScenario> policies, const ChooseOptions& options)
     Track track(choice.policies, run, executor);
     if (!executor.is_owner()) {
       track.help();
-      return Choice();
+      return PolicyChoice();
     }
     Race(choice, options, track).run();
     track.finish();

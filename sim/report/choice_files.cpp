@@ -4,7 +4,7 @@
 #include "report/csv_writer.hpp"
 #include "report/json_parts.hpp"
 #include "report/result_files.hpp"
-#include "scenario/values.hpp"
+#include "report/sweep_files.hpp"
 
 #include <retrysim/summary.hpp>
 
@@ -36,7 +36,7 @@ std::string_view name(ChoiceOutcome outcome) {
   return "";
 }
 
-std::string_view outcome_of(const Choice& choice, std::size_t policy) {
+std::string_view outcome_of(const PolicyChoice& choice, std::size_t policy) {
   switch (choice.policies[policy].fate) {
     case SelectionFate::kRacing:
       return choice.best == policy ? "chosen" : "undecided";
@@ -53,7 +53,7 @@ std::string_view outcome_of(const Choice& choice, std::size_t policy) {
 }
 
 /// The policy, the limit or the metric because of which one left; empty if it did not.
-std::string reason_of(const Choice& choice, std::size_t policy) {
+std::string reason_of(const PolicyChoice& choice, std::size_t policy) {
   const ChoicePolicy& p = choice.policies[policy];
   switch (p.fate) {
     case SelectionFate::kRacing:
@@ -82,12 +82,6 @@ void write_estimate(CsvWriter& csv, const std::optional<Estimate>& e) {
   csv.real(e ? e->ci_low : std::nullopt).real(e ? e->ci_high : std::nullopt);
 }
 
-/// As in points.csv: durations in seconds.
-std::string key_cell(const std::string& value) {
-  const auto parsed = scenario::parse_duration(value);
-  return parsed ? number(parsed->duration.in_seconds()) : value;
-}
-
 std::string_view kept(const ChoicePolicy& policy, std::size_t limit) {
   if (limit < policy.keeps.size() && policy.keeps[limit]) return "yes";
   return policy.fate == SelectionFate::kBreaksLimit && policy.by == limit ? "no" : "";
@@ -102,7 +96,7 @@ Json estimate_json(const std::optional<Estimate>& e) {
 }
 
 Json policy_json(const ChoiceReport& report, std::size_t policy) {
-  const Choice& choice = report.found;
+  const PolicyChoice& choice = report.found;
   const ChoicePolicy& p = choice.policies[policy];
   Json json;
   json["variant"] = p.name;
@@ -122,7 +116,7 @@ Json policy_json(const ChoiceReport& report, std::size_t policy) {
 }
 
 Json choice_json(const ChoiceReport& report) {
-  const Choice& choice = report.found;
+  const PolicyChoice& choice = report.found;
   const auto name_of = [&](const std::optional<std::size_t>& policy) {
     return policy ? Json(choice.policies[*policy].name) : Json();
   };
@@ -157,7 +151,7 @@ Json choice_json(const ChoiceReport& report) {
 }  // namespace
 
 void write_choose_csv(Sink& sink, const ChoiceReport& report) {
-  const Choice& choice = report.found;
+  const PolicyChoice& choice = report.found;
   CsvWriter csv(sink);
   csv.text("scenario").text("variant");
   for (const std::string& path : report.paths) csv.text(path);
@@ -193,7 +187,7 @@ void write_choose_csv(Sink& sink, const ChoiceReport& report) {
 }
 
 void write_race_csv(Sink& sink, const ChoiceReport& report) {
-  const Choice& choice = report.found;
+  const PolicyChoice& choice = report.found;
   CsvWriter csv(sink);
   csv.header({"scenario", "variant", "stage", "replications", "mean", "ci_low", "ci_high",
               "outcome", "by"});
@@ -228,7 +222,7 @@ void write_choice_json(Sink& sink, const ChoiceReport& report,
   sink.write(sealed(std::move(json), files));
 }
 
-const ChoicePolicy& shown_policy(const Choice& choice) {
+const ChoicePolicy& shown_policy(const PolicyChoice& choice) {
   return choice.policies[choice.best ? *choice.best : choice.nearest.value_or(0)];
 }
 

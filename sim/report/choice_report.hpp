@@ -16,7 +16,7 @@ namespace retrysim::report {
 
 /// A race and what was asked for.
 struct ChoiceReport {
-  const Choice& found;
+  const PolicyChoice& found;
   std::vector<std::string> paths;                ///< the varied keys
   std::vector<std::vector<std::string>> values;  ///< of each policy, one a key
   std::vector<std::string> requests;             ///< as in `ResultIdentity`
@@ -35,7 +35,7 @@ void write_choice_text(Sink& sink, const ChoiceReport& report);
 
 /// The policy whose scenario the result has: the best one, else the one nearest to the limits, else
 /// the first.
-const ChoicePolicy& shown_policy(const Choice& choice);
+const ChoicePolicy& shown_policy(const PolicyChoice& choice);
 
 /// Writes choose.csv, race.csv, scenario.toml of `shown_policy` with its inputs and result.json,
 /// and commits.

@@ -24,6 +24,12 @@ std::string value_text(double value, const MetricInfo& metric) {
                                    : format_number(value, metric.unit);
 }
 
+/// A difference of two values.
+std::string difference_text(double value, const MetricInfo& metric) {
+  return metric.display.percentage ? fmt::format("{:.6g} points", 100 * value)
+                                   : format_number(value, metric.unit);
+}
+
 std::string mean_text(const std::vector<double>& observations, const MetricInfo& metric) {
   auto e = estimate(observations);
   if (!e) return "";
@@ -55,22 +61,23 @@ std::string plural(std::size_t n, std::string_view noun, std::string_view ending
 std::string policies(std::size_t n) { return n == 1 ? "1 policy" : fmt::format("{} policies", n); }
 
 /// "goodput", "goodput of client web".
-std::string aim_name(const Choice& choice) {
+std::string aim_name(const PolicyChoice& choice) {
   std::string text(choice.aim.metric->label());
   if (choice.aim.client != "all") text += " of client " + choice.aim.client;
   return text;
 }
 
-std::string_view superlative(const Choice& choice) {
+std::string_view superlative(const PolicyChoice& choice) {
   return choice.aim.maximize ? "highest" : "lowest";
 }
 
+/// "success rate >= 99 %".
 std::string limit_text(const ChoiceLimit& limit) {
-  return fmt::format("{} of at {} {}", limit.metric->label(), limit.at_least ? "least" : "most",
-                     value_text(limit.bound, *limit.metric));
+  return fmt::format("{} {} {}", limit.metric->label(),
+                     limit.at_least ? ">=" : "<=", value_text(limit.bound, *limit.metric));
 }
 
-std::string limits_text(const Choice& choice) {
+std::string limits_text(const PolicyChoice& choice) {
   std::string text;
   for (std::size_t i = 0; i < choice.limits.size(); ++i) {
     if (i > 0) text += i + 1 == choice.limits.size() ? " and " : ", ";
@@ -79,7 +86,15 @@ std::string limits_text(const Choice& choice) {
   return text;
 }
 
-std::string reason_text(const Choice& choice, const ChoicePolicy& p, bool is_best) {
+/// How many had the very values of the best one.
+std::size_t same_as_best(const PolicyChoice& choice) {
+  return static_cast<std::size_t>(
+      std::count_if(choice.policies.begin(), choice.policies.end(), [&](const ChoicePolicy& p) {
+        return p.fate == SelectionFate::kSame && p.by == choice.best;
+      }));
+}
+
+std::string reason_text(const PolicyChoice& choice, const ChoicePolicy& p, bool is_best) {
   switch (p.fate) {
     case SelectionFate::kRacing:
       return is_best ? "the best" : "still in the race";
@@ -98,7 +113,7 @@ std::string reason_text(const Choice& choice, const ChoicePolicy& p, bool is_bes
 }
 
 /// The survivors, then those that left, the last ones first.
-std::vector<std::size_t> order_of(const Choice& choice) {
+std::vector<std::size_t> order_of(const PolicyChoice& choice) {
   std::vector<std::size_t> order(choice.policies.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto mean = [&](const ChoicePolicy& p) {
@@ -116,7 +131,7 @@ std::vector<std::size_t> order_of(const Choice& choice) {
   return order;
 }
 
-void append_head(std::string& out, const Choice& choice) {
+void append_head(std::string& out, const PolicyChoice& choice) {
   const Scenario& scenario = choice.policies.front().loaded.scenario;
   out += fmt::format("{}: the {} {} among {}, seed {}\n", scenario.name, superlative(choice),
                      aim_name(choice), policies(choice.policies.size()), scenario.seed);
@@ -124,18 +139,18 @@ void append_head(std::string& out, const Choice& choice) {
   const MetricInfo& metric = *choice.aim.metric;
   out += in_lines(fmt::format(
       "Differences below {} do not matter{}. Assumed: {} are independent and normally distributed.",
-      value_text(choice.indifference, metric),
+      difference_text(choice.indifference, metric),
       choice.from_pilot ? " (1 % of the best in a pilot replication of each policy)" : "",
       choice.batch == 1 ? "the values of the replications"
                         : fmt::format("averages of {} replications", choice.batch)));
   for (const ChoiceLimit& limit : choice.limits) {
     out +=
-        in_lines(fmt::format("Subject to a {}; means within {} of that may be judged either way.",
-                             limit_text(limit), value_text(*limit.tolerance, *limit.metric)));
+        in_lines(fmt::format("Subject to {}; means within {} of that may be judged either way.",
+                             limit_text(limit), difference_text(*limit.tolerance, *limit.metric)));
   }
 }
 
-void append_table(std::string& out, const Choice& choice) {
+void append_table(std::string& out, const PolicyChoice& choice) {
   const std::vector<std::size_t> order = order_of(choice);
   struct Row {
     std::string replications, name, mean, reason;
@@ -167,18 +182,16 @@ void append_table(std::string& out, const Choice& choice) {
 }
 
 /// "37 of 48 policies were out after 20 replications, the last one after 74."
-std::string course_text(const Choice& choice) {
+std::string course_text(const PolicyChoice& choice) {
   const std::size_t all = choice.policies.size(), early = choice.gone_after(1);
-  std::string text =
-      fmt::format("{} of {} {} out after {}", early, policies(all), early == 1 ? "was" : "were",
-                  plural(choice.stages.front(), "replication"));
-  if (choice.best && early + 1 < all) {
-    text += fmt::format(", the last one after {}", choice.stages.back());
-  }
+  std::string text = fmt::format(
+      "{} of {} {} out after {}", early == 0 ? "none" : std::to_string(early), policies(all),
+      early <= 1 ? "was" : "were", plural(choice.stages.front(), "replication"));
+  if (early + 1 < all) text += fmt::format(", the last one after {}", choice.stages.back());
   return text + ".";
 }
 
-std::string saving_text(const Choice& choice) {
+std::string saving_text(const PolicyChoice& choice) {
   const auto equal = static_cast<double>(choice.equal_allocation * choice.policies.size());
   const double times = equal / static_cast<double>(choice.replications);
   return fmt::format(
@@ -188,33 +201,36 @@ std::string saving_text(const Choice& choice) {
       decimals_for(times, 2));
 }
 
-std::string chosen_text(const Choice& choice) {
-  const MetricInfo& metric = *choice.aim.metric;
+std::string chosen_text(const PolicyChoice& choice) {
+  const std::size_t same = same_as_best(choice);
+  if (same + 1 == choice.policies.size()) {
+    return fmt::format(
+        "{} policies have the same {} in every replication: there is nothing to "
+        "choose.",
+        same == 1 ? "Both" : fmt::format("All {}", same + 1), aim_name(choice));
+  }
   std::string text =
       fmt::format("{} has the {} {}", spoken_name(choice.policies[*choice.best].name),
                   superlative(choice), aim_name(choice));
-  if (!choice.limits.empty()) {
-    text += fmt::format(" of those with a {}", limits_text(choice));
-  }
+  if (!choice.limits.empty()) text += fmt::format(" of those with {}", limits_text(choice));
   text += fmt::format(
-      " with a probability of at least {}, unless another policy is within {} of it",
-      fmt::format("{:.6g} %", 100 * choice.confidence), value_text(choice.indifference, metric));
+      " with a probability of at least {:.6g} %, unless another policy{} is within "
+      "{} of it",
+      100 * choice.confidence, same > 0 ? " that differs from it" : "",
+      difference_text(choice.indifference, *choice.aim.metric));
   if (!choice.limits.empty()) {
     text += choice.limits.size() == 1 ? " or within the tolerance of the limit"
                                       : " or within the tolerance of a limit";
   }
   text += ": " + course_text(choice);
-  const auto same = static_cast<std::size_t>(
-      std::count_if(choice.policies.begin(), choice.policies.end(), [&](const ChoicePolicy& p) {
-        return p.fate == SelectionFate::kSame && p.by == choice.best;
-      }));
   if (same > 0) {
-    text += fmt::format(" {} behave{} exactly as it does.", policies(same), same == 1 ? "s" : "");
+    text += fmt::format(" {} had the same {} in every replication.", policies(same),
+                        choice.aim.metric->label());
   }
   return text;
 }
 
-std::string none_keeps_text(const Choice& choice) {
+std::string none_keeps_text(const PolicyChoice& choice) {
   const ChoicePolicy& p = choice.policies[*choice.nearest];
   std::string means;
   for (std::size_t l = 0; l < choice.limits.size(); ++l) {
@@ -222,11 +238,11 @@ std::string none_keeps_text(const Choice& choice) {
     means +=
         fmt::format("{}{} {}", l == 0 ? "" : ", ", metric.label(), mean_text(p.limited[l], metric));
   }
-  return fmt::format("No policy has a {}. The nearest one is {}: {}.", limits_text(choice), p.name,
+  return fmt::format("No policy has {}. The nearest one is {}: {}.", limits_text(choice), p.name,
                      means);
 }
 
-std::string answer_text(const Choice& choice) {
+std::string answer_text(const PolicyChoice& choice) {
   switch (choice.outcome) {
     case ChoiceOutcome::kChosen:
       return chosen_text(choice);
@@ -249,14 +265,16 @@ std::string answer_text(const Choice& choice) {
 }  // namespace
 
 void write_choice_text(Sink& sink, const ChoiceReport& report) {
-  const Choice& choice = report.found;
+  const PolicyChoice& choice = report.found;
   std::string out;
   append_head(out, choice);
   append_table(out, choice);
   if (!choice.notes.empty()) out += "\n";
   for (const std::string& note : choice.notes) out += in_lines("note: " + note);
   out += "\n" + in_lines(answer_text(choice));
-  if (choice.outcome == ChoiceOutcome::kChosen) out += in_lines(saving_text(choice));
+  if (choice.best && same_as_best(choice) + 1 < choice.policies.size()) {
+    out += in_lines(saving_text(choice));
+  }
   sink.write(out);
 }
 

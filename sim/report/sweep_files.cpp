@@ -43,12 +43,6 @@ std::string_view outcome_of(const SweepPoint& point) {
   return "over_events";
 }
 
-/// A duration with a unit becomes seconds, as everywhere in files; other values stay.
-std::string key_cell(const std::string& value) {
-  const auto parsed = scenario::parse_duration(value);
-  return parsed ? number(parsed->duration.in_seconds()) : value;
-}
-
 /// Of all clients together.
 std::vector<std::optional<Estimate>> overview_of(const MetricValues& values) {
   std::vector<std::optional<Estimate>> estimates;
@@ -199,6 +193,11 @@ Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
 }
 
 }  // namespace
+
+std::string key_cell(const std::string& value) {
+  const auto parsed = scenario::parse_duration(value);
+  return parsed ? number(parsed->duration.in_seconds()) : value;
+}
 
 const std::vector<const MetricInfo*>& overview_metrics() {
   static const std::vector<const MetricInfo*> metrics = metrics_of(MetricList::kSwept);

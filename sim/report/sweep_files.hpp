@@ -33,6 +33,9 @@ struct SweepOverview {
   std::vector<Row> rows;
 };
 inline constexpr std::size_t kMostOverviewRows = 40;
+/// The value of a varied key in a file: of a duration the seconds, as everywhere in files.
+std::string key_cell(const std::string& value);
+
 /// The metrics of points.csv.
 const std::vector<const MetricInfo*>& overview_metrics();
 

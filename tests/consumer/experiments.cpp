@@ -1,9 +1,10 @@
-// A comparison of two policies, a tipping point, a sweep and a hysteresis loop: scenarios filled in
-// by hand, results read from structs.
+// A comparison of two policies, the best of three, a tipping point, a sweep and a hysteresis loop:
+// scenarios filled in by hand, results read from structs.
 //
 // SPDX-License-Identifier: MIT
 #include "experiments.hpp"
 
+#include <retrysim/choose.hpp>
 #include <retrysim/compare.hpp>
 #include <retrysim/hysteresis.hpp>
 #include <retrysim/sweep.hpp>
@@ -79,6 +80,23 @@ double extra_attempts_of_retries() {
       {{"one attempt", {one, {}, {}, {}}}, {"three attempts", {three, {}, {}, {}}}}, options);
   const ComparisonRow* row = c.find(1, "all", *amplification);
   return row != nullptr && row->difference.significant ? row->difference.difference : 0;
+}
+
+std::size_t attempts_of_the_best_policy() {
+  std::vector<NamedScenario> policies;
+  for (const std::uint32_t attempts : {1U, 2U, 3U}) {
+    Scenario scenario = queue_of(100);
+    scenario.duration = seconds(20);
+    scenario.clients[0].retry.max_attempts = attempts;
+    policies.push_back({std::to_string(attempts), {scenario, {}, {}, {}}});
+  }
+  ChooseOptions options;
+  options.aim.metric = find_metric("work_load");
+  options.aim.maximize = false;
+  options.limits = {parse_choice_limit("offered_load>=50+-10")};
+  options.indifference = 0.1;
+  const PolicyChoice choice = choose(std::move(policies), options);
+  return choice.best ? *choice.best + 1 : 0;
 }
 
 double tipping_point_of_outage() {

@@ -11,6 +11,10 @@ namespace consumer {
 /// 1 + 1/2 + 1/4 - 1 in theory.
 double extra_attempts_of_retries();
 
+/// The number of attempts, from 1 to 3, that asks least of an overloaded service; 0 if none was
+/// found to.
+std::size_t attempts_of_the_best_policy();
+
 /// The length in seconds of the outage from which on half of the replications do not recover; 0 if
 /// none was found.
 double tipping_point_of_outage();

@@ -84,6 +84,8 @@ void experiments_are_calls() {
   // 20 s at 100 requests/s, six replications: the standard deviation is near 0.007.
   expect(std::abs(consumer::extra_attempts_of_retries() - 0.75) < 0.04,
          "that two retries of what fails half the time are 3/4 of an attempt more");
+  expect(consumer::attempts_of_the_best_policy() == 1,
+         "that one attempt asks least of an overloaded service");
   const double tips_at = consumer::tipping_point_of_outage();
   expect(tips_at > 0.05 && tips_at < 3, "that some outage is too long for three attempts");
   expect(consumer::points_that_keep_up() == 2,

@@ -90,6 +90,8 @@ retry.mode = "standard"
 COMMANDS = {
     "run": ["run", "steady.toml", "outage.toml", "--twin", "--fingerprint"],
     "compare": ["compare", "steady.toml", "--vary", "client.web.retry.mode=adaptive,standard"],
+    "choose": ["choose", "outage.toml", "--vary", "client.web.retry.max_attempts=1,2,3",
+               "--maximize", "goodput", "--subject-to", "success_rate>=0.2"],
     "tip": ["tip", "outage.toml", "--trigger", "fault.outage.duration=0.9s:1.5s", "--tolerance",
             "0.2"],
     "hysteresis": ["tip", "outage.toml", "--hysteresis",
@@ -107,6 +109,8 @@ SWEEP = "sweep traced.toml --vary client.web.count=1:4:1"
 OUT_OF_STEP = (("run outage.toml", "run none.toml"),
                ("run outage.toml", "run outage.toml --replications 7"),
                ("run outage.toml", "compare outage.toml --vary seed=1,2"),
+               ("choose outage.toml --vary seed=1,2 --maximize goodput --indifference 50",
+                "choose outage.toml --vary seed=1,2 --maximize goodput --indifference 60"),
                ("run traced.toml", "run traced.toml", "cd other"),
                (SWEEP, SWEEP + ",7"),
                (SWEEP, SWEEP, "cd other"))

@@ -96,7 +96,7 @@ class Generator(unittest.TestCase):
             seed += 1
             coverage.add(scenarios.generate(seed, VOCABULARY))
         self.assertEqual([], coverage.never())
-        for command in ("run", "compare", "sweep", "tip", "--twin", "--set"):
+        for command in ("run", "compare", "choose", "sweep", "tip", "--twin", "--set"):
             self.assertGreater(coverage.commands[command], 0, command)
 
     def test_a_key_that_is_never_used_is_reported(self):

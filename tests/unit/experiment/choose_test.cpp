@@ -1,0 +1,226 @@
+// Choices as calls of the library: what is simulated for whom, and who wins.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/choose.hpp>
+#include <retrysim/request_error.hpp>
+
+#include "unit/experiment/request_file.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retrysim {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+/// Policies of a service at 90 % load that loses all capacity for half a second.
+std::vector<NamedScenario> policies(const Texts& vary, Texts edits = {}) {
+  const test::RequestFile file;
+  edits.insert(edits.begin(),
+               {"replications=10", "client.web.arrivals.total_rate=90",
+                "client.web.attempt_timeout=\"200ms\"", "fault.outage.duration=\"500ms\""});
+  VariantsResult loaded = load_variants(file.scenario(), edits, vary);
+  REQUIRE(loaded.errors.empty());
+  return std::move(loaded.variants);
+}
+
+const Texts kAttempts = {"client.web.retry.max_attempts=1,2,4"};
+
+ChooseOptions most(const char* metric) {
+  ChooseOptions options;
+  options.aim = {find_metric(metric), true, "all"};
+  return options;
+}
+
+ChooseOptions least(const char* metric) {
+  ChooseOptions options = most(metric);
+  options.aim.maximize = false;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("The policy with the most goodput is chosen for any number of threads") {
+  ChooseOptions options = most("goodput");
+  options.indifference = 10;
+  PolicyChoice first;
+  for (const int jobs : {1, 3}) {
+    options.run.jobs = jobs;
+    PolicyChoice choice = choose(policies(kAttempts), options);
+    REQUIRE(choice.best == std::size_t{0});
+    CHECK(choice.outcome == ChoiceOutcome::kChosen);
+    CHECK(choice.policies[0].name == "max_attempts=1");
+    CHECK(choice.stages.front() == 10);
+    CHECK_FALSE(choice.from_pilot);
+    std::size_t replications = 0;
+    for (const ChoicePolicy& p : choice.policies) {
+      CHECK(p.aim.size() == p.replications);
+      CHECK(p.replications == choice.stages[p.stage - 1]);
+      replications += p.replications;
+    }
+    CHECK(choice.replications == replications);
+    CHECK(choice.count(SelectionFate::kRacing) == 1);
+    CHECK(choice.gone_after(choice.stages.size()) == 2);
+    if (jobs == 1)
+      first = std::move(choice);
+    else
+      CHECK(choice.policies[0].aim == first.policies[0].aim);
+  }
+}
+
+TEST_CASE("A race sees the values that the replications of each policy have") {
+  ChooseOptions options = most("success_rate");
+  options.indifference = 0.01;
+  options.limits = {parse_choice_limit("latency_mean>=0+-0.001")};
+  const std::vector<NamedScenario> given = policies(kAttempts);
+  const PolicyChoice choice = choose(given, options);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Scenario& scenario = given[i].loaded.scenario;
+    for (const std::uint32_t r : {0u, 9u}) {
+      const RunResult run = simulate(scenario, r);
+      CHECK(choice.policies[i].aim[r] ==
+            metric_value(*options.aim.metric, scenario, run, std::nullopt));
+      CHECK(choice.policies[i].limited[0][r] ==
+            metric_value(*options.limits[0].metric, scenario, run, std::nullopt));
+    }
+  }
+}
+
+TEST_CASE("An observation is the average of a batch, and stages are whole batches") {
+  ChooseOptions options = most("goodput");
+  options.indifference = 10;
+  const PolicyChoice single = choose(policies(kAttempts), options);
+  options.batch = 2;
+  const PolicyChoice batched = choose(policies(kAttempts), options);
+  REQUIRE(batched.policies[1].aim.size() >= 5);
+  const std::vector<double>& values = single.policies[1].aim;
+  for (std::size_t i = 0; i < 5; ++i) {
+    CHECK(batched.policies[1].aim[i] == Approx((values[2 * i] + values[2 * i + 1]) / 2));
+  }
+  for (const std::size_t replications : batched.stages) CHECK(replications % 2 == 0);
+  CHECK(batched.policies[1].replications == 2 * batched.policies[1].aim.size());
+  CHECK(batched.best == std::size_t{0});
+}
+
+TEST_CASE("Without an indifference zone 1 % of the best pilot replication becomes it") {
+  const std::vector<NamedScenario> given = policies(kAttempts);
+  const PolicyChoice choice = choose(given, most("goodput"));
+  double best = 0;
+  for (const NamedScenario& p : given) {
+    const RunResult run = simulate(p.loaded.scenario, ~std::uint32_t{0});
+    best = std::max(best, *metric_value(*find_metric("goodput"), p.loaded.scenario, run, {}));
+  }
+  CHECK(choice.from_pilot);
+  CHECK(choice.indifference == Approx(best / 100).epsilon(0.05));  // two digits
+  // Nothing to take 1 % of.
+  CHECK_THROWS_WITH(choose(given, least("throttled_share")),
+                    Catch::Contains("--indifference") && Catch::Contains("is 0"));
+}
+
+TEST_CASE("Only policies that keep the limits can be chosen") {
+  // More attempts save requests from the outage, at a price.
+  const auto given = [] {
+    return policies({"client.web.retry.max_attempts=1,2,3"},
+                    {"client.web.arrivals.total_rate=30", "fault.outage.duration=\"300ms\"",
+                     "duration=\"10s\""});
+  };
+  ChooseOptions options = most("success_rate");
+  options.indifference = 0.005;
+  const PolicyChoice free = choose(given(), options);
+  REQUIRE(free.best);
+  CHECK(*free.best > 0);
+  options.limits = {parse_choice_limit("amplification<=1.01+-0.005")};
+  const PolicyChoice limited = choose(given(), options);
+  CHECK(limited.best == std::size_t{0});
+  CHECK(limited.policies[0].keeps == std::vector<bool>{true});
+  CHECK(limited.count(SelectionFate::kBreaksLimit) == 2);
+  // Nobody does with less than one attempt.
+  options.limits = {parse_choice_limit("amplification<=0.9+-0.05")};
+  const PolicyChoice none = choose(given(), options);
+  CHECK(none.outcome == ChoiceOutcome::kNoneKeepsLimits);
+  CHECK_FALSE(none.best);
+  CHECK(none.nearest == std::size_t{0});
+}
+
+TEST_CASE("A race that takes too long is undecided and says what it would take") {
+  ChooseOptions options = most("goodput");
+  options.indifference = 1e-6;
+  options.max_replications = 14;
+  // One policy, by two kinds of luck.
+  const PolicyChoice choice = choose(policies({"seed=1,2"}), options);
+  CHECK(choice.outcome == ChoiceOutcome::kUndecided);
+  CHECK(choice.stages == std::vector<std::size_t>{10, 11, 12, 13, 14});
+  CHECK(choice.replications_needed > 1000);
+}
+
+TEST_CASE("A policy without a value in some replication is taken out") {
+  // There is no recovery from a fault that lasts until the end.
+  ChooseOptions options = least("recovery_s");
+  options.indifference = 0.1;
+  const PolicyChoice choice = choose(
+      policies({"fault.outage.duration=\"100ms\",\"3900ms\""},
+               {"client.web.arrivals.total_rate=30", "duration=\"30s\"", "recovery.hold=\"2s\"",
+                "recovery.window=\"1s\"", "fault.outage.start=\"27s\""}),
+      options);
+  CHECK(choice.policies[1].fate == SelectionFate::kDropped);
+  CHECK(choice.policies[1].missing == options.aim.metric);
+}
+
+TEST_CASE("Policies over a limit end the race and stopping interrupts it") {
+  ChooseOptions options = most("goodput");
+  options.indifference = 10;
+  options.run.max_events = 5;
+  CHECK_THROWS_WITH(choose(policies(kAttempts), options), Catch::Contains("max_attempts=1"));
+  options.run.max_events = 1000000;
+  std::atomic<bool> stop{true};
+  options.run.stop = &stop;
+  CHECK_THROWS_AS(choose(policies(kAttempts), options), Interrupted);
+}
+
+TEST_CASE("Limits are read from text with their tolerances") {
+  const ChoiceLimit plain = parse_choice_limit("success_rate>=0.999");
+  CHECK(plain.metric == find_metric("success_rate"));
+  CHECK(plain.at_least);
+  CHECK(plain.bound == 0.999);
+  CHECK_FALSE(plain.tolerance);
+  CHECK(plain.text() == "success_rate>=0.999");
+  const ChoiceLimit full = parse_choice_limit(" latency_p99 <= 0.5 +- 0.01");
+  CHECK(full.metric == find_metric("latency_p99"));
+  CHECK_FALSE(full.at_least);
+  CHECK(full.bound == 0.5);
+  CHECK(full.tolerance == 0.01);
+  for (const char* wrong :
+       {"", "success_rate", "success_rate=1", "success_rate>1", "success_rate>=", "succes_rate>=1",
+        "success_rate>=x", "success_rate>=1+-", "success_rate>=1+-0", ">=1", "success_rate>=nan"}) {
+    INFO(wrong);
+    CHECK_THROWS_AS(parse_choice_limit(wrong), RequestError);
+  }
+}
+
+TEST_CASE("Choices that make no sense are refused before anything runs") {
+  const std::vector<NamedScenario> given = policies(kAttempts);
+  const auto refused = [&](auto change, const char* why) {
+    ChooseOptions options = most("goodput");
+    change(options);
+    CHECK_THROWS_WITH(choose(given, options), Catch::Contains(why));
+    CHECK_THROWS_AS(choose(given, options), RequestError);
+  };
+  refused([](auto& o) { o.aim.metric = nullptr; }, "best in");
+  refused([](auto& o) { o.aim.client = "wbe"; }, "did you mean \"web\"");
+  refused([](auto& o) { o.indifference = 0; }, "--indifference");
+  refused([](auto& o) { o.confidence = 0.5; }, "--confidence");
+  refused([](auto& o) { o.batch = 3; }, "--replications 30");
+  refused([](auto& o) { o.batch = 10; }, "--replications 100");
+  refused([](auto& o) { o.limits = {parse_choice_limit("success_rate>=1")}; }, "add a tolerance");
+  CHECK_THROWS_AS(choose({given[0]}, most("goodput")), RequestError);
+  CHECK_THROWS_WITH(choose(policies({"replications=10,20"}), most("goodput")),
+                    Catch::Contains("do not vary replications"));
+}
+
+}  // namespace retrysim
