@@ -43,6 +43,12 @@ std::string notes_text(const std::vector<std::string>& notes) {
   return text;
 }
 
+std::string notes_text(const std::vector<std::string>& notes, std::size_t columns) {
+  std::string text = notes.empty() ? "" : "\n";
+  for (const std::string& note : notes) text += wrapped(note, {columns, "note: ", "  "});
+  return text;
+}
+
 std::size_t columns_of(std::string_view text) {
   const std::string shown = scenario::printable(text);
   return static_cast<std::size_t>(std::count_if(shown.begin(), shown.end(), [](char c) {
@@ -58,6 +64,25 @@ std::string pad_left(std::string_view text, std::size_t width) {
 std::string pad_right(std::string_view text, std::size_t width) {
   const std::size_t used = columns_of(text);
   return std::string(text) + std::string(width > used ? width - used : 0, ' ');
+}
+
+std::string wrapped(std::string_view text, const Wrapping& wrapping) {
+  std::string result, line(wrapping.first);
+  bool is_empty = true;  // but for the indent
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (!is_empty && columns_of(line) + 1 + columns_of(word) > wrapping.columns) {
+      result += line + "\n";
+      line = wrapping.others;
+      is_empty = true;
+    }
+    if (!is_empty) line += ' ';
+    line += word;
+    is_empty = false;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result + line + "\n";
 }
 
 }  // namespace retrysim::report

@@ -24,6 +24,7 @@ Evaluation::Evaluation(const ResultSet& results)
   if (results.runs.size() == 1) {
     single_run = stats::add_batch_means(scenario(), results.runs.front(), summary);
   }
+  verdicts = retrysim::verdicts(scenario(), results.runs);
   expectations = judge_expectations(scenario(), summary, results.runs.size());
   if (results.storms_with_twins) {
     storms = *results.storms_with_twins;

@@ -8,6 +8,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/summary.hpp>
+#include <retrysim/verdict.hpp>
 
 #include "estimate/bistability.hpp"
 #include "estimate/single_run.hpp"
@@ -54,6 +55,7 @@ struct Evaluation {
   std::optional<stats::Bistability> bistability;
   std::vector<ExpectationResult> expectations;
   std::vector<std::vector<stats::Storm>> storms;  ///< by replication
+  std::vector<Verdict> verdicts;
 };
 
 }  // namespace retrysim::report
