@@ -134,6 +134,14 @@ struct MetricSeries {
   double (*per)(const ClientBin&) = nullptr;
 };
 
+/// The same metric phase by phase (phases.hpp), where the bins do not tell it: `sum` and `per` as
+/// in MetricInfo, of what happens in the phase, or a formula of its own.
+struct MetricOfPhase {
+  double (*sum)(const PhaseResult&) = nullptr;
+  double (*per)(const PhaseResult&) = nullptr;
+  std::optional<double> (*formula)(const PhaseResult&) = nullptr;
+};
+
 /// One row of the table of metrics: all that the program knows about the metric.
 struct MetricInfo {
   std::string_view name;
@@ -156,6 +164,7 @@ struct MetricInfo {
   bool (*services)(std::span<const ServiceResult>) = nullptr;
 
   MetricSeries series;
+  MetricOfPhase phase;
   MetricDisplay display;
 
   /// For people: the label, or else the name.
@@ -198,9 +207,12 @@ std::vector<std::optional<double>> metric_values(const Scenario& scenario, const
 /// what happens there then is the group's doing alone.
 std::optional<std::size_t> own_service(const Scenario& scenario, std::size_t client);
 
-/// The quantile `p` in (0, 1) of a histogram of nanoseconds, in seconds. Exists only if at least
-/// one value is to be expected beyond it on either side: count * min(p, 1 - p) >= 1. So the median
-/// needs 2 values, p90 10, p99 100 and p999 1000.
+/// Whether so many values have a quantile `p` in (0, 1) that is worth showing: at least one is to
+/// be expected beyond it on either side, count * min(p, 1 - p) >= 1.
+bool quantile_exists(std::uint64_t count, double p);
+
+/// The quantile `p` in (0, 1) of a histogram of nanoseconds, in seconds, if it exists
+/// (`quantile_exists`). So the median needs 2 values, p90 10, p99 100 and p999 1000.
 std::optional<double> quantile_seconds(const Histogram& histogram, double p);
 
 /// Whether `quantile_seconds` rests on at least 100 values beyond the quantile, which an interval

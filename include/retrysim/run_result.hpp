@@ -142,6 +142,51 @@ struct JobCounts {
   bool operator==(const JobCounts&) const = default;
 };
 
+/// What happened in one stretch of time at one service (flow rule).
+struct ServiceFlow {
+  std::uint64_t arrivals = 0, admitted = 0, rejected = 0, throttled = 0, errors = 0;
+  std::uint64_t completions = 0;  ///< executions finished, useful or not
+  std::uint64_t wasted = 0;       ///< of those, whose client had given up
+  double queue_ns = 0;            ///< time integrals: waiting attempts,
+  double busy_ns = 0;             ///< busy servers,
+  double servers_ns = 0;          ///< working servers,
+  double in_system_ns = 0;        ///< waiting and in service,
+  double in_system_squared_ns = 0;
+  double all_busy_ns = 0;  ///< time in which no working server was free
+  std::uint64_t queue_max = 0;
+
+  void merge(const ServiceFlow& o);  ///< sums; queue_max: maximum
+
+  bool operator==(const ServiceFlow&) const = default;
+};
+
+/// The probabilities of the quantiles in `PhaseLatency`.
+inline constexpr std::array<double, 4> kPhaseQuantiles = {0.5, 0.9, 0.99, 0.999};
+
+/// Latencies of the requests of the cohort that ended in one phase.
+struct PhaseLatency {
+  std::uint64_t count = 0;
+  double sum_ns = 0;
+  /// Of `kPhaseQuantiles`; zero for those that so few requests do not have (`quantile_exists`).
+  std::array<double, kPhaseQuantiles.size()> quantiles_s{};
+
+  bool operator==(const PhaseLatency&) const = default;
+};
+
+/// What happened in one phase (phases.hpp) to one client group, or to all of them together. All
+/// zeros, from `start` to the same `end`, if the run did not have the phase.
+struct PhaseResult {
+  Time start, end;
+  ClientFlow flow;
+  std::uint64_t rejected = 0;  ///< attempts answered by a full queue (not `throttled`, not drop)
+  PhaseLatency latency, latency_ok;
+  /// Of the service that the group alone calls, if there is one; for all together the sum over the
+  /// services. Without `queue_max`, which is no sum.
+  ServiceFlow service;
+
+  bool operator==(const PhaseResult&) const = default;
+};
+
 /// One client group over the whole replication.
 struct ClientResult {
   // Cohort: requests submitted in the window.
@@ -195,29 +240,12 @@ struct ClientResult {
 
   std::vector<ClientBin> bins;
   std::vector<RequestCounts> counts;  ///< from the start to the end of the window
+  std::vector<PhaseResult> phases;    ///< in the order of `phases_of` the scenario
   // Flow, by client, if there are not more than 10^6: requests that ended with success, and at all.
   std::vector<double> successes_per_client;
   std::vector<std::uint32_t> ended_per_client;
 
   bool operator==(const ClientResult&) const = default;
-};
-
-/// What happened in one stretch of time at one service (flow rule).
-struct ServiceFlow {
-  std::uint64_t arrivals = 0, admitted = 0, rejected = 0, throttled = 0, errors = 0;
-  std::uint64_t completions = 0;  ///< executions finished, useful or not
-  std::uint64_t wasted = 0;       ///< of those, whose client had given up
-  double queue_ns = 0;            ///< time integrals: waiting attempts,
-  double busy_ns = 0;             ///< busy servers,
-  double servers_ns = 0;          ///< working servers,
-  double in_system_ns = 0;        ///< waiting and in service,
-  double in_system_squared_ns = 0;
-  double all_busy_ns = 0;  ///< time in which no working server was free
-  std::uint64_t queue_max = 0;
-
-  void merge(const ServiceFlow& o);  ///< sums; queue_max: maximum
-
-  bool operator==(const ServiceFlow&) const = default;
 };
 
 struct ServiceResult {
@@ -252,6 +280,7 @@ struct RunResult {
   std::vector<ClientResult> clients;    ///< in the order of Scenario::clients
   std::vector<ServiceResult> services;  ///< in the order of Scenario::services
   std::vector<ClientBin> all_bins;      ///< the client groups together, without services' own
+  std::vector<PhaseResult> all_phases;  ///< the same by phase; recovery is that of all together
   /// Whether a storm of the run is metastable; set by the test with twins, empty without it and
   /// where it could not tell.
   std::optional<bool> metastable;
@@ -286,6 +315,10 @@ RETRYSIM_FIELDS(ClientBin, flow, latency_count, latency_sum_ns, latency_p50_s, l
 
 RETRYSIM_FIELDS(RequestCounts, requests, failed, successes, failures, failed_attempts)
 
+RETRYSIM_FIELDS(PhaseLatency, count, sum_ns, quantiles_s)
+
+RETRYSIM_FIELDS(PhaseResult, start, end, flow, rejected, latency, latency_ok, service)
+
 RETRYSIM_FIELDS(JobCounts, begun, ends, checks, detection_delay_m)
 
 RETRYSIM_FIELDS(ClientResult, requests, outcomes, ended_within, successes_within, attempts,
@@ -296,7 +329,7 @@ RETRYSIM_FIELDS(ClientResult, requests, outcomes, ended_within, successes_within
                 service_latency_m, queueing_time_m, latency_intended, latency_intended_m,
                 backoff_time_m, send_wait_ns, connection_wait_ns, backoff_total_ns,
                 attempt_total_ns, by_attempt, quota_mean, has_quota, jobs, window, bins, counts,
-                successes_per_client, ended_per_client)
+                phases, successes_per_client, ended_per_client)
 
 RETRYSIM_FIELDS(ServiceFlow, arrivals, admitted, rejected, throttled, errors, completions, wasted,
                 queue_ns, busy_ns, servers_ns, in_system_ns, in_system_squared_ns, all_busy_ns,
@@ -307,7 +340,7 @@ RETRYSIM_FIELDS(ServiceResult, window, wasted_after_give_up_ns, wasted_full_ns, 
 
 RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval, count_width,
                 ended, last_request_end, events, fingerprint, clients, services, all_bins,
-                metastable)
+                all_phases, metastable)
 
 #undef RETRYSIM_FIELDS
 

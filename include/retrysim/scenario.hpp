@@ -341,6 +341,13 @@ struct Expectation {
   std::optional<double> at_least;  ///< must hold for the lower end
 };
 
+/// A stretch of the run that is measured on its own: [start, start + duration). See phases.hpp.
+struct PhaseSpec {
+  std::string name;
+  Time start;
+  Duration duration;
+};
+
 /// Limit on `duration`, `drain_limit` and `interval` of a scenario: about thirty years.
 inline constexpr Duration kLongestDuration = Duration::seconds(1'000'000'000);
 
@@ -370,6 +377,7 @@ struct Scenario {
   std::vector<ServiceSpec> services;
   std::vector<FaultSpec> faults;
   std::vector<ClientSpec> clients;
+  std::vector<PhaseSpec> phases;  ///< besides those that faults and surges make
   std::vector<Expectation> expectations;
 };
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <retrysim/compare.hpp>
+#include <retrysim/phases.hpp>
 #include <retrysim/replications.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/scenario_file.hpp>
@@ -62,7 +63,7 @@ struct SweepPlan {
   std::shared_ptr<const std::vector<Variant>> variants;  ///< the points, by number
   std::vector<std::uint32_t> replications;               ///< of each point
   /// The scenario of each point; of one that may be large only what results need: name, seed,
-  /// length, names of the client groups, expectations.
+  /// length, names of the client groups, expectations, and when faults, surges and phases are.
   std::vector<std::shared_ptr<const Scenario>> outlines;
   /// The whole scenario of a point. Called by several threads; throws if it has changed since and
   /// is not valid any more.
@@ -107,6 +108,7 @@ struct SweepPoint {
   std::shared_ptr<const Scenario> scenario;  ///< its client groups and expectations
   MetricValues values;                       ///< of no replication, if it went over a limit
   std::optional<LimitKind> limit;            ///< that one of the replications went over
+  PhaseValues phases;                        ///< likewise; see `summarize_phases`
 };
 
 /// A sweep in progress.

@@ -137,6 +137,7 @@ class Generator:
             self.fill_some(("client", name, "surge"), "client.*.surge.*", 0.25)
             self.fill_some(("client", name, "operation"), "client.*.operation.*", 0.25)
         self.fill_some(("fault",), "fault.*", 0.6)
+        self.fill_some(("phase",), "phase.*", 0.15)
         self.fill_some(("expect",), "expect.*", 0.15)
         self.derive("service", self.services)
         self.derive("client", clients)

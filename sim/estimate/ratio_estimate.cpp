@@ -29,6 +29,22 @@ std::optional<Estimate> jackknife_ratio(std::span<const double> numerators,
   return result;
 }
 
+Estimate bounded_jackknife_ratio(std::span<const double> y, std::span<const double> x) {
+  Estimate result = jackknife_ratio(y, x).value();
+  result.mean = std::clamp(result.mean, result.min, result.max);
+  result.ci_low = std::min(*result.ci_low, result.mean);
+  result.ci_high = std::max(*result.ci_high, result.mean);
+  return result;
+}
+
+std::optional<Estimate> estimate_of_small_counts(std::span<const double> y,
+                                                 std::span<const double> x) {
+  if (x.size() < kFewestToJackknife) return std::nullopt;
+  const auto [fewest, most] = std::minmax_element(x.begin(), x.end());
+  if (!(*fewest > 0) || *fewest >= kFewRequests || *fewest == *most) return std::nullopt;
+  return bounded_jackknife_ratio(y, x);
+}
+
 std::optional<Estimate> estimate_of_small_counts(const MetricValues& values, std::size_t client,
                                                  std::size_t metric) {
   if (metric_table()[metric].per == nullptr) return std::nullopt;
@@ -39,14 +55,7 @@ std::optional<Estimate> estimate_of_small_counts(const MetricValues& values, std
     x.push_back(values.per(r, client, metric));
     y.push_back(*value * x.back());
   }
-  if (x.size() < kFewestToJackknife) return std::nullopt;
-  const auto [fewest, most] = std::minmax_element(x.begin(), x.end());
-  if (!(*fewest > 0) || *fewest >= kFewRequests || *fewest == *most) return std::nullopt;
-  std::optional<Estimate> result = jackknife_ratio(y, x);
-  result->mean = std::clamp(result->mean, result->min, result->max);
-  result->ci_low = std::min(*result->ci_low, result->mean);
-  result->ci_high = std::max(*result->ci_high, result->mean);
-  return result;
+  return estimate_of_small_counts(y, x);
 }
 
 }  // namespace retrysim::stats

@@ -26,12 +26,20 @@ inline constexpr std::size_t kFewestToJackknife = 10;
 std::optional<Estimate> jackknife_ratio(std::span<const double> numerators,
                                         std::span<const double> denominators);
 
+/// `jackknife_ratio` kept within what the replications show: where one of them has nearly all the
+/// counts, the mean of the pseudo-values may lie beyond every replication; the ratio of the sums
+/// cannot, so the estimate then is the nearest of the replications' own ratios, and the interval
+/// reaches at least that far. At least 2 replications, every x > 0.
+Estimate bounded_jackknife_ratio(std::span<const double> numerators,
+                                 std::span<const double> denominators);
+
+/// The same if there are `kFewestToJackknife` replications, one of them has few below the line, and
+/// these are not equally many in all; else empty.
+std::optional<Estimate> estimate_of_small_counts(std::span<const double> numerators,
+                                                 std::span<const double> denominators);
+
 /// The jackknife estimate of a metric that is a ratio of sums (`MetricInfo::per`: success_rate,
-/// amplification, shares of attempts, means per request), if there are `kFewestToJackknife`
-/// replications with it, one of them has few of what it is divided by, and these are not equally
-/// many in all; else empty. Where one replication has nearly all the counts, the mean of the
-/// pseudo-values may lie beyond every replication; the ratio of the sums cannot, so the estimate
-/// then is the nearest of the replications' own ratios, and the interval reaches at least that far.
+/// amplification, shares of attempts, means per request), over the replications that have it.
 /// `metric` is an index into `metric_table()`.
 std::optional<Estimate> estimate_of_small_counts(const MetricValues& values, std::size_t client,
                                                  std::size_t metric);

@@ -1,6 +1,7 @@
-// Layout: seed, events (64 bits each), clients, places of a client (32 bits each), one bit for each
-// value that exists, and those values. Without clients: which limit was passed (8 bits), and the
-// message.
+// Layout: seed, events (64 bits each), clients, places of a client (32 bits each); without clients
+// then which limit was passed (8 bits), and the message. Otherwise phases, places of a phase (32
+// bits each); one bit for each value that exists, and those values, first of the run and then of
+// the phases.
 //
 // SPDX-License-Identifier: MIT
 #include "execution/unit_result.hpp"
@@ -24,6 +25,9 @@ UnitResult measure(const Scenario& scenario, const RunResult& run) {
       result.values.push_back(values.at(0, c, place));
     }
   }
+  const PhaseValues phases(scenario, std::span(&run, 1));
+  result.phases = static_cast<std::uint32_t>(phases.phases());
+  result.phase_values = phases.all();
   return result;
 }
 
@@ -34,31 +38,37 @@ UnitResult over_limit(const LimitExceeded& error) {
   return result;
 }
 
-std::string encode(const UnitResult& result) {
-  std::string bytes;
-  bytes.reserve(24 + result.values.size() * 9);
-  put(bytes, result.seed);
-  put(bytes, result.events);
-  put(bytes, result.clients);
-  put(bytes, static_cast<std::uint32_t>(MetricValues::places()));
-  if (result.limit) {
-    put(bytes, static_cast<std::uint8_t>(*result.limit));
-    return bytes + result.message;
-  }
-  for (std::size_t i = 0; i < result.values.size(); i += 8) {
+namespace {
+
+void put_values(std::string& bytes, std::span<const std::optional<double>> values) {
+  for (std::size_t i = 0; i < values.size(); i += 8) {
     unsigned char exist = 0;
-    for (std::size_t k = 0; k < 8 && i + k < result.values.size(); ++k) {
-      if (result.values[i + k]) exist = static_cast<unsigned char>(exist | 1u << k);
+    for (std::size_t k = 0; k < 8 && i + k < values.size(); ++k) {
+      if (values[i + k]) exist = static_cast<unsigned char>(exist | 1u << k);
     }
     put(bytes, exist);
   }
-  for (const std::optional<double>& value : result.values) {
+  for (const std::optional<double>& value : values) {
     if (value) put(bytes, std::bit_cast<std::uint64_t>(*value));
   }
-  return bytes;
 }
 
-namespace {
+/// Whether `bytes` began with `count` values.
+bool take_values(std::string_view& bytes, std::size_t count,
+                 std::vector<std::optional<double>>& values) {
+  if (count / 8 > bytes.size()) return false;
+  const std::string_view exist = bytes.substr(0, (count + 7) / 8);
+  if (exist.size() < (count + 7) / 8) return false;
+  bytes.remove_prefix(exist.size());
+  values.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if ((static_cast<unsigned char>(exist[i / 8]) >> (i % 8) & 1u) == 0) continue;
+    const auto bits = take<std::uint64_t>(bytes);
+    if (!bits) return false;
+    values[i] = std::bit_cast<double>(*bits);
+  }
+  return true;
+}
 
 std::optional<UnitResult> decode_limit(std::string_view bytes) {
   const auto kind = take<std::uint8_t>(bytes);
@@ -71,6 +81,24 @@ std::optional<UnitResult> decode_limit(std::string_view bytes) {
 
 }  // namespace
 
+std::string encode(const UnitResult& result) {
+  std::string bytes;
+  bytes.reserve(32 + (result.values.size() + result.phase_values.size()) * 9);
+  put(bytes, result.seed);
+  put(bytes, result.events);
+  put(bytes, result.clients);
+  put(bytes, static_cast<std::uint32_t>(MetricValues::places()));
+  if (result.limit) {
+    put(bytes, static_cast<std::uint8_t>(*result.limit));
+    return bytes + result.message;
+  }
+  put(bytes, result.phases);
+  put(bytes, static_cast<std::uint32_t>(PhaseValues::places()));
+  put_values(bytes, result.values);
+  put_values(bytes, result.phase_values);
+  return bytes;
+}
+
 std::optional<UnitResult> decode(std::string_view bytes) {
   UnitResult result;
   const auto seed = take<std::uint64_t>(bytes);
@@ -79,21 +107,19 @@ std::optional<UnitResult> decode(std::string_view bytes) {
   const auto places = take<std::uint32_t>(bytes);
   if (!places || *places != MetricValues::places()) return std::nullopt;
   if (*clients == 0) return decode_limit(bytes);
-  const std::size_t count = std::size_t{*clients} * *places;
-  if (count / 8 > bytes.size()) return std::nullopt;
-  std::string_view exist = bytes.substr(0, (count + 7) / 8);
-  if (exist.size() < (count + 7) / 8) return std::nullopt;
-  bytes.remove_prefix(exist.size());
+  const auto phases = take<std::uint32_t>(bytes);
+  const auto phase_places = take<std::uint32_t>(bytes);
+  if (!phase_places || *phase_places != PhaseValues::places()) return std::nullopt;
   result.seed = *seed;
   result.events = *events;
   result.clients = *clients;
-  result.values.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if ((static_cast<unsigned char>(exist[i / 8]) >> (i % 8) & 1u) == 0) continue;
-    const auto bits = take<std::uint64_t>(bytes);
-    if (!bits) return std::nullopt;
-    result.values[i] = std::bit_cast<double>(*bits);
-  }
+  result.phases = *phases;
+  const std::size_t values = std::size_t{*clients} * *places;
+  if (!take_values(bytes, values, result.values)) return std::nullopt;
+  // At least one bit each, so that a damaged number of phases takes no memory.
+  const std::size_t of_phase = std::size_t{*clients} * *phase_places;
+  if (*phases > 0 && of_phase > 8 * bytes.size() / *phases) return std::nullopt;
+  if (!take_values(bytes, of_phase * *phases, result.phase_values)) return std::nullopt;
   if (!bytes.empty()) return std::nullopt;
   return result;
 }
@@ -106,6 +132,17 @@ MetricValues combine(std::span<const UnitResult> replications) {
     clients = r.clients;
   }
   return MetricValues(replications.size(), clients, std::move(values));
+}
+
+PhaseValues combine_phases(std::span<const UnitResult> replications) {
+  std::vector<std::optional<double>> values;
+  std::size_t clients = 1, phases = 0;
+  for (const UnitResult& r : replications) {
+    values.insert(values.end(), r.phase_values.begin(), r.phase_values.end());
+    clients = r.clients;
+    phases = r.phases;
+  }
+  return PhaseValues(replications.size(), clients, phases, std::move(values));
 }
 
 }  // namespace retrysim::execution

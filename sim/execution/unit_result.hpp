@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/phases.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
@@ -24,6 +25,8 @@ struct UnitResult {
   std::uint64_t events = 0;
   std::uint32_t clients = 0;                  ///< client groups, and all together
   std::vector<std::optional<double>> values;  ///< [client][place], as in MetricValues
+  std::uint32_t phases = 0;
+  std::vector<std::optional<double>> phase_values;  ///< [client][phase][place], as in PhaseValues
   /// If the replication went over a limit: there is nothing else then but what the error says.
   std::optional<LimitKind> limit;
   std::string message;
@@ -41,5 +44,6 @@ std::optional<UnitResult> decode(std::string_view bytes);
 
 /// The replications of one point, in their order. All have the same client groups.
 MetricValues combine(std::span<const UnitResult> replications);
+PhaseValues combine_phases(std::span<const UnitResult> replications);
 
 }  // namespace retrysim::execution

@@ -86,8 +86,9 @@ class Sweep::Progress {
     const Variant& variant = (*plan_.variants)[i];
     const std::size_t clients = plan_.outlines[i]->clients.size() + 1;
     if (const execution::UnitResult* over = over_limit(i)) {
-      return {variant.name, variant.values, plan_.outlines[i], MetricValues(0, clients, {}),
-              over->limit};
+      return {variant.name,      variant.values,
+              plan_.outlines[i], MetricValues(0, clients, {}),
+              over->limit,       {}};
     }
     std::vector<execution::UnitResult> results;
     for (std::size_t r = 0; r < units_.replications(i); ++r) {
@@ -97,7 +98,12 @@ class Sweep::Progress {
       }
       results.push_back(std::move(*result));
     }
-    return {variant.name, variant.values, plan_.outlines[i], execution::combine(results), {}};
+    return {variant.name,
+            variant.values,
+            plan_.outlines[i],
+            execution::combine(results),
+            {},
+            execution::combine_phases(results)};
   }
 
   std::string first_over_limit() const {

@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/metrics.hpp>
+#include <retrysim/phases.hpp>
 #include <retrysim/request_error.hpp>
 #include <retrysim/stop.hpp>
 #include <retrysim/sweep.hpp>
@@ -79,6 +80,7 @@ bool same_outline(const Scenario& a, const Scenario& b) {
   return a.name == b.name && a.seed == b.seed && a.duration == b.duration && a.warmup == b.warmup &&
          std::equal(a.clients.begin(), a.clients.end(), b.clients.begin(), b.clients.end(),
                     same_name) &&
+         phases_of(a) == phases_of(b) &&
          std::equal(a.expectations.begin(), a.expectations.end(), b.expectations.begin(),
                     b.expectations.end(), same_expectation);
 }
@@ -90,7 +92,18 @@ Scenario outline_of(const Scenario& s) {
   outline.replications = s.replications;
   outline.duration = s.duration;
   outline.warmup = s.warmup;
-  for (const ClientSpec& client : s.clients) outline.clients.emplace_back().name = client.name;
+  for (const ClientSpec& client : s.clients) {
+    ClientSpec& named = outline.clients.emplace_back();
+    named.name = client.name;
+    named.arrivals.surges = client.arrivals.surges;
+  }
+  for (const FaultSpec& fault : s.faults) {
+    FaultSpec& window = outline.faults.emplace_back();
+    window.name = fault.name;
+    window.start = fault.start;
+    window.duration = fault.duration;
+  }
+  outline.phases = s.phases;
   outline.expectations = s.expectations;
   return outline;
 }
@@ -141,6 +154,7 @@ void identify(SweepPlan& plan, const SweepRequest& request,
               const std::set<std::filesystem::path>& inputs) {
   std::string metrics;
   for (const std::string_view name : metric_names()) metrics.append(name).append(" ");
+  for (const MetricInfo* metric : phase_metrics()) metrics.append(metric->name).append(" ");
   plan.identity = {
       {"the version of retrysim", RETRYSIM_VERSION + (" " + metrics)},
       {"the scenario file", plan.text},

@@ -13,8 +13,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace retrysim::stats {
+
+/// Latencies of requests, by how they ended.
+struct RequestLatencies {
+  DurationTotals ok, failed;
+};
 
 class DurationBooks {
  public:
@@ -35,6 +41,9 @@ class DurationBooks {
     pending_headings_ |= headings;
   }
 
+  /// The latencies of requests that were booked since the last call, or in all.
+  RequestLatencies take_latencies();
+
   /// All that was booked under a heading.
   DurationTotals totals(Heading heading);
 
@@ -49,8 +58,9 @@ class DurationBooks {
   }
 
   Duration pending_;
-  unsigned pending_headings_ = 0;  // of the duration booked last; 0: none
-  std::array<DurationLog<DurationTotals>, kSets> by_set_;
+  unsigned pending_headings_ = 0;                          // of the duration booked last; 0: none
+  std::array<DurationLog<DurationTotals>, kSets> by_set_;  // since the last call
+  std::vector<DurationTotals> before_;                     // by set; empty without such calls
 };
 
 }  // namespace retrysim::stats

@@ -28,6 +28,10 @@ struct DurationTotals {
     histogram.add(0, times);
     moments.count += times;
   }
+  void merge(const DurationTotals& o) {
+    histogram.merge(o.histogram);
+    moments.merge(o.moments);
+  }
 };
 
 /// Those of a time-series bin. The sum is a double: durations must be added in the order in which

@@ -78,6 +78,8 @@ double latency_s_in_bin(const ClientBin& bin) { return bin.latency_sum_ns / 1e9;
 
 double latencies_in_bin(const ClientBin& bin) { return static_cast<double>(bin.latency_count); }
 
+double rejected_in_phase(const PhaseResult& phase) { return static_cast<double>(phase.rejected); }
+
 bool all_limited(std::span<const ServiceResult> services) {
   return std::none_of(services.begin(), services.end(),
                       [](const ServiceResult& s) { return s.unlimited; });

@@ -8,6 +8,7 @@
 
 #include "measure/burstiness.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <span>
 
@@ -95,6 +96,28 @@ double at_service(const ServiceFlow& flow) {
 double ended_in_bin(const ClientBin& bin);
 double latency_s_in_bin(const ClientBin& bin);
 double latencies_in_bin(const ClientBin& bin);
+
+// Phases of a client group.
+template <auto Member>
+double in_phase(const PhaseResult& phase) {
+  return static_cast<double>(phase.flow.*Member);
+}
+double rejected_in_phase(const PhaseResult& phase);
+template <auto Latency>
+double phase_seconds(const PhaseResult& phase) {
+  return (phase.*Latency).sum_ns / 1e9;
+}
+template <auto Latency>
+double phase_number(const PhaseResult& phase) {
+  return static_cast<double>((phase.*Latency).count);
+}
+/// `place`: that of the quantile in kPhaseQuantiles.
+template <auto Latency, std::size_t place>
+std::optional<double> phase_quantile_s(const PhaseResult& phase) {
+  const PhaseLatency& latency = phase.*Latency;
+  if (!quantile_exists(latency.count, kPhaseQuantiles[place])) return std::nullopt;
+  return latency.quantiles_s[place];
+}
 
 // Services: all of them, or that of a group. Levels add up over services; what does not add up
 // exists for a single service only.

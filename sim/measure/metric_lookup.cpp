@@ -43,10 +43,13 @@ std::optional<std::size_t> own_service(const Scenario& scenario, std::size_t cli
   return service;
 }
 
-std::optional<double> quantile_seconds(const Histogram& histogram, double p) {
+bool quantile_exists(std::uint64_t count, double p) {
   // The tolerance lets 10 values have a p90 although 1 - 0.9 is a little less than 0.1.
-  const double beyond = static_cast<double>(histogram.count()) * std::min(p, 1 - p);
-  if (beyond < 1 - 1e-9) return std::nullopt;
+  return static_cast<double>(count) * std::min(p, 1 - p) >= 1 - 1e-9;
+}
+
+std::optional<double> quantile_seconds(const Histogram& histogram, double p) {
+  if (!quantile_exists(histogram.count(), p)) return std::nullopt;
   return histogram.quantile(p) / 1e9;
 }
 

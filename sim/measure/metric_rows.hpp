@@ -84,6 +84,18 @@ struct MetricRow : MetricInfo {
     row.series = {above, nullptr, below};
     return row;
   }
+  /// It also has a value in each phase that the bins do not tell; `below`: for ratios.
+  constexpr MetricRow in_phases(double (*above)(const PhaseResult&),
+                                double (*below)(const PhaseResult&) = nullptr) const {
+    MetricRow row = *this;
+    row.phase = {above, below, nullptr};
+    return row;
+  }
+  constexpr MetricRow in_phases(std::optional<double> (*value)(const PhaseResult&)) const {
+    MetricRow row = *this;
+    row.phase = {nullptr, nullptr, value};
+    return row;
+  }
   constexpr MetricRow service_bins(double (*above)(const ServiceFlow&)) const {
     MetricRow row = *this;
     row.series = {nullptr, above, nullptr};
@@ -235,6 +247,17 @@ struct DurationRows {
                                    double (*below)(const ClientBin&)) const {
     DurationRows d = *this;
     d.mean = d.mean.bins(above, below);
+    return d;
+  }
+  /// They also have values in each phase: those of a member of PhaseResult.
+  template <auto Latency>
+  constexpr DurationRows in_phases() const {
+    DurationRows d = *this;
+    d.mean = d.mean.in_phases(formula::phase_seconds<Latency>, formula::phase_number<Latency>);
+    d.p50 = d.p50.in_phases(formula::phase_quantile_s<Latency, 0>);
+    d.p90 = d.p90.in_phases(formula::phase_quantile_s<Latency, 1>);
+    d.p99 = d.p99.in_phases(formula::phase_quantile_s<Latency, 2>);
+    d.p999 = d.p999.in_phases(formula::phase_quantile_s<Latency, 3>);
     return d;
   }
   constexpr DurationRows shown(MetricRow DurationRows::*which, Display how) const {

@@ -23,11 +23,16 @@ using D = DurationRows;
 // clang-format off
 constexpr auto kOfRequests = std::to_array<MetricInfo>({
     count("requests", "requests", "Requests submitted in the window", requests)
+        .in_phases(in_phase<&F::requests>)
         .shown(Display().line(kLoad, 1, "requests")),
-    count("attempts", "attempts", "Attempts sent for them", attempts),
-    count("retries", "attempts", "Attempts after the first of a request", retries),
-    count("successes", "requests", "Requests that ended with success", successes),
-    count("failures", "requests", "Requests that ended without success", failures),
+    count("attempts", "attempts", "Attempts sent for them", attempts)
+        .in_phases(in_phase<&F::attempts>),
+    count("retries", "attempts", "Attempts after the first of a request", retries)
+        .in_phases(in_phase<&F::retries>),
+    count("successes", "requests", "Requests that ended with success", successes)
+        .in_phases(in_phase<&F::successes>),
+    count("failures", "requests", "Requests that ended without success", failures)
+        .in_phases(in_phase<&F::failures>),
     count("unfinished", "requests", "Requests that had not ended when the run was over",
           outcome<Outcome::kUnfinished>)
         .shown(Display().line(kRequests, 7, "unfinished", kZero)),
@@ -96,6 +101,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
 
     share("rejected_share", "Attempts turned away by the queue with an error other than "
           "throttling, per attempt", cohort<&C::rejected>, attempts)
+        .in_phases(rejected_in_phase, in_phase<&F::attempts>)
         .shown(Display().lower_is_better().line(kAttempts, 3, "rejected by full queue", kZero)),
     share("throttled_share", "Attempts answered with a throttling error, per attempt",
           result<AttemptResult::kThrottled>, attempts)
@@ -172,6 +178,7 @@ constexpr auto kOfDurations = all_of(
     durations<"latency", "Submission to end of a request", &C::latency_m, &C::latency>()
         .mean_means("Submission to end of a request, waiting and backoff included: mean")
         .mean_bins(latency_s_in_bin, latencies_in_bin)
+        .in_phases<&PhaseResult::latency>()
         .shown(&D::mean, label("mean latency").lower_is_better()
             .spoken(5, {"lower mean latency", "higher mean latency"})
             .line(kLatency, 1, "mean")
@@ -185,6 +192,7 @@ constexpr auto kOfDurations = all_of(
         .rows(),
     durations<"latency_ok", "Submission to end of successful requests", &C::latency_ok_m,
               &C::latency_ok>()
+        .in_phases<&PhaseResult::latency_ok>()
         .shown(&D::p50, label("median latency of successes").lower_is_better()
             .line(kLatency, 6, "median of successes"))
         .shown(&D::p99, label("p99 latency of successes").lower_is_better()

@@ -2,6 +2,8 @@
 #include "measure/recorder.hpp"
 
 #include "kernel/claim.hpp"
+#include "measure/count_width.hpp"
+#include "measure/flow_difference.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,39 +15,13 @@ namespace retrysim::stats {
 namespace {
 
 constexpr std::uint32_t kMaxClientsForFairness = 1'000'000;
-constexpr std::int64_t kMostCountBins = 10'000;
 
-/// The smallest of 1, 2 and 5 times a power of ten, in nanoseconds, of which at most kMostCountBins
-/// make up the run: times in a scenario tend to be multiples of it.
-Duration count_width(Duration run) {
-  std::int64_t power = 1;
-  for (;; power *= 10) {
-    for (const std::int64_t digit : {1, 2, 5}) {
-      const std::int64_t width = digit * power;
-      if ((run.count() - 1) / width < kMostCountBins) return Duration::nanoseconds(width);
-    }
-  }
-}
-
-std::size_t count_bins(Duration run) {
-  const std::int64_t width = count_width(run).count();
-  return static_cast<std::size_t>(std::max<std::int64_t>((run.count() - 1) / width + 1, 1));
-}
-
-/// The counts of what happened between two moments.
-ClientFlow difference(const ClientFlow& after, const ClientFlow& before) {
-  ClientFlow d;
-  d.requests = after.requests - before.requests;
-  d.attempts = after.attempts - before.attempts;
-  d.retries = after.retries - before.retries;
-  d.successes = after.successes - before.successes;
-  d.failures = after.failures - before.failures;
-  d.throttled = after.throttled - before.throttled;
-  d.errors = after.errors - before.errors;
-  d.timeouts = after.timeouts - before.timeouts;
-  d.quota_denied = after.quota_denied - before.quota_denied;
-  d.arrivals = after.arrivals - before.arrivals;
-  return d;
+void add_integrals(ServiceFlow& flow, const StationLog::Integrals& integrals, bool has_queue) {
+  flow.busy_ns = integrals.busy;
+  flow.in_system_ns = integrals.in_system;
+  flow.in_system_squared_ns = integrals.in_system_squared;
+  flow.all_busy_ns = integrals.all_busy;
+  flow.queue_ns = has_queue ? integrals.in_system - integrals.busy : 0;
 }
 
 void describe_latency(const BinHistogram& latency, ClientBin& row) {
@@ -61,6 +37,8 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
     : groups_(scenario.clients.size()),
       services_(scenario.services.size()),
       levels_(scenario.services.size()),
+      scenario_(scenario),
+      phases_(scenario),
       window_start_(Time::zero() + scenario.warmup),
       window_end_(Time::zero() + scenario.duration),
       bin_end_(Time::zero() + scenario.interval),
@@ -85,6 +63,7 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
   }
   in_window_ = window_start_ == Time::zero();
   count_bin_end_ = Time::zero() + count_width_;
+  if (phases_.next() == Time::zero()) cut_phases(Time::zero());
   choose_boundary();
 }
 
@@ -191,7 +170,7 @@ void Recorder::answer_unused(std::size_t service, double server_ns, Time finishe
 }
 
 void Recorder::choose_boundary() {
-  next_boundary_ = std::min(bin_end_, count_bin_end_);
+  next_boundary_ = std::min({bin_end_, count_bin_end_, phases_.next()});
   if (window_start_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_start_);
   if (window_end_ > segment_start_) next_boundary_ = std::min(next_boundary_, window_end_);
 }
@@ -212,14 +191,38 @@ void Recorder::cross_boundaries(Time now) {
     }
     if (boundary == window_start_) in_window_ = true;
     if (boundary == window_end_) close_window();
+    if (boundary == phases_.next()) cut_phases(boundary);
     choose_boundary();
   }
+}
+
+void Recorder::cut_phases(Time now) {
+  const Duration into_segment = now - segment_start_;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    Group& g = groups_[i];
+    GroupTotals totals{g.told, g.rejected, {}};
+    totals.levels_ns = {g.limiter_waiting.total(into_segment),
+                        g.connection_waiting.total(into_segment), g.in_backoff.total(into_segment),
+                        g.in_flight.total(into_segment)};
+    phases_.note_group(i, totals, g.durations.take_latencies());
+  }
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    // The levels stay as they are: what is added up elsewhere must not depend on the phases.
+    ServiceLevels levels = levels_[i];
+    integrate_servers(levels, now);
+    ServiceFlow flow = services_[i].flow;
+    add_integrals(flow, levels.log.fold(now), levels.has_queue);
+    flow.servers_ns = levels.servers_ns;
+    flow.merge(services_[i].before);
+    phases_.note_service(i, flow);
+  }
+  phases_.cut();
 }
 
 void Recorder::fold_segment(Time end) {
   const Duration length = end - segment_start_;
   for (Group& g : groups_) {
-    ClientFlow flow = difference(g.told, g.told_at_segment);
+    ClientFlow flow = counts_between(g.told_at_segment, g.told);
     g.told_at_segment = g.told;
     flow.limiter_waiting_ns = g.limiter_waiting.fold(length);
     flow.connection_waiting_ns = g.connection_waiting.fold(length);
@@ -232,16 +235,12 @@ void Recorder::fold_segment(Time end) {
     ServiceTotals& s = services_[i];
     ServiceLevels& levels = levels_[i];
     integrate_servers(levels, end);
-    const StationLog::Integrals integrals = levels.log.fold(end);
-    s.flow.busy_ns = integrals.busy;
-    s.flow.in_system_ns = integrals.in_system;
-    s.flow.in_system_squared_ns = integrals.in_system_squared;
-    s.flow.all_busy_ns = integrals.all_busy;
+    add_integrals(s.flow, levels.log.fold(end), levels.has_queue);
     s.flow.servers_ns = std::exchange(levels.servers_ns, 0);
-    s.flow.queue_ns = levels.has_queue ? s.flow.in_system_ns - s.flow.busy_ns : 0;
     s.flow.queue_max = std::exchange(levels.queue_max, levels.queued);
     s.row.merge(s.flow);
     if (in_window_) s.result.window.merge(s.flow);
+    if (phases_.is_needed()) s.before.merge(s.flow);
     s.flow = ServiceFlow{};
   }
   segment_start_ = end;
@@ -390,6 +389,7 @@ RunResult Recorder::finish(Time end) {
     result.services.push_back(std::move(s.result));
   }
   result.all_bins = std::move(all_bins_);
+  phases_.divide(scenario_, result);
   return result;
 }
 

@@ -11,6 +11,7 @@
 
 #include "measure/duration_books.hpp"
 #include "measure/duration_log.hpp"
+#include "measure/phase_log.hpp"
 #include "measure/recorder_events.hpp"
 #include "measure/station_log.hpp"
 
@@ -32,17 +33,23 @@ class Level {
     --level_;
     shift_ += into_segment.count();
   }
+  /// The integral from the start of the run on, in nanoseconds.
+  WideNanoseconds total(Duration into_segment) const {
+    return before_ + WideNanoseconds{level_} * into_segment.count() + shift_;
+  }
   std::int64_t now() const { return level_; }
   /// The integral over the segment, in nanoseconds; the next one begins.
   double fold(Duration segment) {
     const WideNanoseconds area = WideNanoseconds{level_} * segment.count() + shift_;
     shift_ = 0;
+    before_ += area;
     return static_cast<double>(area);
   }
 
  private:
   std::int64_t level_ = 0;
   WideNanoseconds shift_ = 0;
+  WideNanoseconds before_ = 0;  // the integral over earlier segments
 };
 
 /// What became of one request with side effects.
@@ -71,6 +78,7 @@ struct StationLevels {
 
 class Recorder {
  public:
+  /// The scenario must outlive the recorder.
   Recorder(const Scenario& scenario, std::uint32_t replication);
 
   /// The memory of what is kept bin by bin and client by client: while the run lasts, and then in
@@ -219,6 +227,7 @@ class Recorder {
   /// at all.
   void rejected(std::size_t group, std::size_t service, bool in_cohort, bool counts_elsewhere) {
     ++services_[service].flow.rejected;
+    groups_[group].rejected += !counts_elsewhere;
     groups_[group].result.rejected += in_cohort && !counts_elsewhere;
   }
   /// The service will not serve the attempt: told when it decides that, whatever the client hears.
@@ -308,6 +317,7 @@ class Recorder {
     ClientFlow told;                 // since the start of the run; counts only
     ClientFlow told_at_segment;      // the same when the running segment began
     ClientFlow told_at_count;        // and when the running count bin did
+    std::uint64_t rejected = 0;      // since the start of the run, too
     ClientBin row;                   // of the running bin
     DurationLog<BinTotals> latency;  // of the running bin
     DurationBooks durations;         // of the cohort
@@ -320,7 +330,8 @@ class Recorder {
   };
   struct ServiceTotals {
     ServiceResult result;
-    ServiceFlow flow, row;
+    ServiceFlow flow, row;  // of the running segment, of the running bin
+    ServiceFlow before;     // earlier segments; only with phases
   };
   // Queue and working servers are integrated where a segment ends or their number changes.
   struct ServiceLevels {
@@ -363,6 +374,7 @@ class Recorder {
   void close_bin();
   void close_count_bins(Time now);
   void close_window();
+  void cut_phases(Time now);
   static void close_durations(Group& g);
   static void close_attempts(Group& g);
   void choose_boundary();
@@ -371,6 +383,8 @@ class Recorder {
   std::vector<ServiceTotals> services_;
   std::vector<ServiceLevels> levels_;
   std::vector<ClientBin> all_bins_;
+  const Scenario& scenario_;
+  PhaseLog phases_;
   Time window_start_, window_end_, segment_start_, bin_end_, next_boundary_, last_request_end_;
   Time count_bin_end_;
   Duration interval_, count_width_;

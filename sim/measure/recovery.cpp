@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <tuple>
 
 namespace retrysim::stats {
 namespace {
@@ -181,20 +182,26 @@ class Watch {
 
 }  // namespace
 
-std::vector<Trigger> triggers(const Scenario& scenario) {
-  std::vector<Trigger> found;
+std::vector<Disturbance> disturbances(const Scenario& scenario) {
+  std::vector<Disturbance> found;
   const Time run_end = Time::zero() + scenario.duration;
-  const auto add = [&](Time start, Duration duration) {
-    if (start < run_end && duration > Duration::zero()) found.push_back({start, start + duration});
+  const auto add = [&](const auto& spec) {
+    if (spec.start >= run_end || spec.duration <= Duration::zero()) return;
+    found.push_back({{spec.start, spec.start + spec.duration}, spec.name});
   };
-  for (const FaultSpec& fault : scenario.faults) add(fault.start, fault.duration);
+  for (const FaultSpec& fault : scenario.faults) add(fault);
   for (const ClientSpec& client : scenario.clients) {
-    for (const SurgeSpec& surge : client.arrivals.surges) add(surge.start, surge.duration);
+    for (const SurgeSpec& surge : client.arrivals.surges) add(surge);
   }
-  std::sort(found.begin(), found.end(), [](const Trigger& a, const Trigger& b) {
-    return a.start != b.start ? a.start < b.start : a.end < b.end;
+  std::sort(found.begin(), found.end(), [](const Disturbance& a, const Disturbance& b) {
+    return std::tie(a.start, a.end, a.name) < std::tie(b.start, b.end, b.name);
   });
   return found;
+}
+
+std::vector<Trigger> triggers(const Scenario& scenario) {
+  const std::vector<Disturbance> named = disturbances(scenario);
+  return {named.begin(), named.end()};
 }
 
 BinRange window_bins(const RunResult& run, std::span<const ClientBin> bins) {

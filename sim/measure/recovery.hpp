@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace retrysim::stats {
@@ -29,7 +30,14 @@ struct Trigger {
   Time start, end;
 };
 
-/// The triggers that start before the end of the scenario, by start.
+/// A trigger with the name of its fault or surge.
+struct Disturbance : Trigger {
+  std::string name;
+};
+
+/// The faults and surges that start before the end of the scenario, by start, end and name.
+std::vector<Disturbance> disturbances(const Scenario& scenario);
+/// The same without names.
 std::vector<Trigger> triggers(const Scenario& scenario);
 
 /// The bins [first, last) that lie wholly inside the window [warmup, duration).

@@ -5,6 +5,7 @@
 #include <retrysim/needs.hpp>
 
 #include "kernel/radix_heap.hpp"
+#include "measure/phase_log.hpp"
 #include "measure/recorder.hpp"
 #include "model/closed_loop.hpp"
 #include "model/connections.hpp"
@@ -284,6 +285,14 @@ std::vector<MemoryPart> result_parts(const Scenario& scenario, Traffic& traffic)
   return parts;
 }
 
+stats::PhaseLog::Memory phase_memory(const Scenario& scenario, Traffic& traffic) {
+  std::vector<double> requests;
+  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
+    requests.push_back(traffic.rate_of(g) * seconds(scenario.duration));
+  }
+  return stats::PhaseLog::memory(scenario, requests);
+}
+
 MemoryPart analysis_part(const Scenario& scenario) {
   const std::int64_t width = std::max<std::int64_t>(scenario.interval.count(), 1);
   const auto bins = static_cast<std::size_t>(scenario.duration.count() / width + 1);
@@ -362,6 +371,9 @@ RunNeeds needs_of(const Scenario& scenario) {
   needs.clients = client_parts(scenario);
   needs.requests = request_parts(scenario, traffic);
   needs.result = result_parts(scenario, traffic);
+  const stats::PhaseLog::Memory phases = phase_memory(scenario, traffic);
+  add(needs.clients, "phases while they last", "fault.*, phase.*", phases.log);
+  add(needs.result, "phases", "fault.*, phase.*", phases.result);
   needs.analysis = analysis_part(scenario);
   needs.events = traffic.events();
   return needs;

@@ -20,6 +20,8 @@ Evaluation::Evaluation(const ResultSet& results)
       values(results.values ? *results.values
                             : MetricValues(results.scenario.scenario, results.runs)),
       summary(summarize(results.scenario.scenario, values)),
+      phases(summarize_phases(results.scenario.scenario,
+                              PhaseValues(results.scenario.scenario, results.runs))),
       bistability(stats::find_bistability(results.scenario.scenario, results.runs, values)) {
   if (results.runs.size() == 1) {
     single_run = stats::add_batch_means(scenario(), results.runs.front(), summary);

@@ -5,6 +5,7 @@
 
 #include <retrysim/compare.hpp>
 #include <retrysim/experiment.hpp>
+#include <retrysim/phases.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/summary.hpp>
@@ -51,6 +52,7 @@ struct Evaluation {
   const ResultSet& set;
   MetricValues values;
   std::vector<SummaryRow> summary;
+  std::vector<PhaseSummary> phases;  ///< none without a fault, surge or phase of the scenario's own
   std::optional<stats::SingleRunIntervals> single_run;  ///< of a single replication
   std::optional<stats::Bistability> bistability;
   std::vector<ExpectationResult> expectations;

@@ -44,6 +44,11 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations,
   for (const Table& table : kTables) {
     folder.write(table.name, [&](Sink& sink) { table.write(sink, evaluations); });
   }
+  const bool has_phases = std::any_of(evaluations.begin(), evaluations.end(),
+                                      [](const Evaluation& e) { return !e.phases.empty(); });
+  if (has_phases) {
+    folder.write("phases.csv", [&](Sink& sink) { write_phases_csv(sink, evaluations); });
+  }
   for (const ResultAdditions::Table& table : additions.tables) {
     folder.write(table.name, table.write);
   }

@@ -26,6 +26,7 @@ constexpr std::size_t kMostDifferences = 3;
 /// Keys that change no number of a result; the name has been looked at before.
 bool matters(std::string_view key) {
   return key != "name" && key != "description" && !key.starts_with("expect.") &&
+         !key.starts_with("phase.") &&
          !key.ends_with(".retry.from_environment");  // its effect is in other keys
 }
 

@@ -89,6 +89,26 @@ Json summary_json(const Evaluation& e, const SummaryRow& row) {
   return json;
 }
 
+Json phase_json(const Evaluation& e, const PhaseSummary& phase) {
+  Json json;
+  json["variant"] = e.set.variant;
+  json["client"] = phase.client;
+  json["phase"] = phase.phase.name;
+  json["kind"] = name(phase.phase.kind);
+  json["start_s"] = phase.start_s;
+  json["end_s"] = phase.end_s;
+  json["replications"] = phase.replications;
+  json["metrics"] = Json::object();
+  for (const PhaseEstimate& row : phase.metrics) {
+    json["metrics"][std::string(row.metric->name)] = {
+        {"mean", row.estimate.mean},
+        {"ci_low", optional_json(row.estimate.ci_low)},
+        {"ci_high", optional_json(row.estimate.ci_high)},
+        {"replications", row.estimate.count}};
+  }
+  return json;
+}
+
 Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
   Json json;
   json["variant"] = e.set.variant;
@@ -123,11 +143,13 @@ void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<Fi
   json["variants"] = Json::array();
   json["verdicts"] = Json::array();
   json["summary"] = Json::array();
+  json["phases"] = Json::array();
   json["expectations"] = Json::array();
   for (const Evaluation& e : evaluations) {
     json["variants"].push_back(variant_json(e));
     for (const Verdict& v : e.verdicts) json["verdicts"].push_back(verdict_json(e, v));
     for (const SummaryRow& row : e.summary) json["summary"].push_back(summary_json(e, row));
+    for (const PhaseSummary& phase : e.phases) json["phases"].push_back(phase_json(e, phase));
     for (const ExpectationResult& result : e.expectations) {
       json["expectations"].push_back(expectation_json(e, result));
     }

@@ -37,6 +37,34 @@ void write_summary_csv(Sink& sink, Evaluations evaluations) {
   }
 }
 
+void write_phases_header(CsvWriter& csv) {
+  csv.header({"scenario", "variant", "client", "phase", "kind", "start_s", "end_s", "metric",
+              "unit", "mean", "ci_low", "ci_high", "replications"});
+}
+
+void write_phases_rows(CsvWriter& csv, std::string_view scenario, std::string_view variant,
+                       std::span<const PhaseSummary> phases) {
+  for (const PhaseSummary& p : phases) {
+    const std::string cells = csv_cell(scenario) + ',' + csv_cell(variant) + ',' +
+                              csv_cell(p.client) + ',' + csv_cell(p.phase.name) + ',' +
+                              std::string(name(p.phase.kind)) + ',' + number(p.start_s) + ',' +
+                              number(p.end_s);
+    for (const PhaseEstimate& row : p.metrics) {
+      csv.cells(cells).cells(row.metric->name).cells(row.metric->unit);
+      csv.real(row.estimate.mean).real(row.estimate.ci_low).real(row.estimate.ci_high);
+      csv.integer(row.estimate.count).end_row();
+    }
+  }
+}
+
+void write_phases_csv(Sink& sink, Evaluations evaluations) {
+  CsvWriter csv(sink);
+  write_phases_header(csv);
+  for (const Evaluation& e : evaluations) {
+    write_phases_rows(csv, e.scenario().name, e.set.variant, e.phases);
+  }
+}
+
 void write_replications_header(CsvWriter& csv) {
   csv.header({"scenario", "variant", "replication", "seed", "client", "metric", "value"});
 }

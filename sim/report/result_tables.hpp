@@ -37,12 +37,18 @@ void write_attempts_csv(Sink& sink, Evaluations evaluations);
 /// (`scale_s`), `autocorrelation` by lag, up to 100 bins or a quarter of the window.
 void write_burstiness_csv(Sink& sink, Evaluations evaluations);
 void write_storms_csv(Sink& sink, Evaluations evaluations);
+/// Every metric of every phase of every client group; `start_s` and `end_s` are means over the
+/// replications.
+void write_phases_csv(Sink& sink, Evaluations evaluations);
 
-// The parts of two of them, for tables that are written variant by variant.
+// The parts of three of them, for tables that are written variant by variant.
 
 void write_summary_header(CsvWriter& csv);
 void write_summary_rows(CsvWriter& csv, std::string_view scenario, std::string_view variant,
                         std::span<const SummaryRow> rows);
+void write_phases_header(CsvWriter& csv);
+void write_phases_rows(CsvWriter& csv, std::string_view scenario, std::string_view variant,
+                       std::span<const PhaseSummary> phases);
 void write_replications_header(CsvWriter& csv);
 /// `scenario` gives its seed and the names of the client groups.
 void write_replications_rows(CsvWriter& csv, std::string_view scenario_name,

@@ -76,6 +76,30 @@ void write_replications(Sink& sink, const SweepPlan& plan, const PointSource& po
   }
 }
 
+/// Whether a point may have phases: of the whole grid, so that all shards have the same files.
+bool may_have_phases(const SweepPlan& plan) {
+  const Scenario& base = plan.base.scenario;
+  const auto is_disturbing = [](const std::string& path) {
+    return path.starts_with("fault.") || path.starts_with("phase.") ||
+           path.find(".surge.") != std::string::npos;
+  };
+  return !base.faults.empty() || !base.phases.empty() ||
+         std::any_of(base.clients.begin(), base.clients.end(),
+                     [](const ClientSpec& c) { return !c.arrivals.surges.empty(); }) ||
+         std::any_of(plan.paths.begin(), plan.paths.end(), is_disturbing);
+}
+
+void write_phases(Sink& sink, const SweepPlan& plan, const PointSource& point) {
+  CsvWriter csv(sink);
+  write_phases_header(csv);
+  for (std::size_t i = 0; i < plan.points(); ++i) {
+    const SweepPoint p = point(i);
+    if (p.limit) continue;
+    write_phases_rows(csv, plan.base.scenario.name, p.name,
+                      summarize_phases(*p.scenario, p.phases));
+  }
+}
+
 class PointsTable {
  public:
   PointsTable(Sink& sink, const SweepPlan& plan)
@@ -166,6 +190,9 @@ SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
   SweepOverview overview;
   folder.write("summary.csv", [&](Sink& sink) { write_summary(sink, plan, point); });
   folder.write("replications.csv", [&](Sink& sink) { write_replications(sink, plan, point); });
+  if (may_have_phases(plan)) {
+    folder.write("phases.csv", [&](Sink& sink) { write_phases(sink, plan, point); });
+  }
   folder.write("points.csv", [&](Sink& sink) {
     PointsTable table(sink, plan);
     for (std::size_t i = 0; i < plan.points(); ++i) table.add(point(i), overview);

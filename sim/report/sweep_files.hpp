@@ -36,7 +36,8 @@ inline constexpr std::size_t kMostOverviewRows = 40;
 /// The metrics of points.csv.
 const std::vector<const MetricInfo*>& overview_metrics();
 
-/// Writes summary.csv, replications.csv, points.csv, scenario.toml (of the base) with its inputs
+/// Writes summary.csv, replications.csv, phases.csv if there is a fault, surge or phase of the
+/// scenario's own, points.csv, scenario.toml (of the base) with its inputs
 /// and result.json into `folder`, and commits it. `point` gives each point of the plan, several
 /// times, in order. Throws OutputError.
 SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,

@@ -26,6 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kResult = kResultJson;
 constexpr std::string_view kPoints = "points.csv";
+constexpr std::string_view kPhases = "phases.csv";
 
 struct ShardFolder {
   fs::path path;
@@ -235,16 +236,18 @@ std::vector<MergedPoint> merge_points(Sink& sink, const std::vector<ShardFolder>
   return merged;
 }
 
-/// Tables of any number of rows for each point, whose second column is its name.
+/// Tables of any number of rows for each point, whose second column is its name. Points may be
+/// without phases.
 void merge_table(Sink& sink, const std::vector<ShardFolder>& shards, std::string_view table,
                  const std::vector<MergedPoint>& points) {
+  const bool may_lack_rows = table == kPhases;
   ShardFiles files(shards, table);
   sink.write(files.header());
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto& [name, complete] = points[i];
     Rows& rows = files.of_point(i);
     const bool has_rows = !rows.at_end() && rows.cell(1) == name;
-    if (has_rows != complete) rows.damaged();
+    if (has_rows ? !complete : complete && !may_lack_rows) rows.damaged();
     for (; !rows.at_end() && rows.cell(1) == name; rows.next()) sink.write(rows.row());
   }
   files.check_ends();
@@ -286,7 +289,7 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
   for (const std::string& name : result["files"].get<std::vector<std::string>>()) {
     if (name == kPoints) {
       folder.write(name, [&](Sink& sink) { sink.write(points.text()); });
-    } else if (name == "summary.csv" || name == "replications.csv") {
+    } else if (name == "summary.csv" || name == "replications.csv" || name == kPhases) {
       folder.write(name, [&](Sink& sink) { merge_table(sink, shards, name, of_points); });
     } else if (name == kResult) {
       Json whole = result;

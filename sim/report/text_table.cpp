@@ -7,6 +7,7 @@
 #include "report/answer_text.hpp"
 #include "report/certainty.hpp"
 #include "report/display.hpp"
+#include "report/phase_table.hpp"
 
 #include <fmt/format.h>
 
@@ -305,6 +306,7 @@ void write_text_table(Sink& sink, const Evaluation& e, std::size_t columns) {
   std::string out = wrapped(title, {columns, "", "  "});
   const std::string answer = answer_text(e, columns);
   if (!answer.empty()) out += "\n" + answer;
+  if (const std::string phases = phase_table(e); !phases.empty()) out += "\n" + phases;
   append_expectations(out, e, columns);
   std::string how = fmt::format("{} replication{} of {} s", e.set.runs.size(),
                                 e.set.runs.size() == 1 ? "" : "s", seconds(s.duration));

@@ -133,6 +133,7 @@ constexpr KeyInfo key(std::string_view name, ValueRules rules, Access access, Ke
 /// The parts of the table, in the order in which their keys are resolved and listed.
 std::span<const KeyInfo> top_keys();
 std::span<const KeyInfo> expectation_keys();
+std::span<const KeyInfo> phase_keys();
 std::vector<KeyInfo> service_keys();
 std::vector<KeyInfo> fault_keys();
 std::vector<KeyInfo> client_keys();

@@ -32,7 +32,7 @@ void insert(NameTree& tree, std::string_view path, const KeyInfo* key) {
 std::span<const KeyScope> key_scopes() {
   static const std::vector<KeyInfo> service = service_keys(), fault = fault_keys(),
                                     client = client_keys(), call = call_keys();
-  static const std::array<KeyScope, 8> scopes{
+  static const std::array<KeyScope, 9> scopes{
       {{"", "scenario", top_keys()},
        {"service.*", "service", service},
        {"fault.*", "fault", fault},
@@ -40,6 +40,7 @@ std::span<const KeyScope> key_scopes() {
        {"client.*.surge.*", "surge", surge_keys()},
        {"client.*.operation.*", "operation", operation_keys()},
        {"service.*.calls.*", "call", call},
+       {"phase.*", "phase", phase_keys()},
        {"expect.*", "expectation", expectation_keys()}}};
   return scopes;
 }

@@ -83,6 +83,7 @@ LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete
   resolve_services(t);
   resolve_faults(t);
   resolve_clients(t);
+  resolve_phases(t);
   resolve_expectations(t);
   check_steady_state(t.loaded.scenario, warmup_place, t.problems);
   require(t, "service", "a [service.NAME] to call");

@@ -36,6 +36,11 @@ struct ServiceName {
   std::string name;
 };
 
+/// When a phase ends, if that is what is written.
+struct PhaseEnd {
+  std::optional<Time> time;
+};
+
 /// The structs that the keys of one table fill in, at most one of each type. They must outlive it.
 class Slots {
  public:
@@ -59,7 +64,7 @@ class Slots {
  private:
   std::tuple<Scenario*, ServiceSpec*, std::vector<RandomError>*, FaultSpec*, ServiceName*,
              ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*, SurgeSpec*, OperationSpec*,
-             Expectation*>
+             PhaseSpec*, PhaseEnd*, Expectation*>
       parts_{};
 };
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "measure/phase_metrics.hpp"
+
+#include <retrysim/metrics.hpp>
+#include <retrysim/phases.hpp>
+
+#include "measure/metric_rows.hpp"
+
+#include <array>
+#include <span>
+
+namespace retrysim {
+namespace stats {
+namespace {
+
+using formula::in_phase;
+using F = ClientFlow;
+
+// What the table of metrics has as shares only.
+constexpr auto kCounts = std::to_array<MetricInfo>({
+    count("throttled", "attempts", "Attempts answered with a throttling error", nullptr)
+        .in_phases(in_phase<&F::throttled>),
+    count("errors", "attempts",
+          "Attempts answered with another error (rejections included) or refused", nullptr)
+        .in_phases(in_phase<&F::errors>),
+    count("timeouts", "attempts", "Attempts without an answer in time", nullptr)
+        .in_phases(in_phase<&F::timeouts>),
+    count("quota_denied", "requests", "Requests that ended because the retry quota was too small",
+          nullptr)
+        .in_phases(in_phase<&F::quota_denied>),
+    count("rejected", "attempts",
+          "Attempts turned away by the queue with an error other than throttling", nullptr)
+        .in_phases(formula::rejected_in_phase),
+});
+
+bool has_phases(const MetricInfo& metric) {
+  return metric.phase.sum != nullptr || metric.phase.formula != nullptr ||
+         metric.series.of_clients != nullptr || metric.series.of_service != nullptr;
+}
+
+/// The phase as if it were one bin of the time series.
+ClientBin bin_of(const PhaseResult& phase) {
+  ClientBin bin;
+  bin.flow = phase.flow;
+  bin.latency_count = phase.latency.count;
+  bin.latency_sum_ns = phase.latency.sum_ns;
+  return bin;
+}
+
+double sum_of(const MetricInfo& metric, const PhaseResult& phase) {
+  if (metric.phase.sum != nullptr) return metric.phase.sum(phase);
+  if (metric.series.of_clients != nullptr) return metric.series.of_clients(bin_of(phase));
+  return metric.series.of_service(phase.service);
+}
+
+double per_of(const MetricInfo& metric, const PhaseResult& phase) {
+  if (metric.phase.per != nullptr) return metric.phase.per(phase);
+  return metric.series.per != nullptr ? metric.series.per(bin_of(phase)) : 0;
+}
+
+double servers_of(std::span<const ServiceResult> services) {
+  double servers = 0;
+  for (const ServiceResult& s : services) servers += static_cast<double>(s.nominal_servers);
+  return servers;
+}
+
+std::optional<double> value_of(const MetricInfo& metric, const PhaseResult& phase,
+                               std::span<const ServiceResult> services) {
+  if (metric.scope == MetricScope::kServices && services.empty()) return std::nullopt;
+  if (metric.services != nullptr && !metric.services(services)) return std::nullopt;
+  if (metric.phase.formula != nullptr) return metric.phase.formula(phase);
+  const double seconds = (phase.end - phase.start).in_seconds();
+  double below = 1;
+  switch (metric.kind) {
+    case MetricKind::kShare:
+    case MetricKind::kRatio:
+      below = per_of(metric, phase);
+      break;
+    case MetricKind::kRate:
+      below = seconds;
+      break;
+    case MetricKind::kLevel:
+      below = seconds * 1e9;
+      break;
+    case MetricKind::kCapacity:
+      below = servers_of(services) * seconds * 1e9;
+      break;
+    default:
+      break;
+  }
+  if (below <= 0) return std::nullopt;
+  return sum_of(metric, phase) / below;
+}
+
+}  // namespace
+
+MeasuredPhase measure_phase(const Scenario& scenario, const RunResult& run,
+                            std::optional<std::size_t> client, const PhaseResult& phase) {
+  std::span<const ServiceResult> services(run.services);
+  if (client) {
+    const auto own = own_service(scenario, *client);
+    services = own ? services.subspan(*own, 1) : services.first(0);
+  }
+  MeasuredPhase measured;
+  for (const MetricInfo* metric : phase_metrics()) {
+    measured.values.push_back(value_of(*metric, phase, services));
+    measured.per.push_back(per_of(*metric, phase));
+  }
+  return measured;
+}
+
+}  // namespace stats
+
+const std::vector<const MetricInfo*>& phase_metrics() {
+  static const std::vector<const MetricInfo*> metrics = [] {
+    std::vector<const MetricInfo*> found;
+    for (const MetricInfo& metric : metric_table()) {
+      if (stats::has_phases(metric)) found.push_back(&metric);
+    }
+    for (const MetricInfo& metric : stats::kCounts) found.push_back(&metric);
+    return found;
+  }();
+  return metrics;
+}
+
+}  // namespace retrysim
