@@ -17,16 +17,20 @@ struct Group {
   bool is_service = false;  ///< the calls that a service makes
 };
 
+/// In the order of calls.
 std::vector<Group> groups_of(const Evaluation& e) {
   std::vector<Group> groups;
-  for (const Verdict& v : e.verdicts) {
-    if (groups.empty() || groups.back().answer->client != v.client) {
-      groups.push_back({&v, {}});
-      for (const ClientSpec& client : e.scenario().clients) {
-        if (client.name == v.client) groups.back().is_service = client.caller.has_value();
+  for (const Layer& layer : call_order(e.scenario())) {
+    const ClientSpec& client = e.scenario().clients[layer.group];
+    bool is_first = true;
+    for (const Verdict& v : e.verdicts) {
+      if (v.client != client.name) continue;
+      if (is_first) {
+        groups.push_back({&v, {}, client.caller.has_value()});
+      } else {
+        groups.back().causes.push_back(&v);
       }
-    } else {
-      groups.back().causes.push_back(&v);
+      is_first = false;
     }
   }
   return groups;

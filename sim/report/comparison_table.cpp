@@ -123,7 +123,7 @@ class TableWriter {
     append_sentences();
     append_layers();
     append_meaning();
-    for (const std::string& client : comparison_.found.clients) append_differences(client);
+    for (const std::string& client : clients_of(comparison_)) append_differences(client);
     if (comparison_.show_variance) append_reductions();
     append_notes();
     return std::move(out_);

@@ -220,18 +220,6 @@ std::optional<Amount> factor_of(const PairedDifference& d) {
   return amount;
 }
 
-void add_layers(const Scenario& scenario, std::size_t group, std::size_t depth,
-                std::vector<Layer>& layers) {
-  layers.push_back({group, depth});
-  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
-    const bool listed = std::any_of(layers.begin(), layers.end(),
-                                    [&](const Layer& layer) { return layer.group == g; });
-    if (scenario.clients[g].caller == scenario.clients[group].service && !listed) {
-      add_layers(scenario, g, depth + 1, layers);
-    }
-  }
-}
-
 }  // namespace
 
 bool is_negligible(const ComparisonRow& row) {
@@ -239,14 +227,6 @@ bool is_negligible(const ComparisonRow& row) {
   const PairedDifference& d = row.difference;
   if (shown_as_percentage(*row.metric)) return std::fabs(d.difference) < kShare;
   return d.relative && std::fabs(*d.relative) < kRelative;
-}
-
-std::vector<Layer> call_order(const Scenario& scenario) {
-  std::vector<Layer> layers;
-  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
-    if (!scenario.clients[g].caller) add_layers(scenario, g, 0, layers);
-  }
-  return layers;
 }
 
 Amount amount_of(const ComparisonRow& row) {
@@ -266,11 +246,25 @@ Amount amount_of(const ComparisonRow& row) {
   return scaled_amount(size, turned(d.interval), unit.scale, unit.name);
 }
 
+std::vector<std::string> clients_of(const ComparisonReport& comparison) {
+  const Scenario& scenario = comparison.baseline().scenario();
+  std::vector<std::string> clients;
+  for (const Layer& layer : call_order(scenario)) {
+    clients.push_back(scenario.clients[layer.group].name);
+  }
+  std::erase_if(clients, [&](const std::string& name) {
+    const std::vector<std::string>& all = comparison.found.clients;
+    return std::find(all.begin(), all.end(), name) == all.end();
+  });
+  clients.emplace_back("all");
+  return clients;
+}
+
 std::vector<std::string> sentences(const ComparisonReport& comparison) {
   constexpr std::size_t kMostByGroup = 6;
   std::vector<std::string> result;
   const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMostByGroup;
-  for (const std::string& client : comparison.found.clients) {
+  for (const std::string& client : clients_of(comparison)) {
     if (client != "all" && !by_group) continue;
     for (std::size_t v = 1; v <= comparison.variants(); ++v) {
       std::string text = Sentence(comparison, v, client).text();

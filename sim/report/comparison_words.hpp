@@ -40,13 +40,8 @@ Amount amount_of(const ComparisonRow& row);
 /// a tenth of a point.
 bool is_negligible(const ComparisonRow& row);
 
-/// The client groups of a scenario in the order of calls: each after the group whose requests make
-/// it call, with the number of services in between.
-struct Layer {
-  std::size_t group = 0;
-  std::size_t depth = 0;
-};
-std::vector<Layer> call_order(const Scenario& scenario);
+/// The client groups that are compared, in the order of calls, and last "all".
+std::vector<std::string> clients_of(const ComparisonReport& comparison);
 
 /// What each variant does differently, a sentence or two each: first where it matters most, then
 /// at what price; and where no difference could be told from chance. For all clients together and,

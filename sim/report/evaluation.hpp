@@ -60,4 +60,12 @@ struct Evaluation {
   std::vector<Verdict> verdicts;
 };
 
+/// The client groups of a scenario in the order of calls: each after the group whose requests make
+/// it call, with the number of services in between.
+struct Layer {
+  std::size_t group = 0;
+  std::size_t depth = 0;
+};
+std::vector<Layer> call_order(const Scenario& scenario);
+
 }  // namespace retrysim::report

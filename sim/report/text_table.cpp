@@ -89,6 +89,8 @@ bool says_nothing_new(const std::vector<TableRow>& rows, const TableRow& row) {
 }
 
 bool is_hidden(const Evaluation& e, const MetricInfo& metric) {
+  // The phases have it, disturbance by disturbance.
+  if (metric.name == "disturbed_success_rate" && !e.phases.empty()) return true;
   switch (metric.display.hide) {
     case MetricHide::kNever:
       return false;
@@ -159,7 +161,9 @@ void append_tables(std::string& out, const Evaluation& e, std::size_t columns) {
     clients = {"all"};
     titles = {e.client_name(0)};
   } else {
-    for (std::size_t c = 0; c < e.clients(); ++c) clients.push_back(e.client_name(c));
+    for (const Layer& layer : call_order(e.scenario()))
+      clients.push_back(e.client_name(layer.group));
+    clients.emplace_back("all");
     titles = clients;
   }
   const std::vector<TableRow> rows = table_rows(e, clients);
@@ -212,12 +216,17 @@ std::string with_ends(const Estimate& e, double scale, std::string_view unit) {
   return text + fmt::format(", 95 % interval {} to {}", format_plain(*e.ci_low * scale), high);
 }
 
+bool all_recover(const Evaluation& e) {
+  const SummaryRow* row = find_row(e.summary, "all", "recovery_s");
+  return row != nullptr && row->estimate.count == e.set.runs.size();
+}
+
 /// What takes all replications together: the median recovery, those that did not recover
 /// included, and the probability that retries kept the service down.
 void append_probabilities(std::string& out, const Evaluation& e) {
   for (const SummaryRow& row : e.summary) {
     if (row.client != "all") continue;
-    if (row.metric->name == "recovery_median_s") {
+    if (row.metric->name == "recovery_median_s" && !all_recover(e)) {
       out += fmt::format("\nMedian recovery time, including runs that did not recover: {}\n",
                          with_ends(row.estimate, 1, " s"));
     } else if (row.metric->name == "metastable_probability") {
@@ -269,7 +278,10 @@ std::string format_number(double value, std::string_view unit) {
   return format_plain(value * display.scale) + std::string(display.name);
 }
 
-std::vector<std::string> result_notes(const Evaluation& e) {
+namespace {
+
+/// Notes that no verdict says.
+std::vector<std::string> further_notes(const Evaluation& e) {
   const std::size_t n = e.set.runs.size();
   std::vector<std::string> notes;
   if (n > 1 && n < 10) {
@@ -290,10 +302,17 @@ std::vector<std::string> result_notes(const Evaluation& e) {
     const std::string note = short_runs_note(requests->estimate.min);
     if (!note.empty()) notes.push_back(note);
   }
-  append_recovery_notes(notes, e);
-  for (std::string& note : drain_notes(e)) notes.push_back(std::move(note));
   const std::vector<std::string> how_sure = certainty_notes(e);
   notes.insert(notes.end(), how_sure.begin(), how_sure.end());
+  return notes;
+}
+
+}  // namespace
+
+std::vector<std::string> result_notes(const Evaluation& e) {
+  std::vector<std::string> notes = further_notes(e);
+  append_recovery_notes(notes, e);
+  for (std::string& note : drain_notes(e)) notes.push_back(std::move(note));
   return notes;
 }
 
@@ -318,7 +337,7 @@ void write_text_table(Sink& sink, const Evaluation& e, std::size_t columns) {
   out += modes_table(e);
   append_storms(out, e);
   append_probabilities(out, e);
-  out += notes_text(result_notes(e), columns);
+  out += notes_text(further_notes(e), columns);
   sink.write(out);
 }
 
