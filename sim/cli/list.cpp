@@ -190,9 +190,9 @@ struct Topic {
   std::string_view name;
   Table (*make)();
 };
-constexpr Topic kTopics[] = {{"modes", list_modes},     {"sdks", list_sdks},
-                             {"defects", list_defects}, {"distributions", list_distributions},
-                             {"metrics", list_metrics}, {"keys", list_keys},
+constexpr Topic kTopics[] = {{"modes", list_modes},      {"sdks", list_sdks},
+                             {"defects", list_defects},  {"distributions", list_distributions},
+                             {"metrics", list_metrics},  {"keys", list_keys},
                              {"verdicts", list_verdicts}};
 
 std::string to_aligned_text(const Table& table) {

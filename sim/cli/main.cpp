@@ -44,7 +44,8 @@ constexpr std::array<Command, 11> kCommands = {{
      "the plane of safe, vulnerable and dead, by the fluid", cli::map},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      cli::check},
-    {"list", "WHAT", "what there is: modes, sdks, defects, distributions, metrics, keys,\n"
+    {"list", "WHAT",
+     "what there is: modes, sdks, defects, distributions, metrics, keys,\n"
      "                                        verdicts",
      cli::list},
     {"strategy", "--mode M --responses LIST",

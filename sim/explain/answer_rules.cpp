@@ -45,13 +45,14 @@ std::vector<EvidenceFigure> recovery(const GroupCase& c) {
 
 Found never_recovers(const GroupCase& c) {
   if (!c.disturbed() || c.recoveries.back > 0 || c.recoveries.gone == 0) return std::nullopt;
-  Finding f{
-      fmt::format("never recovers: in the {} after {} only {} of the requests succeed, {} did "
-                  "before",
-                  spoken_time(c.recoveries.watched_s), its_name(c),
-                  spoken_share(c.after.success_share()), spoken_share(c.before.success_share())),
-      recovery(c)};
-  f.evidence.push_back({"success_after_share", c.after.success_share()});
+  const double share = c.after.success_share();
+  const std::string succeed =
+      share > 0 ? fmt::format("only {} of the requests succeed", spoken_share(share))
+                : std::string("no request succeeds");
+  Finding f{fmt::format("never recovers: in the {} after {} {}",
+                        roughly_spoken_time(c.recoveries.watched_s), its_name(c), succeed),
+            recovery(c)};
+  f.evidence.push_back({"success_after_share", share});
   f.evidence.push_back({"watched_s", c.recoveries.watched_s});
   return f;
 }
@@ -71,7 +72,7 @@ Found sometimes(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
   return Finding{
       fmt::format("recovers in {} of {} replications, {} after {} on average; in {} it does not{}",
-                  r.back, r.runs(), spoken_time(r.mean_s), its_end(c), r.gone + r.unknown,
+                  r.back, r.runs(), roughly_spoken_time(r.mean_s), its_end(c), r.gone + r.unknown,
                   r.unknown > 0 ? " until the run is over" : ""),
       recovery(c)};
 }
@@ -91,7 +92,7 @@ Found only_slower(const GroupCase& c) {
   if (!back_at_once(c) || !as_many_succeed(c)) return std::nullopt;
   Finding f{fmt::format("only slower: during {} as many requests succeed as before, but they take "
                         "{} on average instead of {}",
-                        its_name(c), spoken_time(during_s), spoken_time(before_s)),
+                        its_name(c), roughly_spoken_time(during_s), roughly_spoken_time(before_s)),
             shares(c)};
   f.evidence.push_back({"latency_before_s", before_s});
   f.evidence.push_back({"latency_during_s", during_s});
@@ -120,8 +121,8 @@ Found at_once(const GroupCase& c) {
 /// "6.3 s after the fault ends (5 s to 8 s in 20 replications)".
 std::string recovery_time(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
-  const std::string from = spoken_time(r.least_s), to = spoken_time(r.most_s);
-  std::string text = fmt::format("{} after {}", spoken_time(r.mean_s), its_end(c));
+  const std::string from = roughly_spoken_time(r.least_s), to = roughly_spoken_time(r.most_s);
+  std::string text = fmt::format("{} after {}", roughly_spoken_time(r.mean_s), its_end(c));
   if (r.back > 1 && from != to) {
     text += fmt::format(" ({} to {} in {} replications)", from, to, r.back);
   }

@@ -20,12 +20,13 @@ constexpr double kMost = 0.5;
 /// Of failures as rare as this nothing is said.
 bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
 
-/// "12 s into the fault", "3 s after the fault ends".
+/// "12 s into the fault", "3 s after the fault".
 std::string when_dry(const GroupCase& c) {
   const double into_s = c.quota_dry.seconds;
   const double lasted_s = c.last_end_s - c.first_start_s;
-  if (into_s <= lasted_s) return fmt::format("{} into {}", spoken_time(into_s), its_name(c));
-  return fmt::format("{} after {}", spoken_time(into_s - lasted_s), its_end(c));
+  if (into_s <= lasted_s)
+    return fmt::format("{} into {}", roughly_spoken_time(into_s), its_name(c));
+  return fmt::format("{} after {}", roughly_spoken_time(into_s - lasted_s), its_name(c));
 }
 
 std::vector<EvidenceFigure> dry_figures(const GroupCase& c) {
@@ -67,6 +68,7 @@ std::string who_denies(const RetryRules& retry) {
 Found denied_by_quota(const GroupCase& c) {
   const double share = c.share_of_failures(Outcome::kQuotaExceeded);
   if (!fails_noticeably(c) || share < kMost) return std::nullopt;
+  if (c.quota_dry.in_most_of(c.runs.size())) return std::nullopt;  // another rule has said so
   return Finding{fmt::format("{} of the requests that failed were denied a retry by {}",
                              spoken_share(share), who_denies(c.client.retry)),
                  {{"denied_share_of_failures", share}, {"success_share", c.success_share()}}};
@@ -128,7 +130,7 @@ Found limiter_held_back(const GroupCase& c) {
   return Finding{
       fmt::format("the send limiter adapted to what the service grants: requests waited {} on "
                   "average for a token",
-                  spoken_time(wait_s)),
+                  roughly_spoken_time(wait_s)),
       {{"send_wait_s", wait_s}, {"latency_s", latency_s}}};
 }
 
@@ -216,7 +218,8 @@ constexpr std::array kRules = {
           "a tenth of the latency or more is waiting for send tokens"},
          limiter_held_back},
     Rule{{"denied-by-quota", kInfo, false,
-          "a quota, budget or breaker denied most of the requests that failed a retry"},
+          "a quota, budget or breaker denied most of the requests that failed a retry, and no rule "
+          "above says that the quota ran dry"},
          denied_by_quota},
     Rule{{"denied-by-client", kInfo, false,
           "the client itself did not send most of the requests that failed"},

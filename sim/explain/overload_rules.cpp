@@ -52,7 +52,8 @@ Found nothing_served(const GroupCase& c) {
 }
 
 bool lines_up(const GroupCase& c) {
-  return c.capacity.limited && c.service.discipline != Discipline::kProcessorSharing &&
+  return c.capacity.limited && c.capacity.patience_s > 0 &&
+         c.service.discipline != Discipline::kProcessorSharing &&
          c.capacity.timeout_s < std::numeric_limits<double>::infinity();
 }
 
@@ -67,9 +68,9 @@ Found queue_outlasts_timeout(const GroupCase& c) {
   const bool bounded = k.full_queue_s < std::numeric_limits<double>::infinity();
   if (bounded && k.full_queue_s <= k.patience_s) return std::nullopt;
   const std::string holds =
-      bounded ? fmt::format("the full queue holds {} of work", spoken_time(k.full_queue_s))
+      bounded ? fmt::format("the full queue holds {} of work", roughly_spoken_time(k.full_queue_s))
               : fmt::format("the queue has no bound and grew to {} of work",
-                            spoken_time(k.largest_queue_s));
+                            roughly_spoken_time(k.largest_queue_s));
   return Finding{fmt::format("{}, longer than the timeout of {}: {}", holds,
                              spoken_time(k.timeout_s), answers_too_late(late)),
                  {{"queue_work_s", bounded ? k.full_queue_s : k.largest_queue_s},
@@ -87,8 +88,8 @@ Found slow_queue_outlasts_timeout(const GroupCase& c) {
   return Finding{
       fmt::format("at {} of the capacity the full queue holds {} of work, longer than the timeout "
                   "of {}: {}; at full capacity it holds {}",
-                  spoken_share(k.left), spoken_time(slow_s), spoken_time(k.timeout_s),
-                  answers_too_late(late), spoken_time(k.full_queue_s)),
+                  spoken_share(k.left), roughly_spoken_time(slow_s), spoken_time(k.timeout_s),
+                  answers_too_late(late), roughly_spoken_time(k.full_queue_s)),
       {{"queue_work_s", slow_s},
        {"queue_work_at_full_capacity_s", k.full_queue_s},
        {"timeout_s", k.timeout_s},
@@ -114,7 +115,7 @@ Found retries_above_capacity(const GroupCase& c) {
   const double bin_s = c.runs.front().interval.in_seconds();
   if (o.seconds < std::max(1.0, 2 * bin_s)) return std::nullopt;
   return Finding{fmt::format("retries alone were {} the capacity for {}", spoken_times(o.ratio),
-                             spoken_time(o.seconds)),
+                             roughly_spoken_time(o.seconds)),
                  {{"retry_load_ratio", o.ratio},
                   {"retries_above_capacity_s", o.seconds},
                   {"replications", static_cast<double>(o.runs)}}};
@@ -136,7 +137,9 @@ Found wasted_work(const GroupCase& c) {
   const ServiceFlow& s = troubled(c).service;
   if (s.completions == 0) return std::nullopt;
   const double share = static_cast<double>(s.wasted) / static_cast<double>(s.completions);
-  if (share < kMuch) return std::nullopt;
+  if (share < kMuch || queue_outlasts_timeout(c) || slow_queue_outlasts_timeout(c)) {
+    return std::nullopt;
+  }
   return Finding{fmt::format("{} of what the service finished{} was for clients that had given up",
                              spoken_share(share), c.disturbed() ? " in that time" : ""),
                  {{"wasted_share", share}}};
@@ -276,7 +279,10 @@ constexpr std::array kRules = {
     Rule{{"connections-are-bottleneck", kBad, false,
           "a quarter of the latency or more is waiting for a connection"},
          connections_are_bottleneck},
-    Rule{{"wasted-work", kInfo, false, "30 % of what the service finishes is for nobody"},
+    Rule{{"wasted-work", kInfo, false,
+          "30 % of what the service finishes is for nobody, and no rule above says that the queue "
+          "is "
+          "why"},
          wasted_work},
     Rule{{"drain-hides-overload", kInfo, false,
           "more than one point of the success rate is owed to the drain"},

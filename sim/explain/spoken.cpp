@@ -5,19 +5,25 @@
 
 namespace retrysim::explain {
 
-std::string spoken_time(double seconds) {
+namespace {
+
+std::string time_text(double seconds, int digits) {
   if (seconds == 0) return "0 s";
-  if (seconds < 1e-3) return fmt::format("{:.3g} µs", seconds * 1e6);
-  if (seconds < 0.0995) return fmt::format("{:.3g} ms", seconds * 1e3);
-  if (seconds < 99.95) return fmt::format("{:.3g} s", seconds);
-  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 7200) {
-    const double minutes = seconds / 60;
-    return minutes < 9.95 ? fmt::format("{:.2g} minutes", minutes)
-                          : fmt::format("{:.0f} minutes", minutes);
-  }
-  return fmt::format("{:.3g} hours", seconds / 3600);
+  if (seconds < 1e-3) return fmt::format("{:.{}g} µs", seconds * 1e6, digits);
+  if (seconds < 0.0995) return fmt::format("{:.{}g} ms", seconds * 1e3, digits);
+  if (seconds < 99.5) return fmt::format("{:.{}g} s", seconds, digits);
+  if (seconds < 119.5) return fmt::format("{:.0f} s", seconds);
+  const double minutes = seconds / 60;
+  if (minutes < 9.95) return fmt::format("{:.2g} minutes", minutes);
+  if (minutes < 119.5) return fmt::format("{:.0f} minutes", minutes);
+  return fmt::format("{:.3g} hours", minutes / 60);
 }
+
+}  // namespace
+
+std::string spoken_time(double seconds) { return time_text(seconds, 3); }
+
+std::string roughly_spoken_time(double seconds) { return time_text(seconds, 2); }
 
 std::string spoken_share(double share) {
   const double percent = 100 * share;

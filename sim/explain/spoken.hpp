@@ -7,8 +7,9 @@
 
 namespace retrysim::explain {
 
-/// A time with three significant digits: "78 ms", "0.78 s", "8.5 minutes". Not negative.
+/// A time with three significant digits, or two: "78 ms", "0.125 s", "8.5 minutes". Not negative.
 std::string spoken_time(double seconds);
+std::string roughly_spoken_time(double seconds);
 
 /// A share as a percentage; one that is not whole is never called 100 %, nor 0 % if it is not zero.
 std::string spoken_share(double share);

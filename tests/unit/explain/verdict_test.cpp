@@ -82,8 +82,7 @@ replications = 2
 [service.front]
 servers = 20
 service_time = "10ms"
-[service.front.calls.query]
-calls = "db"
+[service.front.calls.db]
 retry = { mode = "custom", max_attempts = 3, backoff = { base = "1ms", cap = "1ms" } }
 [service.db]
 servers = 20
@@ -228,10 +227,10 @@ const std::vector<RuleCase>& rule_cases() {
        {"client.web.max_connections=50"},
        "each client has 1"},
       {"wasted-work",
-       kDip,
-       {},
-       kDip,
-       {"service.api.abandoned=abort"},
+       kSteady,
+       {"client.web.attempt_timeout=8ms"},
+       kSteady,
+       {"client.web.attempt_timeout=8ms", "service.api.abandoned=abort"},
        "for clients that had given up"},
       {"drain-hides-overload",
        kSteady,
@@ -358,6 +357,8 @@ TEST_CASE("figures are spoken with the digits that they deserve") {
   CHECK(spoken_time(0.78) == "0.78 s");
   CHECK(spoken_time(0.0123) == "12.3 ms");
   CHECK(spoken_time(0) == "0 s");
+  CHECK(spoken_time(12.34) == "12.3 s");
+  CHECK(roughly_spoken_time(12.34) == "12 s");
   CHECK(spoken_time(99.96) == "100 s");
   CHECK(spoken_time(510) == "8.5 minutes");
   CHECK(spoken_time(7200) == "2 hours");

@@ -6,6 +6,7 @@
 #include "report/comparison_table.hpp"
 #include "report/comparison_words.hpp"
 #include "report/display.hpp"
+#include "report/sink.hpp"
 #include "sample_result.hpp"
 
 #include <catch2/catch.hpp>
@@ -19,15 +20,6 @@ using namespace retrysim;
 using namespace retrysim::report;
 
 namespace {
-
-class StringSink final : public Sink {
- public:
-  void write(std::string_view text) override { text_ += text; }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 /// Variants of the sample, each with its numbers of retries by replication.
 class Variants {
