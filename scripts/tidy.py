@@ -32,9 +32,10 @@ MAY_INCLUDE = {
     "execution": {"measure", "scenario"},
     "experiment": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution"},
     "prediction": {"scenario"},
+    "explain": {"measure", "estimate", "scenario", "prediction"},
     "report": {"measure", "estimate", "scenario"},
     "cli": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution",
-            "experiment", "prediction", "report"},
+            "experiment", "prediction", "explain", "report"},
 }
 
 # Names that say nothing about what is inside.

@@ -100,6 +100,7 @@ enum class MetricHide : std::uint8_t {
   kNever,
   kZero,        ///< where it is zero for everybody
   kShortDrain,  ///< where the drain changes the success rate of nobody much
+  kUnpriced,    ///< where every attempt has the price 1
 };
 
 /// What sentences say after the size of a difference: "12 % lower mean latency". Empty: only the

@@ -3,12 +3,27 @@
 
 #include "cli/command_help.hpp"
 #include "report/terminal.hpp"
+#include "scenario/suggestions.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 namespace retrysim::cli {
 
 namespace po = boost::program_options;
+
+namespace {
+
+/// "; did you mean '--seed'?" if an option of nearly that name exists.
+std::string similar_option(std::string_view name, const po::options_description& options) {
+  name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+  std::vector<std::string_view> known;
+  for (const auto& option : options.options()) known.push_back(option->long_name());
+  const std::string_view near = scenario::nearest(name, known);
+  return near.empty() ? "" : "; did you mean '--" + std::string(near) + "'?";
+}
+
+}  // namespace
 
 po::variables_map parse_command_line(const Arguments& arguments,
                                      const po::options_description& options,
@@ -30,6 +45,8 @@ po::variables_map parse_command_line(const Arguments& arguments,
                   .run(),
               values);
     po::notify(values);
+  } catch (const po::unknown_option& error) {
+    throw UsageError(error.what() + similar_option(error.get_option_name(), options));
   } catch (const po::error& error) {
     throw UsageError(error.what());
   }

@@ -16,6 +16,7 @@
 #include "report/result_files.hpp"
 #include "report/result_folder.hpp"
 #include "report/result_identity.hpp"
+#include "report/terminal.hpp"
 #include "scenario/suggestions.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +39,7 @@ struct CompareCommand : SimulationSettings {
   std::string baseline;  ///< empty: the first variant
   std::vector<const MetricInfo*> metrics;
   bool metrics_given = false;
-  bool twin = false;
+  bool twin = false, variance = false;
 };
 
 std::string headline_names() {
@@ -58,6 +59,8 @@ po::options_description describe_compare_options() {
        "the variant that the others are compared with, such as jitter=equal, or just equal; "
        "default: the first")                                                                 //
       ("metrics", po::value<std::string>()->value_name("METRIC,..."), metrics_help.c_str())  //
+      ("variance", po::bool_switch(),
+       "also show by what factor common random numbers reduce the variance of the differences")  //
       ("twin", po::bool_switch(),
        "as in run: repeat replications that do not recover, without retries from the end of the "
        "fault or surge on, and also compare the probability of metastable failures");
@@ -114,6 +117,7 @@ CompareCommand read_compare_options(const po::variables_map& values) {
   o.metrics = read_metrics(values);
   o.metrics_given = values.count("metrics") != 0;
   o.twin = values["twin"].as<bool>();
+  o.variance = values["variance"].as<bool>();
   const MetricInfo* metastable = find_metric("metastable_probability");
   if (o.twin && !o.metrics_given) o.metrics.push_back(metastable);
   return o;
@@ -174,8 +178,8 @@ void write_and_print(const CompareCommand& options, Comparison comparison,
   std::vector<report::ResultSet> sets;
   for (ComparedVariant& v : comparison.variants) sets.push_back(report::result_set_of(v));
   const std::vector<report::Evaluation> evaluations(sets.begin(), sets.end());
-  const report::ComparisonReport found{comparison, evaluations, options.metrics_given,
-                                       options.vary};
+  const report::ComparisonReport found{comparison, evaluations, options.metrics_given, options.vary,
+                                       options.variance};
   report::ResultAdditions additions;
   additions.comment = [&](const report::Evaluation& variant) {
     return comment_of(options, variant, comparison.baseline().name);
@@ -184,8 +188,9 @@ void write_and_print(const CompareCommand& options, Comparison comparison,
   additions.tables = {
       {"compare.csv", [&](report::Sink& sink) { report::write_comparison_csv(sink, found); }}};
   report::write_result_files(folder, evaluations, additions);
-  print_result(options, {folder.path(), "compare.csv",
-                         [&](report::Sink& sink) { report::write_comparison_table(sink, found); }});
+  print_result(options, {folder.path(), "compare.csv", [&](report::Sink& sink) {
+                           report::write_comparison_table(sink, found, report::output_columns());
+                         }});
 }
 
 int compare(const CompareCommand& options, const Session& session) {
@@ -207,9 +212,8 @@ int compare(const CompareCommand& options, const Session& session) {
 constexpr const char* kCompareUsage =
     "Usage: retrysim compare SCENARIO --vary PATH=V1,V2,... [options]\n\n"
     "Simulates every variant with the same random numbers, so that all meet the same demand, and\n"
-    "prints how each differs from the baseline: paired differences with 95 % intervals, "
-    "significance\n"
-    "by Holm's test, the variance that common random numbers save, and a summary in words.\n"
+    "says how each differs from the baseline, in sentences and as paired differences with 95 %\n"
+    "intervals and significance by Holm's test.\n"
     "Expectations of the scenario are not evaluated. Example:\n"
     "  retrysim compare scenarios/thundering-herd.toml --vary "
     "'client.*.retry.backoff.jitter=full,equal'\n";

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/metrics.hpp>
 #include <retrysim/presets.hpp>
+#include <retrysim/verdict.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
@@ -40,7 +41,8 @@ constexpr const char* kListUsage =
     "  defects        known defects of SDKs that retry.defect switches on\n"
     "  distributions  distributions and their parameters\n"
     "  metrics        metrics of summary.csv with unit and meaning\n"
-    "  keys           keys of scenario files with type, unit, default and meaning\n";
+    "  keys           keys of scenario files with type, unit, default and meaning\n"
+    "  verdicts       rules by which results are put into words\n";
 
 Table list_modes() {
   Table table{{"mode", "revision", "sdk", "api", "source"}, {}};
@@ -81,6 +83,15 @@ Table list_defects() {
   Table table{{"defect", "meaning", "source"}, {}};
   for (const Defect& d : defects()) {
     table.rows.push_back({std::string(d.name), std::string(d.meaning), std::string(d.source)});
+  }
+  return table;
+}
+
+Table list_verdicts() {
+  Table table{{"verdict", "severity", "of", "when"}, {}};
+  for (const VerdictRule& rule : verdict_rules()) {
+    table.rows.push_back({std::string(rule.id), std::string(name(rule.severity)),
+                          rule.is_answer ? "answer" : "cause", std::string(rule.when)});
   }
   return table;
 }
@@ -181,9 +192,10 @@ struct Topic {
   std::string_view name;
   Table (*make)();
 };
-constexpr Topic kTopics[] = {{"modes", list_modes},     {"sdks", list_sdks},
-                             {"defects", list_defects}, {"distributions", list_distributions},
-                             {"metrics", list_metrics}, {"keys", list_keys}};
+constexpr Topic kTopics[] = {{"modes", list_modes},      {"sdks", list_sdks},
+                             {"defects", list_defects},  {"distributions", list_distributions},
+                             {"metrics", list_metrics},  {"keys", list_keys},
+                             {"verdicts", list_verdicts}};
 
 std::string to_aligned_text(const Table& table) {
   std::vector<std::size_t> widths;

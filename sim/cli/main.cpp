@@ -45,7 +45,9 @@ constexpr auto kCommands = std::to_array<Command>({
      "the plane of safe, vulnerable and dead, by the fluid", cli::map},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      cli::check},
-    {"list", "WHAT", "what there is: modes, sdks, defects, distributions, metrics, keys",
+    {"list", "WHAT",
+     "what there is: modes, sdks, defects, distributions, metrics, keys,\n"
+     "                                        verdicts",
      cli::list},
     {"strategy", "--mode M --responses LIST",
      "play one client's retry strategy and print every decision", cli::strategy},
@@ -53,7 +55,8 @@ constexpr auto kCommands = std::to_array<Command>({
 
 constexpr Program kProgram = {
     "retrysim simulates what the retries of many clients do to an overloaded service.", kCommands,
-    "`retrysim COMMAND --help` explains a command; `retrysim --version` names the version.\n"
+    "`retrysim help COMMAND` (or COMMAND --help, or -h) explains a command; `retrysim --version`\n"
+    "names the version.\n"
     "\n"
     "Exit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario, an input "
     "file or\n"
@@ -71,8 +74,17 @@ void print_help() {
   report::print("{}\n{}", text, kProgram.closing);
 }
 
-int dispatch(const Arguments& arguments) {
-  if (arguments.empty()) throw UsageError("a command is missing");
+/// What is asked for in one of three ways: COMMAND --help, COMMAND -h, help COMMAND.
+Arguments with_one_way_to_ask_for_help(Arguments arguments) {
+  const bool is_help = arguments.front() == "help" || arguments.front() == "--help";
+  if (is_help && arguments.size() > 1) return {arguments[1], "--help"};
+  std::replace(arguments.begin() + 1, arguments.end(), std::string("-h"), std::string("--help"));
+  return arguments;
+}
+
+int dispatch(const Arguments& given) {
+  if (given.empty()) throw UsageError("a command is missing");
+  const Arguments arguments = with_one_way_to_ask_for_help(given);
   const std::string& name = arguments.front();
   if (name == "--help" || name == "-h" || name == "help") {
     print_help();

@@ -133,8 +133,9 @@ class JsonOutput {
 
 void print_summary(const RunOptions& options, const report::Evaluation& evaluation,
                    const report::ResultFolder& folder, JsonOutput& json) {
-  const ShownResult shown{folder.path(), "summary.csv",
-                          [&](report::Sink& sink) { report::write_text_table(sink, evaluation); }};
+  const ShownResult shown{folder.path(), "summary.csv", [&](report::Sink& sink) {
+                            report::write_text_table(sink, evaluation, report::output_columns());
+                          }};
   const bool with_separator = !options.quiet && options.format == "json";
   print_result(options, shown, with_separator ? json.separator() : "");
   if (!options.fingerprint) return;

@@ -72,7 +72,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
           "throttling error, the rejection price", price_of_attempts)
         .shown(Display().lower_is_better()),
     ratio("cost_per_success", "That price per successful request", price_of_attempts, successes)
-        .shown(Display().lower_is_better()),
+        .shown(Display().lower_is_better().line(kRequests, 8, "cost per success", kUnpriced)),
 
     rate<&F::requests>("offered_load", "Requests submitted per second")
         .shown(label("offered load").line(kLoad, 2, "offered load").in(kSwept, 1)),

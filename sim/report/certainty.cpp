@@ -158,9 +158,9 @@ Json modes_json(const stats::Bistability& b) {
 }  // namespace
 
 std::string interval_line(const Evaluation& e) {
-  if (e.set.runs.size() > 1) return "Means over replications ± half the 95 % interval.\n";
+  if (e.set.runs.size() > 1) return "Means over replications ± half the 95 % interval.";
   if (!e.single_run || e.single_run->rows == 0) return "";
-  return "One replication ± half the 95 % interval from batch means.\n";
+  return "One replication ± half the 95 % interval from batch means.";
 }
 
 std::string modes_table(const Evaluation& e) {

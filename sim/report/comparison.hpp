@@ -21,6 +21,7 @@ struct ComparisonReport {
   std::span<const Evaluation> evaluations;
   bool was_asked_for = false;     ///< the user named the metrics
   std::vector<std::string> vary;  ///< what was varied, as the user wrote it
+  bool show_variance = false;     ///< the table has what common random numbers saved
 
   std::size_t variants() const { return evaluations.size() - 1; }  ///< without the baseline
   const Evaluation& baseline() const { return evaluations.front(); }

@@ -23,12 +23,14 @@ class Grid {
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool has_rows() const { return rows_.size() > 1; }
 
+  std::size_t width() const {
+    std::size_t sum = 0;
+    for (const std::size_t width : widths()) sum += width + 2;
+    return sum - 2;
+  }
+
   std::string text() const {
-    std::vector<std::size_t> widths(rows_.front().size());
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < row.size(); ++i)
-        widths[i] = std::max(widths[i], columns_of(row[i]));
-    }
+    const std::vector<std::size_t> widths = this->widths();
     std::string text;
     for (const auto& row : rows_) {
       std::string line = pad_right(row[0], widths[0]);
@@ -40,28 +42,18 @@ class Grid {
   }
 
  private:
+  std::vector<std::size_t> widths() const {
+    std::vector<std::size_t> widths(rows_.front().size());
+    for (const auto& row : rows_) {
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        widths[i] = std::max(widths[i], columns_of(row[i]));
+      }
+    }
+    return widths;
+  }
+
   std::vector<std::vector<std::string>> rows_;
 };
-
-/// The text in lines of at most 100 columns, the later ones indented.
-std::string wrapped(std::string_view text) {
-  constexpr std::size_t kColumns = 100;
-  std::string result;
-  std::string line;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (!line.empty() && columns_of(line) + 1 + columns_of(word) > kColumns) {
-      result += line + "\n";
-      line = "  ";
-    } else if (!line.empty()) {
-      line += ' ';
-    }
-    line += word;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return result + line + "\n";
-}
 
 /// What all names have in front in common up to an equals sign: "jitter=" needs no repeating.
 std::string common_key(const ComparisonReport& comparison) {
@@ -94,7 +86,7 @@ std::string difference_cell(const ComparisonRow* row, std::size_t replications) 
   const Amount amount = amount_of(*row);
   const bool rounds_to_zero = amount.value.find_first_of("123456789") == std::string::npos;
   const std::string_view sign = d.difference < 0 ? "-" : "+";
-  std::string text(rounds_to_zero ? "" : sign);
+  std::string text(rounds_to_zero || amount.is_factor ? "" : sign);
   text += amount.value;
   if (!amount.interval.empty()) {  // the interval is that of the size; give it its sign back
     const std::size_t dots = amount.interval.find("..");
@@ -107,7 +99,8 @@ std::string difference_cell(const ComparisonRow* row, std::size_t replications) 
     if (sign == "-") std::swap(from, to);
     text += " (" + with_sign(from) + ".." + with_sign(to) + ")";
   }
-  return text + some + (d.significant ? " *" : "  ");
+  if (!d.significant) return text + some + "  ";
+  return text + some + (is_negligible(*row) ? " ~" : " *");
 }
 
 std::string reduction_cell(const ComparisonRow* row) {
@@ -122,55 +115,75 @@ std::string reduction_cell(const ComparisonRow* row) {
 
 class TableWriter {
  public:
-  explicit TableWriter(const ComparisonReport& comparison)
-      : comparison_(comparison), key_(common_key(comparison)) {}
+  TableWriter(const ComparisonReport& comparison, std::size_t columns)
+      : comparison_(comparison), key_(common_key(comparison)), columns_(columns) {}
 
   std::string text() {
     append_head();
-    for (const std::string& client : comparison_.found.clients) append_differences(client);
-    append_reductions();
-    append_notes();
     append_sentences();
+    append_layers();
+    append_meaning();
+    for (const std::string& client : clients_of(comparison_)) append_differences(client);
+    if (comparison_.show_variance) append_reductions();
+    append_notes();
     return std::move(out_);
   }
 
  private:
   const std::string& variant(std::size_t v) const { return comparison_.evaluations[v].set.variant; }
   std::string short_name(std::size_t v) const { return variant(v).substr(key_.size()); }
-  /// How many variants stand side by side: fewer if their names are long.
-  std::size_t abreast() const {
-    constexpr std::size_t kLongName = 20;
-    std::size_t longest = 0;
-    for (std::size_t v = 1; v <= comparison_.variants(); ++v) {
-      longest = std::max(longest, columns_of(short_name(v)));
-    }
-    return longest > kLongName ? 2 : 3;
-  }
   std::size_t replications() const { return comparison_.baseline().set.runs.size(); }
 
   void append_head() {
     const Scenario& s = comparison_.baseline().scenario();
+    std::string title = s.name;
+    if (!s.description.empty()) title += ": " + s.description;
+    out_ += wrapped(title, {columns_, "", "  "});
     const std::size_t n = replications();
-    out_ += fmt::format("{}: {} variant{} on common random numbers, {} replication{}, seed {}\n",
-                        s.name, comparison_.variants() + 1, comparison_.variants() == 0 ? "" : "s",
-                        n, n == 1 ? "" : "s", s.seed);
-    if (!s.description.empty()) out_ += s.description + "\n";
-    if (comparison_.variants() == 0) {
-      out_ += "One variant: nothing to compare.\n";
+    out_ += wrapped(fmt::format("{} variant{} on common random numbers, {} replication{}, seed {}.",
+                                comparison_.variants() + 1, comparison_.variants() == 0 ? "" : "s",
+                                n, n == 1 ? "" : "s", s.seed),
+                    {columns_});
+    if (comparison_.variants() == 0) out_ += "One variant: nothing to compare.\n";
+  }
+
+  void append_meaning() {
+    if (comparison_.variants() == 0) return;
+    std::string text = fmt::format("Differences from {}", variant(0));
+    if (replications() > 1) {
+      text += comparison_.variants() > 1
+                  ? fmt::format(
+                        " with 95 % intervals that hold for all {} variants together; * "
+                        "significant at 5 % (Holm's test over the variants)",
+                        comparison_.variants())
+                  : " with 95 % intervals; * significant at 5 %";
+      text += "; ~ significant, but below 1 % (shares: 0.1 points)";
+    }
+    out_ += "\n" + wrapped(text + ".", {columns_, "", ""});
+  }
+
+  /// Where services call services: the attempts per request of each layer, those of a layer below
+  /// counted for each of its own requests.
+  void append_layers() {
+    const Scenario& s = comparison_.baseline().scenario();
+    const std::vector<Layer> layers = call_order(s);
+    if (layers.empty() || layers.size() > s.clients.size()) return;
+    if (std::none_of(layers.begin(), layers.end(), [](const Layer& l) { return l.depth > 0; })) {
       return;
     }
-    const bool several = comparison_.variants() > 1;
-    out_ += fmt::format("Differences from {}", variant(0));
-    if (n > 1) {
-      out_ +=
-          several
-              ? fmt::format(
-                    " with 95 % intervals that hold for all {} variants together;\n* significant "
-                    "at 5 % (Holm's test over the variants)",
-                    comparison_.variants())
-              : " with 95 % intervals; * significant at 5 %";
+    std::vector<std::string> titles = {"attempts per request, layer by layer"};
+    for (std::size_t v = 0; v <= comparison_.variants(); ++v) titles.push_back(short_name(v));
+    Grid grid(std::move(titles));
+    for (const Layer& layer : layers) {
+      const std::string& name = s.clients[layer.group].name;
+      std::vector<std::string> row = {std::string(2 + 2 * layer.depth, ' ') + name};
+      for (const Evaluation& e : comparison_.evaluations) {
+        const SummaryRow* found = find_row(e.summary, name, "amplification");
+        row.push_back(found == nullptr ? "-" : format_plain(found->estimate.mean));
+      }
+      grid.add(std::move(row));
     }
-    out_ += ".\n";
+    out_ += "\n" + grid.text();
   }
 
   // Rows are metrics, columns variants. Whether there were any rows.
@@ -178,22 +191,33 @@ class TableWriter {
   bool append_grids(const std::string& title, const std::vector<std::string>& fixed_titles,
                     MakeRow make_row) {
     bool any = false;
-    const std::size_t step = abreast();
-    for (std::size_t from = 1; from <= comparison_.variants(); from += step) {
-      const std::size_t to = std::min(from + step, comparison_.variants() + 1);
-      std::vector<std::string> titles = {title};
-      titles.insert(titles.end(), fixed_titles.begin(), fixed_titles.end());
-      for (std::size_t v = from; v < to; ++v) titles.push_back(short_name(v) + "  ");
-      Grid grid(std::move(titles));
-      for (const MetricInfo* metric : comparison_.found.metrics) {
-        std::vector<std::string> row = make_row(*metric, from, to);
-        if (!row.empty()) grid.add(std::move(row));
+    for (std::size_t from = 1; from <= comparison_.variants();) {
+      // As many variants side by side as there is room for.
+      std::size_t to = comparison_.variants() + 1;
+      Grid grid = grid_of(title, fixed_titles, from, to, make_row);
+      while (to > from + 1 && grid.width() > columns_) {
+        grid = grid_of(title, fixed_titles, from, --to, make_row);
       }
+      from = to;
       if (!grid.has_rows()) continue;
       out_ += "\n" + grid.text();
       any = true;
     }
     return any;
+  }
+
+  template <class MakeRow>
+  Grid grid_of(const std::string& title, const std::vector<std::string>& fixed_titles,
+               std::size_t from, std::size_t to, MakeRow make_row) const {
+    std::vector<std::string> titles = {title};
+    titles.insert(titles.end(), fixed_titles.begin(), fixed_titles.end());
+    for (std::size_t v = from; v < to; ++v) titles.push_back(short_name(v) + "  ");
+    Grid grid(std::move(titles));
+    for (const MetricInfo* metric : comparison_.found.metrics) {
+      std::vector<std::string> row = make_row(*metric, from, to);
+      if (!row.empty()) grid.add(std::move(row));
+    }
+    return grid;
   }
 
   void append_differences(const std::string& client) {
@@ -332,30 +356,32 @@ class TableWriter {
         }),
         "significant by Holm's test, which is more powerful than the interval; the interval "
         "contains zero");
-    add(rows_where([](const ComparisonRow& row) {
-          const std::optional<double> correlation = row.difference.correlation;
-          return row.client == "all" && correlation && *correlation < -0.005;
-        }),
-        "negative correlation, so common random numbers widen the interval");
-    if (!notes.empty()) out_ += "\n";
-    for (const std::string& note : notes) out_ += wrapped("note: " + note);
+    if (comparison_.show_variance) {
+      add(rows_where([](const ComparisonRow& row) {
+            const std::optional<double> correlation = row.difference.correlation;
+            return row.client == "all" && correlation && *correlation < -0.005;
+          }),
+          "negative correlation, so common random numbers widen the interval");
+    }
+    out_ += notes_text(notes, columns_);
   }
 
   void append_sentences() {
     const std::vector<std::string> found = sentences(comparison_);
     if (!found.empty()) out_ += "\n";
-    for (const std::string& sentence : found) out_ += wrapped(sentence);
+    for (const std::string& sentence : found) out_ += wrapped(sentence, {columns_, "", "  "});
   }
 
   const ComparisonReport& comparison_;
   std::string key_;
+  std::size_t columns_;
   std::string out_;
 };
 
 }  // namespace
 
-void write_comparison_table(Sink& sink, const ComparisonReport& comparison) {
-  sink.write(TableWriter(comparison).text());
+void write_comparison_table(Sink& sink, const ComparisonReport& comparison, std::size_t columns) {
+  sink.write(TableWriter(comparison, columns).text());
 }
 
 }  // namespace retrysim::report

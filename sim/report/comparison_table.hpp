@@ -4,16 +4,21 @@
 #pragma once
 
 #include "report/comparison.hpp"
+#include "report/display.hpp"
 #include "report/sink.hpp"
 
+#include <cstddef>
 #include <string>
 
 namespace retrysim::report {
 
-/// For each client a table of metrics: the baseline's mean, and the difference of each variant with
-/// its interval, marked where it is significant; what common random numbers saved; notes on what
-/// limits the comparison; and at the end what it all says, in sentences.
-void write_comparison_table(Sink& sink, const ComparisonReport& comparison);
+/// What the comparison says, in sentences; where services call each other, what each layer makes of
+/// a request; then for each client a table of metrics: the baseline's mean, and the difference of
+/// each variant with its interval, marked where it is significant, as many variants beside each
+/// other as `columns` hold; if asked for what common random numbers saved; and notes on what limits
+/// the comparison.
+void write_comparison_table(Sink& sink, const ComparisonReport& comparison,
+                            std::size_t columns = kNarrowColumns);
 
 /// One row a variant, client and metric. What does not exist is empty.
 void write_comparison_csv(Sink& sink, const ComparisonReport& comparison);

@@ -103,24 +103,31 @@ class Sentence {
     std::string text = client_ == "all" ? "" : client_ + ": ";
     text += spoken_name(name);
     if (main_.empty()) {
-      if (unclear_.empty() && equal_.empty()) return "";
-      if (unclear_.empty())
+      if (unclear_.empty() && equal_.empty() && small_.empty()) return "";
+      if (unclear_.empty() && small_.empty())
         return text + " makes no difference to " + joined(equal_, " and ") + ".";
+      if (unclear_.empty())
+        return text + " makes hardly any difference: " + joined(small_, " and ") + "." + equal_in();
       text += " cannot be told apart from " + spoken_baseline(name, base) +
               ": no significant difference in " + joined(unclear_, " or ") + ".";
     } else {
-      text += " has " + main_ + " than " + spoken_baseline(name, base) + main_interval_;
+      text += " has " + main_ + (main_is_factor_ ? " of " : " than ") +
+              spoken_baseline(name, base) + main_interval_;
       if (!also_.empty()) text += ", with " + joined(also_, " and ");
       text += ".";
       if (!unclear_.empty()) {
         text += " No significant difference in " + joined(unclear_, " or ") + ".";
       }
     }
-    if (!equal_.empty()) text += " Equal in " + joined(equal_, " and ") + ".";
-    return text;
+    if (!small_.empty()) text += " Hardly different: " + joined(small_, " and ") + ".";
+    return text + equal_in();
   }
 
  private:
+  std::string equal_in() const {
+    return equal_.empty() ? "" : " Equal in " + joined(equal_, " and ") + ".";
+  }
+
   bool is_compared(const MetricInfo& metric) const {
     return std::find(comparison_.found.metrics.begin(), comparison_.found.metrics.end(), &metric) !=
            comparison_.found.metrics.end();
@@ -157,9 +164,14 @@ class Sentence {
     }
     const Amount amount = amount_of(*row);
     const std::string what =
-        fmt::format("{} {}", amount.value, d.difference < 0 ? words.less : words.more);
-    if (main_.empty()) {
+        amount.is_factor
+            ? fmt::format("{} the {}", amount.value, noun)
+            : fmt::format("{} {}", amount.value, d.difference < 0 ? words.less : words.more);
+    if (is_negligible(*row)) {
+      small_.push_back(what);
+    } else if (main_.empty()) {
       main_ = what;
+      main_is_factor_ = amount.is_factor;
       if (!amount.interval.empty()) main_interval_ = " (95 % CI " + amount.interval + ")";
     } else {
       also_.push_back(what + (amount.interval.empty() ? "" : " (" + amount.interval + ")"));
@@ -172,7 +184,8 @@ class Sentence {
   bool finite_ = false;  ///< all demand comes at once
   bool chosen_ = false;  ///< the user chose the metrics
   std::string main_, main_interval_;
-  std::vector<std::string> also_, unclear_, equal_;
+  bool main_is_factor_ = false;
+  std::vector<std::string> also_, small_, unclear_, equal_;
 };
 
 }  // namespace
@@ -195,6 +208,27 @@ std::string spoken_name(std::string_view variant) {
   return parts->first == "mode" ? std::string(variant) : fmt::format("no {}", parts->first);
 }
 
+namespace {
+
+/// From twice as much on, people think in factors.
+std::optional<Amount> factor_of(const PairedDifference& d) {
+  constexpr double kTwice = 1;  // relative difference
+  if (!d.relative || !d.relative_interval || *d.relative < kTwice) return std::nullopt;
+  const Interval interval{d.relative_interval->low + 1, d.relative_interval->high + 1};
+  Amount amount = scaled_amount(*d.relative + 1, interval, 1, " times");
+  amount.is_factor = true;
+  return amount;
+}
+
+}  // namespace
+
+bool is_negligible(const ComparisonRow& row) {
+  constexpr double kShare = 0.001, kRelative = 0.01;
+  const PairedDifference& d = row.difference;
+  if (shown_as_percentage(*row.metric)) return std::fabs(d.difference) < kShare;
+  return d.relative && std::fabs(*d.relative) < kRelative;
+}
+
 Amount amount_of(const ComparisonRow& row) {
   const PairedDifference& d = row.difference;
   const auto turned = [&](const std::optional<Interval>& i) {
@@ -204,6 +238,7 @@ Amount amount_of(const ComparisonRow& row) {
   if (shown_as_percentage(*row.metric)) {
     return scaled_amount(size, turned(d.interval), 100, " points");
   }
+  if (const auto factor = factor_of(d)) return *factor;
   if (d.relative && d.relative_interval) {
     return scaled_amount(std::fabs(*d.relative), turned(d.relative_interval), 100, " %");
   }
@@ -211,11 +246,25 @@ Amount amount_of(const ComparisonRow& row) {
   return scaled_amount(size, turned(d.interval), unit.scale, unit.name);
 }
 
+std::vector<std::string> clients_of(const ComparisonReport& comparison) {
+  const Scenario& scenario = comparison.baseline().scenario();
+  std::vector<std::string> clients;
+  for (const Layer& layer : call_order(scenario)) {
+    clients.push_back(scenario.clients[layer.group].name);
+  }
+  std::erase_if(clients, [&](const std::string& name) {
+    const std::vector<std::string>& all = comparison.found.clients;
+    return std::find(all.begin(), all.end(), name) == all.end();
+  });
+  clients.emplace_back("all");
+  return clients;
+}
+
 std::vector<std::string> sentences(const ComparisonReport& comparison) {
   constexpr std::size_t kMostByGroup = 6;
   std::vector<std::string> result;
   const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMostByGroup;
-  for (const std::string& client : comparison.found.clients) {
+  for (const std::string& client : clients_of(comparison)) {
     if (client != "all" && !by_group) continue;
     for (std::size_t v = 1; v <= comparison.variants(); ++v) {
       std::string text = Sentence(comparison, v, client).text();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace retrysim::report {
 
@@ -43,6 +44,12 @@ std::string notes_text(const std::vector<std::string>& notes) {
   return text;
 }
 
+std::string notes_text(const std::vector<std::string>& notes, std::size_t columns) {
+  std::string text = notes.empty() ? "" : "\n";
+  for (const std::string& note : notes) text += wrapped(note, {columns, "note: ", "  "});
+  return text;
+}
+
 std::size_t columns_of(std::string_view text) {
   const std::string shown = scenario::printable(text);
   return static_cast<std::size_t>(std::count_if(shown.begin(), shown.end(), [](char c) {
@@ -58,6 +65,51 @@ std::string pad_left(std::string_view text, std::size_t width) {
 std::string pad_right(std::string_view text, std::size_t width) {
   const std::size_t used = columns_of(text);
   return std::string(text) + std::string(width > used ? width - used : 0, ' ');
+}
+
+namespace {
+
+/// Where the first word of the text ends; a number and its unit are one.
+std::size_t end_of_word(std::string_view text) {
+  constexpr std::string_view kUnits[] = {"%",     "s",       "ms",     "µs",    "/s",
+                                         "times", "minutes", "points", "hours", "±"};
+  std::size_t end = std::min(text.find(' '), text.size());
+  while (end < text.size() && end > 0) {
+    const char last = text[end - 1];
+    const std::string_view rest = text.substr(end + 1);
+    std::string_view next = rest.substr(0, rest.find(' '));
+    while (!next.empty() && (next.back() == ',' || next.back() == '.' || next.back() == ';' ||
+                             next.back() == ')' || next.back() == ':')) {
+      next.remove_suffix(1);
+    }
+    const bool is_number = last >= '0' && last <= '9';
+    if (!is_number || std::find(std::begin(kUnits), std::end(kUnits), next) == std::end(kUnits)) {
+      break;
+    }
+    end = std::min(text.find(' ', end + 1), text.size());
+  }
+  return end;
+}
+
+}  // namespace
+
+std::string wrapped(std::string_view text, const Wrapping& wrapping) {
+  std::string result, line(wrapping.first);
+  bool is_empty = true;  // but for the indent
+  while (!text.empty()) {
+    const std::size_t end = end_of_word(text);
+    const std::string_view word = text.substr(0, end);
+    if (!is_empty && columns_of(line) + 1 + columns_of(word) > wrapping.columns) {
+      result += line + "\n";
+      line = wrapping.others;
+      is_empty = true;
+    }
+    if (!is_empty) line += ' ';
+    line += word;
+    is_empty = false;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result + line + "\n";
 }
 
 }  // namespace retrysim::report

@@ -28,12 +28,27 @@ std::string format_plain(double value);
 /// A share as a percentage with three significant digits: "3.14 %".
 std::string percent(double share);
 
-/// An empty line and a line for each note; nothing if there are none.
+/// An empty line and a line for each note; nothing if there are none. With `columns`, longer ones
+/// are broken.
 std::string notes_text(const std::vector<std::string>& notes);
+std::string notes_text(const std::vector<std::string>& notes, std::size_t columns);
 
 /// Number of columns that a text takes: its UTF-8 characters, as `scenario::printable` shows them.
 std::size_t columns_of(std::string_view text);
 std::string pad_left(std::string_view text, std::size_t width);
 std::string pad_right(std::string_view text, std::size_t width);
+
+/// Columns of a terminal that is not known.
+inline constexpr std::size_t kNarrowColumns = 80;
+
+/// How sentences are broken into lines: at blanks only, so that a longer word sticks out.
+struct Wrapping {
+  std::size_t columns = kNarrowColumns;
+  std::string_view first = "";     ///< in front of the first line,
+  std::string_view others = "  ";  ///< and of all others
+};
+
+/// The text in lines, each with its line break.
+std::string wrapped(std::string_view text, const Wrapping& wrapping);
 
 }  // namespace retrysim::report

@@ -9,6 +9,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/summary.hpp>
+#include <retrysim/verdict.hpp>
 
 #include "estimate/bistability.hpp"
 #include "estimate/single_run.hpp"
@@ -56,6 +57,15 @@ struct Evaluation {
   std::optional<stats::Bistability> bistability;
   std::vector<ExpectationResult> expectations;
   std::vector<std::vector<stats::Storm>> storms;  ///< by replication
+  std::vector<Verdict> verdicts;
 };
+
+/// The client groups of a scenario in the order of calls: each after the group whose requests make
+/// it call, with the number of services in between.
+struct Layer {
+  std::size_t group = 0;
+  std::size_t depth = 0;
+};
+std::vector<Layer> call_order(const Scenario& scenario);
 
 }  // namespace retrysim::report

@@ -14,14 +14,18 @@
 namespace retrysim::report {
 namespace {
 
-constexpr std::size_t kMostGroups = 4;
+constexpr std::size_t kMostGroups = 6;
 constexpr std::size_t kMostLines = 12;  // of a group
-constexpr std::size_t kMostNameColumns = 24;
+constexpr std::size_t kMostNameColumns = 15;
 
 using Line = std::array<std::string, 8>;
 
 /// Names are ASCII: a byte is a column.
 std::string shortened(const std::string& name) {
+  const auto others = std::count(name.begin(), name.end(), '+');
+  if (others > 0 && name.size() > kMostNameColumns) {
+    return fmt::format("{} at once", others + 1);
+  }
   if (name.size() <= kMostNameColumns) return name;
   return name.substr(0, kMostNameColumns - 3) + "...";
 }
@@ -69,7 +73,9 @@ std::string phase_table(const Evaluation& e) {
   if (groups == 1) {  // the same as all together
     append_group(lines, e, "all", e.client_name(0));
   } else {
-    for (std::size_t c = groups > kMostGroups ? groups : 0; c < e.clients(); ++c) {
+    const std::size_t first = groups > kMostGroups ? groups : 0;
+    const std::size_t last = groups > kMostGroups ? e.clients() : groups;
+    for (std::size_t c = first; c < last; ++c) {
       append_group(lines, e, e.client_name(c), e.client_name(c));
     }
   }

@@ -127,6 +127,18 @@ Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
   return json;
 }
 
+Json verdict_json(const Evaluation& e, const Verdict& verdict) {
+  Json json;
+  json["variant"] = e.set.variant;
+  json["client"] = verdict.client;
+  json["rule"] = verdict.rule;
+  json["severity"] = name(verdict.severity);
+  json["sentence"] = verdict.sentence;
+  json["evidence"] = Json::object();
+  for (const EvidenceFigure& f : verdict.evidence) json["evidence"][f.name] = f.value;
+  return json;
+}
+
 }  // namespace
 
 void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<FileRecord>& files,
@@ -134,11 +146,13 @@ void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<Fi
   const Evaluation& first = evaluations.front();
   Json json = result_head("", first.scenario(), first.set.runs.size());
   json["variants"] = Json::array();
+  json["verdicts"] = Json::array();
   json["summary"] = Json::array();
   json["phases"] = Json::array();
   json["expectations"] = Json::array();
   for (const Evaluation& e : evaluations) {
     json["variants"].push_back(variant_json(e));
+    for (const Verdict& v : e.verdicts) json["verdicts"].push_back(verdict_json(e, v));
     for (const SummaryRow& row : e.summary) json["summary"].push_back(summary_json(e, row));
     for (const PhaseSummary& phase : e.phases) json["phases"].push_back(phase_json(e, phase));
     for (const ExpectationResult& result : e.expectations) {

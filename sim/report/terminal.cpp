@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "report/terminal.hpp"
 
+#include "report/display.hpp"
 #include "scenario/printable.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
 
 namespace retrysim::report {
 
@@ -30,6 +36,17 @@ void StandardOutput::write(std::string_view text) {
   } else {
     output_.write(text);
   }
+}
+
+std::size_t output_columns() {
+  constexpr std::size_t kWide = 160;
+  std::size_t columns = 0;
+  if (const char* text = std::getenv("COLUMNS")) {
+    std::from_chars(text, text + std::strlen(text), columns);
+  }
+  winsize size{};
+  if (columns == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  return std::clamp(columns, kNarrowColumns, kWide);
 }
 
 void print(std::string_view text) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,10 @@ class StandardOutput : public Sink {
   For readers_;
   DescriptorSink output_;
 };
+
+/// Columns that tables and sentences may take: those that COLUMNS says, or the terminal at standard
+/// output, but from 80 to 160; without either 80.
+std::size_t output_columns();
 
 /// Writes a whole text for people to standard output. Throws OutputError.
 void print(std::string_view text);

@@ -4,6 +4,7 @@
 #include "report/text_table.hpp"
 
 #include "measure/recovery.hpp"
+#include "report/answer_text.hpp"
 #include "report/certainty.hpp"
 #include "report/display.hpp"
 #include "report/phase_table.hpp"
@@ -66,34 +67,105 @@ bool zero_for_all(const Evaluation& e, std::string_view metric) {
 struct TableRow {
   std::string label;
   std::vector<std::string> cells;  ///< empty: a title
+  std::string_view metric = "";
 };
+
+/// Lines that say again what another line says wherever the two are equal.
+constexpr std::pair<std::string_view, std::string_view> kRepeats[] = {
+    {"error_share", "rejected_share"},        {"late_share", "timeout_share"},
+    {"attempt_success_rate", "success_rate"}, {"throughput", "goodput"},
+    {"latency_ok_p50", "latency_p50"},        {"latency_ok_p99", "latency_p99"},
+    {"peak_amplification", "amplification"},
+};
+
+bool says_nothing_new(const std::vector<TableRow>& rows, const TableRow& row) {
+  for (const auto& [line, earlier] : kRepeats) {
+    if (line != row.metric) continue;
+    for (const TableRow& other : rows) {
+      if (other.metric == earlier && other.cells == row.cells) return true;
+    }
+  }
+  return false;
+}
+
+bool is_hidden(const Evaluation& e, const MetricInfo& metric) {
+  // The phases have it, disturbance by disturbance.
+  if (metric.name == "disturbed_success_rate" && !e.phases.empty()) return true;
+  switch (metric.display.hide) {
+    case MetricHide::kNever:
+      return false;
+    case MetricHide::kZero:
+      return zero_for_all(e, metric.name);
+    case MetricHide::kShortDrain:
+      return drain_notes(e).empty();
+    case MetricHide::kUnpriced:
+      return std::all_of(
+          e.scenario().services.begin(), e.scenario().services.end(),
+          [](const ServiceSpec& s) { return s.price == 1 && s.rejection_price == 1; });
+  }
+  return false;
+}
 
 std::vector<TableRow> table_rows(const Evaluation& e, const std::vector<std::string>& clients) {
   std::vector<TableRow> rows;
   for (const Section& section : kSections) {
-    std::vector<TableRow> lines;
+    const std::size_t title = rows.size();
+    rows.push_back({std::string(section.title), {}});
     for (const MetricInfo* metric : metrics_of(section.lines)) {
-      const MetricDisplay& line = metric->display;
-      if (line.hide == MetricHide::kZero && zero_for_all(e, metric->name)) continue;
-      if (line.hide == MetricHide::kShortDrain && drain_notes(e).empty()) continue;
-      TableRow row{"  " + std::string(line.line_label), {}};
+      if (is_hidden(e, *metric)) continue;
+      TableRow row{"  " + std::string(metric->display.line_label), {}, metric->name};
       bool something = false;
       for (const std::string& client : clients) {
         row.cells.push_back(cell(e, client, metric->name));
         something = something || !row.cells.back().empty();
       }
-      if (something) lines.push_back(std::move(row));
+      if (something && !says_nothing_new(rows, row)) rows.push_back(std::move(row));
     }
-    if (lines.empty()) continue;
-    rows.push_back({std::string(section.title), {}});
-    rows.insert(rows.end(), lines.begin(), lines.end());
+    if (rows.size() == title + 1) rows.pop_back();
   }
   return rows;
 }
 
-/// One table for at most a few columns, so that lines stay readable.
-void append_table(std::string& out, const Evaluation& e, const std::vector<std::string>& clients,
-                  const std::vector<std::string>& titles) {
+/// The columns [from, to) of the rows; lines without a cell there are left out.
+std::string block(const std::vector<TableRow>& rows, const std::vector<std::string>& titles,
+                  const std::vector<std::size_t>& widths, std::size_t label_width, std::size_t from,
+                  std::size_t to) {
+  std::string text, section;
+  const auto add_line = [&](const std::string& label, const std::vector<std::string>& cells) {
+    std::string line = pad_right(label, label_width);
+    for (std::size_t i = from; i < to; ++i) line += "  " + pad_left(cells[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  };
+  add_line("", titles);
+  for (const TableRow& row : rows) {
+    if (row.cells.empty()) {
+      section = row.label + "\n";
+      continue;
+    }
+    bool something = false;
+    for (std::size_t i = from; i < to; ++i) something = something || !row.cells[i].empty();
+    if (!something) continue;
+    text += section;
+    section.clear();
+    add_line(row.label, row.cells);
+  }
+  return text;
+}
+
+/// As many columns beside each other as there is room for, the rest in further tables.
+void append_tables(std::string& out, const Evaluation& e, std::size_t columns) {
+  std::vector<std::string> clients;
+  std::vector<std::string> titles;
+  if (e.clients() == 2) {  // one group: the same as all, except that all has the service as well
+    clients = {"all"};
+    titles = {e.client_name(0)};
+  } else {
+    for (const Layer& layer : call_order(e.scenario()))
+      clients.push_back(e.client_name(layer.group));
+    clients.emplace_back("all");
+    titles = clients;
+  }
   const std::vector<TableRow> rows = table_rows(e, clients);
   std::size_t label_width = 0;
   std::vector<std::size_t> widths;
@@ -104,34 +176,14 @@ void append_table(std::string& out, const Evaluation& e, const std::vector<std::
       widths[i] = std::max(widths[i], columns_of(row.cells[i]));
     }
   }
-  const auto append_line = [&](const std::string& label, const std::vector<std::string>& cells) {
-    std::string line = label;
-    if (!cells.empty()) line += std::string(label_width - columns_of(label), ' ');
-    for (std::size_t i = 0; i < cells.size(); ++i) line += "  " + pad_left(cells[i], widths[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  };
-  append_line("", titles);
-  for (const TableRow& row : rows) append_line(row.label, row.cells);
-}
-
-void append_tables(std::string& out, const Evaluation& e) {
-  constexpr std::size_t kColumns = 4;
-  std::vector<std::string> clients;
-  std::vector<std::string> titles;
-  if (e.clients() == 2) {  // one group: the same as all, except that all has the service as well
-    clients = {"all"};
-    titles = {e.client_name(0)};
-  } else {
-    for (std::size_t c = 0; c < e.clients(); ++c) clients.push_back(e.client_name(c));
-    titles = clients;
-  }
-  for (std::size_t from = 0; from < clients.size(); from += kColumns) {
-    const auto to = static_cast<std::ptrdiff_t>(std::min(from + kColumns, clients.size()));
-    const auto begin = static_cast<std::ptrdiff_t>(from);
+  for (std::size_t from = 0; from < clients.size();) {
+    std::size_t to = from, used = label_width;
+    while (to < clients.size() && (to == from || used + 2 + widths[to] <= columns)) {
+      used += 2 + widths[to++];
+    }
     if (from > 0) out += "\n";
-    append_table(out, e, {clients.begin() + begin, clients.begin() + to},
-                 {titles.begin() + begin, titles.begin() + to});
+    out += block(rows, titles, widths, label_width, from, to);
+    from = to;
   }
 }
 
@@ -164,12 +216,17 @@ std::string with_ends(const Estimate& e, double scale, std::string_view unit) {
   return text + fmt::format(", 95 % interval {} to {}", format_plain(*e.ci_low * scale), high);
 }
 
+bool all_recover(const Evaluation& e) {
+  const SummaryRow* row = find_row(e.summary, "all", "recovery_s");
+  return row != nullptr && row->estimate.count == e.set.runs.size();
+}
+
 /// What takes all replications together: the median recovery, those that did not recover
 /// included, and the probability that retries kept the service down.
 void append_probabilities(std::string& out, const Evaluation& e) {
   for (const SummaryRow& row : e.summary) {
     if (row.client != "all") continue;
-    if (row.metric->name == "recovery_median_s") {
+    if (row.metric->name == "recovery_median_s" && !all_recover(e)) {
       out += fmt::format("\nMedian recovery time, including runs that did not recover: {}\n",
                          with_ends(row.estimate, 1, " s"));
     } else if (row.metric->name == "metastable_probability") {
@@ -179,13 +236,14 @@ void append_probabilities(std::string& out, const Evaluation& e) {
   }
 }
 
-void append_expectations(std::string& out, const Evaluation& e) {
+void append_expectations(std::string& out, const Evaluation& e, std::size_t columns) {
   if (e.expectations.empty()) return;
   out += "\nExpectations\n";
   for (const ExpectationResult& r : e.expectations) {
     const std::string of = r.expectation.client == "all" ? "" : " of " + r.expectation.client;
-    out += fmt::format("  {}  {}: {}{}: {}\n", r.passed ? "pass" : "FAIL", r.expectation.name,
-                       r.expectation.metric, of, r.reason);
+    out +=
+        wrapped(fmt::format("{}: {}{}: {}", r.expectation.name, r.expectation.metric, of, r.reason),
+                {columns, r.passed ? "  pass  " : "  FAIL  ", "        "});
   }
 }
 
@@ -220,7 +278,10 @@ std::string format_number(double value, std::string_view unit) {
   return format_plain(value * display.scale) + std::string(display.name);
 }
 
-std::vector<std::string> result_notes(const Evaluation& e) {
+namespace {
+
+/// Notes that no verdict says.
+std::vector<std::string> further_notes(const Evaluation& e) {
   const std::size_t n = e.set.runs.size();
   std::vector<std::string> notes;
   if (n > 1 && n < 10) {
@@ -241,35 +302,42 @@ std::vector<std::string> result_notes(const Evaluation& e) {
     const std::string note = short_runs_note(requests->estimate.min);
     if (!note.empty()) notes.push_back(note);
   }
-  append_recovery_notes(notes, e);
-  for (std::string& note : drain_notes(e)) notes.push_back(std::move(note));
   const std::vector<std::string> how_sure = certainty_notes(e);
   notes.insert(notes.end(), how_sure.begin(), how_sure.end());
   return notes;
 }
 
-void write_text_table(Sink& sink, const Evaluation& e) {
+}  // namespace
+
+std::vector<std::string> result_notes(const Evaluation& e) {
+  std::vector<std::string> notes = further_notes(e);
+  append_recovery_notes(notes, e);
+  for (std::string& note : drain_notes(e)) notes.push_back(std::move(note));
+  return notes;
+}
+
+void write_text_table(Sink& sink, const Evaluation& e, std::size_t columns) {
   const Scenario& s = e.scenario();
   const auto seconds = [](Duration d) { return static_cast<double>(d.count()) / 1e9; };
-  std::string out = s.name;
-  if (e.set.variant != "base") out += " (" + e.set.variant + ")";
-  out += fmt::format(": {} replication{} of {} s", e.set.runs.size(),
-                     e.set.runs.size() == 1 ? "" : "s", seconds(s.duration));
+  std::string title = s.name;
+  if (e.set.variant != "base") title += " (" + e.set.variant + ")";
+  if (!s.description.empty()) title += ": " + s.description;
+  std::string out = wrapped(title, {columns, "", "  "});
+  const std::string answer = answer_text(e, columns);
+  if (!answer.empty()) out += "\n" + answer;
+  if (const std::string phases = phase_table(e); !phases.empty()) out += "\n" + phases;
+  append_expectations(out, e, columns);
+  std::string how = fmt::format("{} replication{} of {} s", e.set.runs.size(),
+                                e.set.runs.size() == 1 ? "" : "s", seconds(s.duration));
   if (s.warmup > Duration::zero())
-    out += fmt::format(", the first {} s left out", seconds(s.warmup));
-  out += fmt::format(", seed {}\n", s.seed);
-  if (!s.description.empty()) out += s.description + "\n";
-  out += interval_line(e);
+    how += fmt::format(", the first {} s left out", seconds(s.warmup));
+  out += "\n" + wrapped(how + fmt::format(", seed {}. {}", s.seed, interval_line(e)), {columns});
   out += "\n";
-  if (const std::string phases = phase_table(e); !phases.empty()) out += phases + "\n";
-  append_tables(out, e);
+  append_tables(out, e, columns);
   out += modes_table(e);
   append_storms(out, e);
   append_probabilities(out, e);
-  append_expectations(out, e);
-  const std::vector<std::string> notes = result_notes(e);
-  if (!notes.empty()) out += "\n";
-  for (const std::string& note : notes) out += "note: " + note + "\n";
+  out += notes_text(further_notes(e), columns);
   sink.write(out);
 }
 

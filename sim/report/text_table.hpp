@@ -3,9 +3,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "report/display.hpp"
 #include "report/evaluation.hpp"
 #include "report/sink.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,9 +30,11 @@ std::string format_number(double value, std::string_view unit);
 /// line each, without "note: ".
 std::vector<std::string> result_notes(const Evaluation& evaluation);
 
-/// Rows of related metrics in groups, a column for each client group and one for all together
-/// (a single group has one column); then storms, expectations with their verdicts, and notes on
-/// what limits the result (one replication, too short a run).
-void write_text_table(Sink& sink, const Evaluation& evaluation);
+/// What `run` prints: the scenario and what it asks, the answer in words, expectations; then tables
+/// of related metrics, with a column for each client group and one for all together (a single group
+/// has one column), as many beside each other as `columns` hold; storms; and notes on what limits
+/// the result (one replication, too short a run).
+void write_text_table(Sink& sink, const Evaluation& evaluation,
+                      std::size_t columns = kNarrowColumns);
 
 }  // namespace retrysim::report

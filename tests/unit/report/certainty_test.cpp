@@ -49,7 +49,7 @@ TEST_CASE("several replications are what intervals rest on, and nothing else nee
   const LoadedScenario scenario = sample_scenario();
   const ResultSet set{scenario, "base", {sample_run(0, 0), sample_run(1, 0)}};
   const Evaluation e(set);
-  CHECK(interval_line(e) == "Means over replications ± half the 95 % interval.\n");
+  CHECK(interval_line(e) == "Means over replications ± half the 95 % interval.");
   CHECK(certainty_notes(e).empty());
   CHECK(modes_table(e).empty());
   const auto json = certainty_json(e);

@@ -5,6 +5,8 @@
 
 #include "report/comparison_table.hpp"
 #include "report/comparison_words.hpp"
+#include "report/display.hpp"
+#include "report/sink.hpp"
 #include "sample_result.hpp"
 
 #include <catch2/catch.hpp>
@@ -18,15 +20,6 @@ using namespace retrysim;
 using namespace retrysim::report;
 
 namespace {
-
-class StringSink final : public Sink {
- public:
-  void write(std::string_view text) override { text_ += text; }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 /// Variants of the sample, each with its numbers of retries by replication.
 class Variants {
@@ -207,22 +200,83 @@ TEST_CASE("a negative correlation is said to widen the interval") {
   Variants variants;
   variants.add("n=1", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
   variants.add("n=2", {10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
-  const std::string table = table_of(variants.compared({"amplification"}));
+  ComparisonReport c = variants.compared({"amplification"});
+  CHECK(table_of(c).find("correlation") == std::string::npos);
+  c.show_variance = true;
+  const std::string table = table_of(c);
   CHECK(table.find("0.50 x (-1.00)") != std::string::npos);
   CHECK(table.find("amplification (2): negative correlation") != std::string::npos);
 }
 
-TEST_CASE("lines of the table fit a wide terminal") {
+TEST_CASE("from twice as much on, differences are factors") {
+  Variants variants;
+  variants.add("n=1", {2, 4, 3, 3, 4, 2, 3, 4, 2, 3});
+  variants.add("n=2", {20, 41, 30, 31, 40, 20, 30, 41, 20, 30});
+  const ComparisonReport c = variants.compared({"retries"});
+  CHECK(sentences(c).back().starts_with("n=2 has 10.1"));
+  CHECK(sentences(c).back().find(" times the retries of n=1 (95 % CI ") != std::string::npos);
+  CHECK(table_of(c).find("  10.1") != std::string::npos);
+  CHECK(table_of(c).find("+10.1") == std::string::npos);
+}
+
+TEST_CASE("differences too small to matter are no main clause and have no star") {
+  Variants variants;
+  std::vector<std::uint64_t> many, a_few_more;
+  for (std::uint64_t r = 0; r < 10; ++r) {
+    many.push_back(1000 + r);
+    a_few_more.push_back(1004 + r);
+  }
+  variants.add("n=1", many);
+  variants.add("n=2", a_few_more);
+  const ComparisonReport c = variants.compared({"retries"});
+  REQUIRE(c.found.find(1, "web", *find_metric("retries"))->difference.significant);
+  CHECK(sentences(c).back() == "n=2 makes hardly any difference: 0.40 % higher retries.");
+  const std::string table = table_of(c);
+  CHECK(table.find(" ~\n") != std::string::npos);
+  CHECK(table.find(" *\n") == std::string::npos);
+}
+
+TEST_CASE("layers come in the order of calls") {
+  Scenario s;
+  s.services.resize(3);
+  s.clients.resize(4);
+  for (const std::size_t c : {0, 1, 2, 3}) s.clients[c].name = "group " + std::to_string(c);
+  s.clients[0].service = 2;  // what service 1 calls
+  s.clients[0].caller = 1;
+  s.clients[1].service = 0;  // people
+  s.clients[2].service = 1;  // what service 0 calls
+  s.clients[2].caller = 0;
+  s.clients[3].service = 2;  // other people
+  std::vector<std::pair<std::size_t, std::size_t>> order;
+  for (const Layer& layer : call_order(s)) order.emplace_back(layer.group, layer.depth);
+  CHECK(order == std::vector<std::pair<std::size_t, std::size_t>>{{1, 0}, {2, 1}, {0, 2}, {3, 0}});
+}
+
+TEST_CASE("sentences come before the tables") {
+  Variants variants;
+  variants.add("n=1", {2, 4, 3, 3, 4, 2, 3, 4, 2, 3});
+  variants.add("n=2", {4, 5, 5, 5, 6, 4, 5, 6, 4, 5});
+  const std::string table = table_of(variants.compared({"amplification"}));
+  CHECK(table.find("more attempts per request than") < table.find("all clients"));
+}
+
+TEST_CASE("lines of the table fit the terminal") {
   Variants variants;
   std::uint64_t retries = 1;
   for (const char* name : {"jitter=none", "jitter=full", "jitter=equal", "jitter=decorrelated"}) {
     variants.add(name, {++retries, 3, 4, 2});
   }
-  const std::string table = table_of(variants.compared({"amplification", "success_rate"}));
-  std::size_t from = 0;
-  while (from < table.size()) {
-    const std::size_t end = table.find('\n', from);
-    CHECK(end - from <= 120);
-    from = end + 1;
+  const ComparisonReport c = variants.compared({"amplification", "success_rate"});
+  for (const std::size_t columns : {80, 120}) {
+    StringSink sink;
+    write_comparison_table(sink, c, columns);
+    std::size_t longest = 0;
+    for (std::size_t from = 0; from < sink.text().size();) {
+      const std::size_t end = sink.text().find('\n', from);
+      longest = std::max(longest, columns_of(sink.text().substr(from, end - from)));
+      from = end + 1;
+    }
+    CHECK(longest <= columns);
+    CHECK(longest > columns - 30);
   }
 }

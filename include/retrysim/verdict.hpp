@@ -1,0 +1,60 @@
+// Verdicts: what became of each client group and why, in sentences with the figures behind them.
+// They come from a table of rules, each of which looks at what the runs measured and at what the
+// scenario makes inevitable (facts.hpp).
+//
+//     for (const Verdict& v : verdicts(scenario, runs)) ... v.client ... v.sentence ...
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/words.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim {
+
+/// How a verdict reads for whoever runs the system.
+enum class Severity : std::uint8_t { kGood, kInfo, kBad };
+template <>
+inline constexpr std::string_view kWords<Severity> = "good|info|bad";
+static_assert(words_end_with(Severity::kBad));
+
+/// One figure behind a sentence. The end of its name is the unit: "_s" seconds, "_per_s" per
+/// second,
+/// "_share" 0 to 1, "_ratio" a multiple.
+struct EvidenceFigure {
+  std::string name;
+  double value = 0;
+};
+
+struct Verdict {
+  std::string client;     ///< name of the group
+  std::string_view rule;  ///< `VerdictRule::id`
+  Severity severity = Severity::kInfo;
+  std::string sentence;  ///< without a full stop at its end; begins in lower case
+  std::vector<EvidenceFigure> evidence;
+};
+
+/// One row of the table of rules.
+struct VerdictRule {
+  std::string_view id;
+  Severity severity = Severity::kInfo;
+  bool is_answer = false;  ///< says what became of the group; of these exactly one applies
+  std::string_view when;   ///< the condition, for people
+};
+
+/// All rules, in the order in which their verdicts are listed.
+std::vector<VerdictRule> verdict_rules();
+
+/// The verdicts on every client group that sent requests, in the order of the scenario: first the
+/// answer, then the causes in the order of the rules. `runs` are replications of `scenario`. Runs
+/// without time series have answers, but few causes.
+std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResult> runs);
+
+}  // namespace retrysim

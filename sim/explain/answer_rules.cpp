@@ -1,0 +1,208 @@
+// What became of a client group: of these rules the first that applies gives the answer.
+//
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "explain/rules.hpp"
+#include "explain/spoken.hpp"
+
+namespace retrysim::explain {
+namespace {
+
+using Found = std::optional<Finding>;
+
+constexpr double kWell = 0.99;  ///< success rate of a group that has no trouble
+
+bool back_at_once(const GroupCase& c) {
+  return c.recovers() && c.recoveries.most_s <= c.scenario.recovery_window.in_seconds();
+}
+
+/// Whether as many requests succeed during the disturbance as before, to a point.
+bool as_many_succeed(const GroupCase& c) {
+  return c.during.success_share() >= c.before.success_share() - 0.01;
+}
+
+std::vector<EvidenceFigure> shares(const GroupCase& c) {
+  return {{"success_before_share", c.before.success_share()},
+          {"success_during_share", c.during.success_share()}};
+}
+
+std::vector<EvidenceFigure> recovery(const GroupCase& c) {
+  std::vector<EvidenceFigure> figures = shares(c);
+  const auto n = static_cast<double>(c.recoveries.runs());
+  figures.push_back({"replications", n});
+  figures.push_back({"recovered", static_cast<double>(c.recoveries.back)});
+  if (c.recoveries.back > 0) {
+    figures.push_back({"recovery_mean_s", c.recoveries.mean_s});
+    figures.push_back({"recovery_least_s", c.recoveries.least_s});
+    figures.push_back({"recovery_most_s", c.recoveries.most_s});
+  }
+  return figures;
+}
+
+Found never_recovers(const GroupCase& c) {
+  if (!c.disturbed() || c.recoveries.back > 0 || c.recoveries.gone == 0) return std::nullopt;
+  const double share = c.after.success_share();
+  const std::string succeed =
+      share > 0 ? fmt::format("only {} of the requests succeed", spoken_share(share))
+                : std::string("no request succeeds");
+  Finding f{fmt::format("never recovers: in the {} after {} {}",
+                        roughly_spoken_time(c.recoveries.watched_s), its_name(c), succeed),
+            recovery(c)};
+  f.evidence.push_back({"success_after_share", share});
+  f.evidence.push_back({"watched_s", c.recoveries.watched_s});
+  return f;
+}
+
+Found too_short(const GroupCase& c) {
+  if (!c.disturbed() || c.recoveries.back > 0) return std::nullopt;
+  Finding f{fmt::format("not back {} after {}, when the run is over; a longer run would tell "
+                        "whether it ever is",
+                        spoken_time(std::max(c.recoveries.watched_s, 0.0)), its_end(c)),
+            recovery(c)};
+  f.evidence.push_back({"watched_s", c.recoveries.watched_s});
+  return f;
+}
+
+Found sometimes(const GroupCase& c) {
+  if (!c.disturbed() || c.recovers()) return std::nullopt;
+  const Recoveries& r = c.recoveries;
+  return Finding{
+      fmt::format("recovers in {} of {} replications, {} after {} on average; in {} it does not{}",
+                  r.back, r.runs(), roughly_spoken_time(r.mean_s), its_end(c), r.gone + r.unknown,
+                  r.unknown > 0 ? " until the run is over" : ""),
+      recovery(c)};
+}
+
+Found unaffected(const GroupCase& c) {
+  constexpr double kSlower = 1.5;
+  const double before_s = c.before.mean_latency_s(), during_s = c.during.mean_latency_s();
+  if (!back_at_once(c) || !as_many_succeed(c)) return std::nullopt;
+  if (c.before.latencies > 0 && during_s > kSlower * before_s) return std::nullopt;
+  return Finding{fmt::format("unaffected: {} of the requests succeed during {}, as before",
+                             spoken_share(c.during.success_share()), its_name(c)),
+                 shares(c)};
+}
+
+Found only_slower(const GroupCase& c) {
+  const double before_s = c.before.mean_latency_s(), during_s = c.during.mean_latency_s();
+  if (!back_at_once(c) || !as_many_succeed(c)) return std::nullopt;
+  Finding f{fmt::format("only slower: during {} as many requests succeed as before, but they take "
+                        "{} on average instead of {}",
+                        its_name(c), roughly_spoken_time(during_s), roughly_spoken_time(before_s)),
+            shares(c)};
+  f.evidence.push_back({"latency_before_s", before_s});
+  f.evidence.push_back({"latency_during_s", during_s});
+  return f;
+}
+
+Found degraded(const GroupCase& c) {
+  constexpr double kCollapse = 0.5;
+  if (!back_at_once(c) || c.during.success_share() < kCollapse * c.before.success_share()) {
+    return std::nullopt;
+  }
+  return Finding{fmt::format("degraded without collapse: {} of the requests succeed during {}, and "
+                             "goodput is back at once when {}",
+                             spoken_share(c.during.success_share()), its_name(c), its_end(c)),
+                 recovery(c)};
+}
+
+Found at_once(const GroupCase& c) {
+  if (!back_at_once(c)) return std::nullopt;
+  return Finding{fmt::format("back at once: goodput returns as soon as {}; only {} of the requests "
+                             "succeed until then",
+                             its_end(c), spoken_share(c.during.success_share())),
+                 recovery(c)};
+}
+
+/// "6.3 s after the fault ends (5 s to 8 s in 20 replications)".
+std::string recovery_time(const GroupCase& c) {
+  const Recoveries& r = c.recoveries;
+  const std::string from = roughly_spoken_time(r.least_s), to = roughly_spoken_time(r.most_s);
+  std::string text = fmt::format("{} after {}", roughly_spoken_time(r.mean_s), its_end(c));
+  if (r.back > 1 && from != to) {
+    text += fmt::format(" ({} to {} in {} replications)", from, to, r.back);
+  }
+  return text;
+}
+
+Found recovers(const GroupCase& c) {
+  const double lasted_s = c.last_end_s - c.first_start_s;
+  if (!c.recovers() || c.recoveries.mean_s > lasted_s) return std::nullopt;
+  return Finding{"back " + recovery_time(c), recovery(c)};
+}
+
+Found recovers_late(const GroupCase& c) {
+  if (!c.recovers()) return std::nullopt;
+  const double lasted_s = c.last_end_s - c.first_start_s;
+  Finding f{fmt::format("back only {}: {} as long as {} took", recovery_time(c),
+                        spoken_times(c.recoveries.mean_s / lasted_s), its_name(c)),
+            recovery(c)};
+  f.evidence.push_back({"disturbance_s", lasted_s});
+  return f;
+}
+
+std::vector<EvidenceFigure> steady_figures(const GroupCase& c) {
+  return {{"success_share", c.success_share()}, {"attempts_per_request_ratio", c.amplification()}};
+}
+
+Found well(const GroupCase& c) {
+  if (c.success_share() < kWell) return std::nullopt;
+  return Finding{fmt::format("all is well: {} of the requests succeed, with {:.4g} attempts each",
+                             spoken_share(c.success_share()), c.amplification()),
+                 steady_figures(c)};
+}
+
+Found failing(const GroupCase& c) {
+  return Finding{fmt::format("{} of the requests fail, with {:.3g} attempts each",
+                             spoken_share(1 - c.success_share()), c.amplification()),
+                 steady_figures(c)};
+}
+
+using enum Severity;
+constexpr std::array kAnswers = {
+    Rule{{"never-recovers", kBad, true,
+          "goodput does not come back in any replication, although there is time enough"},
+         never_recovers},
+    Rule{{"too-short-to-tell", kInfo, true,
+          "goodput does not come back, and every run ends too early to say that it never will"},
+         too_short},
+    Rule{{"sometimes-recovers", kBad, true, "some replications recover, others do not"}, sometimes},
+    Rule{{"unaffected", kGood, true,
+          "as many requests succeed during the disturbance as before, about as fast"},
+         unaffected},
+    Rule{{"only-slower", kInfo, true,
+          "as many succeed as before, but take more than 1.5 times as long"},
+         only_slower},
+    Rule{{"degraded", kInfo, true,
+          "at least half as many succeed during the disturbance, and goodput is back at once"},
+         degraded},
+    Rule{{"back-at-once", kGood, true,
+          "fewer than half as many succeed during the disturbance, and goodput is back at once"},
+         at_once},
+    Rule{{"recovers", kGood, true, "goodput is back sooner than the disturbance has lasted"},
+         recovers},
+    Rule{{"recovers-late", kInfo, true, "goodput is back, but takes longer than the disturbance"},
+         recovers_late},
+    Rule{{"all-well", kGood, true, "no disturbance, and at least 99 % of the requests succeed"},
+         well},
+    Rule{{"failing", kBad, true, "no disturbance, and fewer than 99 % of the requests succeed"},
+         failing},
+};
+
+}  // namespace
+
+std::span<const Rule> answer_rules() { return kAnswers; }
+
+std::string its_name(const GroupCase& c) {
+  return fmt::format("the {}{}", c.disturbance, c.disturbances > 1 ? "s" : "");
+}
+
+std::string its_end(const GroupCase& c) {
+  return fmt::format("the {}{} ends", c.disturbances > 1 ? "last " : "", c.disturbance);
+}
+
+}  // namespace retrysim::explain

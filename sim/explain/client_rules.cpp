@@ -1,0 +1,249 @@
+// What the clients' own rules made of it: quotas, breakers, limiters, deadlines, and what retries
+// were good for.
+//
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "explain/rules.hpp"
+#include "explain/spoken.hpp"
+
+namespace retrysim::explain {
+namespace {
+
+using Found = std::optional<Finding>;
+
+constexpr double kMost = 0.5;
+
+/// Of failures as rare as this nothing is said.
+bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
+
+/// "12 s into the fault", "3 s after the fault".
+std::string when_dry(const GroupCase& c) {
+  const double into_s = c.quota_dry.seconds;
+  const double lasted_s = c.last_end_s - c.first_start_s;
+  if (into_s <= lasted_s)
+    return fmt::format("{} into {}", roughly_spoken_time(into_s), its_name(c));
+  return fmt::format("{} after {}", roughly_spoken_time(into_s - lasted_s), its_name(c));
+}
+
+std::vector<EvidenceFigure> dry_figures(const GroupCase& c) {
+  return {{"dry_after_s", c.quota_dry.seconds},
+          {"replications", static_cast<double>(c.quota_dry.runs)}};
+}
+
+Found quota_ran_dry(const GroupCase& c) {
+  if (!c.recovers() || !c.quota_dry.in_most_of(c.runs.size())) return std::nullopt;
+  return Finding{fmt::format("the retry quota ran dry {} and let it recover", when_dry(c)),
+                 dry_figures(c)};
+}
+
+Found quota_ran_dry_in_vain(const GroupCase& c) {
+  if (c.recoveries.gone == 0 || !c.quota_dry.in_most_of(c.runs.size())) return std::nullopt;
+  return Finding{fmt::format("the retry quota ran dry {}, but that was not enough", when_dry(c)),
+                 dry_figures(c)};
+}
+
+Found quota_never_dry(const GroupCase& c) {
+  const RetryRules& retry = c.client.retry;
+  if (!retry.quota.enabled || retry.max_attempts < 2 || c.recoveries.gone == 0) return std::nullopt;
+  if (c.quota_dry.runs > 0) return std::nullopt;
+  return Finding{
+      fmt::format("the retry quota never ran dry: {} buckets of {} tokens held back nothing",
+                  retry.quota.scope == QuotaScope::kGroup ? 1 : c.client.count,
+                  retry.quota.capacity),
+      {{"capacity_tokens", static_cast<double>(retry.quota.capacity)},
+       {"denied_share", c.share_of_requests(Outcome::kQuotaExceeded)}}};
+}
+
+/// What refuses retries in this group.
+std::string who_denies(const RetryRules& retry) {
+  if (retry.breaker.enabled) return "the open circuit breaker";
+  if (retry.budget.kind != BudgetKind::kNone) return "the retry budget";
+  return "the empty retry quota";
+}
+
+Found denied_by_quota(const GroupCase& c) {
+  const double share = c.share_of_failures(Outcome::kQuotaExceeded);
+  if (!fails_noticeably(c) || share < kMost) return std::nullopt;
+  if (c.quota_dry.in_most_of(c.runs.size())) return std::nullopt;  // another rule has said so
+  return Finding{fmt::format("{} of the requests that failed were denied a retry by {}",
+                             spoken_share(share), who_denies(c.client.retry)),
+                 {{"denied_share_of_failures", share}, {"success_share", c.success_share()}}};
+}
+
+Found denied_by_client(const GroupCase& c) {
+  const double share = c.share_of_failures(Outcome::kNoSendToken);
+  if (!fails_noticeably(c) || share < kMost) return std::nullopt;
+  return Finding{fmt::format("{} of the requests that failed were stopped by {}, before anything "
+                             "was sent",
+                             spoken_share(share),
+                             c.client.retry.throttle.enabled ? "the client's own throttle"
+                                                             : "the client's send limiter"),
+                 {{"denied_share_of_failures", share}, {"success_share", c.success_share()}}};
+}
+
+Found past_deadline(const GroupCase& c) {
+  const double share = c.share_of_failures(Outcome::kDeadlineExceeded);
+  if (!fails_noticeably(c) || share < kMost) return std::nullopt;
+  return Finding{
+      fmt::format("{} of the requests that failed had no time left before their deadline of {}",
+                  spoken_share(share), spoken_time(c.client.deadline.in_seconds())),
+      {{"deadline_share_of_failures", share}, {"deadline_s", c.client.deadline.in_seconds()}}};
+}
+
+Found not_retryable(const GroupCase& c) {
+  const double share = c.share_of_failures(Outcome::kNotRetryable);
+  if (c.client.retry.max_attempts < 2 || !fails_noticeably(c) || share < kMost) return std::nullopt;
+  return Finding{fmt::format("{} of the requests that failed got an answer which these clients do "
+                             "not retry",
+                             spoken_share(share)),
+                 {{"not_retryable_share_of_failures", share}}};
+}
+
+Found limiter_never_woke(const GroupCase& c) {
+  constexpr double kTrouble = 0.05, kHardlyAny = 0.001;
+  const double throttled = c.share_of_attempts(AttemptResult::kThrottled);
+  const double failed =
+      c.share_of_attempts(AttemptResult::kError) + c.share_of_attempts(AttemptResult::kTimeout);
+  if (!c.client.retry.rate_limit.enabled || throttled > kHardlyAny || failed < kTrouble) {
+    return std::nullopt;
+  }
+  const bool by_queue = c.total.rejected > 0 && c.service.overflow == Overflow::kUnavailable;
+  return Finding{by_queue ? fmt::format("the send limiter never woke: {} of the attempts failed, "
+                                        "but the full queue answers 503, which is no throttling",
+                                        spoken_share(failed))
+                          : fmt::format("the send limiter never woke: {} of the attempts failed, "
+                                        "but none with a throttling error",
+                                        spoken_share(failed)),
+                 {{"failed_attempts_share", failed}, {"throttled_share", throttled}}};
+}
+
+Found limiter_held_back(const GroupCase& c) {
+  constexpr double kMuch = 0.1;
+  if (!c.client.retry.rate_limit.enabled || c.requests() == 0) return std::nullopt;
+  const double wait_s = static_cast<double>(c.total.send_wait_ns) / 1e9 / c.requests();
+  const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 / c.requests();
+  if (wait_s <= 0 || wait_s < kMuch * latency_s) return std::nullopt;
+  return Finding{
+      fmt::format("the send limiter adapted to what the service grants: requests waited {} on "
+                  "average for a token",
+                  roughly_spoken_time(wait_s)),
+      {{"send_wait_s", wait_s}, {"latency_s", latency_s}}};
+}
+
+/// Whether attempts fail for reasons that have nothing to do with load.
+bool has_transient_errors(const GroupCase& c) {
+  const NetworkSpec& network = c.scenario.network;
+  if (network.request_loss > 0 || network.response_loss > 0 || !c.service.errors.empty()) {
+    return true;
+  }
+  return std::any_of(c.scenario.faults.begin(), c.scenario.faults.end(), [&](const FaultSpec& f) {
+    return f.service == c.client.service &&
+           (!f.errors.empty() || f.request_loss > 0 || f.response_loss > 0 || f.unreachable);
+  });
+}
+
+/// That retries made successes of failures, by more than a point.
+Found helped(const GroupCase& c, std::string_view sentence) {
+  constexpr double kNoticeable = 0.01;
+  const double first = c.first_attempt_success_share();
+  if (c.client.retry.max_attempts < 2 || c.success_share() < first + kNoticeable) {
+    return std::nullopt;
+  }
+  return Finding{fmt::format(fmt::runtime(sentence), spoken_share(c.success_share()),
+                             spoken_share(first), c.amplification()),
+                 {{"success_share", c.success_share()},
+                  {"first_attempt_success_share", first},
+                  {"attempts_per_request_ratio", c.amplification()}}};
+}
+
+Found retries_helped(const GroupCase& c) {
+  if (!has_transient_errors(c) || c.retries_above_capacity.runs > 0) return std::nullopt;
+  return helped(c,
+                "retries helped: {} of the requests succeed instead of the {} of the first "
+                "attempts, for {:.3g} attempts per request");
+}
+
+Found herd_was_served(const GroupCase& c) {
+  constexpr double kAll = 0.99;
+  if (c.client.arrivals.process != ArrivalProcess::kOnce || c.success_share() < kAll) {
+    return std::nullopt;
+  }
+  return helped(c,
+                "retries spread the herd: {} of the requests succeed, {} at the first attempt, for "
+                "{:.3g} attempts per request");
+}
+
+Found retries_idle(const GroupCase& c) {
+  constexpr double kFew = 1.01, kWell = 0.99;
+  if (c.disturbed() || c.client.retry.max_attempts < 2) return std::nullopt;
+  if (c.success_share() < kWell || c.amplification() >= kFew) return std::nullopt;
+  return Finding{fmt::format("retries cost next to nothing here: {} of the attempts",
+                             spoken_share(1 - 1 / std::max(1.0, c.amplification()))),
+                 {{"attempts_per_request_ratio", c.amplification()}}};
+}
+
+Found takes_effect_twice(const GroupCase& c) {
+  constexpr double kNoticeable = 0.001;
+  if (c.total.mutating == 0) return std::nullopt;
+  const double share =
+      static_cast<double>(c.total.duplicated) / static_cast<double>(c.total.mutating);
+  if (share < kNoticeable) return std::nullopt;
+  return Finding{
+      fmt::format("{} of the requests with side effects took effect more than once{}",
+                  spoken_share(share),
+                  c.service.idempotency.remembers() ? "" : ": the service knows no tokens"),
+      {{"duplicate_share", share}}};
+}
+
+using enum Severity;
+constexpr std::array kRules = {
+    Rule{{"quota-ran-dry", kGood, false,
+          "the retry quota denies a tenth of the retries after the disturbance began, and the "
+          "group recovers"},
+         quota_ran_dry},
+    Rule{{"quota-ran-dry-in-vain", kInfo, false, "the same, and it does not recover"},
+         quota_ran_dry_in_vain},
+    Rule{{"quota-never-dry", kBad, false,
+          "there is a quota, it denies little, and the group does "
+          "not recover"},
+         quota_never_dry},
+    Rule{{"limiter-never-woke", kInfo, false,
+          "adaptive mode, 5 % of the attempts fail, and none by throttling"},
+         limiter_never_woke},
+    Rule{{"limiter-held-back", kGood, false,
+          "a tenth of the latency or more is waiting for send tokens"},
+         limiter_held_back},
+    Rule{{"denied-by-quota", kInfo, false,
+          "a quota, budget or breaker denied most of the requests that failed a retry, and no rule "
+          "above says that the quota ran dry"},
+         denied_by_quota},
+    Rule{{"denied-by-client", kInfo, false,
+          "the client itself did not send most of the requests that failed"},
+         denied_by_client},
+    Rule{{"past-deadline", kInfo, false, "most of the requests that failed ran out of time"},
+         past_deadline},
+    Rule{{"not-retryable", kInfo, false,
+          "most of the requests that failed got an answer that is not retried"},
+         not_retryable},
+    Rule{{"retries-helped", kGood, false,
+          "errors come at random, and more requests succeed than first attempts"},
+         retries_helped},
+    Rule{{"herd-served-by-retries", kGood, false,
+          "a herd is served, and more requests succeed than first attempts"},
+         herd_was_served},
+    Rule{
+        {"retries-idle", kGood, false, "no disturbance, and retries are under 1 % of the requests"},
+        retries_idle},
+    Rule{{"duplicates", kBad, false, "0.1 % of the requests with side effects took effect twice"},
+         takes_effect_twice},
+};
+
+}  // namespace
+
+std::span<const Rule> client_rules() { return kRules; }
+
+}  // namespace retrysim::explain

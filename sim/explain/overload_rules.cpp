@@ -1,0 +1,296 @@
+// Why it was too much for the service: load, queue and retries against its capacity.
+//
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "explain/rules.hpp"
+#include "explain/spoken.hpp"
+
+namespace retrysim::explain {
+namespace {
+
+using Found = std::optional<Finding>;
+
+constexpr double kMost = 0.5, kNearlyAll = 0.95;
+
+/// The time that a cause is looked for in: until the group is back, or all of it.
+const Stretch& troubled(const GroupCase& c) { return c.disturbed() ? c.trouble : c.all; }
+
+bool is_herd(const GroupCase& c) { return c.client.arrivals.process == ArrivalProcess::kOnce; }
+
+Found overload_without_retries(const GroupCase& c) {
+  const double load = c.load(c.before.first_work_s, c.before.seconds);
+  if (load < 1 || is_herd(c)) return std::nullopt;
+  const double enough = std::floor(load * c.capacity.servers) + 1;
+  return Finding{
+      fmt::format("new requests alone ask for {} the capacity: no way of retrying can serve them "
+                  "all; it takes at least {:.0f} servers",
+                  spoken_times(load), enough),
+      {{"new_load_ratio", load}, {"servers", c.capacity.servers}, {"servers_needed", enough}}};
+}
+
+Found overload_by_disturbance(const GroupCase& c) {
+  if (!c.disturbed() || !c.capacity.limited || c.capacity.left <= 0) return std::nullopt;
+  const double load = c.load(c.during.first_work_s, c.during.seconds) / c.capacity.left;
+  if (load <= 1 || c.load(c.before.first_work_s, c.before.seconds) >= 1) return std::nullopt;
+  return Finding{fmt::format("during {} new requests alone are {} {}the capacity", its_name(c),
+                             spoken_times(load), c.capacity.left < 1 ? "what is left of " : ""),
+                 {{"new_load_ratio", load}, {"capacity_left_share", c.capacity.left}}};
+}
+
+Found nothing_served(const GroupCase& c) {
+  if (!c.disturbed() || c.capacity.left > 0) return std::nullopt;
+  return Finding{fmt::format("during {} the service has no capacity at all: what is sent then can "
+                             "only fail or wait",
+                             its_name(c)),
+                 {{"capacity_left_share", 0}}};
+}
+
+bool lines_up(const GroupCase& c) {
+  return c.capacity.limited && c.capacity.patience_s > 0 &&
+         c.service.discipline != Discipline::kProcessorSharing &&
+         c.capacity.timeout_s < std::numeric_limits<double>::infinity();
+}
+
+std::string answers_too_late(double share) {
+  return share >= kNearlyAll ? "every answer came too late" : "most answers came too late";
+}
+
+Found queue_outlasts_timeout(const GroupCase& c) {
+  const Capacity& k = c.capacity;
+  const double late = troubled(c).too_late_share();
+  if (!lines_up(c) || late < kMost || k.largest_queue_s <= k.patience_s) return std::nullopt;
+  const bool bounded = k.full_queue_s < std::numeric_limits<double>::infinity();
+  if (bounded && k.full_queue_s <= k.patience_s) return std::nullopt;
+  const std::string holds =
+      bounded ? fmt::format("the full queue holds {} of work", roughly_spoken_time(k.full_queue_s))
+              : fmt::format("the queue has no bound and grew to {} of work",
+                            roughly_spoken_time(k.largest_queue_s));
+  return Finding{fmt::format("{}, longer than the timeout of {}: {}", holds,
+                             spoken_time(k.timeout_s), answers_too_late(late)),
+                 {{"queue_work_s", bounded ? k.full_queue_s : k.largest_queue_s},
+                  {"timeout_s", k.timeout_s},
+                  {"too_late_share", late}}};
+}
+
+Found slow_queue_outlasts_timeout(const GroupCase& c) {
+  const Capacity& k = c.capacity;
+  const double late = c.during.too_late_share();
+  if (!c.disturbed() || !lines_up(c) || late < kMost || k.left <= 0) return std::nullopt;
+  const double slow_s = k.full_queue_s / k.left;
+  if (k.full_queue_s > k.patience_s || slow_s <= k.patience_s) return std::nullopt;
+  if (k.largest_queue_s / k.left <= k.patience_s) return std::nullopt;
+  return Finding{
+      fmt::format("at {} of the capacity the full queue holds {} of work, longer than the timeout "
+                  "of {}: {}; at full capacity it holds {}",
+                  spoken_share(k.left), roughly_spoken_time(slow_s), spoken_time(k.timeout_s),
+                  answers_too_late(late), roughly_spoken_time(k.full_queue_s)),
+      {{"queue_work_s", slow_s},
+       {"queue_work_at_full_capacity_s", k.full_queue_s},
+       {"timeout_s", k.timeout_s},
+       {"capacity_left_share", k.left},
+       {"too_late_share", late}}};
+}
+
+Found retries_keep_it_down(const GroupCase& c) {
+  constexpr double kWeighty = 0.2;
+  if (!c.disturbed() || c.recoveries.gone == 0) return std::nullopt;
+  const double fresh = c.load(c.after.first_work_s, c.after.seconds);
+  const double retried = c.load(c.after.retry_work_s, c.after.seconds);
+  if (fresh <= 0 || fresh >= 1 || fresh + retried < 1 || retried < kWeighty) return std::nullopt;
+  return Finding{fmt::format("after {} new requests ask for {} of the capacity, with their retries "
+                             "for {} the capacity: the retries keep it down",
+                             its_name(c), spoken_share(fresh), spoken_times(fresh + retried)),
+                 {{"new_load_ratio", fresh}, {"load_with_retries_ratio", fresh + retried}}};
+}
+
+Found retries_above_capacity(const GroupCase& c) {
+  const Occurrence& o = c.retries_above_capacity;
+  if (c.runs.empty() || !o.in_most_of(c.runs.size())) return std::nullopt;
+  const double bin_s = c.runs.front().interval.in_seconds();
+  if (o.seconds < std::max(1.0, 2 * bin_s)) return std::nullopt;
+  return Finding{fmt::format("retries alone were {} the capacity for {}", spoken_times(o.ratio),
+                             roughly_spoken_time(o.seconds)),
+                 {{"retry_load_ratio", o.ratio},
+                  {"retries_above_capacity_s", o.seconds},
+                  {"replications", static_cast<double>(o.runs)}}};
+}
+
+Found metastable(const GroupCase& c) {
+  const Recoveries& r = c.recoveries;
+  if (r.metastable == 0) return std::nullopt;
+  return Finding{
+      fmt::format("of the {} replications that do not recover, {} would without retries: "
+                  "a metastable failure",
+                  r.gone, r.metastable),
+      {{"not_recovered", static_cast<double>(r.gone)},
+       {"would_recover_without_retries", static_cast<double>(r.metastable)}}};
+}
+
+Found wasted_work(const GroupCase& c) {
+  constexpr double kMuch = 0.3;
+  const ServiceFlow& s = troubled(c).service;
+  if (s.completions == 0) return std::nullopt;
+  const double share = static_cast<double>(s.wasted) / static_cast<double>(s.completions);
+  if (share < kMuch || queue_outlasts_timeout(c) || slow_queue_outlasts_timeout(c)) {
+    return std::nullopt;
+  }
+  return Finding{fmt::format("{} of what the service finished{} was for clients that had given up",
+                             spoken_share(share), c.disturbed() ? " in that time" : ""),
+                 {{"wasted_share", share}}};
+}
+
+Found throttle_is_bottleneck(const GroupCase& c) {
+  constexpr double kNoticeable = 0.05;
+  const ThrottleSpec& t = c.service.throttle;
+  const double throttled = c.share_of_attempts(AttemptResult::kThrottled);
+  if (t.rate <= 0 || throttled < kNoticeable) return std::nullopt;
+  const bool each = t.scope == ThrottleScope::kClient;
+  std::string sentence = fmt::format(
+      "the throttle is the bottleneck: it lets {:.4g} attempts a second pass{} and "
+      "refuses {} of them",
+      t.rate, each ? " of each client" : "", spoken_share(throttled));
+  std::vector<EvidenceFigure> evidence = {{"granted_per_s", t.rate},
+                                          {"throttled_share", throttled}};
+  if (c.capacity.limited) {
+    const double busy = c.load(c.all.service.busy_ns / 1e9, c.all.seconds);
+    if (busy < 1)
+      sentence += fmt::format(", while {} of the servers' time is busy", spoken_share(busy));
+    evidence.push_back({"busy_share", busy});
+  }
+  return Finding{std::move(sentence), std::move(evidence)};
+}
+
+Found connections_are_bottleneck(const GroupCase& c) {
+  constexpr double kMuch = 0.25;
+  if (c.total.latency_m.count == 0 || c.requests() == 0) return std::nullopt;
+  const double wait_s = static_cast<double>(c.total.connection_wait_ns) / 1e9 / c.requests();
+  const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 /
+                           static_cast<double>(c.total.latency_m.count);
+  if (wait_s <= 0 || wait_s < kMuch * latency_s) return std::nullopt;
+  return Finding{
+      fmt::format("{} of the latency is waiting for a connection: each client has {}",
+                  spoken_share(std::min(1.0, wait_s / latency_s)), c.client.max_connections),
+      {{"connection_wait_s", wait_s},
+       {"latency_s", latency_s},
+       {"max_connections", static_cast<double>(c.client.max_connections)}}};
+}
+
+Found timeout_below_service_time(const GroupCase& c) {
+  constexpr double kMany = 0.3;
+  const double least_s = c.capacity.timeout_s - c.capacity.patience_s;
+  const ClientFlow& before = c.before.group;
+  if (c.capacity.timeout_s >= least_s || before.attempts == 0) return std::nullopt;
+  const double timeouts =
+      static_cast<double>(before.timeouts) / static_cast<double>(before.attempts);
+  if (timeouts < kMany) return std::nullopt;
+  return Finding{
+      fmt::format("an attempt takes {} without any waiting, and the client gives up after {}",
+                  spoken_time(least_s), spoken_time(c.capacity.timeout_s)),
+      {{"attempt_s", least_s}, {"timeout_s", c.capacity.timeout_s}, {"timeout_share", timeouts}}};
+}
+
+/// The services below a group, with what each layer makes of a request.
+struct Layers {
+  double product = 1;
+  std::size_t depth = 0;
+  std::string deepest, factors;
+};
+
+Layers layers_below(const GroupCase& c, std::size_t group, const Layers& above) {
+  double requests = 0, attempts = 0;
+  for (const RunResult& run : c.runs) {
+    requests += static_cast<double>(run.clients[group].requests);
+    attempts += static_cast<double>(run.clients[group].attempts);
+  }
+  const double own = requests > 0 ? attempts / requests : 1;
+  const std::size_t service = c.scenario.clients[group].service;
+  const Layers here{above.product * own, above.depth + 1, c.scenario.services[service].name,
+                    above.factors + (above.depth > 0 ? " x " : "") + fmt::format("{:.2g}", own)};
+  Layers most = here;
+  for (std::size_t g = 0; g < c.scenario.clients.size(); ++g) {
+    if (c.scenario.clients[g].caller != service) continue;
+    const Layers below = layers_below(c, g, here);
+    if (below.product > most.product) most = below;
+  }
+  return most;
+}
+
+Found layers_multiply(const GroupCase& c) {
+  constexpr double kMuch = 1.5;
+  if (c.client.caller) return std::nullopt;
+  const Layers most = layers_below(c, c.index, {});
+  if (most.depth < 2 || most.product < kMuch * std::max(1.0, c.amplification()))
+    return std::nullopt;
+  return Finding{
+      fmt::format("retries multiply from layer to layer: a request becomes {:.2g} "
+                  "attempts at {} ({})",
+                  most.product, most.deepest, most.factors),
+      {{"attempts_per_request_ratio", most.product}, {"layers", static_cast<double>(most.depth)}}};
+}
+
+Found drain_hides_overload(const GroupCase& c) {
+  constexpr double kNoteworthy = 0.01;
+  if (c.requests() == 0) return std::nullopt;
+  const double within = static_cast<double>(c.total.successes_within) / c.requests();
+  if (c.success_share() - within <= kNoteworthy) return std::nullopt;
+  return Finding{fmt::format("the drain hides an overload: only {} of the requests had succeeded "
+                             "when the load stopped; {} in the end",
+                             spoken_share(within), spoken_share(c.success_share())),
+                 {{"success_within_duration_share", within}, {"success_share", c.success_share()}}};
+}
+
+using enum Severity;
+constexpr std::array kRules = {
+    Rule{{"overload-without-retries", kBad, false,
+          "while nothing is wrong, first attempts ask for at least the capacity"},
+         overload_without_retries},
+    Rule{{"timeout-below-service-time", kBad, false,
+          "network and service alone take longer than the attempt timeout"},
+         timeout_below_service_time},
+    Rule{{"no-capacity", kInfo, false, "a fault leaves the service nothing"}, nothing_served},
+    Rule{{"overload-by-disturbance", kInfo, false,
+          "first attempts ask for more than the capacity that the disturbance leaves"},
+         overload_by_disturbance},
+    Rule{{"queue-outlasts-timeout", kBad, false,
+          "the queue holds more work than a timeout lasts, and most of what is served is late"},
+         queue_outlasts_timeout},
+    Rule{{"slow-queue-outlasts-timeout", kInfo, false,
+          "the same, but only with the capacity that a fault leaves"},
+         slow_queue_outlasts_timeout},
+    Rule{{"retries-keep-it-down", kBad, false,
+          "it does not recover, and only with the retries is the load above capacity"},
+         retries_keep_it_down},
+    Rule{{"retries-above-capacity", kBad, false,
+          "for a second or longer, retries alone ask for more than the capacity"},
+         retries_above_capacity},
+    Rule{{"metastable", kBad, false, "the twin without retries recovers (--twin)"}, metastable},
+    Rule{{"layers-multiply", kBad, false,
+          "a service below gets 1.5 times as many attempts per request as the first one"},
+         layers_multiply},
+    Rule{
+        {"throttle-is-bottleneck", kBad, false, "the throttle refuses 5 % of the attempts or more"},
+        throttle_is_bottleneck},
+    Rule{{"connections-are-bottleneck", kBad, false,
+          "a quarter of the latency or more is waiting for a connection"},
+         connections_are_bottleneck},
+    Rule{{"wasted-work", kInfo, false,
+          "30 % of what the service finishes is for nobody, and no rule above says that the queue "
+          "is "
+          "why"},
+         wasted_work},
+    Rule{{"drain-hides-overload", kInfo, false,
+          "more than one point of the success rate is owed to the drain"},
+         drain_hides_overload},
+};
+
+}  // namespace
+
+std::span<const Rule> overload_rules() { return kRules; }
+
+}  // namespace retrysim::explain

@@ -1,0 +1,376 @@
+// The rules of verdicts: for each a short scenario in which it applies, and one that differs in a
+// key or two in which it does not. Seeds are fixed; what is decided here is far from any threshold,
+// so that other seeds would give the same verdicts.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/replications.hpp>
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/verdict.hpp>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "experiment/twins.hpp"
+#include "explain/spoken.hpp"
+
+namespace retrysim {
+namespace {
+
+using Edits = std::vector<std::string>;
+
+/// Two servers of 10 ms at 60 % load that lose all but 30 % of their speed for two seconds. The
+/// queue holds half a second of work, clients wait a fifth, and ask three times at once.
+constexpr const char* kDip = R"(
+name = "dip"
+duration = "40s"
+replications = 2
+recovery = { hold = "5s" }
+[service.api]
+servers = 2
+service_time = "10ms"
+queue = { capacity = 100 }
+[fault.dip]
+start = "10s"
+duration = "2s"
+speed = 0.3
+[client.web]
+count = 40
+arrivals = { process = "poisson", total_rate = 120 }
+attempt_timeout = "200ms"
+retry = { mode = "custom", max_attempts = 3, backoff = { base = "10ms", cap = "20ms" } }
+)";
+
+/// The same service and clients without a fault.
+constexpr const char* kSteady = R"(
+name = "steady"
+duration = "20s"
+replications = 2
+[service.api]
+servers = 2
+service_time = "10ms"
+queue = { capacity = 100 }
+[client.web]
+count = 40
+arrivals = { process = "poisson", total_rate = 120 }
+attempt_timeout = "1s"
+retry = { mode = "custom", max_attempts = 3, backoff = { base = "10ms", cap = "20ms" } }
+)";
+
+constexpr const char* kHerd = R"(
+name = "herd"
+duration = "20s"
+replications = 2
+[service.api]
+servers = 2
+service_time = "10ms"
+queue = { capacity = 20 }
+[client.web]
+count = 200
+arrivals = { process = "once", start = "1s" }
+attempt_timeout = "5s"
+retry = { mode = "custom", max_attempts = 10, backoff = { base = "100ms", cap = "10s" } }
+)";
+
+/// A service in front of a database; both retry.
+constexpr const char* kLayers = R"(
+name = "layers"
+duration = "20s"
+replications = 2
+[service.front]
+servers = 20
+service_time = "10ms"
+[service.front.calls.db]
+retry = { mode = "custom", max_attempts = 3, backoff = { base = "1ms", cap = "1ms" } }
+[service.db]
+servers = 20
+service_time = "5ms"
+errors = { unavailable = 0.5 }
+[client.web]
+calls = "front"
+count = 40
+arrivals = { process = "poisson", total_rate = 50 }
+retry = { mode = "custom", max_attempts = 3, backoff = { base = "1ms", cap = "1ms" } }
+)";
+
+std::vector<Verdict> verdicts_on(const char* text, const Edits& edits, bool with_twins = false) {
+  LoadResult result = load_scenario_text(text, "verdict.toml", ".", {}, edits);
+  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
+  const Scenario& scenario = result.loaded->scenario;
+  std::vector<RunResult> runs = run_replications(scenario);
+  if (with_twins) experiment::storms_with_twins(scenario, runs, {});
+  return verdicts(scenario, runs);
+}
+
+const Verdict* find(const std::vector<Verdict>& all, std::string_view rule) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Verdict& v) { return v.rule == rule; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string listed(const std::vector<Verdict>& all) {
+  std::string text;
+  for (const Verdict& v : all) {
+    text += "\n  " + v.client + " " + std::string(v.rule) + ": " + v.sentence;
+  }
+  return text;
+}
+
+/// When a rule applies and when not.
+struct RuleCase {
+  const char* rule;
+  const char* scenario;
+  Edits applies;
+  const char* other_scenario;
+  Edits does_not;
+  const char* sentence;  ///< a part of it
+  bool with_twins = false;
+};
+
+// What the edits are for: the timeout of a second outlasts the queue, one attempt makes no storm.
+const std::string kPatient = "client.web.attempt_timeout=1s",
+                  kOnce = "client.web.retry.max_attempts=1",
+                  kNoQueue = "service.api.queue.capacity=4", kWeak = "fault.dip.speed=0.9",
+                  kOff = "fault.dip.speed=0", kHigh = "client.web.arrivals.total_rate=240",
+                  kQuota = "client.web.retry.quota.capacity=10",
+                  kBigQuota = "client.web.retry.quota.capacity=1000000",
+                  kErrors = "service.api.errors.internal=0.2";
+const Edits kRecoverByQuota = {kQuota, "client.web.retry.quota.cost=5",
+                               "client.web.retry.quota.timeout_cost=5"};
+
+const std::vector<RuleCase>& rule_cases() {
+  static const std::vector<RuleCase> cases = {
+      {"never-recovers", kDip, {}, kDip, {kPatient}, "never recovers"},
+      {"too-short-to-tell", kDip, {"duration=16s"}, kDip, {}, "a longer run would tell"},
+      {"sometimes-recovers",
+       kDip,
+       {"client.web.arrivals.total_rate=76", "replications=12"},
+       kDip,
+       {},
+       "of 12 replications"},
+      {"unaffected", kDip, {kPatient, "fault.dip.speed=0.99"}, kDip, {}, "unaffected"},
+      {"only-slower",
+       kDip,
+       {kPatient, "fault.dip.speed=0.64"},
+       kDip,
+       {kPatient, "fault.dip.speed=0.99"},
+       "only slower"},
+      {"degraded",
+       kDip,
+       {kNoQueue, kOnce, "fault.dip.speed=0.5"},
+       kDip,
+       {},
+       "degraded without collapse"},
+      {"back-at-once", kDip, {kNoQueue, kOnce, kOff}, kDip, {}, "back at once"},
+      {"recovers",
+       kDip,
+       {kOnce, "client.web.arrivals.total_rate=140"},
+       kDip,
+       {},
+       "after the fault ends"},
+      {"recovers-late",
+       kDip,
+       {"client.web.retry.max_attempts=1", "client.web.arrivals.total_rate=180",
+        "fault.dip.duration=1s"},
+       kDip,
+       {},
+       "as long as the fault took"},
+      {"all-well", kSteady, {}, kSteady, {kHigh}, "all is well"},
+      {"failing", kSteady, {kHigh}, kSteady, {}, "of the requests fail"},
+      {"overload-without-retries", kSteady, {kHigh}, kSteady, {}, "1.2 times the capacity"},
+      {"timeout-below-service-time",
+       kSteady,
+       {"client.web.attempt_timeout=8ms"},
+       kSteady,
+       {},
+       "gives up after 8 ms"},
+      {"no-capacity", kDip, {kOff}, kDip, {}, "no capacity at all"},
+      {"overload-by-disturbance", kDip, {}, kDip, {kWeak}, "2 times what is left of the capacity"},
+      {"queue-outlasts-timeout",
+       kDip,
+       {},
+       kDip,
+       {kPatient},
+       "the full queue holds 0.5 s of work, longer than the timeout of 0.2 s: "},
+      {"slow-queue-outlasts-timeout",
+       kDip,
+       {"service.api.queue.capacity=30", "fault.dip.duration=5s"},
+       kDip,
+       {kPatient},
+       "at 30 % of the capacity the full queue holds 0.5 s of work"},
+      {"retries-keep-it-down", kDip, {}, kDip, {kOnce}, "the retries keep it down"},
+      {"retries-above-capacity",
+       kDip,
+       {},
+       kDip,
+       {kOnce},
+       "retries alone were 1.2 times the capacity"},
+      {"metastable", kDip, {}, kDip, {kPatient}, "a metastable failure", true},
+      {"layers-multiply",
+       kLayers,
+       {},
+       kLayers,
+       {"service.db.errors.unavailable=0"},
+       "retries multiply from layer to layer"},
+      {"throttle-is-bottleneck",
+       kSteady,
+       {"service.api.throttle.rate=80"},
+       kSteady,
+       {"service.api.throttle.rate=200", "service.api.throttle.burst=100"},
+       "it lets 80 attempts a second pass"},
+      {"connections-are-bottleneck",
+       kSteady,
+       {"client.web.max_connections=1", "client.web.count=2"},
+       kSteady,
+       {"client.web.max_connections=50"},
+       "each client has 1"},
+      {"wasted-work",
+       kSteady,
+       {"client.web.attempt_timeout=8ms"},
+       kSteady,
+       {"client.web.attempt_timeout=8ms", "service.api.abandoned=abort"},
+       "for clients that had given up"},
+      {"drain-hides-overload",
+       kSteady,
+       {kHigh, "client.web.attempt_timeout=none", "service.api.queue.capacity=unlimited"},
+       kSteady,
+       {},
+       "when the load stopped"},
+      {"quota-ran-dry", kDip, kRecoverByQuota, kDip, {}, "and let it recover"},
+      {"quota-ran-dry-in-vain",
+       kDip,
+       {"client.web.retry.quota.capacity=10", "client.web.retry.quota.cost=5",
+        "client.web.retry.quota.timeout_cost=5", "client.web.arrivals.total_rate=210"},
+       kDip,
+       kRecoverByQuota,
+       "but that was not enough"},
+      {"quota-never-dry", kDip, {kBigQuota}, kDip, kRecoverByQuota, "held back nothing"},
+      {"denied-by-quota",
+       kSteady,
+       {kErrors, kQuota, "client.web.retry.quota.cost=5"},
+       kSteady,
+       {kErrors},
+       "by the empty retry quota"},
+      {"denied-by-client",
+       kSteady,
+       {kErrors, "client.web.retry.mode=adaptive", "client.web.retry.rate_limit.on_empty=fail",
+        "service.api.throttle.rate=40"},
+       kSteady,
+       {kErrors},
+       "the client's send limiter"},
+      {"past-deadline",
+       kSteady,
+       {kHigh, "client.web.deadline=0.3s"},
+       kSteady,
+       {kHigh},
+       "deadline of 0.3 s"},
+      {"not-retryable",
+       kSteady,
+       {"service.api.errors.invalid=0.1"},
+       kSteady,
+       {kErrors},
+       "do not retry"},
+      {"limiter-never-woke",
+       kSteady,
+       {kHigh, "client.web.retry.mode=adaptive"},
+       kSteady,
+       {kHigh, "client.web.retry.mode=adaptive", "service.api.overflow=throttled"},
+       "which is no throttling"},
+      {"limiter-held-back",
+       kSteady,
+       {"client.web.retry.mode=adaptive", "service.api.throttle.rate=80"},
+       kSteady,
+       {"client.web.retry.mode=adaptive"},
+       "on average for a token"},
+      {"retries-helped",
+       kSteady,
+       {kErrors},
+       kSteady,
+       {kHigh},
+       "instead of the 80 % of the first attempts"},
+      {"herd-served-by-retries",
+       kHerd,
+       {},
+       kHerd,
+       {"service.api.queue.capacity=1000"},
+       "retries spread the herd"},
+      {"retries-idle", kSteady, {}, kSteady, {kErrors}, "next to nothing"},
+      {"duplicates",
+       kSteady,
+       {"client.web.mutating=1", "network.response_loss=0.2"},
+       kSteady,
+       {"client.web.mutating=1", "network.response_loss=0.2",
+        "service.api.idempotency.window=1min"},
+       "took effect more than once"},
+  };
+  return cases;
+}
+
+}  // namespace
+
+TEST_CASE("each rule applies where it should, and only there") {
+  for (const RuleCase& c : rule_cases()) {
+    DYNAMIC_SECTION(c.rule) {
+      const std::vector<Verdict> with = verdicts_on(c.scenario, c.applies, c.with_twins);
+      INFO("where it applies:" << listed(with));
+      const Verdict* verdict = find(with, c.rule);
+      REQUIRE(verdict != nullptr);
+      CHECK_THAT(verdict->sentence, Catch::Contains(c.sentence));
+      CHECK(!verdict->evidence.empty());
+      for (const EvidenceFigure& f : verdict->evidence) CHECK(f.value >= 0);
+      const std::vector<Verdict> without = verdicts_on(c.other_scenario, c.does_not, c.with_twins);
+      INFO("where it does not:" << listed(without));
+      CHECK(find(without, c.rule) == nullptr);
+    }
+  }
+}
+
+TEST_CASE("every rule has its scenarios, and an id of its own") {
+  std::set<std::string_view> rules, tested;
+  for (const VerdictRule& rule : verdict_rules()) {
+    CHECK(rules.insert(rule.id).second);
+    CHECK(!rule.when.empty());
+  }
+  for (const RuleCase& c : rule_cases()) tested.insert(c.rule);
+  CHECK(rules == tested);
+}
+
+TEST_CASE("each group has one answer, which comes first") {
+  std::set<std::string_view> answers;
+  for (const VerdictRule& rule : verdict_rules()) {
+    if (rule.is_answer) answers.insert(rule.id);
+  }
+  const std::vector<Verdict> all = verdicts_on(kLayers, {});
+  std::string client;
+  for (const Verdict& v : all) {
+    CHECK(answers.count(v.rule) == (v.client == client ? 0U : 1U));
+    client = v.client;
+  }
+  CHECK(client != "");
+  CHECK(verdicts_on(kHerd, {"client.web.arrivals.start=19s", "warmup=19500ms"}).empty());
+}
+
+TEST_CASE("figures are spoken with the digits that they deserve") {
+  using namespace explain;
+  CHECK(spoken_time(0.78) == "0.78 s");
+  CHECK(spoken_time(0.0123) == "12.3 ms");
+  CHECK(spoken_time(0) == "0 s");
+  CHECK(spoken_time(12.34) == "12.3 s");
+  CHECK(roughly_spoken_time(12.34) == "12 s");
+  CHECK(spoken_time(99.96) == "100 s");
+  CHECK(spoken_time(510) == "8.5 minutes");
+  CHECK(spoken_time(7200) == "2 hours");
+  CHECK(spoken_share(0) == "0 %");
+  CHECK(spoken_share(0.00001) == "less than 0.01 %");
+  CHECK(spoken_share(0.0312) == "3.1 %");
+  CHECK(spoken_share(0.5) == "50 %");
+  CHECK(spoken_share(0.9996) == "99.96 %");
+  CHECK(spoken_share(0.999999) == "more than 99.99 %");
+  CHECK(spoken_share(1) == "100 %");
+  CHECK(spoken_times(1.94) == "1.9 times");
+  CHECK(spoken_times(12.3) == "12 times");
+}
+
+}  // namespace retrysim
