@@ -50,12 +50,11 @@ Found quota_never_dry(const GroupCase& c) {
   const RetryRules& retry = c.client.retry;
   if (!retry.quota.enabled || retry.max_attempts < 2 || c.recoveries.gone == 0) return std::nullopt;
   if (c.quota_dry.runs > 0) return std::nullopt;
-  return Finding{
-      fmt::format("the retry quota never ran dry: {} buckets of {} tokens held back nothing",
-                  retry.quota.scope == QuotaScope::kGroup ? 1 : c.client.count,
-                  retry.quota.capacity),
-      {{"capacity_tokens", static_cast<double>(retry.quota.capacity)},
-       {"denied_share", c.share_of_requests(Outcome::kQuotaExceeded)}}};
+  const bool one = retry.quota.scope == RetryScope::kGroup || c.client.count == 1;
+  return Finding{fmt::format("the retry quota never ran dry: {} of {} tokens held back nothing",
+                             one ? "its bucket" : "each client's bucket", retry.quota.capacity),
+                 {{"capacity_tokens", static_cast<double>(retry.quota.capacity)},
+                  {"denied_share", c.share_of_requests(Outcome::kQuotaExceeded)}}};
 }
 
 /// What refuses retries in this group.

@@ -82,10 +82,11 @@ class CaseBuilder {
   void find_capacity() {
     Capacity& k = c_.capacity;
     const ServiceSpec& s = c_.service;
-    k.service_time_s = s.service_time.mean_seconds() * stats::mean_work(c_.client);
+    k.service_time_s = s.service_time.mean_seconds() * mean_work(c_.client, c_.client.service) /
+                       share_of_calls(c_.client, c_.client.service);
     k.limited = s.servers != ServiceSpec::kUnlimited && k.service_time_s > 0 &&
                 s.model == ServiceModelKind::kQueue;
-    k.servers = k.limited ? static_cast<double>(s.servers) : 0;
+    k.servers = k.limited ? static_cast<double>(s.servers) * s.instances : 0;
     for (const stats::Trigger& t : triggers_) {
       k.left = std::min(k.left, capacity_left(c_.scenario, c_.client.service, t.start));
     }
@@ -166,9 +167,11 @@ class CaseBuilder {
     Work work;
     for (std::size_t c = 0; c < run.clients.size(); ++c) {
       const ClientSpec& client = c_.scenario.clients[c];
-      if (client.service != c_.client.service || bin >= run.clients[c].bins.size()) continue;
+      if (share_of_calls(client, c_.client.service) == 0) continue;
+      if (bin >= run.clients[c].bins.size()) continue;
       const ClientFlow& flow = run.clients[c].bins[bin].flow;
-      const double each = c_.service.service_time.mean_seconds() * stats::mean_work(client);
+      const double each =
+          c_.service.service_time.mean_seconds() * mean_work(client, c_.client.service);
       work.first_s += each * static_cast<double>(flow.attempts - flow.retries);
       work.retry_s += each * static_cast<double>(flow.retries);
     }
