@@ -171,7 +171,8 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.count(".slider input"), 2)
         state = lambda: (self.texts("#answer .headlines tbody tr")[0],  # noqa: E731
                          self.texts("#phases table")[0],
-                         self.browser.run("document.querySelectorAll('#time path.line')[1]"
+                         # Of the first chart: requests, attempts, goodput.
+                         self.browser.run("document.querySelectorAll('#time path.line')[2]"
                                           ".getAttribute('d')"),
                          self.texts("#scenario svg title")[-1])
         before = state()

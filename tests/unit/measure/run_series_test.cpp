@@ -59,7 +59,7 @@ double total(const RunSeries& series, std::string_view name) {
 
 TEST_CASE("Joined bins have the events of those they were made of") {
   const Scenario s = busy_world();
-  const RunResult run = simulate(s);
+  const RunResult run = simulate(s, 0);
   const RunSeries fine = run_series(s, run, 1000);
   REQUIRE(fine.width == s.interval);
   REQUIRE(fine.bins == run.all_bins.size());
@@ -77,7 +77,7 @@ TEST_CASE("Joined bins have the events of those they were made of") {
 
 TEST_CASE("The series are those of the bins") {
   const Scenario s = busy_world();
-  const RunResult run = simulate(s);
+  const RunResult run = simulate(s, 0);
   const RunSeries series = run_series(s, run, 1000);
   const auto goodput = values(series, "goodput"), share = values(series, "success_rate");
   const auto p99 = values(series, "latency_p99");
@@ -94,7 +94,7 @@ TEST_CASE("The series are those of the bins") {
 
 TEST_CASE("Capacity follows faults") {
   const Scenario s = busy_world();
-  const auto capacity = values(run_series(s, simulate(s), 1000), "capacity", true);
+  const auto capacity = values(run_series(s, simulate(s, 0), 1000), "capacity", true);
   REQUIRE(*capacity[7] == Approx(20));  // 2 servers of 100 ms
   REQUIRE(*capacity[8] == Approx(10));
   REQUIRE(*capacity[11] == Approx(10));
@@ -105,7 +105,7 @@ TEST_CASE("Without a drain a rest that does not fill a bin is left out") {
   Scenario s = busy_world();
   s.duration = Duration::seconds(29);
   s.drain = false;
-  const RunSeries series = run_series(s, simulate(s), 10);
+  const RunSeries series = run_series(s, simulate(s, 0), 10);
   REQUIRE(series.width == Duration::seconds(4));
   REQUIRE(series.bins == 7);
   // Every bin is full: the load does not seem to drop at the end.
@@ -114,7 +114,7 @@ TEST_CASE("Without a drain a rest that does not fill a bin is left out") {
 
 TEST_CASE("What has ended goes on without events, and with its capacity") {
   const Scenario s = busy_world();
-  RunSeries series = run_series(s, simulate(s), 1000);
+  RunSeries series = run_series(s, simulate(s, 0), 1000);
   const std::size_t before = series.bins;
   extend(series, before + 3);
   REQUIRE(series.bins == before + 3);
