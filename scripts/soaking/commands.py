@@ -71,6 +71,8 @@ def choose(generator):
     case.command = ("run", "--fingerprint")
     if case.keys.get(("warmup",)) == "auto" and command in ("choose", "sweep", "tip"):
         command = "run"  # those want a warm-up that is given
+    if command == "choose" and case.keys.get(("replications",), 20) < 2:
+        command = "run"  # one replication says nothing of the variance
     if command == "run":
         if draw.random() < 0.15:
             case.command += ("--twin",)
@@ -83,8 +85,8 @@ def choose(generator):
         case.command = (command, "--vary", f"{dotted(path)}={text}")
         if command == "choose":
             case.command += ("--maximize", "goodput", "--indifference", "1000",
-                             "--subject-to", "success_rate>=0.5+-0.5", "--replications", "2",
-                             "--max-replications", "4")
+                             "--subject-to", "success_rate>=0.5+-0.5", "--max-replications",
+                             "4")
         if command == "compare" and draw.random() < 0.3:
             case.command += ("--twin",)
     case.command += ("--format", draw.choice(["table", "csv", "json"]))
