@@ -65,11 +65,8 @@ def arrow(axis, x, y, colour):
 
 def limits(rows, states, timeout):
     """Where something happens: dead states that grow for ever leave the picture."""
-    starts = rows.groupby("trigger_s").first()
-    near = rows[rows["separatrix"].astype(str) == "True"] if "separatrix" in rows else rows
-    most = max(starts["backlog_s"].max(), states["backlog_s"].max() if len(states) else 0,
-               near["backlog_s"].quantile(0.7) if len(near) else 0, 2 * timeout)
-    return 1.15 * most
+    starts = rows.groupby("trigger_s")["backlog_s"].first()
+    return 1.3 * max(starts.max(), states["backlog_s"].max() if len(states) else 0, 2 * timeout)
 
 
 def draw_plane(axis, planes, plane):
