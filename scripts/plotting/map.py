@@ -1,7 +1,7 @@
-"""The map of phases: where a service is safe, vulnerable, tipped or dead, with the points confirmed.
+"""The map of phases: where a service is safe, vulnerable, tipped or dead; points confirmed.
 
-Used by plot.py. Reads map.csv, confirm.csv (if there is one) and result.json of a result folder that
-`retrysim map` wrote.
+Used by plot.py. Reads map.csv, confirm.csv (if there is one) and result.json of a result folder
+that `retrysim map` wrote.
 
 SPDX-License-Identifier: MIT
 """
