@@ -25,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Pictures that scripts/plot.py puts beside the data; they are out of date with it.
-constexpr std::array<std::string_view, 6> kPictures = {"overview", "latency", "compare",
-                                                       "sweep",    "tip",     "hysteresis"};
+constexpr std::array<std::string_view, 8> kPictures = {
+    "overview", "latency", "compare", "sweep", "tip", "hysteresis", "map", "phase_plane"};
 constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};
 
 [[noreturn]] void fail(const fs::path& path, int error) {
