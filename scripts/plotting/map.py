@@ -1,7 +1,7 @@
-"""The map of phases: where a service is safe, vulnerable, tipped or dead, with the points confirmed.
+"""The map of phases: where a service is safe, vulnerable, tipped or dead; points confirmed.
 
-Used by plot.py. Reads map.csv, confirm.csv (if there is one) and result.json of a result folder that
-`retrysim map` wrote.
+Used by plot.py. Reads map.csv, confirm.csv (if there is one) and result.json of a result folder
+that `retrysim map` wrote.
 
 SPDX-License-Identifier: MIT
 """
@@ -122,7 +122,8 @@ def map_figure(folder):
                 entries.append(Line2D([], [], marker=mark, color=colour, markersize=9,
                                       markeredgecolor="black", linestyle="none",
                                       label=f"simulated: {verdict}"))
-    figure.legend(handles=entries, loc="outside lower center", ncol=2, frameon=False)
+    axis.legend(handles=entries, loc="upper center", bbox_to_anchor=(0.5, -0.11), ncol=2,
+                frameon=False)
     figure.suptitle(f"{phases.name}: {phases.map['service']} by the fluid{phases.summary()}",
                     fontsize=13, x=0.02, ha="left")
     return figure

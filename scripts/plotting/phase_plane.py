@@ -65,11 +65,8 @@ def arrow(axis, x, y, colour):
 
 def limits(rows, states, timeout):
     """Where something happens: dead states that grow for ever leave the picture."""
-    starts = rows.groupby("trigger_s").first()
-    near = rows[rows["separatrix"].astype(str) == "True"] if "separatrix" in rows else rows
-    most = max(starts["backlog_s"].max(), states["backlog_s"].max() if len(states) else 0,
-               near["backlog_s"].quantile(0.7) if len(near) else 0, 2 * timeout)
-    return 1.15 * most
+    starts = rows.groupby("trigger_s")["backlog_s"].first()
+    return 1.3 * max(starts.max(), states["backlog_s"].max() if len(states) else 0, 2 * timeout)
 
 
 def draw_plane(axis, planes, plane):
@@ -111,8 +108,8 @@ def draw_plane(axis, planes, plane):
                   markerfacecolor=colour if stable else "white", linestyle="none", label=name,
                   clip_on=False)
     tipping = plane["tipping_s"]
-    axis.set_title(f"{service}: after {plane['trigger']}" + (f", which tips it from {tipping:.4g} s on"
-                                                             if tipping is not None else ""))
+    tips = f", which tips it from {tipping:.4g} s on" if tipping is not None else ""
+    axis.set_title(f"{service}: after {plane['trigger']}{tips}")
     axis.set_xlabel("work that waits [s]")
     axis.set_ylabel("requests on their way back")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), frameon=False, ncol=3)

@@ -107,7 +107,7 @@ std::string table_text(const Prediction& prediction) {
   return text;
 }
 
-/// Writes the files into a folder, and says which.
+/// Writes the files into a folder.
 void write_folder(const LoadedScenario& loaded, const Prediction& prediction,
                   const std::string& out, bool force) {
   report::PredictionReport found{loaded, prediction, {}};
@@ -149,6 +149,7 @@ int predict(const Arguments& arguments) {
     print_notes(*loaded.loaded);
     const Scenario& scenario = loaded.loaded->scenario;
     const Prediction prediction = retrysim::predict(scenario, options);
+    if (folder) write_folder(*loaded.loaded, prediction, *folder, (*values)["force"].as<bool>());
     report::StandardOutput out(format);
     if (format == "csv") {
       report::write_prediction_csv(out, prediction);
@@ -156,10 +157,7 @@ int predict(const Arguments& arguments) {
       out.write(format == "table" ? table_text(prediction)
                                   : report::prediction_json(scenario, prediction));
     }
-    if (folder) {
-      write_folder(*loaded.loaded, prediction, *folder, (*values)["force"].as<bool>());
-      if (format == "table") out.write(fmt::format("\nResult files: {}\n", *folder));
-    }
+    if (folder && format == "table") out.write(fmt::format("\nResult files: {}\n", *folder));
     out.flush();
     return kDone;
   });

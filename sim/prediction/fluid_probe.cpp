@@ -25,7 +25,7 @@ bool has_constant_load(const Scenario& scenario, const FluidSystem& system) {
 }
 
 bool is_down(const Scenario& scenario, std::size_t service) {
-  constexpr double kStepsPerTimeout = 200;
+  constexpr double kStepsPerTimeout = 100;
   const FluidSystem system = fluid_system(scenario, service);
   return ends_down(scenario, system, fluid_step(system, kStepsPerTimeout));
 }

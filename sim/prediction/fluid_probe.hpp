@@ -29,7 +29,7 @@ double time_unit(const Scenario& scenario, std::size_t service);
 /// constant.
 Scenario long_scenario(Scenario scenario, std::size_t service);
 
-/// The answers for these scenarios, with bins of a two-hundredth of a timeout.
+/// The answers for these scenarios, with bins of a hundredth of a timeout.
 bool is_down_when_calm(const Scenario& scenario, std::size_t service);
 bool is_down_when_pushed(const Scenario& scenario, std::size_t service);
 bool is_down_after_disturbances(const Scenario& scenario, std::size_t service);

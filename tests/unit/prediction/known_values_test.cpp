@@ -194,7 +194,7 @@ TEST_CASE("Rejections that cost nothing: the run of the fluid settles where theo
         1000 * c.load, c.attempts));
     const FluidGroup g = run_fluid(scenario, 0).groups.at(0);
     CHECK(g.rejected / g.attempts == Approx(c.failure).epsilon(0.005));
-    CHECK(g.attempts / g.requests == Approx(c.amplification).epsilon(0.005));
+    CHECK(g.attempt_rate / g.offered == Approx(c.amplification).epsilon(0.005));
     CHECK(g.goodput / g.offered == Approx(c.success).epsilon(0.005));
   }
 }

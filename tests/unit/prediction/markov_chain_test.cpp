@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace retrysim {
@@ -146,6 +147,29 @@ TEST_CASE("Elimination agrees with SparseLU where the range is small") {
   const auto time = chain.chain.relaxation_time();
   REQUIRE(time);
   CHECK(*time == Approx(-1 / slowest).epsilon(1e-6));
+}
+
+TEST_CASE(
+    "Times to recover are the same from the elimination for the law and from one of their own") {
+  for (const auto& [places, orbit] : {std::pair{30, 12}, {12, 30}, {4, 2}}) {
+    const RetrialQueue queue{.arrival_rate = 4,
+                             .service_rate = 5,
+                             .timeout = 1,
+                             .attempts = 3,
+                             .places = places,
+                             .orbit = orbit};
+    const RetrialQueueChain c(queue);
+    const auto low = [&](std::size_t i) { return c.queue_of(i) <= 5.0 / 3; };
+    const double time = c.chain.mean_time_to(low)[c.index(places, orbit)];
+    const RetrialQueueLaw law = solve(queue);
+    CHECK(law.recovery_time == Approx(time).epsilon(1e-12));
+    CHECK(law.empty == Approx(c.chain.stationary()[c.index(0, 0)]).epsilon(1e-12));
+    CHECK(law.collapse_time == Approx(collapse_time(queue)).epsilon(1e-12));
+  }
+  const MarkovChain chain = birth_death(1, 2, 5);
+  CHECK_THROWS_AS(chain.law_and_return(0), std::invalid_argument);
+  CHECK(chain.law_and_return(1).time[1] ==
+        Approx(chain.mean_time_to([](std::size_t i) { return i == 0; })[1]).epsilon(1e-12));
 }
 
 TEST_CASE("The law after a time follows from the start, and becomes the stationary one") {
