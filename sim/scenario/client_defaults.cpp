@@ -32,7 +32,8 @@ void write_out(Tables& t, const std::string& path, const std::string& toml, std:
                                [&](const ResolvedKey& k) { return k.path == path; });
   if (at == t.loaded.keys.rend()) return;
   at->toml = toml;
-  at->detail += (at->detail.empty() ? "" : ", ") + std::string("default of ") + std::string(sdk);
+  at->origin_detail +=
+      (at->origin_detail.empty() ? "" : ", ") + std::string("default of ") + std::string(sdk);
 }
 
 std::string toml_of_time(Duration time) {
