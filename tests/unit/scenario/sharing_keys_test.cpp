@@ -121,7 +121,7 @@ TEST_CASE("timeouts and connections as the SDK has them") {
   CHECK_THAT(
       errors_of(kSmall, with(as_the_sdk, {"client.web.retry.sdk=php"})),
       Catch::Contains("client.web.attempt_timeout = \"sdk\": the defaults of \"php\" are not "
-                      "known; known are those of \"botocore\""));
+                      "known; known are those of botocore, java-v1"));
   CHECK_THAT(errors_of(kSmall, with(as_the_sdk, {"client.web.retry.mode=custom"})),
              Catch::Contains("there is no retry.sdk"));
   CHECK_THAT(errors_of(kSmall, {"client.web.deadline=sdk"}),
