@@ -15,7 +15,7 @@ namespace {
 
 using Found = std::optional<Finding>;
 
-constexpr double kMost = 0.5;
+constexpr double kMostRequests = 0.5;
 
 /// Of failures as rare as this nothing is said.
 bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
@@ -66,7 +66,7 @@ std::string who_denies(const RetryRules& retry) {
 
 Found denied_by_quota(const GroupCase& c) {
   const double share = c.share_of_failures(Outcome::kQuotaExceeded);
-  if (!fails_noticeably(c) || share < kMost) return std::nullopt;
+  if (!fails_noticeably(c) || share < kMostRequests) return std::nullopt;
   if (c.quota_dry.in_most_of(c.runs.size())) return std::nullopt;  // another rule has said so
   return Finding{fmt::format("{} of the requests that failed were denied a retry by {}",
                              spoken_share(share), who_denies(c.client.retry)),
@@ -75,7 +75,7 @@ Found denied_by_quota(const GroupCase& c) {
 
 Found denied_by_client(const GroupCase& c) {
   const double share = c.share_of_failures(Outcome::kNoSendToken);
-  if (!fails_noticeably(c) || share < kMost) return std::nullopt;
+  if (!fails_noticeably(c) || share < kMostRequests) return std::nullopt;
   return Finding{fmt::format("{} of the requests that failed were stopped by {}, before anything "
                              "was sent",
                              spoken_share(share),
@@ -86,7 +86,7 @@ Found denied_by_client(const GroupCase& c) {
 
 Found past_deadline(const GroupCase& c) {
   const double share = c.share_of_failures(Outcome::kDeadlineExceeded);
-  if (!fails_noticeably(c) || share < kMost) return std::nullopt;
+  if (!fails_noticeably(c) || share < kMostRequests) return std::nullopt;
   return Finding{
       fmt::format("{} of the requests that failed had no time left before their deadline of {}",
                   spoken_share(share), spoken_time(c.client.deadline.in_seconds())),
@@ -95,7 +95,8 @@ Found past_deadline(const GroupCase& c) {
 
 Found not_retryable(const GroupCase& c) {
   const double share = c.share_of_failures(Outcome::kNotRetryable);
-  if (c.client.retry.max_attempts < 2 || !fails_noticeably(c) || share < kMost) return std::nullopt;
+  if (c.client.retry.max_attempts < 2 || !fails_noticeably(c) || share < kMostRequests)
+    return std::nullopt;
   return Finding{fmt::format("{} of the requests that failed got an answer which these clients do "
                              "not retry",
                              spoken_share(share)),
@@ -177,9 +178,9 @@ Found herd_was_served(const GroupCase& c) {
 }
 
 Found retries_idle(const GroupCase& c) {
-  constexpr double kFew = 1.01, kWell = 0.99;
+  constexpr double kFew = 1.01, kGood = 0.99;
   if (c.disturbed() || c.client.retry.max_attempts < 2) return std::nullopt;
-  if (c.success_share() < kWell || c.amplification() >= kFew) return std::nullopt;
+  if (c.success_share() < kGood || c.amplification() >= kFew) return std::nullopt;
   return Finding{fmt::format("retries cost next to nothing here: {} of the attempts",
                              spoken_share(1 - 1 / std::max(1.0, c.amplification()))),
                  {{"attempts_per_request_ratio", c.amplification()}}};
@@ -199,7 +200,7 @@ Found takes_effect_twice(const GroupCase& c) {
 }
 
 using enum Severity;
-constexpr std::array kRules = {
+constexpr std::array kClientRules = {
     Rule{{"quota-ran-dry", kGood, false,
           "the retry quota denies a tenth of the retries after the disturbance began, and the "
           "group recovers"},
@@ -243,6 +244,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const Rule> client_rules() { return kRules; }
+std::span<const Rule> client_rules() { return kClientRules; }
 
 }  // namespace retrysim::explain

@@ -16,7 +16,7 @@ namespace {
 
 using Found = std::optional<Finding>;
 
-constexpr double kMost = 0.5, kNearlyAll = 0.95;
+constexpr double kMostAnswers = 0.5, kNearlyAll = 0.95;
 
 /// The time that a cause is looked for in: until the group is back, or all of it.
 const Stretch& troubled(const GroupCase& c) { return c.disturbed() ? c.trouble : c.all; }
@@ -64,7 +64,7 @@ std::string answers_too_late(double share) {
 Found queue_outlasts_timeout(const GroupCase& c) {
   const Capacity& k = c.capacity;
   const double late = troubled(c).too_late_share();
-  if (!lines_up(c) || late < kMost || k.largest_queue_s <= k.patience_s) return std::nullopt;
+  if (!lines_up(c) || late < kMostAnswers || k.largest_queue_s <= k.patience_s) return std::nullopt;
   const bool bounded = k.full_queue_s < std::numeric_limits<double>::infinity();
   if (bounded && k.full_queue_s <= k.patience_s) return std::nullopt;
   const std::string holds =
@@ -81,7 +81,7 @@ Found queue_outlasts_timeout(const GroupCase& c) {
 Found slow_queue_outlasts_timeout(const GroupCase& c) {
   const Capacity& k = c.capacity;
   const double late = c.during.too_late_share();
-  if (!c.disturbed() || !lines_up(c) || late < kMost || k.left <= 0) return std::nullopt;
+  if (!c.disturbed() || !lines_up(c) || late < kMostAnswers || k.left <= 0) return std::nullopt;
   const double slow_s = k.full_queue_s / k.left;
   if (k.full_queue_s > k.patience_s || slow_s <= k.patience_s) return std::nullopt;
   if (k.largest_queue_s / k.left <= k.patience_s) return std::nullopt;
@@ -246,7 +246,7 @@ Found drain_hides_overload(const GroupCase& c) {
 }
 
 using enum Severity;
-constexpr std::array kRules = {
+constexpr std::array kOverloadRules = {
     Rule{{"overload-without-retries", kBad, false,
           "while nothing is wrong, first attempts ask for at least the capacity"},
          overload_without_retries},
@@ -291,6 +291,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const Rule> overload_rules() { return kRules; }
+std::span<const Rule> overload_rules() { return kOverloadRules; }
 
 }  // namespace retrysim::explain

@@ -48,12 +48,12 @@ std::optional<Estimate> over_runs(const HysteresisReport& r, Value value) {
   return estimate(values);
 }
 
-struct Figure {
+struct StepFigure {
   std::string_view name, unit, text;
   std::optional<double> (*value)(const RampRun&);
 };
 
-constexpr Figure kFigures[] = {
+constexpr StepFigure kFigures[] = {
     {"tip_load", "", "tips at a load of", [](const RampRun& run) { return run.tip_load; }},
     {"tip_work", "1", "  offered work per capacity there",
      [](const RampRun& run) { return run.tip_work; }},
@@ -106,7 +106,7 @@ void write_hysteresis_json(Sink& sink, const HysteresisReport& r,
                   {"unit", r.load.unit},
                   {"dwell_s", r.loop.ramp.dwell.in_seconds()},
                   {"values", r.loop.ramp.loads}};
-  for (const Figure& figure : kFigures) {
+  for (const StepFigure& figure : kFigures) {
     Json entry;
     if (const auto e = over_runs(r, figure.value)) {
       entry["unit"] = figure.unit.empty() ? r.load.unit : std::string(figure.unit);
@@ -150,7 +150,7 @@ void write_hysteresis_text(Sink& sink, const HysteresisReport& r) {
                        goodput(i), goodput(back), down(i), down(back));
   }
   out += "\n";
-  for (const Figure& figure : kFigures) {
+  for (const StepFigure& figure : kFigures) {
     const auto e = over_runs(r, figure.value);
     out += fmt::format("{:<38}{}\n", figure.text, e ? figure_text(*e, runs) : "never");
   }

@@ -82,13 +82,13 @@ std::string quantity_json(const PageSeries& series, std::size_t joined) {
 }
 
 /// Mean, low and high end of a quantity in a row.
-struct Columns {
+struct PageColumns {
   std::string name;
   std::size_t mean, low, high;
 };
 
-std::vector<Columns> columns_of(const CsvReader& csv, std::size_t first) {
-  std::vector<Columns> columns;
+std::vector<PageColumns> page_columns_of(const CsvReader& csv, std::size_t first) {
+  std::vector<PageColumns> columns;
   for (std::size_t i = first; i < csv.header().size(); i += 3) {
     const std::string& name = csv.header()[i];
     columns.push_back({name, i, csv.column(name + "_ci_low"), csv.column(name + "_ci_high")});
@@ -96,7 +96,7 @@ std::vector<Columns> columns_of(const CsvReader& csv, std::size_t first) {
   return columns;
 }
 
-void add(PageSeries& series, const CsvReader& csv, const Columns& columns) {
+void add(PageSeries& series, const CsvReader& csv, const PageColumns& columns) {
   const auto mean = csv.number(columns.mean);
   const auto low = csv.number(columns.low), high = csv.number(columns.high);
   series.means.push_back(mean.value_or(kNone));
@@ -120,7 +120,7 @@ void PageSeriesTable::read(const fs::path& file, std::string_view bearer, Bearer
   CsvReader csv(file);
   const std::size_t variant_at = csv.column("variant"), bearer_at = csv.column(bearer);
   const std::size_t width_at = csv.column("width_s");
-  const std::vector<Columns> columns = columns_of(csv, width_at + 1);
+  const std::vector<PageColumns> columns = page_columns_of(csv, width_at + 1);
   while (csv.next()) {
     const auto found = numbers.find(csv.text(variant_at));
     if (found == numbers.end()) {
@@ -131,7 +131,8 @@ void PageSeriesTable::read(const fs::path& file, std::string_view bearer, Bearer
     Bearers& of_variant = variant.*bearers;
     if (of_variant.empty() || of_variant.back().first != csv.text(bearer_at)) {
       of_variant.emplace_back(csv.text(bearer_at), Quantities());
-      for (const Columns& c : columns) of_variant.back().second.emplace_back(c.name, PageSeries());
+      for (const PageColumns& c : columns)
+        of_variant.back().second.emplace_back(c.name, PageSeries());
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
       add(of_variant.back().second[i].second, csv, columns[i]);

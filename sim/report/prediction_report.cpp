@@ -17,9 +17,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// What the machine's mathematical functions may round differently is not printed.
-std::string ten_digits(double value) { return fmt::format("{:.10g}", value); }
+std::string in_ten_digits(double value) { return fmt::format("{:.10g}", value); }
 
-double rounded(double value) { return std::stod(ten_digits(value)); }
+double rounded(double value) { return std::stod(in_ten_digits(value)); }
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void write_prediction_csv(Sink& sink, const Prediction& prediction) {
     csv.end_row();
   };
   for (const Figure& f : prediction.figures) {
-    const std::string value = f.text.empty() ? ten_digits(f.value) : f.text;
+    const std::string value = f.text.empty() ? in_ten_digits(f.value) : f.text;
     row({f.part, f.subject, f.name, value, f.unit, f.meaning, f.ignores});
   }
   for (const Remark& r : prediction.refusals) {
@@ -48,7 +48,7 @@ std::string prediction_json(const Scenario& scenario, const Prediction& predicti
   Json figures = Json::array(), refusals = Json::array(), doubts = Json::array(),
        warnings = Json::array();
   for (const Figure& f : prediction.figures) {
-    const Json value = f.text.empty() ? Json(std::stod(ten_digits(f.value))) : Json(f.text);
+    const Json value = f.text.empty() ? Json(std::stod(in_ten_digits(f.value))) : Json(f.text);
     figures.push_back({{"part", f.part},
                        {"subject", f.subject},
                        {"name", f.name},

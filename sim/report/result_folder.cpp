@@ -25,9 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Pictures that scripts/plot.py puts beside the data; they are out of date with it.
-constexpr std::array<std::string_view, 9> kPictures = {"overview", "latency", "compare",
-                                                       "sweep",    "tip",     "hysteresis",
-                                                       "choose",   "map",     "phase_plane"};
+constexpr std::array<std::string_view, 9> kPictures = {
+    "overview", "latency", "compare", "sweep", "tip", "hysteresis", "choose", "map", "phase_plane"};
 /// The page that `retrysim report` puts there.
 constexpr std::string_view kReportPage = "report.html";
 constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};

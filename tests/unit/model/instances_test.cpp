@@ -393,5 +393,32 @@ TEST_CASE("The estimate of a run's memory and events knows instances", "[instanc
   CHECK(many.events - single.events == Approx(2 * 1000 * 100));
 }
 
+TEST_CASE("A group that calls two services meets the instances of each", "[instances]") {
+  Scenario s = at_once(3, 600, Balancing::kLeastConnections);
+  s.clients[0].retry.max_attempts = 3;
+  s.services.push_back(s.services[0]);
+  s.services[1].name = "other";
+  s.services[1].instances = 1;
+  s.clients[0].more_services = {1};
+  FaultSpec sick = fault_of(2);
+  sick.errors = {{{500, "InternalError"}, 1.0}};
+  s.faults = {sick};
+  const RunResult r = simulate(s, 0);  // throws if the books are not in order
+  const std::vector<std::uint64_t> sent = attempts(r);
+  REQUIRE(sent.size() == 3);
+  CHECK(r.services[1].instances.empty());
+  CHECK(std::accumulate(sent.begin(), sent.end(), std::uint64_t{0}) +
+            r.services[1].window.arrivals ==
+        r.clients[0].attempts);
+  CHECK(ended(r, 1, AttemptResult::kError) == sent[1]);  // the second is the sick one
+  CHECK(ended(r, 0, AttemptResult::kError) + ended(r, 2, AttemptResult::kError) == 0);
+  // With the single service first, too: what is balanced does not depend on their order.
+  std::swap(s.services[0], s.services[1]);
+  s.faults[0].service = 1;
+  const RunResult swapped = simulate(s, 0);
+  CHECK(swapped.services[1].instances.size() == 3);
+  CHECK(swapped.services[0].instances.empty());
+}
+
 }  // namespace
 }  // namespace retrysim
