@@ -1,0 +1,276 @@
+// What a service is: its servers, its queue, what turns attempts away, and its instances.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/distribution.hpp>
+#include <retrysim/response.hpp>
+#include <retrysim/time.hpp>
+#include <retrysim/words.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim {
+
+/// What a service answers instead of serving an attempt.
+struct ErrorAnswer {
+  int status = 500;
+  std::string code;
+  ErrorTraits traits = {};  ///< what the service's model says about it
+};
+
+/// An answer with the probability that an attempt gets it.
+struct RandomError {
+  ErrorAnswer answer;
+  double probability = 0;
+};
+
+/// How a service works.
+enum class ServiceModelKind : std::uint8_t {
+  kQueue,  ///< what its servers have worked on has succeeded
+  /// No queue: every attempt is served at once, and then fails with the probabilities of `errors`.
+  /// Needs unlimited servers.
+  kIndependent,
+  /// A row under optimistic concurrency control: an attempt reads it, then writes it on condition
+  /// that nobody else has meanwhile; a conflict is answered with 503 TransactionConflictException.
+  kOcc,
+};
+template <>
+inline constexpr std::string_view kWords<ServiceModelKind> = "queue|independent|occ";
+static_assert(words_end_with(ServiceModelKind::kOcc));
+
+/// Which waiting attempt is served next. None of them interrupts a service that has begun.
+enum class Discipline : std::uint8_t {
+  kFifo,
+  kLifo,
+  kRandom,
+  kPriority,          ///< the highest ClientSpec::priority; first come first among equals
+  kProcessorSharing,  ///< none waits: all are served together and share the servers equally
+  kCodel,             ///< fifo that sheds load when attempts wait too long (RFC 8289)
+};
+template <>
+inline constexpr std::string_view kWords<Discipline> =
+    "fifo|lifo|random|priority|processor-sharing|codel";
+static_assert(words_end_with(Discipline::kCodel));
+
+/// When controlled delay sheds load.
+struct CodelSpec {
+  Duration target = Duration::milliseconds(5);      ///< an acceptable time to wait
+  Duration interval = Duration::milliseconds(100);  ///< for how long it may be exceeded
+};
+
+/// What an attempt is answered that a full queue or the concurrency limit turns away.
+enum class Overflow : std::uint8_t { kUnavailable, kThrottled, kInvalid, kDrop };
+template <>
+inline constexpr std::string_view kWords<Overflow> = "unavailable|throttled|invalid|drop";
+static_assert(words_end_with(Overflow::kDrop));
+
+/// A factor over time: `factors[i]` holds from `times[i]` on, the last one for ever.
+struct CapacityProfile {
+  std::vector<Time> times;      ///< not decreasing, first at zero
+  std::vector<double> factors;  ///< >= 0
+};
+
+/// What happens to work whose client gave up.
+enum class Abandoned : std::uint8_t {
+  kServe,          ///< it is served all the same
+  kDropAtDequeue,  ///< it is discarded when its turn comes
+  kRemove,         ///< it leaves the queue at once
+  kAbort,          ///< it leaves the queue, or its server, at once
+};
+template <>
+inline constexpr std::string_view kWords<Abandoned> = "serve|drop-at-dequeue|remove|abort";
+static_assert(words_end_with(Abandoned::kAbort));
+
+/// What has an allowance of its own.
+enum class ThrottleScope : std::uint8_t {
+  kService,    ///< all attempts share one
+  kClient,     ///< each client
+  kOperation,  ///< each operation, by name, whoever asks for it; requests without one share one
+  kKey,        ///< each key (KeySpec), whoever asks for it
+};
+template <>
+inline constexpr std::string_view kWords<ThrottleScope> = "service|client|operation|key";
+static_assert(words_end_with(ThrottleScope::kKey));
+
+/// What a service lets pass: a token bucket (continuous refill, starts full, one token an attempt),
+/// or a number of attempts in each of a sequence of fixed windows.
+struct ThrottleSpec {
+  double rate = 0;   ///< attempts per second; 0: no throttle
+  double burst = 1;  ///< capacity of the bucket in tokens, >= 1
+  ThrottleScope scope = ThrottleScope::kService;
+  Duration retry_after;  ///< suggested to throttled clients; zero: no suggestion
+  /// Zero: the bucket. Else windows of this length, the first of which begins at time zero, in each
+  /// of which rate x window attempts pass (rounded down; at least one).
+  Duration window = {};
+
+  /// Attempts that pass in one window.
+  double window_limit() const {
+    constexpr double kRounding = 1e-9;  // 0.1 a second in windows of 10 s is one attempt
+    const double limit = std::floor(rate * window.in_seconds() * (1 + kRounding));
+    return limit < 1 ? 1 : limit;
+  }
+};
+
+/// How the limit on attempts at a service is found. The adaptive ways are those of Netflix's
+/// concurrency-limits library, with its names in brackets where ours differ.
+enum class ConcurrencyControl : std::uint8_t {
+  kFixed,
+  kGradient2,  ///< from the ratio of long-term and present time at the service (Gradient2Limit)
+  kAimd,       ///< adds one, takes a share when something goes wrong (AIMDLimit)
+};
+template <>
+inline constexpr std::string_view kWords<ConcurrencyControl> = "fixed|gradient2|aimd";
+static_assert(words_end_with(ConcurrencyControl::kAimd));
+
+struct ConcurrencySpec {
+  ConcurrencyControl control = ConcurrencyControl::kFixed;
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  ///< fixed; that is: none
+  std::int64_t initial = 20, min = 20, max = 200;                 ///< of the adaptive limits
+  double smoothing = 0.2;      ///< gradient2: weight of a new limit
+  double headroom = 4;         ///< gradient2: growth while all is well [queueSize]
+  double tolerance = 1.5;      ///< gradient2: acceptable ratio of present to long-term time
+  double long_window = 600;    ///< gradient2: samples in the long-term average
+  double backoff_ratio = 0.9;  ///< aimd: what is left of the limit
+  Duration slow = Duration::seconds(5);  ///< aimd: an attempt that took longer went wrong [timeout]
+};
+
+/// The number of servers follows their utilization (rule: sim/model/autoscaler.hpp).
+struct AutoscalingSpec {
+  double target = 0;       ///< utilization of the servers that is aimed at; 0: no autoscaling
+  double tolerance = 0.1;  ///< acceptable deviation, as a share of the target
+  Duration interval = Duration::seconds(60);   ///< between looks, and what each is about
+  Duration delay = Duration::seconds(120);     ///< until a new server works
+  Duration cooldown = Duration::seconds(300);  ///< from one change to the next
+  std::int64_t min = 1, max = 1;               ///< servers
+};
+
+/// What an attempt is answered whose token shows that its request has had its effect.
+enum class IdempotentReplay : std::uint8_t {
+  kEquivalent,     ///< what the first attempt was answered, or would have been: success
+  kAlreadyExists,  ///< 409 EntityAlreadyExists
+  kNone,           ///< nothing special: tokens are ignored
+};
+template <>
+inline constexpr std::string_view kWords<IdempotentReplay> = "equivalent|already-exists|none";
+static_assert(words_end_with(IdempotentReplay::kNone));
+
+/// What happens to an attempt that is to be served while another one with its token is.
+enum class InProgress : std::uint8_t {
+  kError,    ///< 400 PriorRequestNotComplete, which every SDK takes for throttling
+  kExecute,  ///< it is executed, too, and has an effect of its own
+};
+template <>
+inline constexpr std::string_view kWords<InProgress> = "error|execute";
+static_assert(words_end_with(InProgress::kExecute));
+
+/// How a service treats idempotency tokens. It looks at them when a server begins with an attempt.
+struct IdempotencySpec {
+  Duration window;  ///< how long a token is remembered after the effect; zero: not at all
+  IdempotentReplay replay = IdempotentReplay::kEquivalent;
+  InProgress in_progress = InProgress::kError;
+  Duration replay_cost;  ///< server time of an attempt that a token answers
+
+  bool remembers() const { return window > Duration::zero() && replay != IdempotentReplay::kNone; }
+};
+
+/// Which instance of a service an attempt goes to. Every attempt chooses anew, retries included.
+enum class Balancing : std::uint8_t {
+  kRoundRobin,        ///< one after the other
+  kRandom,            ///< each is equally likely
+  kLeastConnections,  ///< the one with the fewest attempts under way; ties are broken at random
+  kTwoChoices,        ///< of two instances chosen at random, the one with fewer attempts under way
+};
+template <>
+inline constexpr std::string_view kWords<Balancing> =
+    "round-robin|random|least-connections|two-choices";
+static_assert(words_end_with(Balancing::kTwoChoices));
+
+/// How a balancer finds out which instances are sick (rule: sim/model/health_checks.hpp). The
+/// defaults, apart from the interval, are those of target groups of AWS's Application Load
+/// Balancer.
+struct HealthCheckSpec {
+  Duration interval = Duration::max();      ///< between checks of one instance; `max()`: none
+  Duration timeout = Duration::seconds(5);  ///< a check that takes longer has failed
+  std::uint32_t unhealthy_threshold = 2;    ///< failures in a row that take an instance out, >= 1
+  std::uint32_t healthy_threshold = 5;      ///< passes in a row that bring it back, >= 1
+
+  bool enabled() const { return interval != Duration::max(); }
+};
+
+/// How service times grow with n, the number of attempts already in service when one begins.
+enum class SlowdownCurve : std::uint8_t {
+  kLinear,       ///< the factor is 1 + slowdown x n
+  kPower,        ///< 1 + slowdown x n^exponent
+  kExponential,  ///< e^(slowdown x n)
+  kTable,        ///< given by a table
+};
+template <>
+inline constexpr std::string_view kWords<SlowdownCurve> = "linear|power|exponential|table";
+static_assert(words_end_with(SlowdownCurve::kTable));
+
+/// A factor by n: linear between the rows, constant beyond the last one.
+struct SlowdownTable {
+  std::vector<double> in_service;  ///< n; strictly increasing, first 0
+  std::vector<double> factors;     ///< >= 0
+};
+
+struct ServiceSpec {
+  static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+  std::string name;
+  ServiceModelKind model = ServiceModelKind::kQueue;
+  std::int64_t servers = 1;  ///< of each instance; `kUnlimited` allowed
+  /// Hosts behind a balancer, each with servers, a queue and a limit on concurrency of its own; at
+  /// most `kMostInstances`. More than one allow neither autoscaling nor model `kOcc`.
+  std::uint32_t instances = 1;
+  Balancing balancing = Balancing::kRoundRobin;
+  HealthCheckSpec health_check;
+  AutoscalingSpec autoscaling;
+  /// Factor on the number of servers; those that go finish what they are doing.
+  std::optional<CapacityProfile> profile;
+  Distribution service_time;
+  /// Factor on a service time is 1 + slowdown x attempts already in service when it begins.
+  double slowdown = 0;
+  /// Other ways in which the factor may grow; `kTable` does not use `slowdown`.
+  SlowdownCurve slowdown_curve = SlowdownCurve::kLinear;
+  double slowdown_exponent = 2;  ///< `kPower`
+  SlowdownTable slowdown_table;  ///< `kTable`
+  Discipline discipline = Discipline::kFifo;
+  CodelSpec codel;
+  /// Waiting attempts, those in service not counted; processor sharing: attempts in service.
+  std::int64_t queue_capacity = kUnlimited;
+  /// Drop an attempt when its turn comes if its answer could not be there in time.
+  bool drop_expired = false;
+  ConcurrencySpec concurrency;  ///< limit on attempts waiting and in service together
+  Overflow overflow = Overflow::kUnavailable;
+  Duration reject_cost;  ///< server time that turning an attempt away takes, before its answer
+  Abandoned abandoned = Abandoned::kServe;
+  ThrottleSpec throttle;
+  std::vector<RandomError> errors;  ///< probabilities add up to at most 1
+  /// The calls of the client groups whose `caller` this is are made together, not one by one.
+  bool parallel_calls = false;
+  IdempotencySpec idempotency;
+  /// The service's own limit on queue and service of an attempt; `max()`: none. What is not ready
+  /// by then is given up and answered with 504 GatewayTimeout.
+  Duration timeout = Duration::max();
+  double price = 1;            ///< of an attempt, in a unit of the user's own
+  double rejection_price = 1;  ///< of one that is turned away or throttled
+
+  static constexpr std::uint32_t kMostInstances = 1000;
+
+  /// The servers of all instances together.
+  std::int64_t all_servers() const {
+    return servers == kUnlimited ? kUnlimited : servers * static_cast<std::int64_t>(instances);
+  }
+  /// Whether service times depend on the number of attempts in service.
+  bool slows_down() const { return slowdown != 0 || slowdown_curve == SlowdownCurve::kTable; }
+};
+
+}  // namespace retrysim
