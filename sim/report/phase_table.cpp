@@ -39,7 +39,7 @@ std::string value(const PhaseSummary& phase, std::string_view metric, std::strin
 Line line_of(const Evaluation& e, const PhaseSummary& phase) {
   std::string name = shortened(phase.phase.name);
   if (phase.replications < e.set.runs.size()) {
-    name += fmt::format(" ({} of {})", phase.replications, e.set.runs.size());
+    name += fmt::format(" ({}/{})", phase.replications, e.set.runs.size());
   }
   return {"  " + name,
           format_plain(phase.start_s) + " s",
