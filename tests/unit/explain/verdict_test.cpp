@@ -371,6 +371,8 @@ TEST_CASE("figures are spoken with the digits that they deserve") {
   CHECK(spoken_share(1) == "100 %");
   CHECK(spoken_times(1.94) == "1.9 times");
   CHECK(spoken_times(12.3) == "12 times");
+  CHECK(spoken_attempts(1) == "1 attempt");
+  CHECK(spoken_attempts(1.2345) == "1.234 attempts");
 }
 
 }  // namespace retrysim
