@@ -296,7 +296,7 @@ const std::vector<RuleCase>& rule_cases() {
        kHerd,
        {"service.api.queue.capacity=1000"},
        "retries spread the herd"},
-      {"retries-idle", kSteady, {}, kSteady, {kErrors}, "next to nothing"},
+      {"retries-idle", kSteady, {}, kSteady, {kErrors}, "retries cost"},
       {"duplicates",
        kSteady,
        {"client.web.mutating=1", "network.response_loss=0.2"},
