@@ -151,15 +151,16 @@ std::vector<EvidenceFigure> steady_figures(const GroupCase& c) {
 
 Found well(const GroupCase& c) {
   if (c.success_share() < kWell) return std::nullopt;
-  return Finding{fmt::format("all is well: {} of the requests succeed, with {:.4g} attempts each",
-                             spoken_share(c.success_share()), c.amplification()),
+  return Finding{fmt::format("all is well: {} of the requests succeed, with {} each",
+                             spoken_share(c.success_share()), spoken_attempts(c.amplification())),
                  steady_figures(c)};
 }
 
 Found failing(const GroupCase& c) {
-  return Finding{fmt::format("{} of the requests fail, with {:.3g} attempts each",
-                             spoken_share(1 - c.success_share()), c.amplification()),
-                 steady_figures(c)};
+  return Finding{
+      fmt::format("{} of the requests fail, with {} each", spoken_share(1 - c.success_share()),
+                  spoken_attempts(c.amplification())),
+      steady_figures(c)};
 }
 
 using enum Severity;

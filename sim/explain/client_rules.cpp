@@ -181,8 +181,10 @@ Found retries_idle(const GroupCase& c) {
   constexpr double kFew = 1.01, kGood = 0.99;
   if (c.disturbed() || c.client.retry.max_attempts < 2) return std::nullopt;
   if (c.success_share() < kGood || c.amplification() >= kFew) return std::nullopt;
-  return Finding{fmt::format("retries cost next to nothing here: {} of the attempts",
-                             spoken_share(1 - 1 / std::max(1.0, c.amplification()))),
+  const double share = 1 - 1 / std::max(1.0, c.amplification());
+  return Finding{share > 0 ? fmt::format("retries cost next to nothing here: {} of the attempts",
+                                         spoken_share(share))
+                           : std::string("retries cost nothing here: none was needed"),
                  {{"attempts_per_request_ratio", c.amplification()}}};
 }
 

@@ -236,7 +236,7 @@ Found layers_multiply(const GroupCase& c) {
 
 Found drain_hides_overload(const GroupCase& c) {
   constexpr double kNoteworthy = 0.01;
-  if (c.requests() == 0) return std::nullopt;
+  if (c.requests() == 0 || is_herd(c)) return std::nullopt;  // a herd is all drain
   const double within = static_cast<double>(c.total.successes_within) / c.requests();
   if (c.success_share() - within <= kNoteworthy) return std::nullopt;
   return Finding{fmt::format("the drain hides an overload: only {} of the requests had succeeded "

@@ -39,8 +39,8 @@ std::string spoken_times(double ratio) {
   return ratio < 9.95 ? fmt::format("{:.2g} times", ratio) : fmt::format("{:.0f} times", ratio);
 }
 
-std::string spoken_part(double ratio) {
-  return ratio < 1 ? spoken_share(ratio) + " of" : spoken_times(ratio);
+std::string spoken_attempts(double attempts) {
+  return fmt::format("{:.4g} attempt{}", attempts, attempts == 1 ? "" : "s");
 }
 
 }  // namespace retrysim::explain

@@ -17,7 +17,7 @@ std::string spoken_share(double share);
 /// A multiple of something: "1.9 times".
 std::string spoken_times(double ratio);
 
-/// A part of something, or a multiple of it: "80 % of", "1.9 times".
-std::string spoken_part(double ratio);
+/// "1 attempt", "1.24 attempts".
+std::string spoken_attempts(double attempts);
 
 }  // namespace retrysim::explain

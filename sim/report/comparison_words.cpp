@@ -144,10 +144,10 @@ class Sentence {
 
   /// Whoever asks for a metric gets a sentence about it.
   void add_without_words(const MetricInfo& metric) {
-    const std::string name(metric.name);
+    const std::string name(metric.label());
     const std::string less = "lower " + name;
     const std::string more = "higher " + name;
-    add_difference(metric, metric.name, {less, more});
+    add_difference(metric, name, {less, more});
   }
 
   void add_difference(const MetricInfo& metric, std::string_view noun, const MetricWords& words) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostGroups = 6;
 constexpr std::size_t kMostLines = 12;  // of a group
-constexpr std::size_t kMostNameColumns = 15;
+constexpr std::size_t kMostNameColumns = 12;
 
 using Line = std::array<std::string, 8>;
 
@@ -36,19 +36,11 @@ std::string figure(const PhaseSummary& phase, std::string_view metric, std::stri
   return unit == "%" ? percent(estimate->mean) : format_number(estimate->mean, unit);
 }
 
-Line line_of(const Evaluation& e, const PhaseSummary& phase) {
-  std::string name = shortened(phase.phase.name);
-  if (phase.replications < e.set.runs.size()) {
-    name += fmt::format(" ({} of {})", phase.replications, e.set.runs.size());
-  }
-  return {"  " + name,
-          format_plain(phase.start_s) + " s",
-          format_plain(phase.end_s) + " s",
-          figure(phase, "success_rate", "%"),
-          figure(phase, "goodput", "1/s"),
-          figure(phase, "amplification", ""),
-          figure(phase, "latency_ok_p99", "s"),
-          figure(phase, "failures", "")};
+Line line_of(const PhaseSummary& phase) {
+  return {"  " + shortened(phase.phase.name),   format_plain(phase.start_s) + " s",
+          format_plain(phase.end_s) + " s",     figure(phase, "success_rate", "%"),
+          figure(phase, "goodput", "1/s"),      figure(phase, "amplification", ""),
+          figure(phase, "latency_ok_p99", "s"), figure(phase, "failures", "")};
 }
 
 void append_group(std::vector<Line>& lines, const Evaluation& e, const std::string& client,
@@ -56,7 +48,7 @@ void append_group(std::vector<Line>& lines, const Evaluation& e, const std::stri
   lines.push_back({title});
   std::size_t phases = 0;
   for (const PhaseSummary& phase : e.phases) {
-    if (phase.client == client && ++phases <= kMostLines) lines.push_back(line_of(e, phase));
+    if (phase.client == client && ++phases <= kMostLines) lines.push_back(line_of(phase));
   }
   if (phases > kMostLines) {
     lines.push_back({fmt::format("  and {} more", phases - kMostLines)});
@@ -81,6 +73,7 @@ std::string phase_table(const Evaluation& e) {
   }
   std::array<std::size_t, Line().size()> widths{};
   for (const Line& line : lines) {
+    if (line[1].empty()) continue;  // the name of a group, which may stick out
     for (std::size_t i = 0; i < line.size(); ++i) {
       widths[i] = std::max(widths[i], columns_of(line[i]));
     }

@@ -331,7 +331,8 @@ void write_text_table(Sink& sink, const Evaluation& e, std::size_t columns) {
                                 e.set.runs.size() == 1 ? "" : "s", seconds(s.duration));
   if (s.warmup > Duration::zero())
     how += fmt::format(", the first {} s left out", seconds(s.warmup));
-  out += "\n" + wrapped(how + fmt::format(", seed {}. {}", s.seed, interval_line(e)), {columns});
+  out += fmt::format("\n{}, seed {}\n", how, s.seed);
+  if (const std::string line = interval_line(e); !line.empty()) out += line + "\n";
   out += "\n";
   append_tables(out, e, columns);
   out += modes_table(e);

@@ -296,7 +296,7 @@ const std::vector<RuleCase>& rule_cases() {
        kHerd,
        {"service.api.queue.capacity=1000"},
        "retries spread the herd"},
-      {"retries-idle", kSteady, {}, kSteady, {kErrors}, "next to nothing"},
+      {"retries-idle", kSteady, {}, kSteady, {kErrors}, "retries cost"},
       {"duplicates",
        kSteady,
        {"client.web.mutating=1", "network.response_loss=0.2"},
@@ -371,6 +371,8 @@ TEST_CASE("figures are spoken with the digits that they deserve") {
   CHECK(spoken_share(1) == "100 %");
   CHECK(spoken_times(1.94) == "1.9 times");
   CHECK(spoken_times(12.3) == "12 times");
+  CHECK(spoken_attempts(1) == "1 attempt");
+  CHECK(spoken_attempts(1.2345) == "1.234 attempts");
 }
 
 }  // namespace retrysim
