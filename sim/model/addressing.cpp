@@ -64,9 +64,8 @@ OperationNames::OperationNames(const Scenario& scenario) {
   for (const ClientSpec& client : scenario.clients) {
     for (const OperationSpec& o : client.operations) names_.push_back(o.name);
   }
-  std::ranges::sort(names_);
-  const auto twice = std::ranges::unique(names_);
-  names_.erase(twice.begin(), twice.end());
+  std::sort(names_.begin(), names_.end());
+  names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
 }
 
 std::uint32_t OperationNames::number(std::string_view name) const {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace retrysim::report {
@@ -71,7 +72,7 @@ std::string phase_table(const Evaluation& e) {
       append_group(lines, e, e.client_name(c), e.client_name(c));
     }
   }
-  std::array<std::size_t, Line().size()> widths{};
+  std::array<std::size_t, std::tuple_size_v<Line>> widths{};
   for (const Line& line : lines) {
     if (line[1].empty()) continue;  // the name of a group, which may stick out
     for (std::size_t i = 0; i < line.size(); ++i) {
