@@ -122,7 +122,9 @@ def map_figure(folder):
                 entries.append(Line2D([], [], marker=mark, color=colour, markersize=9,
                                       markeredgecolor="black", linestyle="none",
                                       label=f"simulated: {verdict}"))
-    figure.legend(handles=entries, loc="outside lower center", ncol=2, frameon=False)
+    # Below the axis: Matplotlib 3.6, Debian 12's, knows no legend outside of a figure.
+    axis.legend(handles=entries, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncol=2,
+                frameon=False)
     figure.suptitle(f"{phases.name}: {phases.map['service']} by the fluid{phases.summary()}",
                     fontsize=13, x=0.02, ha="left")
     return figure
