@@ -23,6 +23,7 @@ from pathlib import Path
 import matplotlib
 import matplotlib.collections
 import matplotlib.pyplot
+from matplotlib.colors import to_hex, to_rgb
 
 ROOT = Path(__file__).resolve().parents[2]
 PLOT = ROOT / "scripts" / "plot.py"
@@ -35,7 +36,7 @@ from plotting.command import main  # noqa: E402
 from plotting.comparison import comparison_figure  # noqa: E402
 from plotting.latency import latency  # noqa: E402
 from plotting.overview import limit_of, overview  # noqa: E402
-from plotting.results import Results, disturbances  # noqa: E402
+from plotting.results import Results, disturbances, recovery_label  # noqa: E402
 
 SERIES = ("scenario,variant,replication,client,time_s,requests,attempts,retries,successes,failures,"
           "throttled,errors,timeouts,quota_denied,limiter_waiting,in_backoff,in_flight,"
@@ -91,6 +92,8 @@ def make_results(folder, groups=2, replications=4, length=150):
     write(folder / "storms.csv", "scenario,variant,replication,storm,onset_s,end_s,"
           "peak_attempt_rate,peak_amplification,extra_attempts,trigger_end_s,recovery_s,"
           "verdict".split(","), storms)
+    write(folder / "replications.csv", "scenario,variant,replication,seed,client,metric,"
+          "value".split(","), [["dip", "base", r, 1, "all", "requests", 5] for r in range(4)])
     quantiles = (0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
     write(folder / "latency.csv", "scenario,variant,client,kind,quantile,latency_s,ci_low_s,"
           "ci_high_s".split(","),
@@ -168,9 +171,13 @@ def edit(folder, change, summary=()):
     return folder
 
 
-def recovery(client, mean, replications):
-    return {"variant": "base", "client": client, "metric": "recovery_s", "mean": mean,
-            "replications": replications}
+def recover(folder, **times):
+    """Adds the recovery times of the groups, one for each replication that recovered."""
+    with open(folder / "replications.csv", "a", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(
+            ["dip", "base", r, 1, client, "recovery_s", value]
+            for client, values in times.items() for r, value in enumerate(values))
+    return folder
 
 
 def draw_overview(test, folder):
@@ -228,7 +235,8 @@ def make_comparison(folder):
         info["variants"] += [{**base, "variant": name} for name in ("base=200ms", "base=50ms")]
         base["variant"] = "base=100ms"
 
-    for name in ("timeseries.csv", "service.csv", "storms.csv", "latency.csv", "attempts.csv"):
+    for name in ("timeseries.csv", "service.csv", "storms.csv", "latency.csv", "attempts.csv",
+                 "replications.csv"):
         text = (folder / name).read_text(encoding="utf-8")
         (folder / name).write_text(text.replace(",base,", ",base=100ms,"), encoding="utf-8")
     info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
@@ -406,12 +414,13 @@ class PlotTest(unittest.TestCase):
         self.assertEqual(windows("s1"), [(10, 20, "surge peak, 10 to 20 s")])
         _, figure = draw_overview(self, folder)
         for axis in figure.axes:
-            grey = [p for p in axis.patches if p.get_alpha() == drawing.FAULT["alpha"]]
+            grey = [p for p in axis.patches
+                    if to_hex(p.get_facecolor()).upper() == drawing.FAULT["color"]]
             self.assertEqual(len(grey), 1, axis.get_title(loc="left"))
 
     def test_legends_lie_outside_the_data(self):
-        many = edit(make_several(self.root / "many", 12, replications=2, length=80),
-                    lambda variant: None, [recovery(f"g{g}", 1.5, 1) for g in range(12)])
+        many = recover(make_several(self.root / "many", 12, replications=2, length=80),
+                       **{f"g{g}": [1.5] for g in range(12)})
         for name, folder in (("several", make_several(self.root / "several", 5)),
                              ("many", many), ("wide", make_wide(self.root / "wide")),
                              ("one", make_results(self.root / "one", groups=1))):
@@ -457,8 +466,8 @@ class PlotTest(unittest.TestCase):
         self.assertAlmostEqual(line.get_ydata()[-1], 14)
 
     def test_the_legend_tells_when_each_group_recovered(self):
-        folder = edit(make_several(self.root / "r", 4), lambda variant: None,
-                      [recovery("g0", 5.75, 4), recovery("g1", 0, 4), recovery("g2", 0.25, 3)])
+        folder = recover(make_several(self.root / "r", 4), g0=[5.75] * 4, g1=[0] * 4,
+                         g2=[0.25] * 3)
         _, figure = draw_overview(self, folder)
         for text in ("g0: recovered 5.8 s after the fault", "g1: recovered at once",
                      "g2: recovered 0.25 s after the fault, in 3 of 4 runs", "g3: not recovered"):
@@ -467,14 +476,73 @@ class PlotTest(unittest.TestCase):
         _, figure = draw_overview(self, folder)
         self.assertIn("g0", legend_texts(figure))
 
+    def test_a_mean_that_describes_no_run_is_not_printed(self):
+        self.assertEqual(recovery_label([0] * 9 + [1], "fault"),
+                         "back at once in 9 of 10 runs, 1.0 s in the other")
+        self.assertEqual(recovery_label([0, 2, 8, 4], "fault"),
+                         "back at once in 1 of 4 runs, 4.0 s (median) in the others")
+        self.assertEqual(recovery_label([10, 12, 50], "surge"),
+                         "recovered 12.0 s after the surge (median; 10.0 s to 50.0 s)")
+        folder = recover(make_several(self.root / "r", 2), g0=[0, 0, 3])
+        _, figure = draw_overview(self, folder)
+        self.assertIn("g0: back at once in 2 of 4 runs, 3.0 s in 1, never in 1",
+                      legend_texts(figure))
+
+    def test_colours_that_overlap_do_not_mix_and_widths_mean_nothing(self):
+        _, figure = draw_overview(self, make_results(self.root / "r", groups=3))
+        for axis in figure.axes:
+            for shape in [*bands(axis), *axis.patches]:
+                self.assertIn(shape.get_alpha(), (None, 1), axis.get_title(loc="left"))
+        lines = panel(figure, "Goodput").lines
+        self.assertEqual(len({line.get_linewidth() for line in lines}), 1)
+        # What lies on top of each other is told apart by its dashes.
+        self.assertEqual(len({str(line._unscaled_dash_pattern) for line in lines}), 3)
+        blue = to_rgb(drawing.BLUE)
+        self.assertTrue(all(a > b for a, b in zip(drawing.pale(drawing.BLUE), blue)))
+
+    def test_panels_with_nothing_in_them_are_left_out(self):
+        folder = make_results(self.root / "r")
+        titles = [a.get_title(loc="left") for a in draw_overview(self, folder)[1].axes]
+        self.assertIn("In the queue of each service", titles)
+        for name, columns in (("service.csv", ["queue_mean"]),
+                              ("timeseries.csv", ["in_backoff", "limiter_waiting"])):
+            with open(folder / name, encoding="utf-8") as file:
+                header, *rows = csv.reader(file)
+            for row in rows:
+                for column in columns:
+                    row[header.index(column)] = 0
+            write(folder / name, header, rows)
+            left = [a.get_title(loc="left") for a in draw_overview(self, folder)[1].axes]
+            self.assertEqual(len(left), len(titles) - 1)
+            titles = left
+        self.assertFalse([t for t in titles if "queue" in t or "backoff" in t])
+
+    def test_titles_and_ticks_are_whole(self):
+        folder = make_several(self.root / "r", 3)
+        for name in folder.glob("*.csv"):
+            text = name.read_text(encoding="utf-8")
+            name.write_text(text.replace(",s1,", ",payments-of-all-customers-in-europe,"),
+                            encoding="utf-8")
+
+        def rename(variant):
+            variant["services"][1]["name"] = "payments-of-all-customers-in-europe"
+            variant["keys"]["client.g1.calls"] = '"payments-of-all-customers-in-europe"'
+
+        _, figure = draw_overview(self, edit(folder, rename))
+        renderer = figure.canvas.get_renderer()
+        for axis in figure.axes:
+            self.assertLessEqual(axis._left_title.get_window_extent(renderer).width,
+                                 axis.bbox.width + 2, axis.get_title(loc="left"))
+            boxes = [label.get_window_extent(renderer) for label in axis.get_xticklabels()]
+            self.assertFalse([1 for a, b in zip(boxes, boxes[1:]) if a.x1 > b.x0])
+
     def test_a_lone_group_shows_its_fate_its_goodput_and_the_storm(self):
-        folder = edit(make_results(self.root / "r", groups=1), lambda variant: None,
-                      [recovery("g0", 12, 4)])
+        folder = recover(make_results(self.root / "r", groups=1), g0=[12] * 4)
         _, figure = draw_overview(self, folder)
         axis = panel(figure, "Load against capacity: recovered 12.0 s after the fault")
         self.assertEqual([line.get_label() for line in axis.lines][:3],
                          ["requests", "attempts", "goodput"])
-        storms = [p for p in axis.patches if p.get_alpha() == drawing.STORM["alpha"]]
+        storms = [p for p in axis.patches if to_hex(p.get_facecolor()).upper() == drawing.STORM["color"]]
         self.assertEqual(len(storms), 1)
         left, right = storms[0].get_xy()[:, 0].min(), storms[0].get_xy()[:, 0].max()
         self.assertEqual((left, right), (64.5, 141.5))  # the one without end counts until 150
