@@ -133,7 +133,8 @@ def draw_queues(axis, results):
 
 def draw_clients(axis, results):
     """Backoff, and waiting for send tokens where there is any."""
-    draw_groups(axis, results, lambda name: results.pivot(name, "in_backoff"))
+    for name, style in group_styles(results):  # solid, since dashes have a meaning here
+        draw(axis, results.pivot(name, "in_backoff"), name, **{**style, "style": "-"})
     title = "In backoff at the clients"
     if results.series["limiter_waiting"].max() > 0:
         for name, style in group_styles(results):
