@@ -25,7 +25,7 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from plotting.drawing import BLUE, FAULT, GREEN, LIMIT_STYLE, RED, STYLE  # noqa: E402
+from plotting.drawing import BLUE, GREEN, LIMIT_STYLE, RED, STYLE  # noqa: E402
 from plotting.file import save  # noqa: E402
 from plotting.overview import limit_of  # noqa: E402
 from plotting.results import Results  # noqa: E402
@@ -39,6 +39,7 @@ MODES = [("none", "no retries", GREEN, (98.5, 70)),
          ("standard21", "standard 2.1", BLUE, (131, 70)),
          ("standard", "standard 2.0\nand adaptive", "#B07700", (184, 70)),
          ("legacy", "legacy", RED, (195, 8))]
+DIP = {"color": "#999999", "alpha": 0.35, "linewidth": 0}
 BINS = 2  # one-second bins averaged into one point
 SHOWN_S = 270  # of 600 s; nothing changes after that
 NUMBER = re.compile(r"-?\d+\.\d+")
@@ -65,7 +66,7 @@ def draw_panel(axis, results, column, title):
     for group, _, colour, _ in MODES:
         axis.plot(*series(results, group, column), color=colour)
     dip = results.details["disturbances"][0]
-    axis.axvspan(dip["start_s"], dip["end_s"], **FAULT)
+    axis.axvspan(dip["start_s"], dip["end_s"], **DIP)
     capacity = limit_of(results, results.details["services"][0])[1]
     capacity = capacity[capacity.index < SHOWN_S]
     axis.step(capacity.index, capacity, color="black", linestyle=LIMIT_STYLE, where="post",

@@ -130,6 +130,22 @@ def draw_differences(axis, comparison, metric, looks, labels):
     axis.set_xlabel(f"difference [{unit}]")
 
 
+def close_points(axis, points):
+    """(place, names) of points so close that their names would lie on top of each other."""
+    axis.autoscale_view()
+    groups = []
+    for name, time, work in points:
+        place = (time["mean"], work["mean"])
+        x, y = axis.transData.transform(place)
+        for group in groups:
+            if abs(x - group[0]) < 60 and abs(y - group[1]) < 18:
+                group[3].append(name)
+                break
+        else:
+            groups.append((x, y, place, [name]))
+    return [(place, names) for _, _, place, names in groups]
+
+
 def draw_work(axis, comparison, looks, labels):
     """Attempts per request against the mean latency, with 95 % intervals."""
     points = []
@@ -147,9 +163,6 @@ def draw_work(axis, comparison, looks, labels):
                   if row["ci_low"] is not None else None for row in (time, work)]
         axis.errorbar(time["mean"], work["mean"], xerr=spread[0], yerr=spread[1],
                       marker=marker, markersize=8, color=colour, linestyle="none", linewidth=1.4)
-        if len(points) <= 6:  # the names of more would lie on top of each other
-            axis.annotate(cut(labels[name], 20), (time["mean"], work["mean"]), xytext=(8, 6),
-                          textcoords="offset points", fontsize=10)
     positive = [t["mean"] for _, t, _ in points if t["mean"] > 0]
     if positive and max(positive) > 8 * min(positive):
         axis.set_xscale("log")
@@ -157,6 +170,10 @@ def draw_work(axis, comparison, looks, labels):
         axis.xaxis.set_minor_formatter(FuncFormatter(lambda _value, _position: ""))
     axis.xaxis.set_major_formatter(FuncFormatter(seconds_label))
     axis.margins(x=0.18, y=0.2)
+    if len(points) <= 6:  # the names of more would lie on top of each other
+        for place, names in close_points(axis, points):
+            axis.annotate(cut(", ".join(labels[n] for n in names), 40), place, xytext=(8, 6),
+                          textcoords="offset points", fontsize=10)
     axis.set_title("Work against time: better is lower and to the left")
     axis.set_xlabel("mean latency of a request")
     axis.set_ylabel("attempts / request")

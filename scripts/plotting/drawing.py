@@ -4,7 +4,8 @@ SPDX-License-Identifier: MIT
 """
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.colors import to_rgb
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from plotting.results import disturbances, outside, seconds_label, storms
 
@@ -13,8 +14,13 @@ BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, YELLOW, GREY = "#CC79A7", "#56B4E9", "#F0E442", "#666666"
 GROUP_COLOURS = [BLUE, RED, GREEN, PURPLE, ORANGE, SKY]
 LIMIT_STYLE = (0, (4, 2))
-FAULT = {"color": "#999999", "alpha": 0.35, "linewidth": 0}
-STORM = {"color": YELLOW, "alpha": 0.30, "linewidth": 0}
+# Opaque, so that what overlaps does not mix into a colour that the legend lacks. A storm is a strip
+# at the top, above the grey of a fault.
+FAULT = {"color": "#DCDCDC", "linewidth": 0, "zorder": 0.3}
+STORM = {"color": YELLOW, "linewidth": 0, "zorder": 0.4}
+STORM_BOTTOM = 0.95  # as a share of the height
+# Lines that lie on top of each other show through the gaps of the one above. All have one width.
+DASHES = ["-", (0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (1.5, 1.5)), (0, (9, 3, 3, 3))]
 OUTSIDE = {"facecolor": "none", "edgecolor": "#BBBBBB", "hatch": "//", "linewidth": 0}
 
 STYLE = {
@@ -38,6 +44,11 @@ STYLE = {
 }
 
 
+def pale(colour):
+    """An opaque tint for bands."""
+    return tuple(1 - 0.22 * (1 - part) for part in to_rgb(colour))
+
+
 def draw(axis, table, label, colour, style="-", band=True, width=1.7, step=0.0):
     """Mean over replications with the band between their 10 % and 90 % quantiles."""
     values = table.to_numpy(dtype=float)
@@ -50,7 +61,7 @@ def draw(axis, table, label, colour, style="-", band=True, width=1.7, step=0.0):
               linewidth=width)
     if band and values.shape[1] > 1:
         low, high = np.nanquantile(values, [0.1, 0.9], axis=1)
-        axis.fill_between(time, low, high, color=colour, alpha=0.18, linewidth=0)
+        axis.fill_between(time, low, high, color=pale(colour), linewidth=0, zorder=1.2)
 
 
 def ratio(numerator, denominator):
@@ -61,14 +72,13 @@ def ratio(numerator, denominator):
 def group_styles(results):
     """(name, keyword arguments of draw) of each group, the same in all panels.
 
-    Groups that behave alike lie on top of each other: each line is thinner than the one before, so
-    that all can be seen. Bands of more than three groups would hide each other.
+    Groups that behave alike lie on top of each other: each has dashes of its own, and the first is
+    solid. Bands of more than three groups would hide each other.
     """
     names = results.groups()
     for i, name in enumerate(names):
-        width = 1.7 if len(names) == 1 else max(1.0, 2.6 - i * min(0.8, 1.6 / (len(names) - 1)))
-        yield name, {"colour": GROUP_COLOURS[i % len(GROUP_COLOURS)], "width": width,
-                     "style": "-" if i < len(GROUP_COLOURS) else (0, (5, 1.5)),
+        yield name, {"colour": GROUP_COLOURS[i % len(GROUP_COLOURS)],
+                     "style": DASHES[(i + i // len(GROUP_COLOURS)) % len(DASHES)],
                      "band": len(names) <= 3, "step": results.interval}
 
 
@@ -86,8 +96,9 @@ def shade(axis, results, service=None):
         axis.axvspan(low, min(high, last), **FAULT)
     if len(results.details["services"]) == 1:
         for low, high, _ in storms(results):
-            axis.axvspan(low, max(low, high), zorder=0.5, **STORM)
+            axis.axvspan(low, max(low, high), ymin=STORM_BOTTOM, **STORM)
     axis.set_xlim(0, last)
+    axis.xaxis.set_major_locator(MaxNLocator(5 if last >= 1000 else 7, steps=[1, 2, 2.5, 5, 10]))
     axis.set_xlabel("simulated time [s]")
 
 
@@ -142,3 +153,29 @@ def put_headline(figure, results, note):
     figure.text(0.02, 1 - 0.14 * inch, name, fontsize=17, fontweight="bold", va="top")
     figure.text(0.02, 1 - 0.50 * inch, text, fontsize=11, color="#444444", va="top")
     return 1 - (0.80 + 0.18 * text.count("\n")) * inch
+
+
+def fit_titles(figure):
+    """Breaks, and as a last resort cuts, the titles that would leave the width of their panel."""
+    renderer = figure.canvas.get_renderer()
+    for axis in figure.axes:
+        title = axis._left_title if hasattr(axis, "_left_title") else axis.title
+        room = axis.get_window_extent(renderer).width
+        if not title.get_text() or title.get_window_extent(renderer).width <= room:
+            continue
+        words, lines = title.get_text().split(" "), [""]
+        for word in words:
+            longer = f"{lines[-1]} {word}".strip()
+            title.set_text(longer)
+            if lines[-1] and title.get_window_extent(renderer).width > room:
+                lines.append(word)
+            else:
+                lines[-1] = longer
+        lines = lines[:2] if len(lines) < 3 else [lines[0], lines[1] + " …"]
+        for i, line in enumerate(lines):
+            title.set_text(line)
+            while len(line) > 2 and title.get_window_extent(renderer).width > room:
+                line = line.removesuffix("…").rstrip()[:-1] + "…"
+                title.set_text(line)
+            lines[i] = line
+        title.set_text("\n".join(lines))

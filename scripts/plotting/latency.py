@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from plotting.drawing import (BLUE, GREEN, ORANGE, PURPLE, RED, entries_below, group_styles,
-                              put_headline, scale_latencies, shade)
+                              pale, put_headline, scale_latencies, shade)
 
 KINDS = (("request", "whole request"), ("request_ok", "successful requests"),
          ("attempt", "one attempt, as the client sees it"), ("service", "queue and service"))
@@ -20,7 +20,7 @@ def draw_quantiles(axis, results):
     lines = [("all", *kind, colour, style, 1.7) for kind, colour, style in
              zip(KINDS, (BLUE, GREEN, ORANGE, PURPLE), ("-", "--", "-.", ":"))]
     if len(groups) > 1:
-        lines = [(name, "request", name, s["colour"], s["style"], s["width"]) for name, s in groups]
+        lines = [(name, "request", name, s["colour"], s["style"], 1.7) for name, s in groups]
     for client, kind, label, colour, style, width in lines:
         part = results.latency[(results.latency["client"] == client) &
                                (results.latency["kind"] == kind)].sort_values("quantile")
@@ -31,7 +31,7 @@ def draw_quantiles(axis, results):
         axis.plot(x, part["latency_s"], linestyle=style, linewidth=width, marker="o",
                   markersize=2 * width, color=colour, label=label)
         axis.fill_between(x, part["ci_low_s"].clip(lower=part["latency_s"].min() / 10),
-                          part["ci_high_s"], color=colour, alpha=0.18, linewidth=0)
+                          part["ci_high_s"], color=pale(colour), linewidth=0, zorder=1.2)
     ticks = [0.5, 0.9, 0.99, 0.999]
     axis.set_xticks([-np.log10(1 - q) for q in ticks], [f"{q * 100:g} %" for q in ticks])
     if axis.lines:

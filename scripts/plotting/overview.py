@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from plotting.drawing import (BLUE, FAULT, GREEN, GREY, LIMIT_STYLE, ORANGE, OUTSIDE, PURPLE, RED,
-                              STORM, draw, draw_groups, entries_above, group_styles, put_headline,
+                              STORM, draw, draw_groups, entries_above, fit_titles, group_styles, put_headline,
                               ratio, scale_latencies, shade)
 from plotting.results import concerns, disturbances, outside, storms, verdict
 
@@ -42,17 +42,17 @@ def draw_load(axis, results, service):
         return results.pivot(name, column) / results.interval
 
     if names and (len(names) == 1 or len(results.details["services"]) > 1):
-        draw(axis, sum(rate("requests", n) for n in names), "requests", GREY, width=1.2, band=False,
+        draw(axis, sum(rate("requests", n) for n in names), "requests", GREY, band=False,
              step=results.interval)
     if results.groups() == names and len(names) == 1:
         draw(axis, rate("attempts", names[0]), "attempts", RED, step=results.interval)
         draw(axis, rate("successes", names[0]), "goodput", GREEN, step=results.interval)
     else:
         if len(names) > 1:
-            draw(axis, sum(rate("attempts", n) for n in names), "all groups", "black", width=1.2,
+            draw(axis, sum(rate("attempts", n) for n in names), "all groups", "black",
                  step=results.interval)
         for name in names:
-            draw(axis, rate("attempts", name), name, **{**styles[name], "width": 1.7})
+            draw(axis, rate("attempts", name), name, **styles[name])
     limit = limit_of(results, service)
     if limit:
         axis.step(limit[1].index, limit[1], color="black", linestyle=LIMIT_STYLE, where="post",
@@ -123,7 +123,7 @@ def draw_queues(axis, results):
     for service in results.details["services"]:
         names = results.callers(service["name"])
         style = styles[names[0]] if len(names) == 1 else {
-            "colour": "black", "width": 1.4, "step": results.interval}
+            "colour": "black", "step": results.interval}
         waiting, in_service = results.waiting_at(service["name"])
         draw(axis, waiting, service["name"] + (" (in service)" if in_service else ""), **style)
     axis.set_ylim(0, max(1, axis.get_ylim()[1]))
@@ -133,7 +133,8 @@ def draw_queues(axis, results):
 
 def draw_clients(axis, results):
     """Backoff, and waiting for send tokens where there is any."""
-    draw_groups(axis, results, lambda name: results.pivot(name, "in_backoff"))
+    for name, style in group_styles(results):  # solid, since dashes have a meaning here
+        draw(axis, results.pivot(name, "in_backoff"), name, **{**style, "style": "-"})
     title = "In backoff at the clients"
     if results.series["limiter_waiting"].max() > 0:
         for name, style in group_styles(results):
@@ -180,9 +181,9 @@ def line_entries(results):
     groups = list(group_styles(results))
     if len(groups) == 1:
         return [(Line2D([], [], color=RED), "attempts sent"),
-                (Line2D([], [], color=GREY, linewidth=1.2), "requests submitted"),
+                (Line2D([], [], color=GREY), "requests submitted"),
                 (Line2D([], [], color=GREEN), "goodput: requests that succeed")]
-    return [(Line2D([], [], color=style["colour"], linestyle=style["style"], linewidth=3),
+    return [(Line2D([], [], color=style["colour"], linestyle=style["style"]),
              f"{name}: {verdict(results, name)}" if verdict(results, name) else name)
             for name, style in groups]
 
@@ -191,9 +192,9 @@ def common_entries(results):
     """Legend entries of lines that belong to no group, and of shaded times, each once."""
     services = results.details["services"]
     if len(services) > 1:
-        yield Line2D([], [], color=GREY, linewidth=1.2), "requests submitted"
+        yield Line2D([], [], color=GREY), "requests submitted"
     if any(len(results.callers(s["name"])) > 1 for s in services):
-        yield Line2D([], [], color="black", linewidth=1.2), "attempts of all groups together"
+        yield Line2D([], [], color="black"), "attempts of all groups together"
     kinds = dict.fromkeys(limit[0] for limit in (limit_of(results, s) for s in services) if limit)
     if kinds:
         text = " or ".join(kinds) + (" of each service" if len(services) > 1 else "")
@@ -255,15 +256,26 @@ def draw_loads(figure, grid, results, abreast):
     scale_loads(axes, limits)
 
 
+def anybody(results, drawer):
+    """Whether a panel has anything but zeros to show."""
+    clients = bool((results.series[["in_backoff", "limiter_waiting"]] > 0).any(axis=None))
+    queues = any((results.waiting_at(s["name"])[0] > 0).any(axis=None)
+                 for s in results.details["services"])
+    there = {draw_clients: clients, draw_queues: queues, draw_waiting: clients or queues,
+             draw_latency: bool(results.series["latency_p99_s"].notna().any())}
+    return there.get(drawer, True)
+
+
 def overview(results):
     drawers = [draw_goodput, draw_success, draw_amplification, draw_latency, draw_queues,
                draw_clients]
     if len(results.groups()) == 1 and len(results.details["services"]) == 1:
         drawers = [draw_success, draw_amplification, draw_waiting, draw_latency]
+    drawers = [drawer for drawer in drawers if anybody(results, drawer)]
     services = len(results.details["services"])
     abreast = {1: 1, 2: 2, 4: 2}.get(services, 3)
     loads = -(-services // abreast)
-    heights = [3.2 if services == 1 else 2.4] * loads + [2.4] * (len(drawers) // 2)
+    heights = [3.2 if services == 1 else 2.4] * loads + [2.4] * (-(-len(drawers) // 2))
     figure = plt.figure(figsize=(16 / 1.5, 10))
     legends, legend_inches = put_legends(figure, results)
     figure.set_figheight(round(sum(heights) + 1.0 + legend_inches, 2))
@@ -271,7 +283,9 @@ def overview(results):
     draw_loads(figure, grid, results, abreast)
     for i, drawer in enumerate(drawers):
         row, column = divmod(i, 2)
-        axis = figure.add_subplot(grid[loads + row, column * 3:column * 3 + 3])
+        alone = i + 1 == len(drawers) and column == 0
+        axis = figure.add_subplot(grid[loads + row, :] if alone else
+                                  grid[loads + row, column * 3:column * 3 + 3])
         drawer(axis, results)
         shade(axis, results)
     note = "lines: means" + ("" if len(results.groups()) > 3 else
@@ -280,5 +294,8 @@ def overview(results):
     inch = 1 / figure.get_figheight()
     for legend, left, below in legends:
         legend.set_bbox_to_anchor((left, top - below * inch), transform=figure.transFigure)
-    figure.tight_layout(rect=(0, 0, 1, top - legend_inches * inch), h_pad=1.0)
+    room = (0, 0, 1, top - legend_inches * inch)
+    figure.tight_layout(rect=room, h_pad=1.0)
+    fit_titles(figure)
+    figure.tight_layout(rect=room, h_pad=1.0)
     return figure

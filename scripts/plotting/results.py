@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-TEXT_COLUMNS = ["scenario", "variant", "client", "service", "kind", "verdict"]
+TEXT_COLUMNS = ["scenario", "variant", "client", "service", "kind", "verdict", "metric"]
 # What a replication has none of any more once it is over, while others still drain. A latency does
 # not exist there, and the number of servers stays what it was.
 LATENCIES = ["latency_p50_s", "latency_p99_s"]
@@ -40,6 +40,7 @@ class Results:
         self.storms = self._read("storms.csv", ["storm", "onset_s", "end_s"])
         self.latency = self._read("latency.csv", ["client", "kind", "quantile", "latency_s"])
         self.attempts = self._read("attempts.csv", ["client", "attempt", "sent"])
+        self.values = self._read("replications.csv", ["replication", "client", "metric", "value"])
         if self.series.empty:
             raise ResultError(f"{self.folder / 'timeseries.csv'}: holds no rows to draw")
 
@@ -130,6 +131,12 @@ class Results:
                 return row
         return None
 
+    def recovery_times(self, client):
+        """Seconds of the replications of a group that recovered."""
+        rows = self.values[(self.values["client"] == client) &
+                           (self.values["metric"] == "recovery_s")]
+        return list(rows["value"].dropna())
+
 
 def seconds_label(value, _position=None):
     for size, scale, unit in ((1, 1, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs"), (0, 1e9, "ns")):
@@ -138,20 +145,46 @@ def seconds_label(value, _position=None):
     return ""
 
 
+def duration_label(seconds):
+    return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.1f} s" if seconds >= 1 else \
+        f"{seconds:.2g} s"
+
+
+def recovery_label(times, kind, runs=None):
+    """Recovery times of replications in words. A mean of many zeros and one large value would
+    describe none of them: what happens at once is counted, of the rest the median is named."""
+    late = sorted(t for t in times if t > 0)
+    at_once = len(times) - len(late)
+    if not late:
+        return "recovered at once"
+    middle = duration_label(float(pd.Series(late).median()))
+    ends = [duration_label(late[0]), duration_label(late[-1])]
+    if at_once:
+        runs = runs or len(times)
+        others = "the other" if len(late) == 1 else "the others"
+        if len(times) < runs:
+            others = f"{len(late)}, never in {runs - len(times)}"
+        median = "" if len(late) == 1 else " (median)"
+        return f"back at once in {at_once} of {runs} runs, {middle}{median} in {others}"
+    text = f"recovered {middle} after the {kind}"
+    if late[-1] > 2 * late[0] and len(late) > 1:
+        text += f" (median; {ends[0]} to {ends[1]})"
+    return text
+
+
 def verdict(results, name):
     """When the goodput of a group was back, in words; nothing if nothing disturbed the run."""
     kinds = {w["kind"] for w in results.details["disturbances"]}
     if not kinds:
         return ""
-    row = results.summary("recovery_s", name)
-    if row is None:
+    times = results.recovery_times(name)
+    if not times:
         return "not recovered"
-    mean, kind = row["mean"], kinds.pop() if len(kinds) == 1 else "last trigger"
-    after = f"{mean:.1f} s" if mean >= 1 else f"{mean:.2g} s"
-    text = f"recovered {after} after the {kind}" if mean > 0 else "recovered at once"
-    runs = results.replications()
-    part = row["replications"]
-    return text if part == runs else f"{text}, in {part} of {runs} runs"
+    kind = kinds.pop() if len(kinds) == 1 else "last trigger"
+    runs, part = results.replications(), len(times)
+    text = recovery_label(times, kind, runs)
+    mixed = 0 < times.count(0) < part
+    return text if part == runs or mixed else f"{text}, in {part} of {runs} runs"
 
 
 def concerns(results, window, service):

@@ -1,4 +1,5 @@
-"""The picture of a sweep: lines with intervals over one varied key, heat maps over two.
+"""The picture of a sweep: lines with intervals over one varied key, or
+one line for each word of a second key; heat maps over two keys of numbers.
 
 Used by plot.py. Reads points.csv and result.json of a result folder that `retrysim sweep` or
 `retrysim merge` wrote.
@@ -14,6 +15,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.ticker import MaxNLocator
 
+from plotting.drawing import GROUP_COLOURS, pale
 from plotting.results import ResultError
 
 # What is drawn, and whether its colours are logarithmic. What the metrics are called, their units
@@ -21,6 +23,14 @@ from plotting.results import ResultError
 METRICS = [("goodput", False), ("success_rate", False), ("amplification", False),
            ("latency_p99", True)]
 MOST_TICKS = 12
+MOST_LINES = 12
+MARKERS = "os^Dv*"
+# Last parts of the keys that are durations, which the files have in seconds, and rates.
+DURATIONS = set("""attempt_timeout base bucket cap connect connect_timeout cooldown deadline delay
+    drain_limit duration end hold interval job_time latency off on open quantum refill_interval
+    reject_cost replay_cost service_time slow spread start think_time throttle_base timeout warmup
+    window""".split())
+RATES = {"rate", "total_rate"}
 
 
 class Sweep:
@@ -43,9 +53,9 @@ class Sweep:
             raise ResultError(f"{folder / 'points.csv'}: lacks the column {', '.join(missing)}")
         if self.points.empty:
             raise ResultError(f"{folder / 'points.csv'}: holds no points to draw")
-        self.labels = dict(zip(keys, short_names(keys)))
         self.fixed = []
         self.keys = self._choose(keys)
+        self.axis_key, self.line_key = self._lines()
 
     def _choose(self, keys):
         """At most two keys: those with the most values. The others keep their first value."""
@@ -60,12 +70,31 @@ class Sweep:
         for key in varied:
             if key not in drawn:
                 first = self.points[key].iloc[0]
-                self.fixed.append(f"{self.labels[key]} = {first}")
+                self.fixed.append(f"{key} = {first}")
                 self.points = self.points[self.points[key] == first]
         return [k for k in varied if k in drawn] or keys[:1]
 
     def _follows(self, key, other):
         return (self.points.groupby(other)[key].nunique() == 1).all()
+
+    def _lines(self):
+        """The key along the axis and the one with a line for each value, where one of two has
+        words; neither for a heat map."""
+        if len(self.keys) == 1:
+            return self.keys[0], None
+        words = [k for k in self.keys if not all(map(is_number, self.levels(k)))]
+        words = sorted(words, key=lambda k: self.points[k].nunique())
+        if not words or self.points[words[0]].nunique() > MOST_LINES:
+            return None, None
+        return next(k for k in self.keys if k != words[0]), words[0]
+
+    def with_unit(self, key):
+        """A key in full with its unit: files have durations in seconds."""
+        last = key.rpartition(".")[2]
+        if not all(map(is_number, self.levels(key))):
+            return key
+        unit = "s" if last in DURATIONS else "1/s" if last in RATES else ""
+        return f"{key} [{unit}]" if unit else key
 
     def title(self, metric):
         """The metric's label with its unit; its name in results that do not describe it."""
@@ -87,15 +116,6 @@ def columns():
     return [name + end for name, *_ in METRICS for end in ("", "_ci_low", "_ci_high")]
 
 
-def short_names(keys):
-    """The shortest ends of the paths that tell them apart."""
-    for length in range(1, max(k.count(".") for k in keys) + 2):
-        names = [".".join(k.split(".")[-length:]) for k in keys]
-        if len(set(names)) == len(names):
-            return names
-    return keys
-
-
 def is_number(text):
     try:
         return np.isfinite(float(text))
@@ -109,34 +129,65 @@ def is_geometric(values):
         (values[-1] - values[-2]) > 3 * (values[1] - values[0])
 
 
-def draw_line(axis, sweep, metric, colour):
-    key = sweep.keys[0]
-    levels = sweep.levels(key)
-    table = sweep.points.drop_duplicates(key).set_index(key).loc[levels]
-    numeric = all(map(is_number, levels))
-    x = np.array([float(v) for v in levels]) if numeric else np.arange(len(levels))
+def draw_curve(axis, sweep, table, metric, **look):
+    """A metric over a key, with its intervals: a band where points are many, else error bars."""
+    key = sweep.axis_key
+    levels = [v for v in sweep.levels(key) if v in set(table[key])]
+    table = table.drop_duplicates(key).set_index(key).loc[levels]
+    all_levels = sweep.levels(key)
+    numeric = all(map(is_number, all_levels))
+    x = np.array([float(v) if numeric else all_levels.index(v) for v in levels])
     mean = table[metric].to_numpy(dtype=float)
     low = table[metric + "_ci_low"].to_numpy(dtype=float)
     high = table[metric + "_ci_high"].to_numpy(dtype=float)
     if numeric and len(levels) > MOST_TICKS:
-        axis.plot(x, mean, color=colour)
-        axis.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+        axis.plot(x, mean, **look)
+        axis.fill_between(x, low, high, color=pale(look["color"]), linewidth=0, zorder=1.5)
     else:
         error = np.nan_to_num(np.vstack([mean - low, high - mean]), nan=0.0)
-        axis.errorbar(x, mean, yerr=np.clip(error, 0, None), color=colour, marker="o",
-                      markersize=5, capsize=3, linestyle="-" if numeric else "none")
-    if not numeric:
-        axis.set_xticks(x, levels, rotation=30 if len(levels) > 4 else 0)
+        axis.errorbar(x, mean, yerr=np.clip(error, 0, None), markersize=5, capsize=3,
+                      **{"marker": "o", **look, "linestyle": look.get("linestyle", "-")
+                         if numeric else "none"})
+
+
+def draw_lines(axis, sweep, metric, colour):
+    """One curve, or one for each word of the key that has words."""
+    if sweep.line_key is None:
+        draw_curve(axis, sweep, sweep.points, metric, color=colour)
+    else:
+        for i, level in enumerate(sweep.levels(sweep.line_key)):
+            draw_curve(axis, sweep, sweep.points[sweep.points[sweep.line_key] == level], metric,
+                       color=GROUP_COLOURS[i % len(GROUP_COLOURS)], marker=MARKERS[i % len(MARKERS)],
+                       linestyle="-" if i < len(GROUP_COLOURS) else "--", label=level)
+    levels = sweep.levels(sweep.axis_key)
+    if not all(map(is_number, levels)):
+        axis.set_xticks(range(len(levels)), levels, rotation=30 if len(levels) > 4 else 0)
         axis.margins(x=0.1)
-    elif is_geometric(x):
+    elif is_geometric([float(v) for v in levels]):
         axis.set_xscale("log")
-    axis.set_xlabel(sweep.labels[key])
+    axis.yaxis.set_major_locator(MaxNLocator(6))
+    axis.set_xlabel(sweep.with_unit(sweep.axis_key))
 
 
-def ticks(levels):
-    """Places and labels of at most a dozen levels."""
-    step = -(-len(levels) // MOST_TICKS)
-    return range(0, len(levels), step), levels[::step]
+def edges(levels):
+    """Where the cells of a heat map end: half-way between numbers, so that distances are true; in
+    equal steps between words."""
+    if len(levels) < 2 or not all(map(is_number, levels)):
+        return np.arange(len(levels) + 1) - 0.5
+    values = np.array([float(v) for v in levels])
+    geometric = is_geometric(values)
+    values = np.log(values) if geometric else values
+    middles = (values[1:] + values[:-1]) / 2
+    ends = np.concatenate([[2 * values[0] - middles[0]], middles, [2 * values[-1] - middles[-1]]])
+    return np.exp(ends) if geometric else ends
+
+
+def scale_axis(which, levels, set_scale):
+    """The ticks of an axis of a heat map."""
+    if not all(map(is_number, levels)) or len(levels) < 2:
+        which.set_ticks(range(len(levels)), levels)
+    elif is_geometric([float(v) for v in levels]):
+        set_scale("log")
 
 
 def draw_heat_map(axis, sweep, metric, logarithmic):
@@ -148,37 +199,40 @@ def draw_heat_map(axis, sweep, metric, logarithmic):
     positive = values.count() > 0 and values.min() > 0 and values.max() > 10 * values.min()
     norm = LogNorm(values.min(), values.max()) if logarithmic and positive else None
     axis.set_facecolor("#DDDDDD")  # where the metric does not exist
-    image = axis.pcolormesh(values, cmap=sweep.colours(metric), norm=norm)
+    image = axis.pcolormesh(edges(xs), edges(ys), values, cmap=sweep.colours(metric), norm=norm)
     axis.grid(False)
     axis.figure.colorbar(image, ax=axis)
-    places, names = ticks(xs)
-    axis.set_xticks([p + 0.5 for p in places], names, rotation=30 if len(names) > 6 else 0)
-    places, names = ticks(ys)
-    axis.set_yticks([p + 0.5 for p in places], names)
-    axis.set_xlabel(sweep.labels[x_key])
-    axis.set_ylabel(sweep.labels[y_key])
+    scale_axis(axis.xaxis, xs, axis.set_xscale)
+    scale_axis(axis.yaxis, ys, axis.set_yscale)
+    axis.set_xlabel(sweep.with_unit(x_key))
+    axis.set_ylabel(sweep.with_unit(y_key))
 
 
 def sweep_figure(folder, colour):
-    """Four metrics over the varied keys."""
+    """Metrics over the varied keys, those that exist nowhere left out."""
     sweep = Sweep(folder)
-    figure, axes = plt.subplots(2, 2, figsize=(12, 8.5), layout="constrained")
-    for axis, (metric, logarithmic) in zip(axes.flat, METRICS):
+    metrics = [m for m in METRICS if not sweep.points[m[0]].isna().all()]
+    rows = max(1, -(-len(metrics) // 2))
+    figure, axes = plt.subplots(rows, 2, figsize=(12, 0.7 + 3.9 * rows), layout="constrained",
+                                squeeze=False)
+    lines = sweep.axis_key is not None
+    for axis, (metric, logarithmic) in zip(axes.flat, metrics):
         axis.set_title(sweep.title(metric))
-        if sweep.points[metric].isna().all():
-            axis.text(0.5, 0.5, "does not exist at these points", ha="center", va="center",
-                      transform=axis.transAxes)
-            axis.set_axis_off()
-        elif len(sweep.keys) == 1:
-            draw_line(axis, sweep, metric, colour)
-            axis.yaxis.set_major_locator(MaxNLocator(6))
+        if lines:
+            draw_lines(axis, sweep, metric, colour)
         else:
             draw_heat_map(axis, sweep, metric, logarithmic)
+    for axis in axes.flat[len(metrics):]:
+        axis.set_axis_off()
+    if metrics and sweep.line_key is not None:
+        axes[-1][0].legend(loc="upper left", bbox_to_anchor=(0, -0.17), frameon=False,
+                           ncol=min(6, len(sweep.levels(sweep.line_key))), title=sweep.line_key,
+                           alignment="left")
     note = f"{sweep.replications} replications each" if sweep.replications > 1 else \
         "1 replication each: no intervals"
-    if len(sweep.keys) == 1 and sweep.replications > 1:
+    if lines and sweep.replications > 1:
         note += "; 95 % intervals"
     if sweep.fixed:
         note += "; drawn at " + ", ".join(sweep.fixed)
-    figure.suptitle(f"{sweep.name}: {len(sweep.points)} points, {note}", fontsize=13)
+    figure.suptitle(f"{sweep.name}: {len(sweep.points)} points, {note}", fontsize=13, wrap=True)
     return figure

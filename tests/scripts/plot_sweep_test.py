@@ -12,12 +12,17 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import matplotlib
+import matplotlib.pyplot
+
 ROOT = Path(__file__).resolve().parents[2]
 PLOT = ROOT / "scripts" / "plot.py"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
+matplotlib.use("Agg")
 
-from plotting.sweep import METRICS, Sweep, columns  # noqa: E402
+from plotting.sweep import (DURATIONS, METRICS, RATES, Sweep, columns,  # noqa: E402
+                            sweep_figure)
 
 
 def make_sweep(folder, keys, points, replications=5):
@@ -78,7 +83,7 @@ class PlotSweepTest(unittest.TestCase):
         points = [[a, b, c] for a in ("1", "2") for b in "123" for c in "1234"]
         sweep = Sweep(make_sweep(self.root / "r", ["x.a", "x.b", "x.c"], points))
         self.assertEqual(sweep.keys, ["x.b", "x.c"])
-        self.assertEqual(sweep.fixed, ["a = 1"])
+        self.assertEqual(sweep.fixed, ["x.a = 1"])
         self.assertEqual(len(sweep.points), 12)
 
     def test_keys_that_move_together_are_one(self):
@@ -100,6 +105,56 @@ class PlotSweepTest(unittest.TestCase):
         self.assertEqual(sweep.title("success_rate"), "Success_rate")  # not described
         self.assertEqual(sweep.colours("goodput"), "viridis")
         self.assertEqual(sweep.colours("amplification"), "viridis_r")
+
+    def figure(self, folder):
+        figure = sweep_figure(folder, "#0072B2")
+        self.addCleanup(matplotlib.pyplot.close, figure)
+        return figure
+
+    def test_words_get_a_line_each_with_intervals(self):
+        points = [[x, mode] for x in ("1", "2", "10") for mode in ("full", "none")]
+        figure = self.figure(make_sweep(self.root / "r", ["c.rate", "c.jitter"], points))
+        axis = figure.axes[0]
+        self.assertEqual([c.get_label() for c in axis.containers], ["full", "none"])
+        full = axis.containers[0]
+        self.assertEqual(list(full.lines[0].get_xdata()), [1, 2, 10])
+        self.assertEqual(list(full.lines[0].get_ydata()), [1, 3, 5])
+        low, high = (list(cap.get_ydata()) for cap in full.lines[1])
+        self.assertEqual((low, high), ([0.5, 2.5, 4.5], [1.5, 3.5, 5.5]))
+        self.assertEqual(axis.get_xlabel(), "c.rate [1/s]")
+        self.assertEqual(figure.axes[2].get_legend().get_title().get_text(), "c.jitter")
+
+    def test_distances_on_axes_of_numbers_are_true(self):
+        points = [[x, y] for x in ("1", "2", "10") for y in ("3", "4")]
+        figure = self.figure(make_sweep(self.root / "r", ["a.duration", "b.rate"], points))
+        axis = figure.axes[0]
+        self.assertEqual(axis.get_xlabel(), "a.duration [s]")
+        self.assertEqual(axis.get_ylabel(), "b.rate [1/s]")
+        corners = axis.collections[0].get_coordinates()[0, :, 0]
+        self.assertEqual(list(corners), [0.5, 1.5, 6, 14])
+
+    def test_metrics_that_exist_nowhere_have_no_panel(self):
+        folder = make_sweep(self.root / "r", ["a"], [["1"], ["2"]])
+        with open(folder / "points.csv", encoding="utf-8") as file:
+            header, *rows = csv.reader(file)
+        for row in rows:
+            for end in ("", "_ci_low", "_ci_high"):
+                row[header.index("latency_p99" + end)] = ""
+        with open(folder / "points.csv", "w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([header, *rows])
+        titles = [a.get_title(loc="left") or a.get_title() for a in self.figure(folder).axes
+                  if a.axison]
+        self.assertEqual(titles, ["Goodput", "Success_rate", "Amplification"])
+
+    def test_units_are_those_of_the_reference(self):
+        for line in (ROOT / "scenarios" / "KEYS.md").read_text(encoding="utf-8").splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+            last = cells[0].strip("`").rpartition(".")[2]
+            if len(cells) > 3 and cells[0].startswith("`"):
+                if last in DURATIONS and cells[1].startswith(("duration", "number")):
+                    self.assertEqual(cells[2], "s", cells[0])
+                if last in RATES and cells[1].startswith("number"):
+                    self.assertEqual(cells[2], "1/s", cells[0])
 
     def test_levels_are_in_the_order_of_their_size(self):
         sweep = Sweep(make_sweep(self.root / "r", ["a"], [["10"], ["9"], ["1e-3"]]))

@@ -23,6 +23,7 @@ from pathlib import Path
 import matplotlib
 import matplotlib.collections
 import matplotlib.pyplot
+from matplotlib.colors import to_hex
 
 ROOT = Path(__file__).resolve().parents[2]
 PLOT = ROOT / "scripts" / "plot.py"
@@ -91,6 +92,8 @@ def make_results(folder, groups=2, replications=4, length=150):
     write(folder / "storms.csv", "scenario,variant,replication,storm,onset_s,end_s,"
           "peak_attempt_rate,peak_amplification,extra_attempts,trigger_end_s,recovery_s,"
           "verdict".split(","), storms)
+    write(folder / "replications.csv", "scenario,variant,replication,seed,client,metric,"
+          "value".split(","), [["dip", "base", r, 1, "all", "requests", 5] for r in range(4)])
     quantiles = (0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
     write(folder / "latency.csv", "scenario,variant,client,kind,quantile,latency_s,ci_low_s,"
           "ci_high_s".split(","),
@@ -168,9 +171,13 @@ def edit(folder, change, summary=()):
     return folder
 
 
-def recovery(client, mean, replications):
-    return {"variant": "base", "client": client, "metric": "recovery_s", "mean": mean,
-            "replications": replications}
+def recover(folder, **times):
+    """Adds the recovery times of the groups, one for each replication that recovered."""
+    with open(folder / "replications.csv", "a", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(
+            ["dip", "base", r, 1, client, "recovery_s", value]
+            for client, values in times.items() for r, value in enumerate(values))
+    return folder
 
 
 def draw_overview(test, folder):
@@ -228,7 +235,8 @@ def make_comparison(folder):
         info["variants"] += [{**base, "variant": name} for name in ("base=200ms", "base=50ms")]
         base["variant"] = "base=100ms"
 
-    for name in ("timeseries.csv", "service.csv", "storms.csv", "latency.csv", "attempts.csv"):
+    for name in ("timeseries.csv", "service.csv", "storms.csv", "latency.csv", "attempts.csv",
+                 "replications.csv"):
         text = (folder / name).read_text(encoding="utf-8")
         (folder / name).write_text(text.replace(",base,", ",base=100ms,"), encoding="utf-8")
     info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
@@ -406,12 +414,13 @@ class PlotTest(unittest.TestCase):
         self.assertEqual(windows("s1"), [(10, 20, "surge peak, 10 to 20 s")])
         _, figure = draw_overview(self, folder)
         for axis in figure.axes:
-            grey = [p for p in axis.patches if p.get_alpha() == drawing.FAULT["alpha"]]
+            grey = [p for p in axis.patches
+                    if to_hex(p.get_facecolor()).upper() == drawing.FAULT["color"]]
             self.assertEqual(len(grey), 1, axis.get_title(loc="left"))
 
     def test_legends_lie_outside_the_data(self):
-        many = edit(make_several(self.root / "many", 12, replications=2, length=80),
-                    lambda variant: None, [recovery(f"g{g}", 1.5, 1) for g in range(12)])
+        many = recover(make_several(self.root / "many", 12, replications=2, length=80),
+                       **{f"g{g}": [1.5] for g in range(12)})
         for name, folder in (("several", make_several(self.root / "several", 5)),
                              ("many", many), ("wide", make_wide(self.root / "wide")),
                              ("one", make_results(self.root / "one", groups=1))):
@@ -457,8 +466,8 @@ class PlotTest(unittest.TestCase):
         self.assertAlmostEqual(line.get_ydata()[-1], 14)
 
     def test_the_legend_tells_when_each_group_recovered(self):
-        folder = edit(make_several(self.root / "r", 4), lambda variant: None,
-                      [recovery("g0", 5.75, 4), recovery("g1", 0, 4), recovery("g2", 0.25, 3)])
+        folder = recover(make_several(self.root / "r", 4), g0=[5.75] * 4, g1=[0] * 4,
+                         g2=[0.25] * 3)
         _, figure = draw_overview(self, folder)
         for text in ("g0: recovered 5.8 s after the fault", "g1: recovered at once",
                      "g2: recovered 0.25 s after the fault, in 3 of 4 runs", "g3: not recovered"):
@@ -468,13 +477,13 @@ class PlotTest(unittest.TestCase):
         self.assertIn("g0", legend_texts(figure))
 
     def test_a_lone_group_shows_its_fate_its_goodput_and_the_storm(self):
-        folder = edit(make_results(self.root / "r", groups=1), lambda variant: None,
-                      [recovery("g0", 12, 4)])
+        folder = recover(make_results(self.root / "r", groups=1), g0=[12] * 4)
         _, figure = draw_overview(self, folder)
         axis = panel(figure, "Load against capacity: recovered 12.0 s after the fault")
         self.assertEqual([line.get_label() for line in axis.lines][:3],
                          ["requests", "attempts", "goodput"])
-        storms = [p for p in axis.patches if p.get_alpha() == drawing.STORM["alpha"]]
+        storms = [p for p in axis.patches
+                  if to_hex(p.get_facecolor()).upper() == drawing.STORM["color"]]
         self.assertEqual(len(storms), 1)
         left, right = storms[0].get_xy()[:, 0].min(), storms[0].get_xy()[:, 0].max()
         self.assertEqual((left, right), (64.5, 141.5))  # the one without end counts until 150

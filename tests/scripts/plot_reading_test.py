@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+"""Whether the pictures of a run can be read: words, colours, titles, panels.
+
+SPDX-License-Identifier: MIT
+"""
+
+import csv
+import tempfile
+import unittest
+from pathlib import Path
+
+from matplotlib.colors import to_rgb
+
+from plot_test import (bands, draw_overview, edit, legend_texts, make_results, make_several, panel,
+                       recover, write)
+from plotting import drawing
+from plotting.results import recovery_label
+
+
+class PlotReadingTest(unittest.TestCase):
+    def setUp(self):
+        self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_a_mean_that_describes_no_run_is_not_printed(self):
+        self.assertEqual(recovery_label([0] * 9 + [1], "fault"),
+                         "back at once in 9 of 10 runs, 1.0 s in the other")
+        self.assertEqual(recovery_label([0, 2, 8, 4], "fault"),
+                         "back at once in 1 of 4 runs, 4.0 s (median) in the others")
+        self.assertEqual(recovery_label([10, 12, 50], "surge"),
+                         "recovered 12.0 s after the surge (median; 10.0 s to 50.0 s)")
+        folder = recover(make_several(self.root / "r", 2), g0=[0, 0, 3])
+        _, figure = draw_overview(self, folder)
+        self.assertIn("g0: back at once in 2 of 4 runs, 3.0 s in 1, never in 1",
+                      legend_texts(figure))
+
+    def test_colours_that_overlap_do_not_mix_and_widths_mean_nothing(self):
+        _, figure = draw_overview(self, make_results(self.root / "r", groups=3))
+        for axis in figure.axes:
+            for shape in [*bands(axis), *axis.patches]:
+                self.assertIn(shape.get_alpha(), (None, 1), axis.get_title(loc="left"))
+        lines = panel(figure, "Goodput").lines
+        self.assertEqual(len({line.get_linewidth() for line in lines}), 1)
+        # What lies on top of each other is told apart by its dashes.
+        self.assertEqual(len({str(line._unscaled_dash_pattern) for line in lines}), 3)
+        blue = to_rgb(drawing.BLUE)
+        self.assertTrue(all(a > b for a, b in zip(drawing.pale(drawing.BLUE), blue)))
+
+    def test_panels_with_nothing_in_them_are_left_out(self):
+        folder = make_results(self.root / "r")
+        titles = [a.get_title(loc="left") for a in draw_overview(self, folder)[1].axes]
+        self.assertIn("In the queue of each service", titles)
+        for name, columns in (("service.csv", ["queue_mean"]),
+                              ("timeseries.csv", ["in_backoff", "limiter_waiting"])):
+            with open(folder / name, encoding="utf-8") as file:
+                header, *rows = csv.reader(file)
+            for row in rows:
+                for column in columns:
+                    row[header.index(column)] = 0
+            write(folder / name, header, rows)
+            left = [a.get_title(loc="left") for a in draw_overview(self, folder)[1].axes]
+            self.assertEqual(len(left), len(titles) - 1)
+            titles = left
+        self.assertFalse([t for t in titles if "queue" in t or "backoff" in t])
+
+    def test_titles_and_ticks_are_whole(self):
+        folder = make_several(self.root / "r", 3)
+        for name in folder.glob("*.csv"):
+            text = name.read_text(encoding="utf-8")
+            name.write_text(text.replace(",s1,", ",payments-of-all-customers-in-europe,"),
+                            encoding="utf-8")
+
+        def rename(variant):
+            variant["services"][1]["name"] = "payments-of-all-customers-in-europe"
+            variant["keys"]["client.g1.calls"] = '"payments-of-all-customers-in-europe"'
+
+        _, figure = draw_overview(self, edit(folder, rename))
+        renderer = figure.canvas.get_renderer()
+        for axis in figure.axes:
+            self.assertLessEqual(axis._left_title.get_window_extent(renderer).width,
+                                 axis.bbox.width + 2, axis.get_title(loc="left"))
+            boxes = [label.get_window_extent(renderer) for label in axis.get_xticklabels()]
+            self.assertFalse([1 for a, b in zip(boxes, boxes[1:]) if a.x1 > b.x0])
+
+
+if __name__ == "__main__":
+    unittest.main()
