@@ -10,8 +10,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from plotting.drawing import (BLUE, FAULT, GREEN, GREY, LIMIT_STYLE, ORANGE, OUTSIDE, PURPLE, RED,
-                              STORM, draw, draw_groups, entries_above, fit_titles, group_styles, put_headline,
-                              ratio, scale_latencies, shade)
+                              STORM, draw, draw_groups, entries_above, fit_titles, group_styles,
+                              put_headline, ratio, scale_latencies, shade)
 from plotting.results import concerns, disturbances, outside, storms, verdict
 
 

@@ -156,8 +156,10 @@ def draw_lines(axis, sweep, metric, colour):
         draw_curve(axis, sweep, sweep.points, metric, color=colour)
     else:
         for i, level in enumerate(sweep.levels(sweep.line_key)):
-            draw_curve(axis, sweep, sweep.points[sweep.points[sweep.line_key] == level], metric,
-                       color=GROUP_COLOURS[i % len(GROUP_COLOURS)], marker=MARKERS[i % len(MARKERS)],
+            points = sweep.points[sweep.points[sweep.line_key] == level]
+            draw_curve(axis, sweep, points, metric,
+                       color=GROUP_COLOURS[i % len(GROUP_COLOURS)],
+                       marker=MARKERS[i % len(MARKERS)],
                        linestyle="-" if i < len(GROUP_COLOURS) else "--", label=level)
     levels = sweep.levels(sweep.axis_key)
     if not all(map(is_number, levels)):
