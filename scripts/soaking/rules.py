@@ -390,6 +390,12 @@ class Mender:
                 group.split(".")[1]) == 0:
             self.put(prefix, "client", "all")
 
+    def fit_phase(self, prefix):
+        """A phase ends after its start."""
+        if self.given(prefix, "end") and \
+                seconds(self.get(prefix, "end")) <= seconds(self.get(prefix, "start")):
+            self.drop(prefix, "start")
+
 
 RULES = {
     "": [Mender.fit_run],
@@ -400,6 +406,7 @@ RULES = {
                  Mender.limit_load, Mender.fit_prices, Mender.end_lost_requests,
                  Mender.fit_retry],
     "expect.*": [Mender.fit_expectation],
+    "phase.*": [Mender.fit_phase],
 }
 
 

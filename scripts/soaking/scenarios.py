@@ -235,7 +235,7 @@ class Generator:
     # --- Values ----------------------------------------------------------------------------------
 
     def draw(self, prefix, key):
-        special = {"retry.retryer": lambda: self.random.choice(["shared", "other"]),
+        special = {"retry.retryer": lambda: self.random.choice(["shared", "other", "none"]),
                    "name": lambda: f"soak{self.case.seed}",
                    "description": lambda: self.random.choice(["", "a \"quoted\" \\ text, ü"]),
                    "service": lambda: self.random.choice(self.services),
