@@ -20,7 +20,7 @@ struct ResultIdentity {
 
   std::string scenario;
   std::string version;
-  std::string command;  ///< its name, such as "run"; empty: not known
+  std::string command;                ///< its name, such as "run"; empty: not known
   std::vector<std::string> requests;  ///< what else was asked for: "--vary PATH=VALUES"
   /// The keys in force and their values as TOML; of several variants those that they share.
   std::vector<std::pair<std::string, std::string>> keys;
