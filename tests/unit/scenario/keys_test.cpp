@@ -260,6 +260,7 @@ TEST_CASE("the documented defaults") {
       {"service.*.calls.*.retry.retryer", "\"none\""},
       {"service.*.calls.*.retry.revision", "\"2.0\""},
       {"service.*.calls.*.retry.api", "\"default\""},
+      {"phase.*.start", "\"0s\""},
       {"expect.*.client", "\"all\""}};
   std::map<std::string, std::string> table;
   for (const KeyScope& scope : key_scopes()) {
