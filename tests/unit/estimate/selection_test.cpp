@@ -106,7 +106,7 @@ Selection after_first_stage(const SelectionRules& rules, const Numbers& means, d
 }  // namespace
 
 TEST_CASE("The constants solve the equations from which the error bounds follow") {
-  for (const std::size_t first_stage : {2, 5, 10, 20, 100}) {
+  for (const std::size_t first_stage : {2u, 5u, 10u, 20u, 100u}) {
     for (const double error : {0.025, 0.05 / 9, 0.05 / 999}) {
       const auto freedom = static_cast<double>(first_stage) - 1;
       const double eta = Selection::h2(error, first_stage) / (2 * freedom);
@@ -262,7 +262,7 @@ TEST_CASE("Of systems that behave in the same way the first one stays") {
   test::NormalNumbers normal(3);
   for (int i = 0; i < 5; ++i) {
     const double value = normal.next();
-    for (const std::size_t system : {0, 1, 2}) race.add(system, value - (system == 0 ? 3 : 0));
+    for (const std::size_t system : {0u, 1u, 2u}) race.add(system, value - (system == 0 ? 3 : 0));
   }
   race.judge();
   CHECK(race.best() == std::size_t{1});
@@ -296,7 +296,7 @@ TEST_CASE("Only systems that keep the limits remove others") {
 TEST_CASE("A race that nobody may win has no best system") {
   Selection race({2, true, 1, 0.95, {{0.999, true, 0.001}}});
   for (int r = 0; r < 4; ++r) {
-    for (const std::size_t i : {0, 1}) race.add(i, r, Numbers{0.5});
+    for (const std::size_t i : {0u, 1u}) race.add(i, r, Numbers{0.5});
   }
   race.judge();
   CHECK(race.finished());
@@ -304,7 +304,7 @@ TEST_CASE("A race that nobody may win has no best system") {
   // A limit that is met exactly is kept.
   Selection exact({2, true, 1, 0.95, {{0, false, 0.001}}});
   for (int r = 0; r < 4; ++r) {
-    for (const std::size_t i : {0, 1}) exact.add(i, static_cast<double>(i), Numbers{0});
+    for (const std::size_t i : {0u, 1u}) exact.add(i, static_cast<double>(i), Numbers{0});
   }
   exact.judge();
   CHECK(exact.best() == std::size_t{1});

@@ -73,7 +73,7 @@ TEST_CASE("Each key has an allowance of its own, whoever asks for it") {
   s.clients[1].name = "app";
   std::set<std::uint32_t> keys;
   const Streams streams(s, 0);
-  for (const std::size_t g : {0, 1}) {
+  for (const std::size_t g : {0u, 1u}) {
     for (std::uint64_t r = 0; r < 40; ++r) {
       keys.insert(KeyChoice(s.clients[g].keys).of(streams.of_group(g), r));
     }

@@ -248,7 +248,7 @@ TEST_CASE("layers come in the order of calls") {
   Scenario s;
   s.services.resize(3);
   s.clients.resize(4);
-  for (const std::size_t c : {0, 1, 2, 3}) s.clients[c].name = "group " + std::to_string(c);
+  for (const std::size_t c : {0u, 1u, 2u, 3u}) s.clients[c].name = "group " + std::to_string(c);
   s.clients[0].service = 2;  // what service 1 calls
   s.clients[0].caller = 1;
   s.clients[1].service = 0;  // people
@@ -275,7 +275,7 @@ TEST_CASE("lines of the table fit the terminal") {
     variants.add(name, {++retries, 3, 4, 2});
   }
   const ComparisonReport c = variants.compared({"amplification", "success_rate"});
-  for (const std::size_t columns : {80, 120}) {
+  for (const std::size_t columns : {80u, 120u}) {
     StringSink sink;
     write_comparison_table(sink, c, columns);
     std::size_t longest = 0;
