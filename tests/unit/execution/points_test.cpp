@@ -72,7 +72,7 @@ TEST_CASE("Bytes that are no result of a unit are not taken for one") {
   std::string other_table = bytes;
   ++other_table[20];  // the number of metrics
   REQUIRE(!decode(other_table));
-  for (const std::size_t byte : {24, 28}) {  // the numbers of phases and of their values
+  for (const std::size_t byte : {24u, 28u}) {  // the numbers of phases and of their values
     std::string other_phases = bytes;
     other_phases[byte] = '\x7f';
     REQUIRE(!decode(other_phases));

@@ -49,7 +49,7 @@ TEST_CASE("Bytes that are no series are not taken for one") {
     REQUIRE(!take_series(part));
   }
   // A damaged number of bins, or of groups, takes no memory.
-  for (const std::size_t at : {8, 14, 16, 18}) {
+  for (const std::size_t at : {8u, 14u, 16u, 18u}) {
     std::string damaged = bytes;
     damaged[at] = '\x7F';
     std::string_view rest = damaged;
