@@ -162,7 +162,7 @@ TEST_CASE("botocore's legacy helpers") {
   }
 }
 
-TEST_CASE("jitter has the support, mean and variance of its family") {
+TEST_CASE("jitter has the support, mean and variance of its family", "[repetitive]") {
   const auto rows = read_csv("jitter_moments.csv", "jitter", "base_s", "factor", "cap_s", "retry",
                              "min_s", "max_s", "mean_s", "variance_s2", "origin");
   CHECK(rows.size() == 12);

@@ -101,11 +101,11 @@ double mean_of_shortest_queue(double rho) {
   return mean;
 }
 
-TEST_CASE("Random balancing makes an M/M/1 queue of each instance", "[balancing][statistics]") {
+TEST_CASE("Random balancing makes an M/M/1 queue of each instance", "[balancing][repetitive]") {
   check_mean_time(balanced(5, 0.6, Balancing::kRandom, 90), 1 / (1 - 0.6), 0.03);
 }
 
-TEST_CASE("Round-robin makes an E_n/M/1 queue of each instance", "[balancing][statistics]") {
+TEST_CASE("Round-robin makes an E_n/M/1 queue of each instance", "[balancing][repetitive]") {
   CHECK(erlang_root(1, 0.7) == Approx(0.7));  // M/M/1
   for (const int n : {2, 5}) {
     const Scenario s =
@@ -114,7 +114,7 @@ TEST_CASE("Round-robin makes an E_n/M/1 queue of each instance", "[balancing][st
   }
 }
 
-TEST_CASE("The shortest of two queues", "[balancing][statistics]") {
+TEST_CASE("The shortest of two queues", "[balancing][repetitive]") {
   const double rho = 0.7;
   const double time = mean_of_shortest_queue(rho) / (2 * rho);
   // Between one queue for both servers, M/M/2, and two queues chosen at random.
@@ -126,7 +126,7 @@ TEST_CASE("The shortest of two queues", "[balancing][statistics]") {
   CHECK(simulate(balanced(2, rho, Balancing::kTwoChoices, 240), 0) == simulate(s, 0));
 }
 
-TEST_CASE("Two choices among many instances", "[balancing][statistics]") {
+TEST_CASE("Two choices among many instances", "[balancing][repetitive]") {
   const double rho = 0.9;
   double time = 0;  // E[T] = sum of rho^(2^k - 2)
   for (int k = 1; k < 12; ++k) time += std::pow(rho, std::pow(2, k) - 2);

@@ -72,7 +72,7 @@ TEST_CASE("mixtures of distant levels are found") {
   CHECK(alarms(50, mixture(20)) >= 9'990);
 }
 
-TEST_CASE("samples of one mode hardly ever seem to have two") {
+TEST_CASE("samples of one mode hardly ever seem to have two", "[repetitive]") {
   // Measured on 10,000 samples each: normal ones of 10 values 0.9 %, of 20 or more below 0.01 %;
   // exponential ones, skewed as no mean of a replication should be, 5.6, 1.7 and 0.2 % (10, 20 and
   // 30 values); lognormal ones of sigma 1 7.3, 5.4 and 0.9 %.

@@ -74,7 +74,7 @@ TEST_CASE("there is no interval of one replication, nor where a replication has 
   CHECK(!quantile_of({Histogram(), Histogram()}, 0.5));
 }
 
-TEST_CASE("intervals cover the true quantile about as often as they say") {
+TEST_CASE("intervals cover the true quantile about as often as they say", "[repetitive]") {
   // 20 replications of 400 uniform values on [0, 1 s): the intervals are about 7 % of the value
   // wide, to which the histogram adds 0.2 % to 0.4 %. Nominal coverage is 95 %: of 400 intervals
   // fewer than 8 or more than 34 miss with probability 0.003 (binomial).

@@ -198,7 +198,7 @@ TEST_CASE("the interval of a biased ratio covers where that of the averaged rati
 
 // The ratio of two sums over both groups together is the mean of the groups' ratios, weighted by
 // what they are divided by; that is how one gives itself away, whatever its formula looks like.
-TEST_CASE("every metric that is a ratio of two sums is declared as one") {
+TEST_CASE("every metric that is a ratio of two sums is declared as one", "[repetitive]") {
   Scenario s = two_groups();
   s.services[0].price = 3;
   s.services[0].rejection_price = 2;

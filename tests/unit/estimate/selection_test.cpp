@@ -125,7 +125,7 @@ TEST_CASE("The constants solve the equations from which the error bounds follow"
 }
 
 TEST_CASE("The best of systems in the slippage configuration is found as often as promised",
-          "[statistics]") {
+          "[repetitive]") {
   struct Case {
     const char* name;
     std::size_t systems;
@@ -154,7 +154,7 @@ TEST_CASE("The best of systems in the slippage configuration is found as often a
   }
 }
 
-TEST_CASE("Not even equal allocation that knows the variances is as quick", "[statistics]") {
+TEST_CASE("Not even equal allocation that knows the variances is as quick", "[repetitive]") {
   // Bechhofer 1954: ten systems of standard deviation sigma need (3.4182 sigma / zone)^2
   // observations each for 95 %.
   const Record record =
@@ -165,7 +165,7 @@ TEST_CASE("Not even equal allocation that knows the variances is as quick", "[st
   CHECK(factor > 1);
 }
 
-TEST_CASE("Means that lie far apart take few observations", "[statistics]") {
+TEST_CASE("Means that lie far apart take few observations", "[repetitive]") {
   Numbers means;
   for (int i = 0; i < 20; ++i) means.push_back(-i);
   const NormalSystems systems = {means, Numbers(20, 3.0), 0.5};
@@ -180,7 +180,7 @@ TEST_CASE("Means that lie far apart take few observations", "[statistics]") {
   }
 }
 
-TEST_CASE("The best of those that keep two limits is found as often as promised", "[statistics]") {
+TEST_CASE("The best of those that keep two limits is found as often as promised", "[repetitive]") {
   // The right one is as near to both limits as the tolerance says, those that would be better break
   // one by as little, and all others are worse by the zone alone.
   NormalSystems systems;
@@ -202,7 +202,7 @@ TEST_CASE("The best of those that keep two limits is found as often as promised"
 }
 
 TEST_CASE("Races that promise 51 % are not right in 95 % of cases: the tests above could fail",
-          "[statistics]") {
+          "[repetitive]") {
   const Record record =
       thousand_races({20, true, 1, 0.51, {}}, {slippage(20, 1), Numbers(20, 2.0), 0.3});
   CHECK(record.share() >= 0.51);

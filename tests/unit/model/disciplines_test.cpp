@@ -77,7 +77,7 @@ TEST_CASE("The highest priority is served first, and first come first among equa
   CHECK(r.clients[2].rejected == 1);
 }
 
-TEST_CASE("Random order gives every waiting attempt the same chance") {
+TEST_CASE("Random order gives every waiting attempt the same chance", "[repetitive]") {
   Scenario s = arrivals_at({0, 10, 20, 30});
   s.services[0].discipline = Discipline::kRandom;
   std::vector<int> next(4);

@@ -85,7 +85,7 @@ TEST_CASE("Unreachable: refused after one round trip, and retried as a connectio
   CHECK(r.clients[0].latency_m.sum_ns == 160 * 1'000'000);
 }
 
-TEST_CASE("Error probabilities of overlapping sources combine as independent") {
+TEST_CASE("Error probabilities of overlapping sources combine as independent", "[repetitive]") {
   Scenario s = test::small_world();
   s.services[0].servers = ServiceSpec::kUnlimited;
   s.services[0].errors = {{{500, "InternalError"}, 0.3}, {{400, "ThrottlingException"}, 0.2}};
@@ -103,7 +103,8 @@ TEST_CASE("Error probabilities of overlapping sources combine as independent") {
   CHECK(static_cast<double>(count(c, AttemptResult::kThrottled)) / n == Approx(0.2).margin(0.0026));
 }
 
-TEST_CASE("Losses of overlapping sources combine as independent, and end with their windows") {
+TEST_CASE("Losses of overlapping sources combine as independent, and end with their windows",
+          "[repetitive]") {
   Scenario s = test::small_world();
   s.services[0].servers = ServiceSpec::kUnlimited;
   s.services[0].service_time = Distribution::constant(ms(1));

@@ -82,7 +82,7 @@ TEST_CASE("occ: in lockstep one write of each round wins, with backoff or withou
     CHECK(r.clients[0].attempts == 55);
     CHECK(r.last_request_end == Time::zero() + ms(4950));
   }
-  SECTION("a hundred clients", "[repetitive]") {
+  SECTION("a hundred clients") {
     s.clients[0].count = 100;
     const RunResult r = simulate(s, 0);
     CHECK(r.clients[0].attempts == 5050);
@@ -126,7 +126,7 @@ TEST_CASE("occ: the second call meets what the service has in store for calls") 
   }
 }
 
-TEST_CASE("occ: the study of backoff and jitter, a hundred clients") {
+TEST_CASE("occ: the study of backoff and jitter, a hundred clients", "[repetitive]") {
   // Writes and time to the last success (ms) of the published program, with standard errors.
   struct Published {
     Jitter jitter;

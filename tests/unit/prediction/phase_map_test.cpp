@@ -181,7 +181,7 @@ TEST_CASE("What a simulation is asked depends on the border") {
   CHECK(plan_confirmation(small, 0, kVulnerable, kSafe).verdict == MapVerdict::kOutsideValidity);
 }
 
-TEST_CASE("Simulations confirm what is far from a border, and deny what is wrong") {
+TEST_CASE("Simulations confirm what is far from a border, and deny what is wrong", "[repetitive]") {
   // Fluctuations are 3 % of a timeout, and 20 % of it lie between these points and the border: in
   // none of 10^9 sets of replications would a majority do otherwise.
   const File file(kScenario);
