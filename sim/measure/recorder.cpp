@@ -57,7 +57,7 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
     ServiceResult& r = services_[i].result;
     r.unlimited = spec.servers == ServiceSpec::kUnlimited;
     r.nominal_servers = r.unlimited ? 0 : spec.all_servers();
-    levels_[i].has_queue = spec.discipline != Discipline::kProcessorSharing;
+    levels_[i].has_queue = retrysim::has_queue(spec.discipline);
     levels_[i].working = spec.all_servers();
     levels_[i].log.set_servers(spec.all_servers());
   }

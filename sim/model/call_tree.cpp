@@ -45,15 +45,14 @@ void CallTree::link_services() {
   }
 }
 
-bool CallTree::begin(InstanceId instance) {
-  Service& s = state_.instances[instance];
-  const AttemptId id(s.next_to_complete());
+bool CallTree::begin(Service& s) {
+  const AttemptId id(s.servers().next_to_complete());
   Attempt& a = state_.attempts[id];
-  if (a.rejection || a.replay) return false;
-  if (!s.always_succeeds() && s.reply(a).answer != 0) return false;
+  if (a.is(Attempt::kRejection | Attempt::kReplay)) return false;
+  if (!s.traits().always_succeeds && s.reply(a).answer != 0) return false;
   s.hold(state_.now);
   state_.note_event(EventKind::kCompletion, id);
-  parts_.serving.changed(instance, s);
+  parts_.serving.changed(s);
   calls_.reach(id);
   Calls& calls = calls_[id];
   calls = {calls.serial + 1, 0, 0, true, false};
@@ -73,9 +72,9 @@ void CallTree::make_calls(AttemptId attempt) {
   }
   const std::uint16_t end = calls.next = static_cast<std::uint16_t>(first + calls.open);
   // The same attempt makes the same calls whatever else happens.
-  Draws name(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kCall});
+  Draws name(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
   const std::uint64_t entity = name.next();
-  const ClientId client(state_.instances.number_of(a.instance));
+  const ClientId client(state_.instances.number_of(a.at->place().instance));
   for (std::uint16_t i = first; i < end; ++i) {
     parts_.client_requests.submit(state_.groups[callees[i]], client, entity, attempt);
   }
@@ -109,22 +108,22 @@ void CallTree::go_on(CallId id) {
 
 void CallTree::end(AttemptId attempt) {
   Attempt& a = state_.attempts[attempt];
-  Service& s = state_.instances[a.instance];
+  Service& s = *a.at;
   calls_[attempt].active = false;
-  s.release(attempt, state_.now);
-  parts_.watch.leave(attempt, a);
+  s.release(a, state_.now);
+  parts_.watch.leave(a);
   Reply reply;
   if (calls_[attempt].failed) {
     state_.recorder.error_answered(a.service);
     reply.answer = state_.answers.of_service(a.service).call_failed;
   }
-  parts_.serving.served(attempt, a, s, reply);
+  parts_.serving.served(a, reply);
 }
 
-std::vector<AttemptId> CallTree::calling_at(InstanceId instance) const {
+std::vector<AttemptId> CallTree::calling_at(const Service& s) const {
   std::vector<AttemptId> all;
   for (const AttemptId id : Ids<AttemptId>(calls_.size())) {
-    if (calls_[id].active && state_.attempts[id].instance == instance) all.push_back(id);
+    if (calls_[id].active && state_.attempts[id].at == &s) all.push_back(id);
   }
   return all;
 }

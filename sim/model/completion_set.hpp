@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -37,11 +38,14 @@ class CompletionSet {
   /// The attempt that is done first; there must be one.
   std::uint32_t front() const { return sorted_ ? attempts_[few_ - 1] : heap_.front(); }
 
+  /// `key` is the newest there is: the last of those of its instant.
   void insert(std::uint32_t attempt, kernel::EventKey key) {
     if (!sorted_ || few_ == kMaxSorted) [[unlikely]]
       return insert_in_heap(attempt, key);
+    assert(std::all_of(keys_.begin(), keys_.begin() + few_,
+                       [&](const kernel::EventKey& k) { return k.sequence < key.sequence; }));
     std::size_t i = few_++;
-    for (; i > 0 && keys_[i - 1] < key; --i) {
+    for (; i > 0 && keys_[i - 1].time <= key.time; --i) {
       keys_[i] = keys_[i - 1];
       attempts_[i] = attempts_[i - 1];
     }

@@ -57,8 +57,7 @@ void Timeouts::arm(ClientGroup& g, Request& r) {
 }
 
 void Timeouts::arm_varying(ClientGroup& g, Request& r) {
-  Draws draws(state_.streams.of_group(g.index),
-              {r.entity, r.progress.attempts, 0, Purpose::kTimeout});
+  Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kTimeout});
   const EventKey key = state_.key_in(g.spec->attempt_timeout.sample(draws));
   varying_.push(r.id, key, position());
   state_.queue.offer(varying_source_, key);
@@ -83,13 +82,13 @@ void Timeouts::disarm_deadline(ClientGroup& g, Request& r) {
 }
 
 Time Timeouts::end_of_wait(const Attempt& a) const {
-  const ClientGroup& g = state_.groups[a.group];
-  const Request& r = state_.requests[a.request];
+  const ClientGroup& g = *a.clients;
+  const Request& r = *a.request;
   Time end = Time::max();
   if (g.timers.constant_timeout) {
     end = armed(r.timeout.key()).time;
   } else if (g.spec->has_attempt_timeout) {
-    end = armed(varying_.key_of(a.request, [this](std::uint32_t id) {
+    end = armed(varying_.key_of(r.id, [this](std::uint32_t id) {
             return state_.requests[RequestId(id)].timeout_position;
           })).time;
   }
