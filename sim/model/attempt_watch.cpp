@@ -56,10 +56,10 @@ void AttemptWatch::time_out(ServiceId service) {
   }
   parts_.serving.changed(a.instance, s);
   if (a.given_up()) {
-    state_.recorder.dropped(a.group, a.in_cohort);
+    state_.recorder.client(a.group).passage.dropped(a.in_cohort);
     return parts_.delivery.release(id, a);
   }
-  state_.recorder.error_answered(service);
+  state_.recorder.service(service).error_answered();
   parts_.transport.answer_with(id, a, s, state_.answers.of_service(service).timeout);
 }
 

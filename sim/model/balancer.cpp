@@ -120,17 +120,17 @@ void Balancer::levels_changed(InstanceId instance, const Service& s) {
   sum.working = unlimited ? levels.working : sum.working + levels.working - known.working;
   known = levels;
   log_->levels(instance, levels, state_.now);
-  state_.recorder.service_levels({.service = service,
-                                  .busy = sum.busy,
-                                  .in_system = static_cast<std::uint64_t>(sum.in_system),
-                                  .queued = static_cast<std::uint64_t>(sum.queued),
-                                  .working = sum.working,
-                                  .now = state_.now});
+  stats::ServiceRecorder& recorder = state_.recorder.service(service);
+  recorder.levels({.busy = sum.busy,
+                   .in_system = static_cast<std::uint64_t>(sum.in_system),
+                   .queued = static_cast<std::uint64_t>(sum.queued),
+                   .working = sum.working,
+                   .now = state_.now});
   if (!s.shares_processor()) return;
   all_[instance].wasting_servers = s.wasting_servers();
   double wasting = 0;  // added up anew: differences of doubles would leave a rest
   for (const InstanceId i : state_.instances.of(service)) wasting += all_[i].wasting_servers;
-  state_.recorder.wasting_servers(service, wasting, state_.now);
+  recorder.wasting_servers(wasting, state_.now);
 }
 
 std::uint64_t Balancer::under_way(ServiceId service) const {

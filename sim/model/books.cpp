@@ -25,7 +25,7 @@ void Books::close() {
 
 // Work that nobody waits for goes on to the end of the window.
 void Books::close_service(ServiceId service) {
-  state_.recorder.wasting_servers(service, 0, state_.now);
+  state_.recorder.service(service).wasting_servers(0, state_.now);
   for (const InstanceId i : state_.instances.of(service)) close_instance(service, i);
 }
 
@@ -35,8 +35,8 @@ void Books::close_instance(ServiceId service, InstanceId instance) {
   const auto work_goes_on = [&](AttemptId id) {
     const Attempt& a = state_.attempts[id];
     if (!a.given_up()) return;
-    state_.recorder.add_wasted_work(service, std::max(a.started, a.gave_up),
-                                    state_.end_of_submissions);
+    state_.recorder.service(service).add_wasted_work(std::max(a.started, a.gave_up),
+                                                     state_.end_of_submissions);
   };
   s.for_each_in_service([&](std::uint32_t id) { work_goes_on(AttemptId(id)); });
   for (const AttemptId id : parts_.call_tree.calling_at(instance)) work_goes_on(id);

@@ -85,7 +85,7 @@ bool CallTree::enter(const Request& r, AttemptId caller) {
   callers_.reach(r.id);
   callers_[r.id] = {caller, calls_[caller].serial};
   const bool in_cohort = state_.attempts[caller].in_cohort;
-  state_.recorder.called(r.group, in_cohort);
+  state_.recorder.client(r.group).called(in_cohort);
   return in_cohort;
 }
 
@@ -115,7 +115,7 @@ void CallTree::end(AttemptId attempt) {
   parts_.watch.leave(attempt, a);
   Reply reply;
   if (calls_[attempt].failed) {
-    state_.recorder.error_answered(a.service);
+    state_.recorder.service(a.service).error_answered();
     reply.answer = state_.answers.of_service(a.service).call_failed;
   }
   parts_.serving.served(attempt, a, s, reply);

@@ -27,6 +27,7 @@ void require_same_rules(const ClientSpec& a, const ClientSpec& b) {
 void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& operations) {
   spec = &state.scenario.clients[group];
   index = group;
+  recorder = &state.recorder.client(group);
   service = ServiceId(spec->service);
   about = Addressing(*spec, operations);
   calls_several = about.calls_several();

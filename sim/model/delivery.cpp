@@ -44,13 +44,13 @@ void Delivery::deliver(AttemptId id, Attempt& a) {
   const std::uint16_t answer = a.answer;
   forget(r, id, a);
   if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
-  state_.recorder.attempt_ended({.group = g.index,
-                                 .in_cohort = r.in_cohort,
-                                 .number = a.number,
-                                 .result = result_of(error.response_class),
-                                 .sent = a.sent,
-                                 .now = state_.now});
-  if (!error.success() && a.executed) state_.recorder.execution_failed(a.service, a.finished);
+  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
+                             .number = a.number,
+                             .result = result_of(error.response_class),
+                             .sent = a.sent,
+                             .now = state_.now});
+  if (!error.success() && a.executed)
+    state_.recorder.service(a.service).execution_failed(a.finished);
   if (g.ends_connections) end_connection(g, r, a, error.response_class);
   release(id, a);
   if (error.response_class != ResponseClass::kSuccess) {
@@ -112,12 +112,11 @@ void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
 // True if it sets a server free.
 bool Delivery::give_up_attempt(ClientGroup& g, Request& r, AttemptId id, AttemptResult result) {
   Attempt& a = state_.attempts[id];
-  state_.recorder.attempt_ended({.group = g.index,
-                                 .in_cohort = r.in_cohort,
-                                 .number = a.number,
-                                 .result = result,
-                                 .sent = a.sent,
-                                 .now = state_.now});
+  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
+                             .number = a.number,
+                             .result = result,
+                             .sent = a.sent,
+                             .now = state_.now});
   a.request = {};
   a.gave_up = state_.now;
   if (g.balanced) [[unlikely]]
@@ -130,7 +129,7 @@ bool Delivery::give_up_attempt(ClientGroup& g, Request& r, AttemptId id, Attempt
              (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
     parts_.watch.leave(id, a);
     s.remove_from_queue(id, state_.now);
-    state_.recorder.dropped(a.group, a.in_cohort);
+    state_.recorder.client(a.group).passage.dropped(a.in_cohort);
     parts_.serving.changed(a.instance, s);
     release(id, a);
   } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
@@ -139,7 +138,7 @@ bool Delivery::give_up_attempt(ClientGroup& g, Request& r, AttemptId id, Attempt
       if (a.stage == Attempt::Stage::kCalling) parts_.call_tree.cancel(id);
       parts_.watch.leave(id, a);
       s.abort(id, state_.now);
-      state_.recorder.dropped(a.group, a.in_cohort);
+      state_.recorder.client(a.group).passage.dropped(a.in_cohort);
       release(id, a);
       return true;
     }

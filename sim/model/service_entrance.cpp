@@ -10,7 +10,8 @@ void ServiceEntrance::arrive(AttemptId id, Attempt& a, Service& s) {
   a.arrived = state_.now;
   if (a.round == 0) state_.recorder.arrived(a.group, a.service, a.in_cohort);
   if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
-    state_.recorder.dropped(a.group, a.in_cohort);  // its client gave up while it was on its way
+    state_.recorder.client(a.group).passage.dropped(
+        a.in_cohort);  // its client gave up while it was on its way
     return parts_.delivery.release(id, a);
   }
   if (s.screens_arrivals() && answered_at_the_door(id, a, s)) [[unlikely]]
@@ -19,7 +20,6 @@ void ServiceEntrance::arrive(AttemptId id, Attempt& a, Service& s) {
   if (admission == Service::Admission::kFull) return overflow(id, a, s);
   const bool must_wait = admission == Service::Admission::kQueued;
   state_.recorder.admitted(a.group, a.service, a.in_cohort, must_wait);
-  if (!must_wait) state_.recorder.started(a.group, a.in_cohort, Duration::zero());
   if (s.watches_attempts()) [[unlikely]]
     parts_.watch.enter(id, a);
   parts_.serving.changed(a.instance, s);
@@ -32,8 +32,9 @@ bool ServiceEntrance::answered_at_the_door(AttemptId id, Attempt& a, Service& s)
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : s.impairment().errors) {
       if (u >= cumulative) continue;
-      state_.recorder.error_answered(a.service);
-      if (state_.is_throttling(a, answer)) state_.recorder.refused(a.group, a.in_cohort);
+      state_.recorder.service(a.service).error_answered();
+      if (state_.is_throttling(a, answer))
+        state_.recorder.client(a.group).passage.refused(a.in_cohort);
       parts_.transport.answer_with(id, a, s, answer);
       return true;
     }
@@ -41,8 +42,8 @@ bool ServiceEntrance::answered_at_the_door(AttemptId id, Attempt& a, Service& s)
   // The throttle is the service's, not an instance's: the first instance keeps it for all.
   Service& keeper = state_.instances[state_.instances.first(a.service)];
   if (passes_throttle(a, keeper)) return false;
-  state_.recorder.throttled(a.service);
-  state_.recorder.refused(a.group, a.in_cohort);
+  state_.recorder.service(a.service).throttled();
+  state_.recorder.client(a.group).passage.refused(a.in_cohort);
   turn_away(id, a, s, state_.answers.of_service(a.service).throttled);
   return true;
 }
@@ -63,10 +64,10 @@ void ServiceEntrance::overflow(AttemptId id, Attempt& a, Service& s) {
   const bool no_answer = s.spec().overflow == Overflow::kDrop;
   state_.recorder.rejected(a.group, a.service, a.in_cohort,
                            no_answer || answers.overflow_is_throttling);
-  state_.recorder.refused(a.group, a.in_cohort);
+  state_.recorder.client(a.group).passage.refused(a.in_cohort);
   if (!no_answer) return turn_away(id, a, s, answers.overflow);
   s.leave_unserved(a, state_.now);
-  state_.recorder.dropped(a.group, a.in_cohort);
+  state_.recorder.client(a.group).passage.dropped(a.in_cohort);
   parts_.delivery.discard(id, a);
 }
 

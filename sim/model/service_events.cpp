@@ -78,10 +78,10 @@ void ServiceEvents::restart(InstanceId instance, bool throttle_too) {
     parts_.watch.leave(id, a);
     if (a.given_up()) {
       if (a.stage != Attempt::Stage::kQueued) parts_.serving.wasted_work(a);
-      state_.recorder.dropped(a.group, a.in_cohort);
+      state_.recorder.client(a.group).passage.dropped(a.in_cohort);
       parts_.delivery.release(id, a);
     } else {
-      state_.recorder.error_answered(service);
+      state_.recorder.service(service).error_answered();
       parts_.transport.answer_with(id, a, s, Answers::kConnectionRefused);
     }
   }

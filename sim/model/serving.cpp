@@ -34,7 +34,7 @@ void Serving::complete(InstanceId instance) {
   parts_.watch.leave(id, a);
   const Reply reply = s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a);
   if (reply.answer != 0 && !a.rejection && state_.is_throttling(a, reply.answer)) [[unlikely]]
-    state_.recorder.refused(a.group, a.in_cohort);
+    state_.recorder.client(a.group).passage.refused(a.in_cohort);
   served(id, a, s, reply);
 }
 
@@ -79,7 +79,7 @@ void Serving::serve_queue(Service& s) {
       parts_.entrance.overflow(id, a, s);
     } else {
       s.start(id, a, state_.now);
-      state_.recorder.started(a.group, a.in_cohort, state_.now - a.arrived);
+      state_.recorder.client(a.group).passage.started(a.in_cohort, state_.now - a.arrived);
     }
   }
 }
@@ -88,7 +88,7 @@ void Serving::serve_queue(Service& s) {
 void Serving::drop_from_queue(AttemptId id, Attempt& a, Service& s) {
   parts_.watch.leave(id, a);
   s.leave_unserved(a, state_.now);
-  state_.recorder.dropped(a.group, a.in_cohort);
+  state_.recorder.client(a.group).passage.dropped(a.in_cohort);
 }
 
 // Whether the answer would come after the client has stopped waiting, if service began now.
@@ -114,15 +114,14 @@ void Serving::levels_changed(InstanceId instance, Service& s) {
 }
 
 void Serving::record_levels(InstanceId instance, const Service& s) {
-  const std::size_t service = instance;  // each is the only one of its service
-  state_.recorder.service_levels({.service = service,
-                                  .busy = s.busy(),
-                                  .in_system = s.in_system(),
-                                  .queued = s.queued(),
-                                  .working = s.working_servers(),
-                                  .now = state_.now});
-  if (s.shares_processor())
-    state_.recorder.wasting_servers(service, s.wasting_servers(), state_.now);
+  // Each is the only one of its service.
+  stats::ServiceRecorder& recorder = state_.recorder.service(instance);
+  recorder.levels({.busy = s.busy(),
+                   .in_system = s.in_system(),
+                   .queued = s.queued(),
+                   .working = s.working_servers(),
+                   .now = state_.now});
+  if (s.shares_processor()) recorder.wasting_servers(s.wasting_servers(), state_.now);
 }
 
 void Serving::observe_levels(InstanceId instance, Service& s) {
@@ -137,7 +136,7 @@ void Serving::observe_levels(InstanceId instance, Service& s) {
 void Serving::wasted_work(const Attempt& a) {
   // Where attempts share the servers, a level is kept of them: `changed`.
   if (state_.instances[a.instance].shares_processor()) return;
-  state_.recorder.add_wasted_work(a.service, std::max(a.started, a.gave_up), state_.now);
+  state_.recorder.service(a.service).add_wasted_work(std::max(a.started, a.gave_up), state_.now);
 }
 
 void Serving::answer_unused(const Attempt& a) {
@@ -145,7 +144,7 @@ void Serving::answer_unused(const Attempt& a) {
   const double server_ns = state_.instances[a.instance].shares_processor()
                                ? a.work_left_ns
                                : static_cast<double>((a.finished - a.started).count());
-  state_.recorder.answer_unused(a.service, server_ns, a.finished, a.executed);
+  state_.recorder.service(a.service).answer_unused(server_ns, a.finished, a.executed);
 }
 
 }  // namespace retrysim::model

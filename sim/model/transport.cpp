@@ -60,7 +60,7 @@ void Transport::send(ClientGroup& g, Request& r) {
     a.mutating = true;
     parts_.mutations.attempt_sent(r.id, id);
   }
-  state_.recorder.sent(g.index, r.in_cohort, a.number, state_.now);
+  g.recorder->sent(r.in_cohort, a.number, state_.now);
   if (a.sibling.exists()) [[unlikely]]
     parts_.timeouts.disarm(g, r);  // it runs from the latest attempt
   parts_.timeouts.arm(g, r);
@@ -100,7 +100,7 @@ void Transport::travel_to_service(AttemptId attempt, Attempt& a) {
     time += setup;
   }
   if (s.impairment().black_hole) {
-    state_.recorder.lost(a.group, a.in_cohort);
+    state_.recorder.client(a.group).passage.lost(a.in_cohort);
     return parts_.delivery.discard(attempt, a);
   }
   if (s.impairment().unreachable) {
@@ -112,7 +112,7 @@ void Transport::travel_to_service(AttemptId attempt, Attempt& a) {
     Draws draws(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
     skip_rounds(draws, a);
     if (draws.uniform() < loss) {
-      state_.recorder.lost(a.group, a.in_cohort);
+      state_.recorder.client(a.group).passage.lost(a.in_cohort);
       return parts_.delivery.discard(attempt, a);
     }
   }
@@ -153,7 +153,7 @@ bool Transport::lose_answer(AttemptId id, Attempt& a, const Service& s) {
   skip_rounds(draws, a);
   draws.next();  // decided the request's own loss
   if (draws.uniform() >= s.impairment().response_loss) return false;
-  state_.recorder.lost(a.group, a.in_cohort);
+  state_.recorder.client(a.group).passage.lost(a.in_cohort);
   parts_.serving.answer_unused(a);
   parts_.delivery.discard(id, a);
   return true;
