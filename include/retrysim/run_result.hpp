@@ -42,6 +42,12 @@ struct DurationMoments {
   }
   /// Many durations, in nanoseconds.
   void add(std::span<const std::uint64_t> durations_ns);
+  /// `durations` of them, of which the sums are known.
+  void add(std::uint64_t durations, std::uint64_t sum, SquareNanoseconds squares) {
+    count += durations;
+    sum_ns += static_cast<WideNanoseconds>(sum);
+    add_squares(squares);
+  }
   void merge(const DurationMoments& o) {
     count += o.count;
     sum_ns += o.sum_ns;

@@ -34,10 +34,10 @@ void Balancer::set_in_rotation(InstanceId instance, bool in) {
 }
 
 InstanceId Balancer::choose(const Attempt& a) {
-  Group& group = groups_[a.service];
+  Group& group = groups_[a.at->place().service];
   InstanceId chosen = group.in_rotation.front();
   if (group.in_rotation.size() > 1) {
-    switch (state_.scenario.services[a.service].balancing) {
+    switch (state_.scenario.services[a.at->place().service].balancing) {
       case Balancing::kRoundRobin:
         chosen = next_by_turns(group);
         break;
@@ -108,7 +108,8 @@ void Balancer::ended(const Attempt& a, AttemptResult result) {
 }
 
 void Balancer::levels_changed(const Service& s) {
-  const auto [instance, service, source] = s.place();
+  const InstanceId instance = s.place().instance;
+  const ServiceId service = s.place().service;
   const stats::StationLevels levels{s.servers().busy(), static_cast<std::int64_t>(s.in_system()),
                                     static_cast<std::int64_t>(s.queued()),
                                     s.power().working_servers()};
@@ -122,18 +123,18 @@ void Balancer::levels_changed(const Service& s) {
   sum.working = unlimited ? levels.working : sum.working + levels.working - known.working;
   known = levels;
   log_->levels(instance, levels, state_.now);
-  state_.recorder.service_levels({.service = service,
-                                  .busy = sum.busy,
-                                  .in_system = static_cast<std::uint64_t>(sum.in_system),
-                                  .queued = static_cast<std::uint64_t>(sum.queued),
-                                  .working = sum.working,
-                                  .now = state_.now});
+  stats::ServiceRecorder& recorder = *s.place().recorder;
+  recorder.levels({.busy = sum.busy,
+                   .in_system = static_cast<std::uint64_t>(sum.in_system),
+                   .queued = static_cast<std::uint64_t>(sum.queued),
+                   .working = sum.working,
+                   .now = state_.now});
   const std::optional<double> here = s.servers().wasting_servers();
   if (!here) return;
   all_[instance].wasting_servers = *here;
   double wasting = 0;  // added up anew: differences of doubles would leave a rest
   for (const InstanceId i : state_.instances.of(service)) wasting += all_[i].wasting_servers;
-  state_.recorder.wasting_servers(service, wasting, state_.now);
+  recorder.wasting_servers(wasting, state_.now);
 }
 
 std::uint64_t Balancer::under_way(ServiceId service) const {

@@ -25,7 +25,7 @@ void Books::close() {
 
 // Work that nobody waits for goes on to the end of the window.
 void Books::close_service(ServiceId service) {
-  state_.recorder.wasting_servers(service, 0, state_.now);
+  state_.recorder.service(service).wasting_servers(0, state_.now);
   for (const InstanceId i : state_.instances.of(service)) close_instance(service, i);
 }
 
@@ -38,7 +38,7 @@ void Books::close_instance(ServiceId service, InstanceId instance) {
     const Attempt& a = state_.attempts[id];
     if (!a.given_up()) continue;
     if (const auto since = s.servers().wasted_since(a)) {
-      state_.recorder.add_wasted_work(service, *since, state_.end_of_submissions);
+      state_.recorder.service(service).add_wasted_work(*since, state_.end_of_submissions);
     }
   }
 }

@@ -63,11 +63,11 @@ bool CallTree::begin(Service& s) {
 // The next call, or all of them.
 void CallTree::make_calls(AttemptId attempt) {
   const Attempt& a = state_.attempts[attempt];
-  const std::vector<GroupId>& callees = callees_[a.service];
+  const std::vector<GroupId>& callees = callees_[a.at->place().service];
   Calls& calls = calls_[attempt];
   const std::uint16_t first = calls.next;
   calls.open = 1;
-  if (state_.scenario.services[a.service].parallel_calls) {
+  if (state_.scenario.services[a.at->place().service].parallel_calls) {
     calls.open = static_cast<std::uint16_t>(callees.size());
   }
   const std::uint16_t end = calls.next = static_cast<std::uint16_t>(first + calls.open);
@@ -84,7 +84,7 @@ bool CallTree::enter(const Request& r, AttemptId caller) {
   callers_.reach(r.id);
   callers_[r.id] = {caller, calls_[caller].serial};
   const bool in_cohort = state_.attempts[caller].in_cohort;
-  state_.recorder.called(r.group, in_cohort);
+  state_.recorder.client(r.group).called(in_cohort);
   return in_cohort;
 }
 
@@ -99,7 +99,8 @@ void CallTree::call_ended(RequestId request, bool succeeded) {
 void CallTree::go_on(CallId id) {
   const Calls& calls = calls_[id.attempt];
   if (!calls.active || calls.serial != id.serial) return;
-  if (!calls.failed && calls.next < callees_[state_.attempts[id.attempt].service].size()) {
+  if (!calls.failed &&
+      calls.next < callees_[state_.attempts[id.attempt].at->place().service].size()) {
     make_calls(id.attempt);
   } else {
     end(id.attempt);
@@ -114,8 +115,8 @@ void CallTree::end(AttemptId attempt) {
   parts_.watch.leave(a);
   Reply reply;
   if (calls_[attempt].failed) {
-    state_.recorder.error_answered(a.service);
-    reply.answer = state_.answers.of_service(a.service).call_failed;
+    s.place().recorder->error_answered();
+    reply.answer = state_.answers.of_service(a.at->place().service).call_failed;
   }
   parts_.serving.served(a, reply);
 }

@@ -28,6 +28,7 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
   spec = &state.scenario.clients[group];
   key = &state.streams.of_group(group);
   index = group;
+  recorder = &state.recorder.client(group);
   service = ServiceId(spec->service);
   about = Addressing(*spec, operations);
   calls_several = about.calls_several();
@@ -57,7 +58,6 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
   new_request.group = new_attempt.group = index;
   new_request.open = true;
   new_request.send_tokens = states->limit_send_rate() ? 1 : 0;
-  new_attempt.service = service;
   new_attempt.clients = this;
   new_attempt.at = &state.instances[state.instances.first(service)];
   new_attempt.priority = spec->priority & kMostPriority;

@@ -8,6 +8,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/fifo_lane.hpp"
+#include "measure/client_recorder.hpp"
 #include "model/addressing.hpp"
 #include "model/polling.hpp"
 #include "model/request.hpp"
@@ -49,6 +50,7 @@ struct ClientGroup {
   const ClientSpec* spec = nullptr;
   const RandomKey* key = nullptr;  ///< names all draws for its requests
   GroupId index;
+  stats::ClientRecorder* recorder = nullptr;
   ServiceId service;                      ///< unless its requests go to several
   Addressing about;                       ///< what its requests are about
   std::vector<ErrorInfo> errors;          ///< what its clients make of each of the world's answers

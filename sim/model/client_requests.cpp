@@ -37,7 +37,7 @@ void ClientRequests::submit(ClientGroup& g, ClientId client, std::uint64_t entit
   r.submitted = state_.now;
   r.client = client;
   if (!caller.exists()) [[likely]] {
-    r.in_cohort = state_.recorder.submitted(g.index);
+    r.in_cohort = g.recorder->submitted();
   } else {
     r.in_cohort = parts_.call_tree.enter(r, caller);
   }
@@ -65,13 +65,12 @@ void ClientRequests::begin_attempt(ClientGroup& g, Request& r) {
 void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {
   const ClientId client = r.client;
   const Time submitted = r.submitted;
-  state_.recorder.ended({.group = g.index,
-                         .client = client,
-                         .in_cohort = r.in_cohort,
-                         .outcome = outcome,
-                         .attempts = r.progress.attempts,
-                         .submitted = submitted,
-                         .now = state_.now});
+  g.recorder->ended({.client = client,
+                     .in_cohort = r.in_cohort,
+                     .outcome = outcome,
+                     .attempts = r.progress.attempts,
+                     .submitted = submitted,
+                     .now = state_.now});
   ++ended_;
   if (g.ends_in_steps) end_in_steps(g, r, outcome);
   r.open = false;
@@ -87,7 +86,7 @@ void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {
 void ClientRequests::end_in_steps(ClientGroup& g, Request& r, Outcome outcome) {
   if (g.timers.deadline_source != kNone) parts_.timeouts.disarm_deadline(g, r);
   if (const Time* due = parts_.closed_loop.due_time(g, r.client)) {
-    state_.recorder.ended_after_due(g.index, r.in_cohort, state_.now - *due);
+    g.recorder->ended_after_due(r.in_cohort, state_.now - *due);
   }
   if (g.counts_requests) end_request(g.states->of(r.client), r.retrying);
   if (g.hedges) parts_.hedging.cancel(r.id);
@@ -98,16 +97,16 @@ void ClientRequests::close() {
   for (const RequestId id : Ids<RequestId>(state_.requests.slots())) {
     const Request& r = state_.requests[id];
     if (!r.open) continue;
+    stats::ClientRecorder& recorder = state_.recorder.client(r.group);
     if (r.phase == Request::Phase::kInBackoff) {
-      state_.recorder.backoff_goes_on(r.group, r.progress.attempts + 1, r.phase_since);
+      recorder.backoff_goes_on(r.progress.attempts + 1, r.phase_since);
     }
-    state_.recorder.ended({.group = r.group,
-                           .client = r.client,
-                           .in_cohort = r.in_cohort,
-                           .outcome = Outcome::kUnfinished,
-                           .attempts = r.progress.attempts,
-                           .submitted = r.submitted,
-                           .now = state_.now});
+    recorder.ended({.client = r.client,
+                    .in_cohort = r.in_cohort,
+                    .outcome = Outcome::kUnfinished,
+                    .attempts = r.progress.attempts,
+                    .submitted = r.submitted,
+                    .now = state_.now});
     ++ended_;
   }
 }

@@ -42,7 +42,7 @@ bool Connections::take(ClientGroup& g, Request& r) {
   r.phase = Request::Phase::kWaitingForConnection;
   r.phase_since = state_.now;
   pool.join(r, state_.requests);
-  state_.recorder.connection_wait_begins(g.index, state_.now);
+  g.recorder->connection_waits.begins(state_.now);
   return false;
 }
 
@@ -75,8 +75,7 @@ void Connections::got_one(Request& r) {
 
 void Connections::leave_queue(ClientGroup& g, Request& r) {
   pool_of(g, r).leave(r, state_.requests);
-  state_.recorder.connection_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since,
-                                       state_.now);
+  g.recorder->connection_waits.ends(r.in_cohort, state_.now - r.phase_since, state_.now);
 }
 
 Duration Connections::setup_time(const Attempt& a) const {

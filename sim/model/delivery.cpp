@@ -43,14 +43,13 @@ void Delivery::deliver(Attempt& a) {
   const std::uint16_t answer = a.answer;
   forget(r, a);
   if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
-  state_.recorder.attempt_ended({.group = g.index,
-                                 .in_cohort = r.in_cohort,
-                                 .number = a.number,
-                                 .result = result_of(error.response_class),
-                                 .sent = a.sent,
-                                 .now = state_.now});
+  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
+                             .number = a.number,
+                             .result = result_of(error.response_class),
+                             .sent = a.sent,
+                             .now = state_.now});
   if (!error.success() && a.is(Attempt::kExecuted))
-    state_.recorder.execution_failed(a.service, a.finished);
+    a.at->place().recorder->execution_failed(a.finished);
   if (g.ends_connections) end_connection(g, r, a, error.response_class);
   release(a);
   if (error.response_class != ResponseClass::kSuccess) {
@@ -112,12 +111,11 @@ void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
 
 // True if it sets a server free.
 bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptResult result) {
-  state_.recorder.attempt_ended({.group = g.index,
-                                 .in_cohort = r.in_cohort,
-                                 .number = a.number,
-                                 .result = result,
-                                 .sent = a.sent,
-                                 .now = state_.now});
+  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
+                             .number = a.number,
+                             .result = result,
+                             .sent = a.sent,
+                             .now = state_.now});
   a.request = nullptr;
   a.set(Attempt::kGivenUp);
   a.gave_up = state_.now;
@@ -131,7 +129,7 @@ bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptRe
              (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
     parts_.watch.leave(a);
     s.remove_from_queue(a, state_.now);
-    state_.recorder.dropped(a.group, a.in_cohort);
+    a.clients->recorder->passage.dropped(a.in_cohort);
     parts_.serving.changed(s);
     release(a);
   } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
@@ -141,7 +139,7 @@ bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptRe
       if (a.stage == Attempt::Stage::kCalling) parts_.call_tree.cancel(a.id);
       parts_.watch.leave(a);
       s.abort(a, state_.now);
-      state_.recorder.dropped(a.group, a.in_cohort);
+      a.clients->recorder->passage.dropped(a.in_cohort);
       release(a);
       return true;
     }

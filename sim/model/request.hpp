@@ -101,7 +101,6 @@ struct alignas(64) Attempt {
   std::uint32_t number = 1;        ///< 1 for the first attempt of a request
   ClientId client{0};
   GroupId group{0};
-  ServiceId service{0};
   std::uint16_t flags = 0;
   std::uint16_t answer = 0;  ///< index into the world's answers
   Stage stage = Stage::kOnTheWire;

@@ -11,6 +11,7 @@
 
 #include "kernel/event_order.hpp"
 #include "kernel/pool.hpp"
+#include "measure/service_recorder.hpp"
 #include "model/concurrency_limit.hpp"
 #include "model/request.hpp"
 #include "model/server_pool.hpp"
@@ -31,7 +32,8 @@ namespace retrysim::model {
 struct ServicePlace {
   InstanceId instance{0};
   ServiceId service{0};
-  std::uint32_t completions = kNone;  ///< their source in the event queue
+  std::uint32_t completions = kNone;           ///< their source in the event queue
+  stats::ServiceRecorder* recorder = nullptr;  ///< of the service
 };
 
 /// What an attempt has to pass at a service, so that those that have little ask little.

@@ -5,14 +5,23 @@
 #include "model/state.hpp"
 
 namespace retrysim::model {
+namespace {
+
+void record_arrival(const Attempt& a) {
+  a.clients->recorder->passage.arrived(a.in_cohort);
+  a.at->place().recorder->arrived();
+}
+
+}  // namespace
 
 void ServiceEntrance::arrive(Attempt& a) {
   Service& s = *a.at;
   a.arrived = state_.now;
   if (!a.is(Attempt::kSecondCall)) [[likely]]
-    state_.recorder.arrived(a.group, a.service, a.in_cohort);
+    record_arrival(a);
   if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
-    state_.recorder.dropped(a.group, a.in_cohort);  // its client gave up while it was on its way
+    a.clients->recorder->passage.dropped(
+        a.in_cohort);  // its client gave up while it was on its way
     return parts_.delivery.release(a);
   }
   if (s.traits().screens_arrivals && answered_at_the_door(a)) [[unlikely]]
@@ -20,8 +29,8 @@ void ServiceEntrance::arrive(Attempt& a) {
   const Service::Admission admission = s.admit(a, state_.now);
   if (admission == Service::Admission::kFull) return overflow(a);
   const bool must_wait = admission == Service::Admission::kQueued;
-  state_.recorder.admitted(a.group, a.service, a.in_cohort, must_wait);
-  if (!must_wait) state_.recorder.started(a.group, a.in_cohort, Duration::zero());
+  s.place().recorder->admitted();
+  a.clients->recorder->passage.admitted(a.in_cohort, must_wait);
   if (s.traits().watches_attempts) [[unlikely]]
     parts_.watch.enter(a);
   parts_.serving.changed(s);
@@ -35,18 +44,18 @@ bool ServiceEntrance::answered_at_the_door(Attempt& a) {
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : s.impairment().errors) {
       if (u >= cumulative) continue;
-      state_.recorder.error_answered(a.service);
-      if (state_.is_throttling(a, answer)) state_.recorder.refused(a.group, a.in_cohort);
+      a.at->place().recorder->error_answered();
+      if (state_.is_throttling(a, answer)) a.clients->recorder->passage.refused(a.in_cohort);
       parts_.transport.answer_with(a, answer);
       return true;
     }
   }
   // The throttle is the service's, not an instance's: the first instance keeps it for all.
-  Service& keeper = state_.instances[state_.instances.first(a.service)];
+  Service& keeper = state_.instances[state_.instances.first(a.at->place().service)];
   if (passes_throttle(a, keeper)) return false;
-  state_.recorder.throttled(a.service);
-  state_.recorder.refused(a.group, a.in_cohort);
-  turn_away(a, state_.answers.of_service(a.service).throttled);
+  a.at->place().recorder->throttled();
+  a.clients->recorder->passage.refused(a.in_cohort);
+  turn_away(a, state_.answers.of_service(a.at->place().service).throttled);
   return true;
 }
 
@@ -63,14 +72,15 @@ bool ServiceEntrance::passes_throttle(const Attempt& a, Service& s) {
 
 void ServiceEntrance::overflow(Attempt& a) {
   Service& s = *a.at;
-  const Answers::OfService& answers = state_.answers.of_service(a.service);
+  const Answers::OfService& answers = state_.answers.of_service(a.at->place().service);
   const bool no_answer = s.spec().overflow == Overflow::kDrop;
-  state_.recorder.rejected(a.group, a.service, a.in_cohort,
-                           no_answer || answers.overflow_is_throttling);
-  state_.recorder.refused(a.group, a.in_cohort);
+  s.place().recorder->rejected();
+  stats::PassageCounts& passage = a.clients->recorder->passage;
+  if (!no_answer && !answers.overflow_is_throttling) passage.rejected(a.in_cohort);
+  passage.refused(a.in_cohort);
   if (!no_answer) return turn_away(a, answers.overflow);
   s.leave_unserved(a, state_.now);
-  state_.recorder.dropped(a.group, a.in_cohort);
+  a.clients->recorder->passage.dropped(a.in_cohort);
   parts_.delivery.discard(a);
 }
 

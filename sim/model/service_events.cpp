@@ -77,10 +77,10 @@ void ServiceEvents::restart(InstanceId instance, bool throttle_too) {
     parts_.watch.leave(a);
     if (a.given_up()) {
       if (a.stage != Attempt::Stage::kQueued) parts_.serving.wasted_work(a);
-      state_.recorder.dropped(a.group, a.in_cohort);
+      a.clients->recorder->passage.dropped(a.in_cohort);
       parts_.delivery.release(a);
     } else {
-      state_.recorder.error_answered(service);
+      s.place().recorder->error_answered();
       parts_.transport.answer_with(a, Answers::kConnectionRefused);
     }
   }

@@ -33,7 +33,7 @@ void Serving::complete(InstanceId instance) {
   const Reply reply = is_settled ? Reply{a.answer} : s.reply(a);
   if (reply.answer != 0 && !a.is(Attempt::kRejection) && state_.is_throttling(a, reply.answer))
       [[unlikely]]
-    state_.recorder.refused(a.group, a.in_cohort);
+    a.clients->recorder->passage.refused(a.in_cohort);
   served(a, reply);
 }
 
@@ -43,12 +43,8 @@ void Serving::served(Attempt& a, Reply reply) {
     a.set(Attempt::kGoesOn);
     a.clear(Attempt::kExecuted);
   } else if (a.is(Attempt::kExecuted)) {
-    state_.recorder.executed({.group = a.group,
-                              .service = a.service,
-                              .in_cohort = a.in_cohort,
-                              .given_up = a.given_up(),
-                              .arrived = a.arrived,
-                              .now = state_.now});
+    s.place().recorder->executed(a.given_up());
+    if (a.in_cohort) a.clients->recorder->executed(a.given_up(), state_.now - a.arrived);
     if (a.is(Attempt::kMutating)) [[unlikely]]
       parts_.mutations.executed(a, reply.answer == 0);
   }
@@ -71,7 +67,7 @@ void Serving::serve_queue(Service& s) {
       continue;
     s.start(a, state_.now);
     if (!a.is(Attempt::kRejection)) [[likely]]
-      state_.recorder.started(a.group, a.in_cohort, state_.now - a.arrived);
+      a.clients->recorder->passage.started(a.in_cohort, state_.now - a.arrived);
   }
 }
 
@@ -99,7 +95,7 @@ bool Serving::leaves_unserved(Attempt& a) {
 void Serving::drop_from_queue(Attempt& a) {
   parts_.watch.leave(a);
   a.at->leave_unserved(a, state_.now);
-  state_.recorder.dropped(a.group, a.in_cohort);
+  a.clients->recorder->passage.dropped(a.in_cohort);
 }
 
 // Whether the answer would come after the client has stopped waiting, if service began now.
@@ -126,15 +122,14 @@ void Serving::levels_changed(Service& s) {
 }
 
 void Serving::record_levels(const Service& s) {
-  const std::size_t service = s.place().service;
-  state_.recorder.service_levels({.service = service,
-                                  .busy = s.servers().busy(),
-                                  .in_system = s.in_system(),
-                                  .queued = s.queued(),
-                                  .working = s.power().working_servers(),
-                                  .now = state_.now});
+  stats::ServiceRecorder& recorder = *s.place().recorder;
+  recorder.levels({.busy = s.servers().busy(),
+                   .in_system = s.in_system(),
+                   .queued = s.queued(),
+                   .working = s.power().working_servers(),
+                   .now = state_.now});
   if (const auto wasting = s.servers().wasting_servers()) {
-    state_.recorder.wasting_servers(service, *wasting, state_.now);
+    recorder.wasting_servers(*wasting, state_.now);
   }
 }
 
@@ -151,14 +146,14 @@ void Serving::observe_levels(Service& s) {
 
 void Serving::wasted_work(const Attempt& a) {
   if (const auto since = a.at->servers().wasted_since(a)) {
-    state_.recorder.add_wasted_work(a.service, *since, state_.now);
+    a.at->place().recorder->add_wasted_work(*since, state_.now);
   }
 }
 
 void Serving::answer_unused(const Attempt& a) {
   if (!a.is(Attempt::kExecuted | Attempt::kGoesOn)) return;
-  state_.recorder.answer_unused(a.service, a.at->servers().server_time_ns(a), a.finished,
-                                a.is(Attempt::kExecuted));
+  a.at->place().recorder->answer_unused(a.at->servers().server_time_ns(a), a.finished,
+                                        a.is(Attempt::kExecuted));
 }
 
 }  // namespace retrysim::model

@@ -65,7 +65,7 @@ class SideEffects {
     accounts_.release(id);
   }
   void enter(const Account& a) {
-    if (a.in_cohort) recorder_->side_effects(a.token.group, a.effects);
+    if (a.in_cohort) recorder_->client(a.token.group).side_effects(a.effects);
   }
 
   stats::Recorder* recorder_;

@@ -52,7 +52,7 @@ void Transport::send(ClientGroup& g, Request& r) {
   if (g.sends_in_steps) [[unlikely]]
     prepare_in_steps(g, r, a);
   r.attempt = id;
-  state_.recorder.sent(g.index, r.in_cohort, a.number, state_.now);
+  g.recorder->sent(r.in_cohort, a.number, state_.now);
   parts_.timeouts.arm(g, r);
   if (g.sends_in_steps) [[unlikely]] {
     if (g.hedges) parts_.hedging.schedule(g, r);
@@ -66,8 +66,8 @@ void Transport::send(ClientGroup& g, Request& r) {
 // What only the attempts of some groups need before they are sent.
 void Transport::prepare_in_steps(ClientGroup& g, Request& r, Attempt& a) {
   if (g.calls_several) {
-    a.service = g.about.service(*g.key, r.entity);
-    a.at = &state_.instances[state_.instances.first(a.service)];
+    const ServiceId service = g.about.service(*g.key, r.entity);
+    a.at = &state_.instances[state_.instances.first(service)];
   }
   if (r.connecting) a.set(Attempt::kConnecting);
   if (r.mutating) {
@@ -105,7 +105,7 @@ void Transport::travel_to_service(Attempt& a) {
     time += setup;
   }
   if (s.impairment().black_hole) {
-    state_.recorder.lost(a.group, a.in_cohort);
+    a.clients->recorder->passage.lost(a.in_cohort);
     return parts_.delivery.discard(a);
   }
   if (s.impairment().unreachable) {
@@ -117,7 +117,7 @@ void Transport::travel_to_service(Attempt& a) {
     Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kLoss});
     skip_first_call(draws, a);
     if (draws.uniform() < loss) {
-      state_.recorder.lost(a.group, a.in_cohort);
+      a.clients->recorder->passage.lost(a.in_cohort);
       return parts_.delivery.discard(a);
     }
   }
@@ -157,7 +157,7 @@ bool Transport::lose_answer(Attempt& a) {
   skip_first_call(draws, a);
   draws.next();  // decided the request's own loss
   if (draws.uniform() >= a.at->impairment().response_loss) return false;
-  state_.recorder.lost(a.group, a.in_cohort);
+  a.clients->recorder->passage.lost(a.in_cohort);
   parts_.serving.answer_unused(a);
   parts_.delivery.discard(a);
   return true;

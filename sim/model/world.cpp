@@ -52,6 +52,7 @@ void World::add_services() {
                                                 : state_.streams.of_instance(i, number);
       Service& s = state_.instances.add(
           Service(spec, key, conflict, &state_.streams, &state_.attempts, &state_.sequence));
+      s.place().recorder = &state_.recorder.service(i);
       s.demand().set_operations(i, scenario.clients);
     }
     answers.add_service(spec);
