@@ -122,6 +122,8 @@ void Service::forget(bool throttle_too) {
 void Service::impair(Impairment impairment, Time now) {
   power_.set(std::move(impairment));
   traits_.screens_arrivals = spec_->throttle.rate > 0 || !power_.impairment().errors.empty();
+  traits_.loses_messages =
+      power_.impairment().request_loss > 0 || power_.impairment().response_loss > 0;
   servers_.set_power(power_.working_servers(), power_.impairment().speed, now);
 }
 

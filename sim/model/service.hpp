@@ -42,6 +42,7 @@ struct ServiceTraits {
   bool calls_others = false;      ///< attempts make calls to other services before they are done
   bool screens_arrivals = false;  ///< they may be answered before they are admitted: by random
                                   ///< errors, by a throttle
+  bool loses_messages = false;    ///< on the way to it, or back
   bool screens_queue = false;     ///< not every attempt that is taken from the queue is served
   bool limits_concurrency = false;
   bool watches_attempts = false;  ///< it wants to be told, by `leave`, when an attempt is gone that

@@ -64,7 +64,6 @@ void ServiceEvents::change_instance(InstanceId instance, const FaultTimeline::Ch
 // The process dies and comes back empty: the connections of those that waited for it break.
 void ServiceEvents::restart(InstanceId instance, bool throttle_too) {
   Service& s = state_.instances[instance];
-  const ServiceId service = state_.instances.service_of(instance);
   std::vector<AttemptId> all;
   for (const std::uint32_t id : s.take_all(state_.now)) all.emplace_back(id);
   for (const AttemptId id : parts_.call_tree.calling_at(s)) {

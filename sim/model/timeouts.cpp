@@ -49,7 +49,7 @@ void Timeouts::add_sources() {
 void Timeouts::arm(ClientGroup& g, Request& r) {
   if (g.timers.constant_timeout) {
     const EventKey key = state_.key_in(g.timers.constant_timeout_length);
-    g.timers.timeouts.push_back(r.id, key, link());
+    g.timers.timeouts.push_back(r.id, r.timeout, key, link());
     state_.queue.offer(g.timers.timeout_source, key);
   } else if (g.spec->has_attempt_timeout) {
     arm_varying(g, r);
@@ -65,7 +65,7 @@ void Timeouts::arm_varying(ClientGroup& g, Request& r) {
 
 void Timeouts::disarm(ClientGroup& g, Request& r) {
   if (g.timers.constant_timeout) {
-    g.timers.timeouts.erase(r.id, link());
+    g.timers.timeouts.erase(r.timeout, link());
   } else if (g.spec->has_attempt_timeout) {
     varying_.erase(r.id, position());
   }
@@ -73,12 +73,12 @@ void Timeouts::disarm(ClientGroup& g, Request& r) {
 
 void Timeouts::arm_deadline(ClientGroup& g, Request& r) {
   const EventKey key = state_.key_in(g.spec->deadline);
-  g.timers.deadlines.push_back(r.id, key, deadline_link());
+  g.timers.deadlines.push_back(r.id, r.deadline, key, deadline_link());
   state_.queue.offer(g.timers.deadline_source, key);
 }
 
 void Timeouts::disarm_deadline(ClientGroup& g, Request& r) {
-  g.timers.deadlines.erase(r.id, deadline_link());
+  g.timers.deadlines.erase(r.deadline, deadline_link());
 }
 
 Time Timeouts::end_of_wait(const Attempt& a) const {

@@ -58,7 +58,7 @@ void Transport::send(ClientGroup& g, Request& r) {
     if (g.hedges) parts_.hedging.schedule(g, r);
     if (g.balanced) a.at = &state_.instances[parts_.balancer.choose(a)];
   }
-  if (!takes_time_ && a.at->impairment().request_loss == 0) [[likely]]
+  if (!takes_time_ && !a.at->traits().loses_messages) [[likely]]
     return parts_.entrance.arrive(a);
   travel_to_service(a);
 }
@@ -142,7 +142,7 @@ void Transport::attempt_arrives() {
 bool Transport::send_answer(Attempt& a, std::uint16_t answer) {
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
-  if (a.at->impairment().response_loss > 0 && lose_answer(a)) [[unlikely]]
+  if (a.at->traits().loses_messages && lose_answer(a)) [[unlikely]]
     return false;
   return !takes_time_ || !answer_travels(a);
 }
@@ -153,6 +153,7 @@ void Transport::answer_with(Attempt& a, std::uint16_t answer) {
 
 // True if the answer is lost on its way.
 bool Transport::lose_answer(Attempt& a) {
+  if (a.at->impairment().response_loss == 0) return false;
   Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kLoss});
   skip_first_call(draws, a);
   draws.next();  // decided the request's own loss
