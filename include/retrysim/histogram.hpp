@@ -40,6 +40,27 @@ class LogLinearHistogram {
   /// `times` times the same value.
   void add(std::uint64_t value, std::uint64_t times);
 
+  // For those who fill several histograms at once: between the extremes so far every bucket has
+  // memory, and values from kSubBuckets on, below 2^kPlainBits, are found by a shift.
+  static constexpr int kPlainBits = 53;
+  /// The values, both included, for which `buckets` may be asked; `low` > `high`: there are none.
+  struct PlainRange {
+    std::uint64_t low = 1, high = 0;
+  };
+  PlainRange plain_range() const {
+    return is_plain(smallest_) && is_plain(largest_) ? PlainRange{smallest_, largest_}
+                                                     : PlainRange{};
+  }
+  /// The counts, until another value than those is added. The caller says to `counted` by how much
+  /// it raised them in all.
+  struct Buckets {
+    std::uint64_t* counts;
+    std::size_t first;
+    std::uint64_t& of(std::uint64_t value) const { return counts[plain_index(value) - first]; }
+  };
+  Buckets buckets() { return {counts_.data(), first_}; }
+  void counted(std::uint64_t values) { total_ += values; }
+
   std::uint64_t count() const { return total_; }
   void merge(const LogLinearHistogram& other);
   void clear();  ///< forgets all values but keeps the memory, for the next time-series bin
@@ -94,7 +115,7 @@ class LogLinearHistogram {
 
   // Values from kSubBuckets on, below 2^53: a double holds them exactly, and the first bits of a
   // double are an exponent and a mantissa, as a bucket's number is.
-  static bool is_plain(std::uint64_t v) { return v >= kSubBuckets && v < std::uint64_t{1} << 53; }
+  static bool is_plain(std::uint64_t v) { return v >= kSubBuckets && v >> kPlainBits == 0; }
   static std::size_t plain_index(std::uint64_t v) {
     constexpr std::uint64_t kBefore = std::uint64_t{1023 + kBits - 1} << kBits;
     const auto exact = static_cast<double>(static_cast<std::int64_t>(v));

@@ -42,6 +42,12 @@ struct DurationMoments {
   }
   /// Many durations, in nanoseconds.
   void add(std::span<const std::uint64_t> durations_ns);
+  /// `durations` of them, of which the sums are known.
+  void add(std::uint64_t durations, std::uint64_t sum, SquareNanoseconds squares) {
+    count += durations;
+    sum_ns += static_cast<WideNanoseconds>(sum);
+    add_squares(squares);
+  }
   void merge(const DurationMoments& o) {
     count += o.count;
     sum_ns += o.sum_ns;
@@ -187,29 +193,59 @@ struct PhaseResult {
   bool operator==(const PhaseResult&) const = default;
 };
 
-/// One client group over the whole replication.
-struct ClientResult {
-  // Cohort: requests submitted in the window.
+// The parts of what there is of one client group over the whole replication. Cohort: requests
+// submitted in the window.
+
+struct RequestTotals {
   std::uint64_t requests = 0;
   std::array<std::uint64_t, kOutcomeCount> outcomes{};  ///< by Outcome; kRetry stays zero
   /// Of the requests, those that ended, and that ended with success, before the window did; the
   /// others that ended did so in the drain.
   std::uint64_t ended_within = 0, successes_within = 0;
+  Histogram latency, latency_ok;
+  DurationMoments latency_m, latency_ok_m;
+  /// Closed loops that think from the start of the request before, one request at a time: from when
+  /// a request was due to its end.
+  Histogram latency_intended;
+  DurationMoments latency_intended_m;
+  JobCounts jobs;  ///< that the requests begin or check
+
+  bool operator==(const RequestTotals&) const = default;
+};
+
+/// The attempts of those requests, as their clients see them.
+struct AttemptTotals {
   std::uint64_t attempts = 0;          ///< sends
   std::uint64_t attempts_squared = 0;  ///< sum over requests of attempts^2
   std::array<std::uint64_t, kAttemptResultCount> results{};
+  std::uint64_t gave_up = 0;  ///< attempts whose client gave up before it had an answer
+  std::uint64_t lost = 0;     ///< attempts whose request or response message was lost
+  Histogram attempt_latency;
+  DurationMoments attempt_latency_m;
+  std::vector<AttemptNumberCounts> by_attempt;  ///< [0] is attempt 1
+
+  bool operator==(const AttemptTotals&) const = default;
+};
+
+/// What services did with these attempts.
+struct PassageTotals {
+  std::uint64_t arrivals = 0;  ///< attempts that reached the service
+  std::uint64_t admitted = 0;  ///< attempts that got a server or a place in the queue
+  std::uint64_t waited = 0;    ///< admitted attempts that found no free server
+  std::uint64_t executed = 0;  ///< attempts served to the end
+  std::uint64_t late = 0;      ///< attempts served to the end after their client had given up
   std::uint64_t rejected = 0;  ///< attempts answered by a full queue (not `throttled`, not drop)
   std::uint64_t refused = 0;   ///< attempts that a throttle, a limit or the queue refused, or that
                                ///< were answered with another throttling error; answered or not
   std::uint64_t dropped = 0;   ///< attempts discarded without service or answer
-  std::uint64_t lost = 0;      ///< attempts whose request or response message was lost
-  std::uint64_t gave_up = 0;   ///< attempts whose client gave up before it had an answer
-  std::uint64_t late = 0;      ///< attempts served to the end after their client had given up
-  std::uint64_t arrivals = 0;  ///< attempts that reached the service
-  std::uint64_t executed = 0;  ///< attempts served to the end
-  std::uint64_t waited = 0;    ///< admitted attempts that found no free server
-  std::uint64_t admitted = 0;  ///< attempts that got a server or a place in the queue
-  // Requests with side effects.
+  Histogram service_latency, queueing_time;
+  DurationMoments service_latency_m, queueing_time_m;
+
+  bool operator==(const PassageTotals&) const = default;
+};
+
+/// Requests with side effects.
+struct SideEffectTotals {
   std::uint64_t mutating = 0;         ///< their number
   std::uint64_t effects = 0;          ///< executions of theirs that succeeded
   std::uint64_t duplicated = 0;       ///< of the requests, those with two effects or more
@@ -217,27 +253,27 @@ struct ClientResult {
   std::uint64_t replays = 0;          ///< attempts answered because the effect was there already
   std::uint64_t mismatches = 0;       ///< attempts whose token belonged to another request
   std::uint64_t expired_replays = 0;  ///< attempts executed again: their token was forgotten
-  Histogram latency, latency_ok, attempt_latency, service_latency, queueing_time;
-  DurationMoments latency_m, latency_ok_m, attempt_latency_m, service_latency_m, queueing_time_m;
-  /// Closed loops that think from the start of the request before, one request at a time: from when
-  /// a request was due to its end.
-  Histogram latency_intended;
-  DurationMoments latency_intended_m;
+
+  bool operator==(const SideEffectTotals&) const = default;
+};
+
+/// The parts of the latencies of the requests, and what made them wait.
+struct WaitTotals {
   DurationMoments backoff_time_m;          ///< each backoff that was waited for
   WideNanoseconds send_wait_ns = 0;        ///< total waiting for send tokens
   WideNanoseconds connection_wait_ns = 0;  ///< total waiting for pooled connections
   WideNanoseconds backoff_total_ns = 0;    ///< parts of the latencies: backoff,
   WideNanoseconds attempt_total_ns = 0;    ///< attempts under way,
   // latency_m.sum_ns is the sum of these four for ended requests, if no attempts overlap (hedging)
-  std::vector<AttemptNumberCounts> by_attempt;  ///< [0] is attempt 1
   double quota_mean = 0;  ///< time average over the window, mean over the buckets
   bool has_quota = false;
 
-  JobCounts jobs;
+  bool operator==(const WaitTotals&) const = default;
+};
 
-  // Flow: the window.
-  ClientFlow window;
-
+/// What there was bin by bin, phase by phase and client by client.
+struct ClientSeries {
+  ClientFlow window;  ///< flow: the window, as one bin
   std::vector<ClientBin> bins;
   std::vector<RequestCounts> counts;  ///< from the start to the end of the window
   std::vector<PhaseResult> phases;    ///< in the order of `phases_of` the scenario
@@ -245,8 +281,18 @@ struct ClientResult {
   std::vector<double> successes_per_client;
   std::vector<std::uint32_t> ended_per_client;
 
-  bool operator==(const ClientResult&) const = default;
+  bool operator==(const ClientSeries&) const = default;
 };
+
+/// A result that has all of its parts' fields.
+template <class... Part>
+struct ResultOf : Part... {
+  bool operator==(const ResultOf&) const = default;
+};
+
+/// One client group over the whole replication.
+using ClientResult = ResultOf<RequestTotals, AttemptTotals, PassageTotals, SideEffectTotals,
+                              WaitTotals, ClientSeries>;
 
 /// What happened in the window at one of several instances behind a balancer (flow rule).
 struct InstanceResult {
@@ -336,15 +382,22 @@ RETRYSIM_FIELDS(PhaseResult, start, end, flow, rejected, latency, latency_ok, se
 
 RETRYSIM_FIELDS(JobCounts, begun, ends, checks, detection_delay_m)
 
-RETRYSIM_FIELDS(ClientResult, requests, outcomes, ended_within, successes_within, attempts,
-                attempts_squared, results, rejected, refused, dropped, lost, gave_up, late,
-                arrivals, executed, waited, admitted, mutating, effects, duplicated, ambiguous,
-                replays, mismatches, expired_replays, latency, latency_ok, attempt_latency,
-                service_latency, queueing_time, latency_m, latency_ok_m, attempt_latency_m,
-                service_latency_m, queueing_time_m, latency_intended, latency_intended_m,
-                backoff_time_m, send_wait_ns, connection_wait_ns, backoff_total_ns,
-                attempt_total_ns, by_attempt, quota_mean, has_quota, jobs, window, bins, counts,
-                phases, successes_per_client, ended_per_client)
+RETRYSIM_FIELDS(RequestTotals, requests, outcomes, ended_within, successes_within, latency,
+                latency_ok, latency_m, latency_ok_m, latency_intended, latency_intended_m, jobs)
+
+RETRYSIM_FIELDS(AttemptTotals, attempts, attempts_squared, results, gave_up, lost, attempt_latency,
+                attempt_latency_m, by_attempt)
+
+RETRYSIM_FIELDS(PassageTotals, arrivals, admitted, waited, executed, late, rejected, refused,
+                dropped, service_latency, queueing_time, service_latency_m, queueing_time_m)
+
+RETRYSIM_FIELDS(SideEffectTotals, mutating, effects, duplicated, ambiguous, replays, mismatches,
+                expired_replays)
+
+RETRYSIM_FIELDS(WaitTotals, backoff_time_m, send_wait_ns, connection_wait_ns, backoff_total_ns,
+                attempt_total_ns, quota_mean, has_quota)
+
+RETRYSIM_FIELDS(ClientSeries, window, bins, counts, phases, successes_per_client, ended_per_client)
 
 RETRYSIM_FIELDS(ServiceFlow, arrivals, admitted, rejected, throttled, errors, completions, wasted,
                 queue_ns, busy_ns, servers_ns, in_system_ns, in_system_squared_ns, all_busy_ns,
@@ -361,5 +414,15 @@ RETRYSIM_FIELDS(RunResult, seed, replication, window_start, window_end, interval
                 all_phases, metastable)
 
 #undef RETRYSIM_FIELDS
+
+// Parts take the place of fields.
+template <class... Part>
+decltype(auto) fields(auto&& use, ResultOf<Part...>& of) {
+  return use(static_cast<Part&>(of)...);
+}
+template <class... Part>
+decltype(auto) fields(auto&& use, const ResultOf<Part...>& of) {
+  return use(static_cast<const Part&>(of)...);
+}
 
 }  // namespace retrysim

@@ -1,32 +1,61 @@
 // SPDX-License-Identifier: MIT
 #include "measure/duration_books.hpp"
 
+#include <utility>
+
 namespace retrysim::stats {
 
-RequestLatencies DurationBooks::take_latencies() {
+DurationBooks::Log* DurationBooks::open_log() {
+  by_set_[pending_headings_] = std::make_unique<Log>();
+  return by_set_[pending_headings_].get();
+}
+
+void DurationBooks::add_noted(std::size_t set) {
+  Log& log = *by_set_[set];
+  const std::span<const std::uint64_t> noted(log.noted.data(), std::exchange(log.count, 0));
+  const std::uint64_t zeros = std::exchange(log.zeros, 0);
+  BinTotals* const bin = (set & kBin) != 0 ? &bin_ : nullptr;
+  if (zeros > 0 && bin != nullptr) bin->add_zeros(zeros);
+  if (set == kBin) return add_block(noted, *bin);
+  add_block(noted, log.totals, bin);
+  if (zeros > 0) log.totals.add_zeros(zeros);
+}
+
+void DurationBooks::add_all_noted() {
   settle();
-  before_.resize(kSets);
+  for (std::size_t set = 0; set < kSets; ++set) {
+    if (by_set_[set] != nullptr) add_noted(set);
+  }
+}
+
+BinTotals& DurationBooks::bin() {
+  add_all_noted();
+  return bin_;
+}
+
+RequestLatencies DurationBooks::take_latencies() {
+  add_all_noted();
   RequestLatencies taken;
   for (std::size_t set = 0; set < kSets; ++set) {
-    DurationTotals& of_set = by_set_[set].totals();
-    if (of_set.moments.count == 0) continue;
+    if (by_set_[set] == nullptr || by_set_[set]->totals.moments.count == 0) continue;
+    Log& log = *by_set_[set];
     if ((set & kLatency) != 0) {
-      taken.parts.push_back(
-          {(set & kLatencyOk) != 0, SparseHistogram(of_set.histogram), of_set.moments.sum_ns});
+      taken.parts.push_back({(set & kLatencyOk) != 0, SparseHistogram(log.totals.histogram),
+                             log.totals.moments.sum_ns});
     }
-    before_[set].merge(of_set);
-    of_set = {};
+    log.before.merge(log.totals);
+    log.totals = {};
   }
   return taken;
 }
 
 DurationTotals DurationBooks::totals(Heading heading) {
-  settle();
+  add_all_noted();
   DurationTotals sum;
   for (std::size_t set = 0; set < kSets; ++set) {
-    if ((set & heading) == 0) continue;
-    sum.merge(by_set_[set].totals());
-    if (!before_.empty()) sum.merge(before_[set]);
+    if ((set & heading) == 0 || by_set_[set] == nullptr) continue;
+    sum.merge(by_set_[set]->totals);
+    sum.merge(by_set_[set]->before);
   }
   return sum;
 }

@@ -1,19 +1,20 @@
-// The durations of requests and attempts, booked under up to four headings. For most requests the
+// The durations of requests and attempts, booked under up to five headings. For most requests the
 // answer to the only attempt ends everything at once, and the durations are the same number: it is
-// then booked once, for all headings together. Counts and sums are integers, so it does not matter
-// when and in which order the books are added up.
+// then booked once, for all headings together. They are noted down as they come and added up in
+// blocks; counts and sums are integers, so it does not matter when and in which order.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <retrysim/time.hpp>
 
-#include "measure/duration_log.hpp"
+#include "measure/duration_totals.hpp"
 #include "measure/sparse_histogram.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace retrysim::stats {
@@ -32,10 +33,11 @@ class DurationBooks {
  public:
   /// The headings; any of them together is a set of headings.
   enum Heading : std::uint8_t {
-    kLatency = 1,         ///< of requests
-    kLatencyOk = 2,       ///< of successful requests
-    kAttemptLatency = 4,  ///< of attempts, for their clients
-    kServiceLatency = 8,  ///< of attempts, from arrival to the end of service
+    kBin = 1,              ///< of requests, those of the cohort or not, in the running bin
+    kLatency = 2,          ///< of requests
+    kLatencyOk = 4,        ///< of successful requests
+    kAttemptLatency = 8,   ///< of attempts, for their clients
+    kServiceLatency = 16,  ///< of attempts, from arrival to the end of service
   };
 
   /// Books a duration, which is not negative, under each of `headings`.
@@ -47,26 +49,51 @@ class DurationBooks {
     pending_headings_ |= headings;
   }
 
+  /// What was booked for the running bin. To clear it begins the next one.
+  BinTotals& bin();
+
   /// The latencies of requests that were booked since the last call, or in all.
   RequestLatencies take_latencies();
 
-  /// All that was booked under a heading.
+  /// All that was booked under a heading, other than kBin.
   DurationTotals totals(Heading heading);
 
  private:
-  static constexpr std::size_t kSets = 16;
+  static constexpr std::size_t kSets = 32;
+
+  // What was booked under a set of headings: the first `count` of `noted`, and so many zeros, are
+  // not in the totals yet.
+  struct Log {
+    std::size_t count = 0;
+    std::uint64_t zeros = 0;
+    std::array<std::uint64_t, 64> noted;
+    DurationTotals totals;  // since the last call of `take_latencies`
+    DurationTotals before;
+  };
 
   /// Books the pending duration.
   void settle() {
     if (pending_headings_ == 0) return;
-    by_set_[pending_headings_].add(pending_);
+    Log* log = by_set_[pending_headings_].get();
+    if (log == nullptr) [[unlikely]]
+      log = open_log();
+    if (pending_ == Duration::zero()) {
+      ++log->zeros;
+    } else {
+      log->noted[log->count++] = static_cast<std::uint64_t>(pending_.count());
+      if (log->count == log->noted.size()) [[unlikely]]
+        add_noted(pending_headings_);
+    }
     pending_headings_ = 0;
   }
+  Log* open_log();
+  void add_noted(std::size_t set);
+  void add_all_noted();
 
   Duration pending_;
-  unsigned pending_headings_ = 0;                          // of the duration booked last; 0: none
-  std::array<DurationLog<DurationTotals>, kSets> by_set_;  // since the last call
-  std::vector<DurationTotals> before_;                     // by set; empty without such calls
+  unsigned pending_headings_ = 0;  // of the duration booked last; 0: none
+  BinTotals bin_;
+  std::array<std::unique_ptr<Log>, kSets> by_set_;  // null: nothing was booked
 };
 
 }  // namespace retrysim::stats

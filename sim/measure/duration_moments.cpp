@@ -25,9 +25,7 @@ void DurationMoments::add(std::span<const std::uint64_t> durations_ns) {
     }
     return;
   }
-  count += durations_ns.size();
-  sum_ns += static_cast<WideNanoseconds>(sum);
-  add_squares(squares);
+  add(durations_ns.size(), sum, squares);
 }
 
 double DurationMoments::standard_deviation_ns() const {

@@ -30,14 +30,11 @@ template <int kBits>
 void LogLinearHistogram<kBits>::add(std::span<const std::uint64_t> values) {
   std::size_t i = 0;
   while (i < values.size()) {
-    if (total_ > 0 && is_plain(smallest_) && is_plain(largest_)) {
-      // Between the extremes every bucket has memory, and every value is plain.
-      const std::uint64_t smallest = smallest_, range = largest_ - smallest_;
-      std::uint64_t* const counts = counts_.data();
-      const std::size_t first = first_, begin = i;
-      for (; i < values.size() && values[i] - smallest <= range; ++i) {
-        ++counts[plain_index(values[i]) - first];
-      }
+    if (const auto [low, high] = plain_range(); low <= high) {
+      const std::uint64_t smallest = low, range = high - low;
+      const Buckets in = buckets();
+      const std::size_t begin = i;
+      for (; i < values.size() && values[i] - smallest <= range; ++i) ++in.of(values[i]);
       total_ += i - begin;
     }
     if (i < values.size()) add(values[i++]);
@@ -102,7 +99,12 @@ void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
 
 template <int kBits>
 void LogLinearHistogram<kBits>::clear() {
-  std::fill(counts_.begin(), counts_.end(), 0);
+  // Block by block, and only those that have values: they are few.
+  for (std::size_t block = 0; block < counts_.size(); block += kSubBuckets) {
+    std::uint64_t* const counts = counts_.data() + block;
+    const std::uint64_t values = std::accumulate(counts, counts + kSubBuckets, std::uint64_t{0});
+    if (values > 0) std::fill(counts, counts + kSubBuckets, 0);
+  }
   total_ = 0;
   smallest_ = ~std::uint64_t{0};
   largest_ = 0;

@@ -7,7 +7,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "measure/recorder.hpp"
+#include "measure/recorder_events.hpp"
 
 #include <algorithm>
 #include <cstddef>

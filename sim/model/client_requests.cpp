@@ -37,20 +37,23 @@ void ClientRequests::submit(ClientGroup& g, ClientId client, std::uint64_t entit
   r.submitted = state_.now;
   r.client = client;
   if (!caller.exists()) [[likely]] {
-    r.in_cohort = state_.recorder.submitted(g.index);
+    r.in_cohort = g.recorder->submitted();
   } else {
     r.in_cohort = parts_.call_tree.enter(r, caller);
   }
-  if (g.mutates) [[unlikely]]
-    parts_.mutations.decide(g, r);
-  if (g.polling) [[unlikely]]
-    g.polling->attach(id);
   ++submitted_;
-  if (g.timers.deadline_source != kNone) parts_.timeouts.arm_deadline(g, r);
-  if (g.begins_in_steps && !parts_.retry_decisions.open(g, r)) return;
+  if (g.begins_in_steps && !begin_in_steps(g, r)) return;
   if (!g.gated) [[likely]]
     return parts_.transport.send(g, r);
   begin_attempt(g, r);
+}
+
+// What only some groups have to do when a request begins. False if it is held back.
+bool ClientRequests::begin_in_steps(ClientGroup& g, Request& r) {
+  if (g.mutates) parts_.mutations.decide(g, r);
+  if (g.polling) g.polling->attach(r.id);
+  if (g.timers.deadline_source != kNone) parts_.timeouts.arm_deadline(g, r);
+  return parts_.retry_decisions.open(g, r);
 }
 
 void ClientRequests::begin_attempt(ClientGroup& g, Request& r) {
@@ -62,29 +65,28 @@ void ClientRequests::begin_attempt(ClientGroup& g, Request& r) {
 void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {
   const ClientId client = r.client;
   const Time submitted = r.submitted;
-  state_.recorder.ended({.group = g.index,
-                         .client = client,
-                         .in_cohort = r.in_cohort,
-                         .outcome = outcome,
-                         .attempts = r.progress.attempts,
-                         .submitted = submitted,
-                         .now = state_.now});
+  g.recorder->ended({.client = client,
+                     .in_cohort = r.in_cohort,
+                     .outcome = outcome,
+                     .attempts = r.progress.attempts,
+                     .submitted = submitted,
+                     .now = state_.now});
   ++ended_;
   if (g.ends_in_steps) end_in_steps(g, r, outcome);
   r.open = false;
   state_.requests.release(r.id);
   if (g.closed) return parts_.closed_loop.think(g, client, submitted);
-  if (g.spec->caller) [[unlikely]]
-    return parts_.call_tree.call_ended(r.id, outcome == Outcome::kSuccess);
-  if (g.polling) [[unlikely]]
-    parts_.jobs.check_ended(g, r.id, outcome);
+  if (!g.reports_ends) [[likely]]
+    return;
+  if (g.polling) return parts_.jobs.check_ended(g, r.id, outcome);
+  parts_.call_tree.call_ended(r.id, outcome == Outcome::kSuccess);
 }
 
 // What only some groups have to do when a request ends.
 void ClientRequests::end_in_steps(ClientGroup& g, Request& r, Outcome outcome) {
   if (g.timers.deadline_source != kNone) parts_.timeouts.disarm_deadline(g, r);
   if (const Time* due = parts_.closed_loop.due_time(g, r.client)) {
-    state_.recorder.ended_after_due(g.index, r.in_cohort, state_.now - *due);
+    g.recorder->ended_after_due(r.in_cohort, state_.now - *due);
   }
   if (g.counts_requests) end_request(g.states->of(r.client), r.retrying);
   if (g.hedges) parts_.hedging.cancel(r.id);
@@ -95,16 +97,16 @@ void ClientRequests::close() {
   for (const RequestId id : Ids<RequestId>(state_.requests.slots())) {
     const Request& r = state_.requests[id];
     if (!r.open) continue;
+    stats::ClientRecorder& recorder = state_.recorder.client(r.group);
     if (r.phase == Request::Phase::kInBackoff) {
-      state_.recorder.backoff_goes_on(r.group, r.progress.attempts + 1, r.phase_since);
+      recorder.backoff_goes_on(r.progress.attempts + 1, r.phase_since);
     }
-    state_.recorder.ended({.group = r.group,
-                           .client = r.client,
-                           .in_cohort = r.in_cohort,
-                           .outcome = Outcome::kUnfinished,
-                           .attempts = r.progress.attempts,
-                           .submitted = r.submitted,
-                           .now = state_.now});
+    recorder.ended({.client = r.client,
+                    .in_cohort = r.in_cohort,
+                    .outcome = Outcome::kUnfinished,
+                    .attempts = r.progress.attempts,
+                    .submitted = r.submitted,
+                    .now = state_.now});
     ++ended_;
   }
 }

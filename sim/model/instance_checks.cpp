@@ -46,7 +46,7 @@ std::string_view Books::wrong_instances(const RunResult& result, ServiceId servi
     if (share_of_calls(*g.spec, service) == 0) continue;
     all_known &= !g.calls_several;
     sent += result.clients[g.index].window.attempts;
-    in_flight += state_.recorder.levels_of_group(g.index).in_flight;
+    in_flight += state_.recorder.client(g.index).levels().in_flight;
   }
   if (all_known && sum.attempts != sent)
     return "instances and clients disagree on the attempts that were sent";

@@ -143,7 +143,7 @@ std::string Books::wrong_level_of_group(const RunResult& result, GroupId group,
                                         const stats::GroupLevels& real) const {
   const RetryRules& rules = state_.scenario.clients[group].retry;
   const ClientResult& c = result.clients[group];
-  std::string wrong = difference(state_.recorder.levels_of_group(group), real);
+  std::string wrong = difference(state_.recorder.client(group).levels(), real);
   if (!wrong.empty()) return wrong;
   const double rounding = rounding_of(result.events);
   if (c.has_quota &&
@@ -159,14 +159,15 @@ std::string Books::wrong_level_of_service(const RunResult& result, ServiceId ser
   double most = 0;
   for (const InstanceId i : state_.instances.of(service)) {
     const Service& s = state_.instances[i];
-    there.busy += s.busy();
+    there.busy += s.servers().busy();
     there.in_system += static_cast<std::int64_t>(s.in_system());
     there.queued += static_cast<std::int64_t>(s.queued());
     const bool unlimited = s.spec().servers == ServiceSpec::kUnlimited;
-    there.working = unlimited ? s.working_servers() : there.working + s.working_servers();
-    most += static_cast<double>(s.most_servers());
+    there.working =
+        unlimited ? s.power().working_servers() : there.working + s.power().working_servers();
+    most += static_cast<double>(s.power().most_servers());
   }
-  std::string wrong = difference(state_.recorder.levels_of_service(service), there);
+  std::string wrong = difference(state_.recorder.service(service).levels(), there);
   const auto width_ns = static_cast<double>(result.interval.count());
   for (const ServiceFlow& bin : result.services[service].bins) {
     if (wrong.empty()) wrong = wrong_bin(bin, width_ns, most, rounding_of(result.events));

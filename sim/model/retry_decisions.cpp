@@ -45,7 +45,7 @@ void RetryDecisions::prepare() {
     }
     const auto& quotas = g.states->quotas();
     if (!quotas.empty()) {
-      state_.recorder.quota_starts(i, quotas.size(), quotas.front().available);
+      g.recorder->quota.starts(quotas.size(), quotas.front().available);
     }
     if (state_.options.retries_until == Time::max()) continue;
     own.last_rules = g.spec->retry;
@@ -63,21 +63,21 @@ std::int32_t RetryDecisions::watch_quota(const ClientGroup& g, const RetryState&
   const std::int32_t change = state.quota != nullptr ? state.quota->available - before : 0;
   if (change == 0) return 0;
   if (g.sharers.empty()) {
-    state_.recorder.quota_changed(g.index, change, state_.now);
+    g.recorder->quota.changed(change, state_.now);
   } else {
-    for (const GroupId i : g.sharers) state_.recorder.quota_changed(i, change, state_.now);
+    for (const GroupId i : g.sharers) {
+      state_.recorder.client(i).quota.changed(change, state_.now);
+    }
   }
   return change;
 }
 
-RetryState RetryDecisions::state_of(ClientGroup& g, const Request& r) {
-  return g.state_of(state_.streams.of_group(g.index), r);
-}
+RetryState RetryDecisions::state_of(ClientGroup& g, const Request& r) { return g.state_of(r); }
 
 bool RetryDecisions::can_be_repeated(const ClientGroup& g, const Request& r) const {
   if (g.spec->unrepeatable <= 0) [[likely]]
     return true;
-  Draws draws(state_.streams.of_group(g.index), {r.entity, 0, 0, Purpose::kBody});
+  Draws draws(*g.key, {r.entity, 0, 0, Purpose::kBody});
   return draws.uniform() >= g.spec->unrepeatable;
 }
 
@@ -106,8 +106,7 @@ bool RetryDecisions::open(ClientGroup& g, Request& r) {
 // What the client's strategy says about a failed attempt, with its books kept.
 RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r, const Failure& failure) {
   const Clients& own = clients_[g.index];
-  Draws draws(state_.streams.of_group(g.index),
-              {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
+  Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
   if (g.spec->strategy) [[unlikely]] {
     const RetryDecision decision =
         checked(g, own.strategies[r.client]->refresh_retry_token(
@@ -154,7 +153,7 @@ void RetryDecisions::fail(ClientGroup& g, Request& r, const ErrorInfo& error,
       parts_.timeouts.disarm(g, r);
       parts_.delivery.give_up(g, r, AttemptResult::kAbandoned);
     }
-    if (decision.outcome == Outcome::kQuotaExceeded) state_.recorder.quota_denied(g.index);
+    if (decision.outcome == Outcome::kQuotaExceeded) g.recorder->quota.denied();
     if (decision.outcome == Outcome::kQuotaExceeded && decision.delay > Duration::zero()) {
       return back_off(g, r, decision.delay, EventKind::kErrorReturned);
     }
@@ -189,16 +188,15 @@ void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay, EventK
   }
   r.phase = Request::Phase::kInBackoff;
   r.phase_since = state_.now;
-  state_.recorder.backoff_begins(g.index, state_.now);
+  g.recorder->backoff_begins(state_.now);
   state_.set_timer(then, g.index, r.id, delay);
 }
 
 void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
-  state_.recorder.backoff_ends({.group = g.index,
-                                .in_cohort = r.in_cohort,
-                                .number = r.progress.attempts + 1,
-                                .since = r.phase_since,
-                                .now = state_.now});
+  g.recorder->backoff_ends({.in_cohort = r.in_cohort,
+                            .number = r.progress.attempts + 1,
+                            .since = r.phase_since,
+                            .now = state_.now});
   if (then == EventKind::kErrorReturned) {
     return parts_.client_requests.finish(g, r, Outcome::kQuotaExceeded);
   }

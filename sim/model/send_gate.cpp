@@ -22,14 +22,13 @@ void SendGate::prepare() {
 }
 
 std::size_t SendGate::limiter_of(const ClientGroup& g, const Request& r) const {
-  return g.limiter_of(state_.streams.of_group(g.index), r);
+  return g.limiter_of(r);
 }
 
 bool SendGate::pass(ClientGroup& g, Request& r) {
   const bool is_hedge = r.attempt.exists();
   if (g.states->throttle()) {
-    Draws draws(state_.streams.of_group(g.index),
-                {r.entity, r.progress.attempts + 1, 0, Purpose::kClientThrottle});
+    Draws draws(*g.key, {r.entity, r.progress.attempts + 1, 0, Purpose::kClientThrottle});
     if (!permit_attempt(g.spec->retry, g.states->of(r.client), state_.now, draws)) {
       if (!is_hedge) parts_.client_requests.finish(g, r, Outcome::kNoSendToken);
       return false;
@@ -69,12 +68,12 @@ void SendGate::wait_once(ClientGroup& g, Request& r, Duration time) {
   }
   r.phase = Request::Phase::kWaitingToSend;
   r.phase_since = state_.now;
-  state_.recorder.send_wait_begins(g.index, state_.now);
+  g.recorder->send_waits.begins(state_.now);
   state_.set_timer(EventKind::kSendWaitEnd, g.index, r.id, time);
 }
 
 void SendGate::wait_over(ClientGroup& g, Request& r) {
-  state_.recorder.send_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since, state_.now);
+  g.recorder->send_waits.ends(r.in_cohort, state_.now - r.phase_since, state_.now);
   if (r.send_tokens > 0) {
     SendRateLimiter& limiter = g.states->limiter(limiter_of(g, r));
     if (g.spec->retry.rate_limit.wait != SendTokenWait::kRecheck) {
@@ -104,7 +103,7 @@ void SendGate::join_queue(ClientGroup& g, Request& r) {
   r.phase = Request::Phase::kWaitingToSend;
   r.phase_since = state_.now;
   queue.join(r, state_.requests);
-  state_.recorder.send_wait_begins(g.index, state_.now);
+  g.recorder->send_waits.begins(state_.now);
   if (queue.first == r.id) schedule_wake(g, limiter);
 }
 
@@ -113,7 +112,7 @@ void SendGate::leave_queue(ClientGroup& g, Request& r) {
   Queue& queue = queues_[g.holder].of_limiters[limiter];
   const bool was_first = queue.first == r.id;
   queue.leave(r, state_.requests);
-  state_.recorder.send_wait_ends(g.index, r.in_cohort, state_.now - r.phase_since, state_.now);
+  g.recorder->send_waits.ends(r.in_cohort, state_.now - r.phase_since, state_.now);
   if (was_first) schedule_wake(g, limiter);
 }
 

@@ -9,7 +9,7 @@ set(mutant_options -O0 -DRETRYSIM_FLATTEN=)  # they need not be fast
 # The files that have mutants. Of each part the others are compiled once, as one file.
 set(mutated_in_model delivery.cpp retry_decisions.cpp service_entrance.cpp serving.cpp)
 set(mutated_in_retry retry_strategy.cpp)
-set(mutated_in_measure recorder.cpp)
+set(mutated_in_measure quota_recorder.cpp service_recorder.cpp)
 
 function(add_mutant_objects target)
   add_library(${target} OBJECT ${ARGN})
@@ -59,8 +59,8 @@ function(add_mutant name part file text by message)
 endfunction()
 
 add_mutant(lost-attempt model delivery.cpp
-  "state_.recorder.attempt_ended({"
-  "if (r.id != RequestId{7}) state_.recorder.attempt_ended({"
+  "g.recorder->attempt_ended({"
+  "if (r.id != RequestId{7}) g.recorder->attempt_ended({"
   "an attempt was lost or counted twice")
 
 add_mutant(double-refund retry retry_strategy.cpp
@@ -83,12 +83,12 @@ add_mutant(quota-unwatched model retry_decisions.cpp
   "watch_quota(g, {}, [&] { record_success("
   "levels: the recorder has")
 
-add_mutant(quota-area measure recorder.cpp
-  "g.quota_area_ns += g.quota_level"
-  "g.quota_area_ns -= g.quota_level"
+add_mutant(quota-area measure quota_recorder.cpp
+  "area_ns_ += level_"
+  "area_ns_ -= level_"
   "the mean level of the retry quota is out of range")
 
-add_mutant(queue-larger-than-ever measure recorder.cpp
-  "std::exchange(levels.queue_max, levels.queued)"
-  "std::exchange(levels.queue_max, levels.queued) / 4"
+add_mutant(queue-larger-than-ever measure service_recorder.cpp
+  "std::exchange(queue_max_, queued_)"
+  "std::exchange(queue_max_, queued_) / 4"
   "the mean of the queue is above its maximum")

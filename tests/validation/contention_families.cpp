@@ -42,7 +42,7 @@ double count_of(const Observation& o, Outcome outcome) {
   return static_cast<double>(o.run.clients[0].outcomes[static_cast<std::size_t>(outcome)]);
 }
 
-template <std::uint64_t ClientResult::*kCount>
+template <auto kCount>
 double client_count(const Observation& o) {
   return static_cast<double>(o.run.clients[0].*kCount);
 }

@@ -1,7 +1,7 @@
 // What is noted down and added in blocks, against the same added one by one.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/duration_log.hpp"
+#include "measure/duration_totals.hpp"
 #include "measure/station_log.hpp"
 
 #include <retrysim/random.hpp>
@@ -86,46 +86,56 @@ TEST_CASE("Moments of many durations are those of each, however long they are") 
   }
 }
 
-TEST_CASE("A duration log loses nothing, zeros included, whenever it is asked") {
-  DurationLog<DurationTotals> log;
-  DurationLog<BinTotals> bin;
-  DurationTotals single;
-  double sum_ns = 0;
-  const std::vector<std::uint64_t> v = values(1, 1000, 40);
-  for (std::size_t i = 0; i < v.size(); ++i) {
-    const std::uint64_t ns = i % 3 == 0 ? 0 : v[i];
-    log.add(Duration::nanoseconds(static_cast<std::int64_t>(ns)));
-    bin.add(Duration::nanoseconds(static_cast<std::int64_t>(ns)));
-    single.histogram.add(ns);
-    single.moments.add(Duration::nanoseconds(static_cast<std::int64_t>(ns)));
-    sum_ns += static_cast<double>(ns);
-    if (i % 77 == 0 || i + 1 == v.size()) {
-      CHECK(log.totals().histogram == single.histogram);
-      CHECK(log.totals().moments == single.moments);
-      CHECK(bin.totals().histogram.count() == i + 1);
-      CHECK(bin.totals().sum_ns == sum_ns);
+TEST_CASE("A block of durations goes into totals and bin as each of them would") {
+  const unsigned bits = GENERATE(20u, 40u, 53u, 54u, 63u);
+  CAPTURE(bits);
+  DurationTotals totals, single;
+  BinTotals bin, bin_alone, single_of_bin;
+  for (std::uint64_t block = 0; block < 40; ++block) {
+    const std::vector<std::uint64_t> v = values(bits * 100 + block, 1 + 60 * block, bits);
+    add_block(v, totals, &bin);
+    add_block(v, bin_alone);
+    for (const std::uint64_t ns : v) {
+      single.histogram.add(ns);
+      single.moments.add(Duration::nanoseconds(static_cast<std::int64_t>(ns)));
+      single_of_bin.histogram.add(ns);
+      single_of_bin.sum_ns += static_cast<WideNanoseconds>(ns);
+    }
+    CHECK(totals.histogram == single.histogram);
+    CHECK(totals.moments == single.moments);
+    for (const BinTotals& b : {bin, bin_alone}) {
+      CHECK(b.histogram == single_of_bin.histogram);
+      CHECK(b.sum_ns == single_of_bin.sum_ns);
+    }
+    if (block % 7 == 6) {
+      bin.clear();
+      bin_alone.clear();
+      single_of_bin.clear();
     }
   }
 }
 
 TEST_CASE("A station log integrates every level, across its blocks and its segments") {
+  // Up to 2 ms, or up to 70 days, from one level to the next.
+  const std::int64_t unit_ns = GENERATE(1'000'000, 3'000'000'000'000'000);
   StationLog log;
   log.set_servers(3);
   StationLog::Integrals expected;
   Time now;
-  std::int64_t busy = 0, in_system = 0, servers = 3;
+  std::int32_t busy = 0, in_system = 0;
+  std::int64_t servers = 3;
   for (std::uint64_t i = 0; i < 500; ++i) {
     Draws draws(RandomKey(3, 0), {i, 0, 0, Purpose::kArrival});
-    const std::int64_t dt = draws.below(3) * 1'000'000;
+    const std::int64_t dt = draws.below(3) * unit_ns;
     now = now + Duration::nanoseconds(dt);
     const auto length = static_cast<double>(dt);
     expected.busy += static_cast<double>(busy) * length;
     expected.in_system += static_cast<double>(in_system) * length;
     expected.in_system_squared += static_cast<double>(in_system * in_system) * length;
     expected.all_busy += busy >= servers ? length : 0;
-    busy = draws.below(5);
-    in_system = busy + draws.below(10);
-    log.note({now, busy, in_system});
+    busy = static_cast<std::int32_t>(draws.below(5));
+    in_system = busy + static_cast<std::int32_t>(draws.below(10));
+    log.note(now, {busy, in_system});
     CHECK(log.now().in_system == in_system);
     if (i % 90 == 40) {
       servers = 1 + draws.below(4);

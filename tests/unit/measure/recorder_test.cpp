@@ -1,5 +1,5 @@
-// The recorder over very long times: what it keeps up to date must not depend on being looked at
-// every few seconds.
+// The recorder over very long times, where what it keeps up to date must not depend on being looked
+// at every few seconds; and what it works out from other counts.
 //
 // SPDX-License-Identifier: MIT
 #include "measure/recorder.hpp"
@@ -33,10 +33,10 @@ TEST_CASE("levels of many requests over years are exact") {
   Recorder recorder(s, 0);
   constexpr int kRequests = 500'000;
   recorder.advance(at(kYear));
-  for (int i = 0; i < kRequests; ++i) recorder.backoff_begins(0, at(kYear));
+  for (int i = 0; i < kRequests; ++i) recorder.client(0).backoff_begins(at(kYear));
   recorder.advance(at(3 * kYear));
   for (int i = 0; i < kRequests; ++i) {
-    recorder.backoff_ends({.number = 2, .since = at(kYear), .now = at(3 * kYear)});
+    recorder.client(0).backoff_ends({.number = 2, .since = at(kYear), .now = at(3 * kYear)});
   }
   const RunResult run = recorder.finish(at(3 * kYear));
   REQUIRE(run.clients[0].bins.size() == 2);
@@ -50,7 +50,7 @@ TEST_CASE("a run of thirty years costs its bins and events") {
   // Segments of ten seconds would be 10^8 of them, some seconds of work.
   const Scenario s = of_bins(1000, 1'000'000);
   Recorder recorder(s, 0);
-  recorder.service_levels({.busy = 1, .in_system = 4, .queued = 3, .working = 1, .now = at(0)});
+  recorder.service(0).levels({.busy = 1, .in_system = 4, .queued = 3, .working = 1, .now = at(0)});
   const RunResult run = recorder.finish(at(0));
   REQUIRE(run.services[0].bins.size() == 1000);
   CHECK(run.services[0].bins[999].queue_ns == 3e15);
@@ -63,27 +63,28 @@ TEST_CASE("requests are counted where they begin and where they end, whatever th
     const Scenario s = of_bins(10 / interval_s, interval_s);
     Recorder recorder(s, 0);
     recorder.advance(at(1));
-    for (int i = 0; i < 3; ++i) recorder.submitted(0);
-    recorder.service_levels({.busy = 1, .in_system = 3, .queued = 2, .working = 1, .now = at(1)});
+    for (int i = 0; i < 3; ++i) recorder.client(0).submitted();
+    recorder.service(0).levels(
+        {.busy = 1, .in_system = 3, .queued = 2, .working = 1, .now = at(1)});
     recorder.advance(at(3));
-    recorder.attempt_ended(
+    recorder.client(0).attempt_ended(
         {.in_cohort = true, .result = AttemptResult::kError, .sent = at(1), .now = at(3)});
-    recorder.ended({.in_cohort = true,
-                    .outcome = Outcome::kSuccess,
-                    .attempts = 1,
-                    .submitted = at(1),
-                    .now = at(3)});
-    recorder.ended({.in_cohort = true,
-                    .outcome = Outcome::kNotRetryable,
-                    .attempts = 1,
-                    .submitted = at(1),
-                    .now = at(3)});
+    recorder.client(0).ended({.in_cohort = true,
+                              .outcome = Outcome::kSuccess,
+                              .attempts = 1,
+                              .submitted = at(1),
+                              .now = at(3)});
+    recorder.client(0).ended({.in_cohort = true,
+                              .outcome = Outcome::kNotRetryable,
+                              .attempts = 1,
+                              .submitted = at(1),
+                              .now = at(3)});
     recorder.advance(at(12));  // in the drain: it counts where the request began
-    recorder.ended({.in_cohort = true,
-                    .outcome = Outcome::kNotRetryable,
-                    .attempts = 1,
-                    .submitted = at(1),
-                    .now = at(12)});
+    recorder.client(0).ended({.in_cohort = true,
+                              .outcome = Outcome::kNotRetryable,
+                              .attempts = 1,
+                              .submitted = at(1),
+                              .now = at(12)});
     const RunResult run = recorder.finish(at(12));
     CHECK(run.count_width == Duration::milliseconds(1));  // 10,000 of them are 10 s
     const std::vector<RequestCounts>& counts = run.clients[0].counts;
@@ -93,4 +94,56 @@ TEST_CASE("requests are counted where they begin and where they end, whatever th
     CHECK(run.services[0].queued[1000] == 0);  // at the start of a bin
     CHECK(run.services[0].queued[1001] == 2);
   }
+}
+
+TEST_CASE("the peak of sends in 100 ms leaves out what is sent outside the window") {
+  Scenario s = of_bins(4, 1);
+  s.warmup = Duration::seconds(1);
+  Recorder recorder(s, 0);
+  const auto send = [&](std::int64_t ms, int times, std::uint32_t number) {
+    const Time now = Time::zero() + Duration::milliseconds(ms);
+    recorder.advance(now);
+    for (int i = 0; i < times; ++i) recorder.client(0).sent(true, number, now);
+  };
+  send(950, 100, 1);  // before the window
+  send(1050, 3, 1);
+  send(1099, 2, 1);
+  send(1100, 4, 1);     // the next 100 ms
+  send(2500, 2, 3);     // a number that was not there when the window began, nor was 2
+  send(4000, 1000, 1);  // the window is over
+  send(4050, 1000, 3);
+  const RunResult run = recorder.finish(at(5));
+  const std::vector<AttemptNumberCounts>& by_attempt = run.clients[0].by_attempt;
+  REQUIRE(by_attempt.size() == 3);
+  CHECK(by_attempt[0].peak_sends_100ms == 5);
+  CHECK(by_attempt[0].sent == 1109);
+  CHECK(by_attempt[1].peak_sends_100ms == 0);
+  CHECK(by_attempt[2].peak_sends_100ms == 2);
+  CHECK(run.clients[0].window.attempts == 11);
+  CHECK(run.clients[0].window.retries == 2);
+}
+
+TEST_CASE("a group that sends nothing has no rows of attempts") {
+  const Scenario s = of_bins(1, 1);
+  Recorder recorder(s, 0);
+  const RunResult run = recorder.finish(at(1));
+  CHECK(run.clients[0].by_attempt.empty());
+}
+
+TEST_CASE("attempts that found a free server waited for no time") {
+  const Scenario s = of_bins(1, 1);
+  Recorder recorder(s, 0);
+  for (const bool in_cohort : {false, true}) {
+    for (int i = 0; i < 3; ++i) recorder.client(0).passage.admitted(in_cohort, false);
+    for (int i = 0; i < 2; ++i) recorder.client(0).passage.admitted(in_cohort, true);
+    recorder.client(0).passage.started(in_cohort, Duration::milliseconds(7));
+  }
+  const RunResult run = recorder.finish(at(1));
+  const ClientResult& client = run.clients[0];
+  CHECK(run.services[0].window.admitted == 10);
+  CHECK(client.admitted == 5);
+  CHECK(client.waited == 2);
+  CHECK(client.queueing_time.count() == 4);  // one of those that waited still does
+  CHECK(client.queueing_time.quantile(0.75) == 0);
+  CHECK(client.queueing_time_m.sum_ns == 7'000'000);
 }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "measure/client_recorder.hpp"
+
+#include "measure/flow_difference.hpp"
+
+#include <numeric>
+#include <utility>
+
+namespace retrysim::stats {
+namespace {
+
+template <class Counts, class Word>
+auto& count_of(Counts& counts, Word word) {
+  return counts[static_cast<std::size_t>(word)];
+}
+
+}  // namespace
+
+void ClientRecorder::failed(std::uint32_t client, Time submitted) {
+  ++failures_;
+  ++result_.counts[span_->count_bin_of(submitted)].failed;
+  // Those that succeeded have ended, too: `finish` adds them.
+  if (client < fair_clients_) ++result_.ended_per_client[client];
+}
+
+void ClientRecorder::ended_after_due(bool in_cohort, Duration since_due) {
+  if (!in_cohort) return;
+  result_.latency_intended.add(static_cast<std::uint64_t>(since_due.count()));
+  result_.latency_intended_m.add(since_due);
+}
+
+void ClientRecorder::side_effects(const RequestEffects& e) {
+  ClientResult& r = result_;
+  ++r.mutating;
+  r.effects += e.effects;
+  r.duplicated += e.effects >= 2;
+  r.ambiguous += e.failed && e.effects > 0;
+  r.replays += e.replays;
+  r.mismatches += e.mismatches;
+  r.expired_replays += e.expired_replays;
+}
+
+void ClientRecorder::backoff_ends(const BackoffEnded& event) {
+  const auto& [in_cohort, number, since, now] = event;
+  in_backoff_.fall(now);
+  rows_.of(number).in_backoff(span_->inside_window_ns(since, now));
+  if (in_cohort) result_.backoff_time_m.add(now - since);
+}
+
+void ClientRecorder::backoff_goes_on(std::uint32_t number, Time since) {
+  rows_.of(number).in_backoff(span_->inside_window_ns(since, span_->window_end));
+}
+
+bool ClientRecorder::job_begins() {
+  result_.jobs.begun += in_window_;
+  return in_window_;
+}
+
+void ClientRecorder::job_ended(const JobEnded& event) {
+  const auto& [in_cohort, end, checks, done, now] = event;
+  if (!in_cohort) return;
+  JobCounts& jobs = result_.jobs;
+  ++count_of(jobs.ends, end);
+  if (end != JobEnd::kSucceeded) return;
+  jobs.checks += checks;
+  jobs.detection_delay_m.add(now - done);
+}
+
+void ClientRecorder::begin_window() {
+  in_window_ = true;
+  fair_clients_ = static_cast<std::uint32_t>(result_.ended_per_client.size());
+  successes_per_client_ = result_.successes_per_client.data();
+  rows_.begin_window();
+}
+
+// The requests of the cohort that have ended up to now did so in the window.
+void ClientRecorder::end_window() {
+  in_window_ = false;
+  fair_clients_ = 0;
+  rows_.end_window();
+  const Outcomes& cohort = outcomes_[1];
+  result_.successes_within = count_of(cohort, Outcome::kSuccess);
+  result_.ended_within = std::accumulate(cohort.begin(), cohort.end(), std::uint64_t{0}) -
+                         count_of(cohort, Outcome::kUnfinished);
+}
+
+ClientFlow ClientRecorder::told() const {
+  constexpr auto kSuccess = static_cast<std::size_t>(Outcome::kSuccess);
+  ClientFlow flow;
+  flow.requests = requests_;
+  flow.attempts = rows_.first_sent() + retries_;
+  flow.retries = retries_;
+  flow.successes = outcomes_[0][kSuccess] + outcomes_[1][kSuccess];
+  flow.failures = failures_;
+  flow.throttled = count_of(failed_attempts_, AttemptResult::kThrottled);
+  flow.errors = count_of(failed_attempts_, AttemptResult::kError);
+  flow.timeouts = count_of(failed_attempts_, AttemptResult::kTimeout);
+  flow.quota_denied = quota.all_denied();
+  flow.arrivals = passage.all_arrived();
+  return flow;
+}
+
+void ClientRecorder::fold_segment(Time end) {
+  const ClientFlow now = told();
+  ClientFlow flow = counts_between(edges_.told_at_segment, now);
+  edges_.told_at_segment = now;
+  flow.limiter_waiting_ns = send_waits.waiting().fold(end);
+  flow.connection_waiting_ns = connection_waits.waiting().fold(end);
+  flow.in_backoff_ns = in_backoff_.fold(end);
+  flow.in_flight_ns = in_flight_.fold(end);
+  edges_.row.flow.merge(flow);
+  if (in_window_) result_.window.merge(flow);
+}
+
+BinTotals& ClientRecorder::close_bin() {
+  BinTotals& latency = durations_.bin();
+  latency.describe(edges_.row);
+  result_.bins.push_back(std::exchange(edges_.row, {}));
+  return latency;
+}
+
+void ClientRecorder::close_count_bin(std::size_t bin) {
+  const ClientFlow now = told();
+  const ClientFlow& then = edges_.told_at_count;
+  const auto narrow = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
+  result_.counts[bin].merge(
+      {.requests = narrow(now.requests - then.requests),
+       .successes = narrow(now.successes - then.successes),
+       .failures = narrow(now.failures - then.failures),
+       .failed_attempts = narrow(now.throttled + now.errors + now.timeouts - then.throttled -
+                                 then.errors - then.timeouts)});
+  edges_.told_at_count = now;
+}
+
+GroupTotals ClientRecorder::totals(Time now) const {
+  return {told(),
+          passage.all_rejected(),
+          {send_waits.waiting().total(now), connection_waits.waiting().total(now),
+           in_backoff_.total(now), in_flight_.total(now)}};
+}
+
+GroupLevels ClientRecorder::levels() const {
+  return {send_waits.waiting().now(), connection_waits.waiting().now(), in_backoff_.now(),
+          in_flight_.now(), quota.level()};
+}
+
+void ClientRecorder::close_durations() {
+  const auto take = [&](DurationBooks::Heading heading, Histogram& histogram,
+                        DurationMoments& moments) {
+    DurationTotals totals = durations_.totals(heading);
+    histogram = std::move(totals.histogram);
+    moments = totals.moments;
+  };
+  ClientResult& r = result_;
+  take(DurationBooks::kLatency, r.latency, r.latency_m);
+  take(DurationBooks::kLatencyOk, r.latency_ok, r.latency_ok_m);
+  take(DurationBooks::kAttemptLatency, r.attempt_latency, r.attempt_latency_m);
+  take(DurationBooks::kServiceLatency, r.service_latency, r.service_latency_m);
+  r.attempt_total_ns = r.attempt_latency_m.sum_ns;
+  r.backoff_total_ns = r.backoff_time_m.sum_ns;
+  r.send_wait_ns = send_waits.cohort_ns();
+  r.connection_wait_ns = connection_waits.cohort_ns();
+}
+
+void ClientRecorder::close_attempts() {
+  ClientResult& r = result_;
+  r.by_attempt = rows_.counts();
+  r.attempts_squared = attempts_squared_;
+  for (const AttemptNumberCounts& number : r.by_attempt) {
+    r.attempts += number.sent;
+    for (std::size_t i = 0; i < r.results.size(); ++i) r.results[i] += number.results[i];
+  }
+  r.gave_up =
+      count_of(r.results, AttemptResult::kTimeout) + count_of(r.results, AttemptResult::kAbandoned);
+}
+
+ClientResult ClientRecorder::finish() {
+  ClientResult& r = result_;
+  r.outcomes = outcomes_[1];
+  close_durations();
+  close_attempts();
+  passage.close(r);
+  quota.close(r);
+  for (std::size_t c = 0; c < r.ended_per_client.size(); ++c) {
+    r.ended_per_client[c] += static_cast<std::uint32_t>(r.successes_per_client[c]);
+  }
+  r.requests = cohort_calls_;
+  // Results of many replications are kept: without the room that vectors take to grow.
+  r.bins.shrink_to_fit();
+  r.counts.pop_back();
+  return std::move(r);
+}
+
+}  // namespace retrysim::stats

@@ -1,0 +1,166 @@
+// What one client group does, as it is counted: its requests, their attempts, and what services do
+// with these. What follows from other counts is not counted, but worked out where a segment, a
+// count bin, the window or the run ends.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "measure/attempt_rows.hpp"
+#include "measure/duration_books.hpp"
+#include "measure/level.hpp"
+#include "measure/passage_counts.hpp"
+#include "measure/phase_log.hpp"
+#include "measure/quota_recorder.hpp"
+#include "measure/recorder_events.hpp"
+#include "measure/run_span.hpp"
+#include "measure/wait_recorder.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace retrysim::stats {
+
+class alignas(64) ClientRecorder {
+ public:
+  // The parts of the group that are told directly.
+  WaitRecorder send_waits;        ///< for send tokens
+  WaitRecorder connection_waits;  ///< for pooled connections
+  QuotaRecorder quota;
+  PassageCounts passage;  ///< of attempts through the services
+
+  /// `span` must outlive the recorder.
+  explicit ClientRecorder(const RunSpan& span) : quota(span), span_(&span) {}
+  /// Takes what is kept bin by bin and client by client, or counts its bytes.
+  template <class Take>
+  void take_memory(const ClientSpec& client, std::size_t bins, std::size_t bins_with_drain,
+                   Take& of_bins, Take& of_clients);
+
+  // A request.
+  /// Whether it belongs to the cohort.
+  bool submitted() {
+    ++requests_;
+    return in_window_;
+  }
+  /// One that a service makes for an attempt belongs to the cohort if the attempt does.
+  void called(bool in_cohort) {
+    ++requests_;
+    cohort_calls_ += in_cohort;
+  }
+  void ended(const RequestEnded& event) {
+    const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
+    ++outcomes_[in_cohort][static_cast<std::size_t>(outcome)];
+    attempts_squared_ += in_cohort ? std::uint64_t{attempts} * attempts : 0;
+    if (outcome == Outcome::kUnfinished) return;
+    last_end_ = now;
+    unsigned headings = DurationBooks::kBin;
+    if (outcome == Outcome::kSuccess) [[likely]] {
+      if (in_cohort) headings |= DurationBooks::kLatency | DurationBooks::kLatencyOk;
+      if (client < fair_clients_) successes_per_client_[client] += 1;
+    } else {
+      if (in_cohort) headings |= DurationBooks::kLatency;
+      failed(client, submitted);
+    }
+    durations_.add(headings, now - submitted);
+  }
+  /// A request that was due at a time of its own.
+  void ended_after_due(bool in_cohort, Duration since_due);
+  void side_effects(const RequestEffects& effects);
+
+  // An attempt, as its client sees it.
+  void sent(bool in_cohort, std::uint32_t number, Time now) {
+    retries_ += number > 1;
+    in_flight_.rise(now);
+    rows_.of(number).sent(in_cohort, now);
+  }
+  void attempt_ended(const AttemptEnded& event) {
+    const auto& [in_cohort, number, result, sent, now] = event;
+    in_flight_.fall(now);
+    if (result != AttemptResult::kSuccess) ++failed_attempts_[static_cast<std::size_t>(result)];
+    if (!in_cohort) return;
+    rows_.of(number).ended(result);
+    durations_.add(DurationBooks::kAttemptLatency, now - sent);
+  }
+  /// A service has executed one of the cohort.
+  void executed(bool given_up, Duration since_arrival) {
+    passage.executed(given_up);
+    durations_.add(DurationBooks::kServiceLatency, since_arrival);
+  }
+
+  // A backoff.
+  void backoff_begins(Time now) { in_backoff_.rise(now); }
+  void backoff_ends(const BackoffEnded& event);
+  /// The same for one that has not ended when the run is over: its level stays. `number`: of the
+  /// attempt that would have followed.
+  void backoff_goes_on(std::uint32_t number, Time since);
+
+  // A job that is polled for.
+  /// Whether it belongs to the cohort.
+  bool job_begins();
+  void job_ended(const JobEnded& event);
+
+  // The edges of the run, in the order of time.
+  void begin_window();
+  void end_window();
+  /// The running segment of the running bin ends.
+  void fold_segment(Time end);
+  /// The running bin ends. Returns its latencies, which the caller clears.
+  BinTotals& close_bin();
+  const ClientBin& last_bin() const { return result_.bins.back(); }
+  void close_count_bin(std::size_t bin);
+  /// What there was from the start of the run to `now`, and the latencies since the last call.
+  GroupTotals totals(Time now) const;
+  RequestLatencies take_latencies() { return durations_.take_latencies(); }
+  /// When the last request ended; zero if none did.
+  Time last_end() const { return last_end_; }
+  /// What it has been told, to be compared with what is there.
+  GroupLevels levels() const;
+  /// The run is over, and all edges have been told. The requests are those that services made.
+  ClientResult finish();
+
+ private:
+  using Outcomes = std::array<std::uint64_t, kOutcomeCount>;
+  struct Edges {
+    ClientFlow told_at_segment, told_at_count;  // when the running segment, count bin began
+    ClientBin row;                              // of the running bin
+  };
+
+  /// A request has ended, but not with success.
+  void failed(std::uint32_t client, Time submitted);
+  /// From the start of the run on; counts only.
+  ClientFlow told() const;
+  void close_durations();
+  void close_attempts();
+
+  const RunSpan* span_;
+  bool in_window_ = false;
+  std::uint32_t fair_clients_ = 0;  // of the first so many clients, the requests are counted apart
+  std::uint64_t requests_ = 0, retries_ = 0, cohort_calls_ = 0, attempts_squared_ = 0;
+  std::uint64_t failures_ = 0;
+  Time last_end_;
+  double* successes_per_client_ = nullptr;
+  Level in_flight_, in_backoff_;
+  std::array<Outcomes, 2> outcomes_{};  // of other requests, and of the cohort
+  std::array<std::uint64_t, kAttemptResultCount> failed_attempts_{};
+  AttemptRows rows_;
+  DurationBooks durations_;
+  Edges edges_;
+  ClientResult result_;
+};
+
+template <class Take>
+void ClientRecorder::take_memory(const ClientSpec& client, std::size_t bins,
+                                 std::size_t bins_with_drain, Take& of_bins, Take& of_clients) {
+  constexpr std::uint32_t kMaxClientsForFairness = 1'000'000;
+  of_bins.room(result_.bins, bins, bins_with_drain);
+  // One more than the result has: for what happens in the drain.
+  of_bins(result_.counts, span_->count_bins + 1);
+  if (client.count > kMaxClientsForFairness) return;
+  of_clients(result_.successes_per_client, client.count);
+  of_clients(result_.ended_per_client, client.count);
+}
+
+}  // namespace retrysim::stats

@@ -1,0 +1,67 @@
+// What services do with the attempts of one client group.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/time.hpp>
+
+#include "measure/duration_totals.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace retrysim::stats {
+
+class PassageCounts {
+ public:
+  void arrived(bool in_cohort) { ++arrived_[in_cohort]; }
+  /// It gets a server at once, or a place in the queue.
+  void admitted(bool in_cohort, bool must_wait) {
+    if (in_cohort) ++admitted_[must_wait];
+  }
+  /// Its turn in the queue has come.
+  void started(bool in_cohort, Duration queueing_time) {
+    if (in_cohort) waited_for(queueing_time);
+  }
+  /// One of the cohort was served to the end.
+  void executed(bool given_up) {
+    ++executed_;
+    late_ += given_up;
+  }
+  /// Turned away by a full queue, which answers with another error than a throttling one.
+  void rejected(bool in_cohort) { ++rejected_[in_cohort]; }
+  /// The service will not serve the attempt: told when it decides that, whatever the client hears.
+  void refused(bool in_cohort) { refused_ += in_cohort; }
+  void dropped(bool in_cohort) { dropped_ += in_cohort; }
+  void lost(bool in_cohort) { lost_ += in_cohort; }
+
+  // From the start of the run on, in the cohort or not.
+  std::uint64_t all_arrived() const { return arrived_[0] + arrived_[1]; }
+  std::uint64_t all_rejected() const { return rejected_[0] + rejected_[1]; }
+
+  /// Fills in the counts of the cohort, and its queueing times.
+  void close(ClientResult& result);
+
+ private:
+  void waited_for(Duration queueing_time) {
+    noted_[count_++] = static_cast<std::uint64_t>(queueing_time.count());
+    if (count_ == noted_.size()) [[unlikely]]
+      add_noted();
+  }
+  void add_noted();
+
+  // Of others, and of the cohort.
+  std::array<std::uint64_t, 2> arrived_{}, rejected_{};
+  // Of the cohort: those that found a free server, and those that did not.
+  std::array<std::uint64_t, 2> admitted_{};
+  std::uint64_t executed_ = 0, late_ = 0, refused_ = 0, dropped_ = 0, lost_ = 0;
+  std::size_t count_ = 0;
+  std::array<std::uint64_t, 32> noted_{};  // the first count_ of them
+  DurationTotals queueing_time_;           // of those that waited, but for `noted_`
+};
+
+}  // namespace retrysim::stats

@@ -1,0 +1,98 @@
+// What one service does, as it is counted. One with several instances is recorded as a whole here;
+// see InstanceLog for each of them.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "measure/recorder_events.hpp"
+#include "measure/run_span.hpp"
+#include "measure/station_log.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace retrysim::stats {
+
+class alignas(64) ServiceRecorder {
+ public:
+  /// `span` must outlive the recorder.
+  ServiceRecorder(const ServiceSpec& spec, const RunSpan& span);
+  /// Takes what is kept bin by bin, or counts its bytes.
+  template <class Take>
+  void take_memory(std::size_t bins, std::size_t bins_with_drain, Take& of_bins) {
+    of_bins.room(result_.bins, bins, bins_with_drain);
+    of_bins(result_.queued, span_->count_bins + 1);
+  }
+
+  // Attempts; the client groups that send them are told as well.
+  void arrived() { ++flow_.arrivals; }
+  void admitted() { ++flow_.admitted; }
+  void rejected() { ++flow_.rejected; }
+  void throttled() { ++flow_.throttled; }
+  void error_answered() { ++flow_.errors; }
+  void executed(bool given_up) {
+    ++flow_.completions;
+    flow_.wasted += given_up;
+  }
+  /// The client learns from the answer to an execution, finished at `finished`, that it failed.
+  void execution_failed(Time finished) { result_.failed += span_->in_window(finished); }
+
+  /// Server time [from, to) went to an attempt whose client had given up.
+  void add_wasted_work(Time from, Time to);
+  /// From `now` on so many servers work for attempts whose clients have given up: told of services
+  /// where that is not a matter of one server at a time.
+  void wasting_servers(double servers, Time now);
+  /// Nobody waited for the answer that the service had at `finished`, after `server_ns` of server
+  /// time. `executed`: it ended an attempt; otherwise another call was to follow.
+  void answer_unused(double server_ns, Time finished, bool executed);
+
+  void levels(const LevelsOfService& now) {
+    log_.note(now.now,
+              {static_cast<std::int32_t>(now.busy), static_cast<std::int32_t>(now.in_system)});
+    queued_ = now.queued;
+    if (now.queued > queue_max_) [[unlikely]]
+      queue_max_ = now.queued;
+    if (now.working != working_) [[unlikely]]
+      set_servers(now.working, now.now);
+  }
+  /// What it has been told, to be compared with what is there.
+  StationLevels levels() const;
+
+  // The edges of the run, in the order of time.
+  void begin_window() { in_window_ = true; }
+  void end_window() { in_window_ = false; }
+  /// The running segment of the running bin ends.
+  void fold_segment(Time end);
+  void close_bin();
+  /// The count bins from `bin` on, up to `next`, have been left; `next` is the running one.
+  void close_count_bins(std::size_t bin, std::size_t next);
+  /// What there was from the start of the run to `now`, but for `queue_max`.
+  ServiceFlow totals(Time now) const;
+  /// The run is over, and all edges have been told.
+  ServiceResult finish();
+
+ private:
+  void set_servers(std::int64_t working, Time now);
+  /// Since they were integrated last.
+  double servers_ns_until(Time now) const;
+  void integrate_servers(Time now);
+
+  ServiceFlow flow_;  // of the running segment
+  std::uint64_t queued_ = 0, queue_max_ = 0;
+  std::int64_t working_ = 0;
+  StationLog log_;
+  const RunSpan* span_;
+  bool in_window_ = false;
+  bool has_queue_;  // processor sharing has none
+  Time servers_since_;
+  double servers_ns_ = 0;
+  Time in_vain_since_;
+  double in_vain_ = 0;        // servers
+  ServiceFlow row_, before_;  // of the running bin; of all earlier segments
+  ServiceResult result_;
+};
+
+}  // namespace retrysim::stats
