@@ -40,7 +40,7 @@ Service::Servers Service::make_servers(const ServiceSpec& spec, kernel::Pool<Att
 
 Service::Admission Service::admit(std::uint32_t id, Attempt& attempt, Time now) {
   if (!limits_concurrency_) return admit_if_queue_has_room(id, attempt, now);
-  if (!concurrency_.has_room()) return Admission::kFull;
+  if (!concurrency_.has_room()) return Admission::kOverLimit;
   const Admission admission = admit_if_queue_has_room(id, attempt, now);
   if (admission != Admission::kFull) concurrency_.enter(id);
   return admission;

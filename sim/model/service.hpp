@@ -64,7 +64,7 @@ class Service {
   }
 
  public:
-  enum class Admission : std::uint8_t { kStarted, kQueued, kFull };
+  enum class Admission : std::uint8_t { kStarted, kQueued, kFull, kOverLimit };
 
   /// `key` is for what it draws for itself, `conflict` the number of the answer to a write that
   /// came too late.
@@ -108,9 +108,11 @@ class Service {
   bool pass_throttle(std::uint16_t group, std::uint32_t number, Time now) {
     return spec_->throttle.rate <= 0 || throttle_.pass(group, number, now);
   }
+  /// Its throttle, for what concerns the limits of single operations or keys.
+  Throttle& throttle() { return throttle_; }
 
-  /// Starts serving the attempt, queues it, or neither if the queue is full or the concurrency
-  /// limit is reached.
+  /// Starts serving the attempt, queues it, or neither if the queue is full (`kFull`) or the
+  /// concurrency limit is reached.
   Admission admit(std::uint32_t id, Attempt& attempt, Time now);
 
   /// Whether the service wants to be told, by `leave`, when an attempt is gone that it had

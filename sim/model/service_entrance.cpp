@@ -16,7 +16,10 @@ void ServiceEntrance::arrive(AttemptId id, Attempt& a, Service& s) {
   if (s.screens_arrivals() && answered_at_the_door(id, a, s)) [[unlikely]]
     return;
   const Service::Admission admission = s.admit(id, a, state_.now);
-  if (admission == Service::Admission::kFull) return overflow(id, a, s);
+  if (admission >= Service::Admission::kFull) {
+    return overflow(id, a, s,
+                    admission == Service::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
+  }
   const bool must_wait = admission == Service::Admission::kQueued;
   state_.recorder.admitted(a.group, a.service, a.in_cohort, must_wait);
   if (!must_wait) state_.recorder.started(a.group, a.in_cohort, Duration::zero());
@@ -55,16 +58,27 @@ bool ServiceEntrance::passes_throttle(const Attempt& a, Service& s) {
     number = s.spec().throttle.scope == ThrottleScope::kKey ? about.key(key, a.entity)
                                                             : about.operation(key, a.entity);
   }
+  if (s.spec().throttle.has_limits()) [[unlikely]]
+    return passes_limits(a, s, number);
   return s.pass_throttle(a.group, number, state_.now);
 }
 
-void ServiceEntrance::overflow(AttemptId id, Attempt& a, Service& s) {
-  const Answers::OfService& answers = state_.answers.of_service(a.service);
+// Operations or keys may have limits of their own.
+bool ServiceEntrance::passes_limits(const Attempt& a, Service& s, std::uint32_t number) {
+  const Addressing& about = state_.groups[a.group].about;
+  const RandomKey& key = state_.streams.of_group(a.group);
+  const std::uint32_t own =
+      s.spec().throttle.keys.empty() ? about.operation(key, a.entity) : about.key(key, a.entity);
+  return s.throttle().pass(a.group, number, state_.now, own);
+}
+
+void ServiceEntrance::overflow(AttemptId id, Attempt& a, Service& s, Refusal refusal) {
   const bool no_answer = s.spec().overflow == Overflow::kDrop;
+  const std::uint16_t answer = state_.answers.of_service(a.service).refused(refusal);
   state_.recorder.rejected(a.group, a.service, a.in_cohort,
-                           no_answer || answers.overflow_is_throttling);
+                           no_answer || state_.is_throttling(a, answer));
   state_.recorder.refused(a.group, a.in_cohort);
-  if (!no_answer) return turn_away(id, a, s, answers.overflow);
+  if (!no_answer) return turn_away(id, a, s, answer);
   s.leave_unserved(a, state_.now);
   state_.recorder.dropped(a.group, a.in_cohort);
   parts_.delivery.discard(id, a);

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "model/answers.hpp"
 #include "model/request.hpp"
 #include "model/service.hpp"
 
@@ -20,10 +21,11 @@ class ServiceEntrance {
 
   void arrive(AttemptId id, Attempt& a, Service& s);
   /// The queue does not take the attempt, or sheds it.
-  [[gnu::noinline]] void overflow(AttemptId id, Attempt& a, Service& s);
+  [[gnu::noinline]] void overflow(AttemptId id, Attempt& a, Service& s, Refusal refusal);
 
  private:
   bool passes_throttle(const Attempt& a, Service& s);
+  bool passes_limits(const Attempt& a, Service& s, std::uint32_t number);
   [[gnu::noinline]] bool answered_at_the_door(AttemptId id, Attempt& a, Service& s);
   [[gnu::noinline]] void turn_away(AttemptId id, Attempt& a, Service& s, std::uint16_t answer);
 

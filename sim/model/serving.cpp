@@ -76,7 +76,7 @@ void Serving::serve_queue(Service& s) {
       parts_.delivery.discard(id, a);
     } else if (s.sheds(a, state_.now)) {
       parts_.watch.leave(id, a);
-      parts_.entrance.overflow(id, a, s);
+      parts_.entrance.overflow(id, a, s, Refusal::kShed);
     } else {
       s.start(id, a, state_.now);
       state_.recorder.started(a.group, a.in_cohort, state_.now - a.arrived);
