@@ -56,40 +56,38 @@ Place place_of_limit(const Tables& t, const ServiceSpec& spec, std::string_view 
   return throttle->find(kind)->value.find(name)->place;
 }
 
-void check_operations(Tables& t, const ServiceSpec& spec, std::size_t service) {
-  std::vector<std::string_view> known;
-  for (const ClientSpec& c : t.loaded.scenario.clients) {
-    if (share_of_calls(c, service) <= 0) continue;
-    for (const OperationSpec& o : c.operations) known.push_back(o.name);
+std::vector<std::string_view> operations_of(const Scenario& scenario) {
+  std::vector<std::string_view> names;
+  for (const ClientSpec& c : scenario.clients) {
+    for (const OperationSpec& o : c.operations) names.push_back(o.name);
   }
-  std::ranges::sort(known);
-  known.erase(std::unique(known.begin(), known.end()), known.end());
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+void check_operations(Tables& t, const ServiceSpec& spec,
+                      const std::vector<std::string_view>& known) {
   for (const ThrottleLimit& limit : spec.throttle.operations) {
     if (std::ranges::binary_search(known, limit.name)) continue;
-    t.problems.add(
-        place_of_limit(t, spec, kOperation, limit.name),
-        fmt::format("service.{}.throttle.operation.{}: no client that calls this service has such "
-                    "an operation; {}",
-                    spec.name, limit.name,
-                    known.empty() ? "expected the name of a [client.*.operation.*]"
-                                  : suggestion(limit.name, known, "there are")));
+    t.problems.add(place_of_limit(t, spec, kOperation, limit.name),
+                   fmt::format("service.{}.throttle.operation.{}: no client has such an operation; "
+                               "{}",
+                               spec.name, limit.name,
+                               known.empty() ? "expected the name of a [client.*.operation.*]"
+                                             : suggestion(limit.name, known, "there are")));
   }
 }
 
-void check_keys(Tables& t, const ServiceSpec& spec, std::size_t service) {
-  std::uint32_t most = 1;
-  for (const ClientSpec& c : t.loaded.scenario.clients) {
-    if (share_of_calls(c, service) > 0) most = std::max(most, c.keys.count);
-  }
+void check_keys(Tables& t, const ServiceSpec& spec, std::uint32_t keys) {
   for (const ThrottleLimit& limit : spec.throttle.keys) {
     const auto number = number_of_key(limit.name);
-    if (number && *number <= most) continue;
+    if (number && *number <= keys) continue;
     t.problems.add(
         place_of_limit(t, spec, kKey, limit.name),
         fmt::format("service.{}.throttle.key.{}: there is no such key; expected a number "
-                    "from 1 to {}, the largest keys.count of the clients that call "
-                    "this service",
-                    spec.name, limit.name, most));
+                    "from 1 to {}, the largest keys.count of a client",
+                    spec.name, limit.name, keys));
   }
 }
 
@@ -126,10 +124,12 @@ void resolve_throttle_limits(Tables& t, const KeyResolution& keys, const Member&
 }
 
 void check_throttle_limits(Tables& t) {
-  const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
-  for (std::size_t i = 0; i < services.size(); ++i) {
-    check_operations(t, services[i], i);
-    check_keys(t, services[i], i);
+  const Scenario& scenario = t.loaded.scenario;
+  const std::vector<std::string_view> operations = operations_of(scenario);
+  const std::uint32_t keys = state_counts(scenario).keys;
+  for (const ServiceSpec& spec : scenario.services) {
+    check_operations(t, spec, operations);
+    check_keys(t, spec, keys);
   }
 }
 

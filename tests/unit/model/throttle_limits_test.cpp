@@ -121,7 +121,7 @@ TEST_CASE("Limits start anew after a restart, and only the first instance's coun
   s.services[0].throttle.operations = {{"write", kHardlyAny, 5}};
   s.services[0].instances = 4;
   CHECK(throttled(s) == kRequests - 5 - 1);
-  ThrottleSpec spec{kHardlyAny, 1};
+  ThrottleSpec spec{kHardlyAny, 1, ThrottleScope::kService, {}};
   spec.operations = {{"a", kHardlyAny, 2}, {"b", 0}};
   Throttle throttle(spec);
   throttle.set_numbers({4, 9});

@@ -46,8 +46,8 @@ TEST_CASE("limits of operations") {
   // What is written back means the same.
   CHECK(load(to_toml(loaded, false)).scenario.services[0].throttle.operations[0].rate == 7);
   CHECK_THAT(mistakes({"service.api.throttle.operation.putt.rate=7"}),
-             Contains("service.api.throttle.operation.putt: no client that calls this service has "
-                      "such an operation; did you mean \"put\"?"));
+             Contains("service.api.throttle.operation.putt: no client has such an operation; "
+                      "did you mean \"put\"?"));
   CHECK_THAT(mistakes({"service.api.throttle.operation.put.burst=7"}),
              Contains("service.api.throttle.operation.put.rate is missing"));
   CHECK_THAT(mistakes({"service.api.throttle.operation.put.rat=7"}), Contains("\"rate\""));
