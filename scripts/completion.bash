@@ -1,5 +1,6 @@
-# Completion of `retrysim` in bash. What there is to complete, the program itself says:
-# `retrysim complete WORD...`; sim/cli/completion.hpp describes what it prints.
+# Completion of `retrysim` and `retrysim-plot` in bash. What there is to complete, the program
+# `retrysim` itself says: `retrysim complete WORD...`; sim/cli/completion.hpp describes what it
+# prints. Of `retrysim-plot` it is here, because Matplotlib would take a second to load.
 #
 # SPDX-License-Identifier: MIT
 
@@ -61,4 +62,29 @@ _retrysim() {
   return 0
 }
 
+# scripts/plotting/command.py reads this command line.
+_retrysim_plot() {
+  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+  # Bash has split --format=png at the =.
+  if [[ $current == = ]]; then
+    current=""
+  elif [[ $before == = ]]; then
+    before=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  COMPREPLY=()
+  case $before in
+    --format) mapfile -t COMPREPLY < <(compgen -W "pdf png svg" -- "$current") ;;
+    --variant) ;;
+    *)
+      if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "--format --help --out --variant" -- "$current")
+      else
+        compopt -o filenames
+        mapfile -t COMPREPLY < <(compgen -d -- "$current")
+      fi
+      ;;
+  esac
+}
+
 complete -F _retrysim retrysim
+complete -F _retrysim_plot retrysim-plot

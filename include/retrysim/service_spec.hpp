@@ -5,6 +5,7 @@
 
 #include <retrysim/distribution.hpp>
 #include <retrysim/response.hpp>
+#include <retrysim/service_answers.hpp>
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 
@@ -17,13 +18,6 @@
 #include <vector>
 
 namespace retrysim {
-
-/// What a service answers instead of serving an attempt.
-struct ErrorAnswer {
-  int status = 500;
-  std::string code;
-  ErrorTraits traits = {};  ///< what the service's model says about it
-};
 
 /// An answer with the probability that an attempt gets it.
 struct RandomError {
@@ -102,6 +96,14 @@ template <>
 inline constexpr std::string_view kWords<ThrottleScope> = "service|client|operation|key";
 static_assert(words_end_with(ThrottleScope::kKey));
 
+/// What a throttle lets pass of one operation, or of the requests for one key.
+struct ThrottleLimit {
+  std::string name;      ///< of the operation, or the number of the key, from 1
+  double rate = 0;       ///< attempts per second; 0: all pass
+  double burst = 1;      ///< as in `ThrottleSpec`
+  Duration window = {};  ///< as in `ThrottleSpec`
+};
+
 /// What a service lets pass: a token bucket (continuous refill, starts full, one token an attempt),
 /// or a number of attempts in each of a sequence of fixed windows.
 struct ThrottleSpec {
@@ -112,7 +114,12 @@ struct ThrottleSpec {
   /// Zero: the bucket. Else windows of this length, the first of which begins at time zero, in each
   /// of which rate x window attempts pass (rounded down; at least one).
   Duration window = {};
+  /// Operations, or keys, with limits of their own, of which `rate`, `burst` and `window` are those
+  /// of all others. Only one of the two may have members, and only if `rate` is above zero. Within
+  /// each limit `scope` says who shares.
+  std::vector<ThrottleLimit> operations = {}, keys = {};
 
+  bool has_limits() const { return !operations.empty() || !keys.empty(); }
   /// Attempts that pass in one window.
   double window_limit() const {
     constexpr double kRounding = 1e-9;  // 0.1 a second in windows of 10 s is one attempt
@@ -253,6 +260,7 @@ struct ServiceSpec {
   bool drop_expired = false;
   ConcurrencySpec concurrency;  ///< limit on attempts waiting and in service together
   Overflow overflow = Overflow::kUnavailable;
+  OwnAnswers answers;
   Duration reject_cost;  ///< server time that turning an attempt away takes, before its answer
   Abandoned abandoned = Abandoned::kServe;
   ThrottleSpec throttle;

@@ -22,8 +22,11 @@ foreach(section 1 5 7)
           FILES_MATCHING PATTERN "*.${section}.gz")
 endforeach()
 
-install(FILES scripts/completion.bash RENAME retrysim
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+# Bash loads the file that is called like the command.
+foreach(command retrysim retrysim-plot)
+  install(FILES scripts/completion.bash RENAME ${command}
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endforeach()
 
 set(retrysim_data_dir ${CMAKE_INSTALL_DATADIR}/retrysim)
 install(DIRECTORY scenarios DESTINATION ${retrysim_data_dir}

@@ -342,6 +342,32 @@ class Mender:
         if window not in (None, "none") and rate * seconds(window) < 1:
             self.drop(prefix, "throttle.window")
 
+    def fit_limits(self, prefix):
+        """Limits are for operations or keys that there are, beside a limit for all others."""
+        rate, window = self.get(prefix, "throttle.rate"), self.get(prefix, "throttle.window")
+        operations = {path[3] for path in self.keys
+                      if path[0] == "client" and path[2:3] == ("operation",)}
+        keys = max([1, *(value for path, value in self.keys.items()
+                         if path[-2:] == ("keys", "count"))])
+        both = self.scenario.names(*prefix, "throttle", "operation")
+        for kind in ("operation", "key"):
+            for name in self.scenario.names(*prefix, "throttle", kind):
+                limit = (*prefix, "throttle", kind, name)
+                exists = name in operations if kind == "operation" else int(name) <= keys
+                if rate in (None, "unlimited") or not exists or (kind == "key" and both):
+                    for path in [p for p in self.keys if p[:len(limit)] == limit]:
+                        del self.keys[path]
+                    continue
+                own_rate, own_window = self.get(limit, "rate"), self.get(limit, "window") or window
+                if own_window not in (None, "none") and own_rate not in (None, "unlimited") and \
+                        own_rate * seconds(own_window) < 1:
+                    self.put(limit, "window", "none")
+
+    def fit_answers(self, prefix):
+        """Only one of two keys suggests a delay."""
+        if "retry-after" in (self.get(prefix, "answers.throttled") or ""):
+            self.drop(prefix, "throttle.retry_after")
+
     def fit_prices(self, prefix):
         """All services that a group calls have the same price."""
         called = self.get(prefix, "calls") or []
@@ -399,7 +425,8 @@ class Mender:
 
 RULES = {
     "": [Mender.fit_run],
-    "service.*": [Mender.limit_probabilities, Mender.fit_servers, Mender.fit_window],
+    "service.*": [Mender.limit_probabilities, Mender.fit_servers, Mender.fit_window,
+                  Mender.fit_limits, Mender.fit_answers],
     "service.*.calls.*": [Mender.share_retryer, Mender.end_lost_requests, Mender.fit_retry],
     "fault.*": [Mender.limit_probabilities, Mender.fit_fault],
     "client.*": [Mender.share_retryer, Mender.choose_arrivals, Mender.fit_arrival_file,

@@ -24,6 +24,9 @@ ERROR_NAMES = ["429", "400", "404", "500", "502", "503", "504", "509", "599", "5
                "400:IDPCommunicationError", "500:InternalError", "400:Whatever.x",
                "400:Busy+retryable+throttling", "500+not-retryable", "404+maybe-retryable+timeout",
                "503:Down+client-fault+maybe-retryable"]
+# What services answer instead of the usual.
+ANSWERS = ["429", "503:SlowDown", "503:Busy+throttling+retry-after=100ms", "400:Full+retryable",
+           "503+not-retryable", "500:Late+timeout", "429+retry-after=0ms", "404"]
 # APIs with error codes of their own, but without a preset.
 MORE_APIS = ["ec2", "kinesis", "organizations"]
 
@@ -58,6 +61,10 @@ POOLS = {
     "throttle.rate": [0.5, 1, 5, 20, 100, 1e9],
     "throttle.burst": [1, 1, 1.5, 2, 10, 1e9],
     "throttle.window": ["1s", "2s", "2500ms", "1min"],
+    "service.*.throttle.operation.*.rate": [0.5, 1, 5, 20, 100, 1e9],
+    "service.*.throttle.operation.*.window": ["1s", "2s", "1min"],
+    "service.*.throttle.key.*.rate": [0.5, 1, 5, 20, 100, 1e9],
+    "service.*.throttle.key.*.window": ["1s", "2s", "1min"],
     "keys.count": [1, 1, 2, 3, 10, 1000],
     "keys.exponent": [0, 0.5, 1, 2],
     "concurrency.limit": [1, 1, 2, 5, 20],
@@ -149,6 +156,8 @@ class Generator:
             self.fill(("client", name), "client.*")
             self.fill_some(("client", name, "surge"), "client.*.surge.*", 0.25)
             self.fill_some(("client", name, "operation"), "client.*.operation.*", 0.25)
+        for name in self.services:
+            self.limit_throttle(name)
         self.fill_some(("fault",), "fault.*", 0.6)
         self.fill_some(("phase",), "phase.*", 0.15)
         self.fill_some(("expect",), "expect.*", 0.15)
@@ -157,6 +166,16 @@ class Generator:
         rules.mend(self.case, self.vocabulary)
         commands.choose(self)
         return self.case
+
+    def limit_throttle(self, service):
+        """Operations or keys with limits of their own, at times where there is a throttle."""
+        if not self.scenario.applies(("service", service), "throttle.burst") or self.chance(0.5):
+            return
+        operations = sorted({path[3] for path in self.case.keys
+                             if path[0] == "client" and path[2:3] == ("operation",)})
+        kind, names = self.random.choice([("operation", operations), ("key", ["1", "2"])])
+        for name in names[:self.random.choice([1, 2])]:
+            self.fill(("service", service, "throttle", kind, name), f"service.*.throttle.{kind}.*")
 
     def fill_some(self, prefix, scope, probability):
         for number in range(3):
@@ -246,6 +265,8 @@ class Generator:
                        self.random.sample(self.vocabulary.metrics, self.random.choice([1, 3])))}
         if key.kind == "names":
             return self.draw_services()
+        if key.kind == "text" and key.name.startswith("answers."):
+            return self.random.choice(ANSWERS)
         if key.kind == "text" and key.name in special:
             return special[key.name]()
         if key.else_word and self.chance(0.3):

@@ -111,7 +111,8 @@ Found limiter_never_woke(const GroupCase& c) {
   if (!c.client.retry.rate_limit.enabled || throttled > kHardlyAny || failed < kTrouble) {
     return std::nullopt;
   }
-  const bool by_queue = c.total.rejected > 0 && c.service.overflow == Overflow::kUnavailable;
+  const bool by_queue = c.total.rejected > 0 && c.service.overflow == Overflow::kUnavailable &&
+                        !c.service.answers.overflow && !c.service.answers.limit;
   return Finding{by_queue ? fmt::format("the send limiter never woke: {} of the attempts failed, "
                                         "but the full queue answers 503, which is no throttling",
                                         spoken_share(failed))

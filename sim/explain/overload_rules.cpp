@@ -151,12 +151,16 @@ Found throttle_is_bottleneck(const GroupCase& c) {
   const double throttled = c.share_of_attempts(AttemptResult::kThrottled);
   if (t.rate <= 0 || throttled < kNoticeable) return std::nullopt;
   const bool each = t.scope == ThrottleScope::kClient;
-  std::string sentence = fmt::format(
-      "the throttle is the bottleneck: it lets {:.4g} attempts a second pass{} and "
-      "refuses {} of them",
-      t.rate, each ? " of each client" : "", spoken_share(throttled));
-  std::vector<EvidenceFigure> evidence = {{"granted_per_s", t.rate},
-                                          {"throttled_share", throttled}};
+  std::string sentence =
+      t.has_limits()
+          ? fmt::format("the throttle is the bottleneck: it refuses {} of the attempts",
+                        spoken_share(throttled))
+          : fmt::format(
+                "the throttle is the bottleneck: it lets {:.4g} attempts a second pass{} "
+                "and refuses {} of them",
+                t.rate, each ? " of each client" : "", spoken_share(throttled));
+  std::vector<EvidenceFigure> evidence = {{"throttled_share", throttled}};
+  if (!t.has_limits()) evidence.insert(evidence.begin(), {"granted_per_s", t.rate});
   if (c.capacity.limited) {
     const double busy = c.load(c.all.service.busy_ns / 1e9, c.all.seconds);
     if (busy < 1)

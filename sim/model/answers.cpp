@@ -9,12 +9,12 @@ Answers::Answers() : all_(3) {
   all_[kNoAnswer].transport = TransportError::kTimeout;
 }
 
-std::uint16_t Answers::number(const ErrorAnswer& error, Duration retry_after) {
+std::uint16_t Answers::number(const ErrorAnswer& error, std::optional<Duration> retry_after) {
   Response r;
   r.status = error.status;
   r.code = error.code;
   r.traits = error.traits;
-  if (retry_after > Duration::zero()) r.retry_after = retry_after;
+  r.retry_after = retry_after;
   for (std::size_t i = 0; i < all_.size(); ++i) {
     const Response& a = all_[i];
     if (a.status == r.status && a.code == r.code && a.retry_after == r.retry_after &&
@@ -26,18 +26,17 @@ std::uint16_t Answers::number(const ErrorAnswer& error, Duration retry_after) {
   return static_cast<std::uint16_t>(all_.size() - 1);
 }
 
-void Answers::add_service(const ServiceSpec& service) {
-  const ErrorAnswer unavailable{503, "ServiceUnavailable"}, invalid{400, "ValidationException"},
-      throttling{400, "ThrottlingException"}, timeout{504, "GatewayTimeout"};
+const Answers::OfService& Answers::add_service(const ServiceSpec& service) {
+  const ServiceAnswers answers = answers_of(service);
+  const auto number_of = [this](const ServiceAnswer& a) { return number(a.error, a.retry_after); };
   OfService a;
-  a.call_failed = number(unavailable);
-  a.throttled = number(throttling, service.throttle.retry_after);
-  a.overflow_is_throttling = service.overflow == Overflow::kThrottled;
-  a.overflow = service.overflow == Overflow::kThrottled ? a.throttled
-               : service.overflow == Overflow::kInvalid ? number(invalid)
-                                                        : number(unavailable);
-  if (service.timeout != Duration::max()) a.timeout = number(timeout);
+  a.call_failed = number_of(answers.call_failed);
+  a.throttled = number_of(answers.throttled);
+  a.refusals = {number_of(answers.overflow), number_of(answers.limit), number_of(answers.shed)};
+  if (service.timeout != Duration::max()) a.timeout = number_of(answers.timeout);
+  if (service.model == ServiceModelKind::kOcc) a.conflict = number_of(answers.conflict);
   services_.push_back(a);
+  return services_.back();
 }
 
 }  // namespace retrysim::model

@@ -7,11 +7,16 @@
 #include <retrysim/response.hpp>
 #include <retrysim/scenario.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace retrysim::model {
+
+/// Why a service does not take an attempt that its throttle has let pass.
+enum class Refusal : std::uint8_t { kQueueFull, kLimit, kShed };
 
 class Answers {
  public:
@@ -21,17 +26,19 @@ class Answers {
 
   /// What one service answers to attempts that it does not serve, or whose calls failed.
   struct OfService {
-    std::uint16_t overflow = 0, throttled = 0, timeout = 0, call_failed = 0;
-    bool overflow_is_throttling = false;
+    std::uint16_t throttled = 0, timeout = 0, call_failed = 0, conflict = 0;
+    std::array<std::uint16_t, 3> refusals = {};
+
+    std::uint16_t refused(Refusal why) const { return refusals[static_cast<std::size_t>(why)]; }
   };
 
   Answers();
 
   /// The number of this answer, which is new or was there before.
-  std::uint16_t number(const ErrorAnswer& error, Duration retry_after = Duration::zero());
+  std::uint16_t number(const ErrorAnswer& error, std::optional<Duration> retry_after = {});
 
-  /// Adds the answers of the next service.
-  void add_service(const ServiceSpec& service);
+  /// Adds the answers of the next service, and returns them.
+  const OfService& add_service(const ServiceSpec& service);
 
   const Response& operator[](std::uint16_t answer) const { return all_[answer]; }
   const std::vector<Response>& all() const { return all_; }

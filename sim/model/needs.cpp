@@ -277,9 +277,10 @@ std::uint64_t bytes_of_clients(const Scenario& scenario, const ClientSpec& c) {
   for (std::size_t s = 0; s < scenario.services.size(); ++s) {
     const ThrottleSpec& throttle = scenario.services[s].throttle;
     if (throttle.rate <= 0 || share_of_calls(c, s) <= 0) continue;
-    constexpr std::uint64_t kAllowance = sizeof(model::Throttle::Allowance);
-    if (throttle.scope == ThrottleScope::kClient) bytes += c.count * kAllowance;
-    if (throttle.scope == ThrottleScope::kKey) bytes += c.keys.count * kAllowance;
+    const std::uint64_t limits = 1 + throttle.operations.size() + throttle.keys.size();
+    const std::uint64_t allowance = limits * sizeof(model::Allowances::Allowance);
+    if (throttle.scope == ThrottleScope::kClient) bytes += c.count * allowance;
+    if (throttle.scope == ThrottleScope::kKey) bytes += c.keys.count * allowance;
   }
   return bytes;
 }

@@ -26,7 +26,7 @@ Service::Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t co
 }
 
 Service::Admission Service::admit_if_concurrency_allows(Attempt& a, Time now) {
-  if (!concurrency_.has_room()) return Admission::kFull;
+  if (!concurrency_.has_room()) return Admission::kOverLimit;
   const Admission admission = admit_if_queue_has_room(a, now);
   if (admission != Admission::kFull) concurrency_.enter(a.id);
   return admission;

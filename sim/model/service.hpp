@@ -51,7 +51,7 @@ struct ServiceTraits {
 
 class Service {
  public:
-  enum class Admission : std::uint8_t { kStarted, kQueued, kFull };
+  enum class Admission : std::uint8_t { kStarted, kQueued, kFull, kOverLimit };
 
   /// `key` is for what it draws for itself, `conflict` the number of the answer to a write that
   /// came too late.
@@ -80,9 +80,11 @@ class Service {
   bool pass_throttle(std::uint16_t group, std::uint32_t number, Time now) {
     return spec_->throttle.rate <= 0 || throttle_.pass(group, number, now);
   }
+  /// Its throttle, for what concerns the limits of single operations or keys.
+  Throttle& throttle() { return throttle_; }
 
-  /// Starts serving the attempt, queues it, or neither if the queue is full or the concurrency
-  /// limit is reached.
+  /// Starts serving the attempt, queues it, or neither if the queue is full (`kFull`) or the
+  /// concurrency limit is reached.
   Admission admit(Attempt& a, Time now) {
     if (traits_.limits_concurrency) [[unlikely]]
       return admit_if_concurrency_allows(a, now);

@@ -27,7 +27,10 @@ void ServiceEntrance::arrive(Attempt& a) {
   if (s.traits().screens_arrivals && answered_at_the_door(a)) [[unlikely]]
     return;
   const Service::Admission admission = s.admit(a, state_.now);
-  if (admission == Service::Admission::kFull) return overflow(a);
+  if (admission >= Service::Admission::kFull) {
+    return overflow(
+        a, admission == Service::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
+  }
   const bool must_wait = admission == Service::Admission::kQueued;
   s.place().recorder->admitted();
   a.clients->recorder->passage.admitted(a.in_cohort, must_wait);
@@ -67,18 +70,29 @@ bool ServiceEntrance::passes_throttle(const Attempt& a, Service& s) {
     number = s.spec().throttle.scope == ThrottleScope::kKey ? about.key(key, a.entity)
                                                             : about.operation(key, a.entity);
   }
+  if (s.spec().throttle.has_limits()) [[unlikely]]
+    return passes_limits(a, s, number);
   return s.pass_throttle(a.group, number, state_.now);
 }
 
-void ServiceEntrance::overflow(Attempt& a) {
+// Operations or keys may have limits of their own.
+bool ServiceEntrance::passes_limits(const Attempt& a, Service& s, std::uint32_t number) {
+  const Addressing& about = a.clients->about;
+  const RandomKey& key = *a.clients->key;
+  const std::uint32_t own =
+      s.spec().throttle.keys.empty() ? about.operation(key, a.entity) : about.key(key, a.entity);
+  return s.throttle().pass(a.group, number, state_.now, own);
+}
+
+void ServiceEntrance::overflow(Attempt& a, Refusal refusal) {
   Service& s = *a.at;
-  const Answers::OfService& answers = state_.answers.of_service(a.at->place().service);
   const bool no_answer = s.spec().overflow == Overflow::kDrop;
+  const std::uint16_t answer = state_.answers.of_service(s.place().service).refused(refusal);
   s.place().recorder->rejected();
   stats::PassageCounts& passage = a.clients->recorder->passage;
-  if (!no_answer && !answers.overflow_is_throttling) passage.rejected(a.in_cohort);
+  if (!no_answer && !state_.is_throttling(a, answer)) passage.rejected(a.in_cohort);
   passage.refused(a.in_cohort);
-  if (!no_answer) return turn_away(a, answers.overflow);
+  if (!no_answer) return turn_away(a, answer);
   s.leave_unserved(a, state_.now);
   a.clients->recorder->passage.dropped(a.in_cohort);
   parts_.delivery.discard(a);

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "model/answers.hpp"
 #include "model/request.hpp"
 #include "model/service.hpp"
 
@@ -20,10 +21,11 @@ class ServiceEntrance {
 
   void arrive(Attempt& a);
   /// The queue does not take the attempt, or sheds it.
-  [[gnu::noinline]] void overflow(Attempt& a);
+  [[gnu::noinline]] void overflow(Attempt& a, Refusal refusal);
 
  private:
   bool passes_throttle(const Attempt& a, Service& s);
+  bool passes_limits(const Attempt& a, Service& s, std::uint32_t number);
   [[gnu::noinline]] bool answered_at_the_door(Attempt& a);
   [[gnu::noinline]] void turn_away(Attempt& a, std::uint16_t answer);
 

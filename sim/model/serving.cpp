@@ -87,7 +87,7 @@ bool Serving::leaves_unserved(Attempt& a) {
   }
   if (!s.sheds(a, state_.now)) return false;
   parts_.watch.leave(a);
-  parts_.entrance.overflow(a);
+  parts_.entrance.overflow(a, Refusal::kShed);
   return true;
 }
 

@@ -1,5 +1,5 @@
-// What a service lets pass: allowances of attempts, one for all or one for each client, operation
-// or key, that refill all the time (a token bucket) or at the start of each window.
+// What a service lets pass: allowances at one rate for all requests, or at rates of their own for
+// some operations or keys.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -7,66 +7,67 @@
 #include <retrysim/scenario.hpp>
 #include <retrysim/time.hpp>
 
-#include <algorithm>
+#include "model/allowances.hpp"
+
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace retrysim::model {
 
 class Throttle {
  public:
-  /// Those who share one.
-  struct Allowance {
-    double left = 0;  ///< attempts
-    Time since;       ///< the last refill
-  };
+  /// Operations or keys that a limit of their own concerns, by the number of that.
+  using Numbers = std::vector<std::uint32_t>;
 
-  explicit Throttle(const ThrottleSpec& spec)
-      : spec_(&spec),
-        windows_(spec.window > Duration::zero()),
-        most_(windows_ ? spec.window_limit() : spec.burst),
-        of_all_{most_, {}} {}
+  explicit Throttle(const ThrottleSpec& spec) : others_(spec), has_limits_(spec.has_limits()) {
+    const bool by_key = !spec.keys.empty();
+    for (const ThrottleLimit& limit : by_key ? spec.keys : spec.operations) {
+      const bool unlimited = limit.rate <= 0;
+      limits_.push_back({kNobody, unlimited,
+                         Allowances({limit.rate, limit.burst, spec.scope, {}, limit.window})});
+    }
+  }
+
+  /// Says which operation or key each limit concerns: `numbers[i]` belongs to the i-th one.
+  void set_numbers(const Numbers& numbers) {
+    for (std::size_t i = 0; i < limits_.size(); ++i) limits_[i].concerns = numbers.at(i);
+  }
+  bool has_limits() const { return has_limits_; }
 
   /// True if an attempt may pass: one of `number` of client group `group` where each client has an
   /// allowance; where each operation or key has one, that of this number.
   bool pass(std::uint16_t group, std::uint32_t number, Time now) {
-    if (spec_->scope == ThrottleScope::kService) return take(of_all_, now);
-    if (spec_->scope != ThrottleScope::kClient) group = 0;
-    if (group >= of_groups_.size()) of_groups_.resize(group + std::size_t{1});
-    std::vector<Allowance>& allowances = of_groups_[group];
-    if (number >= allowances.size()) {
-      allowances.resize(number + std::size_t{1}, Allowance{most_, {}});
+    return others_.pass(group, number, now);
+  }
+  /// The same for an attempt whose operation or key, if there is a limit of its own for that, has
+  /// the number `about`.
+  bool pass(std::uint16_t group, std::uint32_t number, Time now, std::uint32_t about) {
+    for (Limit& limit : limits_) {
+      if (limit.concerns != about) continue;
+      return limit.unlimited || limit.allowances.pass(group, number, now);
     }
-    return take(allowances[number], now);
+    return others_.pass(group, number, now);
   }
 
   /// As at the start of the run.
   void forget() {
-    of_all_ = {most_, {}};
-    of_groups_.clear();
+    others_.forget();
+    for (Limit& limit : limits_) limit.allowances.forget();
   }
 
  private:
-  // A token that is there but for rounding (less than a billionth is missing) counts, so that a
-  // rate is kept exactly at exact intervals.
-  bool take(Allowance& a, Time now) const {
-    if (!windows_) {
-      a.left = std::min(most_, a.left + (now - a.since).in_seconds() * spec_->rate);
-    } else if (now.count() / spec_->window.count() != a.since.count() / spec_->window.count()) {
-      a.left = most_;
-    }
-    a.since = now;
-    if (a.left < 1 - 1e-9) return false;
-    a.left = std::max(0.0, a.left - 1);
-    return true;
-  }
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  struct Limit {
+    std::uint32_t concerns;
+    bool unlimited;
+    Allowances allowances;
+  };
 
-  const ThrottleSpec* spec_;
-  bool windows_;
-  double most_;
-  Allowance of_all_;
-  std::vector<std::vector<Allowance>> of_groups_;
+  Allowances others_;
+  bool has_limits_;
+  std::vector<Limit> limits_;  // few: found one by one
 };
 
 }  // namespace retrysim::model

@@ -42,9 +42,7 @@ void World::add_services() {
   Answers& answers = state_.answers;
   for (const ServiceId i : Ids<ServiceId>(scenario.services.size())) {
     const ServiceSpec& spec = scenario.services[i];
-    const bool conflicts = spec.model == ServiceModelKind::kOcc;
-    const std::uint16_t conflict =
-        conflicts ? answers.number({503, "TransactionConflictException"}) : Answers::kSuccess;
+    const std::uint16_t conflict = answers.add_service(spec).conflict;
     check_instances(spec);
     state_.instances.begin_service();
     for (std::uint32_t number = 0; number < spec.instances; ++number) {
@@ -55,7 +53,7 @@ void World::add_services() {
       s.place().recorder = &state_.recorder.service(i);
       s.demand().set_operations(i, scenario.clients);
     }
-    answers.add_service(spec);
+    if (spec.throttle.has_limits()) number_limits(i);
     if (spec.idempotency.remembers()) remember_tokens(i);
   }
   for (const InstanceId i : state_.instances.ids()) {
@@ -64,6 +62,18 @@ void World::add_services() {
   parts_.balancer.prepare();
   parts_.serving.begin_levels();
   parts_.call_tree.link_services();
+}
+
+// The first instance keeps the throttle of the whole service.
+void World::number_limits(ServiceId service) {
+  const ThrottleSpec& spec = state_.scenario.services[service].throttle;
+  const OperationNames operations(state_.scenario);
+  Throttle::Numbers numbers;
+  for (const ThrottleLimit& l : spec.operations) numbers.push_back(operations.number(l.name));
+  for (const ThrottleLimit& l : spec.keys) {
+    numbers.push_back(static_cast<std::uint32_t>(std::stoul(l.name) - 1));
+  }
+  state_.instances[state_.instances.first(service)].throttle().set_numbers(numbers);
 }
 
 void World::remember_tokens(ServiceId service) {

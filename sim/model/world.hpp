@@ -35,6 +35,7 @@ class World {
 
  private:
   void add_services();
+  void number_limits(ServiceId service);
   void remember_tokens(ServiceId service);
   void add_groups();
   void add_sources();

@@ -29,22 +29,23 @@ ErrorInfo transport(const ClientSpec& client, TransportError error) {
 }
 
 std::array<FateRules, kFates> fates_of(const ServiceSpec& service, const ClientSpec& client) {
-  const auto answer = [&](int status, const char* code) {
-    return rules_for(client, class_of(client, status, code));
+  const auto answer = [&](const ServiceAnswer& a) {
+    Response response{.status = a.error.status, .code = a.error.code};
+    response.traits = a.error.traits;
+    return rules_for(client, classify(client.retry.errors, client.retry.api, response));
   };
+  const ServiceAnswers answers = answers_of(service);
   const FateRules late = rules_for(client, transport(client, TransportError::kTimeout));
-  FateRules turned_away = answer(503, "ServiceUnavailable");
-  if (service.overflow == Overflow::kThrottled) turned_away = answer(400, "ThrottlingException");
-  if (service.overflow == Overflow::kInvalid) turned_away = answer(400, "ValidationException");
-  if (service.overflow == Overflow::kDrop) turned_away = late;
-  FateRules error = answer(500, "InternalError");
+  const FateRules turned_away =
+      service.overflow == Overflow::kDrop ? late : answer(answers.overflow);
+  FateRules error = answer({{500, "InternalError"}});
   error.retryable = 1;  // which errors are is in ErrorShares
   return {late,
           turned_away,
-          answer(400, "ThrottlingException"),
+          answer(answers.throttled),
           rules_for(client, transport(client, TransportError::kConnection)),
           error,
-          answer(400, "ThrottlingException")};
+          answer({{400, "ThrottlingException"}})};
 }
 
 /// Each error on its own, as independent of the others.
@@ -95,7 +96,8 @@ FluidClients clients_of(const Scenario& scenario, std::size_t index) {
           coarsened(backoff_law(retry.backoff, throttling, static_cast<int>(i)), kPieces));
     }
   }
-  g.suggested_delay = in_seconds(service.throttle.retry_after);
+  g.suggested_delay =
+      in_seconds(answers_of(service).throttled.retry_after.value_or(Duration::zero()));
   g.retry_after = retry.retry_after;
   g.backoff_cap = in_seconds(retry.backoff.cap);
   const ArrivalSpec& a = c.arrivals;

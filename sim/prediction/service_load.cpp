@@ -103,9 +103,10 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
     if (load.full_queue < 5 * load.wait) load.wait = kForever;  // the bound cuts it short
   }
   // What operations or keys are granted depends on which of them are asked for.
-  load.granted = s.throttle.rate > 0 && s.throttle.scope <= ThrottleScope::kClient
-                     ? s.throttle.rate * (s.throttle.scope == ThrottleScope::kClient ? buckets : 1)
-                     : kForever;
+  load.granted =
+      s.throttle.rate > 0 && s.throttle.scope <= ThrottleScope::kClient && !s.throttle.has_limits()
+          ? s.throttle.rate * (s.throttle.scope == ThrottleScope::kClient ? buckets : 1)
+          : kForever;
   return load;
 }
 

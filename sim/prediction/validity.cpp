@@ -96,12 +96,19 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
   }
   if (s.timeout != Duration::max()) return path + ".timeout: the service's own limit";
   if (s.throttle.rate > 0) {
+    if (s.throttle.has_limits()) {
+      return path + ".throttle: limits of single operations or keys";
+    }
     if (s.throttle.scope > ThrottleScope::kClient) {
       return path + ".throttle.scope: what is left to single operations or keys";
     }
     if (s.throttle.window > Duration::zero()) {
       return path + ".throttle.window: an allowance that comes back all at once";
     }
+  }
+  if (s.answers.limit) return path + ".answers.limit: an answer other than that of a full queue";
+  if (s.answers.overflow && s.answers.overflow->retry_after) {
+    return path + ".answers.overflow: a delay that a full queue suggests";
   }
   bool called = false;
   for (const ClientSpec& c : scenario.clients) {

@@ -178,7 +178,7 @@ void note_idle_keys(Tables& t) {
     for (std::size_t i = 0; i < s.services.size(); ++i) {
       const ThrottleSpec& throttle = s.services[i].throttle;
       if (throttle.rate <= 0 || share_of_calls(c, i) <= 0) continue;
-      by_key = by_key || throttle.scope == ThrottleScope::kKey;
+      by_key = by_key || throttle.scope == ThrottleScope::kKey || !throttle.keys.empty();
     }
     if (by_key && c.keys.count == 1) {
       t.loaded.notes.push_back(path_of(c) + " has no keys: what is kept apart by key is one for " +

@@ -138,8 +138,10 @@ std::span<const KeyInfo> top_keys();
 std::span<const KeyInfo> expectation_keys();
 std::span<const KeyInfo> phase_keys();
 std::vector<KeyInfo> service_keys();
-std::span<const KeyInfo> instance_keys();  ///< those of a service that has several instances
-std::span<const KeyInfo> slowdown_keys();  ///< how its service times grow with the load
+std::span<const KeyInfo> answer_keys();          ///< what a service answers that does not serve
+std::span<const KeyInfo> throttle_limit_keys();  ///< [service.X.throttle.operation.Y], .key.Y
+std::span<const KeyInfo> instance_keys();        ///< those of a service that has several instances
+std::span<const KeyInfo> slowdown_keys();        ///< how its service times grow with the load
 std::vector<KeyInfo> fault_keys();
 std::vector<KeyInfo> client_keys();
 std::vector<KeyInfo> call_keys();  ///< of the client that a service is when it calls another one

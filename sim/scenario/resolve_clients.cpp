@@ -7,6 +7,7 @@
 #include "scenario/consistency.hpp"
 #include "scenario/suggestions.hpp"
 #include "scenario/tables.hpp"
+#include "scenario/throttle_limits.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -178,6 +179,7 @@ void resolve_clients(Tables& t) {
   t.for_each("service", [&](const Member& m, const Node&) { resolve_calls(t, m); });
   check_circles(t);
   check_retryers(t);
+  check_throttle_limits(t);
   note_idle_keys(t);
 }
 

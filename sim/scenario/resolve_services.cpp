@@ -1,7 +1,9 @@
 // Resolving [service.NAME] and [fault.NAME].
 //
 // SPDX-License-Identifier: MIT
+#include "scenario/service_answers.hpp"
 #include "scenario/tables.hpp"
+#include "scenario/throttle_limits.hpp"
 
 #include <fmt/format.h>
 
@@ -40,16 +42,6 @@ void check_autoscaling(Tables& t, const KeyResolution& keys, const ServiceSpec& 
                  keys.path() + " has servers = " + std::to_string(spec.servers) +
                      " and autoscaling from " + std::to_string(a.min) + " to " +
                      std::to_string(a.max) + "; expected min <= servers <= max");
-}
-
-void check_window(Tables& t, const KeyResolution& keys, const ThrottleSpec& throttle) {
-  if (throttle.rate <= 0 || throttle.window == Duration::zero()) return;
-  const double passing = throttle.rate * throttle.window.in_seconds();
-  if (passing >= 1 - 1e-9) return;
-  t.problems.add(keys.place_of("throttle.window"),
-                 keys.path() + ".throttle lets " + fmt::format("{:.3g}", passing) +
-                     " attempts pass in a window of " + to_text(throttle.window) +
-                     "; expected a rate and a window that let at least one pass");
 }
 
 void check_instances(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
@@ -113,7 +105,10 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
   }
   check_concurrency(t, keys, spec.concurrency);
   check_autoscaling(t, keys, spec);
-  check_window(t, keys, spec.throttle);
+  check_window(t, keys.full_path("throttle"), keys.place_of("throttle.window"), spec.throttle.rate,
+               spec.throttle.window);
+  resolve_throttle_limits(t, keys, member, spec);
+  read_answers(t, keys, spec);
   check_instances(t, keys, spec);
   read_slowdown(t, keys, spec);
   read_profile(t, keys, spec);

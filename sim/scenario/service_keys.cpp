@@ -255,7 +255,7 @@ constexpr KeyInfo kErrorKeys[] = {
 }  // namespace
 
 std::vector<KeyInfo> service_keys() {
-  return joined_keys({kServiceKeys, slowdown_keys(), instance_keys(), kErrorKeys});
+  return joined_keys({kServiceKeys, answer_keys(), slowdown_keys(), instance_keys(), kErrorKeys});
 }
 
 std::vector<KeyInfo> fault_keys() { return joined_keys({kFaultKeys, kErrorKeys}); }

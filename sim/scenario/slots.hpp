@@ -69,7 +69,7 @@ class Slots {
  private:
   std::tuple<Scenario*, ServiceSpec*, std::vector<RandomError>*, FaultSpec*, ServiceName*,
              ServiceNames*, ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*, SurgeSpec*,
-             OperationSpec*, PhaseSpec*, PhaseEnd*, Expectation*>
+             OperationSpec*, ThrottleLimit*, PhaseSpec*, PhaseEnd*, Expectation*>
       parts_{};
 };
 

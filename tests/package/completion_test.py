@@ -115,6 +115,18 @@ class Completion(unittest.TestCase):
         self.assertIn("duration=", offered)
         self.assertNotIn("drain=", offered)
 
+    def test_pictures(self):
+        plot = ROOT / "scripts" / "plot.py"
+        usage = subprocess.run([plot, "--help"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(set(self.offered("retrysim-plot --")), set(re.findall(r"--[a-z]+", usage)))
+        formats = re.search(r"--format {([a-z,]+)}", usage)[1].split(",")
+        self.assertEqual(self.offered("retrysim-plot results --format "), sorted(formats))
+        self.assertEqual(self.offered("retrysim-plot results --format=p"), ["--format=pdf", "png"])
+        self.assertEqual(self.offered("retrysim-plot "), ["results"])
+        self.assertEqual(self.offered("retrysim-plot results --out r"), ["results"])
+        self.assertEqual(self.offered("retrysim-plot results --out=r"), ["--out=results"])
+        self.assertEqual(self.offered("retrysim-plot results --variant "), [])
+
     def test_a_blank_follows_what_is_complete(self):
         self.assertEqual(self.bash.run("retrysim list mod\t--form\tcsv | grep -c '^mode,'"),
                          "1\n")

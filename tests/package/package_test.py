@@ -157,12 +157,16 @@ class Contents(unittest.TestCase):
             self.assertEqual((shown.returncode, shown.stderr), (0, ""))
 
     def test_completion(self):
-        script = self.root / "usr" / "share" / "bash-completion" / "completions" / "retrysim"
+        scripts = self.root / "usr" / "share" / "bash-completion" / "completions"
+        script = scripts / "retrysim"
         with terminal.Bash(self.folder, self.environment["PATH"]) as bash:
             bash.run(f"source {script}")
             self.assertEqual(bash.completions("retrysim run sm"), "retrysim|run|small.toml|")
             self.assertEqual(bash.completions("retrysim run small.toml --set client.w"),
                              "retrysim|run|small.toml|--set|client.web.|")
+        with terminal.Bash(self.folder, self.environment["PATH"]) as bash:
+            bash.run(f"source {scripts / 'retrysim-plot'}")
+            self.assertEqual(bash.completions("retrysim-plot --form"), "retrysim-plot|--format|")
 
     def test_cmake_finds_the_library(self):
         found = subprocess.run(

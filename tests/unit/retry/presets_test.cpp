@@ -105,8 +105,20 @@ TEST_CASE("the SDKs' own timeouts and connections") {
   CHECK(find_client_defaults("java-v2")->connect_timeout == Duration::seconds(2));
   CHECK(find_client_defaults("js-v3")->attempt_timeout == Duration::max());
   CHECK(find_client_defaults("cpp")->attempt_timeout == Duration::seconds(3));
-  CHECK(find_client_defaults("php") == nullptr);
+  CHECK(find_client_defaults("js-v2")->attempt_timeout == Duration::seconds(120));
+  CHECK(find_client_defaults("js-v2")->connect_timeout == Duration::max());
+  CHECK(find_client_defaults("go-v1")->connect_timeout == Duration::seconds(30));
+  CHECK(find_client_defaults("powershell")->attempt_timeout == Duration::seconds(100));
+  CHECK(find_client_defaults("php")->connect_timeout == Duration::seconds(300));
+  CHECK(find_client_defaults("php")->max_connections == RetryRules::kUnlimited);
+  CHECK(find_client_defaults("c-io")->max_connections == 25);
+  CHECK(find_client_defaults("guidance") == nullptr);  // a text, which has no client
   CHECK(find_client_defaults("") == nullptr);
+  // Every SDK has them; what is no SDK has none.
+  for (const Preset& p : presets()) {
+    const bool is_sdk = default_mode(p.sdk, false).has_value();
+    CHECK((find_client_defaults(p.sdk) != nullptr) == is_sdk);
+  }
   for (const ClientDefaults& d : client_defaults()) {
     CHECK(find_client_defaults(d.sdk) == &d);
     CHECK_FALSE(d.source.empty());

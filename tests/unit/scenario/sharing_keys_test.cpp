@@ -119,8 +119,8 @@ TEST_CASE("timeouts and connections as the SDK has them") {
   CHECK(value_of(loaded, "client.web.attempt_timeout") == "\"60s\"");
   CHECK(value_of(loaded, "client.web.max_connections") == "10");
   CHECK_THAT(
-      errors_of(kSmall, with(as_the_sdk, {"client.web.retry.sdk=php"})),
-      Catch::Contains("client.web.attempt_timeout = \"sdk\": the defaults of \"php\" are not "
+      errors_of(kSmall, with(as_the_sdk, {"client.web.retry={mode='legacy', sdk='guidance'}"})),
+      Catch::Contains("client.web.attempt_timeout = \"sdk\": the defaults of \"guidance\" are not "
                       "known; known are those of botocore, java-v1"));
   CHECK_THAT(errors_of(kSmall, with(as_the_sdk, {"client.web.retry.mode=custom"})),
              Catch::Contains("there is no retry.sdk"));
