@@ -142,6 +142,18 @@ struct JobCounts {
   bool operator==(const JobCounts&) const = default;
 };
 
+/// Cohort: how long attempts waited at services that have a `wait_within`. Model "occ": each of the
+/// two calls of an attempt; the same of retries that begin with a read (ClientSpec::reconciles).
+struct WaitCounts {
+  std::uint64_t arrivals = 0;  ///< that were not dropped because the client had given up before
+  std::uint64_t started = 0;   ///< of those, the ones that a server began with
+  std::uint64_t within = 0;    ///< of those, the ones that waited no longer than `wait_within`
+
+  void merge(const WaitCounts& o);
+
+  bool operator==(const WaitCounts&) const = default;
+};
+
 /// What happened in one stretch of time at one service (flow rule).
 struct ServiceFlow {
   std::uint64_t arrivals = 0, admitted = 0, rejected = 0, throttled = 0, errors = 0;
@@ -217,6 +229,10 @@ struct ClientResult {
   std::uint64_t replays = 0;          ///< attempts answered because the effect was there already
   std::uint64_t mismatches = 0;       ///< attempts whose token belonged to another request
   std::uint64_t expired_replays = 0;  ///< attempts executed again: their token was forgotten
+  std::uint64_t token_races = 0;      ///< attempts executed: their token was not stored yet
+  std::uint64_t token_waits = 0;      ///< attempts that waited for another one with their token
+  std::uint64_t reconciliations = 0;  ///< reads before a retry that a server has answered
+  std::uint64_t reconciled = 0;       ///< of those, the ones that found the effect
   Histogram latency, latency_ok, attempt_latency, service_latency, queueing_time;
   DurationMoments latency_m, latency_ok_m, attempt_latency_m, service_latency_m, queueing_time_m;
   /// Closed loops that think from the start of the request before, one request at a time: from when
@@ -234,6 +250,7 @@ struct ClientResult {
   bool has_quota = false;
 
   JobCounts jobs;
+  WaitCounts waits;
 
   // Flow: the window.
   ClientFlow window;
@@ -336,15 +353,18 @@ RETRYSIM_FIELDS(PhaseResult, start, end, flow, rejected, latency, latency_ok, se
 
 RETRYSIM_FIELDS(JobCounts, begun, ends, checks, detection_delay_m)
 
+RETRYSIM_FIELDS(WaitCounts, arrivals, started, within)
+
 RETRYSIM_FIELDS(ClientResult, requests, outcomes, ended_within, successes_within, attempts,
                 attempts_squared, results, rejected, refused, dropped, lost, gave_up, late,
                 arrivals, executed, waited, admitted, mutating, effects, duplicated, ambiguous,
-                replays, mismatches, expired_replays, latency, latency_ok, attempt_latency,
-                service_latency, queueing_time, latency_m, latency_ok_m, attempt_latency_m,
-                service_latency_m, queueing_time_m, latency_intended, latency_intended_m,
-                backoff_time_m, send_wait_ns, connection_wait_ns, backoff_total_ns,
-                attempt_total_ns, by_attempt, quota_mean, has_quota, jobs, window, bins, counts,
-                phases, successes_per_client, ended_per_client)
+                replays, mismatches, expired_replays, token_races, token_waits, reconciliations,
+                reconciled, latency, latency_ok, attempt_latency, service_latency, queueing_time,
+                latency_m, latency_ok_m, attempt_latency_m, service_latency_m, queueing_time_m,
+                latency_intended, latency_intended_m, backoff_time_m, send_wait_ns,
+                connection_wait_ns, backoff_total_ns, attempt_total_ns, by_attempt, quota_mean,
+                has_quota, jobs, waits, window, bins, counts, phases, successes_per_client,
+                ended_per_client)
 
 RETRYSIM_FIELDS(ServiceFlow, arrivals, admitted, rejected, throttled, errors, completions, wasted,
                 queue_ns, busy_ns, servers_ns, in_system_ns, in_system_squared_ns, all_busy_ns,

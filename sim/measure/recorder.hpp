@@ -56,7 +56,9 @@ class Level {
 struct RequestEffects {
   std::uint32_t effects = 0;                                       ///< executions that succeeded
   std::uint32_t replays = 0, mismatches = 0, expired_replays = 0;  ///< see ClientResult
-  bool failed = false;                                             ///< as its client saw it
+  std::uint32_t token_races = 0, token_waits = 0;
+  std::uint32_t reconciliations = 0, reconciled = 0;
+  bool failed = false;  ///< as its client saw it
 };
 
 /// Levels of a client group at one instant: requests that wait for a send token, for a connection
@@ -242,6 +244,19 @@ class Recorder {
     r.replays += e.replays;
     r.mismatches += e.mismatches;
     r.expired_replays += e.expired_replays;
+    r.token_races += e.token_races;
+    r.token_waits += e.token_waits;
+    r.reconciliations += e.reconciliations;
+    r.reconciled += e.reconciled;
+  }
+  /// At a service that has a `wait_within`: an attempt arrives, a server begins with it.
+  void arrived_to_be_timed(std::size_t group, bool in_cohort) {
+    groups_[group].result.waits.arrivals += in_cohort;
+  }
+  void started_timed(std::size_t group, bool in_cohort, bool within) {
+    WaitCounts& waits = groups_[group].result.waits;
+    waits.started += in_cohort;
+    waits.within += in_cohort && within;
   }
   void throttled(std::size_t service) { ++services_[service].flow.throttled; }
   void error_answered(std::size_t service) { ++services_[service].flow.errors; }

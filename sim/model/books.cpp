@@ -39,7 +39,7 @@ void Books::close_instance(ServiceId service, InstanceId instance) {
                                     state_.end_of_submissions);
   };
   s.for_each_in_service([&](std::uint32_t id) { work_goes_on(AttemptId(id)); });
-  for (const AttemptId id : parts_.call_tree.calling_at(instance)) work_goes_on(id);
+  for (const AttemptId id : parts_.serving.waiting_at(instance)) work_goes_on(id);
 }
 
 // Attempts that are still there when the run is over stay until the last bin ends.
@@ -50,7 +50,7 @@ Service::TimeSpent Books::time_spent(InstanceId instance, Time end) const {
     spent.in_system += (end - state_.attempts[id].arrived).count();
   };
   s.for_each_in_service([&](std::uint32_t id) { stays(AttemptId(id)); });
-  for (const AttemptId id : parts_.call_tree.calling_at(instance)) stays(id);
+  for (const AttemptId id : parts_.serving.waiting_at(instance)) stays(id);
   s.for_each_queued([&](std::uint32_t number) {
     const AttemptId id(number);
     stays(id);

@@ -136,7 +136,7 @@ bool Delivery::give_up_attempt(ClientGroup& g, Request& r, AttemptId id, Attempt
   } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
     if (a.stage == Attempt::Stage::kInService) s.given_up(state_.now);
     if (policy == Abandoned::kAbort) {
-      if (a.stage == Attempt::Stage::kCalling) parts_.call_tree.cancel(id);
+      if (a.stage == Attempt::Stage::kCalling) parts_.serving.cancel_wait(id);
       parts_.watch.leave(id, a);
       s.abort(id, state_.now);
       state_.recorder.dropped(a.group, a.in_cohort);

@@ -11,9 +11,10 @@ void Mutations::prepare() {
   for (const ClientGroup& g : state_.groups) {
     tokens_.emplace_back().take_memory(*g.spec, claim);
     if (g.mutates && !books_) books_.emplace(&state_.recorder);
+    if (g.mutates && g.spec->reconciles && !reads_) reads_.emplace(state_.scenario.clients);
   }
   for (const InstanceId i : state_.instances.ids()) {
-    state_.instances[i].keep_books(books_ ? &*books_ : nullptr);
+    state_.instances[i].keep_books(books_ ? &*books_ : nullptr, reads_ ? &*reads_ : nullptr);
   }
 }
 
@@ -39,6 +40,14 @@ void Mutations::executed(AttemptId attempt, bool succeeded) {
   books_->of_attempt(attempt).effects.effects += succeeded;
   Service& service = state_.instances[state_.attempts[attempt].instance];
   service.mutation_executed(attempt, succeeded, state_.now);
+}
+
+bool Mutations::reconcile(AttemptId attempt) {
+  stats::RequestEffects& effects = books_->of_attempt(attempt).effects;
+  ++effects.reconciliations;
+  const bool found = effects.effects > 0;
+  effects.reconciled += found;
+  return found;
 }
 
 void Mutations::attempt_gone(AttemptId attempt) {

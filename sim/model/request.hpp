@@ -54,7 +54,7 @@ struct alignas(64) Attempt {
     kOnTheWire,  ///< travelling to the service or back
     kQueued,
     kInService,
-    kCalling,  ///< its server waits for other services
+    kCalling,  ///< its server waits: for other services, or for an attempt with the same token
     kLost,     ///< the service's side has ended; no answer will come
   };
 

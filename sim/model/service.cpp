@@ -2,6 +2,7 @@
 #include "model/service.hpp"
 
 #include "model/slowdown.hpp"
+#include "model/token_waits.hpp"
 
 #include <cassert>
 #include <cmath>
@@ -20,6 +21,7 @@ Service::Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t co
       controls_delay_(spec.discipline == Discipline::kCodel),
       limits_concurrency_(!ConcurrencyLimit(spec.concurrency).is_unlimited()),
       always_succeeds_(spec.model == ServiceModelKind::kQueue),
+      times_waits_(spec.wait_within != Duration::max()),
       watches_attempts_(limits_concurrency_ || spec.timeout != Duration::max()),
       model_(make_service_model(spec, conflict)),
       line_(spec.discipline, attempts, key),
@@ -71,16 +73,31 @@ void Service::start(std::uint32_t id, Attempt& a, Time now) {
   a.stage = Attempt::Stage::kInService;
   a.started = now;
   time_spent_.queued += (now - a.arrived).count();
-  if (a.mutating && sessions_ != nullptr) [[unlikely]]
-    look_at_token(id, now);
+  if (a.mutating) [[unlikely]] {
+    if (!begin_mutation(id, now)) {
+      ++books_->of_attempt(id).effects.token_waits;
+      return;
+    }
+  }
+  begin_work(id, a, now);
+}
+
+void Service::begin_work(std::uint32_t id, Attempt& a, Time now) {
   a.work_left_ns = demand_ns(a);
   of_servers([&](auto& s) { s.start(id, a, now); });
+}
+
+void Service::wake(std::uint32_t attempt, Time now) {
+  Attempt& a = (*attempts_)[attempt];
+  of_servers([](auto& s) { s.let_go(); });
+  a.stage = Attempt::Stage::kInService;
+  if (begin_mutation(attempt, now)) begin_work(attempt, a, now);
 }
 
 // What the attempt takes of a server of speed 1.
 double Service::demand_ns(const Attempt& a) const {
   if (a.rejection) return static_cast<double>(spec_->reject_cost.count());
-  if (a.replay) return static_cast<double>(spec_->idempotency.replay_cost.count());
+  if (a.replay) return answered_demand_ns(a);
   const Purpose purpose = a.round == 0 ? Purpose::kServiceTime : Purpose::kSecondServiceTime;
   const RandomKey& key = streams_->of_group(a.group);
   Draws draws(key, {a.entity, a.number, 0, purpose});
@@ -92,8 +109,15 @@ double Service::demand_ns(const Attempt& a) const {
   return std::round(own * slowdown_factor(*spec_, others));
 }
 
+// The same of an attempt that is answered without being executed.
+double Service::answered_demand_ns(const Attempt& a) const {
+  if (!is_read(a)) return static_cast<double>(spec_->idempotency.replay_cost.count());
+  return reads_->demand_ns(a, streams_->of_group(a.group));
+}
+
 Duration Service::service_time_of(std::uint32_t attempt) const {
-  const double demand = demand_ns((*attempts_)[attempt]);
+  const Attempt& a = (*attempts_)[attempt];
+  const double demand = is_read(a) ? answered_demand_ns(a) : demand_ns(a);
   if (demand == 0) return Duration::zero();
   const double speed = impairment_.speed;
   return speed > 0 ? Duration::from_nanoseconds(demand / speed) : Duration::max();
@@ -167,21 +191,45 @@ void Service::remember_tokens(TokenAnswers answers, std::shared_ptr<Sessions> se
   token_answers_ = answers;
 }
 
-// Begins a session for an attempt that is to be executed; decides what another is answered.
-void Service::look_at_token(std::uint32_t attempt, Time now) {
+// A server begins with an attempt with side effects. False if that has to wait for another one.
+bool Service::begin_mutation(std::uint32_t attempt, Time now) {
   Attempt& a = (*attempts_)[attempt];
-  if (a.rejection || a.has_session) return;
+  if (a.rejection) return true;
+  a.replay = is_read(a);
+  if (a.replay) {
+    a.answer = 0;
+    return true;
+  }
+  return sessions_ == nullptr || look_at_token(attempt, now);
+}
+
+// Begins a session for an attempt that is to be executed; decides what another is answered. False
+// if it is to wait.
+bool Service::look_at_token(std::uint32_t attempt, Time now) {
+  Attempt& a = (*attempts_)[attempt];
+  if (a.has_session) return true;
   SideEffects::Account& account = books_->of_attempt(attempt);
-  if (!account.has_token) return;
+  if (!account.has_token) return true;
   const IdempotencySpec& rules = spec_->idempotency;
   switch (sessions_->find(account.token, account.intent, now)) {
     case Sessions::Found::kNothing:
       if (account.effects.effects > 0) ++account.effects.expired_replays;
       a.has_session = true;
-      sessions_->begin(account.token, account.intent);
-      return;
+      sessions_->begin(account.token, account.intent, storing_time(a, now));
+      return true;
+    case Sessions::Found::kNotStoredYet:
+      ++account.effects.token_races;
+      a.has_session = true;
+      sessions_->join(account.token, storing_time(a, now));
+      return true;
+    case Sessions::Found::kOtherNotStoredYet:
+      return true;
     case Sessions::Found::kInProgress:
-      if (rules.in_progress == InProgress::kExecute) return;
+      if (rules.in_progress == InProgress::kExecute) return true;
+      if (rules.in_progress == InProgress::kWait) {
+        wait_for_token(attempt, account);
+        return false;
+      }
       a.answer = token_answers_.in_progress;
       break;
     case Sessions::Found::kDone:
@@ -194,6 +242,22 @@ void Service::look_at_token(std::uint32_t attempt, Time now) {
       break;
   }
   a.replay = true;
+  return true;
+}
+
+// The attempt keeps its server, but does nothing.
+void Service::wait_for_token(std::uint32_t attempt, const SideEffects::Account& account) {
+  Attempt& a = (*attempts_)[attempt];
+  a.stage = Attempt::Stage::kCalling;
+  of_servers([](auto& s) { s.take(); });
+  waits_->wait(AttemptId(attempt), {account.token, a.service});
+}
+
+// When the token that an attempt has checked now will be there for others to find.
+Time Service::storing_time(const Attempt& a, Time now) const {
+  if (!spec_->idempotency.has_write_delay()) return now;
+  Draws draws(streams_->of_group(a.group), {a.entity, a.number, 0, Purpose::kTokenWrite});
+  return now + spec_->idempotency.write_delay.sample(draws);
 }
 
 void Service::mutation_executed(std::uint32_t attempt, bool succeeded, Time now) {
@@ -202,6 +266,7 @@ void Service::mutation_executed(std::uint32_t attempt, bool succeeded, Time now)
   if (succeeded && account.has_token) {
     (*attempts_)[attempt].has_session = false;
     sessions_->done(account.token, account.intent, now);
+    if (waits_ != nullptr) waits_->session_ended({account.token, (*attempts_)[attempt].service});
   } else {
     close_session(attempt);
   }
@@ -211,7 +276,9 @@ void Service::close_session(std::uint32_t attempt) {
   Attempt& a = (*attempts_)[attempt];
   if (!a.has_session) return;
   a.has_session = false;
-  sessions_->drop(books_->of_attempt(attempt).token);
+  const TokenKey token = books_->of_attempt(attempt).token;
+  sessions_->drop(token);
+  if (waits_ != nullptr) waits_->session_ended({token, a.service});
 }
 
 void Service::forget(bool throttle_too) {
@@ -222,7 +289,7 @@ void Service::forget(bool throttle_too) {
 
 void Service::impair(Impairment impairment, Time now) {
   impairment_ = std::move(impairment);
-  screens_arrivals_ = spec_->throttle.rate > 0 || !impairment_.errors.empty();
+  screens_arrivals_ = spec_->throttle.rate > 0 || !impairment_.errors.empty() || times_waits_;
   if (spec_->servers == ServiceSpec::kUnlimited) {
     working_ = impairment_.capacity > 0 ? ServiceSpec::kUnlimited : 0;
   } else {

@@ -17,6 +17,7 @@
 #include "model/operation_mix.hpp"
 #include "model/own_servers.hpp"
 #include "model/processor_sharing.hpp"
+#include "model/reconciliation.hpp"
 #include "model/request.hpp"
 #include "model/service_model.hpp"
 #include "model/side_effects.hpp"
@@ -34,6 +35,8 @@
 #include <vector>
 
 namespace retrysim::model {
+
+class TokenWaits;
 
 /// What is wrong with a service, or the way to it, at present: all active faults together.
 struct Impairment {
@@ -146,6 +149,11 @@ class Service {
   /// attempt.
   std::uint32_t take_from_queue();
   void start(std::uint32_t id, Attempt& attempt, Time now);
+  /// The attempt has waited for another one with its token, which is over.
+  void wake(std::uint32_t attempt, Time now);
+
+  /// Whether it is counted how many attempts wait no longer than `ServiceSpec::wait_within`.
+  bool times_waits() const { return times_waits_; }
 
   /// Whether controlled delay sheds this attempt, which has just been taken from the queue.
   bool sheds(const Attempt& attempt, Time now) {
@@ -166,8 +174,18 @@ class Service {
   /// From now on it looks at the tokens of attempts with side effects; instances share what they
   /// remember.
   void remember_tokens(TokenAnswers answers, std::shared_ptr<Sessions> sessions);
-  /// Where it finds those tokens; may be null if there are none.
-  void keep_books(SideEffects* books) { books_ = books; }
+  /// Where attempts wait for others with their token, if they do.
+  void wait_for_tokens(TokenWaits* waits) { waits_ = waits; }
+  /// Where it finds those tokens; may be null if there are none. `reads`: null unless some clients
+  /// ask before they repeat.
+  void keep_books(SideEffects* books, const Reconciliation* reads) {
+    books_ = books;
+    reads_ = reads;
+  }
+  /// Whether the message of this attempt that is under way is such a question.
+  bool is_read(const Attempt& a) const {
+    return a.mutating && reads_ != nullptr && reads_->is_read(a);
+  }
   /// An attempt with side effects has been served to the end.
   void mutation_executed(std::uint32_t attempt, bool succeeded, Time now);
   /// What an attempt with side effects has begun, if anything, comes to nothing.
@@ -228,7 +246,12 @@ class Service {
  private:
   Admission admit_if_queue_has_room(std::uint32_t id, Attempt& attempt, Time now);
   double demand_ns(const Attempt& attempt) const;
-  [[gnu::noinline]] void look_at_token(std::uint32_t attempt, Time now);
+  void begin_work(std::uint32_t id, Attempt& attempt, Time now);
+  double answered_demand_ns(const Attempt& attempt) const;
+  [[gnu::noinline]] bool begin_mutation(std::uint32_t attempt, Time now);
+  bool look_at_token(std::uint32_t attempt, Time now);
+  void wait_for_token(std::uint32_t attempt, const SideEffects::Account& account);
+  Time storing_time(const Attempt& attempt, Time now) const;
 
   static Servers make_servers(const ServiceSpec& spec, kernel::Pool<Attempt>* attempts,
                               std::uint64_t* sequence);
@@ -241,7 +264,7 @@ class Service {
   std::uint64_t queue_capacity_;
   std::int64_t working_, most_working_ = 0;
   bool controls_delay_, limits_concurrency_, always_succeeds_;
-  bool watches_attempts_, calls_others_ = false, screens_arrivals_ = false;
+  bool times_waits_, watches_attempts_, calls_others_ = false, screens_arrivals_ = false;
   ServiceModel model_;
   WaitingLine line_, rejections_;
   Codel codel_;
@@ -252,6 +275,8 @@ class Service {
   std::shared_ptr<Sessions> sessions_;  // if it remembers tokens
   TokenAnswers token_answers_;
   SideEffects* books_ = nullptr;
+  TokenWaits* waits_ = nullptr;
+  const Reconciliation* reads_ = nullptr;
   Throttle throttle_;
 };
 

@@ -20,6 +20,8 @@ void ServiceEntrance::arrive(AttemptId id, Attempt& a, Service& s) {
   const bool must_wait = admission == Service::Admission::kQueued;
   state_.recorder.admitted(a.group, a.service, a.in_cohort, must_wait);
   if (!must_wait) state_.recorder.started(a.group, a.in_cohort, Duration::zero());
+  if (s.times_waits() && !must_wait) [[unlikely]]
+    parts_.serving.time_wait(a, s);
   if (s.watches_attempts()) [[unlikely]]
     parts_.watch.enter(id, a);
   parts_.serving.changed(a.instance, s);
@@ -27,8 +29,11 @@ void ServiceEntrance::arrive(AttemptId id, Attempt& a, Service& s) {
 
 // True if the attempt meets a random error, or does not pass the service's throttle.
 bool ServiceEntrance::answered_at_the_door(AttemptId id, Attempt& a, Service& s) {
+  if (s.times_waits()) state_.recorder.arrived_to_be_timed(a.group, a.in_cohort);
   if (!s.impairment().errors.empty() && s.spec().model != ServiceModelKind::kIndependent) {
     Draws draws(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kServiceError});
+    // The read of a retry and what follows it have luck of their own.
+    if (a.round > 0 && s.spec().model != ServiceModelKind::kOcc) draws.next();
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : s.impairment().errors) {
       if (u >= cumulative) continue;

@@ -68,8 +68,8 @@ void ServiceEvents::restart(InstanceId instance, bool throttle_too) {
   const ServiceId service = state_.instances.service_of(instance);
   std::vector<AttemptId> all;
   for (const std::uint32_t id : s.take_all(state_.now)) all.emplace_back(id);
-  for (const AttemptId id : parts_.call_tree.calling_at(instance)) {
-    parts_.call_tree.cancel(id);
+  for (const AttemptId id : parts_.serving.waiting_at(instance)) {
+    parts_.serving.cancel_wait(id);
     s.abort(id, state_.now);
     all.push_back(id);
   }

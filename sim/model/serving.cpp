@@ -32,7 +32,9 @@ void Serving::complete(InstanceId instance) {
   state_.note_event(EventKind::kCompletion, id);
   Attempt& a = state_.attempts[id];
   parts_.watch.leave(id, a);
-  const Reply reply = s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a);
+  const Reply reply = !a.executed           ? answer_without_execution(id, a, s)
+                      : s.always_succeeds() ? Reply{a.answer}
+                                            : s.reply(a);
   if (reply.answer != 0 && !a.rejection && state_.is_throttling(a, reply.answer)) [[unlikely]]
     state_.recorder.refused(a.group, a.in_cohort);
   served(id, a, s, reply);
@@ -80,8 +82,36 @@ void Serving::serve_queue(Service& s) {
     } else {
       s.start(id, a, state_.now);
       state_.recorder.started(a.group, a.in_cohort, state_.now - a.arrived);
+      if (s.times_waits()) [[unlikely]]
+        time_wait(a, s);
     }
   }
+}
+
+void Serving::time_wait(const Attempt& a, const Service& s) {
+  const bool within = state_.now - a.arrived <= s.spec().wait_within;
+  state_.recorder.started_timed(a.group, a.in_cohort, within);
+}
+
+// Of an attempt that is turned away, whose token is known, or that has asked for its effect.
+Reply Serving::answer_without_execution(AttemptId id, Attempt& a, Service& s) {
+  if (!s.is_read(a)) return {a.answer};
+  if (!s.always_succeeds()) {
+    const Reply reply = s.reply(a);
+    if (reply.answer != 0) return reply;
+  }
+  a.replay = false;
+  return {Answers::kSuccess, !parts_.mutations.reconcile(id)};
+}
+
+void Serving::cancel_wait(AttemptId attempt) {
+  if (!parts_.token_waits.cancel(attempt)) parts_.call_tree.cancel(attempt);
+}
+
+std::vector<AttemptId> Serving::waiting_at(InstanceId instance) const {
+  std::vector<AttemptId> all = parts_.call_tree.calling_at(instance);
+  for (const AttemptId id : parts_.token_waits.waiting_at(instance)) all.push_back(id);
+  return all;
 }
 
 // The attempt's turn has come, but it is not worth serving.

@@ -52,6 +52,16 @@ void check_window(Tables& t, const KeyResolution& keys, const ThrottleSpec& thro
                      "; expected a rate and a window that let at least one pass");
 }
 
+void check_idempotency(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
+  if (spec.model != ServiceModelKind::kOcc || spec.idempotency.in_progress != InProgress::kWait) {
+    return;
+  }
+  t.problems.add(keys.place_of("idempotency.in_progress"),
+                 keys.path() +
+                     ".idempotency.in_progress = \"wait\" does not go with model = \"occ\", whose "
+                     "second call might not find a server; expected error or execute");
+}
+
 void check_instances(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
   if (spec.instances == 1 || spec.autoscaling.target <= 0) return;
   t.problems.add(keys.place_of("instances"),
@@ -115,6 +125,7 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
   check_autoscaling(t, keys, spec);
   check_window(t, keys, spec.throttle);
   check_instances(t, keys, spec);
+  check_idempotency(t, keys, spec);
   read_slowdown(t, keys, spec);
   read_profile(t, keys, spec);
   t.loaded.scenario.services.push_back(std::move(spec));
