@@ -59,12 +59,15 @@ class Distribution {
     kPareto,
     kWeibull,
     kEmpirical,
+    kGamma,
   };
 
   static constexpr double kMaxSeconds = 9.2e9;      ///< longest mean, phase or value: 292 years
   static constexpr double kMaxCv = 1e6;             ///< largest coefficient of variation
   static constexpr int kMaxErlangShape = 1000;      ///< one identity has 2048 words (random.hpp)
   static constexpr double kMinWeibullShape = 0.01;  ///< below, Gamma(1 + 1 / shape) overflows soon
+  static constexpr double kMinGammaShape = 0.01;    ///< cv 10; below, nearly all samples are 0 ns
+  static constexpr double kMaxGammaShape = 1e6;     ///< cv 0.001
 
   Distribution() = default;  ///< constant zero
 
@@ -83,6 +86,10 @@ class Distribution {
   static Distribution normal(double mean_s, double sd_s);    ///< |N(mean, sd)|: folded at 0
   static Distribution pareto(double mean_s, double shape);   ///< shape > 1 so that a mean exists
   static Distribution weibull(double mean_s, double shape);  ///< shape >= kMinWeibullShape
+  /// With coefficient of variation 1 / sqrt(shape), kMinGammaShape <= shape <= kMaxGammaShape.
+  static Distribution gamma(double mean_s, double shape);
+  /// The same with mean shape * scale.
+  static Distribution gamma_scaled(double shape, double scale_s);
   /// Draws one of `values_s` with probability proportional to its weight. Same length, at least
   /// one; values >= 0; weights >= 0 and not all 0.
   static Distribution empirical(std::vector<double> values_s, std::vector<double> weights);
@@ -100,7 +107,7 @@ class Distribution {
   ///   phase hyperexponential: `a` probability, `b` mean of the first phase, `c` of the second
   ///   lognormal: `a` median, `b` sd of the logarithm       normal: `a` mean, `b` sd, not yet
   ///   folded pareto: `a` least, `b` 1 / shape                     weibull: `a` scale, `b` 1 /
-  ///   shape
+  ///   shape                      gamma: `a` scale, `b` shape
   /// Constant and empirical have none.
   struct Parameters {
     double a = 0, b = 0, c = 0;
@@ -109,6 +116,7 @@ class Distribution {
   Parameters parameters() const;
 
   /// One sample. Kinds but erlang take a handful of words from `draws`, erlang one or so per phase.
+  /// How many words a gamma variate takes depends on their values.
   Duration sample(Draws& draws) const {
     if (kind_ == Kind::kConstant) return constant_;
     if (kind_ == Kind::kExponential) {
@@ -131,7 +139,7 @@ class Distribution {
   //   exponential: a mean             uniform: a min, b width     erlang: a mean of a phase
   //   hyperexponential: a p, b mean of phase 1, c of phase 2      normal: a mean, b sd
   //   lognormal: a median, b sigma    pareto: a smallest value, b 1 / shape
-  //   weibull: a scale, b 1 / shape
+  //   weibull: a scale, b 1 / shape   gamma: a scale, b shape
   double a_ = 0, b_ = 0, c_ = 0;
   std::shared_ptr<const Alias> alias_;
 };

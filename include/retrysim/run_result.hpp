@@ -148,6 +148,18 @@ struct JobCounts {
   bool operator==(const JobCounts&) const = default;
 };
 
+/// Cohort: how long attempts waited at services that have a `wait_within`. Model "occ": each of the
+/// two calls of an attempt; the same of retries that begin with a read (ClientSpec::reconciles).
+struct WaitCounts {
+  std::uint64_t arrivals = 0;  ///< that were not dropped because the client had given up before
+  std::uint64_t started = 0;   ///< of those, the ones that a server began with
+  std::uint64_t within = 0;    ///< of those, the ones that waited no longer than `wait_within`
+
+  void merge(const WaitCounts& o);
+
+  bool operator==(const WaitCounts&) const = default;
+};
+
 /// What happened in one stretch of time at one service (flow rule).
 struct ServiceFlow {
   std::uint64_t arrivals = 0, admitted = 0, rejected = 0, throttled = 0, errors = 0;
@@ -240,6 +252,7 @@ struct PassageTotals {
   std::uint64_t dropped = 0;   ///< attempts discarded without service or answer
   Histogram service_latency, queueing_time;
   DurationMoments service_latency_m, queueing_time_m;
+  WaitCounts waits;
 
   bool operator==(const PassageTotals&) const = default;
 };
@@ -253,6 +266,10 @@ struct SideEffectTotals {
   std::uint64_t replays = 0;          ///< attempts answered because the effect was there already
   std::uint64_t mismatches = 0;       ///< attempts whose token belonged to another request
   std::uint64_t expired_replays = 0;  ///< attempts executed again: their token was forgotten
+  std::uint64_t token_races = 0;      ///< attempts executed: their token was not stored yet
+  std::uint64_t token_waits = 0;      ///< attempts that waited for another one with their token
+  std::uint64_t reconciliations = 0;  ///< reads before a retry that a server has answered
+  std::uint64_t reconciled = 0;       ///< of those, the ones that found the effect
 
   bool operator==(const SideEffectTotals&) const = default;
 };
@@ -382,6 +399,8 @@ RETRYSIM_FIELDS(PhaseResult, start, end, flow, rejected, latency, latency_ok, se
 
 RETRYSIM_FIELDS(JobCounts, begun, ends, checks, detection_delay_m)
 
+RETRYSIM_FIELDS(WaitCounts, arrivals, started, within)
+
 RETRYSIM_FIELDS(RequestTotals, requests, outcomes, ended_within, successes_within, latency,
                 latency_ok, latency_m, latency_ok_m, latency_intended, latency_intended_m, jobs)
 
@@ -389,10 +408,10 @@ RETRYSIM_FIELDS(AttemptTotals, attempts, attempts_squared, results, gave_up, los
                 attempt_latency_m, by_attempt)
 
 RETRYSIM_FIELDS(PassageTotals, arrivals, admitted, waited, executed, late, rejected, refused,
-                dropped, service_latency, queueing_time, service_latency_m, queueing_time_m)
+                dropped, service_latency, queueing_time, service_latency_m, queueing_time_m, waits)
 
 RETRYSIM_FIELDS(SideEffectTotals, mutating, effects, duplicated, ambiguous, replays, mismatches,
-                expired_replays)
+                expired_replays, token_races, token_waits, reconciliations, reconciled)
 
 RETRYSIM_FIELDS(WaitTotals, backoff_time_m, send_wait_ns, connection_wait_ns, backoff_total_ns,
                 attempt_total_ns, quota_mean, has_quota)

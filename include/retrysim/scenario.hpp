@@ -184,6 +184,11 @@ struct ClientSpec {
   bool idempotency_token = true;  ///< those requests carry a token, the same in every attempt
   /// Probability that a request with side effects carries the token of its client's previous one.
   double token_reuse = 0;
+  /// Before a retry of a request with side effects, the client asks whether it has taken effect,
+  /// by a read of this service time; only if not, the request is sent again. Neither with hedging
+  /// nor for services of ServiceModelKind::kOcc.
+  bool reconciles = false;
+  Distribution reconcile_read = {};
   bool long_poll = false;  ///< requests are long-polling operations (RetryRules::long_poll)
   /// Probability that the body of a request cannot be sent again: it is neither retried nor hedged.
   double unrepeatable = 0;

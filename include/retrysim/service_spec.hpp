@@ -175,10 +175,11 @@ static_assert(words_end_with(IdempotentReplay::kNone));
 enum class InProgress : std::uint8_t {
   kError,    ///< 400 PriorRequestNotComplete, which every SDK takes for throttling
   kExecute,  ///< it is executed, too, and has an effect of its own
+  kWait,     ///< it keeps its server until that one is done; not with ServiceModelKind::kOcc
 };
 template <>
-inline constexpr std::string_view kWords<InProgress> = "error|execute";
-static_assert(words_end_with(InProgress::kExecute));
+inline constexpr std::string_view kWords<InProgress> = "error|execute|wait";
+static_assert(words_end_with(InProgress::kWait));
 
 /// How a service treats idempotency tokens. It looks at them when a server begins with an attempt.
 struct IdempotencySpec {
@@ -186,7 +187,12 @@ struct IdempotencySpec {
   IdempotentReplay replay = IdempotentReplay::kEquivalent;
   InProgress in_progress = InProgress::kError;
   Duration replay_cost;  ///< server time of an attempt that a token answers
+  /// Time from the check of a token until it is stored. Who checks the same token meanwhile does
+  /// not find it. Zero: check and storing are one step.
+  Distribution write_delay = {};
 
+  /// Whether a token that has been checked can go unseen for a while.
+  bool has_write_delay() const { return write_delay.mean_seconds() > 0; }
   bool remembers() const { return window > Duration::zero() && replay != IdempotentReplay::kNone; }
 };
 
@@ -256,6 +262,8 @@ struct ServiceSpec {
   CodelSpec codel;
   /// Waiting attempts, those in service not counted; processor sharing: attempts in service.
   std::int64_t queue_capacity = kUnlimited;
+  /// The waiting time up to which an attempt counts as served promptly; `max()`: not counted.
+  Duration wait_within = Duration::max();
   /// Drop an attempt when its turn comes if its answer could not be there in time.
   bool drop_expired = false;
   ConcurrencySpec concurrency;  ///< limit on attempts waiting and in service together

@@ -286,6 +286,18 @@ class Mender:
             for path in [p for p in self.keys if p[:3] == (*prefix, "calls")]:
                 del self.keys[path]
 
+    def fit_tokens(self, prefix):
+        """Where an attempt makes two calls, no other one may wait for it."""
+        if self.get(prefix, "model") == "occ" and \
+                self.get(prefix, "idempotency.in_progress") == "wait":
+            self.put(prefix, "idempotency.in_progress", "error")
+
+    def fit_reconciliation(self, prefix):
+        """A read before a retry excludes hedging, and rows that are read anyway."""
+        occ = any(path[-1] == "model" and value == "occ" for path, value in self.keys.items())
+        if occ or self.given(prefix, "retry.hedging.delay"):
+            self.drop(prefix, "reconcile_read")
+
     def fit_fault(self, prefix):
         service = self.get(prefix, "service") or self.scenario.names("service")[0]
         servers = self.get(("service", service), "servers")
@@ -426,12 +438,13 @@ class Mender:
 RULES = {
     "": [Mender.fit_run],
     "service.*": [Mender.limit_probabilities, Mender.fit_servers, Mender.fit_window,
-                  Mender.fit_limits, Mender.fit_answers],
-    "service.*.calls.*": [Mender.share_retryer, Mender.end_lost_requests, Mender.fit_retry],
+                  Mender.fit_limits, Mender.fit_answers, Mender.fit_tokens],
+    "service.*.calls.*": [Mender.share_retryer, Mender.end_lost_requests, Mender.fit_retry,
+                          Mender.fit_reconciliation],
     "fault.*": [Mender.limit_probabilities, Mender.fit_fault],
     "client.*": [Mender.share_retryer, Mender.choose_arrivals, Mender.fit_arrival_file,
                  Mender.limit_load, Mender.fit_prices, Mender.end_lost_requests,
-                 Mender.fit_retry],
+                 Mender.fit_retry, Mender.fit_reconciliation],
     "expect.*": [Mender.fit_expectation],
     "phase.*": [Mender.fit_phase],
 }

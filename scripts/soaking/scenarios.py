@@ -93,6 +93,9 @@ POOLS = {
     "factor": [0, 0.1, 0.5, 1, 2, 5],
     "share": [1e-9, 0.1, 0.5, 1, 1, 2],
     "work": [0, 0.1, 1, 1, 5, 1e6],
+    "reconcile_read": ["0s", "1ns", "1ms", "5ms", "20ms", "200ms"],
+    "idempotency.write_delay": ["0s", "1ns", "1ms", "10ms", "50ms", "200ms"],
+    "wait_within": ["0s", "1ns", "1ms", "10ms", "50ms", "1s"],
     "retry.max_attempts": [1, 2, 2, 3, 3, 5, 20, 4000000000],
     "retry.max_retries": [0, 1, 2, 5, 4000000000],
     "retry.backoff.factor": [1e-9, 0.5, 1, 1, 1.5, 2, 4],
@@ -104,7 +107,8 @@ POOLS = {
 # Keys whose combinations have much to get wrong: given in more scenarios than others are.
 FAVOURED = {"retry.max_attempts", "retry.hedging.delay", "attempt_timeout", "deadline",
             "max_connections", "queue.discipline", "queue.capacity", "queue.drop_expired",
-            "abandoned", "overflow", "timeout", "balancing"}
+            "abandoned", "overflow", "timeout", "balancing", "mutating", "idempotency.window",
+            "idempotency.in_progress"}
 # Where a value outside of the pool would make a run long, or make it end before anything happens.
 ONLY_FROM_POOL = {"duration", "count", "replications", "max_replications", "interval", "rate",
                   "total_rate", "precision", "arrivals.rate", "arrivals.total_rate", "seed",
@@ -325,7 +329,8 @@ class Generator:
         name, parameters = self.random.choice(self.vocabulary.distributions)
         if name != "constant":  # a mean of 0 is a constant
             pool = [length for length in pool if rules.seconds(length) > 0]
-        shapes = {"erlang": [1, 2, 10], "pareto": [1.01, 1.5, 3], "weibull": [0.5, 1, 5]}
+        shapes = {"erlang": [1, 2, 10], "gamma": [0.3, 1, 20], "pareto": [1.01, 1.5, 3],
+                  "weibull": [0.5, 1, 5]}
         values = {"cv": [1, 1.0, 2, 5], "p": [0, 0.5, 1], "shape": shapes.get(name)}
         result = {"distribution": name}
         for parameter in parameters:

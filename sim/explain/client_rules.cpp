@@ -189,17 +189,22 @@ Found retries_idle(const GroupCase& c) {
                  {{"attempts_per_request_ratio", c.amplification()}}};
 }
 
+/// Why tokens did not prevent it, as far as that is known.
+std::string_view gap_in_tokens(const GroupCase& c) {
+  if (!c.service.idempotency.remembers()) return ": the service knows no tokens";
+  if (2 * c.total.token_races < c.total.duplicated) return "";
+  return ": retries came before the token of the attempt before them had been stored";
+}
+
 Found takes_effect_twice(const GroupCase& c) {
   constexpr double kNoticeable = 0.001;
   if (c.total.mutating == 0) return std::nullopt;
   const double share =
       static_cast<double>(c.total.duplicated) / static_cast<double>(c.total.mutating);
   if (share < kNoticeable) return std::nullopt;
-  return Finding{
-      fmt::format("{} of the requests with side effects took effect more than once{}",
-                  spoken_share(share),
-                  c.service.idempotency.remembers() ? "" : ": the service knows no tokens"),
-      {{"duplicate_share", share}}};
+  return Finding{fmt::format("{} of the requests with side effects took effect more than once{}",
+                             spoken_share(share), gap_in_tokens(c)),
+                 {{"duplicate_share", share}}};
 }
 
 using enum Severity;

@@ -111,6 +111,7 @@ class CaseBuilder {
     t.late += r.late;
     t.mutating += r.mutating;
     t.duplicated += r.duplicated;
+    t.token_races += r.token_races;
     t.latency_m.merge(r.latency_m);
     t.send_wait_ns += r.send_wait_ns;
     t.connection_wait_ns += r.connection_wait_ns;

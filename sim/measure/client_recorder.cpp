@@ -38,6 +38,10 @@ void ClientRecorder::side_effects(const RequestEffects& e) {
   r.replays += e.replays;
   r.mismatches += e.mismatches;
   r.expired_replays += e.expired_replays;
+  r.token_races += e.token_races;
+  r.token_waits += e.token_waits;
+  r.reconciliations += e.reconciliations;
+  r.reconciled += e.reconciled;
 }
 
 void ClientRecorder::backoff_ends(const BackoffEnded& event) {

@@ -20,6 +20,12 @@ double cohort(const MetricInput& in) {
   return static_cast<double>(in.client.*Member);
 }
 
+/// Of the waits at services that have a `wait_within`.
+template <auto Member>
+double waits(const MetricInput& in) {
+  return static_cast<double>(in.client.waits.*Member);
+}
+
 inline constexpr auto requests = cohort<&ClientResult::requests>;
 inline constexpr auto attempts = cohort<&ClientResult::attempts>;
 inline constexpr auto mutating = cohort<&ClientResult::mutating>;

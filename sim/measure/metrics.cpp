@@ -161,6 +161,14 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     share("wait_probability", "Admitted attempts that found no free server, per admitted attempt",
           cohort<&C::waited>, cohort<&C::admitted>)
         .in_percent(false),
+    share("service_level", "Attempts that a server began with after a wait of at most wait_within, "
+          "per attempt that arrived: those refused or dropped count against it",
+          waits<&WaitCounts::within>, waits<&WaitCounts::arrivals>)
+        .shown(Display().higher_is_better().line(kService, 5, "service level")),
+    share("wait_within_share", "Attempts that a server began with after a wait of at most "
+          "wait_within, per attempt that one began with",
+          waits<&WaitCounts::within>, waits<&WaitCounts::started>)
+        .shown(Display().higher_is_better()),
 });
 
 constexpr auto kOfDurations = all_of(
@@ -237,6 +245,17 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     ratio("expired_replays_per_request", "Attempts executed again because the token of an earlier "
           "effect had expired, per request with side effects",
           cohort<&C::expired_replays>, mutating),
+    ratio("token_races_per_request", "Attempts executed because another one with their token had "
+          "been checked but the token was not stored yet (idempotency.write_delay), per request "
+          "with side effects", cohort<&C::token_races>, mutating)
+        .shown(Display().lower_is_better()),
+    ratio("token_waits_per_request", "Attempts that waited at their server for another one with "
+          "their token (idempotency.in_progress = wait), per request with side effects",
+          cohort<&C::token_waits>, mutating),
+    ratio("reconciliations_per_request", "Reads before a retry that a server answered "
+          "(reconcile_read), per request with side effects", cohort<&C::reconciliations>, mutating),
+    ratio("reconciled_per_request", "Of those reads, the ones that found the effect, so that "
+          "nothing was sent again; per request with side effects", cohort<&C::reconciled>, mutating),
     ratio("mismatches_per_request", "Attempts refused because their token belonged to another "
           "request, per request with side effects", cohort<&C::mismatches>, mutating),
     capacity("wasted_share", "Share of capacity spent on answers that were lost or that nobody was "

@@ -19,6 +19,7 @@ void PassageCounts::close(ClientResult& r) {
   r.refused = refused_;
   r.dropped = dropped_;
   r.lost = lost_;
+  r.waits = timed_;
   add_noted();
   queueing_time_.add_zeros(admitted_[0]);
   r.queueing_time = std::move(queueing_time_.histogram);

@@ -37,6 +37,12 @@ class PassageCounts {
   /// The service will not serve the attempt: told when it decides that, whatever the client hears.
   void refused(bool in_cohort) { refused_ += in_cohort; }
   void dropped(bool in_cohort) { dropped_ += in_cohort; }
+  /// At a service that has a `wait_within`: an attempt arrives, a server begins with it.
+  void arrived_to_be_timed(bool in_cohort) { timed_.arrivals += in_cohort; }
+  void started_timed(bool in_cohort, bool within) {
+    timed_.started += in_cohort;
+    timed_.within += in_cohort && within;
+  }
   void lost(bool in_cohort) { lost_ += in_cohort; }
 
   // From the start of the run on, in the cohort or not.
@@ -59,6 +65,7 @@ class PassageCounts {
   // Of the cohort: those that found a free server, and those that did not.
   std::array<std::uint64_t, 2> admitted_{};
   std::uint64_t executed_ = 0, late_ = 0, refused_ = 0, dropped_ = 0, lost_ = 0;
+  WaitCounts timed_;
   std::size_t count_ = 0;
   std::array<std::uint64_t, 32> noted_{};  // the first count_ of them
   DurationTotals queueing_time_;           // of those that waited, but for `noted_`

@@ -47,7 +47,9 @@ struct JobEnded {
 struct RequestEffects {
   std::uint32_t effects = 0;                                       ///< executions that succeeded
   std::uint32_t replays = 0, mismatches = 0, expired_replays = 0;  ///< see SideEffectTotals
-  bool failed = false;                                             ///< as its client saw it
+  std::uint32_t token_races = 0, token_waits = 0;
+  std::uint32_t reconciliations = 0, reconciled = 0;
+  bool failed = false;  ///< as its client saw it
 };
 
 /// The numbers of busy servers, of attempts at a service and, of those, in the queue, and of

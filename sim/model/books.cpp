@@ -33,7 +33,7 @@ void Books::close_instance(ServiceId service, InstanceId instance) {
   const Service& s = state_.instances[instance];
   std::vector<AttemptId> at_work;
   s.servers().for_each([&](std::uint32_t id) { at_work.emplace_back(id); });
-  for (const AttemptId id : parts_.call_tree.calling_at(s)) at_work.push_back(id);
+  for (const AttemptId id : parts_.serving.waiting_at(s)) at_work.push_back(id);
   for (const AttemptId id : at_work) {
     const Attempt& a = state_.attempts[id];
     if (!a.given_up()) continue;
@@ -51,7 +51,7 @@ Service::TimeSpent Books::time_spent(InstanceId instance, Time end) const {
     spent.in_system += (end - state_.attempts[id].arrived).count();
   };
   s.servers().for_each([&](std::uint32_t id) { stays(AttemptId(id)); });
-  for (const AttemptId id : parts_.call_tree.calling_at(s)) stays(id);
+  for (const AttemptId id : parts_.serving.waiting_at(s)) stays(id);
   s.queue().for_each([&](std::uint32_t number) {
     const AttemptId id(number);
     stays(id);

@@ -77,7 +77,7 @@ std::string_view miscount_at_service(const ClientResult& c, bool refused_at_once
   if (succeeded != c.outcomes[static_cast<std::size_t>(Outcome::kSuccess)]) {
     return "successful requests and successful attempts differ";
   }
-  if (only_service_succeeds && succeeded > c.executed + c.replays) {
+  if (only_service_succeeds && succeeded > c.executed + c.replays + c.reconciled) {
     return "more successes than executions";
   }
   if (c.executed > c.arrivals || c.executed > c.admitted) {
@@ -139,13 +139,40 @@ std::string_view lost_time(const ServiceResult& s, const Service::TimeSpent& spe
   return "";
 }
 
+/// What tokens and questions before a retry did, against what the rules allow.
+std::string_view miscount_of_effects(const ClientResult& c, const ClientSpec& client,
+                                     bool waits_for_tokens, bool stores_late) {
+  const std::uint64_t first = c.by_attempt.empty() ? 0 : c.by_attempt[0].sent;
+  if (c.reconciled > c.reconciliations) return "more effects found than questions asked";
+  if (c.reconciliations > (client.reconciles ? c.attempts - first : 0)) {
+    return "more questions than retries";
+  }
+  if (c.reconciled > 0 && c.effects == 0) return "an effect was found that had not happened";
+  if (c.token_waits > (waits_for_tokens ? c.admitted : 0)) {
+    return "an attempt waited for another one with its token against the rules";
+  }
+  if (c.token_races > (stores_late ? c.admitted : 0)) {
+    return "a token that had been stored was not found";
+  }
+  return "";
+}
+
+/// Waits at services that time them; `all`: all of the group's are such services.
+std::string_view miscount_of_waits(const ClientResult& c, bool all) {
+  const WaitCounts& w = c.waits;
+  if (w.within > w.started || w.started > w.arrivals) return "more waits timed than attempts";
+  if (all && w.started != c.queueing_time_m.count) return "a wait was not timed";
+  return "";
+}
+
 /// Whether a request to the service can take effect but once.
 bool deduplicates(const Scenario& scenario, const ClientSpec& client, std::size_t called) {
   const ServiceSpec& service = scenario.services[called];
   const Duration longest = scenario.duration + scenario.drain_limit;
   return client.idempotency_token && client.token_reuse == 0 && service.idempotency.remembers() &&
          service.idempotency.window >= longest &&
-         service.idempotency.in_progress == InProgress::kError;
+         service.idempotency.in_progress != InProgress::kExecute &&
+         !service.idempotency.has_write_delay();
 }
 
 }  // namespace
@@ -181,15 +208,23 @@ void Books::check_group(const RunResult& result, GroupId group) const {
   check(miscount(c, open_attempts_[group]));
   check(lost_time(c, spec.retry.hedging.enabled, cohort_is_all));
   bool refused_at_once = true, only_service_succeeds = true, deduplicated = true;
-  std::uint64_t passes = 1;
+  bool waits_for_tokens = false, stores_late = false, times_all_waits = true;
+  std::uint64_t passes = spec.reconciles ? 2 : 1;
   for (std::size_t i = 0; i < scenario.services.size(); ++i) {
     if (share_of_calls(spec, i) <= 0) continue;
     refused_at_once &= refuses_at_once(scenario.services[i]);
     only_service_succeeds &= errors_are_failures(scenario, i);
     deduplicated &= deduplicates(scenario, spec, i);
-    // Attempts on a row under optimistic concurrency control come twice.
+    // Attempts on a row under optimistic concurrency control come twice, and so do retries that
+    // begin with a read.
     if (scenario.services[i].model == ServiceModelKind::kOcc) passes = 2;
+    const IdempotencySpec& tokens = scenario.services[i].idempotency;
+    waits_for_tokens |= tokens.in_progress == InProgress::kWait;
+    stores_late |= tokens.has_write_delay();
+    times_all_waits &= scenario.services[i].wait_within != Duration::max();
   }
+  check(miscount_of_effects(c, spec, waits_for_tokens, stores_late));
+  check(miscount_of_waits(c, times_all_waits));
   check(miscount_at_service(c, refused_at_once, passes, only_service_succeeds));
   const RetryDecisions::TokenBooks& tokens = parts_.retry_decisions.tokens(group);
   if (tokens.refunded > tokens.refundable) {

@@ -7,6 +7,7 @@
 
 #include <retrysim/time.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,10 +24,19 @@ struct TokenKey {
   friend bool operator==(const TokenKey&, const TokenKey&) = default;
 };
 
+struct TokenKeyHash {
+  std::size_t operator()(const TokenKey& key) const {
+    const std::uint64_t h = (key.token ^ std::uint64_t{key.group} << 48) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+  }
+};
+
 class Sessions {
  public:
   enum class Found : std::uint8_t {
     kNothing,
+    kNotStoredYet,       ///< who has checked the token before has yet to store it
+    kOtherNotStoredYet,  ///< the same, and the token belongs to another request
     kInProgress,
     kDone,         ///< the request has had its effect
     kOtherIntent,  ///< the token belongs to another request
@@ -42,38 +52,48 @@ class Sessions {
     forget_expired(now);
     const auto at = sessions_.find(key);
     if (at == sessions_.end()) return Found::kNothing;
-    if (at->second.intent != intent) return Found::kOtherIntent;
+    const bool other = at->second.intent != intent;
+    if (now < at->second.stored) return other ? Found::kOtherNotStoredYet : Found::kNotStoredYet;
+    if (other) return Found::kOtherIntent;
     return at->second.expires == Time::max() ? Found::kInProgress : Found::kDone;
   }
 
-  void begin(TokenKey key, std::uint64_t intent) { sessions_[key] = {intent, Time::max()}; }
+  /// An execution begins whose token is stored at `stored`.
+  void begin(TokenKey key, std::uint64_t intent, Time stored) {
+    sessions_[key] = {intent, Time::max(), stored, 1};
+  }
+  /// Another execution of the same request does, because that is yet to come.
+  void join(TokenKey key, Time stored) {
+    Session& s = sessions_.find(key)->second;
+    s.stored = std::min(s.stored, stored);
+    ++s.executions;
+  }
 
   /// The effect is there; recorded together with it.
   void done(TokenKey key, std::uint64_t intent, Time now) {
-    sessions_[key] = {intent, now + window_};
+    Session& s = sessions_[key];
+    s.intent = intent;
+    s.expires = now + window_;
     expiries_.push_back({now + window_, key});
   }
 
-  /// An execution has come to nothing. Another one may have been done meanwhile.
+  /// An execution has come to nothing. Another one may have been done meanwhile, or go on.
   void drop(TokenKey key) {
     const auto at = sessions_.find(key);
-    if (at != sessions_.end() && at->second.expires == Time::max()) sessions_.erase(at);
+    if (at == sessions_.end() || at->second.expires != Time::max()) return;
+    if (--at->second.executions == 0) sessions_.erase(at);
   }
 
  private:
   struct Session {
     std::uint64_t intent = 0;
     Time expires;  // max() while in progress
+    Time stored;   // before, nobody finds it
+    std::uint32_t executions = 0;
   };
   struct Expiry {
     Time time;
     TokenKey key;
-  };
-  struct Hash {
-    std::size_t operator()(const TokenKey& key) const {
-      const std::uint64_t h = (key.token ^ std::uint64_t{key.group} << 48) * 0x9e3779b97f4a7c15u;
-      return h ^ h >> 32;
-    }
   };
 
   // The window is the same for all, so that they expire in the order in which they were done.
@@ -86,7 +106,7 @@ class Sessions {
 
   Duration window_;
   std::pmr::unsynchronized_pool_resource memory_;  // keeps what is given back
-  std::pmr::unordered_map<TokenKey, Session, Hash> sessions_;
+  std::pmr::unordered_map<TokenKey, Session, TokenKeyHash> sessions_;
   std::pmr::deque<Expiry> expiries_;
 };
 

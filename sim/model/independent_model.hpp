@@ -14,6 +14,7 @@ class IndependentModel {
   Reply reply(const Attempt& a, const ReplyContext& context) const {
     if (context.errors.empty()) return {};
     Draws draws(context.key, {a.entity, a.number, 0, Purpose::kServiceError});
+    if (a.is(Attempt::kSecondCall)) draws.next();  // decided what the read before came to
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : context.errors) {
       if (u < cumulative) return {answer};

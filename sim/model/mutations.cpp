@@ -11,9 +11,12 @@ void Mutations::prepare() {
   for (const ClientGroup& g : state_.groups) {
     tokens_.emplace_back().take_memory(*g.spec, claim);
     if (g.mutates && !books_) books_.emplace(&state_.recorder);
+    if (g.mutates && g.spec->reconciles && !reads_) reads_.emplace(state_.scenario.clients);
   }
   for (const InstanceId i : state_.instances.ids()) {
-    state_.instances[i].tokens().keep_books(books_ ? &*books_ : nullptr);
+    Service& s = state_.instances[i];
+    s.tokens().keep_books(books_ ? &*books_ : nullptr);
+    if (reads_) s.ask_before_retries(*reads_);
   }
 }
 
@@ -43,6 +46,14 @@ void Mutations::executed(Attempt& a, bool succeeded) {
 void Mutations::attempt_gone(Attempt& a) {
   a.at->tokens().close_session(a);
   books_->attempt_gone(a.id);
+}
+
+bool Mutations::reconcile(AttemptId attempt) {
+  stats::RequestEffects& effects = books_->of_attempt(attempt).effects;
+  ++effects.reconciliations;
+  const bool found = effects.effects > 0;
+  effects.reconciled += found;
+  return found;
 }
 
 }  // namespace retrysim::model

@@ -7,6 +7,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "model/client_group.hpp"
+#include "model/reconciliation.hpp"
 #include "model/side_effects.hpp"
 
 #include <cstddef>
@@ -42,6 +43,8 @@ class Mutations {
   }
   /// An attempt with side effects has been served to the end.
   [[gnu::noinline]] void executed(Attempt& a, bool succeeded);
+  /// A read before a retry has been served: whether it found the effect.
+  bool reconcile(AttemptId attempt);
   /// Nothing more can come of an attempt with side effects.
   void attempt_gone(Attempt& a);
   void request_ended(RequestId request, bool failed) { books_->request_ended(request, failed); }
@@ -54,6 +57,7 @@ class Mutations {
   RunState& state_;
   ByGroup<Tokens> tokens_;
   std::optional<SideEffects> books_;
+  std::optional<Reconciliation> reads_;
 };
 
 }  // namespace retrysim::model

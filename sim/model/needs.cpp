@@ -113,7 +113,9 @@ class Traffic {
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
       const ClientSpec& c = scenario_.clients[g];
       const double requests = requests_of(g, duration_s);
-      double calls = 0;  // to a row under optimistic concurrency control: read, write
+      // To a row under optimistic concurrency control: read, write. A read before a retry is left
+      // out, as the retry is.
+      double calls = 0;
       for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
         const bool twice = scenario_.services[s].model == ServiceModelKind::kOcc;
         calls += share_of_calls(c, s) * (twice ? 2 : 1);

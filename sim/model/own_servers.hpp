@@ -67,7 +67,12 @@ class OwnServers {
     --taken_;
     return in_service_.pop();
   }
-  /// The same, but its server stays taken until `let_go`.
+  /// Takes a server for an attempt that does nothing until `let_go`.
+  void take() {
+    ++taken_;
+    ++held_;
+  }
+  /// Ends the service that completes now, but its server stays taken until `let_go`.
   std::uint32_t hold(Time) {
     ++held_;
     return in_service_.pop();

@@ -25,6 +25,7 @@
 #include "model/settlement.hpp"
 #include "model/state.hpp"
 #include "model/timeouts.hpp"
+#include "model/token_waits.hpp"
 #include "model/transport.hpp"
 
 namespace retrysim::model {
@@ -46,6 +47,7 @@ struct Parts {
         balancer(state),
         health_checks(state, *this),
         call_tree(state, *this),
+        token_waits(state, *this),
         service_events(state, *this),
         delivery(state, *this),
         retry_decisions(state, *this),
@@ -70,6 +72,7 @@ struct Parts {
   Balancer balancer;
   HealthChecks health_checks;
   CallTree call_tree;
+  TokenWaits token_waits;
   ServiceEvents service_events;
   Delivery delivery;
   RetryDecisions retry_decisions;

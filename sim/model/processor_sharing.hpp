@@ -167,6 +167,7 @@ class SharedServers {
     ++held_;
     return complete(now);
   }
+  void take() { ++held_; }
   void let_go() { --held_; }
   [[gnu::noinline]] void abort(std::uint32_t attempt, Time now) {
     sharing_.advance(now);

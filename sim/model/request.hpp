@@ -68,7 +68,7 @@ struct alignas(64) Attempt {
     kOnTheWire,  ///< travelling to the service or back
     kQueued,
     kInService,
-    kCalling,  ///< its server waits for other services
+    kCalling,  ///< its server waits: for other services, or for an attempt with the same token
     kLost,     ///< the service's side has ended; no answer will come
   };
   /// What is true of it. Most are true of few attempts, and one test finds that none of them is.

@@ -61,7 +61,7 @@ void RunLimits::check_memory() const {
   const std::uint64_t bytes = state_.requests.bytes() + state_.attempts.bytes() +
                               state_.timers.bytes() + parts_.transport.bytes() +
                               parts_.timeouts.bytes() + parts_.hedging.bytes() +
-                              parts_.call_tree.bytes();
+                              parts_.call_tree.bytes() + parts_.token_waits.bytes();
   if (bytes <= most) return;
   throw LimitExceeded(
       fmt::format("replication {} at {} s: {} requests and {} attempts in progress take {} MiB, "

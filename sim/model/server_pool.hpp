@@ -88,6 +88,9 @@ class ServerPool {
   std::uint32_t hold(Time now) {
     return ask([=](auto& s) { return s.hold(now); });
   }
+  void take() {
+    ask([](auto& s) { s.take(); });
+  }
   void let_go() {
     ask([](auto& s) { s.let_go(); });
   }

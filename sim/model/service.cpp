@@ -22,6 +22,7 @@ Service::Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t co
   traits_.screens_queue = spec.abandoned == Abandoned::kDropAtDequeue || spec.drop_expired ||
                           spec.discipline == Discipline::kCodel;
   traits_.limits_concurrency = !concurrency_.is_unlimited();
+  traits_.times_waits = spec.wait_within != Duration::max();
   traits_.watches_attempts = traits_.limits_concurrency || spec.timeout != Duration::max();
 }
 
@@ -53,14 +54,39 @@ void Service::start(Attempt& a, Time now) {
   a.stage = Attempt::Stage::kInService;
   a.started = now;
   time_spent_.queued += (now - a.arrived).count();
-  if (a.is(Attempt::kMutating)) [[unlikely]]
-    tokens_.begin(a, now);
+  if (a.is(Attempt::kMutating) && !tokens_.begin(a, now)) [[unlikely]] {
+    tokens_.count_wait(a);
+    return hold_server(a);
+  }
+  begin_work(a, now);
+}
+
+void Service::begin_work(Attempt& a, Time now) {
   a.work.left_ns = demand_.of(a, servers_.in_service());
   servers_.start(a, now);
 }
 
+// It waits for another attempt with its token, but keeps its server.
+void Service::hold_server(Attempt& a) {
+  a.stage = Attempt::Stage::kCalling;
+  servers_.take();
+}
+
+void Service::wake(Attempt& a, Time now) {
+  servers_.let_go();
+  a.stage = Attempt::Stage::kInService;
+  if (!tokens_.begin(a, now)) return hold_server(a);
+  begin_work(a, now);
+}
+
+void Service::ask_before_retries(const Reconciliation& reads) {
+  tokens_.ask_before_retries(reads);
+  demand_.ask_before_retries(reads);
+}
+
 Duration Service::service_time_of(const Attempt& a) const {
-  const double demand = demand_.of(a, servers_.in_service());
+  const double demand =
+      tokens_.is_read(a) ? demand_.of_read(a) : demand_.of(a, servers_.in_service());
   if (demand == 0) return Duration::zero();
   const double speed = impairment().speed;
   return speed > 0 ? Duration::from_nanoseconds(demand / speed) : Duration::max();
@@ -121,7 +147,8 @@ void Service::forget(bool throttle_too) {
 
 void Service::impair(Impairment impairment, Time now) {
   power_.set(std::move(impairment));
-  traits_.screens_arrivals = spec_->throttle.rate > 0 || !power_.impairment().errors.empty();
+  traits_.screens_arrivals =
+      spec_->throttle.rate > 0 || !power_.impairment().errors.empty() || traits_.times_waits;
   traits_.loses_messages =
       power_.impairment().request_loss > 0 || power_.impairment().response_loss > 0;
   servers_.set_power(power_.working_servers(), power_.impairment().speed, now);

@@ -47,6 +47,7 @@ struct ServiceTraits {
   bool limits_concurrency = false;
   bool watches_attempts = false;  ///< it wants to be told, by `leave`, when an attempt is gone that
                                   ///< it had admitted
+  bool times_waits = false;       ///< attempts that wait no longer than `wait_within` are counted
 };
 
 class Service {
@@ -104,6 +105,8 @@ class Service {
   /// Ends the service (or the turning away) that completes now.
   Attempt& complete(Time now);
 
+  /// Some of its clients ask before they repeat a request with side effects.
+  void ask_before_retries(const Reconciliation& reads);
   /// Its attempts make calls to other services before they are done.
   void call_others() { traits_.calls_others = true; }
   /// The own work on the attempt that completes next ends now; its server is held until `release`
@@ -117,6 +120,8 @@ class Service {
   /// Whether controlled delay sheds this attempt, which has just been taken from the queue.
   bool sheds(const Attempt& a, Time now) { return queue_.sheds(a, now); }
   void start(Attempt& a, Time now);
+  /// The attempt has waited for another one with its token, which is over.
+  void wake(Attempt& a, Time now);
 
   /// What comes of an attempt that has just been served.
   Reply reply(Attempt& a) {
@@ -163,6 +168,8 @@ class Service {
  private:
   Admission admit_if_queue_has_room(Attempt& a, Time now);
   [[gnu::noinline]] Admission admit_if_concurrency_allows(Attempt& a, Time now);
+  void begin_work(Attempt& a, Time now);
+  [[gnu::noinline]] void hold_server(Attempt& a);
 
   ServiceTraits traits_;
   ServicePlace place_;

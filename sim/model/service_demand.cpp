@@ -9,6 +9,7 @@ namespace retrysim::model {
 
 double ServiceDemand::of_other(const Attempt& a, std::int64_t others) const {
   if (a.is(Attempt::kRejection)) return static_cast<double>(spec_->reject_cost.count());
+  if (a.is(Attempt::kReplay) && reads_ != nullptr && reads_->is_read(a)) return of_read(a);
   if (a.is(Attempt::kReplay)) return static_cast<double>(spec_->idempotency.replay_cost.count());
   return drawn(a, others, Purpose::kSecondServiceTime);
 }

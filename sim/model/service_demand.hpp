@@ -7,6 +7,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "model/operation_mix.hpp"
+#include "model/reconciliation.hpp"
 #include "model/request.hpp"
 #include "model/streams.hpp"
 
@@ -25,6 +26,13 @@ class ServiceDemand {
   void set_operations(std::size_t index, const std::vector<ClientSpec>& clients) {
     operations_ = OperationMix(index, clients);
     varies_ = spec_->slows_down() || !operations_.empty();
+  }
+
+  /// Retries of some clients begin with a read.
+  void ask_before_retries(const Reconciliation& reads) { reads_ = &reads; }
+  /// What such a read takes of a server of speed 1, in nanoseconds.
+  double of_read(const Attempt& a) const {
+    return reads_->demand_ns(a, streams_->of_group(a.group));
   }
 
   /// What the attempt takes of a server of speed 1 if it begins while `others` are in service; in
@@ -47,6 +55,7 @@ class ServiceDemand {
 
   const ServiceSpec* spec_;
   const Streams* streams_;
+  const Reconciliation* reads_ = nullptr;  // null unless there are such reads
   OperationMix operations_;
   bool varies_;
 };

@@ -28,12 +28,14 @@ void ServiceEntrance::arrive(Attempt& a) {
     return;
   const Service::Admission admission = s.admit(a, state_.now);
   if (admission >= Service::Admission::kFull) {
-    return overflow(
-        a, admission == Service::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
+    return overflow(a,
+                    admission == Service::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
   }
   const bool must_wait = admission == Service::Admission::kQueued;
   s.place().recorder->admitted();
   a.clients->recorder->passage.admitted(a.in_cohort, must_wait);
+  if (s.traits().times_waits && !must_wait) [[unlikely]]
+    parts_.serving.time_wait(a);
   if (s.traits().watches_attempts) [[unlikely]]
     parts_.watch.enter(a);
   parts_.serving.changed(s);
@@ -42,8 +44,11 @@ void ServiceEntrance::arrive(Attempt& a) {
 // True if the attempt meets a random error, or does not pass the service's throttle.
 bool ServiceEntrance::answered_at_the_door(Attempt& a) {
   const Service& s = *a.at;
+  if (s.traits().times_waits) a.clients->recorder->passage.arrived_to_be_timed(a.in_cohort);
   if (!s.impairment().errors.empty() && s.spec().model != ServiceModelKind::kIndependent) {
     Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kServiceError});
+    // The read of a retry and what follows it have luck of their own.
+    if (a.is(Attempt::kSecondCall) && s.spec().model != ServiceModelKind::kOcc) draws.next();
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : s.impairment().errors) {
       if (u >= cumulative) continue;

@@ -66,8 +66,8 @@ void ServiceEvents::restart(InstanceId instance, bool throttle_too) {
   Service& s = state_.instances[instance];
   std::vector<AttemptId> all;
   for (const std::uint32_t id : s.take_all(state_.now)) all.emplace_back(id);
-  for (const AttemptId id : parts_.call_tree.calling_at(s)) {
-    parts_.call_tree.cancel(id);
+  for (const AttemptId id : parts_.serving.waiting_at(s)) {
+    parts_.serving.cancel_wait(id);
     s.abort(state_.attempts[id], state_.now);
     all.push_back(id);
   }

@@ -29,8 +29,9 @@ void Serving::complete(InstanceId instance) {
   Attempt& a = s.complete(state_.now);
   state_.note_event(EventKind::kCompletion, a.id);
   parts_.watch.leave(a);
-  const bool is_settled = s.traits().always_succeeds || !a.is(Attempt::kExecuted);
-  const Reply reply = is_settled ? Reply{a.answer} : s.reply(a);
+  const Reply reply = !a.is(Attempt::kExecuted)    ? answer_without_execution(a)
+                      : s.traits().always_succeeds ? Reply{a.answer}
+                                                   : s.reply(a);
   if (reply.answer != 0 && !a.is(Attempt::kRejection) && state_.is_throttling(a, reply.answer))
       [[unlikely]]
     a.clients->recorder->passage.refused(a.in_cohort);
@@ -66,8 +67,11 @@ void Serving::serve_queue(Service& s) {
     if (s.traits().screens_queue && leaves_unserved(a)) [[unlikely]]
       continue;
     s.start(a, state_.now);
-    if (!a.is(Attempt::kRejection)) [[likely]]
-      a.clients->recorder->passage.started(a.in_cohort, state_.now - a.arrived);
+    if (a.is(Attempt::kRejection)) [[unlikely]]
+      continue;
+    a.clients->recorder->passage.started(a.in_cohort, state_.now - a.arrived);
+    if (s.traits().times_waits) [[unlikely]]
+      time_wait(a);
   }
 }
 
@@ -89,6 +93,33 @@ bool Serving::leaves_unserved(Attempt& a) {
   parts_.watch.leave(a);
   parts_.entrance.overflow(a, Refusal::kShed);
   return true;
+}
+
+void Serving::time_wait(const Attempt& a) {
+  const bool within = state_.now - a.arrived <= a.at->spec().wait_within;
+  a.clients->recorder->passage.started_timed(a.in_cohort, within);
+}
+
+// Of an attempt that is turned away, whose token is known, or that has asked for its effect.
+Reply Serving::answer_without_execution(Attempt& a) {
+  Service& s = *a.at;
+  if (!s.tokens().is_read(a)) return {a.answer};
+  if (!s.traits().always_succeeds) {
+    const Reply reply = s.reply(a);
+    if (reply.answer != 0) return reply;
+  }
+  a.clear(Attempt::kReplay);
+  return {Answers::kSuccess, !parts_.mutations.reconcile(a.id)};
+}
+
+void Serving::cancel_wait(AttemptId attempt) {
+  if (!parts_.token_waits.cancel(attempt)) parts_.call_tree.cancel(attempt);
+}
+
+std::vector<AttemptId> Serving::waiting_at(const Service& s) const {
+  std::vector<AttemptId> all = parts_.call_tree.calling_at(s);
+  for (const AttemptId id : parts_.token_waits.waiting_at(s)) all.push_back(id);
+  return all;
 }
 
 // The attempt's turn has come, but it is not worth serving.

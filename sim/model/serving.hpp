@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace retrysim::model {
 
@@ -38,8 +39,16 @@ class Serving {
   void wasted_work(const Attempt& a);
   /// An attempt has been given server time for an answer that nobody waits for.
   void answer_unused(const Attempt& a);
+  /// A server begins with an attempt, at a service that counts how many wait for a short time only.
+  [[gnu::noinline]] void time_wait(const Attempt& a);
+
+  /// An attempt that holds a server without being served, for calls or because of its token, does
+  /// so no more; all that do at an instance.
+  [[gnu::noinline]] void cancel_wait(AttemptId attempt);
+  std::vector<AttemptId> waiting_at(const Service& s) const;
 
  private:
+  [[gnu::noinline]] Reply answer_without_execution(Attempt& a);
   [[gnu::noinline]] bool leaves_unserved(Attempt& a);
   bool would_be_late(const Attempt& a) const;
   void drop_from_queue(Attempt& a);

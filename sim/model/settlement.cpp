@@ -9,10 +9,12 @@ namespace retrysim::model {
 // None of these steps takes another of them itself, so the lists take the place of a stack, and
 // every turn of an endless chain is counted.
 void Settlement::settle() {
-  while (!answered_.empty() || !connected_.empty() || !calls_over_.empty()) {
+  while (!answered_.empty() || !connected_.empty() || !calls_over_.empty() ||
+         !free_tokens_.empty()) {
     deliver_answered();
     send_connected();
     go_on_after_calls();
+    go_on_after_token_waits();
   }
   is_due_ = false;
 }
@@ -40,6 +42,15 @@ void Settlement::go_on_after_calls() {
     parts_.call_tree.go_on(calls_over_[i]);
   }
   calls_over_.clear();
+}
+
+void Settlement::go_on_after_token_waits() {
+  for (std::size_t i = 0; i < free_tokens_.size(); ++i) {
+    parts_.limits.count_step();
+    const TokenWaits::Token token = free_tokens_[i];
+    parts_.token_waits.go_on(token);
+  }
+  free_tokens_.clear();
 }
 
 }  // namespace retrysim::model

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "model/call_tree.hpp"
+#include "model/token_waits.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -36,6 +37,12 @@ class Settlement {
     is_due_ = true;
   }
 
+  /// The session that attempts with this token waited for has ended.
+  void token_free(const TokenWaits::Token& token) {
+    free_tokens_.push_back(token);
+    is_due_ = true;
+  }
+
   /// Whether something has been put down.
   bool is_due() const { return is_due_; }
   [[gnu::noinline]] void settle();
@@ -44,6 +51,7 @@ class Settlement {
   void deliver_answered();
   void send_connected();
   void go_on_after_calls();
+  void go_on_after_token_waits();
 
   RunState& state_;
   Parts& parts_;
@@ -51,6 +59,7 @@ class Settlement {
   std::vector<AttemptId> answered_, answering_;
   std::vector<RequestId> connected_;
   std::vector<CallTree::CallId> calls_over_;
+  std::vector<TokenWaits::Token> free_tokens_;
 };
 
 }  // namespace retrysim::model

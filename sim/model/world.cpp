@@ -26,6 +26,26 @@ void check_instances(const ServiceSpec& spec) {
   }
 }
 
+void check_idempotency(const ServiceSpec& spec) {
+  if (spec.model != ServiceModelKind::kOcc) return;
+  // The write of the attempt that is waited for might not find a server.
+  if (spec.idempotency.remembers() && spec.idempotency.in_progress == InProgress::kWait) {
+    throw std::invalid_argument("at a service with the model occ no attempt waits for another");
+  }
+}
+
+void check_reconciliation(const Scenario& scenario, const ClientSpec& client) {
+  if (!client.reconciles) return;
+  bool occ = false;
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    occ |= share_of_calls(client, s) > 0 && scenario.services[s].model == ServiceModelKind::kOcc;
+  }
+  if (client.retry.hedging.enabled || occ) {
+    throw std::invalid_argument(
+        "clients that ask before they repeat neither hedge nor call a service with the model occ");
+  }
+}
+
 }  // namespace
 
 World::World(const Scenario& scenario, std::uint32_t replication, const SimulationOptions& options)
@@ -44,6 +64,7 @@ void World::add_services() {
     const ServiceSpec& spec = scenario.services[i];
     const std::uint16_t conflict = answers.add_service(spec).conflict;
     check_instances(spec);
+    check_idempotency(spec);
     state_.instances.begin_service();
     for (std::uint32_t number = 0; number < spec.instances; ++number) {
       const RandomKey key = spec.instances == 1 ? state_.streams.of_service(i)
@@ -82,9 +103,11 @@ void World::remember_tokens(ServiceId service) {
                                    answers.number({400, "PriorRequestNotComplete"}),
                                    answers.number({400, "IdempotentParameterMismatch"})};
   const IdempotencySpec& rules = state_.scenario.services[service].idempotency;
+  const bool waits = rules.in_progress == InProgress::kWait;
   const auto sessions = std::make_shared<Sessions>(rules.window);
   for (const InstanceId i : state_.instances.of(service)) {
-    state_.instances[i].tokens().open(rules, numbers, sessions);
+    state_.instances[i].tokens().open(rules, numbers, sessions,
+                                      waits ? &parts_.token_waits : nullptr);
   }
 }
 
@@ -93,6 +116,7 @@ void World::add_groups() {
   const OperationNames operations(state_.scenario);
   for (const std::size_t at : name_order(state_.scenario.clients)) {
     const GroupId i(at);
+    check_reconciliation(state_.scenario, state_.scenario.clients[i]);
     state_.groups[i].set_up(state_, i, operations);
   }
   parts_.closed_loop.prepare();

@@ -290,6 +290,8 @@ double survival(const Distribution& distribution, double x) {
       return x <= p.a ? 1 : std::pow(p.a / x, 1 / p.b);
     case Distribution::Kind::kWeibull:
       return std::exp(-std::pow(x / p.a, 1 / p.b));
+    case Distribution::Kind::kGamma:
+      return gamma_q(p.b, x / p.a);
     case Distribution::Kind::kEmpirical:
       break;
   }
@@ -325,6 +327,8 @@ double squared_variation(const Distribution& distribution) {
     case Distribution::Kind::kWeibull:
       second = p.a * p.a * std::tgamma(1 + 2 * p.b);
       break;
+    case Distribution::Kind::kGamma:
+      return 1 / p.b;
     case Distribution::Kind::kEmpirical:
       return variance_of(law_of(distribution, 1000)) / (mean * mean);
   }

@@ -55,6 +55,9 @@ class FactFinder {
           "service "
           "times, after Allen and Cunneen)",
           "retries, faults and surges");
+      add(subject, "wait_within_share", load.wait_within, "1",
+          "share of first attempts that wait at most wait_within while all is well (Erlang C)",
+          "retries, faults and surges");
     }
     if (load.granted != kForever) {
       add(subject, "load_per_granted_rate", load.rate / load.granted, "1",

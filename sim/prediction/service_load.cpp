@@ -46,6 +46,16 @@ double waiting_probability(double servers, double load) {
   return b / (1 - rho * (1 - b));
 }
 
+/// Whether a service to which Poisson arrivals come is M/M/c, first come first served.
+bool is_mmc(const Scenario& scenario, const ServiceLoad& load) {
+  const auto same_work = [&](std::size_t client) {
+    return scenario.clients[client].operations.empty();
+  };
+  return load.spec->discipline == Discipline::kFifo &&
+         load.spec->service_time.kind() == Distribution::Kind::kExponential &&
+         std::ranges::all_of(load.clients, same_work);
+}
+
 }  // namespace
 
 bool has_plain_quota(const ClientSpec& client) {
@@ -92,7 +102,7 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
       s.queue_capacity == ServiceSpec::kUnlimited || load.capacity == kForever
           ? kForever
           : static_cast<double>(s.queue_capacity) * s.instances * load.service_time / load.capacity;
-  load.wait = kForever;
+  load.wait = load.wait_within = kForever;
   if (load.capacity == kForever && !s.slows_down()) load.wait = 0;
   const bool one_after_another = has_queue(s.discipline);
   if (poisson && load.utilization < 1 && load.capacity <= kManyServers && one_after_another &&
@@ -101,6 +111,11 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
     load.wait = waiting_probability(c, work) * load.service_time / (c - work) *
                 (1 + squared_variation(s.service_time)) / 2;
     if (load.full_queue < 5 * load.wait) load.wait = kForever;  // the bound cuts it short
+    if (load.wait != kForever && is_mmc(scenario, load) && s.wait_within != Duration::max()) {
+      const double leaving = (c - work) / load.service_time;  // per second, beyond the arrivals
+      load.wait_within =
+          1 - waiting_probability(c, work) * std::exp(-leaving * s.wait_within.in_seconds());
+    }
   }
   // What operations or keys are granted depends on which of them are asked for.
   load.granted =

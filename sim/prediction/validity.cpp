@@ -133,15 +133,18 @@ std::vector<std::string> ignored_by_fluid(const Scenario& scenario, std::size_t 
   leave_out(scenario.network.connect.mean_seconds() > 0, "time to connect");
   leave_out(s.idempotency.remembers(), "answers from idempotency tokens");
   leave_out(s.slowdown > 0 && s.servers != ServiceSpec::kUnlimited, "slowdown");
-  bool pool = false, bursts = false, limiter = false, spread = false, decorrelated = false;
+  bool reconciles = false, pool = false, bursts = false, limiter = false, spread = false,
+       decorrelated = false;
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;
+    reconciles = reconciles || (c.reconciles && c.mutating > 0);
     pool = pool || c.max_connections != ClientSpec::kUnlimited;
     bursts = bursts || c.arrivals.process == ArrivalProcess::kOnOff;
     limiter = limiter || c.retry.rate_limit.enabled;
     spread = spread || (c.has_attempt_timeout && !c.attempt_timeout.is_constant());
     decorrelated = decorrelated || c.retry.backoff.jitter == Jitter::kDecorrelated;
   }
+  leave_out(reconciles, "reads before retries");
   leave_out(pool, "limits on connections");
   leave_out(bursts, "bursts of single clients");
   leave_out(spread, "the spread of attempt timeouts");

@@ -22,6 +22,11 @@ void store_attempt_timeout(const Slots& s, const Value& v) {
   s.to<ClientSpec>().attempt_timeout = v.distribution;
 }
 
+void store_reconcile_read(const Slots& s, const Value& v) {
+  s.to<ClientSpec>().reconciles = !v.is_else_word;
+  s.to<ClientSpec>().reconcile_read = v.distribution;
+}
+
 constexpr KeyInfo kGroupKeys[] = {
     key("calls", names(), into<&ServiceNames::names>, {.required = true},
         "The service called; may be left out if there is only one. Of several, each request calls "
@@ -124,6 +129,11 @@ constexpr KeyInfo kSideEffectKeys[] = {
         "Share of the requests that have side effects."),
     key("idempotency_token", boolean(), into<&ClientSpec::idempotency_token>, {.fallback = "true"},
         "Whether those carry a token that is the same in every attempt."),
+    key("reconcile_read", distribution().or_word("none"), Access{store_reconcile_read},
+        {.fallback = "none"},
+        "Before a retry of such a request the client asks the service whether it has taken effect, "
+        "and sends it again only if not: server time of that read. Read and request are one "
+        "attempt, with one attempt_timeout. Not with retry.hedging or model = occ."),
 };
 
 constexpr KeyInfo kOtherKeys[] = {

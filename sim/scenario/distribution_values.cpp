@@ -24,7 +24,8 @@ constexpr Parameter kParameters[] = {
     {"max", ParameterKind::kDuration},   {"mean1", ParameterKind::kDuration},
     {"mean2", ParameterKind::kDuration}, {"sd", ParameterKind::kDuration},
     {"cv", ParameterKind::kNumber},      {"p", ParameterKind::kNumber},
-    {"shape", ParameterKind::kNumber},   {"file", ParameterKind::kFile},
+    {"shape", ParameterKind::kNumber},   {"scale", ParameterKind::kDuration},
+    {"file", ParameterKind::kFile},
 };
 
 // Arguments in the order of the form's parameters; lengths of time in seconds.
@@ -60,6 +61,10 @@ const Form kForms[] = {
      [](const Arguments& a) {
        return Distribution::erlang(a.numbers[0], whole_shape(a.numbers[1]));
      }},
+    {{"gamma", "mean shape", "cv = 1 / sqrt(shape); more variable than exponential for shape < 1"},
+     [](const Arguments& a) { return Distribution::gamma(a.numbers[0], a.numbers[1]); }},
+    {{"gamma", "shape scale", "the same with mean shape x scale; scale is a duration"},
+     [](const Arguments& a) { return Distribution::gamma_scaled(a.numbers[0], a.numbers[1]); }},
     {{"hyperexponential", "mean cv", "two exponential branches with balanced means; cv >= 1"},
      [](const Arguments& a) {
        return Distribution::hyperexponential_cv(a.numbers[0], a.numbers[1]);

@@ -61,6 +61,24 @@ bool find_services(Tables& t, const KeyResolution& keys, const std::vector<std::
   return found;
 }
 
+// A read before a retry is a message of its own, for which two other rules have no place.
+void check_reconciliation(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
+  if (!spec.reconciles) return;
+  const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
+  for (std::size_t s = 0; s < services.size(); ++s) {
+    if (services[s].model != ServiceModelKind::kOcc || share_of_calls(spec, s) <= 0) continue;
+    t.problems.add(keys.place_of("reconcile_read"),
+                   keys.path() + ".reconcile_read does not go with service." + services[s].name +
+                       ".model = \"occ\", each of whose attempts begins with a read already; "
+                       "expected none, or another model");
+  }
+  if (!spec.retry.hedging.enabled) return;
+  t.problems.add(keys.place_of("reconcile_read"),
+                 keys.path() +
+                     ".reconcile_read does not go with retry.hedging, which does not wait for what "
+                     "becomes of the attempt before; expected one of them");
+}
+
 void resolve_client(Tables& t, const Member& member, const Node& siblings) {
   ClientSpec spec;
   spec.name = member.name;
@@ -93,6 +111,7 @@ void resolve_client(Tables& t, const Member& member, const Node& siblings) {
   check_quota(t, keys, spec);
   if (find_services(t, keys, services.names, spec)) {
     check_prices(t, keys, spec);
+    check_reconciliation(t, keys, spec);
     check_end_of_lost_requests(t, keys, member, spec);
     note_idle_priority(t, keys, spec);
   }
@@ -129,6 +148,7 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
     return;
   }
   spec.service = static_cast<std::size_t>(callee - names.begin());
+  check_reconciliation(t, keys, spec);
   check_end_of_lost_requests(t, keys, member, spec);
   note_idle_priority(t, keys, spec);
   t.loaded.scenario.clients.push_back(std::move(spec));

@@ -44,6 +44,16 @@ void check_autoscaling(Tables& t, const KeyResolution& keys, const ServiceSpec& 
                      std::to_string(a.max) + "; expected min <= servers <= max");
 }
 
+void check_idempotency(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
+  if (spec.model != ServiceModelKind::kOcc || spec.idempotency.in_progress != InProgress::kWait) {
+    return;
+  }
+  t.problems.add(keys.place_of("idempotency.in_progress"),
+                 keys.path() +
+                     ".idempotency.in_progress = \"wait\" does not go with model = \"occ\", whose "
+                     "second call might not find a server; expected error or execute");
+}
+
 void check_instances(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
   if (spec.instances == 1 || spec.autoscaling.target <= 0) return;
   t.problems.add(keys.place_of("instances"),
@@ -110,6 +120,7 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
   resolve_throttle_limits(t, keys, member, spec);
   read_answers(t, keys, spec);
   check_instances(t, keys, spec);
+  check_idempotency(t, keys, spec);
   read_slowdown(t, keys, spec);
   read_profile(t, keys, spec);
   t.loaded.scenario.services.push_back(std::move(spec));

@@ -104,6 +104,10 @@ constexpr KeyInfo kServiceKeys[] = {
         "When the turn of a waiting attempt comes, drop it if its answer could not arrive before "
         "its client's timeout or deadline; its service time is assumed to be known. An attempt "
         "that finds a free server is always served."),
+    key("wait_within", duration(kNotNegative).or_word("none"), into<&ServiceSpec::wait_within>,
+        {.fallback = "none"},
+        "Longest time in the queue that counts as prompt, for the metrics service_level and "
+        "wait_within_share; it changes nothing else."),
     key("concurrency.control", word(), into<kLimit, &ConcurrencySpec::control>,
         {.fallback = "fixed", .when = "model != independent"},
         "How the limit on attempts waiting and in service together is set: gradient2 and aimd "
@@ -192,11 +196,18 @@ constexpr KeyInfo kServiceKeys[] = {
     key("idempotency.in_progress", word(), into<kIdempotency, &IdempotencySpec::in_progress>,
         {.fallback = "error", .when = "idempotency.window != none"},
         "What happens to an attempt while another one with its token is in service: error: 400 "
-        "PriorRequestNotComplete; execute: it is executed as well."),
+        "PriorRequestNotComplete; execute: it is executed as well; wait: it keeps its server until "
+        "that one is done, and is then answered as replay says, or executed if that one failed."),
     key("idempotency.replay_cost", duration(kNotNegative),
         into<kIdempotency, &IdempotencySpec::replay_cost>,
         {.fallback = "0s", .when = "idempotency.window != none"},
         "Server time of an attempt that is answered because of its token."),
+    key("idempotency.write_delay", distribution(),
+        into<kIdempotency, &IdempotencySpec::write_delay>,
+        {.fallback = "0s", .when = "idempotency.window != none"},
+        "Time from the check of a token, when a server begins with an attempt, until the token is "
+        "stored. Attempts with the same token that are checked in between do not find it and are "
+        "executed as well; 0: check and storing are one atomic step."),
     key("like", text(), kNowhere, {.role = KeyRole::kBase},
         "Another service that this one starts from."),
 };

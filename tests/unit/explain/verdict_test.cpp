@@ -303,7 +303,15 @@ const std::vector<RuleCase>& rule_cases() {
        kSteady,
        {"client.web.mutating=1", "network.response_loss=0.2",
         "service.api.idempotency.window=1min"},
-       "took effect more than once"},
+       "took effect more than once: the service knows no tokens"},
+      {"duplicates",
+       kSteady,
+       {"client.web.mutating=1", "network.response_loss=0.2", "client.web.attempt_timeout=100ms",
+        "service.api.idempotency.window=1min", "service.api.idempotency.write_delay=1h"},
+       kSteady,
+       {"client.web.mutating=1", "network.response_loss=0.2", "client.web.attempt_timeout=100ms",
+        "service.api.idempotency.window=1min"},
+       "retries came before the token of the attempt before them had been stored"},
   };
   return cases;
 }

@@ -87,6 +87,34 @@ TEST_CASE("Waiting times of M/M/1 spread as theory says: fifo, lifo and random o
   SECTION("random") { check(Discipline::kRandom, 2 / (2 - rho)); }
 }
 
+TEST_CASE("M/G/1 with gamma service times waits as Pollaczek and Khinchine say", "[repetitive]") {
+  // E[W] = lambda E[S^2] / (2 (1 - rho)), and E[W^2] as above; E[S^n] = a^n k (k+1) ... (k+n-1).
+  const double rho = 0.5, shape = 0.5, scale = 0.01 / shape, rate = rho / 0.01;
+  const double second = scale * scale * shape * (shape + 1);
+  const double third = scale * second * (shape + 2);
+  const double wait = rate * second / (2 * (1 - rho));
+  const double square = 2 * wait * wait + rate * third / (3 * (1 - rho));
+  const Scenario s = mg1(rho, Distribution::gamma(0.01, shape), Discipline::kFifo);
+  check_means(s, {{wait, mean_wait_s}, {std::sqrt(square), root_mean_square_wait_s}});
+}
+
+TEST_CASE("The share of M/M/c that waits at most t is that of Erlang C", "[repetitive]") {
+  // P(W <= t) = 1 - C e^(-(c mu - lambda) t). With 3 servers and a load of 2.4 the probability to
+  // wait is C = 0.6471910112 (Erlang's formula: 2.4^3/3!/(1 - 0.8) / (sum + that)).
+  const double load = 2.4, mu = 100, within_s = 0.02;
+  const double tail = load * load * load / 6 / 0.2;
+  const double c = tail / (1 + load + load * load / 2 + tail);
+  CHECK(c == Approx(0.6471910112).epsilon(1e-9));
+  Scenario s = mg1(load, Distribution::exponential(1 / mu), Discipline::kFifo);
+  s.duration = Duration::seconds(1000);
+  s.services[0].servers = 3;
+  s.services[0].wait_within = test::ms(20);
+  check_means(s, {{1 - c * std::exp(-(3 - load) * mu * within_s), [](const RunResult& r) {
+                     const WaitCounts& w = r.clients[0].waits;
+                     return static_cast<double>(w.within) / static_cast<double>(w.started);
+                   }}});
+}
+
 TEST_CASE("Processor sharing: the mean time depends on the mean service time only",
           "[repetitive]") {
   const double rho = 0.6;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <string>
 #include <variant>
 
@@ -67,6 +68,47 @@ TEST_CASE("Facts of a service and its clients in standard mode") {
   CHECK(warns(facts, "service.api.queue.capacity", "2 s of work"));
   CHECK(warns(facts, "client.web.retry.quota", "62.5 s"));
   CHECK_FALSE(warns(facts, "retry.max_attempts", "needs its last attempt"));  // the quota
+}
+
+/// The facts of a single service under Poisson arrivals of 10 a second, without retries.
+Facts facts_of_service(const std::string& service) {
+  return facts_of(load_scenario("name = \"one\"\nduration = 100\n[service.api]\n" + service +
+                                "[client.web]\nretry = { mode = \"none\" }\n"
+                                "arrivals = { process = \"poisson\", total_rate = 10 }\n"));
+}
+
+TEST_CASE("The share that waits at most so long follows from Erlang's formula") {
+  const std::string exponential =
+      "service_time = { distribution = \"exponential\", mean = \"100ms\" }\n"
+      "wait_within = \"100ms\"\n";
+  // One Erlang for two servers: C = 1/3. For four: C = 1/49.
+  const Facts two = facts_of_service("servers = 2\n" + exponential);
+  CHECK(fact(two, "service.api", "wait_within_share") ==
+        Approx(1 - std::exp(-1.0) / 3).epsilon(1e-12));
+  const Facts four = facts_of_service("servers = 4\n" + exponential);
+  CHECK(fact(four, "service.api", "wait_within_share") ==
+        Approx(1 - std::exp(-3.0) / 49).epsilon(1e-12));
+  // Elsewhere nothing is known.
+  const auto is_known = [](const std::string& service) {
+    const Facts facts = facts_of_service(service);
+    return std::ranges::any_of(facts.figures,
+                               [](const Figure& f) { return f.name == "wait_within_share"; });
+  };
+  CHECK(is_known("servers = 2\n" + exponential));
+  CHECK_FALSE(is_known("servers = 1\n" + exponential));  // its load is 1
+  CHECK_FALSE(is_known("servers = 2\nqueue = { discipline = \"lifo\" }\n" + exponential));
+  CHECK_FALSE(is_known("servers = 2\nservice_time = \"100ms\"\nwait_within = \"100ms\"\n"));
+}
+
+TEST_CASE("Waits follow from the spread of gamma service times") {
+  // M/G/1 with cv^2 = 1 / shape: rho / (1 - rho) E[S] (1 + cv^2) / 2.
+  const auto wait = [](const std::string& gamma) {
+    return fact(facts_of_service("service_time = { distribution = \"gamma\", " + gamma + " }\n"),
+                "service.api", "queueing_time");
+  };
+  CHECK(wait("mean = \"50ms\", shape = 0.5") == Approx(0.05 * 1.5).epsilon(1e-12));
+  CHECK(wait("mean = \"50ms\", shape = 1") == Approx(0.05).epsilon(1e-12));
+  CHECK(wait("shape = 4, scale = \"12.5ms\"") == Approx(0.05 * 0.625).epsilon(1e-12));
 }
 
 TEST_CASE("Warnings name what is wrong, and nothing that is not") {

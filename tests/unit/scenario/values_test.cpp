@@ -121,6 +121,9 @@ TEST_CASE("a distribution is a duration or a table") {
   CHECK(kind_of("{distribution='uniform', min='10ms', max='30ms'}") == Kind::kUniform);
   CHECK(mean_of("{distribution='uniform', min='10ms', max='30ms'}") == Approx(0.02));
   CHECK(kind_of("{distribution='erlang', mean='20ms', shape=4}") == Kind::kErlang);
+  CHECK(kind_of("{distribution='gamma', mean='20ms', shape=0.5}") == Kind::kGamma);
+  CHECK(mean_of("{distribution='gamma', mean='20ms', shape=0.5}") == 0.02);
+  CHECK(mean_of("{distribution='gamma', shape=2.5, scale='4ms'}") == Approx(0.01));
   CHECK(kind_of("{distribution='hyperexponential', mean='20ms', cv=2}") == Kind::kHyperexponential);
   // 0.25 * 40 ms + 0.75 * 20 ms.
   CHECK(mean_of("{distribution='hyperexponential', p=0.25, mean1='40ms', mean2='20ms'}") ==
@@ -139,6 +142,7 @@ TEST_CASE("every distribution of the table can be written") {
   }
   CHECK(names ==
         "constant(mean) exponential(mean) uniform(min max) erlang(mean shape) "
+        "gamma(mean shape) gamma(shape scale) "
         "hyperexponential(mean cv) hyperexponential(p mean1 mean2) lognormal(mean cv) "
         "normal(mean sd) pareto(mean shape) weibull(mean shape) empirical(file) ");
 }
@@ -161,6 +165,10 @@ TEST_CASE("mistakes in a distribution are named") {
              Catch::Contains("service.api.service_time: exponential: "));
   CHECK_THAT(error_of("{distribution='pareto', mean='1ms', shape=1}"),
              Catch::Contains("service.api.service_time: pareto: "));
+  CHECK_THAT(error_of("{distribution='gamma', mean='1ms', shape=2, scale='1ms'}"),
+             Catch::Contains("takes mean, shape or shape, scale"));
+  CHECK_THAT(error_of("{distribution='gamma', mean='1ms', shape=0.001}"),
+             Catch::Contains("gamma: shape must be between 0.01 and 1e6"));
   CHECK_THAT(error_of("true"), Catch::Contains("service.api.service_time = true is wrong"));
   CHECK_THAT(error_of("{distribution='weibull', mean='1ms', shape=inf}"),
              Catch::Contains("service.api.service_time.shape = inf is wrong"));
