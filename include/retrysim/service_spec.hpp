@@ -59,6 +59,9 @@ inline constexpr std::string_view kWords<Discipline> =
     "fifo|lifo|random|priority|processor-sharing|codel";
 static_assert(words_end_with(Discipline::kCodel));
 
+/// Whether attempts wait in a queue for a server of their own; otherwise they share the servers.
+constexpr bool has_queue(Discipline d) { return d != Discipline::kProcessorSharing; }
+
 /// When controlled delay sheds load.
 struct CodelSpec {
   Duration target = Duration::milliseconds(5);      ///< an acceptable time to wait

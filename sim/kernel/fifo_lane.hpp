@@ -48,7 +48,11 @@ class TimerLane {
   /// in the lane.
   template <class LinkOf>
   void push_back(std::uint32_t id, EventKey key, LinkOf link) {
-    LaneLink& l = link(id);
+    push_back(id, link(id), key, link);
+  }
+  /// The same where the link of `id` is at hand.
+  template <class LinkOf>
+  void push_back(std::uint32_t id, LaneLink& l, EventKey key, LinkOf link) {
     if (l.armed()) [[unlikely]]
       timer_misused("a timer was armed twice");
     assert(empty() || link(last_).key_ < key);
@@ -66,7 +70,10 @@ class TimerLane {
   /// Disarms the timer of `id`, which must be armed.
   template <class LinkOf>
   void erase(std::uint32_t id, LinkOf link) {
-    LaneLink& l = link(id);
+    erase(link(id), link);
+  }
+  template <class LinkOf>
+  void erase(LaneLink& l, LinkOf link) {
     if (!l.armed()) [[unlikely]]
       timer_misused("a timer was cancelled that is not armed");
     (l.previous_ == LaneLink::kNone ? first_ : link(l.previous_).next_) = l.next_;

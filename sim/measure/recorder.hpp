@@ -47,27 +47,6 @@ class Recorder {
   ClientRecorder& client(std::size_t group) { return clients_[group]; }
   ServiceRecorder& service(std::size_t service) { return services_[service]; }
 
-  // What concerns the group of an attempt and the service where it is.
-  void arrived(std::size_t group, std::size_t service, bool in_cohort) {
-    clients_[group].passage.arrived(in_cohort);
-    services_[service].arrived();
-  }
-  void admitted(std::size_t group, std::size_t service, bool in_cohort, bool must_wait) {
-    clients_[group].passage.admitted(in_cohort, must_wait);
-    services_[service].admitted();
-  }
-  /// Turned away by a full queue; `counts_elsewhere` if it answers with a throttling error, or not
-  /// at all.
-  void rejected(std::size_t group, std::size_t service, bool in_cohort, bool counts_elsewhere) {
-    if (!counts_elsewhere) clients_[group].passage.rejected(in_cohort);
-    services_[service].rejected();
-  }
-  void executed(const Executed& event) {
-    const auto& [group, service, in_cohort, given_up, arrived, now] = event;
-    services_[service].executed(given_up);
-    if (in_cohort) clients_[group].executed(given_up, now - arrived);
-  }
-
   /// Ends the run, whose last event was at `end`. Requests still open have been told to `ended` as
   /// unfinished.
   RunResult finish(Time end);

@@ -43,14 +43,6 @@ struct JobEnded {
   Time done, now;            ///< `done`: the job itself
 };
 
-/// A service has executed an attempt to the end.
-struct Executed {
-  std::size_t group = 0, service = 0;
-  bool in_cohort = false;
-  bool given_up = false;  ///< its client had stopped waiting
-  Time arrived, now;
-};
-
 /// What became of one request with side effects.
 struct RequestEffects {
   std::uint32_t effects = 0;                                       ///< executions that succeeded

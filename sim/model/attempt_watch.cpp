@@ -10,8 +10,7 @@ using kernel::armed;
 using kernel::EventKey;
 
 auto AttemptWatch::link() {
-  return
-      [this](std::uint32_t a) -> kernel::LaneLink& { return state_.attempts[AttemptId(a)].limit; };
+  return [this](std::uint32_t a) -> kernel::LaneLink& { return links_[AttemptId(a)]; };
 }
 
 void AttemptWatch::add_sources() {
@@ -23,50 +22,50 @@ void AttemptWatch::add_sources() {
   }
 }
 
-void AttemptWatch::enter(AttemptId id, Attempt& a) {
-  a.watched = true;
-  const Duration timeout = state_.scenario.services[a.service].timeout;
+void AttemptWatch::enter(Attempt& a) {
+  a.set(Attempt::kWatched);
+  const Duration timeout = state_.scenario.services[a.at->place().service].timeout;
   if (timeout == Duration::max()) return;
-  Limit& limit = limits_[a.service];
+  Limit& limit = limits_[a.at->place().service];
   const EventKey key = state_.key_in(timeout);
-  limit.lane.push_back(id, key, link());
+  links_.reach(a.id);
+  limit.lane.push_back(a.id, key, link());
   state_.queue.offer(limit.source, key);
 }
 
-void AttemptWatch::end(AttemptId id, Attempt& a) {
-  a.watched = false;
-  Limit& limit = limits_[a.service];
-  if (limit.source != kNone) limit.lane.erase(id, link());
-  state_.instances[a.instance].leave(id, state_.now);
+void AttemptWatch::end(Attempt& a) {
+  a.clear(Attempt::kWatched);
+  Limit& limit = limits_[a.at->place().service];
+  if (limit.source != kNone) limit.lane.erase(a.id, link());
+  a.at->leave(a, state_.now);
 }
 
 void AttemptWatch::time_out(ServiceId service) {
   const AttemptId id(limits_[service].lane.front());
   state_.note_event(EventKind::kServiceTimeout, id);
   Attempt& a = state_.attempts[id];
-  Service& s = state_.instances[a.instance];
-  leave(id, a);
+  Service& s = *a.at;
+  leave(a);
   if (a.stage == Attempt::Stage::kQueued) {
-    s.remove_from_queue(id, state_.now);
+    s.remove_from_queue(a, state_.now);
   } else {
     if (a.stage == Attempt::Stage::kCalling) parts_.call_tree.cancel(id);
-    s.abort(id, state_.now);
+    s.abort(a, state_.now);
     if (a.given_up()) parts_.serving.wasted_work(a);
     parts_.serving.serve_queue(s);
   }
-  parts_.serving.changed(a.instance, s);
+  parts_.serving.changed(s);
   if (a.given_up()) {
-    state_.recorder.client(a.group).passage.dropped(a.in_cohort);
-    return parts_.delivery.release(id, a);
+    a.clients->recorder->passage.dropped(a.in_cohort);
+    return parts_.delivery.release(a);
   }
-  state_.recorder.service(service).error_answered();
-  parts_.transport.answer_with(id, a, s, state_.answers.of_service(service).timeout);
+  s.place().recorder->error_answered();
+  parts_.transport.answer_with(a, state_.answers.of_service(service).timeout);
 }
 
 EventKey AttemptWatch::next_timeout(ServiceId service) const {
   const kernel::TimerLane& lane = limits_[service].lane;
-  return lane.empty() ? EventKey::never()
-                      : armed(state_.attempts[AttemptId(lane.front())].limit.key());
+  return lane.empty() ? EventKey::never() : armed(links_[AttemptId(lane.front())].key());
 }
 
 }  // namespace retrysim::model

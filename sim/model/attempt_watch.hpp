@@ -24,11 +24,11 @@ class AttemptWatch {
   void add_sources();
 
   /// An attempt has been admitted by a service that watches over its attempts.
-  [[gnu::noinline]] void enter(AttemptId id, Attempt& a);
+  [[gnu::noinline]] void enter(Attempt& a);
   /// It is served, or it goes in another way.
-  void leave(AttemptId id, Attempt& a) {
-    if (a.watched) [[unlikely]]
-      end(id, a);
+  void leave(Attempt& a) {
+    if (a.is(Attempt::kWatched)) [[unlikely]]
+      end(a);
   }
   /// The service's own timeout ends its oldest attempt.
   void time_out(ServiceId service);
@@ -39,12 +39,13 @@ class AttemptWatch {
     kernel::TimerLane lane;
     std::uint32_t source = kNone;
   };
-  [[gnu::noinline]] void end(AttemptId id, Attempt& a);
+  [[gnu::noinline]] void end(Attempt& a);
   auto link();
 
   RunState& state_;
   Parts& parts_;
   ByService<Limit> limits_;
+  ByAttempt<kernel::LaneLink> links_;  // of services that limit the time
 };
 
 }  // namespace retrysim::model

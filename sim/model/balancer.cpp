@@ -34,10 +34,10 @@ void Balancer::set_in_rotation(InstanceId instance, bool in) {
 }
 
 InstanceId Balancer::choose(const Attempt& a) {
-  Group& group = groups_[a.service];
+  Group& group = groups_[a.at->place().service];
   InstanceId chosen = group.in_rotation.front();
   if (group.in_rotation.size() > 1) {
-    switch (state_.scenario.services[a.service].balancing) {
+    switch (state_.scenario.services[a.at->place().service].balancing) {
       case Balancing::kRoundRobin:
         chosen = next_by_turns(group);
         break;
@@ -61,7 +61,7 @@ InstanceId Balancer::choose(const Attempt& a) {
 }
 
 Draws Balancer::draws_for(const Attempt& a) const {
-  return {state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kBalancing}};
+  return {*a.clients->key, {a.entity, a.number, 0, Purpose::kBalancing}};
 }
 
 // The one after the last, whichever have left or joined the rotation since.
@@ -101,15 +101,18 @@ InstanceId Balancer::better_of_two(const Group& group, const Attempt& a) const {
 }
 
 void Balancer::ended(const Attempt& a, AttemptResult result) {
-  assert(all_[a.instance].under_way > 0);
-  --all_[a.instance].under_way;
-  log_->ended(a.instance, result, state_.now);
+  const InstanceId instance = a.at->place().instance;
+  assert(all_[instance].under_way > 0);
+  --all_[instance].under_way;
+  log_->ended(instance, result, state_.now);
 }
 
-void Balancer::levels_changed(InstanceId instance, const Service& s) {
-  const ServiceId service = state_.instances.service_of(instance);
-  const stats::StationLevels levels{s.busy(), static_cast<std::int64_t>(s.in_system()),
-                                    static_cast<std::int64_t>(s.queued()), s.working_servers()};
+void Balancer::levels_changed(const Service& s) {
+  const InstanceId instance = s.place().instance;
+  const ServiceId service = s.place().service;
+  const stats::StationLevels levels{s.servers().busy(), static_cast<std::int64_t>(s.in_system()),
+                                    static_cast<std::int64_t>(s.queued()),
+                                    s.power().working_servers()};
   stats::StationLevels& known = all_[instance].levels;
   stats::StationLevels& sum = groups_[service].levels;
   sum.busy += levels.busy - known.busy;
@@ -120,14 +123,15 @@ void Balancer::levels_changed(InstanceId instance, const Service& s) {
   sum.working = unlimited ? levels.working : sum.working + levels.working - known.working;
   known = levels;
   log_->levels(instance, levels, state_.now);
-  stats::ServiceRecorder& recorder = state_.recorder.service(service);
+  stats::ServiceRecorder& recorder = *s.place().recorder;
   recorder.levels({.busy = sum.busy,
                    .in_system = static_cast<std::uint64_t>(sum.in_system),
                    .queued = static_cast<std::uint64_t>(sum.queued),
                    .working = sum.working,
                    .now = state_.now});
-  if (!s.shares_processor()) return;
-  all_[instance].wasting_servers = s.wasting_servers();
+  const std::optional<double> here = s.servers().wasting_servers();
+  if (!here) return;
+  all_[instance].wasting_servers = *here;
   double wasting = 0;  // added up anew: differences of doubles would leave a rest
   for (const InstanceId i : state_.instances.of(service)) wasting += all_[i].wasting_servers;
   recorder.wasting_servers(wasting, state_.now);

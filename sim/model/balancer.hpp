@@ -43,7 +43,7 @@ class Balancer {
   void set_in_rotation(InstanceId instance, bool in);
 
   /// The levels of an instance have changed: those of its service follow.
-  [[gnu::noinline]] void levels_changed(InstanceId instance, const Service& s);
+  [[gnu::noinline]] void levels_changed(const Service& s);
 
   /// Attempts under way at all instances of the service.
   std::uint64_t under_way(ServiceId service) const;

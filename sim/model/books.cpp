@@ -4,7 +4,7 @@
 #include "model/parts.hpp"
 #include "model/state.hpp"
 
-#include <algorithm>
+#include <vector>
 
 namespace retrysim::model {
 
@@ -31,15 +31,16 @@ void Books::close_service(ServiceId service) {
 
 void Books::close_instance(ServiceId service, InstanceId instance) {
   const Service& s = state_.instances[instance];
-  if (s.shares_processor()) return;
-  const auto work_goes_on = [&](AttemptId id) {
+  std::vector<AttemptId> at_work;
+  s.servers().for_each([&](std::uint32_t id) { at_work.emplace_back(id); });
+  for (const AttemptId id : parts_.call_tree.calling_at(s)) at_work.push_back(id);
+  for (const AttemptId id : at_work) {
     const Attempt& a = state_.attempts[id];
-    if (!a.given_up()) return;
-    state_.recorder.service(service).add_wasted_work(std::max(a.started, a.gave_up),
-                                                     state_.end_of_submissions);
-  };
-  s.for_each_in_service([&](std::uint32_t id) { work_goes_on(AttemptId(id)); });
-  for (const AttemptId id : parts_.call_tree.calling_at(instance)) work_goes_on(id);
+    if (!a.given_up()) continue;
+    if (const auto since = s.servers().wasted_since(a)) {
+      state_.recorder.service(service).add_wasted_work(*since, state_.end_of_submissions);
+    }
+  }
 }
 
 // Attempts that are still there when the run is over stay until the last bin ends.
@@ -49,9 +50,9 @@ Service::TimeSpent Books::time_spent(InstanceId instance, Time end) const {
   const auto stays = [&](AttemptId id) {
     spent.in_system += (end - state_.attempts[id].arrived).count();
   };
-  s.for_each_in_service([&](std::uint32_t id) { stays(AttemptId(id)); });
-  for (const AttemptId id : parts_.call_tree.calling_at(instance)) stays(id);
-  s.for_each_queued([&](std::uint32_t number) {
+  s.servers().for_each([&](std::uint32_t id) { stays(AttemptId(id)); });
+  for (const AttemptId id : parts_.call_tree.calling_at(s)) stays(id);
+  s.queue().for_each([&](std::uint32_t number) {
     const AttemptId id(number);
     stays(id);
     spent.queued += (end - state_.attempts[id].arrived).count();

@@ -45,15 +45,14 @@ void CallTree::link_services() {
   }
 }
 
-bool CallTree::begin(InstanceId instance) {
-  Service& s = state_.instances[instance];
-  const AttemptId id(s.next_to_complete());
+bool CallTree::begin(Service& s) {
+  const AttemptId id(s.servers().next_to_complete());
   Attempt& a = state_.attempts[id];
-  if (a.rejection || a.replay) return false;
-  if (!s.always_succeeds() && s.reply(a).answer != 0) return false;
+  if (a.is(Attempt::kRejection | Attempt::kReplay)) return false;
+  if (!s.traits().always_succeeds && s.reply(a).answer != 0) return false;
   s.hold(state_.now);
   state_.note_event(EventKind::kCompletion, id);
-  parts_.serving.changed(instance, s);
+  parts_.serving.changed(s);
   calls_.reach(id);
   Calls& calls = calls_[id];
   calls = {calls.serial + 1, 0, 0, true, false};
@@ -64,18 +63,18 @@ bool CallTree::begin(InstanceId instance) {
 // The next call, or all of them.
 void CallTree::make_calls(AttemptId attempt) {
   const Attempt& a = state_.attempts[attempt];
-  const std::vector<GroupId>& callees = callees_[a.service];
+  const std::vector<GroupId>& callees = callees_[a.at->place().service];
   Calls& calls = calls_[attempt];
   const std::uint16_t first = calls.next;
   calls.open = 1;
-  if (state_.scenario.services[a.service].parallel_calls) {
+  if (state_.scenario.services[a.at->place().service].parallel_calls) {
     calls.open = static_cast<std::uint16_t>(callees.size());
   }
   const std::uint16_t end = calls.next = static_cast<std::uint16_t>(first + calls.open);
   // The same attempt makes the same calls whatever else happens.
-  Draws name(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kCall});
+  Draws name(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
   const std::uint64_t entity = name.next();
-  const ClientId client(state_.instances.number_of(a.instance));
+  const ClientId client(state_.instances.number_of(a.at->place().instance));
   for (std::uint16_t i = first; i < end; ++i) {
     parts_.client_requests.submit(state_.groups[callees[i]], client, entity, attempt);
   }
@@ -100,7 +99,8 @@ void CallTree::call_ended(RequestId request, bool succeeded) {
 void CallTree::go_on(CallId id) {
   const Calls& calls = calls_[id.attempt];
   if (!calls.active || calls.serial != id.serial) return;
-  if (!calls.failed && calls.next < callees_[state_.attempts[id.attempt].service].size()) {
+  if (!calls.failed &&
+      calls.next < callees_[state_.attempts[id.attempt].at->place().service].size()) {
     make_calls(id.attempt);
   } else {
     end(id.attempt);
@@ -109,22 +109,22 @@ void CallTree::go_on(CallId id) {
 
 void CallTree::end(AttemptId attempt) {
   Attempt& a = state_.attempts[attempt];
-  Service& s = state_.instances[a.instance];
+  Service& s = *a.at;
   calls_[attempt].active = false;
-  s.release(attempt, state_.now);
-  parts_.watch.leave(attempt, a);
+  s.release(a, state_.now);
+  parts_.watch.leave(a);
   Reply reply;
   if (calls_[attempt].failed) {
-    state_.recorder.service(a.service).error_answered();
-    reply.answer = state_.answers.of_service(a.service).call_failed;
+    s.place().recorder->error_answered();
+    reply.answer = state_.answers.of_service(a.at->place().service).call_failed;
   }
-  parts_.serving.served(attempt, a, s, reply);
+  parts_.serving.served(a, reply);
 }
 
-std::vector<AttemptId> CallTree::calling_at(InstanceId instance) const {
+std::vector<AttemptId> CallTree::calling_at(const Service& s) const {
   std::vector<AttemptId> all;
   for (const AttemptId id : Ids<AttemptId>(calls_.size())) {
-    if (calls_[id].active && state_.attempts[id].instance == instance) all.push_back(id);
+    if (calls_[id].active && state_.attempts[id].at == &s) all.push_back(id);
   }
   return all;
 }

@@ -32,7 +32,7 @@ class CallTree {
 
   /// The own work on the attempt that completes next is done. False if that ends it: it has failed,
   /// or was not to be executed.
-  [[gnu::noinline]] bool begin(InstanceId instance);
+  [[gnu::noinline]] bool begin(Service& s);
   /// The request is the call of an attempt; whether it belongs to the cohort, as that does.
   [[gnu::noinline]] bool enter(const Request& r, AttemptId caller);
   [[gnu::noinline]] void call_ended(RequestId request, bool succeeded);
@@ -40,8 +40,8 @@ class CallTree {
   void go_on(CallId id);
   /// The attempt does not wait any more. Calls under way run on to their own end.
   [[gnu::noinline]] void cancel(AttemptId attempt) { calls_[attempt].active = false; }
-  /// The attempts at the instance that wait for calls.
-  std::vector<AttemptId> calling_at(InstanceId instance) const;
+  /// The attempts at the service that wait for calls.
+  std::vector<AttemptId> calling_at(const Service& s) const;
 
   std::uint64_t bytes() const { return kernel::bytes_of(calls_); }
 

@@ -26,6 +26,7 @@ void require_same_rules(const ClientSpec& a, const ClientSpec& b) {
 
 void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& operations) {
   spec = &state.scenario.clients[group];
+  key = &state.streams.of_group(group);
   index = group;
   recorder = &state.recorder.client(group);
   service = ServiceId(spec->service);
@@ -46,23 +47,25 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
   for (const ServiceId i : Ids<ServiceId>(state.scenario.services.size())) {
     balanced |= share_of_calls(*spec, i) > 0 && state.scenario.services[i].instances > 1;
   }
-  sends_in_steps = hedges || balanced;
+  sends_in_steps = hedges || balanced || pools_connections || mutates || calls_several;
   ends_connections = pools_connections || balanced;
   books_successes = spec->strategy || !states->empty();
-  begins_in_steps = counts_requests || spec->strategy;
-  ends_in_steps = spec->deadline != Duration::max() || has_due_times(*spec) || counts_requests ||
-                  hedges || mutates;
+  const bool has_deadline = spec->deadline != Duration::max();
+  const bool polls = !spec->caller && spec->arrivals.process == ArrivalProcess::kPoll;
+  begins_in_steps = counts_requests || spec->strategy || mutates || has_deadline || polls;
+  reports_ends = spec->caller || polls;
+  ends_in_steps = has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates;
   new_request.group = new_attempt.group = index;
   new_request.open = true;
   new_request.send_tokens = states->limit_send_rate() ? 1 : 0;
-  new_attempt.service = service;
-  new_attempt.instance = state.instances.first(service);
+  new_attempt.clients = this;
+  new_attempt.at = &state.instances[state.instances.first(service)];
   new_attempt.priority = spec->priority & kMostPriority;
   closed = !spec->caller && spec->arrivals.process == ArrivalProcess::kClosed;
   if (closed || spec->caller) return;
-  const RandomKey& key = state.streams.of_group(group);
-  arrivals.emplace(*spec, key, &state.sequence, state.end_of_submissions, state.options.max_events);
-  if (spec->arrivals.process == ArrivalProcess::kPoll) polling.emplace(spec->arrivals, key);
+  arrivals.emplace(*spec, *key, &state.sequence, state.end_of_submissions,
+                   state.options.max_events);
+  if (polls) polling.emplace(spec->arrivals, *key);
 }
 
 // The first group, by name, of those that name the same retryer holds the states of all.

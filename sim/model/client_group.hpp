@@ -37,17 +37,18 @@ struct ClientGroup {
   void set_up(RunState& state, GroupId group, const OperationNames& operations);
 
   /// The retry state that a request of this group uses.
-  RetryState state_of(const RandomKey& key, const Request& r) {
+  RetryState state_of(const Request& r) {
     if (!keeps_states_apart) return states->of(r.client);
-    return states->of(r.client, about.place(key, r.entity));
+    return states->of(r.client, about.place(*key, r.entity));
   }
   /// The number of the limiter that it uses.
-  std::size_t limiter_of(const RandomKey& key, const Request& r) const {
+  std::size_t limiter_of(const Request& r) const {
     if (!keeps_states_apart) return states->limiter_of(r.client);
-    return states->limiter_of(r.client, about.place(key, r.entity));
+    return states->limiter_of(r.client, about.place(*key, r.entity));
   }
 
   const ClientSpec* spec = nullptr;
+  const RandomKey* key = nullptr;  ///< names all draws for its requests
   GroupId index;
   stats::ClientRecorder* recorder = nullptr;
   ServiceId service;                      ///< unless its requests go to several
@@ -75,6 +76,7 @@ struct ClientGroup {
   bool ends_in_steps = false;       ///< there is more to do when a request ends
   bool closed = false;              ///< each client thinks, asks, thinks ...
   bool mutates = false;             ///< some requests have side effects
+  bool reports_ends = false;        ///< somebody waits for its requests: a caller, or a job
   bool counts_requests = false;     ///< the strategy is told when requests begin and end
   bool calls_several = false;       ///< its requests go to different services
   bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters

@@ -41,16 +41,19 @@ void ClientRequests::submit(ClientGroup& g, ClientId client, std::uint64_t entit
   } else {
     r.in_cohort = parts_.call_tree.enter(r, caller);
   }
-  if (g.mutates) [[unlikely]]
-    parts_.mutations.decide(g, r);
-  if (g.polling) [[unlikely]]
-    g.polling->attach(id);
   ++submitted_;
-  if (g.timers.deadline_source != kNone) parts_.timeouts.arm_deadline(g, r);
-  if (g.begins_in_steps && !parts_.retry_decisions.open(g, r)) return;
+  if (g.begins_in_steps && !begin_in_steps(g, r)) return;
   if (!g.gated) [[likely]]
     return parts_.transport.send(g, r);
   begin_attempt(g, r);
+}
+
+// What only some groups have to do when a request begins. False if it is held back.
+bool ClientRequests::begin_in_steps(ClientGroup& g, Request& r) {
+  if (g.mutates) parts_.mutations.decide(g, r);
+  if (g.polling) g.polling->attach(r.id);
+  if (g.timers.deadline_source != kNone) parts_.timeouts.arm_deadline(g, r);
+  return parts_.retry_decisions.open(g, r);
 }
 
 void ClientRequests::begin_attempt(ClientGroup& g, Request& r) {
@@ -73,10 +76,10 @@ void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {
   r.open = false;
   state_.requests.release(r.id);
   if (g.closed) return parts_.closed_loop.think(g, client, submitted);
-  if (g.spec->caller) [[unlikely]]
-    return parts_.call_tree.call_ended(r.id, outcome == Outcome::kSuccess);
-  if (g.polling) [[unlikely]]
-    parts_.jobs.check_ended(g, r.id, outcome);
+  if (!g.reports_ends) [[likely]]
+    return;
+  if (g.polling) return parts_.jobs.check_ended(g, r.id, outcome);
+  parts_.call_tree.call_ended(r.id, outcome == Outcome::kSuccess);
 }
 
 // What only some groups have to do when a request ends.

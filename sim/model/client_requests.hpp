@@ -35,6 +35,7 @@ class ClientRequests {
   std::uint64_t ended() const { return ended_; }
 
  private:
+  [[gnu::noinline]] bool begin_in_steps(ClientGroup& g, Request& r);
   [[gnu::noinline]] void end_in_steps(ClientGroup& g, Request& r, Outcome outcome);
 
   RunState& state_;

@@ -32,8 +32,7 @@ void ClosedLoop::start() {
 void ClosedLoop::think(ClientGroup& g, ClientId client, Time last_submitted) {
   Clients& own = clients_[g.index];
   const ArrivalSpec& loop = g.spec->arrivals;
-  Draws draws(state_.streams.of_group(g.index),
-              {client_entity(client, own.thinks[client]++), 0, 0, Purpose::kThinkTime});
+  Draws draws(*g.key, {client_entity(client, own.thinks[client]++), 0, 0, Purpose::kThinkTime});
   Duration time = loop.think_time.sample(draws);
   if (!own.due.empty()) own.due[client] = last_submitted + time;
   if (loop.think_from_start) {

@@ -1,5 +1,5 @@
-// The services in progress at one service, earliest completion first. A few are two small sorted
-// arrays, keys and attempts; many (or an unlimited number) an indexed heap.
+// The services in progress at one service, earliest completion first. A few are a small sorted
+// array; many (or an unlimited number) an indexed heap.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -29,29 +30,25 @@ class CompletionSet {
   explicit CompletionSet(std::int64_t servers) : sorted_(servers <= kMaxSorted) {}
 
   std::size_t size() const { return sorted_ ? few_ : heap_.size(); }
-  kernel::EventKey head() const {
-    if (!sorted_) return heap_.head();
-    return few_ == 0 ? kernel::EventKey::never() : keys_[few_ - 1];
-  }
+  kernel::EventKey head() const { return sorted_ ? sorted_ones_[few_].key : heap_.head(); }
 
   /// The attempt that is done first; there must be one.
-  std::uint32_t front() const { return sorted_ ? attempts_[few_ - 1] : heap_.front(); }
+  std::uint32_t front() const { return sorted_ ? sorted_ones_[few_].attempt : heap_.front(); }
 
+  /// `key` is the newest there is: the last of those of its instant.
   void insert(std::uint32_t attempt, kernel::EventKey key) {
-    if (!sorted_ || few_ == kMaxSorted) [[unlikely]]
-      return insert_in_heap(attempt, key);
-    std::size_t i = few_++;
-    for (; i > 0 && keys_[i - 1] < key; --i) {
-      keys_[i] = keys_[i - 1];
-      attempts_[i] = attempts_[i - 1];
-    }
-    keys_[i] = key;
-    attempts_[i] = attempt;
+    if (!sorted_ || few_ == kMaxSorted || key.time == Time::max()) [[unlikely]]
+      return insert_elsewhere(attempt, key);
+    assert(
+        std::all_of(begin(), end(), [&](const One& o) { return o.key.sequence < key.sequence; }));
+    One* place = &sorted_ones_[++few_];
+    for (; place[-1].key.time <= key.time; --place) *place = place[-1];
+    *place = {key, attempt};
   }
 
   std::uint32_t pop() {
     if (!sorted_) return heap_.pop(position());
-    return attempts_[--few_];
+    return sorted_ones_[few_--].attempt;
   }
 
   void erase(std::uint32_t attempt) {
@@ -59,12 +56,10 @@ class CompletionSet {
       heap_.erase(attempt, position());
       return;
     }
-    const auto end = attempts_.begin() + few_;
-    const auto found = std::find(attempts_.begin(), end, attempt);
-    if (found == end) kernel::timer_misused("a completion was cancelled that is not due");
-    const auto later = keys_.begin() + (found - attempts_.begin());
-    std::copy(found + 1, end, found);
-    std::copy(later + 1, keys_.begin() + few_, later);
+    const auto found =
+        std::find_if(begin(), end(), [=](const One& o) { return o.attempt == attempt; });
+    if (found == end()) kernel::timer_misused("a completion was cancelled that is not due");
+    std::copy(found + 1, end(), found);
     --few_;
   }
 
@@ -77,25 +72,43 @@ class CompletionSet {
 
   template <class Visit>
   void for_each(Visit visit) const {
-    for (std::uint32_t i = 0; i < few_; ++i) visit(attempts_[i]);
+    for (std::uint32_t i = 1; i <= few_; ++i) visit(sorted_ones_[i].attempt);
     heap_.for_each([&](std::uint32_t attempt, kernel::EventKey) { visit(attempt); });
   }
 
  private:
   static constexpr std::uint32_t kMaxSorted = 24;
+  struct One {
+    kernel::EventKey key = kernel::EventKey::never();
+    std::uint32_t attempt = ~std::uint32_t{0};
+  };
+  One* begin() { return &sorted_ones_[1]; }
+  One* end() { return begin() + few_; }
+
+  [[gnu::noinline]] void insert_elsewhere(std::uint32_t attempt, kernel::EventKey key) {
+    if (!sorted_) return heap_.push(attempt, key, position());
+    if (few_ == kMaxSorted) return insert_in_heap(attempt, key);
+    // It never ends, and comes after all others: before them in the array.
+    std::copy_backward(begin(), end(), end() + 1);
+    ++few_;
+    *begin() = {key, attempt};
+  }
 
   // A service may have more servers than it began with.
-  [[gnu::noinline]] void insert_in_heap(std::uint32_t attempt, kernel::EventKey key) {
-    for (std::uint32_t i = 0; i < few_; ++i) heap_.push(attempts_[i], keys_[i], position());
+  void insert_in_heap(std::uint32_t attempt, kernel::EventKey key) {
+    for (std::uint32_t i = 1; i <= few_; ++i) {
+      heap_.push(sorted_ones_[i].attempt, sorted_ones_[i].key, position());
+    }
     few_ = 0;
     sorted_ = false;
     heap_.push(attempt, key, position());
   }
 
   bool sorted_;
-  std::uint32_t few_ = 0;                          // in the arrays, earliest last
-  std::array<kernel::EventKey, kMaxSorted> keys_;  // moved far more often than attempts are read
-  std::array<std::uint32_t, kMaxSorted> attempts_{};
+  std::uint32_t few_ = 0;
+  // From place 1 on, earliest last. Place 0 stays as it is: later than all, and what there is if
+  // there is nothing.
+  std::array<One, kMaxSorted + 1> sorted_ones_;
   kernel::IndexedHeap heap_;
   // By attempt; apart from the attempts, so that moving one in the heap touches four bytes of it.
   std::vector<std::uint32_t> positions_;

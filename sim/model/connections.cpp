@@ -22,7 +22,7 @@ bool Connections::take_time(const Scenario& scenario) {
 Connections::Pool& Connections::pool_of(const ClientGroup& g, const Request& r) {
   std::vector<Pool>& pools = pools_[g.index].of_clients;
   if (!g.calls_several) return pools[r.client];
-  const ServiceId service = g.about.service(state_.streams.of_group(g.index), r.entity);
+  const ServiceId service = g.about.service(*g.key, r.entity);
   return pools[r.client * state_.scenario.services.size() + service];
 }
 
@@ -81,7 +81,7 @@ void Connections::leave_queue(ClientGroup& g, Request& r) {
 Duration Connections::setup_time(const Attempt& a) const {
   const Distribution& connect = state_.scenario.network.connect;
   if (connect.is_constant()) return connect.constant_value();
-  Draws draws(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kConnect});
+  Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kConnect});
   return connect.sample(draws);
 }
 

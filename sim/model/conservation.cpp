@@ -206,7 +206,6 @@ void Books::check_group(const RunResult& result, GroupId group) const {
 }
 
 void Books::check_service(const RunResult& result, ServiceId service) const {
-  bool has_queue = true;
   double most_servers = 0;
   const ServiceResult& s = result.services[service];
   const auto check = [&](std::string_view wrong) {
@@ -220,8 +219,7 @@ void Books::check_service(const RunResult& result, ServiceId service) const {
   // than worked at once before.
   for (const InstanceId i : state_.instances.of(service)) {
     const Service& there = state_.instances[i];
-    most_servers += static_cast<double>(there.most_servers());
-    has_queue = !there.shares_processor();
+    most_servers += static_cast<double>(there.power().most_servers());
   }
   if (s.window.busy_ns > most_servers * window_ns * (1 + kRounding)) {
     check("more busy time than servers");
@@ -236,7 +234,7 @@ void Books::check_service(const RunResult& result, ServiceId service) const {
     spent.queued += there.queued;
     spent.in_system += there.in_system;
   }
-  check(lost_time(s, spent, has_queue, rounding));
+  check(lost_time(s, spent, has_queue(state_.scenario.services[service].discipline), rounding));
   check(wrong_instances(result, service));
 }
 

@@ -29,30 +29,29 @@ bool leaves_connection_usable(ResponseClass response_class) {
 
 }  // namespace
 
-void Delivery::deliver(AttemptId id, Attempt& a) {
-  if (a.given_up()) {
+void Delivery::deliver(Attempt& a) {
+  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn)) [[unlikely]] {
+    if (!a.given_up()) return next_call(a);
     parts_.serving.answer_unused(a);
-    return release(id, a);
+    return release(a);
   }
-  if (a.goes_on) [[unlikely]]
-    return next_call(id, a);
-  ClientGroup& g = state_.groups[a.group];
-  Request& r = state_.requests[a.request];
+  ClientGroup& g = *a.clients;
+  Request& r = *a.request;
   if (g.polling) [[unlikely]]
     g.polling->succeeded(r.id, a.finished);  // if it has: a failure says so below
   const ErrorInfo error = g.errors[a.answer];
   const std::uint16_t answer = a.answer;
-  forget(r, id, a);
+  forget(r, a);
   if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
   g.recorder->attempt_ended({.in_cohort = r.in_cohort,
                              .number = a.number,
                              .result = result_of(error.response_class),
                              .sent = a.sent,
                              .now = state_.now});
-  if (!error.success() && a.executed)
-    state_.recorder.service(a.service).execution_failed(a.finished);
+  if (!error.success() && a.is(Attempt::kExecuted))
+    a.at->place().recorder->execution_failed(a.finished);
   if (g.ends_connections) end_connection(g, r, a, error.response_class);
-  release(id, a);
+  release(a);
   if (error.response_class != ResponseClass::kSuccess) {
     return parts_.retry_decisions.fail(g, r, error, state_.answers[answer].retry_after);
   }
@@ -65,28 +64,30 @@ void Delivery::deliver(AttemptId id, Attempt& a) {
 }
 
 // The answer has come over a connection, which the balancer and the client's pool count.
-void Delivery::end_connection(const ClientGroup& g, const Request& r, const Attempt& a,
+void Delivery::end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                               ResponseClass answer) {
   if (g.balanced) parts_.balancer.ended(a, result_of(answer));
   if (!g.pools_connections) return;
-  parts_.connections.give_back(state_.groups[g.index], r, leaves_connection_usable(answer));
+  parts_.connections.give_back(g, r, leaves_connection_usable(answer));
 }
 
 // The client has the answer to one message of its attempt, and sends the next.
-void Delivery::next_call(AttemptId id, Attempt& a) {
-  a.goes_on = false;
-  ++a.round;
-  parts_.transport.travel_to_service(id, a);
+void Delivery::next_call(Attempt& a) {
+  a.clear(Attempt::kGoesOn);
+  a.set(Attempt::kSecondCall);
+  parts_.transport.travel_to_service(a);
 }
 
 // One of the attempts of the request under way has ended.
-void Delivery::forget(Request& r, AttemptId id, const Attempt& a) {
-  if (r.attempt == id) {
-    r.attempt = a.sibling;
-    return;
-  }
+void Delivery::forget(Request& r, const Attempt& a) {
+  if (r.attempt != a.id) [[unlikely]]
+    return forget_later(r, a);
+  r.attempt = a.sibling;
+}
+
+void Delivery::forget_later(const Request& r, const Attempt& a) {
   AttemptId before = r.attempt;
-  while (state_.attempts[before].sibling != id) before = state_.attempts[before].sibling;
+  while (state_.attempts[before].sibling != a.id) before = state_.attempts[before].sibling;
   state_.attempts[before].sibling = a.sibling;
 }
 
@@ -95,67 +96,67 @@ void Delivery::forget(Request& r, AttemptId id, const Attempt& a) {
 void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
   freed_.clear();
   while (r.attempt.exists()) {
-    const AttemptId id = r.attempt;
-    const InstanceId instance = state_.attempts[id].instance;
-    r.attempt = state_.attempts[id].sibling;
-    const bool frees = give_up_attempt(g, r, id, result);
-    if (frees && (freed_.empty() || freed_.back() != instance)) freed_.push_back(instance);
+    Attempt& a = state_.attempts[r.attempt];
+    Service* const at = a.at;
+    r.attempt = a.sibling;
+    const bool frees = give_up_attempt(g, r, a, result);
+    if (frees && (freed_.empty() || freed_.back() != at)) freed_.push_back(at);
     if (g.pools_connections) parts_.connections.give_back(g, r, false);
   }
-  for (const InstanceId instance : freed_) {
-    Service& s = state_.instances[instance];
-    parts_.serving.serve_queue(s);
-    parts_.serving.changed(instance, s);
+  for (Service* s : freed_) {
+    parts_.serving.serve_queue(*s);
+    parts_.serving.changed(*s);
   }
 }
 
 // True if it sets a server free.
-bool Delivery::give_up_attempt(ClientGroup& g, Request& r, AttemptId id, AttemptResult result) {
-  Attempt& a = state_.attempts[id];
+bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptResult result) {
   g.recorder->attempt_ended({.in_cohort = r.in_cohort,
                              .number = a.number,
                              .result = result,
                              .sent = a.sent,
                              .now = state_.now});
-  a.request = {};
+  a.request = nullptr;
+  a.set(Attempt::kGivenUp);
   a.gave_up = state_.now;
   if (g.balanced) [[unlikely]]
     parts_.balancer.ended(a, result);
-  Service& s = state_.instances[a.instance];
+  Service& s = *a.at;
   const Abandoned policy = s.spec().abandoned;
   if (a.stage == Attempt::Stage::kLost) {
-    release(id, a);
+    release(a);
   } else if (a.stage == Attempt::Stage::kQueued &&
              (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
-    parts_.watch.leave(id, a);
-    s.remove_from_queue(id, state_.now);
-    state_.recorder.client(a.group).passage.dropped(a.in_cohort);
-    parts_.serving.changed(a.instance, s);
-    release(id, a);
+    parts_.watch.leave(a);
+    s.remove_from_queue(a, state_.now);
+    a.clients->recorder->passage.dropped(a.in_cohort);
+    parts_.serving.changed(s);
+    release(a);
   } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
-    if (a.stage == Attempt::Stage::kInService) s.given_up(state_.now);
+    const bool in_service = a.stage == Attempt::Stage::kInService;
+    const bool is_a_level = in_service ? s.given_up(state_.now) : false;
     if (policy == Abandoned::kAbort) {
-      if (a.stage == Attempt::Stage::kCalling) parts_.call_tree.cancel(id);
-      parts_.watch.leave(id, a);
-      s.abort(id, state_.now);
-      state_.recorder.client(a.group).passage.dropped(a.in_cohort);
-      release(id, a);
+      if (a.stage == Attempt::Stage::kCalling) parts_.call_tree.cancel(a.id);
+      parts_.watch.leave(a);
+      s.abort(a, state_.now);
+      a.clients->recorder->passage.dropped(a.in_cohort);
+      release(a);
       return true;
     }
-    if (s.shares_processor()) parts_.serving.changed(a.instance, s);
+    if (is_a_level) parts_.serving.changed(s);
   }
   return false;
 }
 
-void Delivery::discard(AttemptId id, Attempt& a) {
-  if (a.given_up()) return release(id, a);
+void Delivery::discard(Attempt& a) {
+  if (a.given_up()) return release(a);
   a.stage = Attempt::Stage::kLost;
 }
 
-void Delivery::release(AttemptId id, const Attempt& a) {
-  if (a.mutating) [[unlikely]]
-    parts_.mutations.attempt_gone(id);
-  state_.attempts.release(id);
+void Delivery::release(Attempt& a) {
+  if (a.is(Attempt::kMutating)) [[unlikely]]
+    parts_.mutations.attempt_gone(a);
+  state_.attempts.release(a.id);
 }
 
 }  // namespace retrysim::model

@@ -22,24 +22,25 @@ class Delivery {
   Delivery(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
 
   /// The client has its answer, unless it has stopped waiting.
-  void deliver(AttemptId id, Attempt& a);
+  void deliver(Attempt& a);
   /// The client stops waiting for all that is under way; the service may go on with it.
   [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
   /// The service's side of an attempt has ended, and no answer is on its way.
-  void discard(AttemptId id, Attempt& a);
+  void discard(Attempt& a);
   /// The attempt is no more.
-  void release(AttemptId id, const Attempt& a);
+  void release(Attempt& a);
 
  private:
-  [[gnu::noinline]] void next_call(AttemptId id, Attempt& a);
-  bool give_up_attempt(ClientGroup& g, Request& r, AttemptId id, AttemptResult result);
-  [[gnu::noinline]] void end_connection(const ClientGroup& g, const Request& r, const Attempt& a,
+  [[gnu::noinline]] void next_call(Attempt& a);
+  bool give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptResult result);
+  [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                                         ResponseClass answer);
-  void forget(Request& r, AttemptId id, const Attempt& a);
+  void forget(Request& r, const Attempt& a);
+  [[gnu::noinline]] void forget_later(const Request& r, const Attempt& a);
 
   RunState& state_;
   Parts& parts_;
-  std::vector<InstanceId> freed_;  // instances with servers that have just been set free
+  std::vector<Service*> freed_;  // instances with servers that have just been set free
 };
 
 }  // namespace retrysim::model

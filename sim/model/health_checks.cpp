@@ -77,7 +77,7 @@ HealthChecks::Outcome HealthChecks::examine(InstanceId instance, std::uint64_t n
   const bool refused =
       wrong.unreachable || (!wrong.errors.empty() && luck < wrong.errors.back().first);
   if (refused) return {Step::kFailed, std::min(round_trip, timeout)};
-  if (s.working_servers() == 0 || wrong.speed == 0) return no_answer;
+  if (s.power().working_servers() == 0 || wrong.speed == 0) return no_answer;
   const auto work_ns = static_cast<double>(spec.service_time.sample(draws).count());
   const Duration time = round_trip + Duration::from_nanoseconds(work_ns / wrong.speed);
   return time > timeout ? no_answer : Outcome{Step::kPassed, time};

@@ -19,10 +19,14 @@ namespace retrysim::model {
 
 class Instances {
  public:
-  /// The first instance of the next service; `add` gives it further ones.
+  /// The first instance of the next service; `add` gives it further ones. Their addresses are
+  /// fixed when all have been added.
   void begin_service() { first_.emplace_back(all_.size()); }
   Service& add(Service instance) {
-    service_of_.push_back(ServiceId(first_.size() - 1));
+    const ServiceId service(first_.size() - 1);
+    instance.place().instance = InstanceId(all_.size());
+    instance.place().service = service;
+    service_of_.push_back(service);
     return all_.emplace_back(std::move(instance));
   }
 

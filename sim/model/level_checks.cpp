@@ -159,12 +159,13 @@ std::string Books::wrong_level_of_service(const RunResult& result, ServiceId ser
   double most = 0;
   for (const InstanceId i : state_.instances.of(service)) {
     const Service& s = state_.instances[i];
-    there.busy += s.busy();
+    there.busy += s.servers().busy();
     there.in_system += static_cast<std::int64_t>(s.in_system());
     there.queued += static_cast<std::int64_t>(s.queued());
     const bool unlimited = s.spec().servers == ServiceSpec::kUnlimited;
-    there.working = unlimited ? s.working_servers() : there.working + s.working_servers();
-    most += static_cast<double>(s.most_servers());
+    there.working =
+        unlimited ? s.power().working_servers() : there.working + s.power().working_servers();
+    most += static_cast<double>(s.power().most_servers());
   }
   std::string wrong = difference(state_.recorder.service(service).levels(), there);
   const auto width_ns = static_cast<double>(result.interval.count());

@@ -13,12 +13,12 @@ void Mutations::prepare() {
     if (g.mutates && !books_) books_.emplace(&state_.recorder);
   }
   for (const InstanceId i : state_.instances.ids()) {
-    state_.instances[i].keep_books(books_ ? &*books_ : nullptr);
+    state_.instances[i].tokens().keep_books(books_ ? &*books_ : nullptr);
   }
 }
 
 void Mutations::decide(ClientGroup& g, Request& r) {
-  Draws draws(state_.streams.of_group(g.index), {r.entity, 0, 0, Purpose::kSideEffect});
+  Draws draws(*g.key, {r.entity, 0, 0, Purpose::kSideEffect});
   r.mutating = draws.uniform() < g.spec->mutating;
   if (!r.mutating) return;
   SideEffects::Account account;
@@ -35,15 +35,14 @@ void Mutations::decide(ClientGroup& g, Request& r) {
   books_->begin(r.id, account);
 }
 
-void Mutations::executed(AttemptId attempt, bool succeeded) {
-  books_->of_attempt(attempt).effects.effects += succeeded;
-  Service& service = state_.instances[state_.attempts[attempt].instance];
-  service.mutation_executed(attempt, succeeded, state_.now);
+void Mutations::executed(Attempt& a, bool succeeded) {
+  books_->of_attempt(a.id).effects.effects += succeeded;
+  a.at->tokens().executed(a, succeeded, state_.now);
 }
 
-void Mutations::attempt_gone(AttemptId attempt) {
-  state_.instances[state_.attempts[attempt].instance].close_session(attempt);
-  books_->attempt_gone(attempt);
+void Mutations::attempt_gone(Attempt& a) {
+  a.at->tokens().close_session(a);
+  books_->attempt_gone(a.id);
 }
 
 }  // namespace retrysim::model

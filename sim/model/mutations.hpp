@@ -41,9 +41,9 @@ class Mutations {
     books_->attempt_sent(request, attempt);
   }
   /// An attempt with side effects has been served to the end.
-  [[gnu::noinline]] void executed(AttemptId attempt, bool succeeded);
+  [[gnu::noinline]] void executed(Attempt& a, bool succeeded);
   /// Nothing more can come of an attempt with side effects.
-  void attempt_gone(AttemptId attempt);
+  void attempt_gone(Attempt& a);
   void request_ended(RequestId request, bool failed) { books_->request_ended(request, failed); }
   /// At the end of the run.
   void close() {

@@ -19,7 +19,7 @@ class OccModel {
   explicit OccModel(std::uint16_t conflict) : conflict_(conflict) {}
 
   Reply reply(Attempt& attempt, const ReplyContext&) {
-    if (attempt.round == 0) {
+    if (!attempt.is(Attempt::kSecondCall)) {
       attempt.version = version_;
       return {0, true};
     }

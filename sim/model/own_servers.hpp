@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,18 +42,25 @@ class OwnServers {
   /// Attempts that are in service or held.
   std::int64_t attempts() const { return taken_; }
   std::int64_t busy() const { return taken_; }
-  /// Servers that work for attempts whose clients have given up, where that is not a matter of one
-  /// server at a time.
-  static double wasting_servers() { return 0; }
+  /// How many servers work for attempts whose clients have given up, where that is a level; empty
+  /// where each of those has a server to itself, whose time is wasted from `wasted_since` on.
+  static std::optional<double> wasting_servers() { return std::nullopt; }
+  static std::optional<Time> wasted_since(const Attempt& a) {
+    return std::max(a.started, a.gave_up);
+  }
+  /// Server time that an attempt was given that has been served.
+  static double server_time_ns(const Attempt& a) {
+    return static_cast<double>((a.finished - a.started).count());
+  }
 
   /// Key of the next completion, and the attempt it is of; there must be one.
   kernel::EventKey head() const { return in_service_.head(); }
   std::uint32_t front() const { return in_service_.front(); }
 
-  /// Begins with the attempt, whose `work_left_ns` says how much there is to do.
-  void start(std::uint32_t id, Attempt& a, Time now) {
+  /// Begins with the attempt, whose `work` says how much there is to do.
+  void start(Attempt& a, Time now) {
     ++taken_;
-    schedule(id, a, now);
+    schedule(a, now);
   }
   /// Ends the service that completes now.
   std::uint32_t complete(Time) {
@@ -73,8 +81,8 @@ class OwnServers {
     in_service_.erase(attempt);
     --taken_;
   }
-  /// The client of an attempt in service has given up.
-  static void given_up(Time) {}
+  /// The client of an attempt in service has given up. True if that changes a level.
+  static bool given_up(Time) { return false; }
   /// Takes out all that are in service, in the order of completion; what is held stays.
   std::vector<std::uint32_t> take_all(Time) {
     taken_ = held_;
@@ -88,9 +96,9 @@ class OwnServers {
     const double old_speed = std::exchange(speed_, speed);
     for (const std::uint32_t id : in_service_.take_all()) {
       Attempt& a = (*attempts_)[id];
-      const auto elapsed = static_cast<double>((now - a.work_since).count());
-      a.work_left_ns = std::max(0.0, std::round(a.work_left_ns - elapsed * old_speed));
-      schedule(id, a, now);
+      const auto elapsed = static_cast<double>((now - a.work.since).count());
+      a.work.left_ns = std::max(0.0, std::round(a.work.left_ns - elapsed * old_speed));
+      schedule(a, now);
     }
   }
 
@@ -100,15 +108,15 @@ class OwnServers {
   }
 
  private:
-  void schedule(std::uint32_t id, Attempt& a, Time now) {
-    a.work_since = now;
+  void schedule(Attempt& a, Time now) {
+    a.work.since = now;
     Duration left = Duration::max();  // a server that stands still never finishes
-    if (a.work_left_ns == 0) {
+    if (a.work.left_ns == 0) {
       left = Duration::zero();
     } else if (speed_ > 0) {
-      left = Duration::from_nanoseconds(a.work_left_ns / speed_);
+      left = Duration::from_nanoseconds(a.work.left_ns / speed_);
     }
-    in_service_.insert(id, {now + left, (*sequence_)++});
+    in_service_.insert(a.id, {now + left, (*sequence_)++});
   }
 
   kernel::Pool<Attempt>* attempts_;

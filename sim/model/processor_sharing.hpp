@@ -20,6 +20,7 @@
 #include <bit>
 #include <cassert>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -133,23 +134,26 @@ class SharedServers {
   std::int64_t in_service() const { return sharing_.size(); }
   std::int64_t attempts() const { return sharing_.size() + held_; }
   std::int64_t busy() const { return sharing_.size() > 0 ? working_ : 0; }
-  double wasting_servers() const {
-    if (given_up_ == 0) return 0;
+  std::optional<double> wasting_servers() const {
+    if (given_up_ == 0) return 0.0;
     return static_cast<double>(working_) * static_cast<double>(given_up_) /
            static_cast<double>(sharing_.size());
   }
 
+  static std::optional<Time> wasted_since(const Attempt&) { return std::nullopt; }
+  static double server_time_ns(const Attempt& a) { return a.work.left_ns; }
+
   kernel::EventKey head() const { return head_; }
   std::uint32_t front() const { return sharing_.front(); }
 
-  /// From here to its end, the attempt's `work_left_ns` says what server time the others had been
+  /// From here to its end, the attempt's `work` says what server time the others had been
   /// given when it came; afterwards, what it was given itself.
-  [[gnu::noinline]] void start(std::uint32_t id, Attempt& a, Time now) {
+  [[gnu::noinline]] void start(Attempt& a, Time now) {
     sharing_.advance(now);
-    sharing_.insert(id, a.work_left_ns);
-    a.work_left_ns = sharing_.server_time_ns();
+    sharing_.insert(a.id, a.work.left_ns);
+    a.work.left_ns = sharing_.server_time_ns();
     given_up_ += a.given_up();
-    rejections_ += a.rejection;
+    rejections_ += a.is(Attempt::kRejection);
     schedule();
   }
   [[gnu::noinline]] std::uint32_t complete(Time now) {
@@ -169,9 +173,10 @@ class SharedServers {
     sharing_.erase(attempt);
     leave(attempt);
   }
-  [[gnu::noinline]] void given_up(Time now) {
+  [[gnu::noinline]] bool given_up(Time now) {
     sharing_.advance(now);
     ++given_up_;
+    return true;
   }
   [[gnu::noinline]] std::vector<std::uint32_t> take_all(Time now) {
     std::vector<std::uint32_t> all;
@@ -194,9 +199,9 @@ class SharedServers {
  private:
   void leave(std::uint32_t attempt) {
     Attempt& a = (*attempts_)[attempt];
-    a.work_left_ns = sharing_.server_time_ns() - a.work_left_ns;
+    a.work.left_ns = sharing_.server_time_ns() - a.work.left_ns;
     given_up_ -= a.given_up();
-    rejections_ -= a.rejection;
+    rejections_ -= a.is(Attempt::kRejection);
     schedule();
   }
   void schedule() { head_ = {sharing_.next_end(), (*sequence_)++}; }

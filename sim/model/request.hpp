@@ -17,6 +17,20 @@ namespace retrysim::model {
 
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
+struct ClientGroup;
+class Service;
+
+/// An attempt's neighbours in a queue.
+struct QueueLinks {
+  std::uint32_t next = kNone, previous = kNone;
+};
+
+/// What an attempt in service demands of its server.
+struct ServiceWork {
+  double left_ns = 0;  ///< left at `since`, at speed 1
+  Time since;
+};
+
 // Both fill two cache lines exactly, which also makes finding one in its pool a shift.
 
 struct alignas(64) Request {
@@ -57,38 +71,46 @@ struct alignas(64) Attempt {
     kCalling,  ///< its server waits for other services
     kLost,     ///< the service's side has ended; no answer will come
   };
+  /// What is true of it. Most are true of few attempts, and one test finds that none of them is.
+  enum Flag : std::uint16_t {
+    kExecuted = 1 << 0,    ///< served to the end
+    kGivenUp = 1 << 1,     ///< its client does not wait any more
+    kConnecting = 1 << 2,  ///< on a new connection
+    kRejection = 1 << 3,   ///< what it waits for, or a server does, is turning it away
+    kWatched = 1 << 4,     ///< the service wants to know when it leaves
+    kMutating = 1 << 5,    ///< its request has side effects
+    kReplay = 1 << 6,      ///< answered because of its token, not executed
+    kHasSession = 1 << 7,  ///< its execution is the one that its token stands for
+    // Of an attempt that consists of two calls (model "occ").
+    kGoesOn = 1 << 8,      ///< the answer under way asks for the second call
+    kSecondCall = 1 << 9,  ///< the first one is done
+  };
+
+  /// Whether any of these flags is set.
+  bool is(unsigned any) const { return (flags & any) != 0; }
+  void set(unsigned all) { flags = static_cast<std::uint16_t>(flags | all); }
+  void clear(unsigned all) { flags = static_cast<std::uint16_t>(flags & ~all); }
+  bool given_up() const { return is(kGivenUp); }
 
   std::uint64_t entity = 0;  ///< of its request
   Time sent, arrived, started, finished;
-  Time gave_up = Time::max();  ///< when its client stopped waiting
-  double work_left_ns = 0;     ///< service demand left at `work_since`, at speed 1
-  Time work_since;
-  kernel::LaneLink limit;  ///< the service's own timeout
-  RequestId request;       ///< only while its client waits
+  Request* request = nullptr;      ///< only while its client waits
+  ClientGroup* clients = nullptr;  ///< the group of its client
+  Service* at = nullptr;           ///< the instance that it goes to
+  AttemptId id;                    ///< its place among the attempts
+  std::uint32_t number = 1;        ///< 1 for the first attempt of a request
   ClientId client{0};
-  std::uint32_t number = 1;  ///< 1 for the first attempt of a request
-  AttemptId sibling;         ///< hedging: the next attempt of its request under way
-  std::uint32_t next_in_queue = kNone, previous_in_queue = kNone;
   GroupId group{0};
-  ServiceId service{0};
-  InstanceId instance{0};    ///< of that service
+  std::uint16_t flags = 0;
   std::uint16_t answer = 0;  ///< index into the world's answers
   Stage stage = Stage::kOnTheWire;
   bool in_cohort = false;
-  bool executed : 1 = false;     ///< served to the end
-  bool connecting : 1 = false;   ///< on a new connection
-  bool rejection : 1 = false;    ///< what it waits for, or a server does, is turning it away
-  bool watched : 1 = false;      ///< the service wants to know when it leaves
-  bool mutating : 1 = false;     ///< its request has side effects
-  bool replay : 1 = false;       ///< answered because of its token, not executed
-  bool has_session : 1 = false;  ///< its execution is the one that its token stands for
-  // Of an attempt that consists of several calls (model "occ").
-  bool goes_on : 1 = false;    ///< the answer under way asks for the next call
-  std::uint8_t round : 2 = 0;  ///< calls done
-  std::uint8_t priority : 6 = 0;
-  std::uint32_t version = 0;  ///< of the row, as read
-
-  bool given_up() const { return gave_up != Time::max(); }
+  std::uint8_t priority = 0;
+  AttemptId sibling;  ///< hedging: the next attempt of its request under way
+  QueueLinks queue;
+  std::uint32_t version = 0;   ///< model "occ": of the row, as read
+  Time gave_up = Time::max();  ///< when its client stopped waiting
+  ServiceWork work;
 };
 
 static_assert(sizeof(Request) == 128 && sizeof(Attempt) == 128);

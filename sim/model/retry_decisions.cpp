@@ -72,14 +72,12 @@ std::int32_t RetryDecisions::watch_quota(const ClientGroup& g, const RetryState&
   return change;
 }
 
-RetryState RetryDecisions::state_of(ClientGroup& g, const Request& r) {
-  return g.state_of(state_.streams.of_group(g.index), r);
-}
+RetryState RetryDecisions::state_of(ClientGroup& g, const Request& r) { return g.state_of(r); }
 
 bool RetryDecisions::can_be_repeated(const ClientGroup& g, const Request& r) const {
   if (g.spec->unrepeatable <= 0) [[likely]]
     return true;
-  Draws draws(state_.streams.of_group(g.index), {r.entity, 0, 0, Purpose::kBody});
+  Draws draws(*g.key, {r.entity, 0, 0, Purpose::kBody});
   return draws.uniform() >= g.spec->unrepeatable;
 }
 
@@ -108,8 +106,7 @@ bool RetryDecisions::open(ClientGroup& g, Request& r) {
 // What the client's strategy says about a failed attempt, with its books kept.
 RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r, const Failure& failure) {
   const Clients& own = clients_[g.index];
-  Draws draws(state_.streams.of_group(g.index),
-              {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
+  Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
   if (g.spec->strategy) [[unlikely]] {
     const RetryDecision decision =
         checked(g, own.strategies[r.client]->refresh_retry_token(

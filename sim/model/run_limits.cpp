@@ -27,7 +27,7 @@ void RunLimits::prepare() {
 // Called now and then: checks the limits, reports progress, and lets the caller stop the run.
 void RunLimits::check() {
   const SimulationOptions& options = state_.options;
-  const std::uint64_t done = events_ + steps_;
+  const std::uint64_t done = done_;
   if (done > options.max_events) {
     throw LimitExceeded(
         fmt::format("more than {} events: replication {} stopped at {} s", options.max_events,

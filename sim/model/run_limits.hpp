@@ -19,19 +19,19 @@ class RunLimits {
   void prepare();
 
   /// The clock has moved on.
-  void new_instant() { instant_began_ = events_ + steps_; }
+  void new_instant() { instant_began_ = done_; }
   /// Throws LimitExceeded when a limit has been passed, Interrupted when the run is to stop.
   void count_event() {
-    if (++events_ + steps_ >= next_check_) [[unlikely]]
+    if (++done_ >= next_check_) [[unlikely]]
       check();
   }
   /// Work done at an instant besides its events: it counts against the same limits.
   void count_step() {
-    if (events_ + ++steps_ >= next_check_) [[unlikely]]
-      check();
+    ++steps_;
+    count_event();
   }
 
-  std::uint64_t events() const { return events_; }
+  std::uint64_t events() const { return done_ - steps_; }
 
  private:
   [[gnu::noinline]] void check();
@@ -39,10 +39,10 @@ class RunLimits {
 
   RunState& state_;
   const Parts& parts_;
-  std::uint64_t events_ = 0, steps_ = 0;
-  std::uint64_t next_check_ = 0;     // at so many events and steps
-  std::uint64_t instant_began_ = 0;  // events and steps when this instant began
-  std::uint64_t most_at_once_ = 0;   // requests that may rightly be submitted at one instant
+  std::uint64_t done_ = 0, steps_ = 0;  // events and steps; steps
+  std::uint64_t next_check_ = 0;        // at so many events and steps
+  std::uint64_t instant_began_ = 0;     // events and steps when this instant began
+  std::uint64_t most_at_once_ = 0;      // requests that may rightly be submitted at one instant
 };
 
 }  // namespace retrysim::model

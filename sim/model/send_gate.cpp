@@ -22,14 +22,13 @@ void SendGate::prepare() {
 }
 
 std::size_t SendGate::limiter_of(const ClientGroup& g, const Request& r) const {
-  return g.limiter_of(state_.streams.of_group(g.index), r);
+  return g.limiter_of(r);
 }
 
 bool SendGate::pass(ClientGroup& g, Request& r) {
   const bool is_hedge = r.attempt.exists();
   if (g.states->throttle()) {
-    Draws draws(state_.streams.of_group(g.index),
-                {r.entity, r.progress.attempts + 1, 0, Purpose::kClientThrottle});
+    Draws draws(*g.key, {r.entity, r.progress.attempts + 1, 0, Purpose::kClientThrottle});
     if (!permit_attempt(g.spec->retry, g.states->of(r.client), state_.now, draws)) {
       if (!is_hedge) parts_.client_requests.finish(g, r, Outcome::kNoSendToken);
       return false;

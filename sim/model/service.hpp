@@ -11,58 +11,45 @@
 
 #include "kernel/event_order.hpp"
 #include "kernel/pool.hpp"
-#include "model/autoscaler.hpp"
-#include "model/codel.hpp"
+#include "measure/service_recorder.hpp"
 #include "model/concurrency_limit.hpp"
-#include "model/operation_mix.hpp"
-#include "model/own_servers.hpp"
-#include "model/processor_sharing.hpp"
 #include "model/request.hpp"
+#include "model/server_pool.hpp"
+#include "model/service_demand.hpp"
 #include "model/service_model.hpp"
-#include "model/side_effects.hpp"
+#include "model/service_power.hpp"
+#include "model/service_queue.hpp"
 #include "model/streams.hpp"
 #include "model/throttle.hpp"
-#include "model/waiting_line.hpp"
+#include "model/token_desk.hpp"
 
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <type_traits>
-#include <utility>
-#include <variant>
 #include <vector>
 
 namespace retrysim::model {
 
-/// What is wrong with a service, or the way to it, at present: all active faults together.
-struct Impairment {
-  double capacity = 1, speed = 1;
-  Duration latency;
-  double request_loss = 0, response_loss = 0;  ///< the network's own included
-  bool unreachable = false, black_hole = false;
-  std::vector<std::pair<double, std::uint16_t>> errors;  ///< cumulative probability, answer
+/// Which instance of which service it is, and what the world calls its completions.
+struct ServicePlace {
+  InstanceId instance{0};
+  ServiceId service{0};
+  std::uint32_t completions = kNone;           ///< their source in the event queue
+  stats::ServiceRecorder* recorder = nullptr;  ///< of the service
+};
+
+/// What an attempt has to pass at a service, so that those that have little ask little.
+struct ServiceTraits {
+  bool always_succeeds = true;    ///< what has been served has succeeded, without more ado
+  bool calls_others = false;      ///< attempts make calls to other services before they are done
+  bool screens_arrivals = false;  ///< they may be answered before they are admitted: by random
+                                  ///< errors, by a throttle
+  bool loses_messages = false;    ///< on the way to it, or back
+  bool screens_queue = false;     ///< not every attempt that is taken from the queue is served
+  bool limits_concurrency = false;
+  bool watches_attempts = false;  ///< it wants to be told, by `leave`, when an attempt is gone that
+                                  ///< it had admitted
 };
 
 class Service {
-  // Which kind of pool it is takes one comparison, whose result never changes during a run.
-  using Servers = std::variant<OwnServers, SharedServers>;
-  template <class Use>
-  auto of_servers(Use use) const {
-    if (const auto* own = std::get_if<OwnServers>(&servers_)) [[likely]]
-      return use(*own);
-    return use(*std::get_if<SharedServers>(&servers_));
-  }
-  template <class Use>
-  auto of_servers(Use use) {
-    if (auto* own = std::get_if<OwnServers>(&servers_)) [[likely]]
-      return use(*own);
-    return use(*std::get_if<SharedServers>(&servers_));
-  }
-  bool has_room() const {
-    return of_servers([](const auto& s) { return s.has_room(); });
-  }
-
  public:
   enum class Admission : std::uint8_t { kStarted, kQueued, kFull };
 
@@ -71,38 +58,23 @@ class Service {
   Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
           const Streams* streams, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence);
 
-  /// The operations of the groups that call service `index`, whose requests differ in work.
-  void set_operations(std::size_t index, const std::vector<ClientSpec>& clients) {
-    operations_ = OperationMix(index, clients);
-  }
-
   const ServiceSpec& spec() const { return *spec_; }
-  const Impairment& impairment() const { return impairment_; }
-  std::int64_t working_servers() const { return working_; }
-  bool shares_processor() const { return std::holds_alternative<SharedServers>(servers_); }
+  const ServiceTraits& traits() const { return traits_; }
+  ServicePlace& place() { return place_; }
+  const ServicePlace& place() const { return place_; }
+  const Impairment& impairment() const { return power_.impairment(); }
+  const ServicePower& power() const { return power_; }
+  const ServerPool& servers() const { return servers_; }
+  const ServiceQueue& queue() const { return queue_; }
+  ServiceDemand& demand() { return demand_; }
+  TokenDesk& tokens() { return tokens_; }
 
-  /// Servers that work: under processor sharing all or none.
-  std::int64_t busy() const {
-    return of_servers([](const auto& s) { return s.busy(); });
-  }
-  std::uint64_t queued() const { return line_.size() + rejections_.size(); }
+  std::uint64_t queued() const { return queue_.size(); }
   /// Attempts waiting or in service.
   std::uint64_t in_system() const {
-    return static_cast<std::uint64_t>(of_servers([](const auto& s) { return s.attempts(); })) +
-           queued();
-  }
-  /// Servers that work for attempts whose clients have given up (processor sharing only).
-  double wasting_servers() const {
-    return of_servers([](const auto& s) { return s.wasting_servers(); });
+    return static_cast<std::uint64_t>(servers_.attempts()) + queued();
   }
 
-  /// Key of the next completion.
-  kernel::EventKey next_completion() const {
-    return of_servers([](const auto& s) { return s.head(); });
-  }
-
-  /// Whether attempts may be answered before they are admitted: by random errors, by a throttle.
-  bool screens_arrivals() const { return screens_arrivals_; }
   /// True if the throttle lets an attempt pass: of client `number` of client group `group`; where
   /// operations or keys are throttled, of the operation or key of that number.
   bool pass_throttle(std::uint16_t group, std::uint32_t number, Time now) {
@@ -111,86 +83,60 @@ class Service {
 
   /// Starts serving the attempt, queues it, or neither if the queue is full or the concurrency
   /// limit is reached.
-  Admission admit(std::uint32_t id, Attempt& attempt, Time now);
+  Admission admit(Attempt& a, Time now) {
+    if (traits_.limits_concurrency) [[unlikely]]
+      return admit_if_concurrency_allows(a, now);
+    return admit_if_queue_has_room(a, now);
+  }
 
-  /// Whether the service wants to be told, by `leave`, when an attempt is gone that it had
-  /// admitted.
-  bool watches_attempts() const { return watches_attempts_; }
-  void leave(std::uint32_t attempt, Time now) {
-    const Attempt& a = (*attempts_)[attempt];
-    if (limits_concurrency_) {
-      concurrency_.leave(attempt, now - a.arrived, a.executed || a.replay);
-    }
+  /// The attempt, which it had admitted, is gone.
+  void leave(const Attempt& a, Time now) {
+    if (!traits_.limits_concurrency) return;
+    concurrency_.leave(a.id, now - a.arrived, a.is(Attempt::kExecuted | Attempt::kReplay));
   }
 
   /// Turning this attempt away costs server time: a free server begins at once; else that waits,
   /// before any attempt that is to be served.
-  void turn_away(std::uint32_t attempt, Time now);
+  void turn_away(Attempt& a, Time now);
 
   /// Ends the service (or the turning away) that completes now.
-  std::uint32_t complete(Time now);
+  Attempt& complete(Time now);
 
   /// Its attempts make calls to other services before they are done.
-  void call_others() { calls_others_ = true; }
-  bool calls_others() const { return calls_others_; }
-  /// The attempt whose service completes next; there must be one.
-  std::uint32_t next_to_complete() const {
-    return of_servers([](const auto& s) { return s.front(); });
-  }
-  /// The own work on that attempt ends now; its server is held until `release` (or `abort`). Where
-  /// attempts share the servers, it takes nothing from the others meanwhile.
-  std::uint32_t hold(Time now);
-  void release(std::uint32_t attempt, Time now);
+  void call_others() { traits_.calls_others = true; }
+  /// The own work on the attempt that completes next ends now; its server is held until `release`
+  /// (or `abort`). Where attempts share the servers, it takes nothing from the others meanwhile.
+  void hold(Time now);
+  void release(Attempt& a, Time now);
 
-  /// What a free server does next: the attempt leaves the queue; kNone if there is no server or no
+  /// What a free server does next: the attempt leaves the queue; null if there is no server or no
   /// attempt.
-  std::uint32_t take_from_queue();
-  void start(std::uint32_t id, Attempt& attempt, Time now);
-
+  Attempt* take_from_queue() { return servers_.has_room() ? queue_.take() : nullptr; }
   /// Whether controlled delay sheds this attempt, which has just been taken from the queue.
-  bool sheds(const Attempt& attempt, Time now) {
-    return controls_delay_ && codel_.turns_away(now - attempt.arrived, line_.size(), now);
-  }
+  bool sheds(const Attempt& a, Time now) { return queue_.sheds(a, now); }
+  void start(Attempt& a, Time now);
 
-  /// Whether what has been served has succeeded, without more ado.
-  bool always_succeeds() const { return always_succeeds_; }
   /// What comes of an attempt that has just been served.
-  Reply reply(Attempt& attempt) {
-    return reply_of(model_, attempt, {streams_->of_group(attempt.group), impairment_.errors});
+  Reply reply(Attempt& a) {
+    return reply_of(model_, a, {streams_->of_group(a.group), impairment().errors});
   }
-
-  /// The numbers of the answers to attempts whose token is known.
-  struct TokenAnswers {
-    std::uint16_t already_exists = 0, in_progress = 0, mismatch = 0;
-  };
-  /// From now on it looks at the tokens of attempts with side effects; instances share what they
-  /// remember.
-  void remember_tokens(TokenAnswers answers, std::shared_ptr<Sessions> sessions);
-  /// Where it finds those tokens; may be null if there are none.
-  void keep_books(SideEffects* books) { books_ = books; }
-  /// An attempt with side effects has been served to the end.
-  void mutation_executed(std::uint32_t attempt, bool succeeded, Time now);
-  /// What an attempt with side effects has begun, if anything, comes to nothing.
-  void close_session(std::uint32_t attempt);
 
   /// How long the attempt will be in service if it starts now and nothing changes.
-  Duration service_time_of(std::uint32_t attempt) const;
+  Duration service_time_of(const Attempt& a) const;
 
   /// An attempt leaves the queue, or its server, before it is served.
-  void remove_from_queue(std::uint32_t attempt, Time now);
-  void abort(std::uint32_t attempt, Time now);
+  void remove_from_queue(const Attempt& a, Time now);
+  void abort(Attempt& a, Time now);
 
   /// The same for one that has been taken from the queue, and is not started; or that came, and
   /// does not stay.
-  void leave_unserved(const Attempt& attempt, Time now) {
-    time_spent_.queued += (now - attempt.arrived).count();
-    time_spent_.in_system += (now - attempt.arrived).count();
+  void leave_unserved(const Attempt& a, Time now) {
+    time_spent_.queued += (now - a.arrived).count();
+    time_spent_.in_system += (now - a.arrived).count();
   }
 
-  /// The client of an attempt in service has given up.
-  void given_up(Time now) {
-    of_servers([now](auto& s) { s.given_up(now); });
-  }
+  /// The client of an attempt in service has given up. True if that changes a level.
+  bool given_up(Time now) { return servers_.given_up(now); }
 
   /// Takes out everything that waits or is in service, this first in order of completion; not what
   /// is held.
@@ -199,22 +145,11 @@ class Service {
   void forget(bool throttle_too);
 
   /// Null if the number of servers is fixed.
-  Autoscaler* autoscaler() { return autoscaler_ ? &*autoscaler_ : nullptr; }
+  Autoscaler* autoscaler() { return power_.autoscaler(); }
   /// The autoscaler has changed the number of servers.
-  void rescale(Time now) { impair(impairment_, now); }
-
+  void rescale(Time now) { impair(impairment(), now); }
   /// The faults have changed. Work in progress goes on at the new speed.
   void impair(Impairment impairment, Time now);
-
-  template <class Visit>
-  void for_each_in_service(Visit visit) const {
-    of_servers([&](const auto& s) { s.for_each(visit); });
-  }
-  template <class Visit>
-  void for_each_queued(Visit visit) const {
-    line_.for_each(visit);
-    rejections_.for_each(visit);
-  }
 
   /// How long attempts have been here, from their arrival on: in the queue, summed when they leave
   /// it, and at all, summed when they go. For the check at the end of the run.
@@ -222,36 +157,24 @@ class Service {
     WideNanoseconds queued = 0, in_system = 0;
   };
   const TimeSpent& time_spent() const { return time_spent_; }
-  /// The most servers that ever worked at once.
-  std::int64_t most_servers() const { return most_working_; }
 
  private:
-  Admission admit_if_queue_has_room(std::uint32_t id, Attempt& attempt, Time now);
-  double demand_ns(const Attempt& attempt) const;
-  [[gnu::noinline]] void look_at_token(std::uint32_t attempt, Time now);
+  Admission admit_if_queue_has_room(Attempt& a, Time now);
+  [[gnu::noinline]] Admission admit_if_concurrency_allows(Attempt& a, Time now);
 
-  static Servers make_servers(const ServiceSpec& spec, kernel::Pool<Attempt>* attempts,
-                              std::uint64_t* sequence);
-
+  ServiceTraits traits_;
+  ServicePlace place_;
   const ServiceSpec* spec_;
   const Streams* streams_;
   kernel::Pool<Attempt>* attempts_;
-  OperationMix operations_;
-  Servers servers_;
-  std::uint64_t queue_capacity_;
-  std::int64_t working_, most_working_ = 0;
-  bool controls_delay_, limits_concurrency_, always_succeeds_;
-  bool watches_attempts_, calls_others_ = false, screens_arrivals_ = false;
-  ServiceModel model_;
-  WaitingLine line_, rejections_;
-  Codel codel_;
-  std::optional<Autoscaler> autoscaler_;
-  ConcurrencyLimit concurrency_;
+  ServerPool servers_;
+  ServiceQueue queue_;
+  ServiceDemand demand_;
   TimeSpent time_spent_;
-  Impairment impairment_;
-  std::shared_ptr<Sessions> sessions_;  // if it remembers tokens
-  TokenAnswers token_answers_;
-  SideEffects* books_ = nullptr;
+  ServicePower power_;
+  ServiceModel model_;
+  ConcurrencyLimit concurrency_;
+  TokenDesk tokens_;
   Throttle throttle_;
 };
 

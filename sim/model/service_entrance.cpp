@@ -5,81 +5,95 @@
 #include "model/state.hpp"
 
 namespace retrysim::model {
+namespace {
 
-void ServiceEntrance::arrive(AttemptId id, Attempt& a, Service& s) {
+void record_arrival(const Attempt& a) {
+  a.clients->recorder->passage.arrived(a.in_cohort);
+  a.at->place().recorder->arrived();
+}
+
+}  // namespace
+
+void ServiceEntrance::arrive(Attempt& a) {
+  Service& s = *a.at;
   a.arrived = state_.now;
-  if (a.round == 0) state_.recorder.arrived(a.group, a.service, a.in_cohort);
+  if (!a.is(Attempt::kSecondCall)) [[likely]]
+    record_arrival(a);
   if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {
-    state_.recorder.client(a.group).passage.dropped(
+    a.clients->recorder->passage.dropped(
         a.in_cohort);  // its client gave up while it was on its way
-    return parts_.delivery.release(id, a);
+    return parts_.delivery.release(a);
   }
-  if (s.screens_arrivals() && answered_at_the_door(id, a, s)) [[unlikely]]
+  if (s.traits().screens_arrivals && answered_at_the_door(a)) [[unlikely]]
     return;
-  const Service::Admission admission = s.admit(id, a, state_.now);
-  if (admission == Service::Admission::kFull) return overflow(id, a, s);
+  const Service::Admission admission = s.admit(a, state_.now);
+  if (admission == Service::Admission::kFull) return overflow(a);
   const bool must_wait = admission == Service::Admission::kQueued;
-  state_.recorder.admitted(a.group, a.service, a.in_cohort, must_wait);
-  if (s.watches_attempts()) [[unlikely]]
-    parts_.watch.enter(id, a);
-  parts_.serving.changed(a.instance, s);
+  s.place().recorder->admitted();
+  a.clients->recorder->passage.admitted(a.in_cohort, must_wait);
+  if (s.traits().watches_attempts) [[unlikely]]
+    parts_.watch.enter(a);
+  parts_.serving.changed(s);
 }
 
 // True if the attempt meets a random error, or does not pass the service's throttle.
-bool ServiceEntrance::answered_at_the_door(AttemptId id, Attempt& a, Service& s) {
+bool ServiceEntrance::answered_at_the_door(Attempt& a) {
+  const Service& s = *a.at;
   if (!s.impairment().errors.empty() && s.spec().model != ServiceModelKind::kIndependent) {
-    Draws draws(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kServiceError});
+    Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kServiceError});
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : s.impairment().errors) {
       if (u >= cumulative) continue;
-      state_.recorder.service(a.service).error_answered();
-      if (state_.is_throttling(a, answer))
-        state_.recorder.client(a.group).passage.refused(a.in_cohort);
-      parts_.transport.answer_with(id, a, s, answer);
+      a.at->place().recorder->error_answered();
+      if (state_.is_throttling(a, answer)) a.clients->recorder->passage.refused(a.in_cohort);
+      parts_.transport.answer_with(a, answer);
       return true;
     }
   }
   // The throttle is the service's, not an instance's: the first instance keeps it for all.
-  Service& keeper = state_.instances[state_.instances.first(a.service)];
+  Service& keeper = state_.instances[state_.instances.first(a.at->place().service)];
   if (passes_throttle(a, keeper)) return false;
-  state_.recorder.service(a.service).throttled();
-  state_.recorder.client(a.group).passage.refused(a.in_cohort);
-  turn_away(id, a, s, state_.answers.of_service(a.service).throttled);
+  a.at->place().recorder->throttled();
+  a.clients->recorder->passage.refused(a.in_cohort);
+  turn_away(a, state_.answers.of_service(a.at->place().service).throttled);
   return true;
 }
 
 bool ServiceEntrance::passes_throttle(const Attempt& a, Service& s) {
   std::uint32_t number = a.client;
   if (s.spec().throttle.scope > ThrottleScope::kClient) {
-    const Addressing& about = state_.groups[a.group].about;
-    const RandomKey& key = state_.streams.of_group(a.group);
+    const Addressing& about = a.clients->about;
+    const RandomKey& key = *a.clients->key;
     number = s.spec().throttle.scope == ThrottleScope::kKey ? about.key(key, a.entity)
                                                             : about.operation(key, a.entity);
   }
   return s.pass_throttle(a.group, number, state_.now);
 }
 
-void ServiceEntrance::overflow(AttemptId id, Attempt& a, Service& s) {
-  const Answers::OfService& answers = state_.answers.of_service(a.service);
+void ServiceEntrance::overflow(Attempt& a) {
+  Service& s = *a.at;
+  const Answers::OfService& answers = state_.answers.of_service(a.at->place().service);
   const bool no_answer = s.spec().overflow == Overflow::kDrop;
-  state_.recorder.rejected(a.group, a.service, a.in_cohort,
-                           no_answer || answers.overflow_is_throttling);
-  state_.recorder.client(a.group).passage.refused(a.in_cohort);
-  if (!no_answer) return turn_away(id, a, s, answers.overflow);
+  s.place().recorder->rejected();
+  stats::PassageCounts& passage = a.clients->recorder->passage;
+  if (!no_answer && !answers.overflow_is_throttling) passage.rejected(a.in_cohort);
+  passage.refused(a.in_cohort);
+  if (!no_answer) return turn_away(a, answers.overflow);
   s.leave_unserved(a, state_.now);
-  state_.recorder.client(a.group).passage.dropped(a.in_cohort);
-  parts_.delivery.discard(id, a);
+  a.clients->recorder->passage.dropped(a.in_cohort);
+  parts_.delivery.discard(a);
 }
 
 // To say no may cost time, too.
-void ServiceEntrance::turn_away(AttemptId id, Attempt& a, Service& s, std::uint16_t answer) {
+void ServiceEntrance::turn_away(Attempt& a, std::uint16_t answer) {
+  Service& s = *a.at;
   if (s.spec().reject_cost == Duration::zero()) {
     s.leave_unserved(a, state_.now);
-    return parts_.transport.answer_with(id, a, s, answer);
+    return parts_.transport.answer_with(a, answer);
   }
   a.answer = answer;
-  s.turn_away(id, state_.now);
-  parts_.serving.changed(a.instance, s);
+  s.turn_away(a, state_.now);
+  parts_.serving.changed(s);
 }
 
 }  // namespace retrysim::model

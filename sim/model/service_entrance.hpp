@@ -18,14 +18,14 @@ class ServiceEntrance {
  public:
   ServiceEntrance(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
 
-  void arrive(AttemptId id, Attempt& a, Service& s);
+  void arrive(Attempt& a);
   /// The queue does not take the attempt, or sheds it.
-  [[gnu::noinline]] void overflow(AttemptId id, Attempt& a, Service& s);
+  [[gnu::noinline]] void overflow(Attempt& a);
 
  private:
   bool passes_throttle(const Attempt& a, Service& s);
-  [[gnu::noinline]] bool answered_at_the_door(AttemptId id, Attempt& a, Service& s);
-  [[gnu::noinline]] void turn_away(AttemptId id, Attempt& a, Service& s, std::uint16_t answer);
+  [[gnu::noinline]] bool answered_at_the_door(Attempt& a);
+  [[gnu::noinline]] void turn_away(Attempt& a, std::uint16_t answer);
 
   RunState& state_;
   Parts& parts_;

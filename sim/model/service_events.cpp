@@ -30,9 +30,8 @@ void ServiceEvents::start() {
   for (const std::size_t at : name_order(state_.scenario.services)) {
     const ServiceId i(at);
     if (scaling_sources_[i] == kNone) continue;
-    const InstanceId instance = state_.instances.first(i);
-    Service& s = state_.instances[instance];
-    parts_.serving.changed(instance, s);
+    Service& s = state_.instances[state_.instances.first(i)];
+    parts_.serving.changed(s);
     state_.queue.offer(scaling_sources_[i], {s.autoscaler()->next(), state_.sequence++});
   }
   if (fault_source_ != kNone) state_.queue.offer(fault_source_, {faults_.next(), faults_begun_});
@@ -59,45 +58,43 @@ void ServiceEvents::change_instance(InstanceId instance, const FaultTimeline::Ch
   Service& s = state_.instances[instance];
   s.impair(impairment(instance), state_.now);
   parts_.serving.serve_queue(s);
-  parts_.serving.changed(instance, s);
+  parts_.serving.changed(s);
 }
 
 // The process dies and comes back empty: the connections of those that waited for it break.
 void ServiceEvents::restart(InstanceId instance, bool throttle_too) {
   Service& s = state_.instances[instance];
-  const ServiceId service = state_.instances.service_of(instance);
   std::vector<AttemptId> all;
   for (const std::uint32_t id : s.take_all(state_.now)) all.emplace_back(id);
-  for (const AttemptId id : parts_.call_tree.calling_at(instance)) {
+  for (const AttemptId id : parts_.call_tree.calling_at(s)) {
     parts_.call_tree.cancel(id);
-    s.abort(id, state_.now);
+    s.abort(state_.attempts[id], state_.now);
     all.push_back(id);
   }
   for (const AttemptId id : all) {
     Attempt& a = state_.attempts[id];
-    parts_.watch.leave(id, a);
+    parts_.watch.leave(a);
     if (a.given_up()) {
       if (a.stage != Attempt::Stage::kQueued) parts_.serving.wasted_work(a);
-      state_.recorder.client(a.group).passage.dropped(a.in_cohort);
-      parts_.delivery.release(id, a);
+      a.clients->recorder->passage.dropped(a.in_cohort);
+      parts_.delivery.release(a);
     } else {
-      state_.recorder.service(service).error_answered();
-      parts_.transport.answer_with(id, a, s, Answers::kConnectionRefused);
+      s.place().recorder->error_answered();
+      parts_.transport.answer_with(a, Answers::kConnectionRefused);
     }
   }
   s.forget(throttle_too);
 }
 
 void ServiceEvents::scale(ServiceId service) {
-  const InstanceId instance = state_.instances.first(service);
-  Service& s = state_.instances[instance];
+  Service& s = state_.instances[state_.instances.first(service)];
   Autoscaler& scaler = *s.autoscaler();
   state_.note_event(EventKind::kScaling, ranks_[service]);
-  scaler.observe(s.busy(), s.working_servers(), state_.now);
+  scaler.observe(s.servers().busy(), s.power().working_servers(), state_.now);
   scaler.step(state_.now);
   s.rescale(state_.now);
   parts_.serving.serve_queue(s);
-  parts_.serving.changed(instance, s);
+  parts_.serving.changed(s);
   state_.queue.set(scaling_sources_[service], {scaler.next(), state_.sequence++});
 }
 

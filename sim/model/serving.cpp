@@ -4,14 +4,12 @@
 #include "model/parts.hpp"
 #include "model/state.hpp"
 
-#include <algorithm>
-
 namespace retrysim::model {
 
 void Serving::add_sources() {
-  first_source_ = static_cast<std::uint32_t>(state_.sources.size());
   for (const InstanceId i : state_.instances.ids()) {
-    state_.add_source(EventKind::kCompletion, i, kernel::SourceRole::kAnswer);
+    state_.instances[i].place().completions =
+        state_.add_source(EventKind::kCompletion, i, kernel::SourceRole::kAnswer);
   }
 }
 
@@ -20,131 +18,142 @@ void Serving::begin_levels() {
   for (const InstanceId i : state_.instances.ids()) {
     Service& s = state_.instances[i];
     others_observe_ |= s.autoscaler() != nullptr;
-    levels_changed(i, s);
+    levels_changed(s);
   }
 }
 
 void Serving::complete(InstanceId instance) {
   Service& s = state_.instances[instance];
-  if (s.calls_others() && parts_.call_tree.begin(instance)) [[unlikely]]
+  if (s.traits().calls_others && parts_.call_tree.begin(s)) [[unlikely]]
     return;
-  const AttemptId id(s.complete(state_.now));
-  state_.note_event(EventKind::kCompletion, id);
-  Attempt& a = state_.attempts[id];
-  parts_.watch.leave(id, a);
-  const Reply reply = s.always_succeeds() || !a.executed ? Reply{a.answer} : s.reply(a);
-  if (reply.answer != 0 && !a.rejection && state_.is_throttling(a, reply.answer)) [[unlikely]]
-    state_.recorder.client(a.group).passage.refused(a.in_cohort);
-  served(id, a, s, reply);
+  Attempt& a = s.complete(state_.now);
+  state_.note_event(EventKind::kCompletion, a.id);
+  parts_.watch.leave(a);
+  const bool is_settled = s.traits().always_succeeds || !a.is(Attempt::kExecuted);
+  const Reply reply = is_settled ? Reply{a.answer} : s.reply(a);
+  if (reply.answer != 0 && !a.is(Attempt::kRejection) && state_.is_throttling(a, reply.answer))
+      [[unlikely]]
+    a.clients->recorder->passage.refused(a.in_cohort);
+  served(a, reply);
 }
 
-void Serving::served(AttemptId id, Attempt& a, Service& s, Reply reply) {
-  if (a.executed && !reply.goes_on) {
-    state_.recorder.executed({.group = a.group,
-                              .service = a.service,
-                              .in_cohort = a.in_cohort,
-                              .given_up = a.given_up(),
-                              .arrived = a.arrived,
-                              .now = state_.now});
-    if (a.mutating) [[unlikely]]
-      parts_.mutations.executed(id, reply.answer == 0);
+void Serving::served(Attempt& a, Reply reply) {
+  Service& s = *a.at;
+  if (reply.goes_on) [[unlikely]] {
+    a.set(Attempt::kGoesOn);
+    a.clear(Attempt::kExecuted);
+  } else if (a.is(Attempt::kExecuted)) {
+    s.place().recorder->executed(a.given_up());
+    if (a.in_cohort) a.clients->recorder->executed(a.given_up(), state_.now - a.arrived);
+    if (a.is(Attempt::kMutating)) [[unlikely]]
+      parts_.mutations.executed(a, reply.answer == 0);
   }
   serve_queue(s);
-  changed(a.instance, s);
-  a.goes_on = reply.goes_on;
-  if (reply.goes_on) a.executed = false;
-  if (a.given_up()) {
-    wasted_work(a);
-    answer_unused(a);
-    return parts_.delivery.release(id, a);
-  }
-  if (parts_.transport.send_answer(id, a, s, reply.answer)) parts_.delivery.deliver(id, a);
+  changed(s);
+  if (a.given_up()) return served_in_vain(a);
+  if (parts_.transport.send_answer(a, reply.answer)) parts_.delivery.deliver(a);
+}
+
+void Serving::served_in_vain(Attempt& a) {
+  wasted_work(a);
+  answer_unused(a);
+  parts_.delivery.release(a);
 }
 
 void Serving::serve_queue(Service& s) {
-  for (;;) {
-    const AttemptId id(s.take_from_queue());
-    if (!id.exists()) return;
-    Attempt& a = state_.attempts[id];
-    if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
-      drop_from_queue(id, a, s);
-      parts_.delivery.release(id, a);
-    } else if (a.rejection) {
-      s.start(id, a, state_.now);
-    } else if (s.spec().drop_expired && would_be_late(id, a, s)) {
-      drop_from_queue(id, a, s);
-      parts_.delivery.discard(id, a);
-    } else if (s.sheds(a, state_.now)) {
-      parts_.watch.leave(id, a);
-      parts_.entrance.overflow(id, a, s);
-    } else {
-      s.start(id, a, state_.now);
-      state_.recorder.client(a.group).passage.started(a.in_cohort, state_.now - a.arrived);
-    }
+  while (Attempt* next = s.take_from_queue()) {
+    Attempt& a = *next;
+    if (s.traits().screens_queue && leaves_unserved(a)) [[unlikely]]
+      continue;
+    s.start(a, state_.now);
+    if (!a.is(Attempt::kRejection)) [[likely]]
+      a.clients->recorder->passage.started(a.in_cohort, state_.now - a.arrived);
   }
+}
+
+// Whether the attempt, whose turn has come, is dropped or shed instead of being served.
+bool Serving::leaves_unserved(Attempt& a) {
+  Service& s = *a.at;
+  if (a.given_up() && s.spec().abandoned == Abandoned::kDropAtDequeue) {
+    drop_from_queue(a);
+    parts_.delivery.release(a);
+    return true;
+  }
+  if (a.is(Attempt::kRejection)) return false;
+  if (s.spec().drop_expired && would_be_late(a)) {
+    drop_from_queue(a);
+    parts_.delivery.discard(a);
+    return true;
+  }
+  if (!s.sheds(a, state_.now)) return false;
+  parts_.watch.leave(a);
+  parts_.entrance.overflow(a);
+  return true;
 }
 
 // The attempt's turn has come, but it is not worth serving.
-void Serving::drop_from_queue(AttemptId id, Attempt& a, Service& s) {
-  parts_.watch.leave(id, a);
-  s.leave_unserved(a, state_.now);
-  state_.recorder.client(a.group).passage.dropped(a.in_cohort);
+void Serving::drop_from_queue(Attempt& a) {
+  parts_.watch.leave(a);
+  a.at->leave_unserved(a, state_.now);
+  a.clients->recorder->passage.dropped(a.in_cohort);
 }
 
 // Whether the answer would come after the client has stopped waiting, if service began now.
-bool Serving::would_be_late(AttemptId id, const Attempt& a, const Service& s) const {
+bool Serving::would_be_late(const Attempt& a) const {
   if (a.given_up()) return true;
   const Time end = parts_.timeouts.end_of_wait(a);
   if (end == Time::max()) return false;
+  const Service& s = *a.at;
   const Distribution& latency = state_.scenario.network.latency;
   const Duration way_back =
       latency.is_constant() ? latency.constant_value() + s.impairment().latency : Duration::zero();
-  return state_.now + s.service_time_of(id) + way_back > end;
+  return state_.now + s.service_time_of(a) + way_back > end;
 }
 
-void Serving::changed(InstanceId instance, Service& s) {
-  state_.queue.set(first_source_ + std::uint32_t{instance}, s.next_completion());
-  levels_changed(instance, s);
+void Serving::changed(Service& s) {
+  state_.queue.set(s.place().completions, s.servers().next_completion());
+  levels_changed(s);
 }
 
-void Serving::levels_changed(InstanceId instance, Service& s) {
+void Serving::levels_changed(Service& s) {
   if (others_observe_) [[unlikely]]
-    return observe_levels(instance, s);
-  record_levels(instance, s);
+    return observe_levels(s);
+  record_levels(s);
 }
 
-void Serving::record_levels(InstanceId instance, const Service& s) {
-  // Each is the only one of its service.
-  stats::ServiceRecorder& recorder = state_.recorder.service(instance);
-  recorder.levels({.busy = s.busy(),
+void Serving::record_levels(const Service& s) {
+  stats::ServiceRecorder& recorder = *s.place().recorder;
+  recorder.levels({.busy = s.servers().busy(),
                    .in_system = s.in_system(),
                    .queued = s.queued(),
-                   .working = s.working_servers(),
+                   .working = s.power().working_servers(),
                    .now = state_.now});
-  if (s.shares_processor()) recorder.wasting_servers(s.wasting_servers(), state_.now);
+  if (const auto wasting = s.servers().wasting_servers()) {
+    recorder.wasting_servers(*wasting, state_.now);
+  }
 }
 
-void Serving::observe_levels(InstanceId instance, Service& s) {
+void Serving::observe_levels(Service& s) {
   if (state_.instances.several()) {
-    parts_.balancer.levels_changed(instance, s);
+    parts_.balancer.levels_changed(s);
   } else {
-    record_levels(instance, s);
+    record_levels(s);
   }
-  if (Autoscaler* a = s.autoscaler()) a->observe(s.busy(), s.working_servers(), state_.now);
+  if (Autoscaler* a = s.autoscaler()) {
+    a->observe(s.servers().busy(), s.power().working_servers(), state_.now);
+  }
 }
 
 void Serving::wasted_work(const Attempt& a) {
-  // Where attempts share the servers, a level is kept of them: `changed`.
-  if (state_.instances[a.instance].shares_processor()) return;
-  state_.recorder.service(a.service).add_wasted_work(std::max(a.started, a.gave_up), state_.now);
+  if (const auto since = a.at->servers().wasted_since(a)) {
+    a.at->place().recorder->add_wasted_work(*since, state_.now);
+  }
 }
 
 void Serving::answer_unused(const Attempt& a) {
-  if (!a.executed && !a.goes_on) return;
-  const double server_ns = state_.instances[a.instance].shares_processor()
-                               ? a.work_left_ns
-                               : static_cast<double>((a.finished - a.started).count());
-  state_.recorder.service(a.service).answer_unused(server_ns, a.finished, a.executed);
+  if (!a.is(Attempt::kExecuted | Attempt::kGoesOn)) return;
+  a.at->place().recorder->answer_unused(a.at->servers().server_time_ns(a), a.finished,
+                                        a.is(Attempt::kExecuted));
 }
 
 }  // namespace retrysim::model

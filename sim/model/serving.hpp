@@ -26,11 +26,11 @@ class Serving {
   void complete(InstanceId instance);
   /// What becomes of an attempt when its server is free again. The last step of its event, or of
   /// the work list it comes from: the answer need not be put down.
-  void served(AttemptId id, Attempt& a, Service& s, Reply reply);
+  void served(Attempt& a, Reply reply);
   /// Free servers take what waits.
   void serve_queue(Service& s);
   /// Something has changed at the instance: its next completion, its levels.
-  void changed(InstanceId instance, Service& s);
+  void changed(Service& s);
   /// Tells the recorder of the levels of all services as they are at the start.
   void begin_levels();
 
@@ -40,15 +40,16 @@ class Serving {
   void answer_unused(const Attempt& a);
 
  private:
-  [[gnu::noinline]] bool would_be_late(AttemptId id, const Attempt& a, const Service& s) const;
-  void drop_from_queue(AttemptId id, Attempt& a, Service& s);
-  void levels_changed(InstanceId instance, Service& s);
-  void record_levels(InstanceId instance, const Service& s);
-  [[gnu::noinline]] void observe_levels(InstanceId instance, Service& s);
+  [[gnu::noinline]] bool leaves_unserved(Attempt& a);
+  bool would_be_late(const Attempt& a) const;
+  void drop_from_queue(Attempt& a);
+  [[gnu::noinline]] void served_in_vain(Attempt& a);
+  void levels_changed(Service& s);
+  void record_levels(const Service& s);
+  [[gnu::noinline]] void observe_levels(Service& s);
 
   RunState& state_;
   Parts& parts_;
-  std::uint32_t first_source_ = kNone;  // of the instances, which follow each other
   // Others than the recorder have to know of levels: autoscalers, or the balancer.
   bool others_observe_ = false;
 };

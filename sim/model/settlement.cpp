@@ -21,7 +21,7 @@ void Settlement::deliver_answered() {
   answering_.swap(answered_);
   for (const AttemptId attempt : answering_) {
     parts_.limits.count_step();
-    parts_.delivery.deliver(attempt, state_.attempts[attempt]);
+    parts_.delivery.deliver(state_.attempts[attempt]);
   }
   answering_.clear();
 }

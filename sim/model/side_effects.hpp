@@ -43,8 +43,7 @@ class SideEffects {
     by_attempt_.reach(attempt);
     by_attempt_[attempt] = id;
   }
-  /// `attempt`: its number, which is how services know it.
-  Account& of_attempt(std::uint32_t attempt) { return accounts_[by_attempt_[AttemptId(attempt)]]; }
+  Account& of_attempt(AttemptId attempt) { return accounts_[by_attempt_[attempt]]; }
 
   void attempt_gone(AttemptId attempt) { let_go(by_attempt_[attempt]); }
   void request_ended(RequestId request, bool failed) {

@@ -75,7 +75,7 @@ struct RunState {
 
   /// What its client makes of this answer.
   bool is_throttling(const Attempt& a, std::uint16_t answer) const {
-    return groups[a.group].errors[answer].response_class == ResponseClass::kThrottling;
+    return a.clients->errors[answer].response_class == ResponseClass::kThrottling;
   }
 
   /// `SimulationOptions::retries_until` has come.

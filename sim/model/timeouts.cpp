@@ -49,7 +49,7 @@ void Timeouts::add_sources() {
 void Timeouts::arm(ClientGroup& g, Request& r) {
   if (g.timers.constant_timeout) {
     const EventKey key = state_.key_in(g.timers.constant_timeout_length);
-    g.timers.timeouts.push_back(r.id, key, link());
+    g.timers.timeouts.push_back(r.id, r.timeout, key, link());
     state_.queue.offer(g.timers.timeout_source, key);
   } else if (g.spec->has_attempt_timeout) {
     arm_varying(g, r);
@@ -57,8 +57,7 @@ void Timeouts::arm(ClientGroup& g, Request& r) {
 }
 
 void Timeouts::arm_varying(ClientGroup& g, Request& r) {
-  Draws draws(state_.streams.of_group(g.index),
-              {r.entity, r.progress.attempts, 0, Purpose::kTimeout});
+  Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kTimeout});
   const EventKey key = state_.key_in(g.spec->attempt_timeout.sample(draws));
   varying_.push(r.id, key, position());
   state_.queue.offer(varying_source_, key);
@@ -66,7 +65,7 @@ void Timeouts::arm_varying(ClientGroup& g, Request& r) {
 
 void Timeouts::disarm(ClientGroup& g, Request& r) {
   if (g.timers.constant_timeout) {
-    g.timers.timeouts.erase(r.id, link());
+    g.timers.timeouts.erase(r.timeout, link());
   } else if (g.spec->has_attempt_timeout) {
     varying_.erase(r.id, position());
   }
@@ -74,22 +73,22 @@ void Timeouts::disarm(ClientGroup& g, Request& r) {
 
 void Timeouts::arm_deadline(ClientGroup& g, Request& r) {
   const EventKey key = state_.key_in(g.spec->deadline);
-  g.timers.deadlines.push_back(r.id, key, deadline_link());
+  g.timers.deadlines.push_back(r.id, r.deadline, key, deadline_link());
   state_.queue.offer(g.timers.deadline_source, key);
 }
 
 void Timeouts::disarm_deadline(ClientGroup& g, Request& r) {
-  g.timers.deadlines.erase(r.id, deadline_link());
+  g.timers.deadlines.erase(r.deadline, deadline_link());
 }
 
 Time Timeouts::end_of_wait(const Attempt& a) const {
-  const ClientGroup& g = state_.groups[a.group];
-  const Request& r = state_.requests[a.request];
+  const ClientGroup& g = *a.clients;
+  const Request& r = *a.request;
   Time end = Time::max();
   if (g.timers.constant_timeout) {
     end = armed(r.timeout.key()).time;
   } else if (g.spec->has_attempt_timeout) {
-    end = armed(varying_.key_of(a.request, [this](std::uint32_t id) {
+    end = armed(varying_.key_of(r.id, [this](std::uint32_t id) {
             return state_.requests[RequestId(id)].timeout_position;
           })).time;
   }

@@ -18,10 +18,10 @@ bool messages_take_time(const Scenario& scenario) {
          });
 }
 
-/// Draws decide, one after the other, what gets lost of the messages of an attempt: those of the
-/// rounds before the present one are passed over.
-void skip_rounds(Draws& draws, const Attempt& a) {
-  for (int i = 0; i < a.round; ++i) draws.next(), draws.next();
+/// Draws decide, one after the other, what gets lost of the messages of an attempt: the
+/// second call passes over those of the first.
+void skip_first_call(Draws& draws, const Attempt& a) {
+  if (a.is(Attempt::kSecondCall)) draws.next(), draws.next();
 }
 
 }  // namespace
@@ -42,82 +42,87 @@ void Transport::send(ClientGroup& g, Request& r) {
   r.phase = Request::Phase::kInFlight;
   r.phase_since = state_.now;
   a = g.new_attempt;
-  if (g.calls_several) [[unlikely]] {
-    a.service = g.about.service(state_.streams.of_group(g.index), r.entity);
-    a.instance = state_.instances.first(a.service);
-  }
-  a.sibling = r.attempt;  // none, but for hedging
-  r.attempt = id;
-  ++r.progress.attempts;
+  a.id = id;
+  a.number = ++r.progress.attempts;
   a.entity = r.entity;
   a.sent = state_.now;
-  a.request = r.id;
+  a.request = &r;
   a.client = r.client;
-  a.number = r.progress.attempts;
   a.in_cohort = r.in_cohort;
-  if (r.connecting) a.connecting = true;
-  if (r.mutating) [[unlikely]] {
-    a.mutating = true;
-    parts_.mutations.attempt_sent(r.id, id);
-  }
+  if (g.sends_in_steps) [[unlikely]]
+    prepare_in_steps(g, r, a);
+  r.attempt = id;
   g.recorder->sent(r.in_cohort, a.number, state_.now);
-  if (a.sibling.exists()) [[unlikely]]
-    parts_.timeouts.disarm(g, r);  // it runs from the latest attempt
   parts_.timeouts.arm(g, r);
   if (g.sends_in_steps) [[unlikely]] {
     if (g.hedges) parts_.hedging.schedule(g, r);
-    if (g.balanced) a.instance = parts_.balancer.choose(a);
+    if (g.balanced) a.at = &state_.instances[parts_.balancer.choose(a)];
   }
-  Service& s = state_.instances[a.instance];
-  if (!takes_time_ && s.impairment().request_loss == 0) [[likely]]
-    return parts_.entrance.arrive(id, a, s);
-  travel_to_service(id, a);
+  if (!takes_time_ && !a.at->traits().loses_messages) [[likely]]
+    return parts_.entrance.arrive(a);
+  travel_to_service(a);
+}
+
+// What only the attempts of some groups need before they are sent.
+void Transport::prepare_in_steps(ClientGroup& g, Request& r, Attempt& a) {
+  if (g.calls_several) {
+    const ServiceId service = g.about.service(*g.key, r.entity);
+    a.at = &state_.instances[state_.instances.first(service)];
+  }
+  if (r.connecting) a.set(Attempt::kConnecting);
+  if (r.mutating) {
+    a.set(Attempt::kMutating);
+    parts_.mutations.attempt_sent(r.id, a.id);
+  }
+  if (!r.attempt.exists()) return;
+  a.sibling = r.attempt;         // the attempt is a hedge
+  parts_.timeouts.disarm(g, r);  // it runs from the latest attempt
 }
 
 Duration Transport::delay(const Attempt& a, Purpose purpose) const {
   const Distribution& latency = state_.scenario.network.latency;
-  const Duration added = state_.instances[a.instance].impairment().latency;
+  const Duration added = a.at->impairment().latency;
   if (latency.is_constant()) return latency.constant_value() + added;
-  if (a.round > 0) {
+  if (a.is(Attempt::kSecondCall)) {
     purpose = purpose == Purpose::kNetwork ? Purpose::kSecondNetwork : Purpose::kSecondResponse;
   }
-  Draws draws(state_.streams.of_group(a.group), {a.entity, a.number, 0, purpose});
+  Draws draws(*a.clients->key, {a.entity, a.number, 0, purpose});
   return latency.sample(draws) + added;
 }
 
-void Transport::travel_to_service(AttemptId attempt, Attempt& a) {
-  Service& s = state_.instances[a.instance];
+void Transport::travel_to_service(Attempt& a) {
+  const Service& s = *a.at;
   Duration time = takes_time_ ? delay(a, Purpose::kNetwork) : Duration::zero();
-  if (a.connecting) {
-    a.connecting = false;
+  if (a.is(Attempt::kConnecting)) {
+    a.clear(Attempt::kConnecting);
     const Duration setup = parts_.connections.setup_time(a);
-    const Duration limit = state_.groups[a.group].spec->connect_timeout;
+    const Duration limit = a.clients->spec->connect_timeout;
     const bool times_out = s.impairment().black_hole && limit != Duration::max();
     if (setup > limit || times_out) {
       a.answer = Answers::kNoAnswer;
-      return schedule_answer(attempt, limit);
+      return schedule_answer(a, limit);
     }
     time += setup;
   }
   if (s.impairment().black_hole) {
-    state_.recorder.client(a.group).passage.lost(a.in_cohort);
-    return parts_.delivery.discard(attempt, a);
+    a.clients->recorder->passage.lost(a.in_cohort);
+    return parts_.delivery.discard(a);
   }
   if (s.impairment().unreachable) {
     a.answer = Answers::kConnectionRefused;
-    return schedule_answer(attempt, time + delay(a, Purpose::kResponse));
+    return schedule_answer(a, time + delay(a, Purpose::kResponse));
   }
   const double loss = s.impairment().request_loss;
   if (loss > 0) {
-    Draws draws(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
-    skip_rounds(draws, a);
+    Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kLoss});
+    skip_first_call(draws, a);
     if (draws.uniform() < loss) {
-      state_.recorder.client(a.group).passage.lost(a.in_cohort);
-      return parts_.delivery.discard(attempt, a);
+      a.clients->recorder->passage.lost(a.in_cohort);
+      return parts_.delivery.discard(a);
     }
   }
-  if (time == Duration::zero()) return parts_.entrance.arrive(attempt, a, s);
-  const kernel::TimerEntry entry{state_.key_in(time), attempt,
+  if (time == Duration::zero()) return parts_.entrance.arrive(a);
+  const kernel::TimerEntry entry{state_.key_in(time), a.id,
                                  static_cast<std::uint32_t>(EventKind::kAttemptArrives)};
   if (state_.scenario.network.latency.is_constant() && requests_.push_back(entry)) {
     state_.queue.offer(request_source_, requests_.head());
@@ -131,44 +136,44 @@ void Transport::attempt_arrives() {
   const AttemptId attempt(requests_.pop_front().entity);
   state_.queue.set(request_source_, requests_.head());
   state_.note_event(EventKind::kAttemptArrives, attempt);
-  Attempt& a = state_.attempts[attempt];
-  parts_.entrance.arrive(attempt, a, state_.instances[a.instance]);
+  parts_.entrance.arrive(state_.attempts[attempt]);
 }
 
-bool Transport::send_answer(AttemptId id, Attempt& a, const Service& s, std::uint16_t answer) {
+bool Transport::send_answer(Attempt& a, std::uint16_t answer) {
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
-  if (s.impairment().response_loss > 0 && lose_answer(id, a, s)) [[unlikely]]
+  if (a.at->traits().loses_messages && lose_answer(a)) [[unlikely]]
     return false;
-  return !takes_time_ || !answer_travels(id, a);
+  return !takes_time_ || !answer_travels(a);
 }
 
-void Transport::answer_with(AttemptId id, Attempt& a, const Service& s, std::uint16_t answer) {
-  if (send_answer(id, a, s, answer)) parts_.settlement.answered(id);
+void Transport::answer_with(Attempt& a, std::uint16_t answer) {
+  if (send_answer(a, answer)) parts_.settlement.answered(a.id);
 }
 
 // True if the answer is lost on its way.
-bool Transport::lose_answer(AttemptId id, Attempt& a, const Service& s) {
-  Draws draws(state_.streams.of_group(a.group), {a.entity, a.number, 0, Purpose::kLoss});
-  skip_rounds(draws, a);
+bool Transport::lose_answer(Attempt& a) {
+  if (a.at->impairment().response_loss == 0) return false;
+  Draws draws(*a.clients->key, {a.entity, a.number, 0, Purpose::kLoss});
+  skip_first_call(draws, a);
   draws.next();  // decided the request's own loss
-  if (draws.uniform() >= s.impairment().response_loss) return false;
-  state_.recorder.client(a.group).passage.lost(a.in_cohort);
+  if (draws.uniform() >= a.at->impairment().response_loss) return false;
+  a.clients->recorder->passage.lost(a.in_cohort);
   parts_.serving.answer_unused(a);
-  parts_.delivery.discard(id, a);
+  parts_.delivery.discard(a);
   return true;
 }
 
 // True if the answer takes time to its client.
-bool Transport::answer_travels(AttemptId id, const Attempt& a) {
+bool Transport::answer_travels(const Attempt& a) {
   const Duration time = delay(a, Purpose::kResponse);
   if (time == Duration::zero()) return false;
-  schedule_answer(id, time);
+  schedule_answer(a, time);
   return true;
 }
 
-void Transport::schedule_answer(AttemptId attempt, Duration delay) {
-  const kernel::TimerEntry entry{state_.key_in(delay), attempt, 0};
+void Transport::schedule_answer(const Attempt& a, Duration delay) {
+  const kernel::TimerEntry entry{state_.key_in(delay), a.id, 0};
   if (state_.scenario.network.latency.is_constant() && answers_.push_back(entry)) {
     state_.queue.offer(answer_source_, answers_.head());
   } else {
@@ -182,7 +187,7 @@ void Transport::answer_arrives(bool late) {
   state_.queue.set(late ? late_answer_source_ : answer_source_,
                    late ? late_answers_.head() : answers_.head());
   state_.note_event(EventKind::kResponseArrives, attempt);
-  parts_.delivery.deliver(attempt, state_.attempts[attempt]);
+  parts_.delivery.deliver(state_.attempts[attempt]);
 }
 
 }  // namespace retrysim::model

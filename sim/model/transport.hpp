@@ -29,15 +29,15 @@ class Transport {
   /// The client makes its next attempt now.
   void send(ClientGroup& g, Request& r);
   /// Its attempt, or a further message of one, sets out.
-  [[gnu::noinline]] void travel_to_service(AttemptId attempt, Attempt& a);
+  [[gnu::noinline]] void travel_to_service(Attempt& a);
   /// The next attempt on the way arrives.
   void attempt_arrives();
 
   /// The answer to an attempt sets out. True if it takes no time, and is to be delivered at once.
-  bool send_answer(AttemptId id, Attempt& a, const Service& s, std::uint16_t answer);
+  bool send_answer(Attempt& a, std::uint16_t answer);
   /// The attempt is answered now. An answer that takes no time is there when the event is over:
   /// what its client makes of it may come back to the service, which is in the midst of something.
-  void answer_with(AttemptId id, Attempt& a, const Service& s, std::uint16_t answer);
+  void answer_with(Attempt& a, std::uint16_t answer);
   /// The next answer on the way arrives. `late`: one of varying delay.
   void answer_arrives(bool late);
 
@@ -46,10 +46,11 @@ class Transport {
   }
 
  private:
+  [[gnu::noinline]] void prepare_in_steps(ClientGroup& g, Request& r, Attempt& a);
   Duration delay(const Attempt& a, Purpose purpose) const;
-  void schedule_answer(AttemptId attempt, Duration delay);
-  [[gnu::noinline]] bool lose_answer(AttemptId id, Attempt& a, const Service& s);
-  [[gnu::noinline]] bool answer_travels(AttemptId id, const Attempt& a);
+  void schedule_answer(const Attempt& a, Duration delay);
+  [[gnu::noinline]] bool lose_answer(Attempt& a);
+  [[gnu::noinline]] bool answer_travels(const Attempt& a);
 
   RunState& state_;
   Parts& parts_;

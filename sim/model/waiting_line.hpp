@@ -29,33 +29,33 @@ class WaitingLine {
   bool empty() const { return size_ == 0; }
   std::uint64_t size() const { return size_; }
 
-  void push(std::uint32_t attempt) {
+  void push(Attempt& a) {
     ++size_;
     if (!is_one_list()) [[unlikely]]
-      return push_elsewhere(attempt);
-    append(line_, attempt);
+      return push_elsewhere(a);
+    append(line_, a);
   }
 
   /// Takes out the attempt whose turn it is; there must be one.
-  std::uint32_t pop() {
-    const std::uint32_t attempt = next();
-    erase(attempt);
-    return attempt;
+  Attempt& pop() {
+    Attempt& a = (*attempts_)[next()];
+    erase(a);
+    return a;
   }
 
-  void erase(std::uint32_t attempt) {
+  void erase(const Attempt& a) {
     assert(size_ > 0);
     --size_;
     if (!is_one_list()) [[unlikely]]
-      return erase_elsewhere(attempt);
-    unlink(line_, attempt);
+      return erase_elsewhere(a);
+    unlink(line_, a);
   }
 
   /// Visits all, in no particular order.
   template <class Visit>
   void for_each(Visit visit) const {
     const auto walk = [&](const Ends& ends) {
-      for (std::uint32_t id = ends.first; id != kNone; id = (*attempts_)[id].next_in_queue) {
+      for (std::uint32_t id = ends.first; id != kNone; id = (*attempts_)[id].queue.next) {
         visit(id);
       }
     };
@@ -75,20 +75,18 @@ class WaitingLine {
     return discipline_ != Discipline::kPriority && discipline_ != Discipline::kRandom;
   }
 
-  void append(Ends& ends, std::uint32_t attempt) {
-    Attempt& a = (*attempts_)[attempt];
-    a.previous_in_queue = ends.last;
-    a.next_in_queue = kNone;
-    (ends.last == kNone ? ends.first : (*attempts_)[ends.last].next_in_queue) = attempt;
-    ends.last = attempt;
+  void append(Ends& ends, Attempt& a) {
+    a.queue.previous = ends.last;
+    a.queue.next = kNone;
+    (ends.last == kNone ? ends.first : (*attempts_)[ends.last].queue.next) = a.id;
+    ends.last = a.id;
   }
 
-  void unlink(Ends& ends, std::uint32_t attempt) {
-    const Attempt& a = (*attempts_)[attempt];
-    (a.previous_in_queue == kNone ? ends.first : (*attempts_)[a.previous_in_queue].next_in_queue) =
-        a.next_in_queue;
-    (a.next_in_queue == kNone ? ends.last : (*attempts_)[a.next_in_queue].previous_in_queue) =
-        a.previous_in_queue;
+  void unlink(Ends& ends, const Attempt& a) {
+    (a.queue.previous == kNone ? ends.first : (*attempts_)[a.queue.previous].queue.next) =
+        a.queue.next;
+    (a.queue.next == kNone ? ends.last : (*attempts_)[a.queue.next].queue.previous) =
+        a.queue.previous;
   }
 
   std::uint32_t next() {
@@ -99,27 +97,25 @@ class WaitingLine {
 
   // The disciplines that need more than one list; not compiled into the path of the others.
 
-  [[gnu::noinline]] void push_elsewhere(std::uint32_t attempt) {
-    Attempt& a = (*attempts_)[attempt];
+  [[gnu::noinline]] void push_elsewhere(Attempt& a) {
     if (discipline_ == Discipline::kPriority) {
       occupied_ |= std::uint64_t{1} << a.priority;
-      return append(by_priority_[a.priority], attempt);
+      return append(by_priority_[a.priority], a);
     }
-    a.next_in_queue = static_cast<std::uint32_t>(anywhere_.size());
-    anywhere_.push_back(attempt);
+    a.queue.next = static_cast<std::uint32_t>(anywhere_.size());
+    anywhere_.push_back(a.id);
   }
 
-  [[gnu::noinline]] void erase_elsewhere(std::uint32_t attempt) {
-    const Attempt& a = (*attempts_)[attempt];
+  [[gnu::noinline]] void erase_elsewhere(const Attempt& a) {
     if (discipline_ == Discipline::kPriority) {
       Ends& ends = by_priority_[a.priority];
-      unlink(ends, attempt);
+      unlink(ends, a);
       if (ends.first == kNone) occupied_ &= ~(std::uint64_t{1} << a.priority);
       return;
     }
     const std::uint32_t last = anywhere_.back();
-    anywhere_[a.next_in_queue] = last;
-    (*attempts_)[last].next_in_queue = a.next_in_queue;
+    anywhere_[a.queue.next] = last;
+    (*attempts_)[last].queue.next = a.queue.next;
     anywhere_.pop_back();
   }
 
@@ -138,7 +134,7 @@ class WaitingLine {
   // priority: a list for each, and which of them are not empty.
   std::vector<Ends> by_priority_;
   std::uint64_t occupied_ = 0;
-  // random: the attempts in no order, each of which knows its place (in next_in_queue).
+  // random: the attempts in no order, each of which knows its place (in `queue.next`).
   std::vector<std::uint32_t> anywhere_;
   std::uint64_t picks_ = 0;
   RandomKey key_;

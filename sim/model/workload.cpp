@@ -167,6 +167,11 @@ void ArrivalStream::schedule_next() {
 
 Arrival ArrivalStream::pop() {
   assert(head_.time != Time::max());
+  if (kind_ == Kind::kPoisson) [[likely]] {
+    const Arrival arrival = next_;
+    schedule_next();
+    return arrival;
+  }
   if (kind_ == Kind::kListed) {
     const std::uint32_t client = list_[position_].client;
     const Arrival arrival{client, ordinal_++};

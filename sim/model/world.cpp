@@ -52,7 +52,8 @@ void World::add_services() {
                                                 : state_.streams.of_instance(i, number);
       Service& s = state_.instances.add(
           Service(spec, key, conflict, &state_.streams, &state_.attempts, &state_.sequence));
-      s.set_operations(i, scenario.clients);
+      s.place().recorder = &state_.recorder.service(i);
+      s.demand().set_operations(i, scenario.clients);
     }
     answers.add_service(spec);
     if (spec.idempotency.remembers()) remember_tokens(i);
@@ -67,13 +68,13 @@ void World::add_services() {
 
 void World::remember_tokens(ServiceId service) {
   Answers& answers = state_.answers;
-  const Service::TokenAnswers numbers{answers.number({409, "EntityAlreadyExists"}),
-                                      answers.number({400, "PriorRequestNotComplete"}),
-                                      answers.number({400, "IdempotentParameterMismatch"})};
-  const Duration window = state_.scenario.services[service].idempotency.window;
-  const auto sessions = std::make_shared<Sessions>(window);
+  const TokenDesk::Answers numbers{answers.number({409, "EntityAlreadyExists"}),
+                                   answers.number({400, "PriorRequestNotComplete"}),
+                                   answers.number({400, "IdempotentParameterMismatch"})};
+  const IdempotencySpec& rules = state_.scenario.services[service].idempotency;
+  const auto sessions = std::make_shared<Sessions>(rules.window);
   for (const InstanceId i : state_.instances.of(service)) {
-    state_.instances[i].remember_tokens(numbers, sessions);
+    state_.instances[i].tokens().open(rules, numbers, sessions);
   }
 }
 
@@ -216,9 +217,7 @@ void World::timer_due() {
   state_.note_event(kind, timer.entity);
   switch (kind) {
     case EventKind::kAttemptArrives: {
-      const AttemptId id(timer.entity);
-      Attempt& a = state_.attempts[id];
-      return parts_.entrance.arrive(id, a, state_.instances[a.instance]);
+      return parts_.entrance.arrive(state_.attempts[AttemptId(timer.entity)]);
     }
     case EventKind::kThinkEnd:
       return parts_.closed_loop.think_over(g, ClientId(timer.entity));

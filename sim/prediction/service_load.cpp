@@ -94,7 +94,7 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
           : static_cast<double>(s.queue_capacity) * s.instances * load.service_time / load.capacity;
   load.wait = kForever;
   if (load.capacity == kForever && !s.slows_down()) load.wait = 0;
-  const bool one_after_another = s.discipline != Discipline::kProcessorSharing;
+  const bool one_after_another = has_queue(s.discipline);
   if (poisson && load.utilization < 1 && load.capacity <= kManyServers && one_after_another &&
       !s.slows_down() && s.instances == 1 && work > 0) {
     const double c = load.capacity;

@@ -105,7 +105,7 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
   KeyResolution keys = t.keys_of("service.*", "service." + member.name, member, siblings, slots);
   keys.resolve();
   check_probabilities(t, keys, spec.errors);
-  if (spec.discipline == Discipline::kProcessorSharing && spec.servers == ServiceSpec::kUnlimited) {
+  if (!has_queue(spec.discipline) && spec.servers == ServiceSpec::kUnlimited) {
     t.problems.add(keys.place_of("queue.discipline"),
                    keys.path() +
                        ".queue.discipline = \"processor-sharing\" has no meaning for "

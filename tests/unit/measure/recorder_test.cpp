@@ -134,8 +134,8 @@ TEST_CASE("attempts that found a free server waited for no time") {
   const Scenario s = of_bins(1, 1);
   Recorder recorder(s, 0);
   for (const bool in_cohort : {false, true}) {
-    for (int i = 0; i < 3; ++i) recorder.admitted(0, 0, in_cohort, false);
-    for (int i = 0; i < 2; ++i) recorder.admitted(0, 0, in_cohort, true);
+    for (int i = 0; i < 3; ++i) recorder.client(0).passage.admitted(in_cohort, false);
+    for (int i = 0; i < 2; ++i) recorder.client(0).passage.admitted(in_cohort, true);
     recorder.client(0).passage.started(in_cohort, Duration::milliseconds(7));
   }
   const RunResult run = recorder.finish(at(1));

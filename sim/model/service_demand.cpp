@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "model/service_demand.hpp"
+
+#include "model/slowdown.hpp"
+
+#include <cmath>
+
+namespace retrysim::model {
+
+double ServiceDemand::of_other(const Attempt& a, std::int64_t others) const {
+  if (a.is(Attempt::kRejection)) return static_cast<double>(spec_->reject_cost.count());
+  if (a.is(Attempt::kReplay)) return static_cast<double>(spec_->idempotency.replay_cost.count());
+  return drawn(a, others, Purpose::kSecondServiceTime);
+}
+
+double ServiceDemand::varied(double own_ns, const Attempt& a, const RandomKey& key,
+                             std::int64_t others) const {
+  if (!operations_.empty()) own_ns = std::round(own_ns * operations_.work(key, a.entity, a.group));
+  if (!spec_->slows_down()) return own_ns;
+  return std::round(own_ns * slowdown_factor(*spec_, others));
+}
+
+}  // namespace retrysim::model

@@ -1,0 +1,54 @@
+// What an attempt takes of a server: drawn for it, more for some operations, and more the more
+// attempts are in service.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+
+#include "model/operation_mix.hpp"
+#include "model/request.hpp"
+#include "model/streams.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::model {
+
+class ServiceDemand {
+ public:
+  ServiceDemand(const ServiceSpec& spec, const Streams* streams)
+      : spec_(&spec), streams_(streams), varies_(spec.slows_down()) {}
+
+  /// The operations of the groups that call service `index`, whose requests differ in work.
+  void set_operations(std::size_t index, const std::vector<ClientSpec>& clients) {
+    operations_ = OperationMix(index, clients);
+    varies_ = spec_->slows_down() || !operations_.empty();
+  }
+
+  /// What the attempt takes of a server of speed 1 if it begins while `others` are in service; in
+  /// nanoseconds.
+  double of(const Attempt& a, std::int64_t others) const {
+    if (a.is(Attempt::kRejection | Attempt::kReplay | Attempt::kSecondCall)) [[unlikely]]
+      return of_other(a, others);
+    return drawn(a, others, Purpose::kServiceTime);
+  }
+
+ private:
+  double drawn(const Attempt& a, std::int64_t others, Purpose purpose) const {
+    const RandomKey& key = streams_->of_group(a.group);
+    Draws draws(key, {a.entity, a.number, 0, purpose});
+    const auto own = static_cast<double>(spec_->service_time.sample(draws).count());
+    return varies_ ? varied(own, a, key, others) : own;
+  }
+  double of_other(const Attempt& a, std::int64_t others) const;
+  double varied(double own_ns, const Attempt& a, const RandomKey& key, std::int64_t others) const;
+
+  const ServiceSpec* spec_;
+  const Streams* streams_;
+  OperationMix operations_;
+  bool varies_;
+};
+
+}  // namespace retrysim::model
