@@ -122,7 +122,7 @@ TEST_CASE("A station log integrates every level, across its blocks and its segme
   log.set_servers(3);
   StationLog::Integrals expected;
   Time now;
-  std::int32_t busy = 0, in_system = 0;
+  std::int64_t busy = 0, in_system = 0;
   std::int64_t servers = 3;
   for (std::uint64_t i = 0; i < 500; ++i) {
     Draws draws(RandomKey(3, 0), {i, 0, 0, Purpose::kArrival});
@@ -133,8 +133,8 @@ TEST_CASE("A station log integrates every level, across its blocks and its segme
     expected.in_system += static_cast<double>(in_system) * length;
     expected.in_system_squared += static_cast<double>(in_system * in_system) * length;
     expected.all_busy += busy >= servers ? length : 0;
-    busy = static_cast<std::int32_t>(draws.below(5));
-    in_system = busy + static_cast<std::int32_t>(draws.below(10));
+    busy = draws.below(5);
+    in_system = busy + draws.below(10);
     log.note(now, {busy, in_system});
     CHECK(log.now().in_system == in_system);
     if (i % 90 == 40) {
