@@ -92,6 +92,18 @@ struct alignas(64) Attempt {
   void clear(unsigned all) { flags = static_cast<std::uint16_t>(flags & ~all); }
   bool given_up() const { return is(kGivenUp); }
 
+  /// Begins as that attempt does; what is set before it is read stays as it is.
+  void begin_like(const Attempt& a) {
+    clients = a.clients;
+    at = a.at;
+    group = a.group;
+    flags = 0;
+    answer = 0;
+    stage = Stage::kOnTheWire;
+    priority = a.priority;
+    sibling = {};
+  }
+
   std::uint64_t entity = 0;  ///< of its request
   Time sent, arrived, started, finished;
   Request* request = nullptr;      ///< only while its client waits

@@ -14,34 +14,35 @@
 #include "model/request.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <variant>
+#include <utility>
 #include <vector>
 
 namespace retrysim::model {
 
 class ServerPool {
   // Which kind it is takes one comparison, whose result never changes during a run.
-  using Servers = std::variant<OwnServers, SharedServers>;
   template <class Use>
   auto ask(Use use) const {
-    if (const auto* own = std::get_if<OwnServers>(&servers_)) [[likely]]
-      return use(*own);
-    return use(*std::get_if<SharedServers>(&servers_));
+    if (shared_ == nullptr) [[likely]]
+      return use(own_);
+    return use(std::as_const(*shared_));
   }
   template <class Use>
   auto ask(Use use) {
-    if (auto* own = std::get_if<OwnServers>(&servers_)) [[likely]]
-      return use(*own);
-    return use(*std::get_if<SharedServers>(&servers_));
+    if (shared_ == nullptr) [[likely]]
+      return use(own_);
+    return use(*shared_);
   }
 
  public:
   /// `sequence`: the simulation's counter of scheduled events.
   ServerPool(const ServiceSpec& spec, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
-      : servers_(has_queue(spec.discipline)
-                     ? Servers(OwnServers(attempts, sequence, spec.servers, spec.autoscaling.max))
-                     : Servers(SharedServers(attempts, sequence, spec.servers))) {}
+      : own_(attempts, sequence, spec.servers, spec.autoscaling.max) {
+    if (has_queue(spec.discipline)) return;
+    shared_ = std::make_unique<SharedServers>(attempts, sequence, spec.servers);
+  }
 
   // What the functions mean that have no comment: own_servers.hpp.
 
@@ -112,7 +113,8 @@ class ServerPool {
   }
 
  private:
-  Servers servers_;
+  std::unique_ptr<SharedServers> shared_;  // if they are shared
+  OwnServers own_;                         // idle if they are
 };
 
 }  // namespace retrysim::model

@@ -22,8 +22,7 @@ void Serving::begin_levels() {
   }
 }
 
-void Serving::complete(InstanceId instance) {
-  Service& s = state_.instances[instance];
+void Serving::complete(Service& s) {
   if (s.traits().calls_others && parts_.call_tree.begin(s)) [[unlikely]]
     return;
   Attempt& a = s.complete(state_.now);

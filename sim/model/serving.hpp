@@ -23,8 +23,8 @@ class Serving {
 
   void add_sources();
 
-  /// What the instance completes next has completed. Nearly every event is this or an arrival.
-  void complete(InstanceId instance);
+  /// What the service completes next has completed. Nearly every event is this or an arrival.
+  void complete(Service& s);
   /// What becomes of an attempt when its server is free again. The last step of its event, or of
   /// the work list it comes from: the answer need not be put down.
   void served(Attempt& a, Reply reply);

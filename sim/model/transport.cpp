@@ -41,7 +41,7 @@ void Transport::send(ClientGroup& g, Request& r) {
   Attempt& a = state_.attempts[id];
   r.phase = Request::Phase::kInFlight;
   r.phase_since = state_.now;
-  a = g.new_attempt;
+  a.begin_like(g.new_attempt);
   a.id = id;
   a.number = ++r.progress.attempts;
   a.entity = r.entity;

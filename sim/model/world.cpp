@@ -211,11 +211,14 @@ EventKey World::true_head(std::uint32_t source) const {
 
 void World::dispatch(std::uint32_t source) {
   const EventSource s = state_.sources[source];
+  if (s.kind == EventKind::kCompletion) [[likely]]
+    return completion(state_.instances[InstanceId(s.index)]);
+  if (s.kind == EventKind::kArrival) return arrival(state_.groups[GroupId(s.index)]);
+  dispatch_rarer(s);
+}
+
+void World::dispatch_rarer(EventSource s) {
   switch (s.kind) {
-    case EventKind::kArrival:
-      return arrival(GroupId(s.index));
-    case EventKind::kCompletion:
-      return completion(InstanceId(s.index));
     case EventKind::kTimeout:
       return parts_.timeouts.attempt_times_out(state_.groups[GroupId(s.index)]);
     case EventKind::kVaryingTimeout:

@@ -45,10 +45,9 @@ class World {
   [[gnu::always_inline]] inline bool next_event();
   [[gnu::always_inline]] inline void dispatch(std::uint32_t source);
   // Nearly every event is one of these two; what they call is compiled into them.
-  RETRYSIM_FLATTEN void arrival(GroupId group) {
-    parts_.client_requests.next_arrival(state_.groups[group]);
-  }
-  RETRYSIM_FLATTEN void completion(InstanceId instance) { parts_.serving.complete(instance); }
+  RETRYSIM_FLATTEN void arrival(ClientGroup& g) { parts_.client_requests.next_arrival(g); }
+  RETRYSIM_FLATTEN void completion(Service& s) { parts_.serving.complete(s); }
+  [[gnu::noinline]] void dispatch_rarer(EventSource s);
   void timer_due();
   [[gnu::noinline]] bool is_over(Time next) const;
   kernel::EventKey true_head(std::uint32_t source) const;
