@@ -70,12 +70,12 @@ add_mutant(double-refund retry retry_strategy.cpp
 
 add_mutant(late-arrival model service_entrance.cpp
   "a.arrived = state_.now;"
-  "if (id != 7) a.arrived = state_.now;"
+  "if (a.id != AttemptId{7}) a.arrived = state_.now;"
   "Little's law: attempts at the service")
 
 add_mutant(lost-execution model serving.cpp
-  "state_.recorder.executed("
-  "if (id % 2 == 0) state_.recorder.executed("
+  "if (a.in_cohort) a.clients->recorder->executed("
+  "if (a.in_cohort && a.id % 2 == 0) a.clients->recorder->executed("
   "more successes than executions")
 
 add_mutant(quota-unwatched model retry_decisions.cpp
