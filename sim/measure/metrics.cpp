@@ -255,7 +255,8 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     ratio("reconciliations_per_request", "Reads before a retry that a server answered "
           "(reconcile_read), per request with side effects", cohort<&C::reconciliations>, mutating),
     ratio("reconciled_per_request", "Of those reads, the ones that found the effect, so that "
-          "nothing was sent again; per request with side effects", cohort<&C::reconciled>, mutating),
+          "nothing was sent again; per request with side effects",
+          cohort<&C::reconciled>, mutating),
     ratio("mismatches_per_request", "Attempts refused because their token belonged to another "
           "request, per request with side effects", cohort<&C::mismatches>, mutating),
     capacity("wasted_share", "Share of capacity spent on answers that were lost or that nobody was "
