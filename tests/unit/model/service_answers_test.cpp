@@ -127,6 +127,7 @@ TEST_CASE("A final answer of a full queue ends the request, unless the fault is 
 
 TEST_CASE("A retryable flag makes SDKs repeat what they would take for final") {
   Scenario s = refused_world();
+  s.services[0].service_time = Distribution::constant(ms(1));  // done before the first retry
   s.services[0].answers.overflow = {{400, "Busy"}};
   for (const auto& [sdk, mode, revision] :
        {std::tuple("botocore", "standard", "2.0"), std::tuple("js-v3", "standard", "2.1"),
