@@ -195,7 +195,10 @@ class Generator:
         self.case.keys[(*prefix, "like")] = names[0]
         changes = {"service": {"price": 2, "slowdown": 0.5}, "client": {"priority": 1, "count": 2}}
         for name, value in changes[kind].items():
-            if self.chance(0.5) and self.scenario.applies((kind, names[0]), name):
+            # A table of slowdowns takes the place of the number.
+            replaced = name == "slowdown" and \
+                self.scenario.get((kind, names[0]), "slowdown_curve") == "table"
+            if self.chance(0.5) and self.scenario.applies((kind, names[0]), name) and not replaced:
                 self.case.keys[(*prefix, name)] = value
 
     # --- Keys ------------------------------------------------------------------------------------

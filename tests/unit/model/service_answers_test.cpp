@@ -22,6 +22,10 @@ using test::ms;
 constexpr ErrorTraits kThrottlingFlag{.throttling = true};
 constexpr ErrorTraits kFinal{.retry_safety = RetrySafety::kNo};
 
+ServiceAnswer answer(int status, const char* code, const ErrorTraits& traits = {}) {
+  return {{status, code, traits}, {}};
+}
+
 /// Two clients at the same instant, one server, no queue: the second is refused.
 Scenario refused_world() {
   Scenario s = test::small_world();
@@ -67,16 +71,16 @@ TEST_CASE("The usual answers, and own ones") {
   CHECK(texts() ==
         Texts{throttling, throttling, throttling, throttling, timeout, unavailable, conflict});
   // What is refused like throttled attempts gets their own answer, too.
-  spec.answers.throttled = {{429, "Slow", kThrottlingFlag}};
+  spec.answers.throttled = answer(429, "Slow", kThrottlingFlag);
   const std::string slow = "429:Slow+throttling";
   CHECK(texts() == Texts{slow, slow, slow, slow, timeout, unavailable, conflict});
-  spec.answers.overflow = {{500, "Full"}};
+  spec.answers.overflow = answer(500, "Full");
   CHECK(texts() == Texts{slow, "500:Full", "500:Full", "500:Full", timeout, unavailable, conflict});
-  spec.answers.limit = {{500, "Limit"}};
-  spec.answers.shed = {{500, "Shed"}};
-  spec.answers.timeout = {{500, "Late"}};
-  spec.answers.call_failed = {{500, "Call"}};
-  spec.answers.conflict = {{500, "Conflict"}};
+  spec.answers.limit = answer(500, "Limit");
+  spec.answers.shed = answer(500, "Shed");
+  spec.answers.timeout = answer(500, "Late");
+  spec.answers.call_failed = answer(500, "Call");
+  spec.answers.conflict = answer(500, "Conflict");
   CHECK(texts() ==
         Texts{slow, "500:Full", "500:Limit", "500:Shed", "500:Late", "500:Call", "500:Conflict"});
 }
@@ -87,7 +91,7 @@ TEST_CASE("A delay is suggested by the answer, or by the throttle") {
   spec.throttle.retry_after = ms(700);
   CHECK(answers_of(spec).throttled.retry_after == ms(700));
   CHECK_FALSE(answers_of(spec).overflow.retry_after);
-  spec.answers.throttled = {{429, ""}};
+  spec.answers.throttled = answer(429, "");
   CHECK(answers_of(spec).throttled.retry_after == ms(700));
   spec.answers.throttled->retry_after = Duration::zero();  // "at once" is a suggestion
   CHECK(answers_of(spec).throttled.retry_after == Duration::zero());
@@ -97,11 +101,11 @@ TEST_CASE("What a full queue answers is throttling if its flag, or the client's 
   Scenario s = refused_world();
   CHECK(count(result_of(s), AttemptResult::kError) == 1);
   CHECK(result_of(s).rejected == 1);
-  s.services[0].answers.overflow = {{503, "Busy", kThrottlingFlag}};
+  s.services[0].answers.overflow = answer(503, "Busy", kThrottlingFlag);
   CHECK(count(result_of(s), AttemptResult::kThrottled) == 1);
   CHECK(result_of(s).rejected == 0);
   // To Go v1 any 503 is throttling.
-  s.services[0].answers.overflow = {{503, "Busy"}};
+  s.services[0].answers.overflow = answer(503, "Busy");
   CHECK(result_of(s).rejected == 1);
   use_preset(s, "go-v1", "legacy", "");
   CHECK(result_of(s).rejected == 0);
@@ -109,7 +113,7 @@ TEST_CASE("What a full queue answers is throttling if its flag, or the client's 
 
 TEST_CASE("A final answer of a full queue ends the request, unless the fault is the server's") {
   Scenario s = refused_world();
-  s.services[0].answers.overflow = {{503, "Busy", kFinal}};
+  s.services[0].answers.overflow = answer(503, "Busy", kFinal);
   for (const auto& [sdk, mode, revision] :
        {std::tuple("botocore", "standard", "2.0"), std::tuple("js-v3", "standard", "2.1"),
         std::tuple("go-v2", "adaptive", "2.0"), std::tuple("rust", "standard", "2.1"),
@@ -127,7 +131,8 @@ TEST_CASE("A final answer of a full queue ends the request, unless the fault is 
 
 TEST_CASE("A retryable flag makes SDKs repeat what they would take for final") {
   Scenario s = refused_world();
-  s.services[0].answers.overflow = {{400, "Busy"}};
+  s.services[0].service_time = Distribution::constant(ms(1));  // done before the first retry
+  s.services[0].answers.overflow = answer(400, "Busy");
   for (const auto& [sdk, mode, revision] :
        {std::tuple("botocore", "standard", "2.0"), std::tuple("js-v3", "standard", "2.1"),
         std::tuple("cpp", "standard", "2.0"), std::tuple("dotnet", "standard", "2.0")}) {
@@ -161,7 +166,7 @@ TEST_CASE("Who waits for as long as a full queue suggests") {
 
 TEST_CASE("The limit, shed attempts and the service's timeout have answers of their own") {
   Scenario s = refused_world();
-  s.services[0].answers.limit = {{503, "Limit", kThrottlingFlag}};
+  s.services[0].answers.limit = answer(503, "Limit", kThrottlingFlag);
   CHECK(count(result_of(s), AttemptResult::kThrottled) == 0);
   s.services[0].concurrency.limit = 1;
   CHECK(count(result_of(s), AttemptResult::kThrottled) == 1);
@@ -172,13 +177,13 @@ TEST_CASE("The limit, shed attempts and the service's timeout have answers of th
   s.services[0].discipline = Discipline::kCodel;
   const std::uint64_t shed = count(result_of(s), AttemptResult::kError);
   CHECK(shed > 0);
-  s.services[0].answers.shed = {{503, "Shed", kThrottlingFlag}};
+  s.services[0].answers.shed = answer(503, "Shed", kThrottlingFlag);
   CHECK(count(result_of(s), AttemptResult::kThrottled) == shed);
 
   s = test::small_world();
   s.services[0].timeout = ms(50);
   CHECK(count(result_of(s), AttemptResult::kError) == 3);
-  s.services[0].answers.timeout = {{504, "Late", kFinal}};
+  s.services[0].answers.timeout = answer(504, "Late", kFinal);
   CHECK(count(result_of(s), AttemptResult::kError) == 1);
 }
 

@@ -181,6 +181,30 @@ TEST_CASE("Flows that jitter spreads out keep their mass") {
   }
 }
 
+TEST_CASE("A service's own answers count for what they are") {
+  const auto attempts = [](const std::string& service) {
+    const FluidGroup g =
+        run_fluid(
+            load("name = \"x\"\nduration = 2\n[service.api]\nservice_time = 0.01\n" + service +
+                 "[client.web]\narrivals = { process = \"poisson\", total_rate = 200 }\n"
+                 "attempt_timeout = 1\nretry = { mode = \"standard\" }\n"),
+            0)
+            .groups.at(0);
+    return g.attempts / g.requests;
+  };
+  const std::string queue = "queue.capacity = 10\n", throttle = "throttle = { rate = 50 }\n";
+  const double usual = attempts(queue);
+  CHECK(usual > 1.01);
+  CHECK(attempts(queue + "answers.overflow = \"503:Busy\"\n") == usual);
+  CHECK(attempts(queue + "answers.overflow = \"503:Busy+not-retryable\"\n") ==
+        Approx(1).epsilon(1e-6));
+  CHECK(attempts(queue + "answers.overflow = \"400:ThrottlingException\"\n") ==
+        attempts(queue + "overflow = \"throttled\"\n"));
+  CHECK(attempts(throttle) > 1.01);
+  CHECK(attempts(throttle + "answers.throttled = \"429\"\n") == Approx(1).epsilon(1e-6));
+  CHECK(attempts(throttle + "answers.throttled = \"429+throttling\"\n") == attempts(throttle));
+}
+
 TEST_CASE("What the fluid does not model it refuses, with the key") {
   const auto why = [](const std::string& service, const std::string& client) {
     return why_no_fluid(
@@ -205,6 +229,10 @@ TEST_CASE("What the fluid does not model it refuses, with the key") {
   refuses("throttle = { rate = 5, scope = \"key\" }\n", "", "service.api.throttle.scope");
   refuses("throttle = { rate = 5, scope = \"operation\" }\n", "", "service.api.throttle.scope");
   refuses("throttle = { rate = 5, window = \"1s\" }\n", "", "service.api.throttle.window");
+  refuses("throttle = { rate = 5, key = { 1 = { rate = 2 } } }\n", "", "service.api.throttle:");
+  refuses("answers.limit = \"429\"\nconcurrency.limit = 5\n", "", "service.api.answers.limit");
+  refuses("answers.overflow = \"429+retry-after=2s\"\n", "", "service.api.answers.overflow");
+  CHECK_FALSE(why("answers.overflow = \"429\"\n", ""));
   refuses("", "unrepeatable = 0.5\nretry = { mode = \"standard\" }\n", "client.web.unrepeatable");
   refuses("", "retry = { mode = \"standard\", retryer = \"all\" }\n", "client.web.retry.retryer");
   refuses("", "retry = { mode = \"standard\", quota = { scope = \"key\" } }\n",
