@@ -26,6 +26,7 @@ METRICS = [("goodput", False), ("success_rate", False), ("amplification", False)
 # Only in summary.csv; drawn where something disturbs the service.
 RECOVERED = "recovered"
 TITLES = {RECOVERED: "P(recovered): share of the replications"}
+MOST_SUMMARY_BYTES = 1_000_000_000
 MOST_TICKS = 12
 MOST_LINES = 12
 MARKERS = "os^Dv*"
@@ -110,11 +111,14 @@ class Sweep:
         return described["label"][0].upper() + described["label"][1:] + unit
 
     def read_summary(self):
-        """summary.csv; without rows in a result that has none."""
+        """summary.csv; without rows in a result that has none, or one that is too large to draw
+        each client group."""
         if self.summary is None:
             names = "variant client metric unit mean ci_low ci_high".split()
             path = self.folder / "summary.csv"
             try:
+                if path.stat().st_size > MOST_SUMMARY_BYTES:
+                    raise FileNotFoundError
                 self.summary = pd.read_csv(path, usecols=names, keep_default_na=False,
                                            na_values={n: [""] for n in names[4:]})
             except FileNotFoundError:

@@ -100,6 +100,10 @@ function hysteresisAnswer(result) {
 
 function answer(result) {
   const v = result.v;
+  if (result.curve) {
+    const severity = result.curve.found > 0 ? "info" : "good";
+    return result.curve.sentences.map((text) => sentence(severity, text));
+  }
   if (result.trigger) return [tippingAnswer(result)];
   if (result.hysteresis) return [hysteresisAnswer(result)];
   if (!result.comparison) return [verdicts(result, v), notesOf(result, v)];
