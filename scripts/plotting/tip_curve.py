@@ -86,12 +86,14 @@ def draw_line(axis, curve, line, name, bands):
     if bands and curve.axis:
         axis.fill_between(points["x"], low.where(found), high.where(found), color=pale(colour),
                           linewidth=0, zorder=1.2)
-    else:
-        axis.vlines(points["x"][found], low[found], high[found], color=colour, linewidth=1.2)
+    # A band without neighbours has no width.
+    axis.vlines(points["x"][found], low[found], high[found], color=colour, linewidth=1.2)
     axis.plot(points["x"], value, label=name, **look)
     for outcome, end, mark in (("recovers_at_last_value", "last", "^"),
                                ("tips_at_first_value", "first", "v")):
         those = points[points["outcome"] == outcome]
+        if those.empty:
+            continue
         axis.plot(those["x"], [curve.trigger[end]] * len(those), mark, markersize=9,
                   markerfacecolor="none", markeredgecolor=colour, markeredgewidth=1.6,
                   linestyle="none", clip_on=False)
@@ -137,7 +139,8 @@ def tip_curve_figure(folder):
     unjudged = int(curve.rows["outcome"].isin(["not_judged", "ends_exchanged"]).sum())
     if unjudged:
         handles.append(Line2D([], [], linestyle="none"))
-        labels.append(f"{unjudged} points without an answer are left out")
+        labels.append("1 point without an answer is left out" if unjudged == 1 else
+                      f"{unjudged} points without an answer are left out")
     legend_below(figure, handles, labels, columns=2 if max(map(len, labels)) > 24 else 3)
     info = curve.info
     axis.set_title(f"{info['scenario']}: {curve.trigger['path']} that tips it\n", fontsize=13)

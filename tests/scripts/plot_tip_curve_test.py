@@ -80,6 +80,8 @@ class PlotTipCurveTest(unittest.TestCase):
         axis = self.figure().axes[0]
         corners = {tuple(v) for v in axis.collections[0].get_paths()[0].vertices.tolist()}
         self.assertLessEqual({(200, 1.7), (200, 2.0), (500, 1.1), (500, 1.3)}, corners)
+        whiskers = [path.vertices.tolist() for path in axis.collections[1].get_paths()]
+        self.assertEqual(whiskers, [[[200, 1.7], [200, 2.0]], [[500, 1.1], [500, 1.3]]])
 
     def test_points_that_cannot_tip_are_marked_at_the_end_searched(self):
         figure = self.figure()
@@ -95,7 +97,7 @@ class PlotTipCurveTest(unittest.TestCase):
     def test_no_answer_is_said(self):
         points = [*POINTS[1:4], (1, 200, "not_judged", "", "", "")]
         texts = [text.get_text() for text in self.figure(points=points).legends[0].get_texts()]
-        self.assertIn("1 points without an answer are left out", texts)
+        self.assertIn("1 point without an answer is left out", texts)
 
     def test_without_numbers_the_points_have_their_names(self):
         points = [(0, i, "found", 1.5, 1.4, 1.6) for i in range(3)]
