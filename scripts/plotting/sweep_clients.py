@@ -13,7 +13,8 @@ import matplotlib.pyplot as plt
 from plotting.drawing import BLUE, GROUP_COLOURS
 from plotting.legend import legend_below
 from plotting.results import ResultError
-from plotting.sweep import (MARKERS, RECOVERED, Sweep, describe, draw_curve, draw_panel, finish_axis)
+from plotting.sweep import (MARKERS, RECOVERED, Sweep, describe, draw_curve, draw_panel,
+                            finish_axis)
 
 DEFAULT_METRICS = ["success_rate", RECOVERED, "amplification", "latency_p99"]
 MOST_CLIENTS = 6

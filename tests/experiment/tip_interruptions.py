@@ -27,8 +27,8 @@ LIMIT_HIT = 5
 OUTPUT_FAILED = 4
 SCENARIO = """
 name = "small"
-duration = "40s"
-replications = 3
+duration = "60s"
+replications = 6
 interval = "100ms"
 drain = false
 recovery = { share = 0.8, hold = "3s", window = "2s" }
@@ -40,7 +40,7 @@ duration = "1s"
 capacity = 0
 [client.web]
 count = 10
-arrivals = { process = "poisson", total_rate = 30 }
+arrivals = { process = "poisson", total_rate = 20 }
 attempt_timeout = "1s"
 retry = { mode = "custom", max_attempts = 3, backoff.base = "0ms", backoff.cap = "0ms" }
 """
@@ -110,7 +110,8 @@ class Checker:
         shutil.copytree(self.folder / "stopped", self.folder / "left")
         if "unfinished search" not in self.expect("stopped", OUTPUT_FAILED):
             raise Failed("an unfinished search was replaced")
-        found = re.search(r"resuming with (\d+) replications", self.expect("stopped", 0, "--resume"))
+        errors = self.expect("stopped", 0, "--resume")
+        found = re.search(r"resuming with (\d+) replications", errors)
         if found is None or int(found.group(1)) < 4:
             raise Failed("what had been finished was not there any more")
         self.check_same("stopped")
