@@ -115,6 +115,8 @@ struct SweepPoint {
   PhaseValues phases = {};                   ///< likewise; see `summarize_phases`
   /// The means over time, if the sweep keeps them: for the reports of the program.
   std::shared_ptr<const stats::MeanSeries> series = {};
+  /// With them, by replication: what `verdicts` takes together with the whole scenario.
+  std::vector<std::vector<double>> verdict_figures = {};
 };
 
 /// Sweeps of a file keep what happened over time if the whole grid has at most this many points, in

@@ -16,19 +16,31 @@
 //                                            {.first = trigger.first, .last = trigger.last});
 //     if (r.point.d50) ... r.point.d50->middle() ...
 //
+// How the tipping point moves with other keys is a search for each combination of their values:
+//
+//     TipRequest request{.scenario = "zombie.toml", .trigger = trigger};
+//     request.varying = {"client.web.arrivals.total_rate=250:400:50"};
+//     TipPlanResult planned = plan_tip(request);
+//     if (!planned.plan) ... planned.errors ...
+//     for (const TipPoint& p : find_tipping_points(*planned.plan)) ... p.keys, p.found.point.d50
+//     ...
+//
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <retrysim/replications.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/scenario_file.hpp>
+#include <retrysim/variation.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace retrysim {
@@ -156,5 +168,104 @@ LoadResult load_at(const std::filesystem::path& file, std::vector<std::string> e
 /// mistake, with the first one as the message.
 ScenarioAt scenarios_of(const std::filesystem::path& file, const std::vector<std::string>& edits,
                         const Trigger& trigger);
+
+/// Searches of a scenario file: one, or one for each combination of the varied keys.
+struct TipRequest {
+  std::filesystem::path scenario;
+  std::vector<std::string> edits;    ///< as `load_scenario_file` takes them
+  std::vector<std::string> varying;  ///< as `parse_variations` takes them; may be empty
+  Trigger trigger;
+  double tolerance = 0.01;  ///< as in `TippingSearch`
+};
+
+/// One search of several.
+struct TipCase {
+  std::string name;               ///< "base" without variations
+  std::vector<std::string> keys;  ///< the values of the varied keys
+  ScenarioAt scenario;
+};
+
+/// What to search for; all scenarios are valid at both ends of the trigger.
+struct TipPlan {
+  LoadedScenario base;  ///< without the trigger and without variations
+  Trigger trigger;
+  TippingSearch search;
+  std::vector<Variation> variations;
+  std::vector<TipCase> cases;  ///< at least one; the last variation changes fastest
+  /// What the search is, as names and texts: a journal belongs to one search. Empty without a file.
+  std::vector<std::pair<std::string, std::string>> identity;
+  std::uint64_t id = 0;  ///< equal for equal identities
+
+  /// The varied keys, in order.
+  std::vector<std::string> paths() const;
+  /// The variation along which the tipping point makes a curve: the first one of a single key whose
+  /// values are all numbers, or all durations. Empty if there is none.
+  std::optional<std::size_t> axis() const;
+};
+
+/// Either a plan, or at least one error: each mistake once, at most 20.
+struct TipPlanResult {
+  std::optional<TipPlan> plan;
+  std::vector<Diagnostic> errors;
+};
+
+/// Loads the scenario and every case at both ends of the trigger. Throws RequestError if the
+/// trigger is among the varied keys, if there are more than 10,000 cases or one of them asks for
+/// its warm-up to be found, and for an impossible search; Interrupted.
+TipPlanResult plan_tip(const TipRequest& request);
+
+/// Searches made by hand, at least one. They have no journal.
+TipPlan plan_tip(std::vector<TipCase> cases, const TippingSearch& search);
+
+struct TipSearchOptions {
+  /// How to run; as in `TipOptions`, with the timeout that of all searches together.
+  ReplicationOptions run;
+  /// Called before each size is simulated, in the calling thread, with the name of the case, the
+  /// number of the size (from 1) and the size; may be empty.
+  std::function<void(const std::string& name, int probe, double value)> probing;
+  /// A file in a folder that exists; empty: nothing is kept. Of several processes only the owner
+  /// has one.
+  std::filesystem::path journal;
+  bool resume = false;  ///< continue from the journal, if there is one
+};
+
+/// The tipping point of one case.
+struct TipPoint {
+  std::string name;
+  std::vector<std::string> keys;
+  TipResult found;
+};
+
+/// Searches in progress, with a journal of the replications that are finished.
+class TipSearches {
+ public:
+  /// Opens the journal. Throws std::runtime_error if it is of another search, in use, or no
+  /// journal; std::system_error if it cannot be written.
+  explicit TipSearches(TipPlan plan, TipSearchOptions options = {});
+  TipSearches(TipSearches&&) noexcept;
+  TipSearches& operator=(TipSearches&&) = delete;
+  ~TipSearches();
+
+  /// Finds all tipping points, in the order of the cases; simulates what the journal does not have.
+  /// Of several processes all call it. Throws what `find_tipping_point` throws; what is finished is
+  /// in the journal then.
+  std::vector<TipPoint> run();
+
+  const TipPlan& plan() const;
+  /// Replications in the journal, and how many of them a resumed one had.
+  std::size_t replications_kept() const;
+  std::size_t replications_found() const;
+  /// Bytes at the end of a resumed journal that were cut off or damaged: done again.
+  std::uint64_t dropped_bytes() const;
+  /// Removes the journal: the results are in place.
+  void remove_journal();
+
+ private:
+  class Progress;
+  std::unique_ptr<Progress> progress_;
+};
+
+/// Finds the tipping points of all cases.
+std::vector<TipPoint> find_tipping_points(TipPlan plan, const TipSearchOptions& options = {});
 
 }  // namespace retrysim

@@ -57,4 +57,13 @@ std::vector<VerdictRule> verdict_rules();
 /// without time series have answers, but few causes.
 std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResult> runs);
 
+/// All that verdicts need to know of one replication of `scenario`, so that many can be judged
+/// without their results: numbers that mean nothing by themselves, many of them zero.
+std::vector<double> verdict_figures(const Scenario& scenario, const RunResult& run);
+
+/// The verdicts on the replications that these are the figures of. Throws std::invalid_argument if
+/// they are not those of this scenario.
+std::vector<Verdict> verdicts(const Scenario& scenario,
+                              std::span<const std::vector<double>> figures_by_run);
+
 }  // namespace retrysim

@@ -19,17 +19,32 @@ from plotting.overview import overview
 from plotting.phase_plane import phase_plane_figure
 from plotting.results import ResultError, Results
 from plotting.sweep import sweep_figure
+from plotting.sweep_clients import has_groups, sweep_clients_figure
 from plotting.tip import tip_figures
+from plotting.tip_curve import tip_curve_figure
 
 PROGRAM = Path(sys.argv[0]).name  # retrysim-plot, where it is installed
+
+
+def sweep_pictures(folder, metrics):
+    """All clients together and, where there are several groups, each of them; the metrics that were
+    asked for instead."""
+    if metrics:
+        return [("sweep_clients", lambda: sweep_clients_figure(folder, metrics.split(",")))]
+    both = [("sweep", lambda: sweep_figure(folder, BLUE))]
+    if has_groups(folder):
+        both.append(("sweep_clients", lambda: sweep_clients_figure(folder)))
+    return both
 
 
 def pictures(options):
     """(name, function that draws) of each picture that a folder has data for."""
     folder = Path(options.results)
     figures = tip_figures(options.results) or choose_figures(options.results)
+    if (folder / "curve.csv").is_file():
+        figures = [("tip_curve", lambda: tip_curve_figure(folder))]
     if (folder / "points.csv").is_file():
-        figures = [("sweep", lambda: sweep_figure(folder, BLUE))]
+        figures = sweep_pictures(folder, options.metrics)
     if (folder / "map.csv").is_file():
         figures = [("map", lambda: map_figure(folder))]
     if (folder / "trajectories.csv").is_file():
@@ -56,7 +71,12 @@ def parse(arguments):
                         help="folder for the pictures (default: the result folder)")
     parser.add_argument("--variant", metavar="NAME",
                         help="the variant to draw (default: the first)")
-    return parser.parse_args(arguments)
+    parser.add_argument("--metrics", metavar="METRIC,...",
+                        help="of a sweep: these metrics, by client group")
+    options = parser.parse_args(arguments)
+    if options.metrics and not (Path(options.results) / "points.csv").is_file():
+        parser.error("--metrics is for the results of a sweep")
+    return options
 
 
 def main(arguments=None):

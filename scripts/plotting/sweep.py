@@ -7,6 +7,7 @@ Used by plot.py. Reads points.csv and result.json of a result folder that `retry
 SPDX-License-Identifier: MIT
 """
 
+import copy
 import json
 
 import matplotlib.pyplot as plt
@@ -22,6 +23,10 @@ from plotting.results import ResultError
 # and which direction is better is in result.json.
 METRICS = [("goodput", False), ("success_rate", False), ("amplification", False),
            ("latency_p99", True)]
+# Only in summary.csv; drawn where something disturbs the service.
+RECOVERED = "recovered"
+TITLES = {RECOVERED: "P(recovered): share of the replications"}
+MOST_SUMMARY_BYTES = 1_000_000_000
 MOST_TICKS = 12
 MOST_LINES = 12
 MARKERS = "os^Dv*"
@@ -41,6 +46,7 @@ class Sweep:
             info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
             self.name, self.replications = info["scenario"], info["replications"]
             keys = info["sweep"]["keys"]
+            self.folder, self.summary = folder, None
             self.described = info["sweep"].get("metrics", {})
             self.points = pd.read_csv(folder / "points.csv", dtype={k: str for k in keys},
                                       keep_default_na=False, na_values={m: [""] for m in columns()})
@@ -98,9 +104,45 @@ class Sweep:
 
     def title(self, metric):
         """The metric's label with its unit; its name in results that do not describe it."""
+        if metric in TITLES:
+            return TITLES[metric]
         described = self.described.get(metric, {"label": metric, "unit": "1"})
         unit = "" if described["unit"] == "1" else f" [{described['unit']}]"
         return described["label"][0].upper() + described["label"][1:] + unit
+
+    def read_summary(self):
+        """summary.csv; without rows in a result that has none, or one that is too large to draw
+        each client group."""
+        if self.summary is None:
+            names = "variant client metric unit mean ci_low ci_high".split()
+            path = self.folder / "summary.csv"
+            try:
+                if path.stat().st_size > MOST_SUMMARY_BYTES:
+                    raise FileNotFoundError
+                self.summary = pd.read_csv(path, usecols=names, keep_default_na=False,
+                                           na_values={n: [""] for n in names[4:]})
+            except FileNotFoundError:
+                self.summary = pd.DataFrame(columns=names)
+            except (OSError, ValueError) as error:
+                raise ResultError(f"{path}: cannot be used: {error}") from None
+        return self.summary
+
+    def clients(self):
+        """The client groups, without all together."""
+        return [name for name in dict.fromkeys(self.read_summary()["client"]) if name != "all"]
+
+    def of(self, metric, client="all"):
+        """The sweep with a metric of a client group as a column; it may exist nowhere."""
+        rows = self.read_summary()
+        rows = rows[(rows["metric"] == metric) & (rows["client"] == client)]
+        ends = {"mean": metric, "ci_low": metric + "_ci_low", "ci_high": metric + "_ci_high"}
+        other = copy.copy(self)
+        other.points = self.points.drop(columns=list(ends.values()), errors="ignore").merge(
+            rows[["variant", *ends]].rename(columns=ends), on="variant", how="left")
+        if metric not in other.described and not rows.empty:
+            other.described = {**other.described,
+                               metric: {"label": metric, "unit": rows["unit"].iloc[0]}}
+        return other
 
     def colours(self, metric):
         """The bright end of the colours is the better one."""
@@ -161,6 +203,11 @@ def draw_lines(axis, sweep, metric, colour):
                        color=GROUP_COLOURS[i % len(GROUP_COLOURS)],
                        marker=MARKERS[i % len(MARKERS)],
                        linestyle="-" if i < len(GROUP_COLOURS) else "--", label=level)
+    finish_axis(axis, sweep)
+
+
+def finish_axis(axis, sweep):
+    """Ticks, scale and name of the axis of the key along it."""
     levels = sweep.levels(sweep.axis_key)
     if not all(map(is_number, levels)):
         axis.set_xticks(range(len(levels)), levels, rotation=30 if len(levels) > 4 else 0)
@@ -210,31 +257,43 @@ def draw_heat_map(axis, sweep, metric, logarithmic):
     axis.set_ylabel(sweep.with_unit(y_key))
 
 
+def draw_panel(axis, sweep, metric, colour, logarithmic=False):
+    """One metric over the varied keys: lines, or a heat map."""
+    axis.set_title(sweep.title(metric))
+    if sweep.axis_key is None:
+        draw_heat_map(axis, sweep, metric, logarithmic)
+        return
+    draw_lines(axis, sweep, metric, colour)
+    if metric == RECOVERED:
+        axis.set_ylim(-0.03, 1.03)
+
+
+def describe(sweep, points):
+    """What the title of the whole picture says."""
+    note = f"{sweep.replications} replications each" if sweep.replications > 1 else \
+        "1 replication each: no intervals"
+    if sweep.axis_key is not None and sweep.replications > 1:
+        note += "; 95 % intervals"
+    if sweep.fixed:
+        note += "; drawn at " + ", ".join(sweep.fixed)
+    return f"{sweep.name}: {points} points, {note}"
+
+
 def sweep_figure(folder, colour):
     """Metrics over the varied keys, those that exist nowhere left out."""
     sweep = Sweep(folder)
-    metrics = [m for m in METRICS if not sweep.points[m[0]].isna().all()]
+    sweeps = [(sweep, *m) for m in METRICS] + [(sweep.of(RECOVERED), RECOVERED, False)]
+    metrics = [m for m in sweeps if not m[0].points[m[1]].isna().all()]
     rows = max(1, -(-len(metrics) // 2))
     figure, axes = plt.subplots(rows, 2, figsize=(12, 0.7 + 3.9 * rows), layout="constrained",
                                 squeeze=False)
-    lines = sweep.axis_key is not None
-    for axis, (metric, logarithmic) in zip(axes.flat, metrics):
-        axis.set_title(sweep.title(metric))
-        if lines:
-            draw_lines(axis, sweep, metric, colour)
-        else:
-            draw_heat_map(axis, sweep, metric, logarithmic)
+    for axis, (of_metric, metric, logarithmic) in zip(axes.flat, metrics):
+        draw_panel(axis, of_metric, metric, colour, logarithmic)
     for axis in axes.flat[len(metrics):]:
         axis.set_axis_off()
     if metrics and sweep.line_key is not None:
         axes[-1][0].legend(loc="upper left", bbox_to_anchor=(0, -0.17), frameon=False,
                            ncol=min(6, len(sweep.levels(sweep.line_key))), title=sweep.line_key,
                            alignment="left")
-    note = f"{sweep.replications} replications each" if sweep.replications > 1 else \
-        "1 replication each: no intervals"
-    if lines and sweep.replications > 1:
-        note += "; 95 % intervals"
-    if sweep.fixed:
-        note += "; drawn at " + ", ".join(sweep.fixed)
-    figure.suptitle(f"{sweep.name}: {len(sweep.points)} points, {note}", fontsize=13, wrap=True)
+    figure.suptitle(describe(sweep, len(sweep.points)), fontsize=13, wrap=True)
     return figure

@@ -167,8 +167,8 @@ Begun begin(const SweepCommand& options, SweepPlan plan, const ReplicationOption
   Begun begun;
   begun.folder = std::make_unique<report::ResultFolder>(
       path, report::identity_of({&plan.base}, "sweep", requests_of(options.request)),
-      options.force || (unfinished && options.resume), report::ResultFolder::Journal::kOurs);
-  const SweepOptions sweep_options{run, begun.folder->path() / report::kJournalName,
+      options.force || (unfinished && options.resume), report::kSweepJournal);
+  const SweepOptions sweep_options{run, begun.folder->path() / report::kSweepJournal,
                                    options.resume};
   try {
     begun.sweep = std::make_unique<Sweep>(std::move(plan), sweep_options);
@@ -195,7 +195,7 @@ Begun prepare(const SweepCommand& options, const ReplicationOptions& run, int& s
   }
   const fs::path path = folder_of(options, planned.plan->base.scenario.name);
   std::error_code error;
-  const bool unfinished = fs::exists(path / report::kJournalName, error);
+  const bool unfinished = fs::exists(path / report::kSweepJournal, error);
   if (unfinished && !options.resume && !options.force) {
     throw report::OutputError(
         path, "it contains an unfinished sweep; --resume continues it, --force starts again");

@@ -103,7 +103,7 @@ std::optional<std::string_view> whole_record(std::string_view bytes) {
 }  // namespace
 
 Journal::Journal(std::filesystem::path path, std::size_t units)
-    : path_(std::move(path)), offsets_(units) {
+    : path_(std::move(path)), units_(units) {
   fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd_ < 0) fail();
   // Where a file system has no locks, nothing is locked.
@@ -118,6 +118,7 @@ Journal::Journal(Journal&& other) noexcept
       fd_(std::exchange(other.fd_, -1)),
       size_(other.size_),
       waiting_(std::move(other.waiting_)),
+      units_(other.units_),
       offsets_(std::move(other.offsets_)),
       count_(other.count_),
       dropped_(other.dropped_) {}
@@ -200,9 +201,8 @@ void Journal::read_records() {
     }
     std::string_view view = *body;
     const std::uint64_t unit = *take<std::uint64_t>(view);
-    if (unit >= offsets_.size()) break;
-    count_ += offsets_[unit] == 0;
-    offsets_[unit] = size_;
+    if (unit >= units_) break;
+    note_place(unit);
     size_ += kPrefix + body->size();
     rest.remove_prefix(kPrefix + body->size());
   }
@@ -211,11 +211,16 @@ void Journal::read_records() {
   if (::lseek(fd_, static_cast<off_t>(size_), SEEK_SET) < 0) fail();
 }
 
+void Journal::note_place(std::size_t unit) {
+  if (unit >= offsets_.size()) offsets_.resize(unit + 1);
+  count_ += offsets_[unit] == 0;
+  offsets_[unit] = size_;
+}
+
 void Journal::append(std::size_t unit, std::string_view bytes) {
   if (has(unit)) return;
   const std::string text = record(unit, bytes);
-  offsets_[unit] = size_;
-  ++count_;
+  note_place(unit);
   size_ += text.size();
   waiting_ += text;
   if (waiting_.size() >= kMostWaiting) flush();

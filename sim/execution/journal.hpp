@@ -46,8 +46,8 @@ class Journal {
   Journal& operator=(Journal&&) = delete;
   ~Journal();
 
-  std::size_t units() const { return offsets_.size(); }
-  bool has(std::size_t unit) const { return offsets_[unit] != 0; }
+  std::size_t units() const { return units_; }
+  bool has(std::size_t unit) const { return unit < offsets_.size() && offsets_[unit] != 0; }
   /// Units that it has.
   std::size_t count() const { return count_; }
   /// Bytes at the end of a resumed journal that were no good.
@@ -67,13 +67,15 @@ class Journal {
   void write_head(const Identity& identity);
   bool read_head(const Identity& identity);
   void read_records();
+  void note_place(std::size_t unit);
   [[noreturn]] void fail() const;
 
   std::filesystem::path path_;
   int fd_ = -1;
   std::uint64_t size_ = 0;  // of the file, and what waits to be written
   std::string waiting_;
-  std::vector<std::uint64_t> offsets_;  // of the record of each unit; 0: there is none
+  std::size_t units_;
+  std::vector<std::uint64_t> offsets_;  // of the record of each unit up to the last; 0: none
   std::size_t count_ = 0;
   std::uint64_t dropped_ = 0;
 };

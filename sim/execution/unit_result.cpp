@@ -1,10 +1,14 @@
 // Layout: seed, events (64 bits each), clients, places of a client (32 bits each); without clients
 // then which limit was passed (8 bits), and the message. Otherwise phases, places of a phase (32
 // bits each); one bit for each value that exists, and those values, first of the run and then of
-// the phases. What is kept of the replication over time follows (series_bytes.hpp).
+// the phases. If the replication is kept over time there follow the number of figures for verdicts
+// (32 bits), these figures, those that are not zero as the values above, and the series
+// (series_bytes.hpp).
 //
 // SPDX-License-Identifier: MIT
 #include "execution/unit_result.hpp"
+
+#include <retrysim/verdict.hpp>
 
 #include "execution/byte_order.hpp"
 #include "execution/series_bytes.hpp"
@@ -29,7 +33,10 @@ UnitResult measure(const Scenario& scenario, const RunResult& run, std::size_t m
   const PhaseValues phases(scenario, std::span(&run, 1));
   result.phases = static_cast<std::uint32_t>(phases.phases());
   result.phase_values = phases.all();
-  if (most_bins > 0) result.series = stats::run_series(scenario, run, most_bins);
+  if (most_bins > 0) {
+    result.series = stats::run_series(scenario, run, most_bins);
+    result.verdict_figures = verdict_figures(scenario, run);
+  }
   return result;
 }
 
@@ -72,6 +79,21 @@ bool take_values(std::string_view& bytes, std::size_t count,
   return true;
 }
 
+void put_figures(std::string& bytes, const std::vector<double>& figures) {
+  std::vector<std::optional<double>> values;
+  for (const double x : figures) values.push_back(x == 0 ? std::nullopt : std::optional(x));
+  put(bytes, static_cast<std::uint32_t>(values.size()));
+  put_values(bytes, values);
+}
+
+bool take_figures(std::string_view& bytes, std::vector<double>& figures) {
+  const auto count = take<std::uint32_t>(bytes);
+  std::vector<std::optional<double>> values;
+  if (!count || !take_values(bytes, *count, values)) return false;
+  for (const std::optional<double>& x : values) figures.push_back(x.value_or(0));
+  return true;
+}
+
 std::optional<UnitResult> decode_limit(std::string_view bytes) {
   const auto kind = take<std::uint8_t>(bytes);
   if (!kind || *kind > static_cast<std::uint8_t>(LimitKind::kMemory)) return std::nullopt;
@@ -98,7 +120,10 @@ std::string encode(const UnitResult& result) {
   put(bytes, static_cast<std::uint32_t>(PhaseValues::places()));
   put_values(bytes, result.values);
   put_values(bytes, result.phase_values);
-  if (result.series) put_series(bytes, *result.series);
+  if (result.series) {
+    put_figures(bytes, result.verdict_figures);
+    put_series(bytes, *result.series);
+  }
   return bytes;
 }
 
@@ -124,6 +149,7 @@ std::optional<UnitResult> decode(std::string_view bytes) {
   if (*phases > 0 && of_phase > 8 * bytes.size() / *phases) return std::nullopt;
   if (!take_values(bytes, of_phase * *phases, result.phase_values)) return std::nullopt;
   if (bytes.empty()) return result;
+  if (!take_figures(bytes, result.verdict_figures)) return std::nullopt;
   result.series = take_series(bytes);
   if (!result.series || !bytes.empty()) return std::nullopt;
   return result;

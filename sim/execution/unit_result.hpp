@@ -29,8 +29,10 @@ struct UnitResult {
   std::vector<std::optional<double>> values;  ///< [client][place], as in MetricValues
   std::uint32_t phases = 0;
   std::vector<std::optional<double>> phase_values;  ///< [client][phase][place], as in PhaseValues
-  /// The replication over time, if that is to be kept.
+  /// The replication over time, if that is to be kept, and then what verdicts need to know of it
+  /// (verdict.hpp).
   std::optional<stats::RunSeries> series;
+  std::vector<double> verdict_figures;
   /// If the replication went over a limit: there is nothing else then but what the error says.
   std::optional<LimitKind> limit;
   std::string message;

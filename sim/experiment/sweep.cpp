@@ -99,13 +99,10 @@ class Sweep::Progress {
     const Variant& variant = (*plan_.variants)[i];
     const std::size_t clients = plan_.outlines[i]->clients.size() + 1;
     if (const execution::UnitResult* over = over_limit(i)) {
-      return {variant.name,
-              variant.values,
-              plan_.outlines[i],
-              MetricValues(0, clients, {}),
-              over->limit,
-              {},
-              nullptr};
+      return {variant.name,      variant.values,
+              plan_.outlines[i], MetricValues(0, clients, {}),
+              over->limit,       {},
+              nullptr,           {}};
     }
     std::vector<execution::UnitResult> results;
     for (std::size_t r = 0; r < units_.replications(i); ++r) {
@@ -115,13 +112,18 @@ class Sweep::Progress {
       }
       results.push_back(std::move(*result));
     }
-    return {variant.name,
-            variant.values,
-            plan_.outlines[i],
-            execution::combine(results),
-            {},
-            execution::combine_phases(results),
-            mean_over(results)};
+    SweepPoint found{variant.name,
+                     variant.values,
+                     plan_.outlines[i],
+                     execution::combine(results),
+                     {},
+                     execution::combine_phases(results)};
+    found.series = mean_over(results);
+    if (found.series == nullptr) return found;
+    for (execution::UnitResult& result : results) {
+      found.verdict_figures.push_back(std::move(result.verdict_figures));
+    }
+    return found;
   }
 
   std::string first_over_limit() const {

@@ -87,25 +87,4 @@ std::vector<std::vector<Storm>> storms_with_twins(const Scenario& scenario,
   return storms;
 }
 
-TwinCounts count_twins(const Scenario& scenario, const std::vector<RunResult>& runs,
-                       const ReplicationOptions& options) {
-  std::vector<Question> questions;
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    const stats::Fate fate = stats::fate_of(scenario, runs[r]);
-    if (fate.verdict != StormVerdict::kSustained) continue;
-    questions.push_back({r, std::nullopt, *fate.aftermath});
-  }
-  const std::vector<RunResult> twins = answer(scenario, runs, questions, options);
-  TwinCounts counts;
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    const stats::Aftermath& after = questions[i].aftermath;
-    const auto recovery = stats::twin_recovery(scenario, twins[i], after);
-    if (recovery && *recovery <= after.patience_s) ++counts.recovered;
-    if (stats::with_twin(StormVerdict::kSustained, after, recovery) == StormVerdict::kMetastable) {
-      ++counts.metastable;
-    }
-  }
-  return counts;
-}
-
 }  // namespace retrysim::experiment

@@ -9,7 +9,6 @@
 
 #include "measure/storms.hpp"
 
-#include <cstddef>
 #include <vector>
 
 namespace retrysim::experiment {
@@ -19,15 +18,5 @@ namespace retrysim::experiment {
 std::vector<std::vector<stats::Storm>> storms_with_twins(const Scenario& scenario,
                                                          std::vector<RunResult>& runs,
                                                          const ReplicationOptions& options);
-
-/// What the twins have shown of a scenario.
-struct TwinCounts {
-  std::size_t recovered = 0;   ///< twins that recover in time
-  std::size_t metastable = 0;  ///< replications that are metastable for it
-};
-
-/// Twins of those `runs` whose fate (stats::fate_of) is sustained.
-TwinCounts count_twins(const Scenario& scenario, const std::vector<RunResult>& runs,
-                       const ReplicationOptions& options);
 
 }  // namespace retrysim::experiment

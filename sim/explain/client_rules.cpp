@@ -35,13 +35,13 @@ std::vector<EvidenceFigure> dry_figures(const GroupCase& c) {
 }
 
 Found quota_ran_dry(const GroupCase& c) {
-  if (!c.recovers() || !c.quota_dry.in_most_of(c.runs.size())) return std::nullopt;
+  if (!c.recovers() || !c.quota_dry.in_most_of(c.runs)) return std::nullopt;
   return Finding{fmt::format("the retry quota ran dry {} and let it recover", when_dry(c)),
                  dry_figures(c)};
 }
 
 Found quota_ran_dry_in_vain(const GroupCase& c) {
-  if (c.recoveries.gone == 0 || !c.quota_dry.in_most_of(c.runs.size())) return std::nullopt;
+  if (c.recoveries.gone == 0 || !c.quota_dry.in_most_of(c.runs)) return std::nullopt;
   return Finding{fmt::format("the retry quota ran dry {}, but that was not enough", when_dry(c)),
                  dry_figures(c)};
 }
@@ -67,7 +67,7 @@ std::string who_denies(const RetryRules& retry) {
 Found denied_by_quota(const GroupCase& c) {
   const double share = c.share_of_failures(Outcome::kQuotaExceeded);
   if (!fails_noticeably(c) || share < kMostRequests) return std::nullopt;
-  if (c.quota_dry.in_most_of(c.runs.size())) return std::nullopt;  // another rule has said so
+  if (c.quota_dry.in_most_of(c.runs)) return std::nullopt;  // another rule has said so
   return Finding{fmt::format("{} of the requests that failed were denied a retry by {}",
                              spoken_share(share), who_denies(c.client.retry)),
                  {{"denied_share_of_failures", share}, {"success_share", c.success_share()}}};

@@ -33,12 +33,15 @@ class CaseBuilder {
   CaseBuilder(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group)
       : triggers_(stats::triggers(scenario)),
         c_{scenario, group, scenario.clients[group],
-           scenario.services[scenario.clients[group].service], runs} {}
-
-  GroupCase build() {
+           scenario.services[scenario.clients[group].service]},
+        runs_(runs) {
+    c_.volumes.resize(scenario.clients.size());
     name_disturbance();
     find_capacity();
-    for (const RunResult& run : c_.runs) {
+  }
+
+  GroupCase build() {
+    for (const RunResult& run : runs_) {
       add_counts(run);
       const std::optional<stats::Recovery> found =
           stats::final_recovery(c_.scenario, run, c_.index);
@@ -101,6 +104,12 @@ class CaseBuilder {
   }
 
   void add_counts(const RunResult& run) {
+    ++c_.runs;
+    c_.bin_s = run.interval.in_seconds();
+    for (std::size_t g = 0; g < run.clients.size(); ++g) {
+      c_.volumes[g].requests += static_cast<double>(run.clients[g].requests);
+      c_.volumes[g].attempts += static_cast<double>(run.clients[g].attempts);
+    }
     const ClientResult& r = run.clients[c_.index];
     ClientResult& t = c_.total;
     t.requests += r.requests;
@@ -246,6 +255,7 @@ class CaseBuilder {
 
   std::vector<stats::Trigger> triggers_;
   GroupCase c_;
+  std::span<const RunResult> runs_;
 };
 
 double ratio(double a, double b) { return b > 0 ? a / b : 0; }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace retrysim::explain {
 
@@ -65,12 +66,20 @@ struct Capacity {
   double timeout_s = 0;
 };
 
+/// Requests and attempts of a group, in all replications.
+struct GroupVolume {
+  double requests = 0, attempts = 0;
+};
+
 struct GroupCase {
   const Scenario& scenario;
   std::size_t index;
   const ClientSpec& client;
   const ServiceSpec& service;
-  std::span<const RunResult> runs;
+
+  std::size_t runs = 0;                   ///< replications
+  double bin_s = 0;                       ///< width of the bins of the time series
+  std::vector<GroupVolume> volumes = {};  ///< of each group of the scenario
 
   /// "fault", "surge", or "disturbance" where there are both; empty: neither.
   std::string_view disturbance = {};
@@ -105,5 +114,14 @@ struct GroupCase {
 };
 
 GroupCase group_case(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group);
+
+/// What `run` shows of the group, as numbers; as many for every run of the scenario.
+std::vector<double> figures_of(const Scenario& scenario, const RunResult& run, std::size_t group);
+/// The case of the replications that these are the figures of. Throws std::invalid_argument if
+/// there are too many of them or too few.
+GroupCase group_case(const Scenario& scenario,
+                     std::span<const std::span<const double>> figures_by_run, std::size_t group);
+/// How many figures each group of the scenario has.
+std::size_t figure_count(const Scenario& scenario);
 
 }  // namespace retrysim::explain

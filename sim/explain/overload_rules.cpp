@@ -111,8 +111,8 @@ Found retries_keep_it_down(const GroupCase& c) {
 
 Found retries_above_capacity(const GroupCase& c) {
   const Occurrence& o = c.retries_above_capacity;
-  if (c.runs.empty() || !o.in_most_of(c.runs.size())) return std::nullopt;
-  const double bin_s = c.runs.front().interval.in_seconds();
+  if (c.runs == 0 || !o.in_most_of(c.runs)) return std::nullopt;
+  const double bin_s = c.bin_s;
   if (o.seconds < std::max(1.0, 2 * bin_s)) return std::nullopt;
   return Finding{fmt::format("retries alone were {} the capacity for {}", spoken_times(o.ratio),
                              roughly_spoken_time(o.seconds)),
@@ -207,12 +207,8 @@ struct Layers {
 };
 
 Layers layers_below(const GroupCase& c, std::size_t group, const Layers& above) {
-  double requests = 0, attempts = 0;
-  for (const RunResult& run : c.runs) {
-    requests += static_cast<double>(run.clients[group].requests);
-    attempts += static_cast<double>(run.clients[group].attempts);
-  }
-  const double own = requests > 0 ? attempts / requests : 1;
+  const GroupVolume& volume = c.volumes[group];
+  const double own = volume.requests > 0 ? volume.attempts / volume.requests : 1;
   const std::size_t service = c.scenario.clients[group].service;
   const Layers here{above.product * own, above.depth + 1, c.scenario.services[service].name,
                     above.factors + (above.depth > 0 ? " x " : "") + fmt::format("{:.2g}", own)};

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/verdict.hpp>
 
+#include <cstddef>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "explain/group_case.hpp"
@@ -47,6 +49,35 @@ std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResul
   if (runs.empty()) return all;
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     const explain::GroupCase group = explain::group_case(scenario, runs, c);
+    if (group.total.requests > 0) add_group(all, group);
+  }
+  return all;
+}
+
+std::vector<double> verdict_figures(const Scenario& scenario, const RunResult& run) {
+  std::vector<double> all;
+  for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
+    const std::vector<double> figures = explain::figures_of(scenario, run, c);
+    all.insert(all.end(), figures.begin(), figures.end());
+  }
+  return all;
+}
+
+std::vector<Verdict> verdicts(const Scenario& scenario,
+                              std::span<const std::vector<double>> figures_by_run) {
+  std::vector<Verdict> all;
+  if (figures_by_run.empty()) return all;
+  const std::size_t count = explain::figure_count(scenario);
+  for (const std::vector<double>& figures : figures_by_run) {
+    if (figures.size() == count * scenario.clients.size()) continue;
+    throw std::invalid_argument("these are not the figures of a replication of the scenario");
+  }
+  for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
+    std::vector<std::span<const double>> own;
+    for (const std::vector<double>& figures : figures_by_run) {
+      own.push_back(std::span(figures).subspan(c * count, count));
+    }
+    const explain::GroupCase group = explain::group_case(scenario, own, c);
     if (group.total.requests > 0) add_group(all, group);
   }
   return all;

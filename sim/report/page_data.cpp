@@ -11,6 +11,7 @@
 #include "report/result_identity.hpp"
 #include "report/result_manifest.hpp"
 #include "report/staging_folder.hpp"
+#include "report/sweep_files.hpp"
 
 #include <fmt/format.h>
 
@@ -100,6 +101,7 @@ class Metadata {
     if (result_.has("phases.csv")) add_phases();
     add_sections();
     if (result_.has("points.csv")) add_sweep();
+    if (result_.has(kVerdicts)) add_verdicts();
     if (result_.has("hysteresis.csv")) out_["hysteresis"]["rows"] = table("hysteresis.csv");
     out_["toml"] = content_of(result_.folder / "scenario.toml");
     out_["clients"] = clients_;
@@ -192,7 +194,7 @@ class Metadata {
   void add_sections() {
     const Json& json = result_.json;
     for (const char* name : {"verdicts", "expectations", "comparison", "trigger", "outcome", "d50",
-                             "not_monotone", "probes"}) {
+                             "curve", "not_monotone", "probes"}) {
       if (json.contains(name)) out_[name] = json.at(name);
     }
     if (json.contains("load")) {
@@ -200,6 +202,19 @@ class Metadata {
         const bool figure = value.is_object() && value.contains("mean");
         if (name == "load" || figure) out_["hysteresis"][name] = value;
       }
+    }
+  }
+
+  /// Of the points of a sweep, as result.json has those of a run.
+  void add_verdicts() {
+    CsvReader csv(result_.folder / kVerdicts);
+    Json& rows = out_["verdicts"] = Json::array();
+    while (csv.next()) {
+      Json row;
+      for (const char* name : {"variant", "client", "severity", "sentence"}) {
+        row[name] = csv.text(csv.column(name));
+      }
+      rows.push_back(std::move(row));
     }
   }
 

@@ -6,6 +6,7 @@
 #include "report/output_error.hpp"
 #include "scenario/whole_file.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <fcntl.h>
@@ -25,8 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Pictures that scripts/plot.py puts beside the data; they are out of date with it.
-constexpr std::array<std::string_view, 9> kPictures = {
-    "overview", "latency", "compare", "sweep", "tip", "hysteresis", "choose", "map", "phase_plane"};
+constexpr std::array<std::string_view, 11> kPictures = {
+    "overview",  "latency",    "compare", "sweep", "sweep_clients", "tip",
+    "tip_curve", "hysteresis", "choose",  "map",   "phase_plane"};
 /// The page that `retrysim report` puts there.
 constexpr std::string_view kReportPage = "report.html";
 constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};
@@ -109,12 +111,24 @@ bool is_current(const fs::path& folder) {
                        folder.end();
 }
 
+/// What is under way in a folder with this journal.
+struct JournalKind {
+  std::string_view name, of;
+};
+constexpr std::array<JournalKind, 2> kJournals = {
+    {{kSweepJournal, "sweep"}, {kTipJournal, "search for a tipping point"}}};
+
+bool is_journal(std::string_view name) {
+  return std::any_of(kJournals.begin(), kJournals.end(),
+                     [&](const JournalKind& journal) { return journal.name == name; });
+}
+
 /// Whether a folder holds anything but what a crashed run may have left, or a sweep works with.
 bool holds_something(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (!name.starts_with(StagingFolder::kMark) && name != kJournalName) return true;
+    if (!name.starts_with(StagingFolder::kMark) && !is_journal(name)) return true;
   }
   if (error) throw OutputError(folder, error.message());
   return false;
@@ -141,11 +155,11 @@ class RecordingSink : public Sink {
 }  // namespace
 
 ResultFolder::ResultFolder(const fs::path& target, ResultIdentity identity, bool force,
-                           Journal journal)
+                           std::string_view own_journal)
     : target_(target.lexically_normal()),
       identity_(std::move(identity)),
       force_(force),
-      journal_(journal) {
+      own_journal_(own_journal) {
   if (!target_.has_filename()) target_ = target_.parent_path();
   std::error_code error;
   real_ = fs::weakly_canonical(fs::absolute(target_), error);
@@ -188,8 +202,10 @@ void ResultFolder::check_target() {
   const auto earlier = read_earlier_result(real_);
   if (earlier) earlier_files_ = files_of(*earlier);
   if (force_) return;
-  if (journal_ == Journal::kOfAnother && fs::exists(real_ / kJournalName, error)) {
-    throw OutputError(target_, "it contains an unfinished sweep; use another folder or --force");
+  for (const auto& [name, of] : kJournals) {
+    if (name == own_journal_ || !fs::exists(real_ / name, error)) continue;
+    throw OutputError(
+        target_, fmt::format("it contains an unfinished {}; use another folder or --force", of));
   }
   if (earlier) {
     check_earlier(*earlier);
@@ -297,7 +313,9 @@ void ResultFolder::commit() {
 std::vector<std::string> ResultFolder::outdated_files() const {
   std::vector<std::string> names;
   for (const FileRecord& file : files_) names.push_back(file.name);
-  if (journal_ == Journal::kOfAnother) names.emplace_back(kJournalName);
+  for (const JournalKind& journal : kJournals) {
+    if (journal.name != own_journal_) names.emplace_back(journal.name);
+  }
   names.insert(names.end(), earlier_files_.begin(), earlier_files_.end());
   if (!earlier_files_.empty()) {
     for (const std::string_view picture : kPictures) {

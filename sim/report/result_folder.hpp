@@ -16,9 +16,10 @@
 
 namespace retrysim::report {
 
-/// The journal of a sweep under way, in the folder of its result. It is no file of another result,
-/// and never replaced with one.
-inline constexpr std::string_view kJournalName = "sweep.journal";
+/// The journals of a sweep and of a search for tipping points under way, in the folders of their
+/// results. They are no files of another result, and never replaced with one.
+inline constexpr std::string_view kSweepJournal = "sweep.journal";
+inline constexpr std::string_view kTipJournal = "tip.journal";
 
 /// Collects the files of one result in a staging folder beside the place of the result, and moves
 /// them there at `commit`. Without a commit nothing is left behind and an earlier result stays as
@@ -27,8 +28,8 @@ inline constexpr std::string_view kJournalName = "sweep.journal";
 /// A folder that is new or empty is taken; one that holds a result of the same scenario that
 /// answers the same question (`difference`) is replaced: its result files go, with pictures of
 /// them; other files in it stay. Any other result, or a folder with other things in it, is refused
-/// unless `force` is set; even then files that are not ours stay. A folder with the journal of a
-/// sweep is that sweep's: others are refused, and with `force` the journal goes.
+/// unless `force` is set; even then files that are not ours stay. A folder with a journal belongs
+/// to the sweep or search under way: others are refused, and with `force` the journal goes.
 ///
 /// Whoever looks sees the old folder or the new one: they are exchanged in one step (renameat2),
 /// under a lock on the folder that both lie in, so that of several writers one comes after the
@@ -39,10 +40,10 @@ inline constexpr std::string_view kJournalName = "sweep.journal";
 /// once.
 class ResultFolder {
  public:
-  enum class Journal { kOfAnother, kOurs };
-  /// Throws OutputError if the folder must not or cannot be written.
+  /// `own_journal`: the name of the journal that the result is made with; empty without one. Throws
+  /// OutputError if the folder must not or cannot be written.
   ResultFolder(const std::filesystem::path& target, ResultIdentity identity, bool force,
-               Journal journal = Journal::kOfAnother);
+               std::string_view own_journal = {});
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
@@ -74,7 +75,7 @@ class ResultFolder {
   std::filesystem::path real_;    // the same without symbolic links
   ResultIdentity identity_;
   bool force_;
-  Journal journal_;
+  std::string_view own_journal_;
   bool existed_ = false;
   bool in_place_ = false;
   StagingFolder staging_;

@@ -116,6 +116,7 @@ void read_request(const Json& json, ResultIdentity& identity) {
     identity.requests.push_back(trigger_request(trigger.at("path").get<std::string>(),
                                                 trigger.at("first").get<double>(),
                                                 trigger.at("last").get<double>()));
+    if (json.contains("curve")) add_varied(json.at("curve").at("vary"));
   } else if (json.contains("load")) {
     const Json& load = json.at("load");
     identity.command = "tip";

@@ -2,6 +2,7 @@
 #include "report/sweep_files.hpp"
 
 #include <retrysim/metrics.hpp>
+#include <retrysim/verdict.hpp>
 
 #include "estimate/bistability.hpp"
 #include "report/csv_writer.hpp"
@@ -114,6 +115,20 @@ void write_series(ResultFolder& folder, const SweepPlan& plan, const PointSource
   });
 }
 
+/// What became of each point and why, in sentences, if the sweep kept what that takes.
+void write_verdicts(Sink& sink, const SweepPlan& plan, const PointSource& point) {
+  CsvWriter csv(sink);
+  csv.header({"scenario", "variant", "client", "rule", "severity", "sentence"});
+  for (std::size_t i = 0; i < plan.points(); ++i) {
+    const SweepPoint p = point(i);
+    if (p.verdict_figures.empty()) continue;
+    for (const Verdict& v : verdicts(*plan.scenario(i), p.verdict_figures)) {
+      csv.text(plan.base.scenario.name).text(p.name).text(v.client).text(v.rule);
+      csv.text(name(v.severity)).text(v.sentence).end_row();
+    }
+  }
+}
+
 class PointsTable {
  public:
   PointsTable(Sink& sink, const SweepPlan& plan)
@@ -186,6 +201,7 @@ Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
   sweep["keys"] = plan.paths;
   sweep["points"] = plan.grid_points;
   if (plan.shard) sweep["shard"] = {{"index", plan.shard->index}, {"count", plan.shard->count}};
+  sweep["metrics"] = metrics_json(overview_metrics());
   sweep["points_that_fail"] = overview.points_that_fail;
   sweep["points_over_limit"] = overview.points_over_limit;
   json["keys"] = keys_json(plan.base);
@@ -216,6 +232,9 @@ SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
     PointsTable table(sink, plan);
     for (std::size_t i = 0; i < plan.points(); ++i) table.add(point(i), overview);
   });
+  if (plan.grid_points <= kMostPointsWithSeries) {
+    folder.write(std::string(kVerdicts), [&](Sink& sink) { write_verdicts(sink, plan, point); });
+  }
   write_series(folder, plan, point);
   write_scenario_files(folder, plan.base);
   folder.write("result.json", [&](Sink& sink) {

@@ -33,6 +33,9 @@ struct SweepOverview {
   std::vector<Row> rows;
 };
 inline constexpr std::size_t kMostOverviewRows = 40;
+/// The verdicts on the points of a sweep.
+inline constexpr std::string_view kVerdicts = "verdicts.csv";
+
 /// The value of a varied key in a file: of a duration the seconds, as everywhere in files.
 std::string key_cell(const std::string& value);
 
@@ -40,7 +43,8 @@ std::string key_cell(const std::string& value);
 const std::vector<const MetricInfo*>& overview_metrics();
 
 /// Writes summary.csv, replications.csv, phases.csv if there is a fault, surge or phase of the
-/// scenario's own, points.csv, the mean series of small grids, scenario.toml (of the base) with its
+/// scenario's own, points.csv, verdicts.csv and
+/// the mean series of small grids, scenario.toml (of the base) with its
 /// inputs and result.json into `folder`, and commits it. `point` gives each point of the plan,
 /// several times, in order. Throws OutputError.
 SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,

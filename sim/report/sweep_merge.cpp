@@ -7,6 +7,7 @@
 #include "report/result_folder.hpp"
 #include "report/result_identity.hpp"
 #include "report/result_manifest.hpp"
+#include "report/sweep_files.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -59,7 +60,7 @@ void check_files(const fs::path& folder, const Json& json) {
 
 ShardFolder open_shard(const fs::path& path) {
   std::error_code error;
-  if (fs::exists(path / kJournalName, error)) {
+  if (fs::exists(path / kSweepJournal, error)) {
     fail(path, "its sweep is not finished; finish it with --resume");
   }
   ShardFolder shard;
@@ -238,10 +239,10 @@ std::vector<MergedPoint> merge_points(Sink& sink, const std::vector<ShardFolder>
 }
 
 /// Tables of any number of rows for each point, whose second column is its name. Points may be
-/// without phases.
+/// without phases or verdicts.
 void merge_table(Sink& sink, const std::vector<ShardFolder>& shards, std::string_view table,
                  const std::vector<MergedPoint>& points) {
-  const bool may_lack_rows = table == kPhases;
+  const bool may_lack_rows = table == kPhases || table == kVerdicts;
   ShardFiles files(shards, table);
   sink.write(files.header());
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -256,7 +257,7 @@ void merge_table(Sink& sink, const std::vector<ShardFolder>& shards, std::string
 
 bool is_table_of_points(std::string_view name) {
   return name == "summary.csv" || name == "replications.csv" || name == kPhases ||
-         name == kMeanTimeseries || name == kMeanService;
+         name == kMeanTimeseries || name == kMeanService || name == kVerdicts;
 }
 
 void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,

@@ -36,7 +36,9 @@ std::optional<Share> share_of_judged(const TippingProbe& p, std::size_t count) {
                interval.high};
 }
 
-std::string_view name(TippingOutcome outcome) {
+}  // namespace
+
+std::string_view outcome_name(TippingOutcome outcome) {
   switch (outcome) {
     case TippingOutcome::kFound:
       return "found";
@@ -51,6 +53,30 @@ std::string_view name(TippingOutcome outcome) {
   }
   return "";
 }
+
+Json d50_json(const TipResult& found) {
+  const TippingPoint& point = found.point;
+  if (!point.d50) return {};
+  const bool upwards = found.search.last >= found.search.first;
+  Json d50;
+  d50["value"] = point.d50->middle();
+  d50["bracket"] = {point.d50->low, point.d50->high};
+  d50["ci_low"] = optional_json(upwards ? point.ci_first : point.ci_last);
+  d50["ci_high"] = optional_json(upwards ? point.ci_last : point.ci_first);
+  d50["rank"] = point.rank;
+  d50["coverage"] = point.coverage;
+  return d50;
+}
+
+Json trigger_json(const Trigger& trigger, const TippingSearch& search) {
+  return {{"path", trigger.path},
+          {"unit", trigger.unit},
+          {"first", search.first},
+          {"last", search.last},
+          {"tolerance", search.tolerance}};
+}
+
+namespace {
 
 Json probe_json(const TippingProbe& p) {
   Json json;
@@ -209,6 +235,12 @@ void append_twins(std::string& out, const TipReport& r) {
                   all ? ": metastable failures" : fmt::format("; {} are metastable", p.metastable));
 }
 
+void write_head(CsvWriter& csv, const TipHead& head) {
+  csv.text(head.scenario);
+  if (head.variant) csv.text(*head.variant);
+  csv.text(head.trigger.path);
+}
+
 void append_caveats(std::string& out, const TipReport& r) {
   std::vector<std::string> notes = r.found.notes;
   const std::size_t n = r.found.point.not_monotone();
@@ -223,20 +255,25 @@ void append_caveats(std::string& out, const TipReport& r) {
 
 }  // namespace
 
-void write_tip_csv(Sink& sink, const TipReport& r) {
-  CsvWriter csv(sink);
-  csv.header({"scenario", "trigger", "value", "unit", "replications", "tipped", "probability",
-              "ci_low", "ci_high", "metastable", "twin_recovered", "censored",
-              "metastable_probability", "metastable_ci_low", "metastable_ci_high"});
-  const auto share = [&](const std::optional<Share>& found) {
-    if (found) {
-      csv.real(found->value).real(found->low).real(found->high);
+void write_probes_header(CsvWriter& csv, bool with_variant) {
+  csv.text("scenario");
+  if (with_variant) csv.text("variant");
+  csv.header({"trigger", "value", "unit", "replications", "tipped", "probability", "ci_low",
+              "ci_high", "metastable", "twin_recovered", "censored", "metastable_probability",
+              "metastable_ci_low", "metastable_ci_high"});
+}
+
+void write_probe_rows(CsvWriter& csv, const TipHead& head, const TipResult& found) {
+  const auto share = [&](const std::optional<Share>& s) {
+    if (s) {
+      csv.real(s->value).real(s->low).real(s->high);
     } else {
       csv.empty().empty().empty();
     }
   };
-  for (const TippingProbe& p : r.found.point.probes) {
-    csv.text(r.scenario.scenario.name).text(r.trigger.path).real(p.value).text(r.trigger.unit);
+  for (const TippingProbe& p : found.point.probes) {
+    write_head(csv, head);
+    csv.real(p.value).text(head.trigger.unit);
     csv.integer(p.judged()).integer(p.tipped());
     share(share_of_judged(p, p.tipped()));
     csv.integer(p.metastable).integer(p.twin_recovered);
@@ -246,36 +283,40 @@ void write_tip_csv(Sink& sink, const TipReport& r) {
   }
 }
 
-void write_thresholds_csv(Sink& sink, const TipReport& r) {
-  CsvWriter csv(sink);
-  csv.header({"scenario", "trigger", "replication", "unit", "recovers_at", "tips_at", "monotone"});
-  for (std::size_t i = 0; i < r.found.point.thresholds.size(); ++i) {
-    const TippingThreshold& t = r.found.point.thresholds[i];
-    csv.text(r.scenario.scenario.name).text(r.trigger.path).integer(i).text(r.trigger.unit);
+void write_thresholds_header(CsvWriter& csv, bool with_variant) {
+  csv.text("scenario");
+  if (with_variant) csv.text("variant");
+  csv.header({"trigger", "replication", "unit", "recovers_at", "tips_at", "monotone"});
+}
+
+void write_threshold_rows(CsvWriter& csv, const TipHead& head, const TipResult& found) {
+  for (std::size_t i = 0; i < found.point.thresholds.size(); ++i) {
+    const TippingThreshold& t = found.point.thresholds[i];
+    write_head(csv, head);
+    csv.integer(i).text(head.trigger.unit);
     csv.real(t.low).real(t.high).text(t.monotone ? "true" : "false").end_row();
   }
+}
+
+void write_tip_csv(Sink& sink, const TipReport& r) {
+  CsvWriter csv(sink);
+  write_probes_header(csv, false);
+  write_probe_rows(csv, {r.scenario.scenario.name, {}, r.trigger}, r.found);
+}
+
+void write_thresholds_csv(Sink& sink, const TipReport& r) {
+  CsvWriter csv(sink);
+  write_thresholds_header(csv, false);
+  write_threshold_rows(csv, {r.scenario.scenario.name, {}, r.trigger}, r.found);
 }
 
 void write_tip_json(Sink& sink, const TipReport& r, const std::vector<FileRecord>& files) {
   const Scenario& scenario = r.scenario.scenario;
   Json json = result_head("tip", scenario, r.found.point.thresholds.size());
-  json["trigger"] = {{"path", r.trigger.path},
-                     {"unit", r.trigger.unit},
-                     {"first", r.found.search.first},
-                     {"last", r.found.search.last},
-                     {"tolerance", r.found.search.tolerance}};
-  json["outcome"] = name(r.found.point.outcome);
-  Json d50;
-  if (r.found.point.d50) {
-    d50["value"] = r.found.point.d50->middle();
-    d50["bracket"] = {r.found.point.d50->low, r.found.point.d50->high};
-    const bool upwards = r.found.search.last >= r.found.search.first;
-    d50["ci_low"] = optional_json(upwards ? r.found.point.ci_first : r.found.point.ci_last);
-    d50["ci_high"] = optional_json(upwards ? r.found.point.ci_last : r.found.point.ci_first);
-    d50["rank"] = r.found.point.rank;
-    d50["coverage"] = r.found.point.coverage;
-  }
-  json["d50"] = std::move(d50);
+  json["trigger"] = trigger_json(r.trigger, r.found.search);
+  json["search"] = {{"id", fmt::format("{:016x}", r.id)}};
+  json["outcome"] = outcome_name(r.found.point.outcome);
+  json["d50"] = d50_json(r.found);
   json["not_monotone"] = r.found.point.not_monotone();
   json["probes"] = Json::array();
   for (const TippingProbe& p : r.found.point.probes) json["probes"].push_back(probe_json(p));

@@ -52,8 +52,8 @@ Scenario queue_of(double rate) {
   return scenario;
 }
 
-Scenario with_outage(double length_s) {
-  Scenario scenario = queue_of(30);
+Scenario with_outage(double rate, double length_s) {
+  Scenario scenario = queue_of(rate);
   FaultSpec outage;
   outage.name = "outage";
   outage.start = Time::zero() + seconds(20);
@@ -104,8 +104,29 @@ double tipping_point_of_outage() {
   search.first = 0.05;
   search.last = 3;
   search.tolerance = 0.1;
-  const TipResult found = find_tipping_point(with_outage, search);
+  const TipResult found =
+      find_tipping_point([](double length_s) { return with_outage(30, length_s); }, search);
   return found.point.d50 ? found.point.d50->middle() : 0;
+}
+
+double tipping_point_moves_by() {
+  TippingSearch search;
+  search.first = 0.05;
+  search.last = 3;
+  search.tolerance = 0.1;
+  std::vector<TipCase> loads;
+  for (const double rate : {30.0, 40.0}) {
+    const std::string name = std::to_string(rate);
+    loads.push_back(
+        {name, {name}, [rate](double length_s) { return with_outage(rate, length_s); }});
+  }
+  TipSearchOptions options;
+  options.run.jobs = 2;
+  const std::vector<TipPoint> curve =
+      find_tipping_points(plan_tip(std::move(loads), search), options);
+  const auto& slow = curve.at(0).found.point.d50;
+  const auto& fast = curve.at(1).found.point.d50;
+  return slow && fast ? slow->middle() - fast->middle() : 0;
 }
 
 std::size_t points_that_keep_up() {

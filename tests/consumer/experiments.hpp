@@ -19,6 +19,10 @@ std::size_t attempts_of_the_best_policy();
 /// none was found.
 double tipping_point_of_outage();
 
+/// How much sooner, in seconds, an outage tips the service at 40 requests/s than at 30; 0 if one of
+/// the tipping points was not found.
+double tipping_point_moves_by();
+
 /// The number of points of a sweep whose goodput is more than 90 % of the load.
 std::size_t points_that_keep_up();
 

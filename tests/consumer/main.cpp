@@ -88,6 +88,7 @@ void experiments_are_calls() {
          "that one attempt asks least of an overloaded service");
   const double tips_at = consumer::tipping_point_of_outage();
   expect(tips_at > 0.05 && tips_at < 3, "that some outage is too long for three attempts");
+  expect(consumer::tipping_point_moves_by() > 0, "that more load tips at a shorter outage");
   expect(consumer::points_that_keep_up() == 2,
          "that loads below the capacity of 50 requests/s are served, and twice as much is not");
   const double ratio = consumer::load_ratio_of_hysteresis();

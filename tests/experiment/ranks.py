@@ -95,6 +95,8 @@ COMMANDS = {
                "success_rate>=0.2+-0.2"],
     "tip": ["tip", "outage.toml", "--trigger", "fault.outage.duration=0.9s:1.5s", "--tolerance",
             "0.2"],
+    "curve": ["tip", "outage.toml", "--trigger", "fault.outage.duration=0.9s:1.5s", "--tolerance",
+              "0.3", "--vary", "client.web.retry.max_attempts=2,3"],
     "hysteresis": ["tip", "outage.toml", "--hysteresis",
                    "client.web.arrivals.total_rate=200:600:100", "--dwell", "20s"],
 }

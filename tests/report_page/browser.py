@@ -57,6 +57,9 @@ class Browser:
                                  flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
+        # Of what a page complains to itself some does not get into any log: loops of observers.
+        self.call("Page.addScriptToEvaluateOnNewDocument", source="window.complaints = [];"
+                  "addEventListener('error', event => complaints.push(event.message));")
 
     def __enter__(self):
         return self
@@ -132,6 +135,7 @@ class Browser:
         """Until what depends on sizes has been drawn."""
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame("
                  "() => setTimeout(done, 0))))")
+        self.problems += self.run("window.complaints ? complaints.splice(0) : []")
 
     def run(self, expression):
         """The value of a JavaScript expression."""

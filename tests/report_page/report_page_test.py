@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 """
 
 import csv
+import json
 import pathlib
 import re
 import subprocess
@@ -48,6 +49,26 @@ retry = {{ mode = "none" }}
 metric = "success_rate"
 at_least = 0.2
 """
+# A queue that three attempts at once keep down after an outage, if there is enough load.
+ZOMBIE = """
+name = "zombie"
+duration = "60s"
+replications = 6
+interval = "100ms"
+drain = false
+recovery = { share = 0.8, hold = "3s", window = "2s" }
+[service.api]
+service_time = { distribution = "exponential", mean = "20ms" }
+[fault.outage]
+start = "8s"
+duration = "1s"
+capacity = 0
+[client.web]
+count = 10
+arrivals = { process = "poisson", total_rate = 30 }
+attempt_timeout = "1s"
+retry = { mode = "custom", max_attempts = 3, backoff.base = "0ms", backoff.cap = "0ms" }
+"""
 MEGABYTE = 1_000_000
 PROGRAM = None  # set by main
 
@@ -66,9 +87,13 @@ class Pages:
                  "--vary", "client.web.retry.max_attempts=1,4", "--out", "sweep")
         self.run("tip", "outage.toml", "--trigger", "client.web.arrivals.total_rate=20:400",
                  "--tolerance", "0.2", "--set", "duration=40s", "--out", "tip", status=(0, 1))
+        (self.folder / "zombie.toml").write_text(ZOMBIE)
+        self.run("tip", "zombie.toml", "--trigger", "fault.outage.duration=0.05s:3s",
+                 "--tolerance", "0.3", "--vary", "client.web.arrivals.total_rate=10,20", "--vary",
+                 "client.web.retry.max_attempts=1,3", "--out", "curve")
         self.run("tip", "outage.toml", "--hysteresis", "client.web.arrivals.total_rate=40:160:40",
                  "--dwell", "4s", "--out", "hysteresis", status=(0, 1))
-        for name in ("run", "compare", "sweep", "tip", "hysteresis"):
+        for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis"):
             self.report(name, name)
         self.report("two", "run", "once")
 
@@ -127,6 +152,7 @@ class PageTest(unittest.TestCase):
             "compare": ["Load of api", "Latency", "Queue of api", "Retries"],
             "sweep": ["Load of api", "success rate", "Latency", "Queues"],
             "tip": ["Who calls whom", "Where does it tip?"],
+            "curve": ["Who calls whom", "Tipping point of fault.outage.duration"],
             "hysteresis": ["Who calls whom", "Does it go back the way it came?"],
             "two": ["Load of api", "Latency"],
         }
@@ -145,7 +171,7 @@ class PageTest(unittest.TestCase):
                 self.assertLess(self.pages.path(page).stat().st_size, 3 * MEGABYTE)
 
     def test_the_answer_is_on_the_first_screen(self):
-        for page in ("run", "compare", "sweep", "tip", "hysteresis"):
+        for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis"):
             with self.subTest(page):
                 self.open(page)
                 bottom = self.browser.run(
@@ -191,6 +217,51 @@ class PageTest(unittest.TestCase):
         self.assertEqual(state(), before)
         self.assertEqual(self.browser.problems, [])
 
+    def test_the_verdict_is_that_of_the_point(self):
+        with open(self.pages.folder / "sweep" / "verdicts.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.open("sweep")
+        seen = set()
+        for s, duration in enumerate(("1s", "2s", "4s")):
+            for k, attempts in enumerate(("1", "4")):
+                self.slide(0, s)
+                self.slide(1, k)
+                name = f"duration={duration} max_attempts={attempts}"
+                for client in ("web", "batch"):
+                    sentence = next(row["sentence"] for row in rows
+                                    if (row["variant"], row["client"]) == (name, client))
+                    self.assertIn(f"{client}: {sentence}.", [text.lstrip("✓✗•") for text in
+                                                             self.texts("#answer .verdict")])
+                    seen.add(sentence)
+        self.assertGreater(len(seen), 2)  # they are not all the same
+        # A point of a sweep is judged as a run of it is.
+        self.pages.run("run", "outage.toml", "--set", "fault.down.duration=4s", "--set",
+                       "client.web.retry.max_attempts=4", "--out", "alone")
+        alone = json.loads((self.pages.folder / "alone" / "result.json").read_text())["verdicts"]
+        self.assertEqual([(v["client"], v["rule"], v["sentence"]) for v in alone],
+                         [(row["client"], row["rule"], row["sentence"]) for row in rows
+                          if row["variant"] == "duration=4s max_attempts=4"])
+
+    def test_a_tipping_curve_has_a_line_for_each_policy(self):
+        with open(self.pages.folder / "curve" / "curve.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 4)
+        self.open("curve")
+        found = sum(row["outcome"] == "found" for row in rows)
+        others = sum(row["outcome"] in ("recovers_at_last_value", "tips_at_first_value")
+                     for row in rows)
+        self.assertGreater(found, 0)
+        self.assertEqual(self.count("#range svg circle[r='3.8']"), found)
+        self.assertEqual(self.count("#range svg[role] circle[r='6.5']"), others)
+        self.assertEqual(self.count("#range tbody tr"), len(rows))
+        text = " ".join(self.texts("#answer .verdict"))
+        self.assertIn("max_attempts=3", text)
+        self.assertEqual(self.texts("#reproduce pre")[0],
+                         "retrysim tip scenario.toml --trigger "
+                         "fault.outage.duration=0.05s:3s "
+                         "--vary client.web.arrivals.total_rate=10,20 "
+                         "--vary client.web.retry.max_attempts=1,3 --tolerance 0.3")
+
     def test_a_click_chooses_a_point(self):
         self.open("sweep")
         self.browser.run("document.querySelectorAll('table.heat td')[5].click()")
@@ -199,7 +270,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.texts(".slider output"), ["1s", "1"])
 
     def test_phones(self):
-        for page in ("run", "compare", "sweep", "tip", "hysteresis", "two"):
+        for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "two"):
             with self.subTest(page):
                 self.open(page, width=360)
                 self.assertLessEqual(

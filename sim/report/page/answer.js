@@ -100,6 +100,13 @@ function hysteresisAnswer(result) {
 
 function answer(result) {
   const v = result.v;
+  if (result.curve) {
+    const severity = result.curve.found > 0 ? "info" : "good";
+    return result.curve.sentences.map((text, i) => {
+      const line = result.curve.lines[i];
+      return sentence(severity, line ? text.slice(line.length + 2) : text, line || null);
+    });
+  }
   if (result.trigger) return [tippingAnswer(result)];
   if (result.hysteresis) return [hysteresisAnswer(result)];
   if (!result.comparison) return [verdicts(result, v), notesOf(result, v)];

@@ -67,12 +67,15 @@ class Figure {
   constructor({ title, unit, legend = [], draw, note, kind = "chart" }) {
     this.draw = draw;
     this.drawing = el("div", { class: "drawing" });
+    // As wide as the drawing, but of no height: that the drawing becomes higher or lower is no news
+    // to the observer that has it drawn.
+    this.gauge = el("div", { class: "gauge" });
     this.readouts = [];
     const entries = legend.map((entry) => this.entry(entry));
     this.element = el("figure", { class: kind, "data-title": title },
       el("figcaption", {}, el("b", {}, title), unit ? el("span", { class: "unit" }, unit) : null),
       entries.length > 0 ? el("ul", { class: "legend" }, entries) : null,
-      this.drawing, note ? el("p", { class: "note" }, note) : null);
+      this.gauge, this.drawing, note ? el("p", { class: "note" }, note) : null);
     this.width = 0;
     if (!Figure.observer) {
       Figure.observer = new ResizeObserver((changes) => {
@@ -80,7 +83,8 @@ class Figure {
       });
     }
     this.drawing.figure = this;
-    Figure.observer.observe(this.drawing);
+    this.gauge.figure = this;
+    Figure.observer.observe(this.gauge);
   }
 
   entry({ name, colour, dash, band, block, mark, pick, off }) {
@@ -99,7 +103,7 @@ class Figure {
   }
 
   fit() {
-    const width = Math.round(this.drawing.clientWidth);
+    const width = Math.round(this.gauge.clientWidth);
     if (width >= NARROWEST && width !== this.width) this.redraw(width);
   }
 

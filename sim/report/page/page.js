@@ -258,6 +258,7 @@ function intervalsNote(result) {
 }
 
 function tipPicture(result) {
+  if (result.curve) return curvePicture(result);
   if (result.trigger) {
     const { path, unit } = result.trigger;
     const probes = [...result.probes].sort((a, b) => a.value - b.value)
@@ -298,6 +299,7 @@ function tipPicture(result) {
 }
 
 function probeTable(result) {
+  if (result.curve) return curveTable(result);
   if (!result.probes) return null;
   const { unit } = result.trigger;
   return sortable({ className: "tall", rows: result.probes, columns: [
@@ -321,6 +323,7 @@ function commandOf(result) {
     const { path, first, last, unit, tolerance } = result.trigger;
     const value = (x) => `${x}${unit === "s" ? "s" : ""}`;
     words.push("--trigger", quoted(`${path}=${value(first)}:${value(last)}`));
+    for (const vary of result.curve ? result.curve.vary : []) words.push("--vary", quoted(vary));
     if (tolerance !== 0.01) words.push("--tolerance", tolerance);
   } else if (result.hysteresis) {
     const { path, values, dwell_s: dwell } = result.hysteresis.load;
@@ -338,7 +341,7 @@ function commandOf(result) {
 
 /** What the scenario on the page leaves open. */
 function caveat(result) {
-  if (!result.comparison && !result.sweep) return null;
+  if (!result.comparison && !result.sweep && !result.curve) return null;
   return el("p", { class: "note" }, result.comparison
     ? "The scenario below is that of the first variant; the result folder has one for each. "
     : "The scenario below is the one that the keys were varied from. ",
@@ -387,7 +390,8 @@ function head(result) {
   const kind = { run: "run", compare: "comparison", tip: "search for the tipping point",
     sweep: "sweep" }[result.command] || "result";
   const facts = [kind, plural(result.replications, "replication"), `seed ${result.seed}`];
-  if (result.sweep) facts.splice(1, 0, plural(result.sweep.at.length, "point"));
+  const points = result.sweep ? result.sweep.at : result.curve ? result.curve.points : null;
+  if (points) facts.splice(1, 0, plural(points.length, "point"));
   if (results.length > 1) facts.push(result.folder);
   return el("header", {}, el("h1", {}, result.scenario),
     result.description ? el("p", { class: "question" }, result.description) : null,

@@ -5,6 +5,7 @@
 #include "experiment/twins.hpp"
 
 #include "experiment/load_ramp.hpp"
+#include "experiment/tip_probe.hpp"
 #include "unit/experiment/zombie_world.hpp"
 
 #include <catch2/catch.hpp>
@@ -15,6 +16,22 @@ namespace {
 using stats::StormVerdict;
 
 using test::zombie_world;
+
+struct TwinCounts {
+  std::size_t recovered = 0, metastable = 0;
+};
+
+/// Of the replications of a search for a tipping point.
+TwinCounts count_twins(const Scenario& s, const ReplicationOptions& options) {
+  experiment::ProbeLog log;
+  TwinCounts counts;
+  const auto executor = make_thread_executor(options.jobs, options.stop);
+  for (const auto& run : experiment::probe(0, 1, s, options, *executor, log)) {
+    counts.recovered += run.twin_recovered;
+    counts.metastable += run.metastable;
+  }
+  return counts;
+}
 
 TEST_CASE("An outage of several timeouts is metastable, for any number of threads") {
   const Scenario s = zombie_world(Duration::seconds(3));
@@ -33,7 +50,7 @@ TEST_CASE("An outage of several timeouts is metastable, for any number of thread
       CHECK(runs[r].metastable == true);
     }
   }
-  const auto counts = experiment::count_twins(s, runs, options);
+  const TwinCounts counts = count_twins(s, options);
   CHECK(counts.recovered == 6);
   CHECK(counts.metastable == 6);
 }
@@ -64,7 +81,7 @@ TEST_CASE("What recovers needs no twin, and what has no retries is not metastabl
   Scenario s = zombie_world(Duration::seconds(3));
   s.clients[0].retry.max_attempts = 1;
   std::vector<RunResult> runs = run_replications(s);
-  CHECK(experiment::count_twins(s, runs, {}).recovered == 0);
+  CHECK(count_twins(s, {}).recovered == 0);
   for (const auto& storms : experiment::storms_with_twins(s, runs, {})) CHECK(storms.empty());
   for (const RunResult& run : runs) CHECK(run.metastable == false);
   // Overload that no retry is to blame for: twice the capacity.
@@ -73,7 +90,7 @@ TEST_CASE("What recovers needs no twin, and what has no retries is not metastabl
   s.clients[0].arrivals.surges = {{"for-good", s.faults[0].start, Duration::seconds(1000), 3}};
   s.faults.clear();
   runs = run_replications(s);
-  CHECK(experiment::count_twins(s, runs, {}).metastable == 0);
+  CHECK(count_twins(s, {}).metastable == 0);
 }
 
 TEST_CASE("A load ramp changes the load and nothing else") {

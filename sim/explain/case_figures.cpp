@@ -1,0 +1,185 @@
+// The case of a group as figures of each replication: a sweep keeps those of every replication of
+// its points, of which it does not keep the results.
+//
+// SPDX-License-Identifier: MIT
+#include "explain/group_case.hpp"
+
+#include <algorithm>
+#include <concepts>
+#include <stdexcept>
+#include <type_traits>
+
+namespace retrysim::explain {
+namespace {
+
+/// Calls `use` with every number in `of` that comes from the runs: what `CaseBuilder` adds up.
+template <typename Use>
+class FigureWalk {
+ public:
+  explicit FigureWalk(Use use) : use_(use) {}
+
+  void operator()(FieldsOf<GroupCase> auto& c) {
+    visit(c.runs, c.bin_s);
+    for (auto& volume : c.volumes) visit(volume.requests, volume.attempts);
+    add_counts(c.total);
+    for (auto* stretch : {&c.all, &c.before, &c.during, &c.trouble, &c.after})
+      add_stretch(*stretch);
+    auto& r = c.recoveries;
+    visit(r.back, r.gone, r.unknown, r.metastable, r.mean_s, r.least_s, r.most_s, r.watched_s);
+    visit(c.capacity.largest_queue_s);
+    for (auto* o : {&c.retries_above_capacity, &c.quota_dry}) visit(o->runs, o->seconds, o->ratio);
+  }
+
+ private:
+  void visit(auto&... values) { (visit_one(values), ...); }
+  template <typename T>
+  void visit_one(T& value) {
+    if constexpr (requires { value.begin(); }) {
+      for (auto& each : value) visit_one(each);
+    } else {
+      use_(value);
+    }
+  }
+
+  void add_counts(FieldsOf<ClientResult> auto& t) {
+    visit(t.requests, t.successes_within, t.ended_within, t.attempts, t.rejected, t.late,
+          t.mutating, t.duplicated, t.latency_m.count, t.latency_m.sum_ns, t.send_wait_ns,
+          t.connection_wait_ns, t.outcomes, t.results);
+    // Of attempts by their number only the first, which may not exist.
+    AttemptNumberCounts none;
+    auto& first = first_of(t, none);
+    visit(first.sent, first.results);
+  }
+  static AttemptNumberCounts& first_of(ClientResult& t, AttemptNumberCounts&) {
+    t.by_attempt.resize(1);
+    return t.by_attempt.front();
+  }
+  static const AttemptNumberCounts& first_of(const ClientResult& t,
+                                             const AttemptNumberCounts& none) {
+    return t.by_attempt.empty() ? none : t.by_attempt.front();
+  }
+
+  void add_stretch(FieldsOf<Stretch> auto& s) {
+    const auto each = [this](auto&... values) { visit(values...); };
+    fields(each, s.group);
+    fields(each, s.service);
+    visit(s.seconds, s.latency_s, s.latencies, s.first_work_s, s.retry_work_s);
+  }
+
+  Use use_;
+};
+
+void merge(Stretch& to, const Stretch& s) {
+  to.group.merge(s.group);
+  to.service.merge(s.service);
+  to.seconds += s.seconds;
+  to.latency_s += s.latency_s;
+  to.latencies += s.latencies;
+  to.first_work_s += s.first_work_s;
+  to.retry_work_s += s.retry_work_s;
+}
+
+void merge(ClientResult& to, const ClientResult& r) {
+  to.requests += r.requests;
+  to.successes_within += r.successes_within;
+  to.ended_within += r.ended_within;
+  to.attempts += r.attempts;
+  to.rejected += r.rejected;
+  to.late += r.late;
+  to.mutating += r.mutating;
+  to.duplicated += r.duplicated;
+  to.latency_m.count += r.latency_m.count;
+  to.latency_m.sum_ns += r.latency_m.sum_ns;
+  to.send_wait_ns += r.send_wait_ns;
+  to.connection_wait_ns += r.connection_wait_ns;
+  for (std::size_t i = 0; i < r.outcomes.size(); ++i) to.outcomes[i] += r.outcomes[i];
+  to.by_attempt.resize(1);
+  to.by_attempt[0].sent += r.by_attempt[0].sent;
+  for (std::size_t i = 0; i < r.results.size(); ++i) {
+    to.results[i] += r.results[i];
+    to.by_attempt[0].results[i] += r.by_attempt[0].results[i];
+  }
+}
+
+void merge(Recoveries& to, const Recoveries& r) {
+  if (r.back > 0) {
+    to.least_s = to.back == 0 ? r.least_s : std::min(to.least_s, r.least_s);
+    to.most_s = std::max(to.most_s, r.most_s);
+    const auto all = static_cast<double>(to.back + r.back);
+    to.mean_s += (r.mean_s - to.mean_s) * static_cast<double>(r.back) / all;
+  }
+  to.back += r.back;
+  to.gone += r.gone;
+  to.unknown += r.unknown;
+  to.metastable += r.metastable;
+  to.watched_s = r.watched_s;
+}
+
+void merge(Occurrence& to, const Occurrence& o) {
+  if (o.runs == 0) return;
+  const double part = static_cast<double>(o.runs) / static_cast<double>(to.runs + o.runs);
+  to.runs += o.runs;
+  to.seconds += (o.seconds - to.seconds) * part;
+  to.ratio += (o.ratio - to.ratio) * part;
+}
+
+void merge(GroupCase& to, const GroupCase& c) {
+  to.runs += c.runs;
+  to.bin_s = c.bin_s;
+  for (std::size_t g = 0; g < c.volumes.size(); ++g) {
+    to.volumes[g].requests += c.volumes[g].requests;
+    to.volumes[g].attempts += c.volumes[g].attempts;
+  }
+  merge(to.total, c.total);
+  merge(to.all, c.all);
+  merge(to.before, c.before);
+  merge(to.during, c.during);
+  merge(to.trouble, c.trouble);
+  merge(to.after, c.after);
+  merge(to.recoveries, c.recoveries);
+  to.capacity.largest_queue_s = std::max(to.capacity.largest_queue_s, c.capacity.largest_queue_s);
+  merge(to.retries_above_capacity, c.retries_above_capacity);
+  merge(to.quota_dry, c.quota_dry);
+}
+
+std::vector<double> figures_of(const GroupCase& c) {
+  std::vector<double> figures;
+  const auto add = [&](const auto& value) { figures.push_back(static_cast<double>(value)); };
+  FigureWalk walk(add);
+  walk(c);
+  return figures;
+}
+
+}  // namespace
+
+std::vector<double> figures_of(const Scenario& scenario, const RunResult& run, std::size_t group) {
+  return figures_of(group_case(scenario, std::span(&run, 1), group));
+}
+
+std::size_t figure_count(const Scenario& scenario) {
+  if (scenario.clients.empty()) return 0;
+  return figures_of(group_case(scenario, std::span<const RunResult>(), 0)).size();
+}
+
+GroupCase group_case(const Scenario& scenario,
+                     std::span<const std::span<const double>> figures_by_run, std::size_t group) {
+  const GroupCase frame = group_case(scenario, std::span<const RunResult>(), group);
+  GroupCase all = frame;
+  for (const std::span<const double> figures : figures_by_run) {
+    GroupCase one = frame;
+    std::size_t next = 0;
+    const auto take = [&]<typename T>(T& value) {
+      if (next < figures.size()) value = static_cast<T>(figures[next]);
+      ++next;
+    };
+    FigureWalk walk(take);
+    walk(one);
+    if (next != figures.size()) {
+      throw std::invalid_argument("these are not the figures of a replication of the scenario");
+    }
+    merge(all, one);
+  }
+  return all;
+}
+
+}  // namespace retrysim::explain

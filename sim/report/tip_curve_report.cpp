@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: MIT
+#include "report/tip_curve_report.hpp"
+
+#include "report/csv_writer.hpp"
+#include "report/json_parts.hpp"
+#include "report/result_files.hpp"
+#include "report/sweep_files.hpp"
+#include "report/tip_curve.hpp"
+#include "report/tip_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace retrysim::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string valued(double value, std::string_view unit) {
+  return fmt::format("{:.5g}{}", value,
+                     unit == "1"     ? ""
+                     : unit == "1/s" ? " /s"
+                                     : fmt::format(" {}", unit));
+}
+
+/// "total_rate" of a longer path; with its unit for the head of a table.
+std::string last_part(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+std::string headed(const std::string& name, const std::string& unit) {
+  return unit == "1" ? name : fmt::format("{} ({})", name, unit);
+}
+
+/// The points of a line by what became of their searches.
+struct Fates {
+  std::vector<const CurvePoint*> found, never, always, exchanged, not_judged;
+};
+
+class CurveText {
+ public:
+  CurveText(const TipCurveReport& report, std::size_t columns)
+      : report_(report), curve_(report.plan), columns_(columns) {}
+
+  std::string text() {
+    add_head();
+    for (const std::string& text : sentences()) out_ += wrapped(text, {columns_});
+    for (const CurveLine& line : curve_.lines) add_table(line);
+    return out_ + notes_text(notes(), columns_);
+  }
+
+  /// One for each line of the curve.
+  std::vector<std::string> sentences() const {
+    std::vector<std::string> texts;
+    for (const CurveLine& line : curve_.lines) texts.push_back(sentence(line));
+    return texts;
+  }
+
+ private:
+  const TipResult& found_at(const CurvePoint& p) const { return report_.points[p.number].found; }
+  std::string triggered(double value) const { return valued(value, report_.plan.trigger.unit); }
+
+  void add_head() {
+    const TipPlan& plan = report_.plan;
+    const Scenario& scenario = plan.base.scenario;
+    const std::size_t runs = report_.points.front().found.point.thresholds.size();
+    out_ += wrapped(
+        fmt::format("{}: tipping point of {} between {} and {}{}, {} replication{} at each value, "
+                    "seed {}",
+                    scenario.name, plan.trigger.path, triggered(plan.search.first),
+                    triggered(plan.search.last),
+                    curve_.axis.empty() ? "" : " against " + curve_.axis, runs,
+                    runs == 1 ? "" : "s", scenario.seed),
+        {columns_});
+    if (!scenario.description.empty()) out_ += wrapped(scenario.description, {columns_, "", ""});
+    out_ += "\n";
+  }
+
+  /// "250 /s", or what the user called the point.
+  std::string place(const CurvePoint& p) const { return p.x ? valued(*p.x, curve_.unit) : p.label; }
+
+  std::string places(const std::vector<const CurvePoint*>& points, const CurveLine& line) const {
+    if (points.size() == line.points.size() && points.size() > 1) return "every point";
+    const auto step = [&](const CurvePoint* p) { return p - line.points.data(); };
+    const bool together = step(points.back()) - step(points.front()) ==
+                          static_cast<std::ptrdiff_t>(points.size()) - 1;
+    if (points.size() > 2 && together && points.front()->x) {
+      return place(*points.front()) + " to " + place(*points.back());
+    }
+    std::string text;
+    for (const CurvePoint* p : points) text += (text.empty() ? "" : ", ") + place(*p);
+    return text;
+  }
+
+  Fates fates_of(const CurveLine& line) const {
+    Fates fates;
+    for (const CurvePoint& p : line.points) {
+      switch (found_at(p).point.outcome) {
+        case TippingOutcome::kFound:
+          fates.found.push_back(&p);
+          break;
+        case TippingOutcome::kRecoversAtLast:
+          fates.never.push_back(&p);
+          break;
+        case TippingOutcome::kTipsAtFirst:
+          fates.always.push_back(&p);
+          break;
+        case TippingOutcome::kEndsExchanged:
+          fates.exchanged.push_back(&p);
+          break;
+        case TippingOutcome::kNotJudged:
+          fates.not_judged.push_back(&p);
+          break;
+      }
+    }
+    return fates;
+  }
+
+  double d50_of(const CurvePoint& p) const { return found_at(p).point.d50->middle(); }
+
+  /// "D50 falls from 1.35 s at 250 /s to 1.06 s at 400 /s".
+  std::string course(const std::vector<const CurvePoint*>& found) const {
+    const auto at = [&](const CurvePoint& p) {
+      return fmt::format("{} at {}", triggered(d50_of(p)), place(p));
+    };
+    if (found.size() == 1) return "D50 is " + at(*found.front());
+    const auto less = [&](const CurvePoint* a, const CurvePoint* b) {
+      return d50_of(*a) < d50_of(*b);
+    };
+    const auto more = [&](const CurvePoint* a, const CurvePoint* b) { return less(b, a); };
+    const bool rises = std::is_sorted(found.begin(), found.end(), less);
+    const bool falls = std::is_sorted(found.begin(), found.end(), more);
+    if (curve_.axis.empty() || rises == falls) {
+      const auto [low, high] = std::minmax_element(found.begin(), found.end(), less);
+      return fmt::format("D50 is between {} and {}", at(**low), at(**high));
+    }
+    return fmt::format("D50 {} from {} to {}", rises ? "rises" : "falls", at(*found.front()),
+                       at(*found.back()));
+  }
+
+  std::string sentence(const CurveLine& line) const {
+    const TippingSearch& search = report_.plan.search;
+    const Fates fates = fates_of(line);
+    std::vector<std::string> parts;
+    if (!fates.found.empty()) parts.push_back(course(fates.found));
+    const auto add = [&](const std::vector<const CurvePoint*>& points, std::string_view what) {
+      if (!points.empty()) parts.push_back(fmt::format("{} at {}", what, places(points, line)));
+    };
+    add(fates.never,
+        fmt::format("no tipping point up to {} (most recover)", triggered(search.last)));
+    add(fates.always,
+        fmt::format("already tips at {} (half or more do not recover)", triggered(search.first)));
+    add(fates.not_judged, "runs too short to judge");
+    add(fates.exchanged, "LO and HI seem to be swapped");
+    std::string text = line.name.empty() ? "" : line.name + ": ";
+    text += fmt::format("{}.", fmt::join(parts, "; "));
+    if (line.name.empty()) text[0] = text[0] == 'D' ? 'D' : upper(text[0]);
+    return text;
+  }
+
+  static char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
+
+  struct Cells {
+    std::string place, d50, interval, metastable;
+  };
+
+  Cells cells(const CurvePoint& p) const {
+    const TipResult& found = found_at(p);
+    const TippingPoint& point = found.point;
+    Cells c;
+    c.place = p.x ? fmt::format("{:.5g}", *p.x) : p.label;
+    if (!point.d50) {
+      c.d50 = "-";
+      c.interval = reason(found);
+      return c;
+    }
+    c.d50 = fmt::format("{:.5g}", point.d50->middle());
+    const auto end = [](const std::optional<double>& value, std::string_view otherwise) {
+      return value ? fmt::format("{:.5g}", *value) : std::string(otherwise);
+    };
+    if (point.rank == 0) {
+      c.interval = "-";
+    } else {
+      std::string low = end(point.ci_first, point.first_end_not_judged() ? "?" : "below LO");
+      std::string high = end(point.ci_last, point.last_end_not_judged() ? "?" : "beyond HI");
+      if (found.search.last < found.search.first) std::swap(low, high);
+      c.interval = low + " to " + high;
+    }
+    const TippingProbe& nearest = point.probes[point.nearest_probe()];
+    if (nearest.tipped() > 0) {
+      c.metastable = fmt::format("{} of {}", nearest.metastable, nearest.tipped());
+    }
+    return c;
+  }
+
+  /// Why there is no D50.
+  std::string reason(const TipResult& found) const {
+    const TippingProbe& first = found.point.probes.front();
+    const TippingProbe& last = found.point.probes.back();
+    switch (found.point.outcome) {
+      case TippingOutcome::kRecoversAtLast:
+        return fmt::format("never tips: {} of {} recover at {}", last.judged() - last.tipped(),
+                           last.judged(), triggered(last.value));
+      case TippingOutcome::kTipsAtFirst:
+        return fmt::format("always tips: {} of {} do not recover at {}", first.tipped(),
+                           first.judged(), triggered(first.value));
+      case TippingOutcome::kEndsExchanged:
+        return "LO and HI seem to be swapped";
+      case TippingOutcome::kNotJudged:
+      case TippingOutcome::kFound:
+        break;
+    }
+    return "runs too short to judge";
+  }
+
+  void add_table(const CurveLine& line) {
+    out_ += line.name.empty() ? "\n" : fmt::format("\n{}\n", line.name);
+    std::vector<Cells> rows = {
+        {curve_.axis.empty() ? "point" : headed(last_part(curve_.axis), curve_.unit),
+         headed("D50", report_.plan.trigger.unit), "95 % interval", "metastable"}};
+    for (const CurvePoint& p : line.points) rows.push_back(cells(p));
+    std::size_t place = 0, d50 = 0, interval = 0;
+    for (const Cells& row : rows) {
+      place = std::max(place, columns_of(row.place));
+      d50 = std::max(d50, columns_of(row.d50));
+      if (row.metastable.empty()) continue;  // a reason may be longer than the column
+      interval = std::max(interval, columns_of(row.interval));
+    }
+    for (const Cells& row : rows) {
+      std::string text =
+          fmt::format("  {}  {}  {}  {}", pad_left(row.place, place), pad_left(row.d50, d50),
+                      pad_right(row.interval, interval), row.metastable);
+      text.erase(text.find_last_not_of(' ') + 1);
+      out_ += text + "\n";
+    }
+  }
+
+  /// Those of all points, each once, with where they hold unless that is everywhere.
+  std::vector<std::string> notes() const {
+    std::vector<std::pair<std::string, std::vector<std::string>>> by_note;
+    for (const TipPoint& point : report_.points) {
+      std::vector<std::string> own = point.found.notes;
+      const std::size_t odd = point.found.point.not_monotone();
+      if (odd > 0 && point.found.point.outcome != TippingOutcome::kEndsExchanged) {
+        own.push_back(fmt::format(
+            "{} of {} replications are not monotone: they recover from a greater trigger than one "
+            "that they do not recover from",
+            odd, point.found.point.thresholds.size()));
+      }
+      for (const std::string& note : own) {
+        auto known = std::find_if(by_note.begin(), by_note.end(),
+                                  [&](const auto& entry) { return entry.first == note; });
+        if (known == by_note.end()) known = by_note.insert(by_note.end(), {note, {}});
+        known->second.push_back(point.name);
+      }
+    }
+    std::vector<std::string> texts;
+    for (const auto& [note, names] : by_note) {
+      texts.push_back(names.size() == report_.points.size()
+                          ? note
+                          : fmt::format("{}: {}", fmt::join(names, ", "), note));
+    }
+    return texts;
+  }
+
+  const TipCurveReport& report_;
+  TipCurve curve_;
+  std::size_t columns_;
+  std::string out_;
+};
+
+Json point_json(const TipPoint& point, const CurvePoint& at, std::size_t line,
+                const std::vector<std::string>& paths) {
+  Json json;
+  json["variant"] = point.name;
+  json["keys"] = Json::object();
+  for (std::size_t i = 0; i < paths.size(); ++i) json["keys"][paths[i]] = key_cell(point.keys[i]);
+  json["line"] = line;
+  json["x"] = optional_json(at.x);
+  const TippingPoint& found = point.found.point;
+  json["replications"] = found.thresholds.size();
+  json["outcome"] = outcome_name(found.outcome);
+  json["d50"] = d50_json(point.found);
+  json["not_monotone"] = found.not_monotone();
+  const TippingProbe& nearest = found.probes[found.nearest_probe()];
+  json["nearest"] = {{"value", nearest.value},
+                     {"replications", nearest.judged()},
+                     {"tipped", nearest.tipped()},
+                     {"metastable", nearest.metastable}};
+  return json;
+}
+
+}  // namespace
+
+std::size_t TipCurveReport::found() const {
+  return static_cast<std::size_t>(
+      std::count_if(points.begin(), points.end(),
+                    [](const TipPoint& p) { return p.found.point.d50.has_value(); }));
+}
+
+void write_curve_csv(Sink& sink, const TipCurveReport& r) {
+  CsvWriter csv(sink);
+  csv.text("scenario").text("variant");
+  for (const std::string& path : r.plan.paths()) csv.text(path);
+  csv.header({"trigger", "unit", "replications", "outcome", "d50", "ci_low", "ci_high",
+              "bracket_low", "bracket_high", "not_monotone", "nearest_value", "tipped",
+              "metastable"});
+  for (const TipPoint& p : r.points) {
+    const TippingPoint& found = p.found.point;
+    csv.text(r.plan.base.scenario.name).text(p.name);
+    for (const std::string& value : p.keys) csv.text(key_cell(value));
+    csv.text(r.plan.trigger.path).text(r.plan.trigger.unit).integer(found.thresholds.size());
+    csv.text(outcome_name(found.outcome));
+    if (found.d50) {
+      const bool upwards = p.found.search.last >= p.found.search.first;
+      csv.real(found.d50->middle());
+      csv.real(upwards ? found.ci_first : found.ci_last);
+      csv.real(upwards ? found.ci_last : found.ci_first);
+      csv.real(found.d50->low).real(found.d50->high);
+    } else {
+      for (int i = 0; i < 5; ++i) csv.empty();
+    }
+    const TippingProbe& nearest = found.probes[found.nearest_probe()];
+    csv.integer(found.not_monotone()).real(nearest.value);
+    csv.integer(nearest.tipped()).integer(nearest.metastable).end_row();
+  }
+}
+
+void write_curve_json(Sink& sink, const TipCurveReport& r, const std::vector<FileRecord>& files) {
+  const TipPlan& plan = r.plan;
+  const TipCurve curve(plan);
+  Json json = result_head("tip", plan.base.scenario,
+                          static_cast<std::size_t>(plan.base.scenario.replications));
+  json["trigger"] = trigger_json(plan.trigger, plan.search);
+  json["search"] = {{"id", fmt::format("{:016x}", plan.id)}};
+  Json& out = json["curve"];
+  out["vary"] = Json::array();
+  for (const Variation& variation : plan.variations) out["vary"].push_back(variation.text);
+  out["keys"] = plan.paths();
+  out["axis"] = curve.axis.empty() ? Json() : Json(curve.axis);
+  out["axis_unit"] = curve.unit;
+  out["lines"] = Json::array();
+  for (const CurveLine& line : curve.lines) out["lines"].push_back(line.name);
+  out["found"] = r.found();
+  out["sentences"] = CurveText(r, kNarrowColumns).sentences();
+  std::vector<Json> points(r.points.size());
+  for (std::size_t line = 0; line < curve.lines.size(); ++line) {
+    for (const CurvePoint& at : curve.lines[line].points) {
+      points[at.number] = point_json(r.points[at.number], at, line, plan.paths());
+    }
+  }
+  out["points"] = points;
+  json["keys"] = keys_json(plan.base);
+  sink.write(sealed(std::move(json), files));
+}
+
+void write_curve_text(Sink& sink, const TipCurveReport& result, std::size_t columns) {
+  sink.write(CurveText(result, columns).text());
+}
+
+void write_curve_files(ResultFolder& folder, const TipCurveReport& r) {
+  const auto write_rows = [&](const char* name, const auto& header, const auto& rows) {
+    folder.write(name, [&](Sink& sink) {
+      CsvWriter csv(sink);
+      header(csv, true);
+      for (const TipPoint& p : r.points) {
+        rows(csv, TipHead{r.plan.base.scenario.name, p.name, r.plan.trigger}, p.found);
+      }
+    });
+  };
+  folder.write("curve.csv", [&](Sink& sink) { write_curve_csv(sink, r); });
+  write_rows("tip.csv", write_probes_header, write_probe_rows);
+  write_rows("thresholds.csv", write_thresholds_header, write_threshold_rows);
+  write_scenario_files(folder, r.plan.base);
+  folder.write("result.json", [&](Sink& sink) { write_curve_json(sink, r, folder.files()); });
+  folder.commit();
+}
+
+}  // namespace retrysim::report
