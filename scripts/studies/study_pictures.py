@@ -15,6 +15,7 @@ SPDX-License-Identifier: MIT
 
 import argparse
 import csv
+import json
 import os
 import pathlib
 import subprocess
@@ -33,15 +34,15 @@ from matplotlib.ticker import FuncFormatter, NullLocator  # noqa: E402
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from plotting.drawing import (BLUE, GREEN, GREY, ORANGE, PURPLE, RED, STYLE,  # noqa: E402
-                              pale)
+from plotting.drawing import BLUE, DASHES, GREEN, GREY, PURPLE, RED, STYLE, pale  # noqa: E402
 from plotting.file import save  # noqa: E402
-from plotting.results import Results, seconds_label  # noqa: E402
+from plotting.results import seconds_label  # noqa: E402
 
 SCENARIO = ROOT / "scenarios" / "study-backoff-and-jitter.toml"
 PUBLISHED = pathlib.Path(__file__).with_name("published_results.csv")
 BACKOFF = "client.writers.retry.backoff."
 BIN_S = 0.02
+MOST_RUNS = 20  # enough for a mean in each bin; without jitter a run has thousands of them
 SHOWN_S = 2.0  # by then nearly all calls have been made
 CLIENTS = (10, 20, 50, 100, 200)
 # Word of the jitter, base of the backoff, name for the reader as in published_results.csv, colour.
@@ -58,11 +59,11 @@ def fail(message, status):
     sys.exit(status)
 
 
-def run(program, command, options, out, *arguments):
+def run(program, command, out, replications, *arguments):
     line = [str(program), command, str(SCENARIO), *arguments, "--out", str(out), "--quiet",
             "--no-progress", "--force"]
-    if options.replications:
-        line += ["--replications", str(options.replications)]
+    if replications:
+        line += ["--replications", str(replications)]
     # An expectation is for the scenario as it stands: status 1 says that a variant misses it.
     done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode not in (0, 1):
@@ -71,25 +72,26 @@ def run(program, command, options, out, *arguments):
 
 
 def compare_jitter(program, options):
-    return run(program, "compare", options, options.out / "jitter", "--set",
+    few = min(options.replications or MOST_RUNS, MOST_RUNS)
+    return run(program, "compare", options.out / "jitter", few, "--set",
                f"interval={1000 * BIN_S:g}ms", "--vary", f"{BACKOFF}jitter={','.join(WORDS)}")
 
 
 def sweep_clients(program, options):
     pairs = ",".join(f"({jitter},{base})" for jitter, base, *_ in KINDS)
-    return run(program, "sweep", options, options.out / "clients",
-               "--vary", f"{BACKOFF}jitter,{BACKOFF}base={pairs}",
+    return run(program, "sweep", options.out / "clients", options.replications, "--vary", f"{BACKOFF}jitter,{BACKOFF}base={pairs}",
                "--vary", "client.writers.count=" + ",".join(map(str, CLIENTS)))
 
 
 def arrivals(folder):
     """Kind of jitter -> calls that start in each bin, mean over the replications; the index is
     the start of the bin in seconds."""
-    tables = {}
-    for word in WORDS:
-        results = Results(folder, f"jitter={word}")
-        tables[word] = results.pivot("all", "attempts").mean(axis=1)
-    return pd.DataFrame(tables).fillna(0)
+    rows = pd.read_csv(folder / "timeseries.csv", usecols=["variant", "replication", "client",
+                                                           "time_s", "attempts"])
+    rows = rows[rows["client"] == "all"]
+    runs = rows["replication"].nunique()
+    sums = rows.groupby(["time_s", "variant"])["attempts"].sum().unstack().fillna(0) / runs
+    return sums.rename(columns=lambda variant: variant.partition("=")[2])[WORDS]
 
 
 def work_and_time(folder):
@@ -140,11 +142,11 @@ def draw_arrivals(table, replications):
         axis.stairs(shown[word], np.append(shown.index, SHOWN_S), color=colour, fill=True)
         later = table[word][table.index >= SHOWN_S - BIN_S / 2].sum()
         axis.set_title(f"{name[0].upper()}{name[1:]}: {table[word].sum():.0f} calls in all, "
-                       f"{later:.0f} of them later")
+                       f"{later:.0f} of them after {SHOWN_S:g} s")
         axis.set_ylabel(f"calls / {1000 * BIN_S:g} ms")
         axis.set_xlim(0, SHOWN_S)
     axes[-1].set_xlabel("simulated time [s]")
-    top = headline(figure, "When 100 clients that contend for one row call",
+    top = headline(figure, "100 clients contend for one row: when do they call?",
                    f"means of {replications} replications; one scale for all panels")
     figure.tight_layout(rect=(0, 0, 1, top), h_pad=1.0)
     return figure
@@ -153,11 +155,11 @@ def draw_arrivals(table, replications):
 def draw_work_and_time(tables, theirs, replications):
     figure, axes = plt.subplots(1, len(METRICS), figsize=(12, 6))
     for axis, (metric, title, label) in zip(axes, METRICS):
-        for _, _, name, colour in KINDS:
+        for (_, _, name, colour), dashes in zip(KINDS, DASHES):
             table = tables[name, metric]
             axis.fill_between(table.index, table["ci_low"], table["ci_high"], color=pale(colour),
                               linewidth=0)
-            axis.plot(table.index, table["mean"], color=colour)
+            axis.plot(table.index, table["mean"], color=colour, linestyle=dashes)
             points = theirs.get((name, metric), {})
             axis.plot(list(points), list(points.values()), "o", color=colour, markersize=6,
                       markerfacecolor="white", linestyle="none")
@@ -170,7 +172,8 @@ def draw_work_and_time(tables, theirs, replications):
         axis.set_ylabel(f"{label} (log scale)")
     axes[0].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes[1].yaxis.set_major_formatter(FuncFormatter(seconds_label))
-    entries = [(Line2D([], [], color=colour), name) for *_, name, colour in KINDS]
+    entries = [(Line2D([], [], color=colour, linestyle=dashes), name)
+               for (*_, name, colour), dashes in zip(KINDS, DASHES)]
     entries.append((Line2D([], [], marker="o", color="black", markerfacecolor="white",
                            linestyle="none"), "published"))
     figure.legend(*zip(*entries), loc="lower center", ncol=len(entries), frameon=False)
@@ -181,7 +184,7 @@ def draw_work_and_time(tables, theirs, replications):
 
 
 def replications_of(folder):
-    return Results(folder, None).info["replications"]
+    return json.loads((folder / "result.json").read_text(encoding="utf-8"))["replications"]
 
 
 def main(arguments=None):
@@ -200,11 +203,12 @@ def main(arguments=None):
     options.out.mkdir(parents=True, exist_ok=True)
     jitter = compare_jitter(options.program, options)
     clients = sweep_clients(options.program, options)
-    runs = replications_of(jitter)
     with plt.rc_context(STYLE):
-        for name, figure in (("arrivals", draw_arrivals(arrivals(jitter), runs)),
+        for name, figure in (("arrivals", draw_arrivals(arrivals(jitter),
+                                                           replications_of(jitter))),
                              ("work_and_time",
-                              draw_work_and_time(work_and_time(clients), published(), runs))):
+                              draw_work_and_time(work_and_time(clients), published(),
+                                                 replications_of(clients)))):
             path = options.out / f"{name}.{options.format}"
             save(figure, path)
             print(path)
