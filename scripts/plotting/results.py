@@ -170,8 +170,8 @@ def duration_label(seconds):
 
 def recovery_label(times, kind, runs=None, window=0.0):
     """Recovery times of replications in words. A mean of many zeros and one large value would
-    describe none of them: what happens at once, within `window` seconds, is counted; of the rest the
-    median is named."""
+    describe none of them: what happens at once, within `window` seconds, is counted; of the rest
+    the median is named."""
     late = sorted(t for t in times if t > window)
     at_once = len(times) - len(late)
     if not late:

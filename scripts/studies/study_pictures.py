@@ -79,7 +79,8 @@ def compare_jitter(program, options):
 
 def sweep_clients(program, options):
     pairs = ",".join(f"({jitter},{base})" for jitter, base, *_ in KINDS)
-    return run(program, "sweep", options.out / "clients", options.replications, "--vary", f"{BACKOFF}jitter,{BACKOFF}base={pairs}",
+    return run(program, "sweep", options.out / "clients", options.replications,
+               "--vary", f"{BACKOFF}jitter,{BACKOFF}base={pairs}",
                "--vary", "client.writers.count=" + ",".join(map(str, CLIENTS)))
 
 

@@ -36,7 +36,7 @@ std::string answer(const std::vector<double>& late_s, std::size_t at_once, std::
   return "";
 }
 
-TEST_CASE("Recoveries at once are counted; of the others the median is told", "[verdicts]") {
+TEST_CASE("Recoveries at once are counted, and of the others the median is told", "[verdicts]") {
   CHECK(answer({2, 4, 5}, 7) ==
         "back at once in 7 of 10 replications, 4 s after the fault ends (median) in the other 3");
   CHECK(answer({3}, 9) ==

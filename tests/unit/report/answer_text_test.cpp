@@ -48,7 +48,7 @@ TEST_CASE("Groups with the same answer share a paragraph, and causes name their 
         "  - c: retries took 3 times.\n");
 }
 
-TEST_CASE("What explains every group comes once, at the end; a single block keeps its causes",
+TEST_CASE("What explains every group comes once, at the end, unless there is only one block",
           "[answer]") {
   CHECK(answer_on({{"back at once", "the load is too high"},
                    {"never recovers", "the load is too high"},
