@@ -85,7 +85,8 @@ def draw_first_stage(axis, first, choice):
     axis.set_ylim(-0.7, len(first) - 0.3)
     axis.set_xlabel(f"{with_unit(choice)}, mean with 95 % interval")
     axis.set_title(f"after {choice['stages'][0]} replications", fontsize=11)
-    axis.legend(loc="best")
+    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.6 / axis.figure.get_figheight()),
+                fontsize=9, ncol=3)
 
 
 def draw_race(axis, race, choice):

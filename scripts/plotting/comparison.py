@@ -14,12 +14,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
-from plotting.results import ResultError, seconds_label
+from plotting.drawing import pale
+from plotting.results import ResultError, label_title, number_of, seconds_label
 
 NUMBERS = ["difference", "ci_low", "ci_high", "relative_difference", "relative_ci_low",
            "relative_ci_high"]
 MOST_VARIANTS = 24  # besides the baseline; more would make no picture
-MARKERS = "os^Dv"  # told apart where colours come again
+MOST_COLOURS = 6  # of more variants the baseline has one, and all others together another
 NEEDED = ["variant", "baseline", "client", "metric", "unit", "significant"] + NUMBERS
 
 
@@ -51,6 +52,9 @@ class Comparison:
         """Metrics in which any variant differs."""
         return [metric for metric, rows in self.rows.groupby("metric", sort=False)
                 if (rows["difference"].fillna(0) != 0).any()]
+
+    def title(self, metric):
+        return label_title(self.described.get(metric, {}).get("label", metric))
 
     def differences(self, metric):
         """(variant, value, low, high, significant) of a metric, and the unit of the numbers."""
@@ -106,7 +110,7 @@ def draw_differences(axis, comparison, metric, looks, labels):
         if math.isnan(value):
             continue
         place, side = places[variant], -1 if value < 0 else 1
-        axis.barh(place, value, color=looks[variant][0], alpha=1.0 if significant else 0.35,
+        axis.barh(place, value, color=looks[variant] if significant else pale(looks[variant], 0.35),
                   height=0.7)
         ends = [x for x in (value, low, high) if not math.isnan(x)]
         if len(ends) == 3:
@@ -126,7 +130,7 @@ def draw_differences(axis, comparison, metric, looks, labels):
     axis.set_yticks(range(len(places)), [cut(labels.get(v, ""), 30) for v in places])
     axis.grid(axis="y", visible=False)
     axis.xaxis.set_major_locator(MaxNLocator(3))
-    axis.set_title(metric, fontsize=11)
+    axis.set_title(comparison.title(metric), fontsize=11)
     axis.set_xlabel(f"difference [{unit}]")
 
 
@@ -158,11 +162,11 @@ def draw_work(axis, comparison, looks, labels):
         axis.plot([t["mean"] for _, t, _ in ordered], [w["mean"] for *_, w in ordered],
                   color="#999999", linewidth=1.2, zorder=1)
     for name, time, work in points:
-        colour, marker = looks[name]
+        colour = looks[name]
         spread = [[[row["mean"] - row["ci_low"]], [row["ci_high"] - row["mean"]]]
                   if row["ci_low"] is not None else None for row in (time, work)]
         axis.errorbar(time["mean"], work["mean"], xerr=spread[0], yerr=spread[1],
-                      marker=marker, markersize=8, color=colour, linestyle="none", linewidth=1.4)
+                      marker="o", markersize=8, color=colour, linestyle="none", linewidth=1.4)
     positive = [t["mean"] for _, t, _ in points if t["mean"] > 0]
     if positive and max(positive) > 8 * min(positive):
         axis.set_xscale("log")
@@ -170,25 +174,17 @@ def draw_work(axis, comparison, looks, labels):
         axis.xaxis.set_minor_formatter(FuncFormatter(lambda _value, _position: ""))
     axis.xaxis.set_major_formatter(FuncFormatter(seconds_label))
     axis.margins(x=0.18, y=0.2)
-    if len(points) <= 6:  # the names of more would lie on top of each other
-        for place, names in close_points(axis, points):
-            axis.annotate(cut(", ".join(labels[n] for n in names), 40), place, xytext=(8, 6),
-                          textcoords="offset points", fontsize=10)
+    for place, names in close_points(axis, points):
+        axis.annotate(cut(in_short([labels[n] for n in names]), 40), place, xytext=(8, 6),
+                      textcoords="offset points", fontsize=10)
     axis.set_title("Work against time: better is lower and to the left")
     axis.set_xlabel("mean latency of a request")
     axis.set_ylabel("attempts / request")
 
 
-def number_of(text):
-    """The value of a number with or without a unit of time."""
-    for unit, scale in (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("min", 60), ("s", 1),
-                        ("h", 3600), ("", 1)):
-        if text.endswith(unit):
-            try:
-                return float(text[:len(text) - len(unit)]) * scale
-            except ValueError:
-                continue
-    return math.nan
+def in_short(names):
+    """The names of a few points; of many the first and the last."""
+    return ", ".join(names) if len(names) <= 4 else f"{names[0]} … {names[-1]}"
 
 
 def is_number(text):
@@ -198,8 +194,8 @@ def is_number(text):
 def comparison_figure(folder, palette):
     comparison = Comparison(folder)
     labels, keys = short_names(comparison.names)
-    looks = {name: (palette[i % len(palette)], MARKERS[i // len(palette) % len(MARKERS)])
-             for i, name in enumerate(comparison.names)}
+    few = len(comparison.names) <= MOST_COLOURS
+    looks = {name: palette[i if few else min(i, 1)] for i, name in enumerate(comparison.names)}
     longest = max(map(len, labels.values()))
     abreast = 4 if longest <= 14 else 3 if longest <= 22 else 2
     metrics = comparison.metrics()
@@ -212,10 +208,14 @@ def comparison_figure(folder, palette):
         axis = figure.add_subplot(grid[divmod(i, abreast)])
         draw_differences(axis, comparison, metric, looks, {} if i % abreast else labels)
     draw_work(figure.add_subplot(grid[rows, :-1]), comparison, looks, labels)
-    entries = [(Line2D([], [], color=looks[n][0], marker=looks[n][1], markersize=8, linewidth=0),
+    entries = [(Line2D([], [], color=looks[n], marker="o", markersize=8, linewidth=0),
                 cut(labels[n], 30) + (" (baseline)" if i == 0 else ""))
-               for i, n in enumerate(comparison.names[:14])]
-    entries.append((Patch(color="#444444", alpha=0.35), "pale: not significant"))
+               for i, n in enumerate(comparison.names[:None if few else 1])]
+    if not few:
+        entries.append((Line2D([], [], color=palette[1], marker="o", markersize=8, linewidth=0),
+                        f"{len(comparison.names) - 1} others"))
+    if (comparison.rows["significant"] == "no").any():
+        entries.append((Patch(color=pale("#444444", 0.35)), "pale: not significant"))
     legend = figure.add_subplot(grid[rows, abreast - 1])
     legend.axis("off")
     legend.legend(*zip(*entries), loc="center left", frameon=False, title=", ".join(keys) or None,

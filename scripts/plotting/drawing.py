@@ -12,7 +12,9 @@ from plotting.results import disturbances, outside, seconds_label, storms
 # Okabe and Ito's colours: told apart by people with any of the common colour blindnesses.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, YELLOW, GREY = "#CC79A7", "#56B4E9", "#F0E442", "#666666"
-GROUP_COLOURS = [BLUE, RED, GREEN, PURPLE, ORANGE, SKY]
+# Theirs that are no warning and no limit; then Paul Tol's, for scenarios of many groups.
+GROUP_COLOURS = [BLUE, RED, GREEN, PURPLE, ORANGE, SKY, "#882255", "#332288", "#999933",
+                 "#7F4F24"]
 LIMIT_STYLE = (0, (4, 2))
 # Opaque, so that what overlaps does not mix into a colour that the legend lacks. A storm is a strip
 # at the top, above the grey of a fault.
@@ -44,9 +46,18 @@ STYLE = {
 }
 
 
-def pale(colour):
-    """An opaque tint for bands."""
-    return tuple(1 - 0.22 * (1 - part) for part in to_rgb(colour))
+def pale(colour, share=0.22):
+    """An opaque tint for bands: so much of the colour on white."""
+    return tuple(1 - share * (1 - part) for part in to_rgb(colour))
+
+
+def top_of(axis):
+    """The highest value that an axis shows, bands included; 0 if it shows none."""
+    values = [line.get_ydata() for line in axis.lines]
+    values += [path.vertices[:, 1] for band in axis.collections for path in band.get_paths()]
+    values = np.concatenate([np.asarray(v, dtype=float) for v in values] or [[]])
+    values = values[np.isfinite(values)]
+    return float(values.max()) if values.size else 0.0
 
 
 def draw(axis, table, label, colour, style="-", band=True, width=1.7, step=0.0):
@@ -78,7 +89,7 @@ def group_styles(results):
     names = results.groups()
     for i, name in enumerate(names):
         yield name, {"colour": GROUP_COLOURS[i % len(GROUP_COLOURS)],
-                     "style": DASHES[(i + i // len(GROUP_COLOURS)) % len(DASHES)],
+                     "style": DASHES[i if i < len(DASHES) else 1 + i % (len(DASHES) - 1)],
                      "band": len(names) <= 3, "step": results.interval}
 
 
@@ -108,7 +119,7 @@ def scale_latencies(axis):
     positive = values[values > 0]
     if not positive.size:
         return
-    low, high = np.quantile(positive, 0.002) / 1.4, positive.max() * 1.4
+    low, high = np.quantile(positive, 0.002) / 1.4, max(positive.max(), top_of(axis)) * 1.4
     axis.set_yscale("log", nonpositive="clip")
     if high < 200 * low:
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -133,7 +144,7 @@ def entries_below(axis, entries):
                     ncol=3 if len(entries) > 4 else 2)
 
 
-def put_headline(figure, results, note):
+def put_headline(figure, results, note, never=""):
     """Name, description and what the lines are; returns the share of the height they leave."""
     name = results.info["scenario"]
     if results.variant != "base":
@@ -142,6 +153,7 @@ def put_headline(figure, results, note):
     text = f"{runs} replication{'s' if runs != 1 else ''}, seed {results.details['seed']}"
     if note and runs > 1:
         text += f"; {note}"
+    text += f"; {never}" if never else ""
     if len(results.details["services"]) > 1:
         for onset, until, storm in storms(results) if note else ():
             ended = until < results.details["window_end_s"]

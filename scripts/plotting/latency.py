@@ -14,6 +14,13 @@ KINDS = (("request", "whole request"), ("request_ok", "successful requests"),
          ("attempt", "one attempt, as the client sees it"), ("service", "queue and service"))
 
 
+def same_as_all(results, part):
+    """Whether the successful requests are all requests: then one line says it."""
+    rows = results.latency
+    whole = rows[(rows["client"] == "all") & (rows["kind"] == "request") & (rows["latency_s"] > 0)]
+    return list(whole.sort_values("quantile")["latency_s"]) == list(part["latency_s"])
+
+
 def draw_quantiles(axis, results):
     """The parts of the latency of a single group; of several groups, whole requests only."""
     groups = list(group_styles(results))
@@ -25,7 +32,7 @@ def draw_quantiles(axis, results):
         part = results.latency[(results.latency["client"] == client) &
                                (results.latency["kind"] == kind)].sort_values("quantile")
         part = part[part["latency_s"] > 0]
-        if part.empty:
+        if part.empty or (kind == "request_ok" and same_as_all(results, part)):
             continue
         x = -np.log10(1 - part["quantile"])
         axis.plot(x, part["latency_s"], linestyle=style, linewidth=width, marker="o",
@@ -41,6 +48,8 @@ def draw_quantiles(axis, results):
     axis.set_xlabel("share of values at or below [%]; bands: 95 % intervals")
     axis.set_ylabel("latency (log scale)")
 
+
+MOST_ATTEMPTS = 12
 
 OUTCOMES = (("successes", GREEN, "", 1.0), ("throttled", ORANGE, "//", 0.6),
             ("errors", RED, "\\\\", 0.45), ("timeouts", PURPLE, "..", 0.3))
@@ -63,10 +72,10 @@ def draw_attempts_by_group(axis, results):
     first, left, entries = first.fillna(1).clip(lower=1), np.zeros(len(groups)), []
     for label, numbers, _, hatch, shade in outcome_parts(sums):
         widths = (numbers / first).to_numpy()
-        axis.barh(range(len(groups)), widths, left=left, color=colours, hatch=hatch, alpha=shade,
-                  edgecolor="white", linewidth=0.5)
+        axis.barh(range(len(groups)), widths, left=left, color=[pale(c, shade) for c in colours],
+                  hatch=hatch, edgecolor="white", linewidth=0.5)
         left = left + widths
-        entries.append((Patch(facecolor="black", alpha=shade, hatch=hatch, edgecolor="white"),
+        entries.append((Patch(facecolor=pale("black", shade), hatch=hatch, edgecolor="white"),
                         label))
     axis.set_yticks(range(len(groups)), groups)
     axis.invert_yaxis()
@@ -80,8 +89,9 @@ def draw_attempts_by_group(axis, results):
 
 def draw_attempts(axis, results):
     """Attempts of a single group, by attempt number."""
-    rows = results.attempts[results.attempts["client"] == "all"].sort_values("attempt")
-    rows = rows.head(12)  # unlimited retries have a long tail of little interest
+    everything = results.attempts[results.attempts["client"] == "all"].sort_values("attempt")
+    rows = everything.head(MOST_ATTEMPTS)  # unlimited retries have a long tail of little interest
+    left_out = everything["sent"][MOST_ATTEMPTS:].sum() / max(everything["sent"].sum(), 1)
     bottom = np.zeros(len(rows))
     for label, numbers, colour, hatch, _ in outcome_parts(rows):
         axis.bar(rows["attempt"], numbers, bottom=bottom, color=colour, hatch=hatch,
@@ -93,7 +103,8 @@ def draw_attempts(axis, results):
     axis.grid(axis="x", visible=False)
     entries_below(axis, list(zip(*axis.get_legend_handles_labels())))
     axis.set_title("What became of each attempt")
-    axis.set_xlabel("attempt number (1 is the first)")
+    axis.set_xlabel("attempt number (1 is the first" +
+                    (f"; later ones, {100 * left_out:.2g} %, are left out)" if left_out else ")"))
     axis.set_ylabel("attempts per replication")
 
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from plotting.drawing import (BLUE, FAULT, GREEN, GREY, LIMIT_STYLE, ORANGE, OUTSIDE, PURPLE, RED,
                               STORM, draw, draw_groups, entries_above, fit_titles, group_styles,
-                              put_headline, ratio, scale_latencies, shade)
+                              put_headline, ratio, scale_latencies, shade, top_of)
 from plotting.results import concerns, disturbances, outside, storms, verdict
 
 
@@ -41,6 +41,7 @@ def draw_load(axis, results, service):
     def rate(column, name):
         return results.pivot(name, column) / results.interval
 
+    alone = len(names) == 1  # its gaps would show what is below: a mixture of colours
     if names and (len(names) == 1 or len(results.details["services"]) > 1):
         draw(axis, sum(rate("requests", n) for n in names), "requests", GREY, band=False,
              step=results.interval)
@@ -52,7 +53,8 @@ def draw_load(axis, results, service):
             draw(axis, sum(rate("attempts", n) for n in names), "all groups", "black",
                  step=results.interval)
         for name in names:
-            draw(axis, rate("attempts", name), name, **styles[name])
+            draw(axis, rate("attempts", name), name,
+                 **{**styles[name], **({"style": "-"} if alone else {})})
     limit = limit_of(results, service)
     if limit:
         axis.step(limit[1].index, limit[1], color="black", linestyle=LIMIT_STYLE, where="post",
@@ -63,8 +65,7 @@ def draw_load(axis, results, service):
 
 def scale_loads(axes, limits):
     """One scale for all; logarithmic above the limit where a herd would flatten all the rest."""
-    top = max([line.get_ydata().max() for a in axes for line in a.lines if len(line.get_ydata())]
-              + limits)
+    top = max([top_of(axis) for axis in axes] + limits)
     limit = max(limits)
     for axis in axes:
         if limit > 0 and top > 12 * limit:
@@ -112,9 +113,9 @@ def draw_amplification(axis, results):
 
     draw_groups(axis, results, table)
     axis.axhline(1, color="black", linewidth=0.9, linestyle=":")
-    top = max((np.nanmax(line.get_ydata()) for line in axis.lines), default=1)
-    axis.set_ylim(0, max(top * 1.15, 1.6))
-    axis.set_title("Amplification (since the start)" if herd else "Amplification (over 10 bins)")
+    axis.set_ylim(0, max(top_of(axis) * 1.15, 1.6))
+    axis.set_title("Amplification (since the start)" if herd else
+                   f"Amplification (over {10 * results.interval:g} s)")
     axis.set_ylabel("attempts / request")
 
 
@@ -127,16 +128,19 @@ def draw_queues(axis, results):
         waiting, in_service = results.waiting_at(service["name"])
         draw(axis, waiting, service["name"] + (" (in service)" if in_service else ""), **style)
     axis.set_ylim(0, max(1, axis.get_ylim()[1]))
-    axis.set_title("In the queue of each service")
+    axis.set_title("In the queue of each service" if len(results.details["services"]) > 1 else
+                   "In the queue")
     axis.set_ylabel("attempts")
 
 
 def draw_clients(axis, results):
     """Backoff, and waiting for send tokens where there is any."""
-    for name, style in group_styles(results):  # solid, since dashes have a meaning here
-        draw(axis, results.pivot(name, "in_backoff"), name, **{**style, "style": "-"})
+    tokens = results.series["limiter_waiting"].max() > 0
+    for name, style in group_styles(results):
+        own = {**style, "style": "-"} if tokens else style  # then dashes have a meaning
+        draw(axis, results.pivot(name, "in_backoff"), name, **own)
     title = "In backoff at the clients"
-    if results.series["limiter_waiting"].max() > 0:
+    if tokens:
         for name, style in group_styles(results):
             waiting = results.pivot(name, "limiter_waiting")
             if (waiting > 0).any(axis=None):
@@ -151,10 +155,12 @@ def draw_waiting(axis, results):
     """Who waits where, for a single group and service."""
     step = results.interval
     waiting, in_service = results.waiting_at(results.details["services"][0]["name"])
-    draw(axis, waiting, "in service" if in_service else "in the queue", BLUE, step=step)
-    draw(axis, results.pivot("all", "in_backoff"), "in backoff", ORANGE, step=step)
-    if results.series["limiter_waiting"].max() > 0:
-        draw(axis, results.pivot("all", "limiter_waiting"), "for a send token", PURPLE, step=step)
+    for table, label, colour in (
+            (waiting, "in service" if in_service else "in the queue", BLUE),
+            (results.pivot("all", "in_backoff"), "in backoff", ORANGE),
+            (results.pivot("all", "limiter_waiting"), "for a send token", PURPLE)):
+        if (table > 0).any(axis=None):
+            draw(axis, table, label, colour, step=step)
     axis.set_ylim(0, max(1, axis.get_ylim()[1]))
     axis.set_title("Waiting")
     axis.set_ylabel("number waiting")
@@ -207,8 +213,9 @@ def common_entries(results):
     storm = list(storms(results)) if len(services) == 1 else []
     if storm:
         yield Patch(**STORM), storm[0][2] if len(storm) == 1 else f"{len(storm)} retry storms"
-    for _, _, text in outside(results):
-        yield Patch(**OUTSIDE), text
+    left_out = [text for _, _, text in outside(results)]
+    if left_out:  # one pattern, one entry
+        yield Patch(**OUTSIDE), "not in the summary: " + ", ".join(left_out)
 
 
 def put_legends(figure, results):
@@ -248,7 +255,8 @@ def draw_loads(figure, grid, results, abreast):
         callers = results.callers(service["name"])
         if len(services) == 1:
             fate = verdict(results, callers[0]) if len(callers) == 1 else ""
-            axis.set_title("Load against capacity" + (f": {fate}" if fate else ""))
+            what = f"Load against {limit_of(results, service)[0]}" if limits[-1] else "Load"
+            axis.set_title(what + (f": {fate}" if fate else ""))
         elif callers == [service["name"]]:
             axis.set_title(f"Load of {service['name']}")
         else:
@@ -256,14 +264,32 @@ def draw_loads(figure, grid, results, abreast):
     scale_loads(axes, limits)
 
 
+def totals(results):
+    """Counts of the whole run, all groups and replications."""
+    rows = results.series
+    sums = rows[["requests", "attempts", "successes", "failures"]].sum()
+    sums["retries"] = rows["retries"].sum() if "retries" in rows else \
+        (rows["attempts"] > rows["requests"]).sum()
+    return sums
+
+
 def anybody(results, drawer):
-    """Whether a panel has anything but zeros to show."""
+    """Whether a panel has anything to show but zeros, or a line at 100 % or 1 from end to end."""
+    sums = totals(results)
     clients = bool((results.series[["in_backoff", "limiter_waiting"]] > 0).any(axis=None))
     queues = any((results.waiting_at(s["name"])[0] > 0).any(axis=None)
                  for s in results.details["services"])
     there = {draw_clients: clients, draw_queues: queues, draw_waiting: clients or queues,
-             draw_latency: bool(results.series["latency_p99_s"].notna().any())}
-    return there.get(drawer, True)
+             draw_latency: bool(results.series["latency_p99_s"].notna().any()),
+             draw_success: sums["failures"] > 0, draw_amplification: sums["retries"] > 0}
+    return bool(there.get(drawer, True))
+
+
+def what_never_happens(results):
+    """In words what a panel would show as a flat line."""
+    sums = totals(results)
+    words = ["no request fails"] if sums["successes"] > 0 and not sums["failures"] else []
+    return ", ".join(words + ([] if sums["retries"] else ["nothing is retried"]))
 
 
 def overview(results):
@@ -290,7 +316,7 @@ def overview(results):
         shade(axis, results)
     note = "lines: means" + ("" if len(results.groups()) > 3 else
                              ", bands: 10 % to 90 % of the replications")
-    top = put_headline(figure, results, note)
+    top = put_headline(figure, results, note, what_never_happens(results))
     inch = 1 / figure.get_figheight()
     for legend, left, below in legends:
         legend.set_bbox_to_anchor((left, top - below * inch), transform=figure.transFigure)

@@ -86,7 +86,7 @@ def draw_plane(axis, planes, plane):
         label = "next to the separatrix" if near else \
             "stays down" if outcome == "down" else "recovers"
         x, y = curve["backlog_s"].to_numpy(dtype=float), curve["retrying"].to_numpy(dtype=float)
-        axis.plot(x, y, color=colour, linewidth=1.8 if near else 1.2,
+        axis.plot(x, y, color=colour, linewidth=1.4,
                   linestyle=(0, (5, 2)) if near else "-", zorder=3 if near else 2,
                   label=None if label in labelled else label)
         labelled.add(label)

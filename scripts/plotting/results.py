@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 """
 
 import json
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -138,6 +139,23 @@ class Results:
         return list(rows["value"].dropna())
 
 
+def number_of(text):
+    """The value of a number with or without a unit of time; not a number for other texts."""
+    for unit, scale in (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("min", 60), ("s", 1),
+                        ("h", 3600), ("", 1)):
+        if text.endswith(unit):
+            try:
+                return float(text[:len(text) - len(unit)]) * scale
+            except ValueError:
+                continue
+    return math.nan
+
+
+def label_title(label):
+    """A metric's label as the title of a panel: "Mean latency", but "p99 latency"."""
+    return label if label[1:2].isdigit() else label[:1].upper() + label[1:]
+
+
 def seconds_label(value, _position=None):
     for size, scale, unit in ((1, 1, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs"), (0, 1e9, "ns")):
         if value >= size * 0.999999:
@@ -150,10 +168,11 @@ def duration_label(seconds):
         f"{seconds:.2g} s"
 
 
-def recovery_label(times, kind, runs=None):
+def recovery_label(times, kind, runs=None, window=0.0):
     """Recovery times of replications in words. A mean of many zeros and one large value would
-    describe none of them: what happens at once is counted, of the rest the median is named."""
-    late = sorted(t for t in times if t > 0)
+    describe none of them: what happens at once, within `window` seconds, is counted; of the rest
+    the median is named."""
+    late = sorted(t for t in times if t > window)
     at_once = len(times) - len(late)
     if not late:
         return "recovered at once"
@@ -165,7 +184,7 @@ def recovery_label(times, kind, runs=None):
         if len(times) < runs:
             others = f"{len(late)}, never in {runs - len(times)}"
         median = "" if len(late) == 1 else " (median)"
-        return f"back at once in {at_once} of {runs} runs, {middle}{median} in {others}"
+        return f"back at once in {at_once} of {runs} runs, after {middle}{median} in {others}"
     text = f"recovered {middle} after the {kind}"
     if late[-1] > 2 * late[0] and len(late) > 1:
         text += f" (median; {ends[0]} to {ends[1]})"
@@ -182,9 +201,12 @@ def verdict(results, name):
         return "not recovered"
     kind = kinds.pop() if len(kinds) == 1 else "last trigger"
     runs, part = results.replications(), len(times)
-    text = recovery_label(times, kind, runs)
-    mixed = 0 < times.count(0) < part
-    return text if part == runs or mixed else f"{text}, in {part} of {runs} runs"
+    window = number_of(results.key("recovery.window", "0s"))
+    text = recovery_label(times, kind, runs, window)
+    mixed = 0 < sum(t <= window for t in times) < part
+    if part == runs or mixed:
+        return text
+    return f"{text} in {part} of {runs} runs, never in {runs - part}"
 
 
 def concerns(results, window, service):
@@ -238,7 +260,7 @@ def storms(results):
 def outside(results):
     """The parts of the picture that the summary leaves out."""
     start, end = results.details["window_start_s"], results.details["window_end_s"]
-    for low, high, text in ((0, start, "warm-up, not in the summary"),
-                            (end, results.last_activity(), "no new requests (drain)")):
+    for low, high, text in ((0, start, "warm-up"),
+                            (end, results.last_activity(), "drain (no new requests)")):
         if high - low > 0.01 * results.last_activity():  # a thinner strip cannot be seen
             yield low, high, text

@@ -14,10 +14,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.colors import LogNorm
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from plotting.drawing import GROUP_COLOURS, pale
-from plotting.results import ResultError
+from plotting.results import ResultError, label_title
 
 # What is drawn, and whether its colours are logarithmic. What the metrics are called, their units
 # and which direction is better is in result.json.
@@ -108,7 +108,7 @@ class Sweep:
             return TITLES[metric]
         described = self.described.get(metric, {"label": metric, "unit": "1"})
         unit = "" if described["unit"] == "1" else f" [{described['unit']}]"
-        return described["label"][0].upper() + described["label"][1:] + unit
+        return label_title(described["label"]) + unit
 
     def read_summary(self):
         """summary.csv; without rows in a result that has none, or one that is too large to draw
@@ -192,6 +192,18 @@ def draw_curve(axis, sweep, table, metric, **look):
                          if numeric else "none"})
 
 
+def tick_levels(levels, which, set_scale):
+    """Puts a numeric axis on a log scale if its steps grow, and its ticks at the values swept, as
+    far as these are few and apart."""
+    values = [float(v) for v in levels]
+    if is_geometric(values):
+        set_scale("log")
+    places = np.log(values) if is_geometric(values) else np.array(values)
+    if 1 < len(values) <= MOST_TICKS and np.diff(places).min() > 0.06 * np.ptp(places):
+        which.set_ticks(values, [f"{v:g}" for v in values])
+        which.set_minor_locator(NullLocator())
+
+
 def draw_lines(axis, sweep, metric, colour):
     """One curve, or one for each word of the key that has words."""
     if sweep.line_key is None:
@@ -212,8 +224,8 @@ def finish_axis(axis, sweep):
     if not all(map(is_number, levels)):
         axis.set_xticks(range(len(levels)), levels, rotation=30 if len(levels) > 4 else 0)
         axis.margins(x=0.1)
-    elif is_geometric([float(v) for v in levels]):
-        axis.set_xscale("log")
+    else:
+        tick_levels(levels, axis.xaxis, axis.set_xscale)
     axis.yaxis.set_major_locator(MaxNLocator(6))
     axis.set_xlabel(sweep.with_unit(sweep.axis_key))
 
@@ -235,8 +247,8 @@ def scale_axis(which, levels, set_scale):
     """The ticks of an axis of a heat map."""
     if not all(map(is_number, levels)) or len(levels) < 2:
         which.set_ticks(range(len(levels)), levels)
-    elif is_geometric([float(v) for v in levels]):
-        set_scale("log")
+    else:
+        tick_levels(levels, which, set_scale)
 
 
 def draw_heat_map(axis, sweep, metric, logarithmic):
@@ -295,5 +307,6 @@ def sweep_figure(folder, colour):
         axes[-1][0].legend(loc="upper left", bbox_to_anchor=(0, -0.17), frameon=False,
                            ncol=min(6, len(sweep.levels(sweep.line_key))), title=sweep.line_key,
                            alignment="left")
-    figure.suptitle(describe(sweep, len(sweep.points)), fontsize=13, wrap=True)
+    figure.suptitle(describe(sweep, len(sweep.points)), fontsize=13, wrap=True,
+                     x=0.01, ha="left", fontweight="bold")
     return figure

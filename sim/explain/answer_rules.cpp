@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "explain/rules.hpp"
 #include "explain/spoken.hpp"
@@ -16,8 +17,12 @@ using Found = std::optional<Finding>;
 
 constexpr double kWell = 0.99;  ///< success rate of a group that has no trouble
 
-bool back_at_once(const GroupCase& c) {
-  return c.recovers() && c.recoveries.most_s <= c.scenario.recovery_window.in_seconds();
+bool back_at_once(const GroupCase& c) { return c.recovers() && c.recoveries.late_s.empty(); }
+
+/// Of at least one value; they are in order.
+double median(const std::vector<double>& values) {
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 /// Whether as many requests succeed during the disturbance as before, to a point.
@@ -70,11 +75,17 @@ Found too_short(const GroupCase& c) {
 Found sometimes(const GroupCase& c) {
   if (!c.disturbed() || c.recovers()) return std::nullopt;
   const Recoveries& r = c.recoveries;
-  return Finding{
-      fmt::format("recovers in {} of {} replications, {} after {} on average; in {} it does not{}",
-                  r.back, r.runs(), roughly_spoken_time(r.mean_s), its_end(c), r.gone + r.unknown,
-                  r.unknown > 0 ? " until the run is over" : ""),
-      recovery(c)};
+  std::string when = "at once";
+  if (r.at_once() == 0) {
+    when = fmt::format("{} after {}{}", roughly_spoken_time(median(r.late_s)), its_end(c),
+                       r.back > 1 ? " (median)" : "");
+  } else if (!r.late_s.empty()) {
+    when = fmt::format("{} of them at once", r.at_once());
+  }
+  return Finding{fmt::format("recovers in only {} of {} replications, {}; in the other {} it {}",
+                             r.back, r.runs(), when, r.gone + r.unknown,
+                             r.unknown > 0 ? "is still down when the run ends" : "stays down"),
+                 recovery(c)};
 }
 
 Found unaffected(const GroupCase& c) {
@@ -129,17 +140,29 @@ std::string recovery_time(const GroupCase& c) {
   return text;
 }
 
+/// For recoveries at once and later ones, of which a mean would describe neither.
+std::string mixed_recovery(const GroupCase& c) {
+  const Recoveries& r = c.recoveries;
+  return fmt::format("back at once in {} of {} replications, {} after {}{} in the other{}",
+                     r.at_once(), r.back, roughly_spoken_time(median(r.late_s)), its_end(c),
+                     r.late_s.size() > 1 ? " (median)" : "",
+                     r.late_s.size() > 1 ? fmt::format(" {}", r.late_s.size()) : "");
+}
+
 Found recovers(const GroupCase& c) {
   const double lasted_s = c.last_end_s - c.first_start_s;
   if (!c.recovers() || c.recoveries.mean_s > lasted_s) return std::nullopt;
-  return Finding{"back " + recovery_time(c), recovery(c)};
+  return Finding{c.recoveries.at_once() > 0 ? mixed_recovery(c) : "back " + recovery_time(c),
+                 recovery(c)};
 }
 
 Found recovers_late(const GroupCase& c) {
   if (!c.recovers()) return std::nullopt;
   const double lasted_s = c.last_end_s - c.first_start_s;
-  Finding f{fmt::format("back only {}: {} as long as {} took", recovery_time(c),
-                        spoken_times(c.recoveries.mean_s / lasted_s), its_name(c)),
+  Finding f{c.recoveries.at_once() > 0
+                ? mixed_recovery(c)
+                : fmt::format("back only {}: {} as long as {} took", recovery_time(c),
+                              spoken_times(c.recoveries.mean_s / lasted_s), its_name(c)),
             recovery(c)};
   f.evidence.push_back({"disturbance_s", lasted_s});
   return f;

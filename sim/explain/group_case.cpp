@@ -52,6 +52,7 @@ class CaseBuilder {
     }
     finish(c_.retries_above_capacity);
     finish(c_.quota_dry);
+    std::sort(c_.recoveries.late_s.begin(), c_.recoveries.late_s.end());
     if (c_.recoveries.back > 0) c_.recoveries.mean_s /= static_cast<double>(c_.recoveries.back);
     return std::move(c_);
   }
@@ -142,6 +143,8 @@ class CaseBuilder {
       r.most_s = std::max(r.most_s, *found.seconds);
       r.mean_s += *found.seconds;
       ++r.back;
+      if (*found.seconds > c_.scenario.recovery_window.in_seconds())
+        r.late_s.push_back(*found.seconds);
       return;
     }
     const auto aftermath = stats::final_aftermath(c_.scenario, run);

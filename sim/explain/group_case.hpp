@@ -40,9 +40,11 @@ struct Recoveries {
   std::size_t metastable = 0;  ///< of those gone: without retries they would have recovered
   double mean_s = 0;           ///< of those that recovered: the time it took,
   double least_s = 0, most_s = 0;
+  std::vector<double> late_s = {};  ///< of those that were not back at once, in order
   double watched_s = 0;  ///< from the end of the last disturbance to the end of the window
 
   std::size_t runs() const { return back + gone + unknown; }
+  std::size_t at_once() const { return back - late_s.size(); }
 };
 
 /// A time in some of the replications: how many have it, and its mean over these.

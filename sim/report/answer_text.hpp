@@ -10,9 +10,10 @@
 
 namespace retrysim::report {
 
-/// A paragraph for each client group: the answer, and below it the causes, of which those that are
-/// the same for all groups come once, at the end. Services' own calls have none unless they are in
-/// trouble. Empty if there are no verdicts.
+/// A paragraph for the client groups with the same answer: their names, the answer, and its causes,
+/// those that explain the most groups first; a cause that only some of them have names these. What
+/// explains every group comes once, at the end. A service's own calls are left out unless they are
+/// in trouble. Empty if there are no verdicts.
 std::string answer_text(const Evaluation& evaluation, std::size_t columns);
 
 }  // namespace retrysim::report

@@ -200,6 +200,7 @@ Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
   sweep["vary"] = plan.varying;
   sweep["keys"] = plan.paths;
   sweep["points"] = plan.grid_points;
+  sweep["metrics"] = metrics_json(overview_metrics());
   if (plan.shard) sweep["shard"] = {{"index", plan.shard->index}, {"count", plan.shard->count}};
   sweep["metrics"] = metrics_json(overview_metrics());
   sweep["points_that_fail"] = overview.points_that_fail;

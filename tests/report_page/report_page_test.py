@@ -179,6 +179,19 @@ class PageTest(unittest.TestCase):
                 self.assertLess(bottom, 450)
                 self.assertTrue(self.texts("#answer .verdict")[0].strip())
 
+    def test_no_cause_is_said_twice_and_boxes_are_whole(self):
+        self.open("run")
+        said = self.texts("#answer .verdict")
+        self.assertEqual(len(said), len(set(said)), said)
+        # Two groups with one answer share a paragraph; all other paragraphs name another group.
+        names = [name.strip() for text in self.texts("#answer .verdict b")
+                 for name in text.rstrip(": ").split(",")]
+        self.assertIn("web", names)
+        lines = self.browser.run("[...document.querySelectorAll('svg text')].map(e => e.textContent)"
+                                 ".filter(t => /^retries|requests\\/s/.test(t))")
+        self.assertTrue(lines)
+        self.assertFalse([line for line in lines if line.endswith("…")], lines)
+
     def test_texts_of_users_are_texts(self):
         self.open("run")
         self.assertEqual(self.texts("p.question"), [HOSTILE])

@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 from plot_test import (bands, draw_overview, edit, legend_texts, make_results, make_several, panel,
                        recover, write)
 from plotting import drawing
-from plotting.results import recovery_label
+from plotting.results import Results, recovery_label
 
 
 class PlotReadingTest(unittest.TestCase):
@@ -23,14 +23,17 @@ class PlotReadingTest(unittest.TestCase):
 
     def test_a_mean_that_describes_no_run_is_not_printed(self):
         self.assertEqual(recovery_label([0] * 9 + [1], "fault"),
-                         "back at once in 9 of 10 runs, 1.0 s in the other")
+                         "back at once in 9 of 10 runs, after 1.0 s in the other")
         self.assertEqual(recovery_label([0, 2, 8, 4], "fault"),
-                         "back at once in 1 of 4 runs, 4.0 s (median) in the others")
+                         "back at once in 1 of 4 runs, after 4.0 s (median) in the others")
         self.assertEqual(recovery_label([10, 12, 50], "surge"),
                          "recovered 12.0 s after the surge (median; 10.0 s to 50.0 s)")
+        # At once is within the window over which goodput is measured.
+        self.assertEqual(recovery_label([0.25, 0.5, 9], "fault", window=1.0),
+                         "back at once in 2 of 3 runs, after 9.0 s in the other")
         folder = recover(make_several(self.root / "r", 2), g0=[0, 0, 3])
         _, figure = draw_overview(self, folder)
-        self.assertIn("g0: back at once in 2 of 4 runs, 3.0 s in 1, never in 1",
+        self.assertIn("g0: back at once in 2 of 4 runs, after 3.0 s in 1, never in 1",
                       legend_texts(figure))
 
     def test_colours_that_overlap_do_not_mix_and_widths_mean_nothing(self):
@@ -48,7 +51,7 @@ class PlotReadingTest(unittest.TestCase):
     def test_panels_with_nothing_in_them_are_left_out(self):
         folder = make_results(self.root / "r")
         titles = [a.get_title(loc="left") for a in draw_overview(self, folder)[1].axes]
-        self.assertIn("In the queue of each service", titles)
+        self.assertIn("In the queue", titles)
         for name, columns in (("service.csv", ["queue_mean"]),
                               ("timeseries.csv", ["in_backoff", "limiter_waiting"])):
             with open(folder / name, encoding="utf-8") as file:
@@ -61,6 +64,48 @@ class PlotReadingTest(unittest.TestCase):
             self.assertEqual(len(left), len(titles) - 1)
             titles = left
         self.assertFalse([t for t in titles if "queue" in t or "backoff" in t])
+
+    def test_what_never_happens_is_said_and_not_drawn(self):
+        folder = make_results(self.root / "r")
+        with open(folder / "timeseries.csv", encoding="utf-8") as file:
+            header, *rows = csv.reader(file)
+        for row in rows:
+            row[header.index("failures")] = row[header.index("retries")] = 0
+        write(folder / "timeseries.csv", header, rows)
+        _, figure = draw_overview(self, folder)
+        titles = " ".join(a.get_title(loc="left") for a in figure.axes)
+        self.assertNotIn("Success rate", titles)
+        self.assertNotIn("Amplification", titles)
+        self.assertIn("no request fails, nothing is retried",
+                      " ".join(t.get_text() for t in figure.texts))
+
+    def test_bands_are_whole(self):
+        folder = make_results(self.root / "r", groups=1)
+        with open(folder / "timeseries.csv", encoding="utf-8") as file:
+            header, *rows = csv.reader(file)
+        for row in rows:  # one replication far above the mean, all the time
+            if row[header.index("replication")] == "3":
+                for name in ("attempts", "latency_p99_s"):
+                    cell = row[header.index(name)]
+                    row[header.index(name)] = 20 * float(cell) if cell else ""
+        write(folder / "timeseries.csv", header, rows)
+        _, figure = draw_overview(self, folder)
+        for title in ("Load", "Amplification", "Latency"):
+            axis = panel(figure, title)
+            highest = max(path.vertices[:, 1].max() for band in bands(axis)
+                          for path in band.get_paths())
+            self.assertLessEqual(highest, axis.get_ylim()[1], title)
+
+    def test_a_line_on_top_of_the_requests_has_no_gaps(self):
+        _, figure = draw_overview(self, make_several(self.root / "r", 2))
+        for line in panel(figure, "Load of s1").lines[:2]:  # requests, attempts
+            self.assertEqual(line.get_linestyle(), "-")
+
+    def test_every_group_has_a_look_of_its_own(self):
+        results = Results(make_results(self.root / "r", groups=10), None)
+        looks = {(str(s["colour"]), str(s["style"])) for _, s in drawing.group_styles(results)}
+        self.assertEqual(len(looks), 10)
+        self.assertEqual(len({colour for colour, _ in looks}), 10)
 
     def test_titles_and_ticks_are_whole(self):
         folder = make_several(self.root / "r", 3)

@@ -71,6 +71,13 @@ class PlotSweepTest(unittest.TestCase):
                 self.assertEqual(done.stdout, f"{folder / 'sweep.png'}\n")
                 self.assertGreater((folder / "sweep.png").stat().st_size, 10000)
 
+    def test_ticks_are_at_the_values_swept(self):
+        for name, values in (("few", ["1", "2", "3", "5"]), ("log", ["10", "100", "500", "1000"])):
+            folder = make_sweep(self.root / name, ["a.count"], [[v] for v in values])
+            figure = sweep_figure(folder, "blue")
+            self.addCleanup(matplotlib.pyplot.close, figure)
+            self.assertEqual([t.get_text() for t in figure.axes[0].get_xticklabels()], values)
+
     def test_the_same_files_give_the_same_picture(self):
         folder = make_sweep(self.root / "r", ["a", "b"], [[x, y] for x in "12" for y in "34"])
         for out in ("one", "two"):

@@ -16,6 +16,34 @@ function sentence(severity, words, who, minor = false) {
     el("span", {}, who ? el("b", {}, `${who}: `) : null, text));
 }
 
+/** Groups with the same answer are one block; a cause that only some of them have names these, and
+ * what explains every group is taken out, to come once. Like the program's own answer. */
+function blocksOf(rows, clients) {
+  const blocks = new Map();
+  for (const client of clients) {
+    const [answer, ...causes] = rows.filter((row) => row.client === client);
+    const block = blocks.get(answer.sentence) || { answer, clients: [], causes: new Map() };
+    blocks.set(answer.sentence, block);
+    block.clients.push(client);
+    for (const row of causes) {
+      const cause = block.causes.get(row.sentence) || { row, clients: [] };
+      block.causes.set(row.sentence, cause);
+      cause.clients.push(client);
+    }
+  }
+  const all = [...blocks.values()].map((block) => ({ ...block,
+    causes: [...block.causes.values()].sort((a, b) => b.clients.length - a.clients.length) }));
+  const isForAll = (block, words) => block.causes.some((cause) =>
+    cause.row.sentence === words && cause.clients.length === block.clients.length);
+  const common = all.length < 2 ? [] : all[0].causes.map((cause) => cause.row)
+    .filter((row) => all.every((block) => isForAll(block, row.sentence)));
+  for (const block of all) {
+    block.causes = block.causes.filter((cause) =>
+      !common.some((row) => row.sentence === cause.row.sentence));
+  }
+  return { blocks: all, common };
+}
+
 /** What the program has concluded of a variant; without it, what the figures say. */
 function verdicts(result, v) {
   const name = variantName(result, v);
@@ -26,11 +54,12 @@ function verdicts(result, v) {
   const single = concluded.filter((client) => client !== "all");
   const shown = single.length > 0 ? single : concluded;
   const named = groups.length > 1;
-  return shown.map((client) => {
-    const [first, ...others] = own.filter((row) => row.client === client);
-    return [sentence(first.severity, first.sentence, named ? client : null),
-      others.map((row) => sentence(row.severity, row.sentence, null, true))];
-  });
+  const { blocks, common } = blocksOf(own, shown);
+  const said = blocks.map(({ answer, clients, causes }) => [
+    sentence(answer.severity, answer.sentence, named ? clients.join(", ") : null),
+    causes.map(({ row, clients: some }) => sentence(row.severity, row.sentence,
+      some.length < clients.length ? some.join(", ") : null, true))]);
+  return [said, common.map((row) => sentence(row.severity, row.sentence, "all of them"))];
 }
 
 function fallback(result, v, group, groups) {

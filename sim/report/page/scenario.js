@@ -37,16 +37,18 @@ function clientLines(get, name) {
   const lines = [];
   const rate = key("arrivals.total_rate", key("arrivals.rate")), process = key("arrivals.process");
   const count = key("count", 1);
-  lines.push([count > 1 ? plural(count, "client") : null,
-    exists(rate) ? `${digits(rate)} requests/s` : null,
+  if (count > 1) lines.push(plural(count, "client"));  // short lines: what is longer is cut
+  lines.push([exists(rate) ? `${digits(rate)} requests/s` : null,
     process === "once" ? "all at once" : process].filter(Boolean).join(", "));
   const mode = key("retry.mode");
   const attempts = key("retry.max_attempts");
   if (mode === "none") lines.push("no retries");
   else if (mode) {
     const sdk = key("retry.sdk");
-    lines.push(`retries: ${mode}${sdk ? ` (${sdk})` : ""}` +
-      (exists(attempts) ? `, ${attempts} attempts` : ""));
+    lines.push(`retries: ${mode}${sdk ? ` (${sdk})` : ""}`);
+    if (exists(attempts)) {
+      lines.push(typeof attempts === "number" ? plural(attempts, "attempt") : `${attempts} attempts`);
+    }
   }
   const quota = key("retry.quota.capacity");
   if (exists(quota)) lines.push(`retry quota ${digits(quota)}`);

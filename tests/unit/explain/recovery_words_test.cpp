@@ -1,0 +1,61 @@
+// How recovery times are told: a mean over recoveries at once and late ones describes neither.
+//
+// SPDX-License-Identifier: MIT
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "explain/rules.hpp"
+
+namespace retrysim::explain {
+namespace {
+
+/// What is said of a group, behind a fault of 5 s, whose replications recovered after these times;
+/// `gone` more never did.
+std::string answer(const std::vector<double>& late_s, std::size_t at_once, std::size_t gone = 0,
+                   std::size_t unknown = 0) {
+  Scenario scenario;
+  scenario.services.resize(1);
+  scenario.clients.resize(1);
+  GroupCase group{scenario, 0, scenario.clients[0], scenario.services[0], {}};
+  group.disturbance = "fault";
+  group.disturbances = 1;
+  group.first_start_s = 10;
+  group.last_end_s = 15;
+  Recoveries& r = group.recoveries;
+  r.back = at_once + late_s.size();
+  r.gone = gone;
+  r.unknown = unknown;
+  r.late_s = late_s;
+  for (const double t : late_s) r.mean_s += t / static_cast<double>(r.back);
+  r.least_s = at_once > 0 || late_s.empty() ? 0 : late_s.front();
+  r.most_s = late_s.empty() ? 0 : late_s.back();
+  for (const Rule& rule : answer_rules()) {
+    if (const auto found = rule.find(group)) return found->sentence;
+  }
+  return "";
+}
+
+TEST_CASE("Recoveries at once are counted, and of the others the median is told", "[verdicts]") {
+  CHECK(answer({2, 4, 5}, 7) ==
+        "back at once in 7 of 10 replications, 4 s after the fault ends (median) in the other 3");
+  CHECK(answer({3}, 9) ==
+        "back at once in 9 of 10 replications, 3 s after the fault ends in the other");
+  CHECK(answer({60, 70}, 1) ==
+        "back at once in 1 of 3 replications, 65 s after the fault ends (median) in the other 2");
+  CHECK(answer({2, 4}, 0) == "back 3 s after the fault ends (2 s to 4 s in 2 replications)");
+}
+
+TEST_CASE("Where only some replications recover, the others are told, too", "[verdicts]") {
+  CHECK(answer({}, 20, 0, 80) ==
+        "recovers in only 20 of 100 replications, at once; in the other 80 it is still down when "
+        "the run ends");
+  CHECK(answer({2, 3, 9}, 0, 7) ==
+        "recovers in only 3 of 10 replications, 3 s after the fault ends (median); in the other 7 "
+        "it stays down");
+  CHECK(answer({8}, 2, 7) ==
+        "recovers in only 3 of 10 replications, 2 of them at once; in the other 7 it stays down");
+}
+
+}  // namespace
+}  // namespace retrysim::explain
