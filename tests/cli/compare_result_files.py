@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 """Are result files the same to the last byte, whatever made them?
 
-Runs every scenario of a folder with --jobs 1, 2 and 4, and, if RETRYSIM_OTHER_PROGRAM is set, with
-that program too (another compiler or build type), and compares all files and all of standard
-output with those of the first run. Two replications suffice: what could differ differs in all.
-A report of a sanitizer is an error.
+Runs every scenario of a folder twice: two replications by one thread, and by two. (More threads
+than replications would have nothing to do.) All files and all of standard output must be the same.
+
+If RETRYSIM_OTHER_PROGRAM is set, that program, of another compiler or build type, must write the
+same, too: one replication, because sanitizers make it eight times slower, but two of the scenarios
+in STATISTICS, so that standard deviations and intervals are compared as well. A report of a
+sanitizer is an error.
 
 SPDX-License-Identifier: MIT
 """
@@ -16,17 +19,20 @@ import subprocess
 import sys
 import tempfile
 
-REPLICATIONS = "2"
+# Short scenarios whose statistics over replications are compared between programs: rates, several
+# groups and services, and a trigger with a recovery.
+STATISTICS = ("steady-load", "deploy", "fifo-zombie", "shared-retryer")
 
 
 class RunFailed(Exception):
     pass
 
 
-def run(program, scenario, jobs, out):
+def run(program, scenario, replications, jobs, out):
     """Everything that a run leaves: relative path -> bytes, standard output under "(stdout)"."""
-    command = [str(program), "run", str(scenario), "--replications", REPLICATIONS, "--jobs",
-               str(jobs), "--out", str(out), "--fingerprint", "--format", "csv", "--no-progress"]
+    command = [str(program), "run", str(scenario), "--replications",
+               str(replications), "--jobs", str(jobs), "--out", str(out), "--fingerprint",
+               "--format", "csv", "--no-progress"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
     # 1: an expectation of the scenario failed, as it may with few replications. It is a sanitizer's
     # status, too.
@@ -60,19 +66,34 @@ def differences(reference, other):
     return found
 
 
-def check(scenario, variants, folder):
-    """Compares all variants (program, jobs) with the first; returns the number of differences."""
-    reference, count = None, 0
-    for number, (program, jobs) in enumerate(variants):
-        out = folder / f"{scenario.stem}-{number}" / "results"
-        files = run(program, scenario, jobs, out)
-        if reference is None:
-            reference = files
-            continue
-        for sentence in differences(reference, files):
-            count += 1
-            print(f"{scenario}: error: {program} --jobs {jobs}: {sentence}")
-    print(f"{scenario.name}: {len(reference)} outputs, {len(variants)} runs, "
+def runs_to_compare(scenario, program, other):
+    """Lists of runs (program, replications, jobs); all runs of a list must leave the same."""
+    with_threads = [(program, 2, 1), (program, 2, 2)]
+    if other is None:
+        return [with_threads]
+    if scenario.stem in STATISTICS:
+        return [[*with_threads, (other, 2, 1)]]
+    return [with_threads, [(program, 1, 1), (other, 1, 1)]]
+
+
+def check(scenario, program, other, folder):
+    """Runs the scenario in all ways; returns the number of differences."""
+    outputs = runs = count = 0
+    for compared in runs_to_compare(scenario, program, other):
+        reference = None
+        for each, replications, jobs in compared:
+            runs += 1
+            out = folder / f"{scenario.stem}-{runs}" / "results"
+            files = run(each, scenario, replications, jobs, out)
+            if reference is None:
+                reference = files
+                outputs += len(files)
+                continue
+            for sentence in differences(reference, files):
+                count += 1
+                print(f"{scenario}: error: {each} --replications {replications} --jobs {jobs}: "
+                      f"{sentence}")
+    print(f"{scenario.name}: {outputs} outputs, {runs} runs, "
           f"{'the same' if count == 0 else 'DIFFERENT'}", flush=True)
     return count
 
@@ -87,14 +108,14 @@ def main():
     if not scenarios:
         print(f"{folder}: error: no scenarios")
         return 1
-    variants = [(options.program, jobs) for jobs in (1, 2, 4)]
-    if other := os.environ.get("RETRYSIM_OTHER_PROGRAM"):
-        variants.append((pathlib.Path(other), 1))
-    else:
+    other = os.environ.get("RETRYSIM_OTHER_PROGRAM")
+    other = pathlib.Path(other) if other else None
+    if other is None:
         print("RETRYSIM_OTHER_PROGRAM is not set: one program only")
     try:
         with tempfile.TemporaryDirectory(prefix="determinism-") as temporary:
-            count = sum(check(s, variants, pathlib.Path(temporary)) for s in scenarios)
+            count = sum(check(s, options.program, other, pathlib.Path(temporary))
+                        for s in scenarios)
     except RunFailed as error:
         print(f"error: {error}")
         return 1

@@ -17,6 +17,7 @@ FAKE_PROGRAM = """#!/bin/bash
 for ((i = 1; i <= $#; ++i)); do
   next=$((i + 1))
   [[ ${!i} == --jobs ]] && jobs=${!next}
+  [[ ${!i} == --replications ]] && replications=${!next}
   [[ ${!i} == --out ]] && out=${!next}
 done
 mkdir -p "$out"
@@ -38,48 +39,60 @@ class Comparison(unittest.TestCase):
         path.chmod(0o755)
         return path
 
-    def check(self, *variants):
+    def check(self, program, other=None, scenario="x.toml"):
         """The number of differences, and what was printed."""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), tempfile.TemporaryDirectory() as out:
             count = compare_result_files.check(
-                self.folder / "x.toml", list(variants), pathlib.Path(out))
+                self.folder / scenario, program, other, pathlib.Path(out))
         return count, printed.getvalue()
 
     def test_equal_results(self):
         program = self.program()
-        self.assertEqual(self.check((program, 1), (program, 2), (program, 4))[0], 0)
+        self.assertEqual(self.check(program)[0], 0)
+        count, printed = self.check(program, program)
+        self.assertEqual(count, 0)
+        self.assertIn("4 runs, the same", printed)
 
     def test_a_file_that_depends_on_jobs(self):
-        program = self.program('echo "$((jobs > 2)),1" >> "$out/summary.csv"')
-        count, printed = self.check((program, 1), (program, 2), (program, 4))
+        program = self.program('echo "$((jobs > 1)),1" >> "$out/summary.csv"')
+        count, printed = self.check(program)
         self.assertEqual(count, 1)
-        self.assertIn("--jobs 4: summary.csv differs in line 2:\n    0,1\n    1,1", printed)
+        self.assertIn("--jobs 2: summary.csv differs in line 2:\n    0,1\n    1,1", printed)
 
     def test_another_program(self):
         other = self.program('echo 1 > "$out/more.csv"', "other")
-        count, printed = self.check((self.program(), 1), (other, 1))
+        count, printed = self.check(self.program(), other)
         self.assertEqual(count, 1)
         self.assertIn("more.csv is missing in one", printed)
 
+    def test_statistics_over_replications_in_another_program(self):
+        other = self.program('((replications == 1)) || echo 1 > "$out/more.csv"', "other")
+        self.assertEqual(self.check(self.program(), other)[0], 0)
+        statistics = compare_result_files.STATISTICS
+        self.assertEqual(self.check(self.program(), other, f"{statistics[0]}.toml")[0], 1)
+        scenarios = pathlib.Path(__file__).resolve().parents[2] / "scenarios"
+        for name in statistics:
+            self.assertTrue((scenarios / f"{name}.toml").exists(), name)
+
     def test_standard_output_counts(self):
         program = self.program('echo "fingerprint $jobs"')
-        self.assertEqual(self.check((program, 1), (program, 2))[0], 1)
+        self.assertEqual(self.check(program)[0], 1)
 
     def test_a_run_that_fails(self):
         with self.assertRaises(compare_result_files.RunFailed):
-            self.check((self.program("exit 3"), 1))
-        self.assertEqual(self.check((self.program("exit 1"), 1))[0], 0)
+            self.check(self.program("exit 3"))
+        self.assertEqual(self.check(self.program("exit 1"))[0], 0)
 
     def test_a_sanitizer_report(self):
         for line in ("==1==ERROR: AddressSanitizer: x", "a.cpp:1:2: runtime error: x"):
             with self.assertRaises(compare_result_files.RunFailed):
-                self.check((self.program(f'echo "{line}" >&2; exit 1'), 1))
-        self.assertEqual(self.check((self.program('echo "note: rough" >&2; exit 1'), 1))[0], 0)
+                self.check(self.program(f'echo "{line}" >&2; exit 1'))
+        self.assertEqual(self.check(self.program('echo "note: rough" >&2; exit 1'))[0], 0)
 
     def test_a_run_that_writes_nothing(self):
         with self.assertRaises(compare_result_files.RunFailed):
-            self.check((self.program('rm "$out/summary.csv"'), 1))
+            self.check(self.program('rm "$out/summary.csv"'))
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ add_test(NAME determinism/comparison_notices
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/compare_result_files_test.py)
 set_tests_properties(determinism/result_files determinism/comparison_notices PROPERTIES
   LABELS determinism TIMEOUT 600)
-set_tests_properties(determinism/result_files PROPERTIES COST 120)
+set_tests_properties(determinism/result_files PROPERTIES COST 80)
 
 # One published study from end to end; scripts/reproduce runs them all.
 add_test(NAME studies/open_closed_latency

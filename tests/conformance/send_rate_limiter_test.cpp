@@ -39,7 +39,7 @@ using Access = SendRateLimiterTestAccess;
 
 namespace {
 
-Time at(double seconds) {
+Time at_second(double seconds) {
   return Time::from_nanoseconds(static_cast<std::int64_t>(std::llround(seconds * 1e9)));
 }
 
@@ -54,9 +54,9 @@ TEST_CASE("after a throttling error the rate follows the CUBIC curve") {
   CHECK(rows.size() == 7);
   for (const CsvRow& row : rows) {
     SendRateLimiter limiter;
-    Access::throttled_at(limiter, at(row.number("last_throttle_s")), row.number("last_max_rate"));
+    Access::throttled_at(limiter, at_second(row.number("last_throttle_s")), row.number("last_max_rate"));
     CHECK(Access::time_window(limiter) == near(1.9574338205844317));
-    CHECK(Access::rate_on_curve(limiter, at(row.number("time_s"))) == near(row.number("rate")));
+    CHECK(Access::rate_on_curve(limiter, at_second(row.number("time_s"))) == near(row.number("rate")));
   }
 }
 
@@ -65,10 +65,10 @@ TEST_CASE("the CUBIC curve with two throttling errors") {
                              "last_throttle_s", "origin");
   CHECK(rows.size() == 8);
   SendRateLimiter limiter;
-  Access::throttled_at(limiter, at(5), 10);
+  Access::throttled_at(limiter, at_second(5), 10);
   double rate = 0;
   for (const CsvRow& row : rows) {
-    const Time now = at(row.number("time_s"));
+    const Time now = at_second(row.number("time_s"));
     if (row.boolean("throttled")) {
       // A throttled update gives 0.7 of the rate. On the curve that is its value at the moment of
       // the error itself, which is where the limiter's own cut must meet it.
@@ -93,7 +93,7 @@ TEST_CASE("the adaptive update follows the reference table") {
   const auto derived = [](double value) { return Approx(value).epsilon(1e-10).margin(1e-12); };
   for (const CsvRow& row : rows) {
     INFO("t = " << row.text("time_s"));
-    const Time now = at(row.number("time_s"));
+    const Time now = at_second(row.number("time_s"));
     limiter.on_response(now, row.boolean("throttled"));
     CHECK(limiter.measured_rate() == near(row.number("measured_rate")));
     CHECK(limiter.fill_rate() == near(row.number("fill_rate")));
@@ -112,7 +112,7 @@ TEST_CASE("the measured send rate") {
     INFO(row.text("case"));
     SendRateLimiter limiter;
     std::istringstream times(row.text("times_s"));
-    for (double time; times >> time;) limiter.on_response(at(time), false);
+    for (double time; times >> time;) limiter.on_response(at_second(time), false);
     const double rate = limiter.measured_rate();
     CHECK(rate >= row.number("min") - 1e-12);
     CHECK(rate <= row.number("max") + 1e-12);
@@ -135,7 +135,7 @@ TEST_CASE("send tokens are granted and waited for as the SDKs' tests say") {
       limiter = SendRateLimiter(Time::zero(), rules);
     }
     at_case = row.text("case");
-    const Time now = at(row.number("time_s"));
+    const Time now = at_second(row.number("time_s"));
     if (row.text("operation") == "set_rate") {
       Access::set_rate(limiter, now, row.number("argument"));
     } else if (row.text("operation") == "throttled_response") {
@@ -168,7 +168,7 @@ TEST_CASE("rates rounded to eight decimals") {
     SendRateRules rules;
     rules.round_rates = true;
     SendRateLimiter limiter(Time::zero(), rules);
-    const Time now = at(row.number("time_s"));
+    const Time now = at_second(row.number("time_s"));
     limiter.on_response(now, true);
     const double cut = limiter.last_max_rate() * 0.7;
     if (!row.empty("rate")) {

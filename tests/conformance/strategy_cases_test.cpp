@@ -27,7 +27,7 @@ RetryRules rules_of(std::string_view mode, std::string_view revision, std::strin
 }
 
 /// "500" or "400:Throttling".
-Response response_of(const std::string& text) {
+Response answer_of(const std::string& text) {
   Response response;
   const std::size_t colon = text.find(':');
   response.status = std::stoi(text.substr(0, colon));
@@ -71,7 +71,7 @@ void replay(RetryStrategy& strategy, const std::string& responses, Time& now) {
   for (std::string word; words >> word;) {
     REQUIRE(token.may_send());
     wait_for_send_token(strategy, token, now);
-    const Failure failure = strategy.failure_of(response_of(word));
+    const Failure failure = strategy.failure_of(answer_of(word));
     if (failure.error.success()) return strategy.record_success(std::move(token), now);
     token = strategy.refresh_retry_token(std::move(token), failure, now);
     now = now + token.delay();
@@ -110,7 +110,7 @@ TEST_CASE("standard mode decides, charges and waits as the SDKs' tests say") {
       at_call = row.text("call");
     }
 
-    const Response response = response_of(row.text("response"));
+    const Response response = answer_of(row.text("response"));
     Failure failure = strategy->failure_of(response);
     Outcome outcome = Outcome::kSuccess;
     Duration delay;

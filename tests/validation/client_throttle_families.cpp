@@ -63,7 +63,7 @@ double critical_failure(const DirectRun& d) {
   return (low + high) / 2;
 }
 
-constexpr Quantity kThrottle[] = {
+constexpr Quantity kClientThrottle[] = {
     {"send_fraction", "", sent},
     {"local_reject", "", refused},
     {"p_crit", "", nullptr, critical_failure},
@@ -78,10 +78,10 @@ System sre_adaptive_throttle(const Parameters& p) {
           windows * p.number("window_requests") / kCalls};
 }
 
-constexpr Family kFamilies[] = {{"sre_adaptive_throttle", sre_adaptive_throttle, kThrottle}};
+constexpr Family kClientThrottleFamilies[] = {{"sre_adaptive_throttle", sre_adaptive_throttle, kClientThrottle}};
 
 }  // namespace
 
-std::span<const Family> client_throttle_families() { return kFamilies; }
+std::span<const Family> client_throttle_families() { return kClientThrottleFamilies; }
 
 }  // namespace retrysim::validation

@@ -169,7 +169,7 @@ double jain(const DirectRun& d) {
 
 constexpr Quantity kJain[] = {{"jain", "", nullptr, jain}};
 
-constexpr Family kFamilies[] = {
+constexpr Family kContentionFamilies[] = {
     {"herd", herd, kHerd},
     {"occ_lockstep", occ_lockstep, kLockstep},
     {"occ_mc", trials, kOcc},
@@ -178,6 +178,6 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> contention_families() { return kFamilies; }
+std::span<const Family> contention_families() { return kContentionFamilies; }
 
 }  // namespace retrysim::validation

@@ -344,7 +344,7 @@ System finite_source_retry(const Parameters& p) {
           clients / (think + backoffs.sum + 1), think + backoffs.sum + p.number("K")};
 }
 
-constexpr Family kFamilies[] = {
+constexpr Family kFeedbackFamilies[] = {
     {"retry_iid", retry_iid, kRetries},
     {"duplicates", duplicates, kDuplicates},
     {"duplicates_with_token", duplicates_with_token, kDuplicatesWithToken},
@@ -363,6 +363,6 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> feedback_families() { return kFamilies; }
+std::span<const Family> feedback_families() { return kFeedbackFamilies; }
 
 }  // namespace retrysim::validation

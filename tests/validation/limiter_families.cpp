@@ -151,7 +151,7 @@ constexpr Quantity kSaturating[] = {
     {"floor_throttle_fraction", "", throttled_fraction},
 };
 
-constexpr Family kFamilies[] = {
+constexpr Family kLimiterFamilies[] = {
     {"cubic", nullptr, kCubic},
     {"cubic_shared", saturating_clients, kSaturating},
     {"adaptive_limiter_ref", saturating_clients, kSaturating},
@@ -159,7 +159,7 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> limiter_families() { return kFamilies; }
+std::span<const Family> limiter_families() { return kLimiterFamilies; }
 
 }  // namespace validation
 }  // namespace retrysim

@@ -236,7 +236,7 @@ double recovery_seconds(const Observation& o) {
 
 constexpr Quantity kQuotaRecovery[] = {{"recovery_time_after_outage", "", recovery_seconds}};
 
-constexpr Family kFamilies[] = {
+constexpr Family kOverloadFamilies[] = {
     {"fifo_zombie_outage", collapsed, kOutage},
     {"fifo_zombie_spike", runs_of_their_own, kSpike},
     {"fifo_zombie_drain", runs_of_their_own, kDrain},
@@ -245,6 +245,6 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> overload_families() { return kFamilies; }
+std::span<const Family> overload_families() { return kOverloadFamilies; }
 
 }  // namespace retrysim::validation

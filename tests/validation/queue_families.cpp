@@ -67,7 +67,7 @@ constexpr Quantity kQueue[] = {
     {"departure_IDC", "", dispersion_of_departures},
 };
 
-constexpr Quantity kThrottle[] = {
+constexpr Quantity kTokenBucket[] = {
     {"P_throttle", "throttled_share"},
     {"X", "throughput"},
 };
@@ -228,7 +228,7 @@ System mm1_timeout_zombie(const Parameters& p) {
   return s;
 }
 
-constexpr Family kFamilies[] = {
+constexpr Family kQueueFamilies[] = {
     {"mm1", mm1, kQueue},
     {"mmc", mmc, kQueue},
     {"mmck", mmck, kQueue},
@@ -239,7 +239,7 @@ constexpr Family kFamilies[] = {
     {"mg1_priority", mg1_priority, kPriority},
     {"md1", md1, kQueue},
     {"mgcc_loss", mgcc_loss, kQueue},
-    {"token_bucket_throttle", token_bucket_throttle, kThrottle},
+    {"token_bucket_throttle", token_bucket_throttle, kTokenBucket},
     {"mmc_M_erlangA", mmc_m, kImpatience},
     {"mmc_D", mmc_d, kImpatience},
     {"mm1_D_late", mm1_d_late, kImpatience},
@@ -248,6 +248,6 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> queue_families() { return kFamilies; }
+std::span<const Family> queue_families() { return kQueueFamilies; }
 
 }  // namespace retrysim::validation

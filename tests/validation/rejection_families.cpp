@@ -59,15 +59,15 @@ double threshold(double low, double high, IsDown is_down) {
 
 /// The share of failures from which they become ever more.
 double unstable_failure(const DirectRun& d) {
-  constexpr std::uint32_t kRuns = 6;  // thresholds lie apart by a tenth of their mean
+  constexpr std::uint32_t kRunsOfOne = 6;  // thresholds lie apart by a tenth of their mean
   const double rho = d.parameters.number("rho");
   double sum = 0;
-  for (std::uint32_t i = 0; i < kRuns; ++i) {
+  for (std::uint32_t i = 0; i < kRunsOfOne; ++i) {
     DirectRun one = d;
-    one.replication = d.replication * kRuns + i;
+    one.replication = d.replication * kRunsOfOne + i;
     sum += threshold(0, 1, [&](double p) { return is_overloaded(left_alone(one, rho, p)); });
   }
-  return sum / kRuns;
+  return sum / kRunsOfOne;
 }
 
 /// The load from which an overload, once there, stays.
@@ -89,16 +89,16 @@ constexpr Quantity kCostly[] = {
     {"collapse_exists", "", nullptr, has_collapse},
 };
 
-System runs_of_their_own(const Parameters&) {
+System runs_of_rejections(const Parameters&) {
   System system;
   system.window_units = 1;
   return system;
 }
 
-constexpr Family kFamilies[] = {{"fluid_costly_reject", runs_of_their_own, kCostly}};
+constexpr Family kRejectionFamilies[] = {{"fluid_costly_reject", runs_of_rejections, kCostly}};
 
 }  // namespace
 
-std::span<const Family> rejection_families() { return kFamilies; }
+std::span<const Family> rejection_families() { return kRejectionFamilies; }
 
 }  // namespace retrysim::validation

@@ -349,7 +349,7 @@ constexpr Quantity kBackoffSingle[] = {
     {"sd_full_inner", "", nullptr, moment_of_one_delay},
 };
 
-constexpr Family kFamilies[] = {
+constexpr Family kStrategyFamilies[] = {
     {"quota_chain", quota_chain, kQuotaChain},
     {"quota_critical", nullptr, kQuotaCritical},
     {"quota_total_outage", total_outage, kTotalOutage},
@@ -360,6 +360,6 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> strategy_families() { return kFamilies; }
+std::span<const Family> strategy_families() { return kStrategyFamilies; }
 
 }  // namespace retrysim::validation

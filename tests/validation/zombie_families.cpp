@@ -58,7 +58,7 @@ double timeout_rate(const Observation& o) {
 
 // Times until something happens, each from a run of its own.
 
-constexpr double kBin = 1;
+constexpr double kZombieBin = 1;
 
 /// Mean over many runs of the time (the middle of the bin) at which `happens` is first true of a
 /// bin of the service. A run that is too short is repeated, twice as long.
@@ -72,12 +72,12 @@ double mean_time_until(const DirectRun& d, const std::string& tables, Happens ha
       const Scenario scenario =
           load_text(fmt::format("name = \"zombies\"\nseed = {}\nduration = {}\ninterval = {}\n"
                                 "drain = false\n{}",
-                                d.seed, seconds(horizon), seconds(kBin), tables));
+                                d.seed, seconds(horizon), seconds(kZombieBin), tables));
       const RunResult run = simulate(scenario, d.replication * runs + i);
       const std::vector<ServiceFlow>& bins = run.services[0].bins;
       const auto first = std::find_if(bins.begin(), bins.end(), happens);
       if (first == bins.end()) continue;
-      sum += (static_cast<double>(first - bins.begin()) + 0.5) * kBin;
+      sum += (static_cast<double>(first - bins.begin()) + 0.5) * kZombieBin;
       break;
     }
   }
@@ -105,7 +105,7 @@ double time_to_recovery(const DirectRun& d) {
           "[client.zombies]\ncount = {}\narrivals = {{ process = \"once\" }}\n"
           "attempt_timeout = \"1ns\"\nretry = {{ mode = \"none\" }}\n",
           p.number("K") - 1);
-  const double limit = (p.number("lo") + 1) * kBin * kUnitSeconds * 1e9;
+  const double limit = (p.number("lo") + 1) * kZombieBin * kUnitSeconds * 1e9;
   return mean_time_until(
       d, tables, [&](const ServiceFlow& bin) { return bin.in_system_ns < limit * (1 - 1e-9); });
 }
@@ -121,10 +121,10 @@ constexpr Quantity kZombies[] = {
     {"recover_from_1_Kminus1_to_le_lo", "", nullptr, time_to_recovery},
 };
 
-constexpr Family kFamilies[] = {{"ps_zombie", ps_zombie, kZombies}};
+constexpr Family kZombieFamilies[] = {{"ps_zombie", ps_zombie, kZombies}};
 
 }  // namespace
 
-std::span<const Family> zombie_families() { return kFamilies; }
+std::span<const Family> zombie_families() { return kZombieFamilies; }
 
 }  // namespace retrysim::validation

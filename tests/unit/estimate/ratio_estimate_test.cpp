@@ -22,7 +22,7 @@ using stats::jackknife_ratio;
 
 namespace {
 
-Scenario one_group() {
+Scenario web_clients() {
   Scenario s;
   s.services.resize(1);
   s.clients.resize(1);
@@ -30,7 +30,7 @@ Scenario one_group() {
   return s;
 }
 
-RunResult replication(std::uint64_t requests, std::uint64_t successes) {
+RunResult run_of_one_group(std::uint64_t requests, std::uint64_t successes) {
   RunResult run;
   run.window_end = Time::zero() + Duration::seconds(10);
   run.interval = Duration::seconds(1);
@@ -41,8 +41,8 @@ RunResult replication(std::uint64_t requests, std::uint64_t successes) {
   return run;
 }
 
-Scenario two_groups() {
-  Scenario s = one_group();
+Scenario web_and_batch_clients() {
+  Scenario s = web_clients();
   s.clients.push_back(s.clients[0]);
   s.clients[1].name = "batch";
   return s;
@@ -98,7 +98,7 @@ ClientResult every_count(Draws& draws) {
 }
 
 Estimate success_rate(const std::vector<RunResult>& runs) {
-  const Scenario s = one_group();
+  const Scenario s = web_clients();
   const auto rows = summarize(s, MetricValues(s, runs));
   return find_row(rows, "web", "success_rate")->estimate;
 }
@@ -126,9 +126,9 @@ TEST_CASE("the jackknife of three replications by hand") {
 TEST_CASE(
     "few requests that differ in number are summed, but many, or equally many, are averaged") {
   // Eight times 1 of 2, 2 of 2, and 30 of 40: the mean of the ratios would be 0.575.
-  std::vector<RunResult> runs(8, replication(2, 1));
-  runs.push_back(replication(2, 2));
-  runs.push_back(replication(40, 30));
+  std::vector<RunResult> runs(8, run_of_one_group(2, 1));
+  runs.push_back(run_of_one_group(2, 2));
+  runs.push_back(run_of_one_group(40, 30));
   const Estimate few = success_rate(runs);
   // r = 40 / 58; without one of the eight 39 / 56, the ninth 38 / 56, the tenth 10 / 18.
   CHECK(few.mean == Approx(10 * 40.0 / 58 - 9 * (8 * 39.0 / 56 + 38.0 / 56 + 10.0 / 18) / 10));
@@ -138,31 +138,31 @@ TEST_CASE(
   runs.pop_back();
   CHECK(success_rate(runs).mean == Approx(5.0 / 9));  // nine replications
   // A replication without requests has no ratio.
-  runs.push_back(replication(0, 0));
-  runs.push_back(replication(40, 30));
+  runs.push_back(run_of_one_group(0, 0));
+  runs.push_back(run_of_one_group(40, 30));
   CHECK(success_rate(runs).mean == Approx(few.mean));
   CHECK(success_rate(runs).count == 10);
 
-  runs.assign(9, replication(40, 10));
-  runs.push_back(replication(40, 30));
+  runs.assign(9, run_of_one_group(40, 10));
+  runs.push_back(run_of_one_group(40, 30));
   CHECK(success_rate(runs).mean == Approx(0.3));
-  runs.assign(9, replication(100, 50));
-  runs.push_back(replication(400, 300));
+  runs.assign(9, run_of_one_group(100, 50));
+  runs.push_back(run_of_one_group(400, 300));
   CHECK(success_rate(runs).mean == Approx(0.525));
 }
 
 TEST_CASE("a jackknifed ratio lies among those of the replications, within its interval") {
   // Nine times 1 of 2, and 30 of 40: the mean of the pseudo-values is 0.7777.
-  std::vector<RunResult> runs(9, replication(2, 1));
-  runs.push_back(replication(40, 30));
+  std::vector<RunResult> runs(9, run_of_one_group(2, 1));
+  runs.push_back(run_of_one_group(40, 30));
   const Estimate above = success_rate(runs);
   CHECK(above.mean == 0.75);
   CHECK(above.max == 0.75);
   CHECK(*above.ci_low < 0.75);
   CHECK(*above.ci_high > 0.75);
   // Nothing of 40 and all of 2 in nine others: -0.083, were it not cut off.
-  runs.assign(9, replication(2, 2));
-  runs.push_back(replication(40, 1));
+  runs.assign(9, run_of_one_group(2, 2));
+  runs.push_back(run_of_one_group(40, 1));
   const Estimate below = success_rate(runs);
   CHECK(below.mean == below.min);
   CHECK(below.mean == 1.0 / 40);
@@ -199,14 +199,14 @@ TEST_CASE("the interval of a biased ratio covers where that of the averaged rati
 // The ratio of two sums over both groups together is the mean of the groups' ratios, weighted by
 // what they are divided by; that is how one gives itself away, whatever its formula looks like.
 TEST_CASE("every metric that is a ratio of two sums is declared as one", "[repetitive]") {
-  Scenario s = two_groups();
+  Scenario s = web_and_batch_clients();
   s.services[0].price = 3;
   s.services[0].rejection_price = 2;
   constexpr int kTrials = 3;
   std::vector<RunResult> runs;
   for (int t = 0; t < kTrials; ++t) {
     Draws draws(RandomKey(1, static_cast<std::uint64_t>(t)), {0, 0, 0, Purpose::kServiceTime});
-    RunResult run = replication(1, 1);
+    RunResult run = run_of_one_group(1, 1);
     run.clients = {every_count(draws), every_count(draws)};
     run.last_request_end = run.window_end;
     runs.push_back(run);
@@ -242,13 +242,13 @@ TEST_CASE("every metric that is a ratio of two sums is declared as one", "[repet
 TEST_CASE("executions per request, and means of few durations, are jackknifed") {
   std::vector<RunResult> runs;
   for (int r = 0; r < 10; ++r) {
-    RunResult run = replication(r < 9 ? 2 : 40, 1);
+    RunResult run = run_of_one_group(r < 9 ? 2 : 40, 1);
     run.clients[0].executed = r == 0 ? 2 : r < 9 ? 1 : 30;
     const auto queueing = Duration::milliseconds(r == 0 ? 1000 : r < 9 ? 500 : 750);
     for (int i = 0; i < (r < 9 ? 2 : 40); ++i) run.clients[0].queueing_time_m.add(queueing);
     runs.push_back(run);
   }
-  const Scenario s = one_group();
+  const Scenario s = web_clients();
   const auto rows = summarize(s, MetricValues(s, runs));
   // As above: r = 40 / 58.
   const double expected = 10 * 40.0 / 58 - 9 * (8 * 39.0 / 56 + 38.0 / 56 + 10.0 / 18) / 10;

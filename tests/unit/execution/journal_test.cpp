@@ -41,22 +41,22 @@ class Place {
 
 const Identity kIdentity = {{"the scenario", "name = \"x\""}, {"--vary", "a=1,2"}};
 
-std::string bytes_of(std::size_t unit) {
+std::string record_of(std::size_t unit) {
   return std::string(unit * 3, 'a') + std::string(1, '\0') + std::to_string(unit);
 }
 
 /// A journal of units 0 to `count` - 1 of 10.
 void write(const Place& place, std::size_t count) {
   Journal journal = Journal::begin(place.path(), kIdentity, 10);
-  for (std::size_t unit = 0; unit < count; ++unit) journal.append(unit, bytes_of(unit));
+  for (std::size_t unit = 0; unit < count; ++unit) journal.append(unit, record_of(unit));
 }
 
 TEST_CASE("A journal gives back what was appended in any order") {
   const Place place;
   {
     Journal journal = Journal::begin(place.path(), kIdentity, 10);
-    for (const std::size_t unit : {7u, 0u, 3u}) journal.append(unit, bytes_of(unit));
-    REQUIRE(journal.read(0) == bytes_of(0));  // also before it has been flushed
+    for (const std::size_t unit : {7u, 0u, 3u}) journal.append(unit, record_of(unit));
+    REQUIRE(journal.read(0) == record_of(0));  // also before it has been flushed
     journal.append(3, "something else");
   }
   Journal journal = Journal::resume(place.path(), kIdentity, 10);
@@ -65,7 +65,7 @@ TEST_CASE("A journal gives back what was appended in any order") {
   for (std::size_t unit = 0; unit < 10; ++unit) {
     const bool there = unit == 0 || unit == 3 || unit == 7;
     REQUIRE(journal.has(unit) == there);
-    if (there) REQUIRE(journal.read(unit) == bytes_of(unit));
+    if (there) REQUIRE(journal.read(unit) == record_of(unit));
   }
   journal.remove();
   REQUIRE(!fs::exists(place.path()));
@@ -81,16 +81,16 @@ TEST_CASE("A journal cut off at any byte keeps its whole records and goes on") {
     place.set_content(whole.substr(0, size));
     std::size_t kept = 0;
     for (std::size_t end = head; kept < 4; ++kept) {
-      end += 16 + bytes_of(kept).size();
+      end += 16 + record_of(kept).size();
       if (end > size) break;
     }
     {
       Journal journal = Journal::resume(place.path(), kIdentity, 10);
       REQUIRE(journal.count() == kept);
       for (std::size_t unit = 0; unit < kept; ++unit) {
-        REQUIRE(journal.read(unit) == bytes_of(unit));
+        REQUIRE(journal.read(unit) == record_of(unit));
       }
-      for (std::size_t unit = kept; unit < 4; ++unit) journal.append(unit, bytes_of(unit));
+      for (std::size_t unit = kept; unit < 4; ++unit) journal.append(unit, record_of(unit));
     }
     REQUIRE(place.content() == whole);
   }
@@ -111,7 +111,7 @@ TEST_CASE("A record with any wrong byte is dropped with those after it") {
     Journal journal = Journal::resume(place.path(), kIdentity, 10);
     REQUIRE(journal.count() == 1);
     REQUIRE(journal.dropped_bytes() == whole.size() - first);
-    REQUIRE(journal.read(0) == bytes_of(0));
+    REQUIRE(journal.read(0) == record_of(0));
   }
 }
 
@@ -148,14 +148,14 @@ TEST_CASE("Records larger than a block of reading come back") {
   const std::string large(5'000'000, 'x');
   {
     Journal journal = Journal::begin(place.path(), kIdentity, 10);
-    journal.append(2, bytes_of(2));
+    journal.append(2, record_of(2));
     journal.append(1, large);
-    journal.append(5, bytes_of(5));
+    journal.append(5, record_of(5));
   }
   Journal journal = Journal::resume(place.path(), kIdentity, 10);
   REQUIRE(journal.count() == 3);
   REQUIRE(journal.read(1) == large);
-  REQUIRE(journal.read(5) == bytes_of(5));
+  REQUIRE(journal.read(5) == record_of(5));
 }
 
 TEST_CASE("A journal of another experiment is refused with what differs") {

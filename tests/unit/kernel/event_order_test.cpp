@@ -17,7 +17,7 @@
 namespace retrysim::kernel {
 namespace {
 
-Time at(std::int64_t ns) { return Time::from_nanoseconds(ns); }
+Time at_ns(std::int64_t ns) { return Time::from_nanoseconds(ns); }
 
 // Delays of very different size, many of them equal or zero.
 std::int64_t random_delay(Draws& d) {
@@ -69,12 +69,12 @@ TEST_CASE("The radix heap gives time order, and scheduling order at equal times"
 
 TEST_CASE("The radix heap takes entries before its head, as long as time does not go back") {
   RadixHeap heap;
-  heap.push({{at(1000), 0}, 0, 0});
-  heap.push({{at(10), 1}, 1, 0});
+  heap.push({{at_ns(1000), 0}, 0, 0});
+  heap.push({{at_ns(10), 1}, 1, 0});
   REQUIRE(heap.pop().entity == 1);
-  REQUIRE(heap.head().time == at(1000));  // looking ahead must not move anything
-  heap.push({{at(500), 2}, 2, 0});
-  heap.push({{at(10), 3}, 3, 0});
+  REQUIRE(heap.head().time == at_ns(1000));  // looking ahead must not move anything
+  heap.push({{at_ns(500), 2}, 2, 0});
+  heap.push({{at_ns(10), 3}, 3, 0});
   REQUIRE(heap.pop().entity == 3);
   REQUIRE(heap.pop().entity == 2);
   REQUIRE(heap.pop().entity == 0);
@@ -84,10 +84,10 @@ TEST_CASE("The radix heap takes entries before its head, as long as time does no
 TEST_CASE("A hundred thousand timers on one nanosecond keep their order") {
   RadixHeap heap;
   constexpr std::uint32_t n = 100'000;
-  for (std::uint32_t i = 0; i < n; ++i) heap.push({{at(5'000'000'000), i}, i, 0});
+  for (std::uint32_t i = 0; i < n; ++i) heap.push({{at_ns(5'000'000'000), i}, i, 0});
   for (std::uint32_t i = 0; i < n; ++i) {
     REQUIRE(heap.pop().entity == i);
-    heap.push({{at(5'000'000'000), n + i}, n + i, 0});  // acts at once, and again for now
+    heap.push({{at_ns(5'000'000'000), n + i}, n + i, 0});  // acts at once, and again for now
   }
   for (std::uint32_t i = 0; i < n; ++i) REQUIRE(heap.pop().entity == n + i);
 }
@@ -105,7 +105,7 @@ TEST_CASE("The indexed heap keeps its order through pushes, pops and cancellatio
     Draws d = words.next();
     const std::uint32_t e = d.below(n);
     if (positions[e] == IndexedHeap::kNotInHeap) {
-      keys[e] = {at(d.below(50)), sequence++};
+      keys[e] = {at_ns(d.below(50)), sequence++};
       heap.push(e, keys[e], position);
       oracle.emplace(keys[e], e);
     } else if (d.below(2) == 0) {
@@ -126,7 +126,7 @@ TEST_CASE("A timer lane is a queue from which any timer can be cancelled") {
   TimerLane lane;
   std::vector<LaneLink> links(6);
   auto link = [&](std::uint32_t id) -> LaneLink& { return links[id]; };
-  for (std::uint32_t i = 0; i < 6; ++i) lane.push_back(i, {at(i), i}, link);
+  for (std::uint32_t i = 0; i < 6; ++i) lane.push_back(i, {at_ns(i), i}, link);
   for (const std::uint32_t cancelled : {0u, 3u, 5u}) lane.erase(cancelled, link);
   std::vector<std::uint32_t> order;
   while (!lane.empty()) {
@@ -134,7 +134,7 @@ TEST_CASE("A timer lane is a queue from which any timer can be cancelled") {
     lane.erase(lane.front(), link);
   }
   REQUIRE(order == std::vector<std::uint32_t>{1, 2, 4});
-  lane.push_back(3, {at(9), 9}, link);
+  lane.push_back(3, {at_ns(9), 9}, link);
   REQUIRE(lane.front() == 3);
 }
 
@@ -144,23 +144,23 @@ TEST_CASE("A timer that is not armed has no time, and cannot be cancelled") {
   auto link = [&](std::uint32_t id) -> LaneLink& { return links[id]; };
   CHECK_FALSE(links[1].key().has_value());
   CHECK_THROWS_AS(lane.erase(1, link), TimerMisused);
-  lane.push_back(1, {at(5), 1}, link);
-  CHECK(armed(links[1].key()) == EventKey{at(5), 1});
-  CHECK_THROWS_AS(lane.push_back(1, {at(6), 2}, link), TimerMisused);
+  lane.push_back(1, {at_ns(5), 1}, link);
+  CHECK(armed(links[1].key()) == EventKey{at_ns(5), 1});
+  CHECK_THROWS_AS(lane.push_back(1, {at_ns(6), 2}, link), TimerMisused);
   lane.erase(1, link);
   CHECK_FALSE(links[1].key().has_value());
   CHECK_THROWS_AS(armed(links[1].key()), TimerMisused);
   CHECK_THROWS_AS(lane.erase(1, link), TimerMisused);
-  lane.push_back(1, {at(7), 3}, link);
-  CHECK(armed(links[1].key()).time == at(7));
+  lane.push_back(1, {at_ns(7), 3}, link);
+  CHECK(armed(links[1].key()).time == at_ns(7));
 
   IndexedHeap heap;
   std::vector<std::uint32_t> positions(3, IndexedHeap::kNotInHeap);
   auto position = [&](std::uint32_t e) -> std::uint32_t& { return positions[e]; };
   CHECK_FALSE(heap.key_of(2, position).has_value());
   CHECK_THROWS_AS(heap.erase(2, position), TimerMisused);
-  heap.push(2, {at(5), 1}, position);
-  CHECK_THROWS_AS(heap.push(2, {at(6), 2}, position), TimerMisused);
+  heap.push(2, {at_ns(5), 1}, position);
+  CHECK_THROWS_AS(heap.push(2, {at_ns(6), 2}, position), TimerMisused);
   heap.erase(2, position);
   CHECK_FALSE(heap.key_of(2, position).has_value());
   CHECK_THROWS_AS(heap.erase(2, position), TimerMisused);
@@ -171,11 +171,11 @@ TEST_CASE("A message lane refuses what would overtake, and grows") {
   REQUIRE(lane.head() == EventKey::never());
   std::uint32_t pushed = 0, popped = 0;
   for (; pushed < 1000; ++pushed) {
-    REQUIRE(lane.push_back({{at(pushed), pushed}, pushed, 0}));
+    REQUIRE(lane.push_back({{at_ns(pushed), pushed}, pushed, 0}));
     if (pushed % 3 == 0) REQUIRE(lane.pop_front().entity == popped++);
   }
-  REQUIRE_FALSE(lane.push_back({{at(998), 2000}, 1, 0}));
-  REQUIRE(lane.push_back({{at(999), 2001}, 1000, 0}));
+  REQUIRE_FALSE(lane.push_back({{at_ns(998), 2000}, 1, 0}));
+  REQUIRE(lane.push_back({{at_ns(999), 2001}, 1000, 0}));
   while (popped <= 1000) REQUIRE(lane.pop_front().entity == popped++);
   REQUIRE(lane.empty());
 }
@@ -189,7 +189,7 @@ TEST_CASE("The tournament names the source with the smallest key") {
   for (std::uint64_t i = 0; i < 5000; ++i) {
     Draws d = words.next();
     const std::uint32_t s = d.below(sources);
-    keys[s] = d.below(5) == 0 ? EventKey::never() : EventKey{at(d.below(20)), i};
+    keys[s] = d.below(5) == 0 ? EventKey::never() : EventKey{at_ns(d.below(20)), i};
     tournament.update(s, keys[s]);
     const EventKey least = *std::min_element(keys.begin(), keys.end());
     REQUIRE(tournament.key(tournament.winner()) == least);

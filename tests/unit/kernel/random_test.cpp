@@ -30,7 +30,7 @@ using retrysim::RandomKey;
 namespace {
 
 constexpr double kFalseAlarm = 1e-6;
-constexpr double kNormalQuantile = 4.891638;  // two-sided, for kFalseAlarm
+constexpr double kTwoSidedQuantile = 4.891638;  // two-sided, for kFalseAlarm
 
 std::uint64_t first_word(const RandomKey& key, DrawId id) { return Draws(key, id).next(); }
 
@@ -150,8 +150,8 @@ TEST_CASE("one bit of seed or replication changes about half of the bits of the 
     by_seed += std::popcount(bits(RandomKey(1, 1)) ^ bits(RandomKey(1 ^ 1ull << bit, 1)));
     by_replication += std::popcount(bits(RandomKey(1, 1)) ^ bits(RandomKey(1, 1 ^ 1ull << bit)));
   }
-  CHECK(std::abs(by_seed - 2048) < kNormalQuantile * 32);
-  CHECK(std::abs(by_replication - 2048) < kNormalQuantile * 32);
+  CHECK(std::abs(by_seed - 2048) < kTwoSidedQuantile * 32);
+  CHECK(std::abs(by_replication - 2048) < kTwoSidedQuantile * 32);
 }
 
 TEST_CASE("every part of an identity gives other words") {
@@ -266,7 +266,7 @@ TEST_CASE("every bit of a word is a fair coin") {
 TEST_CASE("words that stand near each other are not correlated", "[repetitive]") {
   // With u in [0, 1), mean of (u - 1/2)(v - 1/2) over n independent pairs has sd 1 / (12 sqrt(n)).
   constexpr std::uint32_t kPairs = 200'000;
-  constexpr double kLimit = kNormalQuantile / 12;
+  constexpr double kLimit = kTwoSidedQuantile / 12;
   const RandomKey key(16, 0);
   double entities = 0, attempts = 0, words = 0, blocks = 0, purposes = 0, replications = 0;
   for (std::uint32_t i = 0; i < kPairs; ++i) {
@@ -306,7 +306,7 @@ TEST_CASE("an exponential variate takes one word in about 98 % of the cases") {
     one_word += used.next() == fresh.next();
   }
   CHECK(std::abs(one_word / double{kSamples} - inside) <
-        kNormalQuantile * std::sqrt(inside * (1 - inside) / kSamples));
+        kTwoSidedQuantile * std::sqrt(inside * (1 - inside) / kSamples));
 }
 
 TEST_CASE("the ziggurat's constants satisfy their recurrence") {

@@ -21,12 +21,12 @@
 namespace retrysim {
 namespace {
 
-Time at(std::int64_t s) { return Time::zero() + Duration::seconds(s); }
+Time at_second(std::int64_t s) { return Time::zero() + Duration::seconds(s); }
 
 FaultSpec fault(std::string name, std::int64_t start_s, std::int64_t duration_s) {
   FaultSpec f;
   f.name = std::move(name);
-  f.start = at(start_s);
+  f.start = at_second(start_s);
   f.duration = Duration::seconds(duration_s);
   return f;
 }
@@ -48,32 +48,32 @@ TEST_CASE("a run without fault, surge or named phase has no phases") {
 TEST_CASE("one fault divides the window into before, during, recovering and after") {
   using enum PhaseKind;
   CHECK(phases_of(with_faults({fault("dip", 20, 10)})) ==
-        std::vector<Phase>{{"before", kBefore, at(0), at(20)},
-                           {"dip", kDuring, at(20), at(30)},
-                           {"recovering", kRecovering, at(30), at(100)},
-                           {"after", kAfter, at(30), at(100)}});
+        std::vector<Phase>{{"before", kBefore, at_second(0), at_second(20)},
+                           {"dip", kDuring, at_second(20), at_second(30)},
+                           {"recovering", kRecovering, at_second(30), at_second(100)},
+                           {"after", kAfter, at_second(30), at_second(100)}});
   CHECK(phases_of(with_faults({fault("dip", 0, 200)})) ==
-        std::vector<Phase>{{"dip", kDuring, at(0), at(100)}});
+        std::vector<Phase>{{"dip", kDuring, at_second(0), at_second(100)}});
 }
 
 TEST_CASE("overlapping faults make stretches of their own") {
   using enum PhaseKind;
   const Scenario s = with_faults({fault("b", 30, 20), fault("a", 20, 20), fault("c", 60, 5)});
-  CHECK(phases_of(s) == std::vector<Phase>{{"before", kBefore, at(0), at(20)},
-                                           {"a", kDuring, at(20), at(30)},
-                                           {"a+b", kDuring, at(30), at(40)},
-                                           {"b", kDuring, at(40), at(50)},
-                                           {"between", kBetween, at(50), at(60)},
-                                           {"c", kDuring, at(60), at(65)},
-                                           {"recovering", kRecovering, at(65), at(100)},
-                                           {"after", kAfter, at(65), at(100)}});
+  CHECK(phases_of(s) == std::vector<Phase>{{"before", kBefore, at_second(0), at_second(20)},
+                                           {"a", kDuring, at_second(20), at_second(30)},
+                                           {"a+b", kDuring, at_second(30), at_second(40)},
+                                           {"b", kDuring, at_second(40), at_second(50)},
+                                           {"between", kBetween, at_second(50), at_second(60)},
+                                           {"c", kDuring, at_second(60), at_second(65)},
+                                           {"recovering", kRecovering, at_second(65), at_second(100)},
+                                           {"after", kAfter, at_second(65), at_second(100)}});
   // A pause in one fault is no new one, and neither is the same window elsewhere.
   Scenario nested = with_faults({fault("a", 20, 30), fault("b", 30, 10)});
   const std::vector<Phase> phases = phases_of(nested);
   REQUIRE(phases.size() == 6);
   CHECK(phases[1].name == "a");
   CHECK(phases[3].name == "a (2)");
-  nested.clients[0].arrivals.surges = {{"a", at(20), Duration::seconds(30), 2}};
+  nested.clients[0].arrivals.surges = {{"a", at_second(20), Duration::seconds(30), 2}};
   CHECK(phases_of(nested) == phases);
 }
 
@@ -81,22 +81,22 @@ TEST_CASE("phases lie inside the window") {
   using enum PhaseKind;
   Scenario s = with_faults({fault("dip", 5, 10)});
   s.warmup = Duration::seconds(10);
-  CHECK(phases_of(s) == std::vector<Phase>{{"dip", kDuring, at(10), at(15)},
-                                           {"recovering", kRecovering, at(15), at(100)},
-                                           {"after", kAfter, at(15), at(100)}});
+  CHECK(phases_of(s) == std::vector<Phase>{{"dip", kDuring, at_second(10), at_second(15)},
+                                           {"recovering", kRecovering, at_second(15), at_second(100)},
+                                           {"after", kAfter, at_second(15), at_second(100)}});
   s.warmup = Duration::seconds(50);
-  CHECK(phases_of(s) == std::vector<Phase>{{"recovering", kRecovering, at(50), at(100)},
-                                           {"after", kAfter, at(50), at(100)}});
+  CHECK(phases_of(s) == std::vector<Phase>{{"recovering", kRecovering, at_second(50), at_second(100)},
+                                           {"after", kAfter, at_second(50), at_second(100)}});
 }
 
 TEST_CASE("phases that the scenario names come last and may overlap") {
   using enum PhaseKind;
   Scenario s = with_faults({fault("dip", 20, 10)});
-  s.phases = {{"late", at(90), Duration::seconds(50)}, {"dip", at(0), Duration::seconds(25)}};
+  s.phases = {{"late", at_second(90), Duration::seconds(50)}, {"dip", at_second(0), Duration::seconds(25)}};
   const std::vector<Phase> phases = phases_of(s);
   REQUIRE(phases.size() == 6);
-  CHECK(phases[4] == Phase{"dip (2)", kNamed, at(0), at(25)});
-  CHECK(phases[5] == Phase{"late", kNamed, at(90), at(100)});
+  CHECK(phases[4] == Phase{"dip (2)", kNamed, at_second(0), at_second(25)});
+  CHECK(phases[5] == Phase{"late", kNamed, at_second(90), at_second(100)});
   s.faults.clear();
   CHECK(phases_of(s).size() == 2);
 }
@@ -313,7 +313,7 @@ TEST_CASE("phases change nothing else") {
     scenario.phases.clear();
     const RunResult plain = simulate(scenario, 0);
     scenario.phases = {{"odd", Time::from_nanoseconds(1'234'567'891), Duration::milliseconds(4321)},
-                       {"rest", at(8), Duration::seconds(30)}};
+                       {"rest", at_second(8), Duration::seconds(30)}};
     RunResult named = simulate(scenario, 0);
     // But for the two that come last.
     const std::size_t before = plain.all_phases.size();
@@ -394,11 +394,11 @@ TEST_CASE("recovering ends with the recovery, or at most a sixteenth later") {
   const PhaseResult& recovering = run.clients[0].phases[2];
   const PhaseResult& after = run.clients[0].phases[3];
   const double length_s = (recovering.end - recovering.start).in_seconds();
-  CHECK(recovering.start == at(30));
+  CHECK(recovering.start == at_second(30));
   CHECK(length_s >= recovery_s);
   CHECK(length_s <= recovery_s * 1.0625 + run.count_width.in_seconds());
   CHECK(after.start == recovering.end);
-  CHECK(after.end == at(100));
+  CHECK(after.end == at_second(100));
   CHECK(run.clients[0].phases == run.all_phases);
 }
 
@@ -406,15 +406,15 @@ TEST_CASE("a run that is back at once has no recovering, one that never is no af
   Scenario s = dip();
   s.faults[0].capacity = 1;
   RunResult run = simulate(s, 0);
-  CHECK(run.clients[0].phases[2].start == at(30));
-  CHECK(run.clients[0].phases[2].end == at(30));
+  CHECK(run.clients[0].phases[2].start == at_second(30));
+  CHECK(run.clients[0].phases[2].end == at_second(30));
   CHECK(run.clients[0].phases[2].flow == ClientFlow());
-  CHECK(run.clients[0].phases[3].start == at(30));
+  CHECK(run.clients[0].phases[3].start == at_second(30));
   s.faults[0].capacity = 0;
   s.services[0].servers = 5;  // what waits never gets less
   run = simulate(s, 0);
-  CHECK(run.clients[0].phases[2].end == at(100));
-  CHECK(run.clients[0].phases[3].start == at(100));
+  CHECK(run.clients[0].phases[2].end == at_second(100));
+  CHECK(run.clients[0].phases[3].start == at_second(100));
   CHECK(run.clients[0].phases[3].flow == ClientFlow());
 }
 
@@ -426,8 +426,8 @@ TEST_CASE("every group recovers in its own time") {
   s.services[1].name = "db";
   s.clients[1].service = 1;
   const RunResult run = simulate(s, 0);
-  CHECK(run.clients[0].phases[2].end > at(31));
-  CHECK(run.clients[1].phases[2].end == at(30));
+  CHECK(run.clients[0].phases[2].end > at_second(31));
+  CHECK(run.clients[1].phases[2].end == at_second(30));
   CHECK(run.all_phases[1].service.completions == run.clients[0].phases[1].service.completions +
                                                      run.clients[1].phases[1].service.completions);
 }

@@ -14,11 +14,11 @@ using stats::StormVerdict;
 
 namespace {
 
-struct Run {
+struct StormRun {
   Scenario scenario;
   RunResult run;
 
-  Run() {
+  StormRun() {
     scenario.duration = Duration::seconds(1000);
     scenario.services.resize(1);
     scenario.clients.resize(1);
@@ -56,9 +56,9 @@ struct Run {
 
 }  // namespace
 
-TEST_CASE_METHOD(Run, "calm has no storm") { CHECK(storms().empty()); }
+TEST_CASE_METHOD(StormRun, "calm has no storm") { CHECK(storms().empty()); }
 
-TEST_CASE_METHOD(Run, "onset, end, peaks and extra attempts of one storm") {
+TEST_CASE_METHOD(StormRun, "onset, end, peaks and extra attempts of one storm") {
   storm(300, 340, 300, 50);
   const auto found = storms();
   REQUIRE(found.size() == 1);
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(Run, "onset, end, peaks and extra attempts of one storm") {
   CHECK(s.verdict == StormVerdict::kTransient);
 }
 
-TEST_CASE_METHOD(Run, "duration, load ratio, drain and recovery ratio of a storm") {
+TEST_CASE_METHOD(StormRun, "duration, load ratio, drain and recovery ratio of a storm") {
   storm(300, 340, 300, 50);
   scenario.services[0].service_time = Distribution::constant(Duration::milliseconds(9));
   run.clients.resize(1);
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(Run, "duration, load ratio, drain and recovery ratio of a storm
   CHECK(*storms().at(0).recovery_ratio() == Approx(2));  // the window of 10 s is longer
 }
 
-TEST_CASE_METHOD(Run, "a goodput that returns after more than the patience was sustained") {
+TEST_CASE_METHOD(StormRun, "a goodput that returns after more than the patience was sustained") {
   storm(300, 530, 300, 50);  // back at 530: 210 s after the trigger; patience is 200 s
   CHECK(storms().at(0).recovery_s == 210.0);
   CHECK(storms().at(0).verdict == StormVerdict::kSustained);
@@ -102,7 +102,7 @@ TEST_CASE_METHOD(Run, "a goodput that returns after more than the patience was s
   CHECK(storms().at(0).verdict == StormVerdict::kTransient);
 }
 
-TEST_CASE_METHOD(Run, "a goodput that has just returned when the run ends leaves it open") {
+TEST_CASE_METHOD(StormRun, "a goodput that has just returned when the run ends leaves it open") {
   storm(300, 980, 300, 50);
   CHECK(storms().at(0).verdict == StormVerdict::kSustained);  // too late whether it holds or not
   run.window_end = at(540);
@@ -111,7 +111,7 @@ TEST_CASE_METHOD(Run, "a goodput that has just returned when the run ends leaves
   CHECK(storms().at(0).verdict == StormVerdict::kCensored);
 }
 
-TEST_CASE_METHOD(Run, "more requests with one attempt each are no storm") {
+TEST_CASE_METHOD(StormRun, "more requests with one attempt each are no storm") {
   for (std::size_t i = 300; i < 340; ++i) {
     run.all_bins[i].flow.requests = 400;
     run.all_bins[i].flow.arrivals = 400;
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(Run, "more requests with one attempt each are no storm") {
   CHECK(storms().empty());
 }
 
-TEST_CASE_METHOD(Run, "retries long after the last request have nothing to be compared with") {
+TEST_CASE_METHOD(StormRun, "retries long after the last request have nothing to be compared with") {
   scenario.faults.clear();
   for (ClientBin& bin : run.all_bins) bin.flow = ClientFlow();
   run.all_bins[0].flow.requests = 1000;  // a herd, then nothing but its retries
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(Run, "retries long after the last request have nothing to be co
   CHECK(storms().empty());
 }
 
-TEST_CASE_METHOD(Run, "three bins in a row make an onset") {
+TEST_CASE_METHOD(StormRun, "three bins in a row make an onset") {
   // One bin of 100 + x extra gives A = 1 + x / 1000 for 10 bins; 240 is below the margin.
   storm(400, 401, 340, 100);
   CHECK(storms().empty());
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(Run, "three bins in a row make an onset") {
   CHECK(storms().size() == 1);
 }
 
-TEST_CASE_METHOD(Run, "the margin grows with the spread before the trigger") {
+TEST_CASE_METHOD(StormRun, "the margin grows with the spread before the trigger") {
   // Blocks of 10 bins with A = 1, 1.1, 1.2, ...: the trailing mean wanders from 1 to 1.4.
   for (std::size_t i = 0; i < 300; ++i) {
     run.all_bins[i].flow.arrivals = 100 + 40 * ((i / 10) % 2);
@@ -155,7 +155,7 @@ TEST_CASE_METHOD(Run, "the margin grows with the spread before the trigger") {
   CHECK(storms().size() == 1);
 }
 
-TEST_CASE_METHOD(Run, "goodput that never returns is sustained once there was time enough") {
+TEST_CASE_METHOD(StormRun, "goodput that never returns is sustained once there was time enough") {
   storm(300, 1000, 300, 20);
   auto found = storms();
   REQUIRE(found.size() == 1);
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(Run, "goodput that never returns is sustained once there was ti
   CHECK(storms().at(0).verdict == StormVerdict::kCensored);
 }
 
-TEST_CASE_METHOD(Run, "a backlog that takes long to drain by itself asks for patience") {
+TEST_CASE_METHOD(StormRun, "a backlog that takes long to drain by itself asks for patience") {
   storm(300, 1000, 300, 20);
   scenario.services[0].service_time = Distribution::constant(Duration::milliseconds(9));
   run.clients.resize(1);
@@ -179,7 +179,7 @@ TEST_CASE_METHOD(Run, "a backlog that takes long to drain by itself asks for pat
   CHECK(storms().at(0).verdict == StormVerdict::kCensored);
 }
 
-TEST_CASE_METHOD(Run, "offered work and drain of a storm end where the next disturbance starts") {
+TEST_CASE_METHOD(StormRun, "offered work and drain of a storm end where the next disturbance starts") {
   scenario.faults.resize(2);
   scenario.faults[1].start = at(600);
   scenario.faults[1].duration = Duration::seconds(100);
@@ -194,7 +194,7 @@ TEST_CASE_METHOD(Run, "offered work and drain of a storm end where the next dist
   CHECK(*found[0].predicted_drain_s() == Approx(300 * 0.007 / (1 - 0.7)));
 }
 
-TEST_CASE_METHOD(Run, "a storm of its own has no trigger") {
+TEST_CASE_METHOD(StormRun, "a storm of its own has no trigger") {
   scenario.faults.clear();
   storm(500, 540, 300, 50);
   auto found = storms();
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(Run, "a storm of its own has no trigger") {
   CHECK(storms().at(0).verdict == StormVerdict::kSustained);  // 500 s, patience 20 s
 }
 
-TEST_CASE_METHOD(Run, "a storm long after the system was well again is not the trigger's") {
+TEST_CASE_METHOD(StormRun, "a storm long after the system was well again is not the trigger's") {
   storm(600, 1000, 300, 50);
   const auto found = storms();
   REQUIRE(found.size() == 1);
@@ -214,7 +214,7 @@ TEST_CASE_METHOD(Run, "a storm long after the system was well again is not the t
   CHECK(found[0].verdict == StormVerdict::kSustained);
 }
 
-TEST_CASE_METHOD(Run, "two storms are told apart by 100 calm seconds") {
+TEST_CASE_METHOD(StormRun, "two storms are told apart by 100 calm seconds") {
   scenario.faults.resize(2);
   scenario.faults[1].start = at(600);
   scenario.faults[1].duration = Duration::seconds(10);
@@ -230,7 +230,7 @@ TEST_CASE_METHOD(Run, "two storms are told apart by 100 calm seconds") {
   CHECK(storms().at(0).end_s == 449.0);
 }
 
-TEST_CASE_METHOD(Run, "a storm over which the run ends calm has its end where the calm began") {
+TEST_CASE_METHOD(StormRun, "a storm over which the run ends calm has its end where the calm began") {
   // As before the storm ends at bin 349, but the calm of 100 s that confirms it would last until
   // 449. The goodput is back from 340 on and stays for the 30 s that recovery asks for.
   storm(300, 340, 300, 50);
@@ -249,7 +249,7 @@ TEST_CASE_METHOD(Run, "a storm over which the run ends calm has its end where th
   CHECK(!storms().at(0).end_s);
 }
 
-TEST_CASE_METHOD(Run, "a short calm at the end does not make a storm of its own transient") {
+TEST_CASE_METHOD(StormRun, "a short calm at the end does not make a storm of its own transient") {
   scenario.faults.clear();
   storm(500, 940, 300, 50);  // calm from 949 on: 51 s of the 100 s that an end takes
   auto found = storms();
@@ -283,7 +283,7 @@ TEST_CASE("the longest backoff of one retry") {
   CHECK(stats::largest_backoff(r) == Duration::zero());
 }
 
-TEST_CASE_METHOD(Run, "the rolling window is timeout plus backoff, within bounds") {
+TEST_CASE_METHOD(StormRun, "the rolling window is timeout plus backoff, within bounds") {
   ClientSpec& c = scenario.clients[0];
   CHECK(stats::amplification_window(scenario, 0) == 10);
   c.has_attempt_timeout = true;
@@ -299,7 +299,7 @@ TEST_CASE_METHOD(Run, "the rolling window is timeout plus backoff, within bounds
   CHECK(stats::amplification_window(scenario, 0) == 100);  // a tenth of 1000 s
 }
 
-TEST_CASE_METHOD(Run, "without a disturbance the last quarter decides what became of a run") {
+TEST_CASE_METHOD(StormRun, "without a disturbance the last quarter decides what became of a run") {
   scenario.faults.clear();
   CHECK(fate().verdict == StormVerdict::kTransient);
   storm(0, 1000, 300, 50);  // overloaded from the start: no storm, as nothing was ever different

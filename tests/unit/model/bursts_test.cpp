@@ -15,7 +15,7 @@
 namespace retrysim::model {
 namespace {
 
-Time at(double s) { return Time::zero() + Duration::from_seconds(s); }
+Time at_second(double s) { return Time::zero() + Duration::from_seconds(s); }
 
 /// Bursts of a second after pauses of three; 10 requests a second and client on average.
 ClientSpec bursty(std::uint32_t count, bool aligned) {
@@ -29,15 +29,15 @@ ClientSpec bursty(std::uint32_t count, bool aligned) {
   return s;
 }
 
-struct Request {
+struct Arrival {
   double time_s;
   std::uint32_t client;
 };
 
-std::vector<Request> requests(const ClientSpec& spec, double until_s) {
+std::vector<Arrival> requests(const ClientSpec& spec, double until_s) {
   std::uint64_t sequence = 0;
-  ArrivalStream stream(spec, RandomKey(1, 0), &sequence, at(until_s));
-  std::vector<Request> all;
+  ArrivalStream stream(spec, RandomKey(1, 0), &sequence, at_second(until_s));
+  std::vector<Arrival> all;
   while (stream.head().time != Time::max()) {
     const double time = stream.head().time.in_seconds();
     all.push_back({time, stream.pop().client});
@@ -46,10 +46,10 @@ std::vector<Request> requests(const ClientSpec& spec, double until_s) {
 }
 
 TEST_CASE("Aligned bursts: all clients in the same second of four, at the mean rate") {
-  const std::vector<Request> all = requests(bursty(50, true), 400);
+  const std::vector<Arrival> all = requests(bursty(50, true), 400);
   std::vector<double> by_client(50);
   double last = 0;
-  for (const Request& r : all) {
+  for (const Arrival& r : all) {
     REQUIRE(std::fmod(r.time_s, 4) < 1);
     REQUIRE(r.time_s >= last);
     last = r.time_s;
@@ -61,11 +61,11 @@ TEST_CASE("Aligned bursts: all clients in the same second of four, at the mean r
 }
 
 TEST_CASE("Clients that burst on their own: each in its own second of four, from the start on") {
-  const std::vector<Request> all = requests(bursty(200, false), 400);
+  const std::vector<Arrival> all = requests(bursty(200, false), 400);
   std::vector<std::vector<double>> times(200);
   double last = 0;
   std::size_t first_second = 0;
-  for (const Request& r : all) {
+  for (const Arrival& r : all) {
     REQUIRE(r.time_s >= last);
     last = r.time_s;
     times[r.client].push_back(r.time_s);
@@ -92,19 +92,19 @@ TEST_CASE("Bursts of random length keep the mean rate from the start on") {
   ClientSpec s = bursty(2000, false);
   s.arrivals.on = Distribution::exponential(0.5);
   s.arrivals.off = Distribution::exponential(4.5);
-  const std::vector<Request> all = requests(s, 10);
+  const std::vector<Arrival> all = requests(s, 10);
   std::vector<double> by_second(10);
-  for (const Request& r : all) by_second[static_cast<std::size_t>(r.time_s)] += 1;
+  for (const Arrival& r : all) by_second[static_cast<std::size_t>(r.time_s)] += 1;
   // Index of dispersion of one second: 1 + 2 * 100 * 0.9 / 2.22 (1 - (1 - e^-2.22) / 2.22) = 50.3.
   for (const double n : by_second) CHECK(n == Approx(20'000).margin(6 * std::sqrt(20'000 * 50.3)));
 }
 
 TEST_CASE("Surges and profiles change the rate in bursts") {
   ClientSpec s = bursty(50, true);
-  s.arrivals.surges = {{"a", at(100), Duration::seconds(100), 3},
-                       {"b", at(200), Duration::seconds(100), 0}};
+  s.arrivals.surges = {{"a", at_second(100), Duration::seconds(100), 3},
+                       {"b", at_second(200), Duration::seconds(100), 0}};
   std::vector<double> by_hundred(4);
-  for (const Request& r : requests(s, 400)) {
+  for (const Arrival& r : requests(s, 400)) {
     by_hundred[static_cast<std::size_t>(r.time_s / 100)] += 1;
   }
   CHECK(by_hundred[0] == Approx(50'000).margin(6 * 224));
@@ -113,12 +113,12 @@ TEST_CASE("Surges and profiles change the rate in bursts") {
   CHECK(by_hundred[3] == Approx(50'000).margin(6 * 224));
   RateProfile down;
   down.linear = true;
-  down.times = {at(0), at(400)};
+  down.times = {at_second(0), at_second(400)};
   down.rates = {2, 0};
   s.arrivals.surges.clear();
   s.arrivals.profile = down;
   std::vector<double> halves(2);
-  for (const Request& r : requests(s, 400)) halves[r.time_s < 200 ? 0 : 1] += 1;
+  for (const Arrival& r : requests(s, 400)) halves[r.time_s < 200 ? 0 : 1] += 1;
   // Means over the bursts: 1.5025 and 0.5025 of the rate (the first second of four is an early
   // one).
   CHECK(halves[0] == Approx(150'375 - 125).margin(6 * 388));

@@ -14,7 +14,7 @@ namespace {
 
 using test::ms;
 
-Time at(std::int64_t t) { return Time::zero() + ms(t); }
+Time at_ms(std::int64_t t) { return Time::zero() + ms(t); }
 
 /// Serves one attempt at `now` and says how many are turned away before it.
 int turned_away(model::Codel& codel, Duration waited, std::uint64_t left, Time now) {
@@ -27,7 +27,7 @@ TEST_CASE("codel: attempts are turned away at intervals that shrink with the squ
   model::Codel codel({ms(5), ms(100)});
   std::vector<std::int64_t> times;
   for (std::int64_t t = 0; t <= 480; ++t) {
-    const int n = turned_away(codel, ms(20), 9, at(t));
+    const int n = turned_away(codel, ms(20), 9, at_ms(t));
     CHECK(n <= 1);
     if (n == 1) times.push_back(t);
   }
@@ -38,30 +38,30 @@ TEST_CASE("codel: attempts are turned away at intervals that shrink with the squ
 
 TEST_CASE("codel: one short wait, or a queue of one, ends it") {
   model::Codel codel({ms(5), ms(100)});
-  for (std::int64_t t = 0; t < 100; ++t) CHECK(turned_away(codel, ms(20), 9, at(t)) == 0);
-  SECTION("a wait below the target") { CHECK(turned_away(codel, ms(4), 9, at(100)) == 0); }
-  SECTION("one attempt left") { CHECK(turned_away(codel, ms(20), 1, at(100)) == 0); }
+  for (std::int64_t t = 0; t < 100; ++t) CHECK(turned_away(codel, ms(20), 9, at_ms(t)) == 0);
+  SECTION("a wait below the target") { CHECK(turned_away(codel, ms(4), 9, at_ms(100)) == 0); }
+  SECTION("one attempt left") { CHECK(turned_away(codel, ms(20), 1, at_ms(100)) == 0); }
   SECTION("an empty queue") { codel.queue_is_empty(); }
   // The interval begins anew.
-  for (std::int64_t t = 101; t < 200; ++t) CHECK(turned_away(codel, ms(20), 9, at(t)) == 0);
-  CHECK(turned_away(codel, ms(20), 9, at(201)) == 1);
+  for (std::int64_t t = 101; t < 200; ++t) CHECK(turned_away(codel, ms(20), 9, at_ms(t)) == 0);
+  CHECK(turned_away(codel, ms(20), 9, at_ms(201)) == 1);
 }
 
 TEST_CASE("codel: catches up after a pause, and remembers its rate for a while") {
   model::Codel codel({ms(5), ms(100)});
-  for (const std::int64_t t : {0, 100}) turned_away(codel, ms(20), 9, at(t));
+  for (const std::int64_t t : {0, 100}) turned_away(codel, ms(20), 9, at_ms(t));
   // Due at 200, 270.7, 328.4, 378.4: all at once if nobody was taken before 400.
-  CHECK(turned_away(codel, ms(300), 9, at(400)) == 4);
+  CHECK(turned_away(codel, ms(300), 9, at_ms(400)) == 4);
   // It ends; begins again soon after: at the rate of four more than at the last beginning.
-  CHECK(turned_away(codel, ms(1), 9, at(410)) == 0);
-  for (const std::int64_t t : {420, 520}) turned_away(codel, ms(20), 9, at(t));
-  CHECK(turned_away(codel, ms(20), 9, at(569)) == 0);
-  CHECK(turned_away(codel, ms(20), 9, at(570)) == 1);  // 520 + 100 / sqrt(4)
+  CHECK(turned_away(codel, ms(1), 9, at_ms(410)) == 0);
+  for (const std::int64_t t : {420, 520}) turned_away(codel, ms(20), 9, at_ms(t));
+  CHECK(turned_away(codel, ms(20), 9, at_ms(569)) == 0);
+  CHECK(turned_away(codel, ms(20), 9, at_ms(570)) == 1);  // 520 + 100 / sqrt(4)
   // After 16 intervals it is forgotten.
-  CHECK(turned_away(codel, ms(1), 9, at(580)) == 0);
-  for (const std::int64_t t : {3000, 3100}) turned_away(codel, ms(20), 9, at(t));
-  CHECK(turned_away(codel, ms(20), 9, at(3199)) == 0);
-  CHECK(turned_away(codel, ms(20), 9, at(3200)) == 1);
+  CHECK(turned_away(codel, ms(1), 9, at_ms(580)) == 0);
+  for (const std::int64_t t : {3000, 3100}) turned_away(codel, ms(20), 9, at_ms(t));
+  CHECK(turned_away(codel, ms(20), 9, at_ms(3199)) == 0);
+  CHECK(turned_away(codel, ms(20), 9, at_ms(3200)) == 1);
 }
 
 TEST_CASE("codel keeps the waiting time of an overloaded service short") {

@@ -15,7 +15,7 @@
 namespace retrysim {
 namespace {
 
-Scenario load(const std::string& text) {
+Scenario scenario_of(const std::string& text) {
   LoadResult result = load_scenario_text(text, "test.toml", ".");
   for (const Diagnostic& d : result.errors) FAIL(to_string(d));
   return std::move(result.loaded->scenario);
@@ -111,23 +111,23 @@ TEST_CASE("Live attempts and zombies, to 1e-8") {
 
 // --- The fluid -----------------------------------------------------------------------------------
 
-constexpr double kPerTimeout = 10'000;
+constexpr double kServicesPerTimeout = 10'000;
 
-std::string zombie(double load, int attempts, const std::string& more = "") {
+std::string zombie_system(double load, int attempts, const std::string& more = "") {
   return fmt::format(
       "name = \"zombie\"\nduration = 60\n"
       "[service.api]\nservice_time = {{ distribution = \"exponential\", mean = {} }}\n"
       "[client.web]\ncount = 100\n"
       "arrivals = {{ process = \"poisson\", total_rate = {} }}\n"
       "attempt_timeout = 1\nretry = {{ mode = \"custom\", max_attempts = {}, delays = [0] }}\n{}",
-      1 / kPerTimeout, load * kPerTimeout, attempts, more);
+      1 / kServicesPerTimeout, load * kServicesPerTimeout, attempts, more);
 }
 
 TEST_CASE("Below 1 / attempts the fluid is safe, and collapsed it makes all attempts") {
   for (const auto& [rho, attempts] :
        {std::pair{.6, 3}, {.65, 4}, {.7, 3}, {.75, 2}, {.8, 3}}) {  // P112 .. P116
     const std::string outage = "[fault.outage]\nstart = 5\nduration = 5\ncapacity = 0\n";
-    const Scenario scenario = load(zombie(rho, attempts, outage));
+    const Scenario scenario = scenario_of(zombie_system(rho, attempts, outage));
     CHECK(fluid_equilibria(scenario, 0).vulnerable_load == Approx(1.0 / attempts).epsilon(1e-9));
     const FluidRun run = run_fluid(scenario, 0, {.series_interval = 1});
     const FluidSample& late = run.series.at(run.series.size() - 2);
@@ -143,7 +143,7 @@ TEST_CASE("A surge makes the first attempts late when theory says") {
                         Case{.6, 3, 1.25}, Case{.8, 2.5, 1}}) {  // P117 .. P121
     for (const double share : {0.98, 1.02}) {
       const Scenario scenario =
-          load(zombie(c.load, 3,
+          scenario_of(zombie_system(c.load, 3,
                       fmt::format("surge.peak = {{ start = 5, duration = {}, factor = {} }}\n",
                                   share * c.first, c.factor)));
       const double timeouts = run_fluid(scenario, 0).groups.at(0).timeouts;
@@ -160,7 +160,7 @@ TEST_CASE("A backlog drains with what the attempts leave of the capacity") {
        {Case{.2, 10, -0.4, 22.5}, Case{.1, 5, -0.7, 5.71428571429}}) {  // P122, P123
     // A stop of the service with the load of all three attempts makes the backlog.
     const double stop = c.backlog / (3 * c.load) + 4;
-    const Scenario scenario = load(zombie(
+    const Scenario scenario = scenario_of(zombie_system(
         c.load, 3, fmt::format("[fault.stop]\nstart = 5\nduration = {}\ncapacity = 0\n", stop)));
     const FluidRun run = run_fluid(scenario, 0, {.series_interval = 0.05});
     double from = 0, to = 0;
@@ -184,7 +184,7 @@ TEST_CASE("Rejections that cost nothing: the run of the fluid settles where theo
   for (const Case& c : {Case{1.2, 3, 0.550321208149, 1.85317464029, 0.833333333333},
                         Case{2, 3, 0.793700525984, 2.42366105093, 0.5},
                         Case{1.5, 5, 0.80274156176, 3.37966108125, 0.666666666667}}) {
-    const Scenario scenario = load(fmt::format(
+    const Scenario scenario = scenario_of(fmt::format(
         "name = \"reject\"\nduration = 200\nwarmup = 100\n"
         "[service.api]\nservice_time = {{ distribution = \"exponential\", mean = 0.001 }}\n"
         "queue = {{ capacity = 100 }}\n"

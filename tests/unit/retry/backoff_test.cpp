@@ -9,12 +9,13 @@
 
 #include <set>
 
+#include "unit/retry/short_names.hpp"
+
 using namespace retrysim;
+using retrysim::test::kThrottling;
+using retrysim::test::kTransient;
 
 namespace {
-
-constexpr auto kTransient = ResponseClass::kTransient;
-constexpr auto kThrottling = ResponseClass::kThrottling;
 
 BackoffRules doubling(Duration base) {
   BackoffRules rules;

@@ -7,14 +7,16 @@
 
 #include <catch2/catch.hpp>
 
+#include "unit/retry/short_names.hpp"
+
 using namespace retrysim;
+using retrysim::test::kNotRetryable;
+using retrysim::test::kThrottling;
+using retrysim::test::kTransient;
 
 namespace {
 
 constexpr auto kSuccess = ResponseClass::kSuccess;
-constexpr auto kThrottling = ResponseClass::kThrottling;
-constexpr auto kTransient = ResponseClass::kTransient;
-constexpr auto kNotRetryable = ResponseClass::kNotRetryable;
 
 ResponseClass standard(int status, const char* code = "", std::string_view api = "default") {
   return classify({}, api, {.status = status, .code = code}).response_class;

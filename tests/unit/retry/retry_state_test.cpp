@@ -6,13 +6,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "unit/retry/short_names.hpp"
+
 using namespace retrysim;
-
-namespace {
-
-constexpr Time at_ms(std::int64_t n) { return Time::zero() + Duration::milliseconds(n); }
-
-}  // namespace
+using retrysim::test::at_ms;
 
 TEST_CASE("counts over time leave slice by slice") {
   SlidingCounts counts(Duration::seconds(10));  // slices of 1 s

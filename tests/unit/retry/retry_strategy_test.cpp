@@ -8,7 +8,12 @@
 
 #include <set>
 
+#include "unit/retry/short_names.hpp"
+
 using namespace retrysim;
+using retrysim::test::at_ms;
+using retrysim::test::kThrottling;
+using retrysim::test::kTransient;
 
 namespace {
 
@@ -35,9 +40,6 @@ Outcome outcome(const RetryRules& rules, RetryQuota quota, std::uint32_t attempt
   return decide(rules, quota, token, failed(response_class)).outcome;
 }
 
-constexpr Time at_ms(std::int64_t n) { return Time::zero() + Duration::milliseconds(n); }
-constexpr auto kTransient = ResponseClass::kTransient;
-constexpr auto kThrottling = ResponseClass::kThrottling;
 constexpr auto kTimeout = ResponseClass::kTimeout;
 
 }  // namespace

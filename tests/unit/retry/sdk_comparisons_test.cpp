@@ -11,13 +11,14 @@
 
 #include <string>
 
+#include "unit/retry/short_names.hpp"
+
 using namespace retrysim;
+using retrysim::test::kNotRetryable;
+using retrysim::test::kThrottling;
+using retrysim::test::kTransient;
 
 namespace {
-
-constexpr auto kThrottling = ResponseClass::kThrottling;
-constexpr auto kTransient = ResponseClass::kTransient;
-constexpr auto kNotRetryable = ResponseClass::kNotRetryable;
 
 const Preset& preset_of(const char* sdk, const char* mode, const char* revision = "2.0",
                         const char* api = "default") {

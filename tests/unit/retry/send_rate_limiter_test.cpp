@@ -9,11 +9,12 @@
 
 #include <algorithm>
 
+#include "unit/retry/short_names.hpp"
+
 using namespace retrysim;
+using retrysim::test::at_ms;
 
 namespace {
-
-constexpr Time at_ms(std::int64_t n) { return Time::zero() + Duration::milliseconds(n); }
 
 /// A limiter that was throttled at 1 s, when it measured `sends` / 1 s x 0.8.
 SendRateLimiter throttled(int sends) {

@@ -9,11 +9,12 @@
 
 #include <memory>
 
+#include "unit/retry/short_names.hpp"
+
 using namespace retrysim;
+using retrysim::test::at_ms;
 
 namespace {
-
-constexpr Time at_ms(std::int64_t n) { return Time::zero() + Duration::milliseconds(n); }
 
 const Response kThrottled{.status = 400, .code = "ThrottlingException"};
 const Response kTimedOut{.transport = TransportError::kTimeout};
