@@ -47,6 +47,12 @@ double checked_positive_length(double seconds, const std::string& name) {
   return checked_length(seconds, name);
 }
 
+void check_gamma_shape(double shape) {
+  require_finite(shape, "shape");
+  require(shape >= Distribution::kMinGammaShape && shape <= Distribution::kMaxGammaShape,
+          "shape must be between 0.01 and 1e6");
+}
+
 /// E|X| for X normal: sd sqrt(2/pi) exp(-mean^2 / (2 sd^2)) + mean erf(mean / (sd sqrt 2)).
 double folded_normal_mean(double mean, double sd) {
   if (sd == 0) return mean;
@@ -274,18 +280,17 @@ Distribution Distribution::weibull(double mean_s, double shape) {
 }
 
 Distribution Distribution::gamma(double mean_s, double shape) {
-  checked_positive_length(mean_s, "mean");
-  require_finite(shape, "shape");
-  require(shape >= kMinGammaShape && shape <= kMaxGammaShape, "shape must be between 0.01 and 1e6");
+  const double mean_ns = checked_positive_length(mean_s, "mean");
+  check_gamma_shape(shape);
   Distribution d(Kind::kGamma, mean_s);
-  d.a_ = mean_s * kNanosecondsPerSecond / shape;
+  d.a_ = mean_ns / shape;
   d.b_ = shape;
   return d;
 }
 
 Distribution Distribution::gamma_scaled(double shape, double scale_s) {
+  check_gamma_shape(shape);
   checked_positive_length(scale_s, "scale");
-  require_finite(shape, "shape");
   require(scale_s * shape <= kMaxSeconds, "the mean, shape x scale, must be at most 9.2e9 seconds");
   return gamma(shape * scale_s, shape);
 }

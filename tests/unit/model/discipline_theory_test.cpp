@@ -106,7 +106,7 @@ TEST_CASE("The share of M/M/c that waits at most t is that of Erlang C", "[repet
   const double c = tail / (1 + load + load * load / 2 + tail);
   CHECK(c == Approx(0.6471910112).epsilon(1e-9));
   Scenario s = mg1(load, Distribution::exponential(1 / mu), Discipline::kFifo);
-  s.duration = Duration::seconds(1000);
+  s.duration = Duration::seconds(150);
   s.services[0].servers = 3;
   s.services[0].wait_within = test::ms(20);
   check_means(s, {{1 - c * std::exp(-(3 - load) * mu * within_s), [](const RunResult& r) {

@@ -4,7 +4,6 @@
 #include "loading.hpp"
 
 using namespace retrysim;
-using namespace retrysim::scenario;
 
 namespace {
 
