@@ -1,6 +1,6 @@
-# Sweeps that are killed, spread over MPI ranks, and sharded; searches that are stopped. The full size
-# of the sweeps, which the project's figures come from, is sweep_interruptions.py --points 10000. And
-# all commands over ranks.
+# Sweeps that are killed, spread over MPI ranks, and sharded; searches that are stopped. The full
+# size of the sweeps, which the project's figures come from, is sweep_interruptions.py --points
+# 10000. And all commands over ranks.
 
 foreach(check killed mpi shards)
   add_test(NAME sweep/${check}
