@@ -202,7 +202,6 @@ Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
   sweep["points"] = plan.grid_points;
   sweep["metrics"] = metrics_json(overview_metrics());
   if (plan.shard) sweep["shard"] = {{"index", plan.shard->index}, {"count", plan.shard->count}};
-  sweep["metrics"] = metrics_json(overview_metrics());
   sweep["points_that_fail"] = overview.points_that_fail;
   sweep["points_over_limit"] = overview.points_over_limit;
   json["keys"] = keys_json(plan.base);

@@ -5,15 +5,18 @@ SPDX-License-Identifier: MIT
 """
 
 import csv
+import json
 import tempfile
 import unittest
 from pathlib import Path
 
+import matplotlib.pyplot
 from matplotlib.colors import to_rgb
 
-from plot_test import (bands, draw_overview, edit, legend_texts, make_results, make_several, panel,
-                       recover, write)
+from plot_test import (bands, draw_overview, edit, legend_texts, make_comparison, make_results,
+                       make_several, panel, recover, write)
 from plotting import drawing
+from plotting.comparison import comparison_figure
 from plotting.results import Results, recovery_label
 
 
@@ -100,6 +103,33 @@ class PlotReadingTest(unittest.TestCase):
         _, figure = draw_overview(self, make_several(self.root / "r", 2))
         for line in panel(figure, "Load of s1").lines[:2]:  # requests, attempts
             self.assertEqual(line.get_linestyle(), "-")
+
+    def test_many_variants_have_one_colour_and_all_are_named(self):
+        folder = make_comparison(self.root / "r")
+        info = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        with open(folder / "compare.csv", encoding="utf-8") as file:
+            header, *rows = csv.reader(file)
+        means = {row["metric"]: row for row in info["summary"] if row["variant"] == "base=200ms"}
+        mine = [row for row in rows if row[header.index("variant")] == "base=200ms"]
+        for i in range(18):
+            name = f"base={300 + 20 * i}ms"
+            info["variants"].append({**info["variants"][0], "variant": name})
+            info["summary"] += [{**row, "variant": name, "mean": row["mean"] + 0.001 * i}
+                                for row in means.values()]
+            rows += [[name if c == "base=200ms" else c for c in row] for row in mine]
+        (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
+        write(folder / "compare.csv", header, rows)
+        with matplotlib.pyplot.rc_context(drawing.STYLE):
+            figure = comparison_figure(folder, drawing.GROUP_COLOURS)
+        self.addCleanup(matplotlib.pyplot.close, figure)
+        bars = {bar.get_facecolor() for bar in figure.axes[0].patches}
+        self.assertEqual(len(bars), 1)
+        self.assertEqual(len(figure.axes[0].get_yticklabels()), 20)
+        self.assertIn("20 others", [t.get_text() for a in figure.axes if a.get_legend()
+                                    for t in a.get_legend().get_texts()])
+        # Points too close together for a name each have one for all.
+        names = [t.get_text() for t in panel(figure, "Work against time").texts]
+        self.assertEqual(names, ["100ms", "200ms … 640ms", "50ms"])
 
     def test_every_group_has_a_look_of_its_own(self):
         results = Results(make_results(self.root / "r", groups=10), None)
