@@ -19,11 +19,11 @@ struct ServiceLoad {
   double capacity = 0;               ///< servers; infinite: no limit
   double service_time = 0;           ///< mean over requests, s
   double utilization = 0;
-  double last_attempt = 0;        ///< utilization if every request needs its last attempt
-  double full_queue = 0;          ///< s; infinite: no bound
-  double wait = 0;                ///< mean while all is well, s; infinite: overloaded, or not known
+  double last_attempt = 0;  ///< utilization if every request needs its last attempt
+  double full_queue = 0;    ///< s; infinite: no bound
+  double wait = 0;          ///< mean while all is well, s; infinite: overloaded, or not known
   double wait_within = 0;   ///< share that waits at most `wait_within`; infinite: not known
-  double granted = 0;  ///< attempts per second that the throttle lets pass; infinite: all
+  double granted = 0;       ///< attempts per second that the throttle lets pass; infinite: all
 };
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service);
 
