@@ -15,7 +15,7 @@ namespace {
 
 /// Two layers: with an outage that the queue outlasts, errors, a quota, a limiter and a surge, so
 /// that many rules have something to say.
-constexpr const char* kLayers = R"(
+constexpr const char* kFrontAndBack = R"(
 name = "layers"
 duration = "40s"
 replications = 3
@@ -76,15 +76,15 @@ void check_same(const char* text, const std::vector<std::string>& edits) {
 }
 
 TEST_CASE("Figures of replications lead to the verdicts that the replications lead to") {
-  check_same(kLayers, {});
-  check_same(kLayers, {"client.web.retry.quota.capacity=10"});
-  check_same(kLayers, {"fault.dip.speed=1"});
-  check_same(kLayers, {"fault.dip.duration=28s", "client.*.retry.max_attempts=6"});
-  check_same(kLayers, {"client.web.arrivals.total_rate=300"});
+  check_same(kFrontAndBack, {});
+  check_same(kFrontAndBack, {"client.web.retry.quota.capacity=10"});
+  check_same(kFrontAndBack, {"fault.dip.speed=1"});
+  check_same(kFrontAndBack, {"fault.dip.duration=28s", "client.*.retry.max_attempts=6"});
+  check_same(kFrontAndBack, {"client.web.arrivals.total_rate=300"});
 }
 
 TEST_CASE("Figures of another scenario are refused") {
-  const LoadResult one = load_scenario_text(kLayers, "case.toml", ".", {"duration=5s"});
+  const LoadResult one = load_scenario_text(kFrontAndBack, "case.toml", ".", {"duration=5s"});
   REQUIRE(one.loaded);
   const Scenario& scenario = one.loaded->scenario;
   std::vector<std::vector<double>> figures = {

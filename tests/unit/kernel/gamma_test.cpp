@@ -14,8 +14,8 @@
 namespace retrysim {
 namespace {
 
-constexpr double kTwoSidedQuantile = 4.891638;  // of the normal distribution, 1e-6
-constexpr double kGammaKolmogorov = 2.693407;   // of sqrt(n) D: 2 exp(-2 x^2) = 1e-6
+constexpr double kQuantileOfMoments = 4.891638;  // of the normal distribution, 1e-6
+constexpr double kGammaKolmogorov = 2.693407;    // of sqrt(n) D: 2 exp(-2 x^2) = 1e-6
 
 std::vector<double> gamma_samples(const Distribution& d, std::size_t n, std::uint64_t seed) {
   std::vector<double> samples(n);
@@ -62,9 +62,9 @@ TEST_CASE("gamma variates follow their law, for shapes below, at and above 1", "
     const auto n = static_cast<double>(kSamples);
     const double variance = 1 / shape;
     const double fourth = 3 * variance * variance + 6 * variance * variance * variance;
-    CHECK(std::abs(sum / n) < kTwoSidedQuantile * std::sqrt(variance / n));
+    CHECK(std::abs(sum / n) < kQuantileOfMoments * std::sqrt(variance / n));
     CHECK(std::abs(squares / n - variance) <
-          kTwoSidedQuantile * std::sqrt((fourth - variance * variance) / n));
+          kQuantileOfMoments * std::sqrt((fourth - variance * variance) / n));
   }
 }
 
