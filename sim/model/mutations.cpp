@@ -13,7 +13,7 @@ void Mutations::prepare() {
     if (g.mutates && !books_) books_.emplace(&state_.recorder);
   }
   for (const InstanceId i : state_.instances.ids()) {
-    state_.instances[i].tokens().keep_books(books_ ? &*books_ : nullptr);
+    state_.instances[i].tokens.keep_books(books_ ? &*books_ : nullptr);
   }
 }
 
@@ -37,11 +37,11 @@ void Mutations::decide(ClientGroup& g, Request& r) {
 
 void Mutations::executed(Attempt& a, bool succeeded) {
   books_->of_attempt(a.id).effects.effects += succeeded;
-  a.at->tokens().executed(a, succeeded, state_.now);
+  a.at->tokens.executed(a, succeeded, state_.now);
 }
 
 void Mutations::attempt_gone(Attempt& a) {
-  a.at->tokens().close_session(a);
+  a.at->tokens.close_session(a);
   books_->attempt_gone(a.id);
 }
 

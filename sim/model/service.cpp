@@ -8,12 +8,12 @@ namespace retrysim::model {
 
 Service::Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
                  const Streams* streams, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
-    : spec_(&spec),
+    : demand(spec, streams),
+      spec_(&spec),
       streams_(streams),
       attempts_(attempts),
       servers_(spec, attempts, sequence),
       queue_(spec, key, attempts),
-      demand_(spec, streams),
       power_(spec),
       model_(make_service_model(spec, conflict)),
       concurrency_(spec.concurrency),
@@ -54,16 +54,16 @@ void Service::start(Attempt& a, Time now) {
   a.started = now;
   time_spent_.queued += (now - a.arrived).count();
   if (a.is(Attempt::kMutating)) [[unlikely]]
-    tokens_.begin(a, now);
-  a.work.left_ns = demand_.of(a, servers_.in_service());
+    tokens.begin(a, now);
+  a.work.left_ns = demand.of(a, servers_.in_service());
   servers_.start(a, now);
 }
 
 Duration Service::service_time_of(const Attempt& a) const {
-  const double demand = demand_.of(a, servers_.in_service());
-  if (demand == 0) return Duration::zero();
+  const double work_ns = demand.of(a, servers_.in_service());
+  if (work_ns == 0) return Duration::zero();
   const double speed = impairment().speed;
-  return speed > 0 ? Duration::from_nanoseconds(demand / speed) : Duration::max();
+  return speed > 0 ? Duration::from_nanoseconds(work_ns / speed) : Duration::max();
 }
 
 Attempt& Service::complete(Time now) {
@@ -93,7 +93,7 @@ void Service::remove_from_queue(const Attempt& a, Time now) {
 }
 
 void Service::abort(Attempt& a, Time now) {
-  tokens_.close_session(a);
+  tokens.close_session(a);
   time_spent_.in_system += (now - a.arrived).count();
   if (a.stage == Attempt::Stage::kCalling) return servers_.let_go();
   assert(a.stage == Attempt::Stage::kInService);
@@ -109,7 +109,7 @@ std::vector<std::uint32_t> Service::take_all(Time now) {
     leave_unserved(*a, now);
     all.push_back(a->id);
   }
-  for (const std::uint32_t id : all) tokens_.close_session((*attempts_)[id]);
+  for (const std::uint32_t id : all) tokens.close_session((*attempts_)[id]);
   return all;
 }
 

@@ -53,6 +53,11 @@ class Service {
  public:
   enum class Admission : std::uint8_t { kStarted, kQueued, kFull };
 
+  // The parts that others use directly.
+  ServicePlace place;
+  ServiceDemand demand;
+  TokenDesk tokens;
+
   /// `key` is for what it draws for itself, `conflict` the number of the answer to a write that
   /// came too late.
   Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
@@ -60,14 +65,10 @@ class Service {
 
   const ServiceSpec& spec() const { return *spec_; }
   const ServiceTraits& traits() const { return traits_; }
-  ServicePlace& place() { return place_; }
-  const ServicePlace& place() const { return place_; }
   const Impairment& impairment() const { return power_.impairment(); }
   const ServicePower& power() const { return power_; }
   const ServerPool& servers() const { return servers_; }
   const ServiceQueue& queue() const { return queue_; }
-  ServiceDemand& demand() { return demand_; }
-  TokenDesk& tokens() { return tokens_; }
 
   std::uint64_t queued() const { return queue_.size(); }
   /// Attempts waiting or in service.
@@ -163,18 +164,15 @@ class Service {
   [[gnu::noinline]] Admission admit_if_concurrency_allows(Attempt& a, Time now);
 
   ServiceTraits traits_;
-  ServicePlace place_;
   const ServiceSpec* spec_;
   const Streams* streams_;
   kernel::Pool<Attempt>* attempts_;
   ServerPool servers_;
   ServiceQueue queue_;
-  ServiceDemand demand_;
   TimeSpent time_spent_;
   ServicePower power_;
   ServiceModel model_;
   ConcurrencyLimit concurrency_;
-  TokenDesk tokens_;
   Throttle throttle_;
 };
 

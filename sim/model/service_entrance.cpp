@@ -9,7 +9,7 @@ namespace {
 
 void record_arrival(const Attempt& a) {
   a.clients->recorder->passage.arrived(a.in_cohort);
-  a.at->place().recorder->arrived();
+  a.at->place.recorder->arrived();
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ void ServiceEntrance::arrive(Attempt& a) {
   const Service::Admission admission = s.admit(a, state_.now);
   if (admission == Service::Admission::kFull) return overflow(a);
   const bool must_wait = admission == Service::Admission::kQueued;
-  s.place().recorder->admitted();
+  s.place.recorder->admitted();
   a.clients->recorder->passage.admitted(a.in_cohort, must_wait);
   if (s.traits().watches_attempts) [[unlikely]]
     parts_.watch.enter(a);
@@ -44,18 +44,18 @@ bool ServiceEntrance::answered_at_the_door(Attempt& a) {
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : s.impairment().errors) {
       if (u >= cumulative) continue;
-      a.at->place().recorder->error_answered();
+      a.at->place.recorder->error_answered();
       if (state_.is_throttling(a, answer)) a.clients->recorder->passage.refused(a.in_cohort);
       parts_.transport.answer_with(a, answer);
       return true;
     }
   }
   // The throttle is the service's, not an instance's: the first instance keeps it for all.
-  Service& keeper = state_.instances[state_.instances.first(a.at->place().service)];
+  Service& keeper = state_.instances[state_.instances.first(a.at->place.service)];
   if (passes_throttle(a, keeper)) return false;
-  a.at->place().recorder->throttled();
+  a.at->place.recorder->throttled();
   a.clients->recorder->passage.refused(a.in_cohort);
-  turn_away(a, state_.answers.of_service(a.at->place().service).throttled);
+  turn_away(a, state_.answers.of_service(a.at->place.service).throttled);
   return true;
 }
 
@@ -72,9 +72,9 @@ bool ServiceEntrance::passes_throttle(const Attempt& a, Service& s) {
 
 void ServiceEntrance::overflow(Attempt& a) {
   Service& s = *a.at;
-  const Answers::OfService& answers = state_.answers.of_service(a.at->place().service);
+  const Answers::OfService& answers = state_.answers.of_service(a.at->place.service);
   const bool no_answer = s.spec().overflow == Overflow::kDrop;
-  s.place().recorder->rejected();
+  s.place.recorder->rejected();
   stats::PassageCounts& passage = a.clients->recorder->passage;
   if (!no_answer && !answers.overflow_is_throttling) passage.rejected(a.in_cohort);
   passage.refused(a.in_cohort);

@@ -52,8 +52,8 @@ void World::add_services() {
                                                 : state_.streams.of_instance(i, number);
       Service& s = state_.instances.add(
           Service(spec, key, conflict, &state_.streams, &state_.attempts, &state_.sequence));
-      s.place().recorder = &state_.recorder.service(i);
-      s.demand().set_operations(i, scenario.clients);
+      s.place.recorder = &state_.recorder.service(i);
+      s.demand.set_operations(i, scenario.clients);
     }
     answers.add_service(spec);
     if (spec.idempotency.remembers()) remember_tokens(i);
@@ -74,7 +74,7 @@ void World::remember_tokens(ServiceId service) {
   const IdempotencySpec& rules = state_.scenario.services[service].idempotency;
   const auto sessions = std::make_shared<Sessions>(rules.window);
   for (const InstanceId i : state_.instances.of(service)) {
-    state_.instances[i].tokens().open(rules, numbers, sessions);
+    state_.instances[i].tokens.open(rules, numbers, sessions);
   }
 }
 
