@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -48,8 +49,8 @@ class LogLinearHistogram {
     std::uint64_t low = 1, high = 0;
   };
   PlainRange plain_range() const {
-    return is_plain(smallest_) && is_plain(largest_) ? PlainRange{smallest_, largest_}
-                                                     : PlainRange{};
+    constexpr std::uint64_t kMost = (std::uint64_t{1} << kPlainBits) - 1;
+    return {std::max(smallest_, kSubBuckets), std::min(largest_, kMost)};
   }
   /// The counts, until another value than those is added. The caller says to `counted` by how much
   /// it raised them in all.
@@ -115,7 +116,6 @@ class LogLinearHistogram {
 
   // Values from kSubBuckets on, below 2^53: a double holds them exactly, and the first bits of a
   // double are an exponent and a mantissa, as a bucket's number is.
-  static bool is_plain(std::uint64_t v) { return v >= kSubBuckets && v >> kPlainBits == 0; }
   static std::size_t plain_index(std::uint64_t v) {
     constexpr std::uint64_t kBefore = std::uint64_t{1023 + kBits - 1} << kBits;
     const auto exact = static_cast<double>(static_cast<std::int64_t>(v));

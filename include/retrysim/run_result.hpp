@@ -13,7 +13,6 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -40,8 +39,6 @@ struct DurationMoments {
     const auto ns = static_cast<std::uint64_t>(d.count());
     add_squares(static_cast<SquareNanoseconds>(ns) * ns);
   }
-  /// Many durations, in nanoseconds.
-  void add(std::span<const std::uint64_t> durations_ns);
   /// `durations` of them, of which the sums are known.
   void add(std::uint64_t durations, std::uint64_t sum, SquareNanoseconds squares) {
     count += durations;

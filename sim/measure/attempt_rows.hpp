@@ -61,6 +61,10 @@ class AttemptRows {
   AttemptRow& of(std::uint32_t number) {
     if (number == 1) [[likely]]
       return first_;
+    return of_later(number);
+  }
+  /// The same from number 2 on.
+  AttemptRow& of_later(std::uint32_t number) {
     const std::size_t later = std::min(number, kMaxAttemptNumber) - 2;
     if (later >= later_.size()) [[unlikely]]
       reach(later);

@@ -16,11 +16,17 @@ auto& count_of(Counts& counts, Word word) {
 
 }  // namespace
 
-void ClientRecorder::failed(std::uint32_t client, Time submitted) {
+void ClientRecorder::failed(const RequestEnded& event) {
+  const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
+  if (in_cohort) attempts_squared_ += std::uint64_t{attempts} * attempts;
+  if (outcome == Outcome::kUnfinished) return;
   ++failures_;
   ++result_.counts[span_->count_bin_of(submitted)].failed;
+  last_end_ = now;
   // Those that succeeded have ended, too: `finish` adds them.
   if (client < fair_clients_) ++result_.ended_per_client[client];
+  durations_.add(in_cohort ? DurationBooks::kBin | DurationBooks::kLatency : DurationBooks::kBin,
+                 now - submitted);
 }
 
 void ClientRecorder::ended_after_due(bool in_cohort, Duration since_due) {

@@ -53,18 +53,17 @@ class alignas(64) ClientRecorder {
   void ended(const RequestEnded& event) {
     const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
     ++outcomes_[in_cohort][static_cast<std::size_t>(outcome)];
-    attempts_squared_ += in_cohort ? std::uint64_t{attempts} * attempts : 0;
-    if (outcome == Outcome::kUnfinished) return;
+    if (outcome != Outcome::kSuccess) [[unlikely]]
+      return failed(event);
     last_end_ = now;
-    unsigned headings = DurationBooks::kBin;
-    if (outcome == Outcome::kSuccess) [[likely]] {
-      if (in_cohort) headings |= DurationBooks::kLatency | DurationBooks::kLatencyOk;
-      if (client < fair_clients_) successes_per_client_[client] += 1;
+    if (client < fair_clients_) successes_per_client_[client] += 1;
+    if (in_cohort) [[likely]] {
+      attempts_squared_ += std::uint64_t{attempts} * attempts;
+      durations_.add(DurationBooks::kBin | DurationBooks::kLatency | DurationBooks::kLatencyOk,
+                     now - submitted);
     } else {
-      if (in_cohort) headings |= DurationBooks::kLatency;
-      failed(client, submitted);
+      durations_.add(DurationBooks::kBin, now - submitted);
     }
-    durations_.add(headings, now - submitted);
   }
   /// A request that was due at a time of its own.
   void ended_after_due(bool in_cohort, Duration since_due);
@@ -72,9 +71,11 @@ class alignas(64) ClientRecorder {
 
   // An attempt, as its client sees it.
   void sent(bool in_cohort, std::uint32_t number, Time now) {
-    retries_ += number > 1;
     in_flight_.rise(now);
-    rows_.of(number).sent(in_cohort, now);
+    if (number == 1) [[likely]]
+      return rows_.first().sent(in_cohort, now);
+    ++retries_;
+    rows_.of_later(number).sent(in_cohort, now);
   }
   void attempt_ended(const AttemptEnded& event) {
     const auto& [in_cohort, number, result, sent, now] = event;
@@ -128,8 +129,8 @@ class alignas(64) ClientRecorder {
     ClientBin row;                              // of the running bin
   };
 
-  /// A request has ended, but not with success.
-  void failed(std::uint32_t client, Time submitted);
+  /// A request has ended, but not with success, or is unfinished.
+  void failed(const RequestEnded& event);
   /// From the start of the run on; counts only.
   ClientFlow told() const;
   void close_durations();

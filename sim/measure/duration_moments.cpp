@@ -9,25 +9,6 @@
 
 namespace retrysim {
 
-void DurationMoments::add(std::span<const std::uint64_t> durations_ns) {
-  // Sums of so few durations below 2^57 (four years) fit in 64 and 128 bits.
-  constexpr std::size_t kFew = 64;
-  std::uint64_t sum = 0, bits = 0;
-  SquareNanoseconds squares = 0;
-  for (const std::uint64_t ns : durations_ns) {
-    bits |= ns;
-    sum += ns;
-    squares += static_cast<SquareNanoseconds>(ns) * ns;
-  }
-  if (durations_ns.size() > kFew || bits >> 57 != 0) [[unlikely]] {
-    for (const std::uint64_t ns : durations_ns) {
-      add(Duration::nanoseconds(static_cast<std::int64_t>(ns)));
-    }
-    return;
-  }
-  add(durations_ns.size(), sum, squares);
-}
-
 double DurationMoments::standard_deviation_ns() const {
   if (count == 0) return 0;
   // Squared distances from the mean rounded down to q = (sum - r) / count are whole numbers:

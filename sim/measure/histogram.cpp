@@ -99,9 +99,10 @@ void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
 
 template <int kBits>
 void LogLinearHistogram<kBits>::clear() {
+  if (total_ == 0) return;
   // Block by block, and only those that have values: they are few.
-  for (std::size_t block = 0; block < counts_.size(); block += kSubBuckets) {
-    std::uint64_t* const counts = counts_.data() + block;
+  for (std::size_t block = index(smallest_) >> kBits; block <= index(largest_) >> kBits; ++block) {
+    std::uint64_t* const counts = counts_.data() + ((block << kBits) - first_);
     const std::uint64_t values = std::accumulate(counts, counts + kSubBuckets, std::uint64_t{0});
     if (values > 0) std::fill(counts, counts + kSubBuckets, 0);
   }

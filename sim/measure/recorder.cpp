@@ -36,6 +36,7 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
       replication_(replication) {
   const kernel::Claim claim;
   take_memory(scenario, clients_, services_, all_bins_, claim, claim);
+  for (std::size_t i = 0; i < clients_.size(); ++i) users_ += !is_inner(i);
   if (span_.window_start == Time::zero()) begin_window();
   if (phases_.next() == Time::zero()) cut_phases(Time::zero());
   choose_boundary();
@@ -127,14 +128,18 @@ void Recorder::close_bin() {
   ClientBin all;
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     BinTotals& latency = clients_[i].close_bin();
-    if (!is_inner(i)) {
+    if (users_ == 1 && !is_inner(i)) {
+      all = clients_[i].last_bin();
+    } else if (!is_inner(i)) {
       all.flow.merge(clients_[i].last_bin().flow);
       all_latency_.merge(latency);
     }
     latency.clear();
   }
-  all_latency_.describe(all);
-  all_latency_.clear();
+  if (users_ > 1) {
+    all_latency_.describe(all);
+    all_latency_.clear();
+  }
   all_bins_.push_back(all);
   for (ServiceRecorder& service : services_) service.close_bin();
   bin_end_ = bin_end_ + span_.interval;

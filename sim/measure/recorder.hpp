@@ -72,7 +72,8 @@ class Recorder {
   std::vector<ClientRecorder> clients_;
   std::vector<ServiceRecorder> services_;
   std::vector<ClientBin> all_bins_;
-  BinTotals all_latency_;  // of the bin that is being closed
+  BinTotals all_latency_;  // of the bin that is being closed, if there are several users
+  std::size_t users_ = 0;  // groups that are not a service's own
   PhaseLog phases_;
   Time next_boundary_, segment_start_, bin_end_, count_bin_end_;
   std::size_t count_bin_ = 0;

@@ -24,6 +24,8 @@ struct RunSpan {
   bool in_window(Time t) const { return t >= window_start && t < window_end; }
   /// The part of [from, to) that lies inside the window, in nanoseconds.
   double inside_window_ns(Time from, Time to) const {
+    if (window_start <= from && from <= to && to <= window_end) [[likely]]
+      return static_cast<double>((to - from).count());
     const Time begin = std::max(from, window_start), end = std::min(to, window_end);
     return end > begin ? static_cast<double>((end - begin).count()) : 0;
   }

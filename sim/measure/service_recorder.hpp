@@ -50,8 +50,7 @@ class alignas(64) ServiceRecorder {
   void answer_unused(double server_ns, Time finished, bool executed);
 
   void levels(const LevelsOfService& now) {
-    log_.note(now.now,
-              {static_cast<std::int32_t>(now.busy), static_cast<std::int32_t>(now.in_system)});
+    log_.note(now.now, {now.busy, static_cast<std::int64_t>(now.in_system)});
     queued_ = now.queued;
     if (now.queued > queue_max_) [[unlikely]]
       queue_max_ = now.queued;

@@ -1,5 +1,5 @@
-// The levels of a service over time: noted down as they change, and integrated in blocks, two at a
-// time. Integrals are doubles, added up in the order of the changes.
+// The levels of a service over time: noted down as they change, and integrated in blocks. Integrals
+// are doubles: the sums in the order of the changes, each rounded as it comes.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -14,9 +14,9 @@ namespace retrysim::stats {
 
 class StationLog {
  public:
-  /// Numbers of busy servers, and of attempts waiting and in service: there is no memory for 2^31.
   struct Levels {
-    std::int32_t busy = 0, in_system = 0;
+    std::int64_t busy = 0;       ///< servers
+    std::int64_t in_system = 0;  ///< attempts waiting and in service
   };
   /// Time integrals in nanoseconds: of the levels, of the square of `in_system`, and of whether all
   /// servers are busy.
@@ -49,13 +49,16 @@ class StationLog {
 
   /// Up to the levels noted last, which are then the first.
   void integrate();
+  /// The same two at a time, in any order; false if a sum is so large that the order matters.
+  bool integrate_whole_numbers();
+  void integrate_in_order();
 
   std::size_t last_ = 0;
   double servers_ = 0;
   Integrals sums_;
   // Up to last_; there is one more, so that two can always be taken.
-  std::array<std::int64_t, kBlock + 2> since_{};
-  std::array<std::int32_t, kBlock + 2> busy_{}, in_system_{};
+  alignas(16) std::array<std::int64_t, kBlock + 2> since_{};
+  alignas(16) std::array<std::int64_t, kBlock + 2> busy_{}, in_system_{};
 };
 
 }  // namespace retrysim::stats
