@@ -24,9 +24,9 @@ void AttemptWatch::add_sources() {
 
 void AttemptWatch::enter(Attempt& a) {
   a.set(Attempt::kWatched);
-  const Duration timeout = state_.scenario.services[a.at->place().service].timeout;
+  const Duration timeout = state_.scenario.services[a.at->place.service].timeout;
   if (timeout == Duration::max()) return;
-  Limit& limit = limits_[a.at->place().service];
+  Limit& limit = limits_[a.at->place.service];
   const EventKey key = state_.key_in(timeout);
   links_.reach(a.id);
   limit.lane.push_back(a.id, key, link());
@@ -35,7 +35,7 @@ void AttemptWatch::enter(Attempt& a) {
 
 void AttemptWatch::end(Attempt& a) {
   a.clear(Attempt::kWatched);
-  Limit& limit = limits_[a.at->place().service];
+  Limit& limit = limits_[a.at->place.service];
   if (limit.source != kNone) limit.lane.erase(a.id, link());
   a.at->leave(a, state_.now);
 }
@@ -59,7 +59,7 @@ void AttemptWatch::time_out(ServiceId service) {
     a.clients->recorder->passage.dropped(a.in_cohort);
     return parts_.delivery.release(a);
   }
-  s.place().recorder->error_answered();
+  s.place.recorder->error_answered();
   parts_.transport.answer_with(a, state_.answers.of_service(service).timeout);
 }
 

@@ -34,10 +34,10 @@ void Balancer::set_in_rotation(InstanceId instance, bool in) {
 }
 
 InstanceId Balancer::choose(const Attempt& a) {
-  Group& group = groups_[a.at->place().service];
+  Group& group = groups_[a.at->place.service];
   InstanceId chosen = group.in_rotation.front();
   if (group.in_rotation.size() > 1) {
-    switch (state_.scenario.services[a.at->place().service].balancing) {
+    switch (state_.scenario.services[a.at->place.service].balancing) {
       case Balancing::kRoundRobin:
         chosen = next_by_turns(group);
         break;
@@ -101,15 +101,15 @@ InstanceId Balancer::better_of_two(const Group& group, const Attempt& a) const {
 }
 
 void Balancer::ended(const Attempt& a, AttemptResult result) {
-  const InstanceId instance = a.at->place().instance;
+  const InstanceId instance = a.at->place.instance;
   assert(all_[instance].under_way > 0);
   --all_[instance].under_way;
   log_->ended(instance, result, state_.now);
 }
 
 void Balancer::levels_changed(const Service& s) {
-  const InstanceId instance = s.place().instance;
-  const ServiceId service = s.place().service;
+  const InstanceId instance = s.place.instance;
+  const ServiceId service = s.place.service;
   const stats::StationLevels levels{s.servers().busy(), static_cast<std::int64_t>(s.in_system()),
                                     static_cast<std::int64_t>(s.queued()),
                                     s.power().working_servers()};
@@ -123,7 +123,7 @@ void Balancer::levels_changed(const Service& s) {
   sum.working = unlimited ? levels.working : sum.working + levels.working - known.working;
   known = levels;
   log_->levels(instance, levels, state_.now);
-  stats::ServiceRecorder& recorder = *s.place().recorder;
+  stats::ServiceRecorder& recorder = *s.place.recorder;
   recorder.levels({.busy = sum.busy,
                    .in_system = static_cast<std::uint64_t>(sum.in_system),
                    .queued = static_cast<std::uint64_t>(sum.queued),

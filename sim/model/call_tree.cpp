@@ -63,18 +63,18 @@ bool CallTree::begin(Service& s) {
 // The next call, or all of them.
 void CallTree::make_calls(AttemptId attempt) {
   const Attempt& a = state_.attempts[attempt];
-  const std::vector<GroupId>& callees = callees_[a.at->place().service];
+  const std::vector<GroupId>& callees = callees_[a.at->place.service];
   Calls& calls = calls_[attempt];
   const std::uint16_t first = calls.next;
   calls.open = 1;
-  if (state_.scenario.services[a.at->place().service].parallel_calls) {
+  if (state_.scenario.services[a.at->place.service].parallel_calls) {
     calls.open = static_cast<std::uint16_t>(callees.size());
   }
   const std::uint16_t end = calls.next = static_cast<std::uint16_t>(first + calls.open);
   // The same attempt makes the same calls whatever else happens.
   Draws name(*a.clients->key, {a.entity, a.number, 0, Purpose::kCall});
   const std::uint64_t entity = name.next();
-  const ClientId client(state_.instances.number_of(a.at->place().instance));
+  const ClientId client(state_.instances.number_of(a.at->place.instance));
   for (std::uint16_t i = first; i < end; ++i) {
     parts_.client_requests.submit(state_.groups[callees[i]], client, entity, attempt);
   }
@@ -100,7 +100,7 @@ void CallTree::go_on(CallId id) {
   const Calls& calls = calls_[id.attempt];
   if (!calls.active || calls.serial != id.serial) return;
   if (!calls.failed &&
-      calls.next < callees_[state_.attempts[id.attempt].at->place().service].size()) {
+      calls.next < callees_[state_.attempts[id.attempt].at->place.service].size()) {
     make_calls(id.attempt);
   } else {
     end(id.attempt);
@@ -115,8 +115,8 @@ void CallTree::end(AttemptId attempt) {
   parts_.watch.leave(a);
   Reply reply;
   if (calls_[attempt].failed) {
-    s.place().recorder->error_answered();
-    reply.answer = state_.answers.of_service(a.at->place().service).call_failed;
+    s.place.recorder->error_answered();
+    reply.answer = state_.answers.of_service(a.at->place.service).call_failed;
   }
   parts_.serving.served(a, reply);
 }

@@ -31,7 +31,27 @@ struct ClientTimers {
   Duration constant_timeout_length;
 };
 
-struct ClientGroup {
+/// What the requests of a group need, so that those that need little ask little.
+struct ClientTraits {
+  /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
+  bool gated = false;
+  bool pools_connections = false;
+  bool hedges = false;
+  bool balanced = false;            ///< a service that it calls has several instances
+  bool sends_in_steps = false;      ///< there is more to do when an attempt is sent
+  bool ends_connections = false;    ///< somebody counts the connections of its attempts
+  bool books_successes = false;     ///< the strategy learns of successes
+  bool begins_in_steps = false;     ///< there is more to do when a request begins
+  bool ends_in_steps = false;       ///< there is more to do when a request ends
+  bool closed = false;              ///< each client thinks, asks, thinks ...
+  bool mutates = false;             ///< some requests have side effects
+  bool reports_ends = false;        ///< somebody waits for its requests: a caller, or a job
+  bool counts_requests = false;     ///< the strategy is told when requests begin and end
+  bool calls_several = false;       ///< its requests go to different services
+  bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
+};
+
+struct ClientGroup : ClientTraits {
   /// Makes it the group of this number. The answers of all services must be known, and the groups
   /// whose names come before.
   void set_up(RunState& state, GroupId group, const OperationNames& operations);
@@ -64,22 +84,6 @@ struct ClientGroup {
   ClientTimers timers;
   Request new_request;  ///< as each of the group's requests begins
   Attempt new_attempt;  ///< as each of their attempts begins
-  /// Sending may have to wait, or be refused: a limiter, a throttle, a connection pool, hedging.
-  bool gated = false;
-  bool pools_connections = false;
-  bool hedges = false;
-  bool balanced = false;            ///< a service that it calls has several instances
-  bool sends_in_steps = false;      ///< there is more to do when an attempt is sent
-  bool ends_connections = false;    ///< somebody counts the connections of its attempts
-  bool books_successes = false;     ///< the strategy learns of successes
-  bool begins_in_steps = false;     ///< there is more to do when a request begins
-  bool ends_in_steps = false;       ///< there is more to do when a request ends
-  bool closed = false;              ///< each client thinks, asks, thinks ...
-  bool mutates = false;             ///< some requests have side effects
-  bool reports_ends = false;        ///< somebody waits for its requests: a caller, or a job
-  bool counts_requests = false;     ///< the strategy is told when requests begin and end
-  bool calls_several = false;       ///< its requests go to different services
-  bool keeps_states_apart = false;  ///< a client has several retry quotas or limiters
 
  private:
   void share_states(RunState& state);

@@ -49,7 +49,7 @@ void Delivery::deliver(Attempt& a) {
                              .sent = a.sent,
                              .now = state_.now});
   if (!error.success() && a.is(Attempt::kExecuted))
-    a.at->place().recorder->execution_failed(a.finished);
+    a.at->place.recorder->execution_failed(a.finished);
   if (g.ends_connections) end_connection(g, r, a, error.response_class);
   release(a);
   if (error.response_class != ResponseClass::kSuccess) {

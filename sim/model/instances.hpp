@@ -24,8 +24,8 @@ class Instances {
   void begin_service() { first_.emplace_back(all_.size()); }
   Service& add(Service instance) {
     const ServiceId service(first_.size() - 1);
-    instance.place().instance = InstanceId(all_.size());
-    instance.place().service = service;
+    instance.place.instance = InstanceId(all_.size());
+    instance.place.service = service;
     service_of_.push_back(service);
     return all_.emplace_back(std::move(instance));
   }

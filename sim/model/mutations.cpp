@@ -15,8 +15,10 @@ void Mutations::prepare() {
   }
   for (const InstanceId i : state_.instances.ids()) {
     Service& s = state_.instances[i];
-    s.tokens().keep_books(books_ ? &*books_ : nullptr);
-    if (reads_) s.ask_before_retries(*reads_);
+    s.tokens.keep_books(books_ ? &*books_ : nullptr);
+    if (!reads_) continue;
+    s.tokens.ask_before_retries(*reads_);
+    s.demand.ask_before_retries(*reads_);
   }
 }
 
@@ -40,11 +42,11 @@ void Mutations::decide(ClientGroup& g, Request& r) {
 
 void Mutations::executed(Attempt& a, bool succeeded) {
   books_->of_attempt(a.id).effects.effects += succeeded;
-  a.at->tokens().executed(a, succeeded, state_.now);
+  a.at->tokens.executed(a, succeeded, state_.now);
 }
 
 void Mutations::attempt_gone(Attempt& a) {
-  a.at->tokens().close_session(a);
+  a.at->tokens.close_session(a);
   books_->attempt_gone(a.id);
 }
 

@@ -20,6 +20,11 @@ inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 struct ClientGroup;
 class Service;
 
+/// A request's neighbours in a client's queue.
+struct WaiterLinks {
+  RequestId next, previous;
+};
+
 /// An attempt's neighbours in a queue.
 struct QueueLinks {
   std::uint32_t next = kNone, previous = kNone;
@@ -60,7 +65,7 @@ struct alignas(64) Request {
   kernel::LaneLink timeout, deadline;
   RequestId id;                            ///< its place among the requests
   std::uint32_t timeout_position = kNone;  ///< in the heap of varying timeouts
-  RequestId next_waiter, previous_waiter;  ///< in a client's queue
+  WaiterLinks waiting;
 };
 
 struct alignas(64) Attempt {

@@ -8,16 +8,16 @@ namespace retrysim::model {
 
 Service::Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
                  const Streams* streams, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
-    : spec_(&spec),
+    : demand(spec, streams),
+      throttle(spec.throttle),
+      spec_(&spec),
       streams_(streams),
       attempts_(attempts),
       servers_(spec, attempts, sequence),
       queue_(spec, key, attempts),
-      demand_(spec, streams),
       power_(spec),
       model_(make_service_model(spec, conflict)),
-      concurrency_(spec.concurrency),
-      throttle_(spec.throttle) {
+      concurrency_(spec.concurrency) {
   traits_.always_succeeds = spec.model == ServiceModelKind::kQueue;
   traits_.screens_queue = spec.abandoned == Abandoned::kDropAtDequeue || spec.drop_expired ||
                           spec.discipline == Discipline::kCodel;
@@ -54,15 +54,15 @@ void Service::start(Attempt& a, Time now) {
   a.stage = Attempt::Stage::kInService;
   a.started = now;
   time_spent_.queued += (now - a.arrived).count();
-  if (a.is(Attempt::kMutating) && !tokens_.begin(a, now)) [[unlikely]] {
-    tokens_.count_wait(a);
+  if (a.is(Attempt::kMutating) && !tokens.begin(a, now)) [[unlikely]] {
+    tokens.count_wait(a);
     return hold_server(a);
   }
   begin_work(a, now);
 }
 
 void Service::begin_work(Attempt& a, Time now) {
-  a.work.left_ns = demand_.of(a, servers_.in_service());
+  a.work.left_ns = demand.of(a, servers_.in_service());
   servers_.start(a, now);
 }
 
@@ -75,21 +75,16 @@ void Service::hold_server(Attempt& a) {
 void Service::wake(Attempt& a, Time now) {
   servers_.let_go();
   a.stage = Attempt::Stage::kInService;
-  if (!tokens_.begin(a, now)) return hold_server(a);
+  if (!tokens.begin(a, now)) return hold_server(a);
   begin_work(a, now);
 }
 
-void Service::ask_before_retries(const Reconciliation& reads) {
-  tokens_.ask_before_retries(reads);
-  demand_.ask_before_retries(reads);
-}
-
 Duration Service::service_time_of(const Attempt& a) const {
-  const double demand =
-      tokens_.is_read(a) ? demand_.of_read(a) : demand_.of(a, servers_.in_service());
-  if (demand == 0) return Duration::zero();
+  const double work_ns =
+      tokens.is_read(a) ? demand.of_read(a) : demand.of(a, servers_.in_service());
+  if (work_ns == 0) return Duration::zero();
   const double speed = impairment().speed;
-  return speed > 0 ? Duration::from_nanoseconds(demand / speed) : Duration::max();
+  return speed > 0 ? Duration::from_nanoseconds(work_ns / speed) : Duration::max();
 }
 
 Attempt& Service::complete(Time now) {
@@ -119,7 +114,7 @@ void Service::remove_from_queue(const Attempt& a, Time now) {
 }
 
 void Service::abort(Attempt& a, Time now) {
-  tokens_.close_session(a);
+  tokens.close_session(a);
   time_spent_.in_system += (now - a.arrived).count();
   if (a.stage == Attempt::Stage::kCalling) return servers_.let_go();
   assert(a.stage == Attempt::Stage::kInService);
@@ -135,14 +130,14 @@ std::vector<std::uint32_t> Service::take_all(Time now) {
     leave_unserved(*a, now);
     all.push_back(a->id);
   }
-  for (const std::uint32_t id : all) tokens_.close_session((*attempts_)[id]);
+  for (const std::uint32_t id : all) tokens.close_session((*attempts_)[id]);
   return all;
 }
 
 void Service::forget(bool throttle_too) {
   queue_.forget(spec_->codel);
   concurrency_.reset();
-  if (throttle_too) throttle_.forget();
+  if (throttle_too) throttle.forget();
 }
 
 void Service::impair(Impairment impairment, Time now) {

@@ -54,6 +54,12 @@ class Service {
  public:
   enum class Admission : std::uint8_t { kStarted, kQueued, kFull, kOverLimit };
 
+  // The parts that others use directly.
+  ServicePlace place;
+  ServiceDemand demand;
+  TokenDesk tokens;
+  Throttle throttle;
+
   /// `key` is for what it draws for itself, `conflict` the number of the answer to a write that
   /// came too late.
   Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
@@ -61,28 +67,16 @@ class Service {
 
   const ServiceSpec& spec() const { return *spec_; }
   const ServiceTraits& traits() const { return traits_; }
-  ServicePlace& place() { return place_; }
-  const ServicePlace& place() const { return place_; }
   const Impairment& impairment() const { return power_.impairment(); }
   const ServicePower& power() const { return power_; }
   const ServerPool& servers() const { return servers_; }
   const ServiceQueue& queue() const { return queue_; }
-  ServiceDemand& demand() { return demand_; }
-  TokenDesk& tokens() { return tokens_; }
 
   std::uint64_t queued() const { return queue_.size(); }
   /// Attempts waiting or in service.
   std::uint64_t in_system() const {
     return static_cast<std::uint64_t>(servers_.attempts()) + queued();
   }
-
-  /// True if the throttle lets an attempt pass: of client `number` of client group `group`; where
-  /// operations or keys are throttled, of the operation or key of that number.
-  bool pass_throttle(std::uint16_t group, std::uint32_t number, Time now) {
-    return spec_->throttle.rate <= 0 || throttle_.pass(group, number, now);
-  }
-  /// Its throttle, for what concerns the limits of single operations or keys.
-  Throttle& throttle() { return throttle_; }
 
   /// Starts serving the attempt, queues it, or neither if the queue is full (`kFull`) or the
   /// concurrency limit is reached.
@@ -105,8 +99,6 @@ class Service {
   /// Ends the service (or the turning away) that completes now.
   Attempt& complete(Time now);
 
-  /// Some of its clients ask before they repeat a request with side effects.
-  void ask_before_retries(const Reconciliation& reads);
   /// Its attempts make calls to other services before they are done.
   void call_others() { traits_.calls_others = true; }
   /// The own work on the attempt that completes next ends now; its server is held until `release`
@@ -172,19 +164,15 @@ class Service {
   [[gnu::noinline]] void hold_server(Attempt& a);
 
   ServiceTraits traits_;
-  ServicePlace place_;
   const ServiceSpec* spec_;
   const Streams* streams_;
   kernel::Pool<Attempt>* attempts_;
   ServerPool servers_;
   ServiceQueue queue_;
-  ServiceDemand demand_;
   TimeSpent time_spent_;
   ServicePower power_;
   ServiceModel model_;
   ConcurrencyLimit concurrency_;
-  TokenDesk tokens_;
-  Throttle throttle_;
 };
 
 }  // namespace retrysim::model

@@ -9,7 +9,7 @@ namespace {
 
 void record_arrival(const Attempt& a) {
   a.clients->recorder->passage.arrived(a.in_cohort);
-  a.at->place().recorder->arrived();
+  a.at->place.recorder->arrived();
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ void ServiceEntrance::arrive(Attempt& a) {
                     admission == Service::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
   }
   const bool must_wait = admission == Service::Admission::kQueued;
-  s.place().recorder->admitted();
+  s.place.recorder->admitted();
   a.clients->recorder->passage.admitted(a.in_cohort, must_wait);
   if (s.traits().times_waits && !must_wait) [[unlikely]]
     parts_.serving.time_wait(a);
@@ -52,22 +52,23 @@ bool ServiceEntrance::answered_at_the_door(Attempt& a) {
     const double u = draws.uniform();
     for (const auto& [cumulative, answer] : s.impairment().errors) {
       if (u >= cumulative) continue;
-      a.at->place().recorder->error_answered();
+      a.at->place.recorder->error_answered();
       if (state_.is_throttling(a, answer)) a.clients->recorder->passage.refused(a.in_cohort);
       parts_.transport.answer_with(a, answer);
       return true;
     }
   }
   // The throttle is the service's, not an instance's: the first instance keeps it for all.
-  Service& keeper = state_.instances[state_.instances.first(a.at->place().service)];
+  Service& keeper = state_.instances[state_.instances.first(a.at->place.service)];
   if (passes_throttle(a, keeper)) return false;
-  a.at->place().recorder->throttled();
+  a.at->place.recorder->throttled();
   a.clients->recorder->passage.refused(a.in_cohort);
-  turn_away(a, state_.answers.of_service(a.at->place().service).throttled);
+  turn_away(a, state_.answers.of_service(a.at->place.service).throttled);
   return true;
 }
 
 bool ServiceEntrance::passes_throttle(const Attempt& a, Service& s) {
+  if (s.spec().throttle.rate <= 0) return true;
   std::uint32_t number = a.client;
   if (s.spec().throttle.scope > ThrottleScope::kClient) {
     const Addressing& about = a.clients->about;
@@ -77,7 +78,7 @@ bool ServiceEntrance::passes_throttle(const Attempt& a, Service& s) {
   }
   if (s.spec().throttle.has_limits()) [[unlikely]]
     return passes_limits(a, s, number);
-  return s.pass_throttle(a.group, number, state_.now);
+  return s.throttle.pass(a.group, number, state_.now);
 }
 
 // Operations or keys may have limits of their own.
@@ -86,14 +87,14 @@ bool ServiceEntrance::passes_limits(const Attempt& a, Service& s, std::uint32_t 
   const RandomKey& key = *a.clients->key;
   const std::uint32_t own =
       s.spec().throttle.keys.empty() ? about.operation(key, a.entity) : about.key(key, a.entity);
-  return s.throttle().pass(a.group, number, state_.now, own);
+  return s.throttle.pass(a.group, number, state_.now, own);
 }
 
 void ServiceEntrance::overflow(Attempt& a, Refusal refusal) {
   Service& s = *a.at;
   const bool no_answer = s.spec().overflow == Overflow::kDrop;
-  const std::uint16_t answer = state_.answers.of_service(s.place().service).refused(refusal);
-  s.place().recorder->rejected();
+  const std::uint16_t answer = state_.answers.of_service(s.place.service).refused(refusal);
+  s.place.recorder->rejected();
   stats::PassageCounts& passage = a.clients->recorder->passage;
   if (!no_answer && !state_.is_throttling(a, answer)) passage.rejected(a.in_cohort);
   passage.refused(a.in_cohort);

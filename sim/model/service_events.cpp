@@ -79,7 +79,7 @@ void ServiceEvents::restart(InstanceId instance, bool throttle_too) {
       a.clients->recorder->passage.dropped(a.in_cohort);
       parts_.delivery.release(a);
     } else {
-      s.place().recorder->error_answered();
+      s.place.recorder->error_answered();
       parts_.transport.answer_with(a, Answers::kConnectionRefused);
     }
   }

@@ -8,7 +8,7 @@ namespace retrysim::model {
 
 void Serving::add_sources() {
   for (const InstanceId i : state_.instances.ids()) {
-    state_.instances[i].place().completions =
+    state_.instances[i].place.completions =
         state_.add_source(EventKind::kCompletion, i, kernel::SourceRole::kAnswer);
   }
 }
@@ -43,7 +43,7 @@ void Serving::served(Attempt& a, Reply reply) {
     a.set(Attempt::kGoesOn);
     a.clear(Attempt::kExecuted);
   } else if (a.is(Attempt::kExecuted)) {
-    s.place().recorder->executed(a.given_up());
+    s.place.recorder->executed(a.given_up());
     if (a.in_cohort) a.clients->recorder->executed(a.given_up(), state_.now - a.arrived);
     if (a.is(Attempt::kMutating)) [[unlikely]]
       parts_.mutations.executed(a, reply.answer == 0);
@@ -102,7 +102,7 @@ void Serving::time_wait(const Attempt& a) {
 // Of an attempt that is turned away, whose token is known, or that has asked for its effect.
 Reply Serving::answer_without_execution(Attempt& a) {
   Service& s = *a.at;
-  if (!s.tokens().is_read(a)) return {a.answer};
+  if (!s.tokens.is_read(a)) return {a.answer};
   if (!s.traits().always_succeeds) {
     const Reply reply = s.reply(a);
     if (reply.answer != 0) return reply;
@@ -141,7 +141,7 @@ bool Serving::would_be_late(const Attempt& a) const {
 }
 
 void Serving::changed(Service& s) {
-  state_.queue.set(s.place().completions, s.servers().next_completion());
+  state_.queue.set(s.place.completions, s.servers().next_completion());
   levels_changed(s);
 }
 
@@ -152,7 +152,7 @@ void Serving::levels_changed(Service& s) {
 }
 
 void Serving::record_levels(const Service& s) {
-  stats::ServiceRecorder& recorder = *s.place().recorder;
+  stats::ServiceRecorder& recorder = *s.place.recorder;
   recorder.levels({.busy = s.servers().busy(),
                    .in_system = s.in_system(),
                    .queued = s.queued(),
@@ -176,14 +176,14 @@ void Serving::observe_levels(Service& s) {
 
 void Serving::wasted_work(const Attempt& a) {
   if (const auto since = a.at->servers().wasted_since(a)) {
-    a.at->place().recorder->add_wasted_work(*since, state_.now);
+    a.at->place.recorder->add_wasted_work(*since, state_.now);
   }
 }
 
 void Serving::answer_unused(const Attempt& a) {
   if (!a.is(Attempt::kExecuted | Attempt::kGoesOn)) return;
-  a.at->place().recorder->answer_unused(a.at->servers().server_time_ns(a), a.finished,
-                                        a.is(Attempt::kExecuted));
+  a.at->place.recorder->answer_unused(a.at->servers().server_time_ns(a), a.finished,
+                                      a.is(Attempt::kExecuted));
 }
 
 }  // namespace retrysim::model

@@ -40,7 +40,7 @@ bool TokenDesk::look_at_token(Attempt& a, Time now) {
     case Sessions::Found::kInProgress:
       if (rules_->in_progress == InProgress::kExecute) return true;
       if (rules_->in_progress == InProgress::kWait) {
-        waits_->wait(a.id, {account.token, a.at->place().service});
+        waits_->wait(a.id, {account.token, a.at->place.service});
         return false;
       }
       a.answer = answers_.in_progress;
@@ -85,7 +85,7 @@ void TokenDesk::drop_session(Attempt& a) {
 }
 
 void TokenDesk::session_ended(const Attempt& a, const TokenKey& token) {
-  if (waits_ != nullptr) waits_->session_ended({token, a.at->place().service});
+  if (waits_ != nullptr) waits_->session_ended({token, a.at->place.service});
 }
 
 }  // namespace retrysim::model

@@ -14,14 +14,16 @@ struct Waiters {
   RequestId first, last;
 
   void join(Request& r, IndexedBy<RequestId, kernel::Pool<Request>>& requests) {
-    r.previous_waiter = last;
-    r.next_waiter = {};
-    (last.exists() ? requests[last].next_waiter : first) = r.id;
+    r.waiting.previous = last;
+    r.waiting.next = {};
+    (last.exists() ? requests[last].waiting.next : first) = r.id;
     last = r.id;
   }
   void leave(const Request& r, IndexedBy<RequestId, kernel::Pool<Request>>& requests) {
-    (r.previous_waiter.exists() ? requests[r.previous_waiter].next_waiter : first) = r.next_waiter;
-    (r.next_waiter.exists() ? requests[r.next_waiter].previous_waiter : last) = r.previous_waiter;
+    (r.waiting.previous.exists() ? requests[r.waiting.previous].waiting.next : first) =
+        r.waiting.next;
+    (r.waiting.next.exists() ? requests[r.waiting.next].waiting.previous : last) =
+        r.waiting.previous;
   }
 };
 

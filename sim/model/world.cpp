@@ -71,8 +71,8 @@ void World::add_services() {
                                                 : state_.streams.of_instance(i, number);
       Service& s = state_.instances.add(
           Service(spec, key, conflict, &state_.streams, &state_.attempts, &state_.sequence));
-      s.place().recorder = &state_.recorder.service(i);
-      s.demand().set_operations(i, scenario.clients);
+      s.place.recorder = &state_.recorder.service(i);
+      s.demand.set_operations(i, scenario.clients);
     }
     if (spec.throttle.has_limits()) number_limits(i);
     if (spec.idempotency.remembers()) remember_tokens(i);
@@ -94,7 +94,7 @@ void World::number_limits(ServiceId service) {
   for (const ThrottleLimit& l : spec.keys) {
     numbers.push_back(static_cast<std::uint32_t>(std::stoul(l.name) - 1));
   }
-  state_.instances[state_.instances.first(service)].throttle().set_numbers(numbers);
+  state_.instances[state_.instances.first(service)].throttle.set_numbers(numbers);
 }
 
 void World::remember_tokens(ServiceId service) {
@@ -106,8 +106,8 @@ void World::remember_tokens(ServiceId service) {
   const bool waits = rules.in_progress == InProgress::kWait;
   const auto sessions = std::make_shared<Sessions>(rules.window);
   for (const InstanceId i : state_.instances.of(service)) {
-    state_.instances[i].tokens().open(rules, numbers, sessions,
-                                      waits ? &parts_.token_waits : nullptr);
+    state_.instances[i].tokens.open(rules, numbers, sessions,
+                                    waits ? &parts_.token_waits : nullptr);
   }
 }
 
