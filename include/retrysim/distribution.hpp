@@ -117,6 +117,13 @@ class Distribution {
     return sample_other(draws);
   }
 
+  /// One sample from the random words of `id`, none of which is computed for a constant.
+  Duration sample(const RandomKey& key, DrawId id) const {
+    if (kind_ == Kind::kConstant) return constant_;
+    Draws draws(key, id);
+    return sample(draws);
+  }
+
  private:
   struct Alias;  // alias table of an empirical distribution
 

@@ -1,5 +1,5 @@
 // The services in progress at one service, earliest completion first. A few are two small sorted
-// arrays, keys and attempts; many (or an unlimited number) an indexed heap.
+// arrays, keys and attempts; many are an indexed heap, until none is left.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -50,8 +50,10 @@ class CompletionSet {
   }
 
   std::uint32_t pop() {
-    if (!sorted_) return heap_.pop(position());
-    return attempts_[--few_];
+    if (sorted_) return attempts_[--few_];
+    const std::uint32_t attempt = heap_.pop(position());
+    sorted_ = heap_.empty();
+    return attempt;
   }
 
   void erase(std::uint32_t attempt) {

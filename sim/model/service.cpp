@@ -83,8 +83,8 @@ double Service::demand_ns(const Attempt& a) const {
   if (a.replay) return static_cast<double>(spec_->idempotency.replay_cost.count());
   const Purpose purpose = a.round == 0 ? Purpose::kServiceTime : Purpose::kSecondServiceTime;
   const RandomKey& key = streams_->of_group(a.group);
-  Draws draws(key, {a.entity, a.number, 0, purpose});
-  auto own = static_cast<double>(spec_->service_time.sample(draws).count());
+  const DrawId id{a.entity, a.number, 0, purpose};
+  auto own = static_cast<double>(spec_->service_time.sample(key, id).count());
   if (!operations_.empty()) [[unlikely]]
     own = std::round(own * operations_.work(key, a.entity, a.group));
   if (!spec_->slows_down()) return own;

@@ -353,6 +353,9 @@ TEST_CASE("samples are the same nanoseconds with every compiler") {
     for (std::uint64_t entity = 0; entity < 3; ++entity) {
       Draws draws = draws_of(42, entity);
       CHECK(golden.distribution.sample(draws).count() == golden.samples[entity]);
+      const auto same =
+          golden.distribution.sample(RandomKey(42, 0), {entity, 1, 0, Purpose::kServiceTime});
+      CHECK(same.count() == golden.samples[entity]);
     }
   }
 }
