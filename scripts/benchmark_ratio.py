@@ -90,7 +90,7 @@ def count_instructions():
     """Instructions per event of both programs, by system; empty without valgrind."""
     if not instruction_count.available():
         print("instructions per event: valgrind is not installed "
-              "(scripts/install_dependencies test)")
+              "(scripts/install_dependencies bench)")
         return {}
     programs = BUILD / "tests"
     counts = {}
@@ -108,7 +108,7 @@ def compare_with_simpy(figures):
     command = ["/usr/bin/python3", SIMPY_MODEL, f"secs={SIMPY_S}"]
     if subprocess.run([str(c) for c in command[:2]] + ["secs=1"],
                       capture_output=True).returncode == NOT_INSTALLED:
-        print("SimPy: not installed (Debian's python3-simpy3)")
+        print("SimPy: not installed (scripts/install_dependencies bench)")
         return {}
     ours = [f["retrysim"]["cpu_s"] / f["retrysim"]["events"] for f in figures]
     rounds = [run(command) for _ in range(SIMPY_ROUNDS)]

@@ -13,6 +13,8 @@
 #include <boost/math/distributions/students_t.hpp>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -142,8 +144,18 @@ ExpectationResult judge(const Scenario& scenario, const Expectation& expectation
 }  // namespace
 
 double student_t_95(std::size_t degrees_of_freedom) {
+  // Every interval of a time series asks for the same few of them, and each takes some hundred
+  // thousand instructions.
+  static std::array<std::atomic<double>, 1024> known{};  // 0: not worked out yet
+  const bool is_kept = degrees_of_freedom < known.size();
+  if (is_kept) {
+    const double t_95 = known[degrees_of_freedom].load(std::memory_order_relaxed);
+    if (t_95 > 0) return t_95;
+  }
   const boost::math::students_t t(static_cast<double>(degrees_of_freedom));
-  return std::round(boost::math::quantile(t, 0.975) * 1e10) / 1e10;
+  const double t_95 = std::round(boost::math::quantile(t, 0.975) * 1e10) / 1e10;
+  if (is_kept) known[degrees_of_freedom].store(t_95, std::memory_order_relaxed);
+  return t_95;
 }
 
 std::optional<Estimate> estimate(std::span<const double> values) {

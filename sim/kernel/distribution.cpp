@@ -20,7 +20,6 @@ namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
 
-double log(double x) { return Sleef_cinz_logd1_u10purec(x); }
 double exp(double x) { return Sleef_cinz_expd1_u10purec(x); }
 
 void require(bool holds, const char* sentence) {
@@ -84,10 +83,28 @@ double kernel::unit_exponential_outside(Draws& draws, std::uint64_t word) {
   }
 }
 
-double unit_normal(Draws& draws) {
-  const double u = 1 - draws.uniform();  // (0, 1], so that the logarithm is finite
-  const double v = draws.uniform();
-  return std::sqrt(-2 * log(u)) * Sleef_cinz_cospid1_u05purec(2 * v);
+double kernel::unit_normal_outside(Draws& draws, std::uint64_t word) {
+  for (;;) {
+    const std::size_t layer = word & 255;
+    const std::uint64_t position = word >> 11;
+    const double x = static_cast<double>(position) * kNormalLayers[layer].width;
+    if (position < kNormalLayers[layer].inside) return with_normal_sign(x, word);
+    if (layer == 0) {
+      // What lies beyond the edge r has the density exp(-r e) exp(-e^2 / 2) of the excess e over r:
+      // an exponential variate, kept with probability exp(-e^2 / 2) (Marsaglia 1964).
+      for (;;) {
+        const double excess = unit_exponential(draws) / kNormalEdge;
+        if (2 * unit_exponential(draws) > excess * excess) {
+          return with_normal_sign(kNormalEdge + excess, word);
+        }
+      }
+    }
+    // The wedge: a uniform point between the layer's lower and upper edge, kept if under the curve.
+    const double low = kNormalHeights[layer];
+    const double high = kNormalHeights[layer + 1];
+    if (low + (high - low) * draws.uniform() < exp(-0.5 * x * x)) return with_normal_sign(x, word);
+    word = draws.next();
+  }
 }
 
 namespace {
@@ -324,6 +341,10 @@ Distribution::Parameters Distribution::parameters() const {
 
 Duration Distribution::sample_other(Draws& draws) const {
   double ns = 0;
+  if (kind_ == Kind::kNormal) {
+    ns = a_ + b_ * unit_normal(draws);
+    return Duration::from_nanoseconds(ns < 0 ? -ns : ns);
+  }
   switch (kind_) {
     case Kind::kConstant:
       return constant_;
@@ -344,9 +365,7 @@ Duration Distribution::sample_other(Draws& draws) const {
     case Kind::kLognormal:
       ns = a_ * exp(b_ * unit_normal(draws));
       break;
-    case Kind::kNormal:
-      ns = a_ + b_ * unit_normal(draws);
-      ns = ns < 0 ? -ns : ns;
+    case Kind::kNormal:  // above
       break;
     case Kind::kPareto:
       // x_m U^(-1/shape), where -log U is an exponential variate: no need to invert a uniform,

@@ -1,5 +1,5 @@
-// Monotone radix heap: the store for timers of varying delay that are never cancelled (backoffs,
-// think times, messages with random latency).
+// Monotone radix heap: the store for many timers of varying delay that are never cancelled. (A few
+// are cheaper in a sorted array: timer_queue.hpp chooses.)
 //
 // An entry lies in the bucket of the highest bit in which its time differs from the time of the
 // last entry taken out. Opening a bucket moves its entries, in order, to lower ones, so every entry
@@ -48,6 +48,12 @@ class RadixHeap {
   /// Key of the earliest entry, or `EventKey::never()`. Does not reorder anything: entries earlier
   /// than the head may still be pushed.
   EventKey head() const { return head_; }
+
+  /// Empty as it is, it takes entries from `time` on, which may lie before what has been popped.
+  void restart(Time time) {
+    assert(empty());
+    last_ = time;
+  }
 
   TimerEntry pop() {
     assert(size_ > 0);

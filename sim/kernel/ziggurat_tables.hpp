@@ -1,6 +1,6 @@
-// Constants of the exponential ziggurat that only its slow path needs; the layers themselves are
-// declared in distribution.hpp, where the fast path is inlined. The values are written by
-// scripts/make_ziggurat_tables.py, which also states the recurrence they satisfy.
+// Constants of the ziggurats that only their slow paths need; the layers themselves are declared in
+// distribution.hpp, where the fast paths are inlined. The values are written by
+// scripts/make_ziggurat_tables.py, which also states the recurrence that they satisfy.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -10,9 +10,9 @@
 namespace retrysim::kernel {
 
 /// Right edge of the base layer: samples beyond it come from the tail.
-extern const double kExponentialEdge;
+extern const double kExponentialEdge, kNormalEdge;
 
-/// Lower edge of layer i, with exp(0) = 1, the top of the last layer, at the end.
-extern const double kExponentialHeights[257];
+/// Lower edge of layer i, with 1, the top of the last layer, at the end.
+extern const double kExponentialHeights[257], kNormalHeights[257];
 
 }  // namespace retrysim::kernel

@@ -1,5 +1,5 @@
 // The services in progress at one service, earliest completion first. A few are a small sorted
-// array; many (or an unlimited number) an indexed heap.
+// array; many are an indexed heap, until none is left.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -47,8 +47,10 @@ class CompletionSet {
   }
 
   std::uint32_t pop() {
-    if (!sorted_) return heap_.pop(position());
-    return sorted_ones_[few_--].attempt;
+    if (sorted_) return sorted_ones_[few_--].attempt;
+    const std::uint32_t attempt = heap_.pop(position());
+    sorted_ = heap_.empty();
+    return attempt;
   }
 
   void erase(std::uint32_t attempt) {

@@ -19,7 +19,7 @@
 
 #include <retrysim/random.hpp>
 
-#include "kernel/radix_heap.hpp"
+#include "kernel/timer_queue.hpp"
 #include "model/ids.hpp"
 
 #include <cstddef>
@@ -61,7 +61,7 @@ class HealthChecks {
   RunState& state_;
   Parts& parts_;
   std::uint32_t source_ = 0;
-  kernel::RadixHeap timers_;
+  kernel::TimerQueue timers_;
   IndexedBy<InstanceId, std::vector<Patient>> patients_;
   ByService<std::size_t> ranks_;  // places among the names
 };

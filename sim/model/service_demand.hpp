@@ -46,8 +46,8 @@ class ServiceDemand {
  private:
   double drawn(const Attempt& a, std::int64_t others, Purpose purpose) const {
     const RandomKey& key = streams_->of_group(a.group);
-    Draws draws(key, {a.entity, a.number, 0, purpose});
-    const auto own = static_cast<double>(spec_->service_time.sample(draws).count());
+    const DrawId id{a.entity, a.number, 0, purpose};
+    const auto own = static_cast<double>(spec_->service_time.sample(key, id).count());
     return varies_ ? varied(own, a, key, others) : own;
   }
   double of_other(const Attempt& a, std::int64_t others) const;

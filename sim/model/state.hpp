@@ -10,7 +10,7 @@
 #include "kernel/event_order.hpp"
 #include "kernel/event_queue.hpp"
 #include "kernel/pool.hpp"
-#include "kernel/radix_heap.hpp"
+#include "kernel/timer_queue.hpp"
 #include "measure/recorder.hpp"
 #include "model/answers.hpp"
 #include "model/client_group.hpp"
@@ -100,7 +100,7 @@ struct RunState {
   std::uint64_t sequence = 0;  ///< counts all events that were ever scheduled
   kernel::EventQueue queue;
   std::vector<EventSource> sources;  ///< of the queue
-  kernel::RadixHeap timers;          ///< backoffs, think times, requests on the way ...
+  kernel::TimerQueue timers;         ///< backoffs, think times, requests on the way ...
   std::uint32_t timer_source = kNone;
   std::uint64_t fingerprint = 0;
 

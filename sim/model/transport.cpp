@@ -5,14 +5,13 @@
 #include "model/state.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 namespace retrysim::model {
 namespace {
 
-bool messages_take_time(const Scenario& scenario) {
-  const Distribution& latency = scenario.network.latency;
-  return Connections::take_time(scenario) || !latency.is_constant() ||
-         latency.constant_value() > Duration::zero() ||
+bool delays_differ(const Scenario& scenario) {
+  return Connections::take_time(scenario) || !scenario.network.latency.is_constant() ||
          std::ranges::any_of(scenario.faults, [](const FaultSpec& f) {
            return f.latency > Duration::zero() || f.unreachable || f.black_hole;
          });
@@ -27,13 +26,22 @@ void skip_first_call(Draws& draws, const Attempt& a) {
 }  // namespace
 
 Transport::Transport(RunState& state, Parts& parts)
-    : state_(state), parts_(parts), takes_time_(messages_take_time(state.scenario)) {}
+    : state_(state),
+      parts_(parts),
+      delays_differ_(delays_differ(state.scenario)),
+      takes_time_(delays_differ_ ||
+                  state.scenario.network.latency.constant_value() > Duration::zero()) {}
 
 void Transport::add_sources() {
   if (!takes_time_) return;
-  request_source_ = state_.add_source(EventKind::kAttemptArrives);
-  answer_source_ = state_.add_source(EventKind::kResponseArrives, 0, kernel::SourceRole::kAnswer);
-  late_answer_source_ = state_.add_source(EventKind::kLateResponse, 0, kernel::SourceRole::kAnswer);
+  if (state_.scenario.network.latency.is_constant()) {
+    request_source_ = state_.add_source(EventKind::kAttemptArrives);
+    answer_source_ = state_.add_source(EventKind::kResponseArrives, 0, kernel::SourceRole::kAnswer);
+  }
+  if (delays_differ_) {
+    late_answer_source_ =
+        state_.add_source(EventKind::kLateResponse, 0, kernel::SourceRole::kAnswer);
+  }
 }
 
 void Transport::send(ClientGroup& g, Request& r) {
@@ -82,12 +90,10 @@ void Transport::prepare_in_steps(ClientGroup& g, Request& r, Attempt& a) {
 Duration Transport::delay(const Attempt& a, Purpose purpose) const {
   const Distribution& latency = state_.scenario.network.latency;
   const Duration added = a.at->impairment().latency;
-  if (latency.is_constant()) return latency.constant_value() + added;
   if (a.is(Attempt::kSecondCall)) {
     purpose = purpose == Purpose::kNetwork ? Purpose::kSecondNetwork : Purpose::kSecondResponse;
   }
-  Draws draws(*a.clients->key, {a.entity, a.number, 0, purpose});
-  return latency.sample(draws) + added;
+  return latency.sample(*a.clients->key, {a.entity, a.number, 0, purpose}) + added;
 }
 
 void Transport::travel_to_service(Attempt& a) {
@@ -177,6 +183,7 @@ void Transport::schedule_answer(const Attempt& a, Duration delay) {
   if (state_.scenario.network.latency.is_constant() && answers_.push_back(entry)) {
     state_.queue.offer(answer_source_, answers_.head());
   } else {
+    assert(delays_differ_);
     late_answers_.push(entry);
     state_.queue.offer(late_answer_source_, late_answers_.head());
   }

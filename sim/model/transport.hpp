@@ -8,7 +8,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/fifo_lane.hpp"
-#include "kernel/radix_heap.hpp"
+#include "kernel/timer_queue.hpp"
 #include "model/client_group.hpp"
 #include "model/request.hpp"
 #include "model/service.hpp"
@@ -54,9 +54,10 @@ class Transport {
 
   RunState& state_;
   Parts& parts_;
-  bool takes_time_;  // messages are events, not steps
+  bool delays_differ_;  // a message may overtake another
+  bool takes_time_;     // messages are events, not steps
   kernel::MessageLane requests_, answers_;
-  kernel::RadixHeap late_answers_;  // of varying delay
+  kernel::TimerQueue late_answers_;  // of varying delay
   std::uint32_t request_source_ = kNone, answer_source_ = kNone, late_answer_source_ = kNone;
 };
 

@@ -17,7 +17,6 @@
 #include <retrysim/simulation.hpp>
 
 #include "kernel/event_order.hpp"
-#include "kernel/radix_heap.hpp"
 #include "model/parts.hpp"
 #include "model/state.hpp"
 

@@ -26,7 +26,7 @@ STUDY = HERE.parent.parent / "scenarios" / "study-backoff-and-jitter.toml"
 HEALTHY_CEILING = 586
 OVERLOAD_CEILING = 1292
 TIMERS_CEILING = 783
-STUDY_CEILING = 9180  # an attempt
+STUDY_CEILING = 6540  # an attempt
 REFERENCE = 143
 SKIPPED = 77  # for CTest
 

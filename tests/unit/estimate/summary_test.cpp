@@ -54,6 +54,12 @@ TEST_CASE("Student's t has the values of the printed tables") {
   CHECK(student_t_95(4) == Approx(2.776).margin(0.0005));
   CHECK(student_t_95(19) == Approx(2.093).margin(0.0005));
   CHECK(student_t_95(120) == Approx(1.980).margin(0.0005));
+  CHECK(student_t_95(4) == Approx(2.776).margin(0.0005));  // asked for again
+  // From the table's end on, too: for n degrees 1.959964 + 2.37 / n.
+  for (const std::size_t n : {1022u, 1023u, 1024u, 1025u, 100'000u}) {
+    CHECK(student_t_95(n) == Approx(1.959964 + 2.3723 / static_cast<double>(n)).margin(5e-6));
+    CHECK(student_t_95(n) == student_t_95(n));
+  }
 }
 
 TEST_CASE("equal numbers are their own mean, without spread") {

@@ -12,6 +12,7 @@
 #include "kernel/indexed_heap.hpp"
 #include "kernel/pool.hpp"
 #include "kernel/radix_heap.hpp"
+#include "kernel/timer_queue.hpp"
 #include "kernel/tournament.hpp"
 
 namespace retrysim::kernel {
@@ -39,9 +40,10 @@ struct Word {  // fresh draws for every step: a Draws object holds 2048 words
   Draws next() { return Draws(key, {step++, 0, 0, Purpose::kArrival}); }
 };
 
-TEST_CASE("The radix heap gives time order, and scheduling order at equal times") {
+TEMPLATE_TEST_CASE("Timers come in time order, and in scheduling order at equal times", "",
+                   RadixHeap, TimerQueue) {
   const int operations = GENERATE(200, 20'000, 200'000);
-  RadixHeap heap;
+  TestType heap;
   std::set<std::pair<EventKey, std::uint32_t>> oracle;
   Word words;
   Time now = Time::zero();
@@ -67,8 +69,9 @@ TEST_CASE("The radix heap gives time order, and scheduling order at equal times"
   }
 }
 
-TEST_CASE("The radix heap takes entries before its head, as long as time does not go back") {
-  RadixHeap heap;
+TEMPLATE_TEST_CASE("Timers are taken before the head, as long as time does not go back", "",
+                   RadixHeap, TimerQueue) {
+  TestType heap;
   heap.push({{at_ns(1000), 0}, 0, 0});
   heap.push({{at_ns(10), 1}, 1, 0});
   REQUIRE(heap.pop().entity == 1);
@@ -81,8 +84,41 @@ TEST_CASE("The radix heap takes entries before its head, as long as time does no
   REQUIRE(heap.empty());
 }
 
-TEST_CASE("A hundred thousand timers on one nanosecond keep their order") {
-  RadixHeap heap;
+TEST_CASE("A queue of timers keeps its order where it turns into a heap and back") {
+  // Up and down between empty and far more than the sorted array holds, with ties throughout.
+  TimerQueue queue;
+  std::set<std::pair<EventKey, std::uint32_t>> oracle;
+  Word words;
+  Time now = Time::zero();
+  std::uint64_t sequence = 0;
+  for (const std::size_t target :
+       {3u, 128u, 129u, 40u, 1000u, 49u, 48u, 47u, 500u, 0u, 127u, 300u, 0u}) {
+    while (oracle.size() != target) {
+      Draws d = words.next();
+      // Two steps towards the target and one back, on average.
+      const bool push = oracle.empty() || (oracle.size() < target) == (d.below(3) > 0);
+      if (push) {
+        const TimerEntry entry{{now + Duration::nanoseconds(random_delay(d)), sequence}, 5, 7};
+        ++sequence;
+        queue.push(entry);
+        oracle.emplace(entry.key, entry.entity);
+      } else {
+        REQUIRE(queue.head() == oracle.begin()->first);
+        const TimerEntry entry = queue.pop();
+        REQUIRE(entry.key == oracle.begin()->first);
+        now = entry.key.time;
+        oracle.erase(oracle.begin());
+      }
+      REQUIRE(queue.size() == oracle.size());
+      REQUIRE(queue.head() == (oracle.empty() ? EventKey::never() : oracle.begin()->first));
+    }
+  }
+  CHECK(queue.empty());
+}
+
+TEMPLATE_TEST_CASE("A hundred thousand timers on one nanosecond keep their order", "", RadixHeap,
+                   TimerQueue) {
+  TestType heap;
   constexpr std::uint32_t n = 100'000;
   for (std::uint32_t i = 0; i < n; ++i) heap.push({{at_ns(5'000'000'000), i}, i, 0});
   for (std::uint32_t i = 0; i < n; ++i) {

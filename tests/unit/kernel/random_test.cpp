@@ -1,7 +1,6 @@
 // Keyed draws: the published answers of the generator, the layout of its counter, that every part
 // of an identity matters and order does not, a few statistical checks, and the constants of the
-// exponential ziggurat. Statistical tests have fixed seeds; each would fail for about one seed in a
-// million.
+// ziggurats. Statistical tests have fixed seeds; each would fail for about one seed in a million.
 //
 // SPDX-License-Identifier: MIT
 #include <Random123/philox.h>
@@ -290,18 +289,22 @@ TEST_CASE("words that stand near each other are not correlated", "[repetitive]")
   }
 }
 
-TEST_CASE("an exponential variate takes one word in about 98 % of the cases") {
+TEST_CASE("an exponential or normal variate takes one word in about 98 % of the cases") {
   constexpr int kSamples = 1'000'000;
   const RandomKey key(17, 0);
+  const bool is_normal = GENERATE(false, true);
+  CAPTURE(is_normal);
+  const auto& layers =
+      is_normal ? retrysim::kernel::kNormalLayers : retrysim::kernel::kExponentialLayers;
   double inside = 0;
-  for (const auto& layer : retrysim::kernel::kExponentialLayers) {
+  for (const auto& layer : layers) {
     inside += static_cast<double>(layer.inside) * 0x1p-53 / 256;
   }
-  CHECK(inside == Approx(0.9778).margin(0.0001));
+  CHECK(inside == Approx(is_normal ? 0.9851 : 0.9778).margin(0.0001));
   int one_word = 0;
   for (std::uint64_t i = 0; i < kSamples; ++i) {
     Draws used(key, {i, 1, 0, Purpose::kServiceTime}), fresh = used;
-    retrysim::unit_exponential(used);
+    is_normal ? retrysim::unit_normal(used) : retrysim::unit_exponential(used);
     fresh.next();
     one_word += used.next() == fresh.next();
   }
@@ -309,31 +312,58 @@ TEST_CASE("an exponential variate takes one word in about 98 % of the cases") {
         kTwoSidedQuantile * std::sqrt(inside * (1 - inside) / kSamples));
 }
 
-TEST_CASE("the ziggurat's constants satisfy their recurrence") {
-  // The script that wrote them uses 60 digits; here the same is done with long double, from the
-  // edge upwards, to one unit in the last place of a double.
-  using namespace retrysim::kernel;
-  const long double r = 7.6971174701310497140446280481L;
+namespace {
+
+/// A ziggurat as it is stored, and the exact law that it stands for.
+struct Ziggurat {
+  const retrysim::kernel::ZigguratLayer* layers;
+  const double* heights;
+  double stored_edge;
+  long double edge;
+  long double area_beyond;  // of the density, from the edge on
+  long double (*density)(long double x);
+  long double (*inverse)(long double height);
+};
+
+// The script that wrote the constants uses 60 digits; here the same is done with long double, from
+// the edge upwards, to one unit in the last place of a double.
+void check_recurrence(const Ziggurat& z) {
   const auto close = [](double stored, long double exact) {
     return std::abs(static_cast<long double>(stored) - exact) <= std::abs(exact) * 0x1p-52L;
   };
-  CHECK(close(kExponentialEdge, r));
-  long double f = std::exp(-r), x = r;
-  const long double area = (r + 1) * f;
-  CHECK(close(kExponentialLayers[0].width * 0x1p53, area / f));
-  CHECK(close(static_cast<double>(kExponentialLayers[0].inside), r / (area / f) * 0x1p53L));
-  CHECK(kExponentialHeights[0] == 0);
+  CHECK(close(z.stored_edge, z.edge));
+  long double f = z.density(z.edge), x = z.edge;
+  const long double area = z.edge * f + z.area_beyond;
+  CHECK(close(z.layers[0].width * 0x1p53, area / f));
+  CHECK(close(static_cast<double>(z.layers[0].inside), z.edge / (area / f) * 0x1p53L));
+  CHECK(z.heights[0] == 0);
   for (std::size_t i = 1; i < 256; ++i) {
     INFO("layer " << i);
-    CHECK(close(kExponentialLayers[i].width * 0x1p53, x));
-    CHECK(close(kExponentialHeights[i], f));
+    CHECK(close(z.layers[i].width * 0x1p53, x));
+    CHECK(close(z.heights[i], f));
     f += area / x;
-    const long double next = i == 255 ? 0 : -std::log(f);
+    const long double next = i == 255 ? 0 : z.inverse(f);
     // A ratio of small edges near the top carries more of long double's own rounding.
-    CHECK(std::abs(static_cast<long double>(kExponentialLayers[i].inside) - next / x * 0x1p53L) <
-          4);
+    CHECK(std::abs(static_cast<long double>(z.layers[i].inside) - next / x * 0x1p53L) < 4);
     x = next;
   }
   CHECK(std::abs(f - 1) < 1e-17L);  // the last layer ends at the top
-  CHECK(kExponentialHeights[256] == 1);
+  CHECK(z.heights[256] == 1);
+}
+
+}  // namespace
+
+TEST_CASE("the ziggurats' constants satisfy their recurrence") {
+  using namespace retrysim::kernel;
+  constexpr long double kExponential = 7.6971174701310497140446280481L;
+  check_recurrence({kExponentialLayers, kExponentialHeights, kExponentialEdge, kExponential,
+                    std::exp(-kExponential), [](long double x) { return std::exp(-x); },
+                    [](long double f) { return -std::log(f); }});
+  constexpr long double kNormal = 3.6541528853610087716454297289L;
+  constexpr long double kSqrtHalf = 0.70710678118654752440084436210L;
+  constexpr long double kSqrtHalfPi = 1.25331413731550025120788264241L;
+  check_recurrence({kNormalLayers, kNormalHeights, kNormalEdge, kNormal,
+                    kSqrtHalfPi * std::erfc(kNormal * kSqrtHalf),
+                    [](long double x) { return std::exp(-x * x / 2); },
+                    [](long double f) { return std::sqrt(-2 * std::log(f)); }});
 }
