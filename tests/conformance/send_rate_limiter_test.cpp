@@ -54,9 +54,11 @@ TEST_CASE("after a throttling error the rate follows the CUBIC curve") {
   CHECK(rows.size() == 7);
   for (const CsvRow& row : rows) {
     SendRateLimiter limiter;
-    Access::throttled_at(limiter, at_second(row.number("last_throttle_s")), row.number("last_max_rate"));
+    Access::throttled_at(limiter, at_second(row.number("last_throttle_s")),
+                         row.number("last_max_rate"));
     CHECK(Access::time_window(limiter) == near(1.9574338205844317));
-    CHECK(Access::rate_on_curve(limiter, at_second(row.number("time_s"))) == near(row.number("rate")));
+    CHECK(Access::rate_on_curve(limiter, at_second(row.number("time_s"))) ==
+          near(row.number("rate")));
   }
 }
 

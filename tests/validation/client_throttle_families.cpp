@@ -78,7 +78,8 @@ System sre_adaptive_throttle(const Parameters& p) {
           windows * p.number("window_requests") / kCalls};
 }
 
-constexpr Family kClientThrottleFamilies[] = {{"sre_adaptive_throttle", sre_adaptive_throttle, kClientThrottle}};
+constexpr Family kClientThrottleFamilies[] = {
+    {"sre_adaptive_throttle", sre_adaptive_throttle, kClientThrottle}};
 
 }  // namespace
 

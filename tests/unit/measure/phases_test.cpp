@@ -59,14 +59,15 @@ TEST_CASE("one fault divides the window into before, during, recovering and afte
 TEST_CASE("overlapping faults make stretches of their own") {
   using enum PhaseKind;
   const Scenario s = with_faults({fault("b", 30, 20), fault("a", 20, 20), fault("c", 60, 5)});
-  CHECK(phases_of(s) == std::vector<Phase>{{"before", kBefore, at_second(0), at_second(20)},
-                                           {"a", kDuring, at_second(20), at_second(30)},
-                                           {"a+b", kDuring, at_second(30), at_second(40)},
-                                           {"b", kDuring, at_second(40), at_second(50)},
-                                           {"between", kBetween, at_second(50), at_second(60)},
-                                           {"c", kDuring, at_second(60), at_second(65)},
-                                           {"recovering", kRecovering, at_second(65), at_second(100)},
-                                           {"after", kAfter, at_second(65), at_second(100)}});
+  CHECK(phases_of(s) ==
+        std::vector<Phase>{{"before", kBefore, at_second(0), at_second(20)},
+                           {"a", kDuring, at_second(20), at_second(30)},
+                           {"a+b", kDuring, at_second(30), at_second(40)},
+                           {"b", kDuring, at_second(40), at_second(50)},
+                           {"between", kBetween, at_second(50), at_second(60)},
+                           {"c", kDuring, at_second(60), at_second(65)},
+                           {"recovering", kRecovering, at_second(65), at_second(100)},
+                           {"after", kAfter, at_second(65), at_second(100)}});
   // A pause in one fault is no new one, and neither is the same window elsewhere.
   Scenario nested = with_faults({fault("a", 20, 30), fault("b", 30, 10)});
   const std::vector<Phase> phases = phases_of(nested);
@@ -81,18 +82,21 @@ TEST_CASE("phases lie inside the window") {
   using enum PhaseKind;
   Scenario s = with_faults({fault("dip", 5, 10)});
   s.warmup = Duration::seconds(10);
-  CHECK(phases_of(s) == std::vector<Phase>{{"dip", kDuring, at_second(10), at_second(15)},
-                                           {"recovering", kRecovering, at_second(15), at_second(100)},
-                                           {"after", kAfter, at_second(15), at_second(100)}});
+  CHECK(phases_of(s) ==
+        std::vector<Phase>{{"dip", kDuring, at_second(10), at_second(15)},
+                           {"recovering", kRecovering, at_second(15), at_second(100)},
+                           {"after", kAfter, at_second(15), at_second(100)}});
   s.warmup = Duration::seconds(50);
-  CHECK(phases_of(s) == std::vector<Phase>{{"recovering", kRecovering, at_second(50), at_second(100)},
-                                           {"after", kAfter, at_second(50), at_second(100)}});
+  CHECK(phases_of(s) ==
+        std::vector<Phase>{{"recovering", kRecovering, at_second(50), at_second(100)},
+                           {"after", kAfter, at_second(50), at_second(100)}});
 }
 
 TEST_CASE("phases that the scenario names come last and may overlap") {
   using enum PhaseKind;
   Scenario s = with_faults({fault("dip", 20, 10)});
-  s.phases = {{"late", at_second(90), Duration::seconds(50)}, {"dip", at_second(0), Duration::seconds(25)}};
+  s.phases = {{"late", at_second(90), Duration::seconds(50)},
+              {"dip", at_second(0), Duration::seconds(25)}};
   const std::vector<Phase> phases = phases_of(s);
   REQUIRE(phases.size() == 6);
   CHECK(phases[4] == Phase{"dip (2)", kNamed, at_second(0), at_second(25)});

@@ -179,7 +179,8 @@ TEST_CASE_METHOD(StormRun, "a backlog that takes long to drain by itself asks fo
   CHECK(storms().at(0).verdict == StormVerdict::kCensored);
 }
 
-TEST_CASE_METHOD(StormRun, "offered work and drain of a storm end where the next disturbance starts") {
+TEST_CASE_METHOD(StormRun,
+                 "offered work and drain of a storm end where the next disturbance starts") {
   scenario.faults.resize(2);
   scenario.faults[1].start = at(600);
   scenario.faults[1].duration = Duration::seconds(100);
@@ -230,7 +231,8 @@ TEST_CASE_METHOD(StormRun, "two storms are told apart by 100 calm seconds") {
   CHECK(storms().at(0).end_s == 449.0);
 }
 
-TEST_CASE_METHOD(StormRun, "a storm over which the run ends calm has its end where the calm began") {
+TEST_CASE_METHOD(StormRun,
+                 "a storm over which the run ends calm has its end where the calm began") {
   // As before the storm ends at bin 349, but the calm of 100 s that confirms it would last until
   // 449. The goodput is back from 340 on and stays for the 30 s that recovery asks for.
   storm(300, 340, 300, 50);

@@ -142,10 +142,10 @@ TEST_CASE("A surge makes the first attempts late when theory says") {
   for (const Case& c : {Case{.7, 2, 2.5}, Case{.7, 3, 0.909090909091}, Case{.8, 2, 1.66666666667},
                         Case{.6, 3, 1.25}, Case{.8, 2.5, 1}}) {  // P117 .. P121
     for (const double share : {0.98, 1.02}) {
-      const Scenario scenario =
-          scenario_of(zombie_system(c.load, 3,
-                      fmt::format("surge.peak = {{ start = 5, duration = {}, factor = {} }}\n",
-                                  share * c.first, c.factor)));
+      const Scenario scenario = scenario_of(
+          zombie_system(c.load, 3,
+                        fmt::format("surge.peak = {{ start = 5, duration = {}, factor = {} }}\n",
+                                    share * c.first, c.factor)));
       const double timeouts = run_fluid(scenario, 0).groups.at(0).timeouts;
       CHECK((timeouts > 1) == (share > 1));
     }

@@ -48,7 +48,8 @@ TEST_CASE("a phase without an end, with two or before its start is a mistake") {
   using Catch::Contains;
   CHECK_THAT(errors_of(with_phase("start = \"20s\"\n")),
              Contains("phase.peak.end") && Contains("duration"));
-  CHECK_THAT(errors_of(with_phase("end = \"20s\"\nduration = \"5s\"\n")), Contains("phase.peak.end"));
+  CHECK_THAT(errors_of(with_phase("end = \"20s\"\nduration = \"5s\"\n")),
+             Contains("phase.peak.end"));
   CHECK_THAT(errors_of(with_phase("start = \"20s\"\nend = \"20s\"\n")),
              Contains("end = 20s is not after the start of 20s"));
   CHECK_THAT(errors_of(with_phase("duration = \"0s\"\n")), Contains("phase.peak.duration"));
