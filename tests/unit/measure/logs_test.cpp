@@ -106,7 +106,8 @@ TEST_CASE("A block of durations goes into totals and bin as each of them would")
 
 TEST_CASE("A station log integrates every level, across its blocks and its segments") {
   // Up to 2 ms, or up to 70 days, from one level to the next.
-  const std::int64_t unit_ns = GENERATE(1'000'000, 3'000'000'000'000'000);
+  const std::int64_t unit_ns =
+      GENERATE(std::int64_t{1'000'000}, std::int64_t{3'000'000'000'000'000});
   StationLog log;
   log.set_servers(3);
   StationLog::Integrals expected;
