@@ -20,6 +20,7 @@ namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
 
+double log(double x) { return Sleef_cinz_logd1_u10purec(x); }
 double exp(double x) { return Sleef_cinz_expd1_u10purec(x); }
 
 void require(bool holds, const char* sentence) {

@@ -7,6 +7,7 @@
 
 #include "kernel/claim.hpp"
 #include "model/request.hpp"
+#include "model/service.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -8,6 +8,7 @@
 
 #include "model/client_group.hpp"
 #include "model/request.hpp"
+#include "model/service.hpp"
 
 #include <cstdint>
 #include <vector>
