@@ -74,10 +74,10 @@ _retrysim_plot() {
   COMPREPLY=()
   case $before in
     --format) mapfile -t COMPREPLY < <(compgen -W "pdf png svg" -- "$current") ;;
-    --variant) ;;
+    --variant | --metrics) ;;
     *)
       if [[ $current == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "--format --help --out --variant" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "--format --help --metrics --out --variant" -- "$current")
       else
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$current")

@@ -69,8 +69,8 @@ std::optional<int> status_of_finished_search(const fs::path& folder, const TipPl
   }
 }
 
-/// Where the results of the process that leads go. A folder that was made for a search that kept
-/// nothing is removed again.
+/// Where the results of the process that leads go. Folders that were made for a search that kept
+/// nothing are removed again.
 class TipFolder {
  public:
   TipFolder(const TipCommand& options, const TipPlan& plan)
@@ -83,10 +83,10 @@ class TipFolder {
         path_, "it contains an unfinished search; --resume continues it, --force starts again");
   }
   ~TipFolder() {
-    if (!made_) return;
+    if (made_.empty()) return;
     result_.reset();
     std::error_code ignored;
-    fs::remove(path_, ignored);  // unless something is in it
+    for (const fs::path& folder : made_) fs::remove(folder, ignored);  // unless it holds something
   }
   TipFolder(const TipFolder&) = delete;
   TipFolder& operator=(const TipFolder&) = delete;
@@ -97,7 +97,11 @@ class TipFolder {
   /// Makes sure that the result can be written; gives the place of the journal.
   fs::path open(const TipCommand& options, const TipPlan& plan) {
     std::error_code error;
-    made_ = fs::create_directories(path_, error);
+    for (fs::path folder = path_; !folder.empty() && !fs::exists(folder, error);
+         folder = folder.parent_path()) {
+      made_.push_back(folder);
+    }
+    fs::create_directories(path_, error);
     if (error) throw report::OutputError(path_, error.message());
     result_ = std::make_unique<report::ResultFolder>(
         path_, report::identity_of({&plan.base}, "tip", tip_requests(options.request)),
@@ -109,7 +113,8 @@ class TipFolder {
 
  private:
   fs::path path_;
-  bool unfinished_ = false, made_ = false;
+  bool unfinished_ = false;
+  std::vector<fs::path> made_;  // innermost first
   std::unique_ptr<report::ResultFolder> result_;
 };
 

@@ -108,6 +108,7 @@ void merge(Recoveries& to, const Recoveries& r) {
     const auto all = static_cast<double>(to.back + r.back);
     to.mean_s += (r.mean_s - to.mean_s) * static_cast<double>(r.back) / all;
   }
+  to.late_s.insert(to.late_s.end(), r.late_s.begin(), r.late_s.end());
   to.back += r.back;
   to.gone += r.gone;
   to.unknown += r.unknown;
@@ -177,8 +178,10 @@ GroupCase group_case(const Scenario& scenario,
     if (next != figures.size()) {
       throw std::invalid_argument("these are not the figures of a replication of the scenario");
     }
+    if (one.recoveries.back > 0) one.recoveries.add_late(one.recoveries.mean_s, scenario);
     merge(all, one);
   }
+  std::sort(all.recoveries.late_s.begin(), all.recoveries.late_s.end());
   return all;
 }
 

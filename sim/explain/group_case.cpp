@@ -143,8 +143,7 @@ class CaseBuilder {
       r.most_s = std::max(r.most_s, *found.seconds);
       r.mean_s += *found.seconds;
       ++r.back;
-      if (*found.seconds > c_.scenario.recovery_window.in_seconds())
-        r.late_s.push_back(*found.seconds);
+      r.add_late(*found.seconds, c_.scenario);
       return;
     }
     const auto aftermath = stats::final_aftermath(c_.scenario, run);

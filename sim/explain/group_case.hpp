@@ -43,6 +43,10 @@ struct Recoveries {
   std::vector<double> late_s = {};  ///< of those that were not back at once, in order
   double watched_s = 0;  ///< from the end of the last disturbance to the end of the window
 
+  /// One that recovered, so long after the end.
+  void add_late(double seconds, const Scenario& scenario) {
+    if (seconds > scenario.recovery_window.in_seconds()) late_s.push_back(seconds);
+  }
   std::size_t runs() const { return back + gone + unknown; }
   std::size_t at_once() const { return back - late_s.size(); }
 };

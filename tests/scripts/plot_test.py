@@ -456,9 +456,11 @@ class PlotTest(unittest.TestCase):
 
     def test_the_time_axis_ends_where_nothing_happens_any_more(self):
         folder = make_results(self.root / "r", groups=1, replications=2)
+        requests = [10.0 * (t == 1) for t in range(30)]
+        attempts = [20.0 * (1 <= t <= 7) for t in range(30)]
         write(folder / "timeseries.csv", SERIES,
-              [["dip", "base", r, c, t, *([10.0 * (t == 1), 20.0 if 1 <= t <= 7 else 0] + [0] * 10),
-                "", ""] for r in (0, 1) for c in ("g0", "all") for t in range(30)])
+              [["dip", "base", r, c, t, requests[t], attempts[t], attempts[t] - requests[t],
+                *[0] * 9, "", ""] for r in (0, 1) for c in ("g0", "all") for t in range(30)])
         _, figure = draw_overview(self, folder)
         for axis in figure.axes:
             self.assertAlmostEqual(axis.get_xlim()[1], 8 * 1.05)

@@ -106,7 +106,10 @@ TEST_CASE("Predictions of the shipped scenarios agree with simulations, or say w
                                          "sick-instance/turns-retry",
                                          "study-backoff-and-jitter/writers",
                                          "study-metastable-chain/giving-up",
-                                         "study-metastable-chain/retrying"});
+                                         "study-metastable-chain/retrying",
+                                         "write-limit/adaptive",
+                                         "write-limit/per-operation",
+                                         "write-limit/standard"});
 }
 
 }  // namespace
