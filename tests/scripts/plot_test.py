@@ -1,6 +1,5 @@
 #!/usr/bin/python3
-"""Runs scripts/plot.py on small result folders made here: two client groups, a capacity fault, a
-storm, a drain.
+"""Runs scripts/plot.py on small result folders made here: two groups, a fault, a storm, a drain.
 
 SPDX-License-Identifier: MIT
 """
@@ -456,17 +455,16 @@ class PlotTest(unittest.TestCase):
 
     def test_the_time_axis_ends_where_nothing_happens_any_more(self):
         folder = make_results(self.root / "r", groups=1, replications=2)
-        requests = [10.0 * (t == 1) for t in range(30)]
-        attempts = [20.0 * (1 <= t <= 7) for t in range(30)]
-        write(folder / "timeseries.csv", SERIES,
-              [["dip", "base", r, c, t, requests[t], attempts[t], attempts[t] - requests[t],
-                *[0] * 9, "", ""] for r in (0, 1) for c in ("g0", "all") for t in range(30)])
+        flows = [(10 * (t == 1), 20 * (1 <= t <= 7)) for t in range(30)]
+        write(folder / "timeseries.csv", SERIES, [
+            ["dip", "base", r, c, t, new, sent, sent - new, *[0] * 9, "", ""]
+            for r in (0, 1) for c in ("g0", "all") for t, (new, sent) in enumerate(flows)])
         _, figure = draw_overview(self, folder)
         for axis in figure.axes:
             self.assertAlmostEqual(axis.get_xlim()[1], 8 * 1.05)
         # All requests came at once: sums over a few bins would have nothing to divide by.
-        line = panel(figure, "Amplification (since the start)").lines[0]
-        self.assertAlmostEqual(line.get_ydata()[-1], 14)
+        whole = panel(figure, "Amplification (since the start)").lines[0]
+        self.assertAlmostEqual(whole.get_ydata()[-1], 14)
 
     def test_the_legend_tells_when_each_group_recovered(self):
         folder = recover(make_several(self.root / "r", 4), g0=[5.75] * 4, g1=[0] * 4,

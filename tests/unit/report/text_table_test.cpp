@@ -136,7 +136,8 @@ TEST_CASE("unfinished requests and missing recovery are said aloud") {
   CHECK(text.find("note: short runs: up to 3 requests in a replication had not ended") !=
         std::string::npos);
   // The verdict says so first; result.json has it as a note.
-  CHECK(text.find("web, batch: not back ") < text.find("Requests"));
+  INFO(text);
+  CHECK(text.find("web, a \"b\", c: not back ") < text.find("Requests"));
   const std::vector<std::string> notes = result_notes(Evaluation(set));
   CHECK(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
     return note.starts_with("web did not recover within the run in 2 of 2 replications");
