@@ -60,7 +60,7 @@ class FigureWalk {
   }
 
   void add_stretch(FieldsOf<Stretch> auto& s) {
-    const auto each = [this](auto&... values) { visit(values...); };
+    const auto each = [this](auto&... values) { this->visit(values...); };
     fields(each, s.group);
     fields(each, s.service);
     visit(s.seconds, s.latency_s, s.latencies, s.first_work_s, s.retry_work_s);
