@@ -98,6 +98,10 @@ function failureLines(result, v) {
     lineOf(result, v, "c", client, name, { name, colour })).filter((line) => !isNothing(line));
 }
 
+/** Whether attempts can wait at a service: not where every one finds a server. */
+const hasQueue = (result, v, service) =>
+  tomlValue(keysOf(result, v)[`service.${service}.servers`]) !== "unlimited";
+
 /** The pictures of a result that have something in them, in their order. */
 function panels(result, v) {
   if (result.series.length === 0) return [];
@@ -105,8 +109,11 @@ function panels(result, v) {
   const several = services.length > 1, groups = groupsOf(result).length;
   const perEntry = (name) => entries(result, v).map((e) =>
     lineOf(result, e.v, "c", e.client, name, e)).filter(Boolean);
+  const limited = (service) => loadLines(result, v, service).some((line) =>
+    line.name.startsWith("capacity"));
   const found = services.map((service, i) => ({ key: `load ${several ? service : ""}`,
-    title: several ? `Load of ${service}` : "Load against capacity", unit: "1/s",
+    title: several ? `Load of ${service}` : limited(service) ? "Load against capacity" : "Load",
+    unit: "1/s",
     scale: "stretched", together: "load", service, lines: (u) => loadLines(result, u, service),
     order: i, note: result.comparison ? "attempts per second" : null }));
   const add = (key, title, unit, lines, more = {}) => found.push({ key, title, unit, lines, ...more });
@@ -126,13 +133,15 @@ function panels(result, v) {
   if (result.comparison) {
     for (const service of services) {
       add(`queue ${service}`, several ? `Queue of ${service}` : "Queue", "attempts", (u) =>
-        entries(result, u).map((e) => lineOf(result, e.v, "s", service, "queue_mean", e))
-          .filter(Boolean));
+        entries(result, u).filter((e) => hasQueue(result, e.v, service))
+          .map((e) => lineOf(result, e.v, "s", service, "queue_mean", e)).filter(Boolean),
+      { optional: true });
     }
   } else {
     add("queue", several ? "Queues" : "Queue", "attempts", (u) => services.map((service, i) =>
-      lineOf(result, u, "s", service, "queue_mean", { name: service, ...lookOf(i) }))
-      .filter(Boolean));
+      hasQueue(result, u, service) &&
+        lineOf(result, u, "s", service, "queue_mean", { name: service, ...lookOf(i) }))
+      .filter(Boolean), { optional: true });
   }
   add("retries", "Retries", "1/s", ofEntries("retry_rate"), { optional: true });
   add("backoff", "Waiting to retry (in backoff)", "requests", ofEntries("in_backoff"),
@@ -166,7 +175,8 @@ function topOfPanel(result, panel) {
 function shadesOf(result, v) {
   const during = (result.phases || []).filter((p) => p.v === v && p.kind === "during");
   const windows = during.length > 0
-    ? during.map((p) => ({ name: phaseName(p), start: p.start, end: p.end }))
+    ? during.map((p) => ({ name: phaseName(result, p), start: p.start, end: p.end,
+      parts: windowsOf(result, v).filter((w) => p.phase.split("+").includes(w.name)) }))
     : joinedWindows(windowsOf(result, v));
   const seen = new Set();
   return windows.filter((w) => {
