@@ -136,6 +136,8 @@ function answer(result) {
       return sentence(severity, line ? text.slice(line.length + 2) : text, line || null);
     });
   }
+  if (result.choice) return choiceAnswer(result);
+  if (result.map) return mapAnswer(result);
   if (result.trigger) return [tippingAnswer(result)];
   if (result.hysteresis) return [hysteresisAnswer(result)];
   if (!result.comparison) return [verdicts(result, v), notesOf(result, v)];

@@ -384,7 +384,8 @@ const SECTIONS = [
   { title: "Scenario", id: "scenario", show: (r) => scenarioDrawing(r, r.v) },
   { title: "Before, during and after", id: "phases", show: (r) => phaseTables(r, r.v) },
   { title: "Over the range", id: "range", show: (r) => (r.sweep
-    ? sweepPicture(r, (v) => moveTo(r, v), () => refresh(r)) : r.trigger || r.hysteresis
+    ? sweepPicture(r, (v) => moveTo(r, v), () => refresh(r))
+    : r.choice ? choiceTable(r) : r.map ? mapPicture(r) : r.trigger || r.hysteresis
       ? [tipPicture(r), probeTable(r)] : null) },
   { title: "Over time", id: "time", show: (r) => charts(r),
     note: (r) => intervalsNote(r) },
@@ -398,8 +399,12 @@ const SECTIONS = [
 
 function head(result) {
   const kind = { run: "run", compare: "comparison", tip: "search for the tipping point",
-    sweep: "sweep" }[result.command] || "result";
-  const facts = [kind, plural(result.replications, "replication"), `seed ${result.seed}`];
+    sweep: "sweep", choose: "choice of a policy", map: "map" }[result.command] || "result";
+  // The replications of a choice differ, and a map without tests of it has none.
+  const facts = result.choice ? [kind, plural(result.policies.length, "policy", "policies"),
+    plural(result.choice.replications, "replication"), `seed ${result.seed}`]
+    : result.map && !result.map.confirm ? [kind, plural(result.map.points.length, "point")]
+      : [kind, plural(result.replications, "replication"), `seed ${result.seed}`];
   const points = result.sweep ? result.sweep.at : result.curve ? result.curve.points : null;
   if (points) facts.splice(1, 0, plural(points.length, "point"));
   if (results.length > 1) facts.push(result.folder);
