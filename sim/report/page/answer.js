@@ -9,7 +9,8 @@ const SIGNS = { good: "✓", bad: "✗", info: "•" };
 
 /** `text` may begin in lower case and lack its full stop, as verdicts do. */
 function sentence(severity, words, who, minor = false) {
-  const text = (who ? words : words[0].toUpperCase() + words.slice(1)) +
+  // The name of a variant, "mode=none", keeps its small letters.
+  const text = (who || /^\S*=/.test(words) ? words : words[0].toUpperCase() + words.slice(1)) +
     (/[.!?]$/.test(words) ? "" : ".");
   return el("p", { class: `verdict ${severity}${minor ? " minor" : ""}` },
     el("span", { class: "sign", "aria-label": severity }, SIGNS[severity] || "•"),

@@ -359,6 +359,10 @@ function caveat(result) {
   "the original file, in which those are not set.");
 }
 
+/** "Seed 1, 20 replications, "; nothing where nothing was simulated. */
+const computed = (result) => (result.map && !result.map.confirm ? ""
+  : `Seed ${result.seed}, ${plural(result.replications, "replication")}, `);
+
 function reproduction(result) {
   const save = () => {
     const link = el("a", { href: URL.createObjectURL(new Blob([result.toml],
@@ -371,7 +375,7 @@ function reproduction(result) {
   return [el("p", {}, result.comparison ? "With the original file:"
     : `Save the scenario below as scenario.toml${beside}, and run:`),
   el("pre", {}, commandOf(result)), caveat(result),
-  el("p", {}, `Seed ${result.seed}, ${plural(result.replications, "replication")}, retrysim ${
+  el("p", {}, `${computed(result)}retrysim ${
     result.version}: the same numbers come out on every machine.`),
   el("details", {}, el("summary", {}, "The scenario with every value in force"),
     el("button", { type: "button", onclick: save }, "save as scenario.toml"),

@@ -318,7 +318,12 @@ function drawWindows(result, v, width) {
   const end = details.window_end_s ?? durationOf(get("duration"));
   const warmup = details.window_start_s ?? durationOf(get("warmup"));
   const windows = joinedWindows(windowsOf(result, v));
-  const row = 36, height = windows.length * row + 30;
+  const texts = windows.map((w) => `${w.name}${w.where ? ` (${w.where})` : ""}: ${
+    w.what ? `${w.what}, ` : ""}${seconds(w.start)} to ${seconds(w.end)}`);
+  const lines = texts.map((text) => wrapped(text, lettersIn(width - 10)));
+  const tops = [0];  // of the rows, and the end of the last one
+  for (const words of lines) tops.push(tops[tops.length - 1] + 21 + LINE * words.length);
+  const height = tops[tops.length - 1] + 30;
   const x = linear(0, end, 6, width - 14), bottom = height - 22;
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "axes" });
   if (warmup > 0) {
@@ -326,13 +331,12 @@ function drawWindows(result, v, width) {
       class: "warmup" }, svg("title", {}, `warm-up to ${seconds(warmup)}, not in the summary`)));
   }
   windows.forEach((w, i) => {
-    const text = `${w.name}${w.where ? ` (${w.where})` : ""}: ${w.what ? `${w.what}, ` : ""}` +
-      `${seconds(w.start)} to ${seconds(w.end)}`;
-    const left = Math.min(x(w.start), width - 6 - Math.min(width - 12, text.length * 6));
-    root.append(svg("text", { x: Math.max(6, left), y: i * row + 12, class: "what" },
-      cutTo(text, width - 10)),
-      svg("rect", { x: x(w.start), width: Math.max(3, x(w.end) - x(w.start)), y: i * row + 17,
-        height: 12, rx: 2, class: w.kind }, svg("title", {}, text)));
+    const longest = Math.max(...lines[i].map((line) => line.length));
+    const left = Math.min(x(w.start), width - 6 - Math.min(width - 12, longest * 6));
+    root.append(...lines[i].map((line, k) => svg("text", { x: Math.max(6, left),
+      y: tops[i] + 12 + LINE * k, class: "what" }, line)),
+    svg("rect", { x: x(w.start), width: Math.max(3, x(w.end) - x(w.start)), y: tops[i + 1] - 19,
+      height: 12, rx: 2, class: w.kind }, svg("title", {}, texts[i])));
   });
   root.append(svg("line", { x1: x(0), x2: x(end), y1: bottom, y2: bottom, class: "axis" }));
   for (const t of timeTicks(0, end, width / 90)) {
