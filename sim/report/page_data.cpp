@@ -103,6 +103,7 @@ class Metadata {
     if (result_.has("points.csv")) add_sweep();
     if (result_.has(kVerdicts)) add_verdicts();
     if (result_.has("hysteresis.csv")) out_["hysteresis"]["rows"] = table("hysteresis.csv");
+    if (result_.has("map.csv")) out_["map"]["points"] = map_points();
     out_["toml"] = content_of(result_.folder / "scenario.toml");
     out_["clients"] = clients_;
     out_["metrics"] = std::move(metrics_);
@@ -194,8 +195,11 @@ class Metadata {
   void add_sections() {
     const Json& json = result_.json;
     for (const char* name : {"verdicts", "expectations", "comparison", "trigger", "outcome", "d50",
-                             "curve", "not_monotone", "probes"}) {
+                             "curve", "not_monotone", "probes", "choice", "policies", "map"}) {
       if (json.contains(name)) out_[name] = json.at(name);
+    }
+    if (json.contains("choice")) {
+      note_metric(json.at("choice").at("metric"), json.at("choice").at("unit"));
     }
     if (json.contains("load")) {
       for (const auto& [name, value] : json.items()) {
@@ -231,6 +235,23 @@ class Metadata {
       rows.push_back(std::move(row));
     }
     return rows;
+  }
+
+  /// The points of a map: the value of each varied key and the phase there.
+  Json map_points() const {
+    CsvReader csv(result_.folder / "map.csv");
+    const std::size_t phase = csv.column("phase");
+    std::vector<std::size_t> columns;
+    for (const std::string name : result_.json.at("map").at("columns")) {
+      columns.push_back(csv.column(name));
+    }
+    Json points = Json::array();
+    while (csv.next()) {
+      Json point = {{"phase", csv.text(phase)}, {"at", Json::array()}};
+      for (const std::size_t column : columns) point["at"].push_back(csv.text(column));
+      points.push_back(std::move(point));
+    }
+    return points;
   }
 
   /// The grid: what each slider goes through, and which point is where.

@@ -69,6 +69,28 @@ arrivals = { process = "poisson", total_rate = 30 }
 attempt_timeout = "1s"
 retry = { mode = "custom", max_attempts = 3, backoff.base = "0ms", backoff.cap = "0ms" }
 """
+# Three services that are never full but limit what they let in, and that fail together.
+LIMITS = "name = 'limits'\nduration = '12s'\nreplications = 2\n" + "".join(f"""
+[service.{name}]
+servers = "unlimited"
+service_time = "10ms"
+throttle.rate = 50
+[service.{name}.throttle.operation.put]
+rate = 600
+window = "2s"
+[fault.{name}]
+service = "{name}"
+start = "4s"
+duration = "2s"
+errors.unavailable = 1
+[client.{name}]
+calls = "{name}"
+count = 5
+arrivals = {{ process = "poisson", rate = 4 }}
+retry = {{ mode = "standard" }}
+operation.put = {{ share = 0.5 }}
+operation.get = {{ share = 0.5 }}
+""" for name in ("one", "two", "three"))
 MEGABYTE = 1_000_000
 PROGRAM = None  # set by main
 
@@ -93,7 +115,14 @@ class Pages:
                  "client.web.retry.max_attempts=1,3", "--out", "curve")
         self.run("tip", "outage.toml", "--hysteresis", "client.web.arrivals.total_rate=40:160:40",
                  "--dwell", "4s", "--out", "hysteresis", status=(0, 1))
-        for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis"):
+        (self.folder / "limits.toml").write_text(LIMITS)
+        self.run("run", "limits.toml", "--out", "limits")
+        self.run("choose", "outage.toml", "--vary", "client.web.retry.max_attempts=1,3",
+                 "--maximize", "success_rate", "--out", "choose")
+        self.run("map", "zombie.toml", "--vary", "fault.outage.duration=1s,2s",
+                 "--vary", "client.web.arrivals.total_rate=10,200", "--out", "map")
+        for name in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "limits", "choose",
+                     "map"):
             self.report(name, name)
         self.report("two", "run", "once")
 
@@ -171,7 +200,7 @@ class PageTest(unittest.TestCase):
                 self.assertLess(self.pages.path(page).stat().st_size, 3 * MEGABYTE)
 
     def test_the_answer_is_on_the_first_screen(self):
-        for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis"):
+        for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "choose", "map"):
             with self.subTest(page):
                 self.open(page)
                 bottom = self.browser.run(
@@ -191,6 +220,64 @@ class PageTest(unittest.TestCase):
                  if line.startswith("retries") or "requests/s" in line]
         self.assertTrue(lines)
         self.assertFalse([line for line in lines if line.endswith("…")], lines)
+
+    def test_what_a_scenario_limits_is_on_the_page(self):
+        self.open("limits")
+        lines = self.texts("svg .box text:not(.name)")
+        self.assertEqual(lines.count("throttle 50 /s"), 3, lines)
+        self.assertEqual(lines.count("throttle of put: 1200 per 2 s"), 3, lines)
+        self.assertEqual(sum("4 requests/s each" in line for line in lines), 3, lines)
+        self.assertTrue(any("3 faults (3 services): answers errors only" in text
+                            for text in self.texts("#scenario svg .what")))
+        self.assertIn("3 faults success", self.texts("#phases thead th"))
+        self.assertNotIn("surges", " ".join(self.texts("#phases, #time")))
+
+    def test_there_is_no_picture_of_a_queue_that_cannot_form(self):
+        titles = "[...document.querySelectorAll('#time figure')].map(f => f.dataset.title)"
+        self.open("limits")
+        self.assertNotIn("Queues", self.browser.run(titles))
+        self.open("run")
+        self.assertIn("Queues", self.browser.run(titles))
+
+    def test_lines_at_100_percent_are_drawn_whole(self):
+        self.open("limits")
+        above = self.browser.run("""(() => {
+            const figure = [...document.querySelectorAll('#time figure')]
+                .find(f => f.dataset.title.startsWith('Success rate'));
+            const clip = figure.querySelector('clipPath rect');
+            const ys = [...figure.querySelectorAll('path.line')].flatMap(line =>
+                [...line.getAttribute('d').matchAll(/[ML][\\d.]+ ([\\d.]+)/g)].map(m => +m[1]));
+            return Math.min(...ys) - clip.getAttribute('y');
+        })()""")
+        self.assertGreater(above, 1)  # lines are 1.8 wide
+
+    def test_intervals_have_two_ends(self):
+        for page in ("run", "compare", "limits"):
+            self.open(page)
+            for text in self.texts(".interval"):
+                ends = text.rsplit(" ", 1)[0].split(" to ") if " to " in text else ()
+                self.assertEqual(len(ends), len(set(ends)), text)
+
+    def test_a_choice_names_the_best_policy_and_why_the_others_left(self):
+        with open(self.pages.folder / "choose" / "choose.csv", encoding="utf-8") as file:
+            rows = {row["variant"]: row["outcome"] for row in csv.DictReader(file)}
+        best = next(name for name, outcome in rows.items() if outcome == "chosen")
+        self.open("choose")
+        self.assertIn(f"{best} has the highest success rate", self.texts("#answer .verdict")[0])
+        self.assertEqual(self.texts("#range tbody td:first-child"), list(rows))
+        self.assertEqual(self.browser.problems, [])
+
+    def test_a_map_shows_the_phase_of_every_point(self):
+        with open(self.pages.folder / "map" / "map.csv", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.open("map")
+        shown = self.texts("#range table.heat td")
+        self.assertEqual(sorted(shown), sorted(row["phase"] for row in rows))
+        # From the upper left to the lower right: the second key falls, the first one rises.
+        self.assertEqual(shown[0], next(row["phase"] for row in rows
+                                        if (row["duration"], row["total_rate"]) == ("1s", "200")))
+        self.assertGreater(len(set(shown)), 1)
+        self.assertEqual(self.browser.problems, [])
 
     def test_texts_of_users_are_texts(self):
         self.open("run")
@@ -285,9 +372,12 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.texts(".slider output"), ["1s", "1"])
 
     def test_phones(self):
-        for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "two"):
+        for page in ("run", "compare", "sweep", "tip", "curve", "hysteresis", "two", "limits",
+                     "choose", "map"):
             with self.subTest(page):
                 self.open(page, width=360)
+                boxes = self.texts("svg .box text:not(.name), svg .what")
+                self.assertEqual([line for line in boxes if line.endswith("…")], [])
                 self.assertLessEqual(
                     self.browser.run("document.documentElement.scrollWidth"), 360)
                 self.assertEqual(self.browser.problems, [])

@@ -9,7 +9,8 @@ const SIGNS = { good: "✓", bad: "✗", info: "•" };
 
 /** `text` may begin in lower case and lack its full stop, as verdicts do. */
 function sentence(severity, words, who, minor = false) {
-  const text = (who ? words : words[0].toUpperCase() + words.slice(1)) +
+  // The name of a variant, "mode=none", keeps its small letters.
+  const text = (who || /^\S*=/.test(words) ? words : words[0].toUpperCase() + words.slice(1)) +
     (/[.!?]$/.test(words) ? "" : ".");
   return el("p", { class: `verdict ${severity}${minor ? " minor" : ""}` },
     el("span", { class: "sign", "aria-label": severity }, SIGNS[severity] || "•"),
@@ -90,9 +91,9 @@ function successByPhase(result, v, group) {
   const rows = phasesOf(result, v).filter((row) => result.clients[row.c] === group &&
     row.m.success_rate);
   if (rows.length === 0) return null;
-  const when = { during: (row) => `during ${phaseName(row)}`, recovering: () => "while recovering" };
+  const when = { during: (row) => `during ${phaseName(result, row)}`, recovering: () => "while recovering" };
   return `success ${rows.map((row) => `${percent(row.m.success_rate[0])} ${
-    (when[row.kind] || phaseName)(row)}`).join(", ")}`;
+    when[row.kind] ? when[row.kind](row) : phaseName(result, row)}`).join(", ")}`;
 }
 
 function tippingAnswer(result) {
@@ -136,6 +137,8 @@ function answer(result) {
       return sentence(severity, line ? text.slice(line.length + 2) : text, line || null);
     });
   }
+  if (result.choice) return choiceAnswer(result);
+  if (result.map) return mapAnswer(result);
   if (result.trigger) return [tippingAnswer(result)];
   if (result.hysteresis) return [hysteresisAnswer(result)];
   if (!result.comparison) return [verdicts(result, v), notesOf(result, v)];
@@ -175,10 +178,19 @@ function headlines(result) {
 }
 
 /** "outage", or how many faults and surges there are at once. */
-function phaseName({ phase, kind }) {
+function phaseName(result, { v, phase, kind }) {
   const names = phase.split("+");
-  return kind === "during" && names.length > 2 ? `${names.length} faults or surges` : phase;
+  return kind === "during" && names.length > 2
+    ? countOf(names, windowsOf(result, v).filter((w) => names.includes(w.name))) : phase;
 }
+
+/** "7 faults", "3 surges" or, where there are both, "10 faults and surges". */
+function countOf(names, windows) {
+  const kinds = new Set(windows.map((w) => w.kind));
+  return kinds.size === 1 ? plural(names.length, [...kinds][0]) : `${names.length} faults and surges`;
+}
+
+const PHASE_ORDER = ["before", "during", "between", "recovering", "after"];
 
 /** Phases of a variant; of a comparison those of the chosen group. */
 function phasesOf(result, v) {
@@ -200,7 +212,7 @@ function phaseTables(result, v) {
     : result.clients[row.c] === "all" ? "all together" : result.clients[row.c]);
   const title = result.comparison ? "variant" : "clients";
   const several = new Set(rows.map(who)).size > 1;
-  const columns = [{ title: "phase", text: phaseName },
+  const columns = [{ title: "phase", text: (row) => phaseName(result, row) },
     { title: "from", value: (row) => row.start, node: (row) => seconds(row.start) },
     { title: "to", value: (row) => row.end, node: (row) => seconds(row.end) }];
   if (several) columns.unshift({ title, text: who });
@@ -211,15 +223,16 @@ function phaseTables(result, v) {
   }
   const all = sortable({ columns, rows, className: "phases" });
   if (!several) return all;
-  return [phaseMatrix(rows, who, title),
+  return [phaseMatrix(result, rows, who, title),
     el("details", {}, el("summary", {}, "all figures by phase"), all)];
 }
 
 /** The success rate of everybody in every phase. */
-function phaseMatrix(rows, who, title) {
+function phaseMatrix(result, rows, who, title) {
   const phases = new Map();  // in the order of their first start
-  for (const row of [...rows].sort((a, b) => a.start - b.start)) {
-    const name = phaseName(row);
+  const place = (row) => PHASE_ORDER.indexOf(row.kind);
+  for (const row of [...rows].sort((a, b) => a.start - b.start || place(a) - place(b))) {
+    const name = phaseName(result, row);
     if (!phases.has(name)) phases.set(name, new Map());
     phases.get(name).set(who(row), row);
   }

@@ -60,17 +60,17 @@ function seconds(x, significant = 3) {
   return `${text(x)} s`;
 }
 
-function percent(x) {
+function percent(x, significant = 3) {
   if (!exists(x)) return "–";
   // What is not all is not shown as all.
   if (x < 1 && x > 0.9995) return `${(Math.floor(x * 1e5) / 1e3).toFixed(3)} %`;
-  return `${digits(100 * x)} %`;
+  return `${digits(100 * x, significant)} %`;
 }
 
 /** A number with its unit, as people say it. */
 function quantity(x, unit, share = false, significant = 3) {
   if (!exists(x)) return "–";
-  if (share) return percent(x);
+  if (share) return percent(x, significant);
   if (unit === "s") return seconds(x, significant);
   if (unit === "1/s") return `${digits(x, significant)} /s`;
   if (unit === "1" || !unit) return digits(x, significant);
@@ -80,13 +80,16 @@ function quantity(x, unit, share = false, significant = 3) {
 function withInterval(row, unit, share) {
   const [mean, low, high] = row;
   const text = quantity(mean, unit, share);
-  return exists(low) && exists(high) && low !== high
-    ? `${text} (${rangeText(low, high, unit, share)})` : text;
+  const range = exists(low) && exists(high) ? rangeText(low, high, unit, share) : "";
+  return range ? `${text} (${range})` : text;
 }
 
-/** "91.8 to 96 %": the unit once, except where the two ends have different ones. */
+/** "91.8 to 96 %": the unit once, except where the two ends have different ones. More digits where
+ * three would make both ends the same; nothing where five do. */
 function rangeText(low, high, unit, share) {
-  const [a, b] = [quantity(low, unit, share), quantity(high, unit, share)];
+  const ends = (significant) => [low, high].map((x) => quantity(x, unit, share, significant));
+  const [a, b] = [3, 4, 5].map(ends).find(([x, y]) => x !== y) || [];
+  if (a === undefined) return "";
   const [unitOfA, unitOfB] = [a, b].map((text) => text.split(" ").slice(1).join(" "));
   return low === 0 || unitOfA === unitOfB ? `${a.split(" ")[0]} to ${b}` : `${a} to ${b}`;
 }

@@ -98,6 +98,10 @@ function failureLines(result, v) {
     lineOf(result, v, "c", client, name, { name, colour })).filter((line) => !isNothing(line));
 }
 
+/** Whether attempts can wait at a service: not where every one finds a server. */
+const hasQueue = (result, v, service) =>
+  tomlValue(keysOf(result, v)[`service.${service}.servers`]) !== "unlimited";
+
 /** The pictures of a result that have something in them, in their order. */
 function panels(result, v) {
   if (result.series.length === 0) return [];
@@ -105,8 +109,11 @@ function panels(result, v) {
   const several = services.length > 1, groups = groupsOf(result).length;
   const perEntry = (name) => entries(result, v).map((e) =>
     lineOf(result, e.v, "c", e.client, name, e)).filter(Boolean);
+  const limited = (service) => loadLines(result, v, service).some((line) =>
+    line.name.startsWith("capacity"));
   const found = services.map((service, i) => ({ key: `load ${several ? service : ""}`,
-    title: several ? `Load of ${service}` : "Load against capacity", unit: "1/s",
+    title: several ? `Load of ${service}` : limited(service) ? "Load against capacity" : "Load",
+    unit: "1/s",
     scale: "stretched", together: "load", service, lines: (u) => loadLines(result, u, service),
     order: i, note: result.comparison ? "attempts per second" : null }));
   const add = (key, title, unit, lines, more = {}) => found.push({ key, title, unit, lines, ...more });
@@ -126,13 +133,15 @@ function panels(result, v) {
   if (result.comparison) {
     for (const service of services) {
       add(`queue ${service}`, several ? `Queue of ${service}` : "Queue", "attempts", (u) =>
-        entries(result, u).map((e) => lineOf(result, e.v, "s", service, "queue_mean", e))
-          .filter(Boolean));
+        entries(result, u).filter((e) => hasQueue(result, e.v, service))
+          .map((e) => lineOf(result, e.v, "s", service, "queue_mean", e)).filter(Boolean),
+      { optional: true });
     }
   } else {
     add("queue", several ? "Queues" : "Queue", "attempts", (u) => services.map((service, i) =>
-      lineOf(result, u, "s", service, "queue_mean", { name: service, ...lookOf(i) }))
-      .filter(Boolean));
+      hasQueue(result, u, service) &&
+        lineOf(result, u, "s", service, "queue_mean", { name: service, ...lookOf(i) }))
+      .filter(Boolean), { optional: true });
   }
   add("retries", "Retries", "1/s", ofEntries("retry_rate"), { optional: true });
   add("backoff", "Waiting to retry (in backoff)", "requests", ofEntries("in_backoff"),
@@ -166,7 +175,8 @@ function topOfPanel(result, panel) {
 function shadesOf(result, v) {
   const during = (result.phases || []).filter((p) => p.v === v && p.kind === "during");
   const windows = during.length > 0
-    ? during.map((p) => ({ name: phaseName(p), start: p.start, end: p.end }))
+    ? during.map((p) => ({ name: phaseName(result, p), start: p.start, end: p.end,
+      parts: windowsOf(result, v).filter((w) => p.phase.split("+").includes(w.name)) }))
     : joinedWindows(windowsOf(result, v));
   const seen = new Set();
   return windows.filter((w) => {
@@ -349,6 +359,10 @@ function caveat(result) {
   "the original file, in which those are not set.");
 }
 
+/** "Seed 1, 20 replications, "; nothing where nothing was simulated. */
+const computed = (result) => (result.map && !result.map.confirm ? ""
+  : `Seed ${result.seed}, ${plural(result.replications, "replication")}, `);
+
 function reproduction(result) {
   const save = () => {
     const link = el("a", { href: URL.createObjectURL(new Blob([result.toml],
@@ -361,7 +375,7 @@ function reproduction(result) {
   return [el("p", {}, result.comparison ? "With the original file:"
     : `Save the scenario below as scenario.toml${beside}, and run:`),
   el("pre", {}, commandOf(result)), caveat(result),
-  el("p", {}, `Seed ${result.seed}, ${plural(result.replications, "replication")}, retrysim ${
+  el("p", {}, `${computed(result)}retrysim ${
     result.version}: the same numbers come out on every machine.`),
   el("details", {}, el("summary", {}, "The scenario with every value in force"),
     el("button", { type: "button", onclick: save }, "save as scenario.toml"),
@@ -374,7 +388,8 @@ const SECTIONS = [
   { title: "Scenario", id: "scenario", show: (r) => scenarioDrawing(r, r.v) },
   { title: "Before, during and after", id: "phases", show: (r) => phaseTables(r, r.v) },
   { title: "Over the range", id: "range", show: (r) => (r.sweep
-    ? sweepPicture(r, (v) => moveTo(r, v), () => refresh(r)) : r.trigger || r.hysteresis
+    ? sweepPicture(r, (v) => moveTo(r, v), () => refresh(r))
+    : r.choice ? choiceTable(r) : r.map ? mapPicture(r) : r.trigger || r.hysteresis
       ? [tipPicture(r), probeTable(r)] : null) },
   { title: "Over time", id: "time", show: (r) => charts(r),
     note: (r) => intervalsNote(r) },
@@ -388,8 +403,12 @@ const SECTIONS = [
 
 function head(result) {
   const kind = { run: "run", compare: "comparison", tip: "search for the tipping point",
-    sweep: "sweep" }[result.command] || "result";
-  const facts = [kind, plural(result.replications, "replication"), `seed ${result.seed}`];
+    sweep: "sweep", choose: "choice of a policy", map: "map" }[result.command] || "result";
+  // The replications of a choice differ, and a map without tests of it has none.
+  const facts = result.choice ? [kind, plural(result.policies.length, "policy", "policies"),
+    plural(result.choice.replications, "replication"), `seed ${result.seed}`]
+    : result.map && !result.map.confirm ? [kind, plural(result.map.points.length, "point")]
+      : [kind, plural(result.replications, "replication"), `seed ${result.seed}`];
   const points = result.sweep ? result.sweep.at : result.curve ? result.curve.points : null;
   if (points) facts.splice(1, 0, plural(points.length, "point"));
   if (results.length > 1) facts.push(result.folder);

@@ -32,29 +32,50 @@ function meanOf(text) {
   return mean ? durationOf(mean[1]) : NaN;
 }
 
+const PROCESSES = { once: "all at once", closed: "closed loop", poll: "polling" };
+
 function clientLines(get, name) {
   const key = (rest, otherwise) => get(`client.${name}.${rest}`, otherwise);
   const lines = [];
-  const rate = key("arrivals.total_rate", key("arrivals.rate")), process = key("arrivals.process");
-  const count = key("count", 1);
+  const total = key("arrivals.total_rate"), rate = total ?? key("arrivals.rate");
+  const process = key("arrivals.process"), count = key("count", 1);
+  const file = key("arrivals.file", key("arrivals.profile"));
+  const asked = process === "poll" ? "jobs" : "requests";
   if (count > 1) lines.push(plural(count, "client"));  // short lines: what is longer is cut
-  lines.push([exists(rate) ? `${digits(rate)} requests/s` : null,
-    process === "once" ? "all at once" : process].filter(Boolean).join(", "));
+  const each = exists(total) || !(count > 1) ? "" : " each";
+  lines.push([exists(rate) ? `${digits(rate)} ${asked}/s${each}` : null,
+    PROCESSES[process] || process].filter(Boolean).join(", "));
+  if (file) lines.push(file);
   const mode = key("retry.mode");
   const attempts = key("retry.max_attempts");
   if (mode === "none") lines.push("no retries");
   else if (mode) {
     const sdk = key("retry.sdk");
     lines.push(`retries: ${mode}${sdk ? ` (${sdk})` : ""}`);
-    if (exists(attempts)) {
-      lines.push(typeof attempts === "number" ? plural(attempts, "attempt") : `${attempts} attempts`);
-    }
+    if (exists(attempts)) lines.push(plural(attempts, "attempt"));
+    else if (attempts) lines.push(`${attempts} attempts`);
   }
   const quota = key("retry.quota.capacity");
   if (exists(quota)) lines.push(`retry quota ${digits(quota)}`);
   const timeout = durationOf(key("attempt_timeout", "none"));
   if (exists(timeout)) lines.push(`timeout ${seconds(timeout)}`);
   return lines;
+}
+
+/** The limit of a service, and those of single operations. */
+function throttleLines(get, keys, name) {
+  const line = (path, what) => {
+    const rate = get(`${path}.rate`), window = durationOf(get(`${path}.window`));
+    if (!exists(rate)) return [];
+    return [`${what} ${window > 0 ? `${digits(rate * window)} per ${seconds(window)}`
+      : `${digits(rate)} /s`}`];
+  };
+  const path = `service.${name}.throttle`, operations = `${path}.operation.`;
+  const named = [...new Set(Object.keys(keys).filter((key) => key.startsWith(operations))
+    .map((key) => key.slice(operations.length).replace(/\.[^.]*$/, "")))];
+  const each = { key: " each key", client: " each client", operation: " each operation" };
+  return [...line(path, "throttle").map((text) => text + (each[get(`${path}.scope`)] || "")),
+    ...named.flatMap((operation) => line(operations + operation, `throttle of ${operation}:`))];
 }
 
 function serviceLines(get, keys, name) {
@@ -67,14 +88,15 @@ function serviceLines(get, keys, name) {
       plural(servers, "server")}${exists(demand) ? ` × ${seconds(demand)}` : ""}`);
     if (demand > 0) lines.push(`capacity ${digits((servers * instances) / demand)} /s`);
   } else if (exists(demand)) {
-    lines.push(`any number of servers × ${seconds(demand)}`);
+    lines.push(demand > 0 ? `any number of servers × ${seconds(demand)}` : "answers at once");
   }
   const queue = key("queue.capacity"), discipline = key("queue.discipline");
   if (exists(servers)) {
     lines.push(`queue: ${discipline}${exists(queue) ? `, ${digits(queue)} places` : ", unlimited"}`);
   }
-  const throttle = key("throttle.rate");
-  if (exists(throttle)) lines.push(`throttle ${digits(throttle)} /s`);
+  const slowdown = key("slowdown");
+  if (slowdown > 0) lines.push("slower the more it does at once");
+  lines.push(...throttleLines(get, keys, name));
   const limit = key("concurrency.limit");
   if (exists(limit)) lines.push(`at most ${digits(limit)} at once`);
   return lines;
@@ -125,9 +147,24 @@ function graphOf(keys) {
 }
 
 const LINE = 15;
-const heightOf = (box) => 28 + LINE * box.lines.length;
+const linesOf = (box) => box.wrapped || box.lines;
+const heightOf = (box) => 28 + LINE * linesOf(box).length;
+const lettersIn = (width) => Math.floor(width / 6.1);
+
+/** A text in lines of at most `most` letters, as far as its words allow. */
+function wrapped(text, most) {
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const last = lines[lines.length - 1];
+    if (last !== undefined && last.length + 1 + word.length <= most) {
+      lines[lines.length - 1] = `${last} ${word}`;
+    } else lines.push(word);
+  }
+  return lines;
+}
+
 const cutTo = (text, width) => {
-  const most = Math.floor(width / 6.1);
+  const most = lettersIn(width);
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 };
 
@@ -137,7 +174,7 @@ function drawBox(box) {
     svg("rect", { x: box.x, y: box.y, width: box.w, height: box.h, rx: 7 }),
     svg("text", { x: box.x + 10, y: box.y + 19, class: "name" },
       cutTo(box.title, (box.w - 16) / 1.12)),
-    box.lines.map((line, i) => svg("text", { x: box.x + 10, y: box.y + 35 + LINE * i },
+    linesOf(box).map((line, i) => svg("text", { x: box.x + 10, y: box.y + 35 + LINE * i },
       cutTo(line, box.w - 14))));
 }
 
@@ -157,6 +194,7 @@ function drawGraph(graph, width) {
     .map((layer) => graph.boxes.filter((box) => box.layer === layer));
   const upright = width < 175 * layers.length + 60 * (layers.length - 1);
   const place = upright ? placeDown : placeAcross;
+  for (const box of graph.boxes) box.wrapped = null;
   const height = place(layers, width);
   const byId = new Map(graph.boxes.map((box) => [box.id, box]));
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
@@ -190,6 +228,9 @@ function placeDown(layers, width) {
   for (const boxes of layers) {
     const abreast = Math.max(1, Math.min(boxes.length, Math.floor((width + 8) / 158)));
     const wide = (width - 8 * (abreast - 1)) / abreast;
+    for (const box of boxes) {
+      box.wrapped = box.lines.flatMap((line) => wrapped(line, lettersIn(wide - 16)));
+    }
     for (let i = 0; i < boxes.length; i += abreast) {
       const row = boxes.slice(i, i + abreast), h = Math.max(...row.map(heightOf));
       row.forEach((box, k) => Object.assign(box, { x: k * (wide + 8) + 1, y, w: wide - 2, h }));
@@ -204,11 +245,12 @@ function placeDown(layers, width) {
 function windowsOf(result, v) {
   if (result.hysteresis) return [];  // its runs go without faults and surges
   const details = result.variants[v];
+  const keys = keysOf(result, v), get = reader(keys);
   if (details && details.disturbances) {
     return details.disturbances.map((d) => ({ kind: d.kind, name: d.name, start: d.start_s,
-      end: d.end_s, where: d.service || d.client, what: effectOf(d) }));
+      end: d.end_s, where: d.service || d.client,
+      what: effectOf({ ...(d.kind === "fault" ? faultOf(get, d.name) : {}), ...d }) }));
   }
-  const keys = keysOf(result, v), get = reader(keys);
   const found = (kind, name, path, where, what) => {
     const start = durationOf(get(`${path}.start`)), length = durationOf(get(`${path}.duration`));
     return exists(start) && exists(length)
@@ -216,7 +258,7 @@ function windowsOf(result, v) {
   };
   const faults = namesOf(keys, /^fault\.([^.]+)\./).flatMap((name) =>
     found("fault", name, `fault.${name}`, get(`fault.${name}.service`),
-      effectOf({ capacity: get(`fault.${name}.capacity`), speed: get(`fault.${name}.speed`) })));
+      effectOf(faultOf(get, name))));
   const surges = namesOf(keys, /^client\.(.+)\.arrivals\.surge\./).flatMap((group) =>
     namesOf(keys, new RegExp(`^client\\.${group}\\.arrivals\\.surge\\.([^.]+)\\.`))
       .flatMap((name) => found("surge", name, `client.${group}.arrivals.surge.${name}`, group,
@@ -224,8 +266,26 @@ function windowsOf(result, v) {
   return faults.concat(surges);
 }
 
-function effectOf({ capacity, speed, factor }) {
+/** What a fault does, from its keys. */
+function faultOf(get, name) {
+  const key = (rest) => get(`fault.${name}.${rest}`);
+  const errors = ["internal", "unavailable", "throttled", "invalid"]
+    .map((kind) => Number(key(`errors.${kind}`)) || 0).reduce((a, b) => a + b);
+  return { capacity: key("capacity"), speed: key("speed"), errors, latency: durationOf(key("latency")),
+    loss: Math.max(Number(key("request_loss")) || 0, Number(key("response_loss")) || 0),
+    unreachable: key("unreachable") === "true", hole: key("black_hole") === "true",
+    instance: key("instance"), instances: key("instances") };
+}
+
+function effectOf({ capacity, speed, factor, errors, latency, loss, unreachable, hole, instance,
+  instances = 1 }) {
   const effects = [];
+  if (exists(instance)) effects.push(plural(instances || 1, "instance"));
+  if (unreachable) effects.push("unreachable");
+  if (hole) effects.push("never answers");
+  if (errors > 0) effects.push(errors >= 1 ? "answers errors only" : `${percent(errors)} errors`);
+  if (latency > 0) effects.push(`${seconds(latency)} later`);
+  if (loss > 0) effects.push(`${percent(loss)} lost`);
   if (exists(factor)) effects.push(`load × ${digits(factor)}`);
   if (exists(capacity) && capacity < 1) {
     effects.push(capacity === 0 ? "no servers" : `${percent(capacity)} of the servers`);
@@ -258,7 +318,12 @@ function drawWindows(result, v, width) {
   const end = details.window_end_s ?? durationOf(get("duration"));
   const warmup = details.window_start_s ?? durationOf(get("warmup"));
   const windows = joinedWindows(windowsOf(result, v));
-  const row = 36, height = windows.length * row + 30;
+  const texts = windows.map((w) => `${w.name}${w.where ? ` (${w.where})` : ""}: ${
+    w.what ? `${w.what}, ` : ""}${seconds(w.start)} to ${seconds(w.end)}`);
+  const lines = texts.map((text) => wrapped(text, lettersIn(width - 10)));
+  const tops = [0];  // of the rows, and the end of the last one
+  for (const words of lines) tops.push(tops[tops.length - 1] + 21 + LINE * words.length);
+  const height = tops[tops.length - 1] + 30;
   const x = linear(0, end, 6, width - 14), bottom = height - 22;
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "axes" });
   if (warmup > 0) {
@@ -266,13 +331,12 @@ function drawWindows(result, v, width) {
       class: "warmup" }, svg("title", {}, `warm-up to ${seconds(warmup)}, not in the summary`)));
   }
   windows.forEach((w, i) => {
-    const text = `${w.name}${w.where ? ` (${w.where})` : ""}: ${w.what ? `${w.what}, ` : ""}` +
-      `${seconds(w.start)} to ${seconds(w.end)}`;
-    const left = Math.min(x(w.start), width - 6 - Math.min(width - 12, text.length * 6));
-    root.append(svg("text", { x: Math.max(6, left), y: i * row + 12, class: "what" },
-      cutTo(text, width - 10)),
-      svg("rect", { x: x(w.start), width: Math.max(3, x(w.end) - x(w.start)), y: i * row + 17,
-        height: 12, rx: 2, class: w.kind }, svg("title", {}, text)));
+    const longest = Math.max(...lines[i].map((line) => line.length));
+    const left = Math.min(x(w.start), width - 6 - Math.min(width - 12, longest * 6));
+    root.append(...lines[i].map((line, k) => svg("text", { x: Math.max(6, left),
+      y: tops[i] + 12 + LINE * k, class: "what" }, line)),
+    svg("rect", { x: x(w.start), width: Math.max(3, x(w.end) - x(w.start)), y: tops[i + 1] - 19,
+      height: 12, rx: 2, class: w.kind }, svg("title", {}, texts[i])));
   });
   root.append(svg("line", { x1: x(0), x2: x(end), y1: bottom, y2: bottom, class: "axis" }));
   for (const t of timeTicks(0, end, width / 90)) {

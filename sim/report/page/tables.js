@@ -71,9 +71,8 @@ function summaryOf(result, v, client, metric) {
 function intervalCell(row, unit, share) {
   if (!row || !exists(row[0])) return "–";
   const [mean, low, high] = row;
-  const known = exists(low) && exists(high) && low !== high;
-  return [quantity(mean, unit, share), known ? el("span", { class: "interval" },
-    rangeText(low, high, unit, share)) : null];
+  const range = exists(low) && exists(high) ? rangeText(low, high, unit, share) : "";
+  return [quantity(mean, unit, share), range ? el("span", { class: "interval" }, range) : null];
 }
 
 /** A column of a metric; `find(row)` gives its [mean, low, high]. */
@@ -128,11 +127,12 @@ function comparisonTable(result) {
       node: (row) => quantity(row.mean, row.unit, info(row).percentage) },
     { title: "difference", value: (row) => row.relative_difference ?? row.difference,
       node: difference },
-    { title: "95 % interval", value: (row) => row.ci_low,
+    { title: "its 95 % interval", value: (row) => row.ci_low,
       node: (row) => {
-        const size = (x) => (info(row).percentage ? digits(100 * x) : quantity(x, row.unit));
-        return exists(row.ci_low) ? `${size(row.ci_low)} to ${size(row.ci_high)}` +
-          (info(row).percentage ? " points" : "") : "–";
+        if (!exists(row.ci_low) || !exists(row.ci_high)) return "–";
+        const [factor, unit] = info(row).percentage ? [100, "points"] : [1, row.unit];
+        return rangeText(factor * row.ci_low, factor * row.ci_high, unit) ||
+          quantity(factor * row.ci_low, unit);
       } },
     { title: "significant", text: (row) => (row.significant ? "yes" : "no") },
   ];

@@ -195,7 +195,10 @@ const hasInterval = (line) => Array.isArray(line.halves) && line.halves.some((h)
 
 function windowNames(windows) {
   const names = [...new Set(windows.map((w) => w.name))];
-  if (names.length > 3) return `${names.length} faults and surges`;
+  if (names.length > 3) {
+    const parts = windows.flatMap((w) => w.parts || [w]);
+    return countOf([...new Set(parts.map((w) => w.name))], parts);
+  }
   return names.join(", ");
 }
 

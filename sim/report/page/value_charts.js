@@ -12,6 +12,7 @@ function valueChart({ title, series, xLabel, yUnit, share, lines = [], names, on
   const xs = points.map((p) => p[0]).concat(lines.map((l) => l.at)).filter(exists);
   const tops = points.map((p) => Math.max(p[1], Math.min(exists(p[3]) ? p[3] : p[1], p[1] * 2)));
   const low = Math.min(...xs), high = Math.max(...xs), pad = (high - low || 1) * 0.04;
+  const whole = xs.every(Number.isInteger);  // no numbers between two numbers of attempts
   const legend = series.map((s) => ({ ...s, band: false })).concat(lines);
   const draw = (width) => {
     const bottom = VALUE_HEIGHT - MARGIN.bottom;
@@ -19,7 +20,8 @@ function valueChart({ title, series, xLabel, yUnit, share, lines = [], names, on
     const y = linear(0, share ? 1.03 : Math.max(...tops, 0) * 1.06 || 1, bottom, MARGIN.top);
     const yText = (v) => (share ? digits(100 * v) : yUnit === "s" ? seconds(v) : digits(v));
     const parts = frame(width, VALUE_HEIGHT, { x, y, yText, yTicks: y.ticks(5), xLabel,
-      xTicks: names ? names.map((_, i) => i) : ticks(low, high, width / 80),
+      xTicks: names ? names.map((_, i) => i) : ticks(low, high, width / 80)
+        .filter((x) => !whole || Number.isInteger(x)),
       xText: (v) => (names ? names[v] : digits(v, 5)) });
     for (const line of lines) {
       if (exists(line.from) && exists(line.to)) {
