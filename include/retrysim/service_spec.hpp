@@ -38,6 +38,12 @@ enum class ServiceModelKind : std::uint8_t {
 template <>
 inline constexpr std::string_view kWords<ServiceModelKind> = "queue|independent|occ";
 static_assert(words_end_with(ServiceModelKind::kOcc));
+template <>
+inline constexpr std::string_view kMeaning<ServiceModelKind> =
+    "How the service works: a queue in front of servers; independent: every attempt is served "
+    "at once and fails with the probabilities of errors; occ: a queue in front of a row that "
+    "each attempt reads, and then writes unless somebody else has done so meanwhile "
+    "(queueing_time and wait_probability count both passes, service_latency only the write).";
 
 /// Which waiting attempt is served next. None of them interrupts a service that has begun.
 enum class Discipline : std::uint8_t {
@@ -52,6 +58,11 @@ template <>
 inline constexpr std::string_view kWords<Discipline> =
     "fifo|lifo|random|priority|processor-sharing|codel";
 static_assert(words_end_with(Discipline::kCodel));
+template <>
+inline constexpr std::string_view kMeaning<Discipline> =
+    "Which waiting attempt is served next: priority: that of the client group with the highest "
+    "priority; processor-sharing: all are served at once; codel: fifo, but attempts that wait "
+    "too long are shed.";
 
 /// Whether attempts wait in a queue for a server of their own; otherwise they share the servers.
 constexpr bool has_queue(Discipline d) { return d != Discipline::kProcessorSharing; }

@@ -13,6 +13,11 @@ namespace retrysim {
 template <class Enum>
 inline constexpr std::string_view kWords = "";
 
+/// What the key says of itself that takes one of these words: help for users, so that whoever adds
+/// a word explains it there and then. Specialized where words are likely to be added.
+template <class Enum>
+inline constexpr std::string_view kMeaning = "";
+
 template <class Enum>
 concept HasWords = !kWords<Enum>.empty();
 

@@ -94,22 +94,6 @@ void ClientRecorder::end_window() {
                          count_of(cohort, Outcome::kUnfinished);
 }
 
-ClientFlow ClientRecorder::told() const {
-  constexpr auto kSuccess = static_cast<std::size_t>(Outcome::kSuccess);
-  ClientFlow flow;
-  flow.requests = requests_;
-  flow.attempts = rows_.first_sent() + retries_;
-  flow.retries = retries_;
-  flow.successes = outcomes_[0][kSuccess] + outcomes_[1][kSuccess];
-  flow.failures = failures_;
-  flow.throttled = count_of(failed_attempts_, AttemptResult::kThrottled);
-  flow.errors = count_of(failed_attempts_, AttemptResult::kError);
-  flow.timeouts = count_of(failed_attempts_, AttemptResult::kTimeout);
-  flow.quota_denied = quota.all_denied();
-  flow.arrivals = passage.all_arrived();
-  return flow;
-}
-
 void ClientRecorder::fold_segment(Time end) {
   const ClientFlow now = told();
   ClientFlow flow = counts_between(edges_.told_at_segment, now);

@@ -132,7 +132,24 @@ class alignas(64) ClientRecorder {
   /// A request has ended, but not with success, or is unfinished.
   void failed(const RequestEnded& event);
   /// From the start of the run on; counts only.
-  ClientFlow told() const;
+  ClientFlow told() const {
+    constexpr auto kSuccess = static_cast<std::size_t>(Outcome::kSuccess);
+    const auto ended_as = [&](AttemptResult result) {
+      return failed_attempts_[static_cast<std::size_t>(result)];
+    };
+    ClientFlow flow;
+    flow.requests = requests_;
+    flow.attempts = rows_.first_sent() + retries_;
+    flow.retries = retries_;
+    flow.successes = outcomes_[0][kSuccess] + outcomes_[1][kSuccess];
+    flow.failures = failures_;
+    flow.throttled = ended_as(AttemptResult::kThrottled);
+    flow.errors = ended_as(AttemptResult::kError);
+    flow.timeouts = ended_as(AttemptResult::kTimeout);
+    flow.quota_denied = quota.all_denied();
+    flow.arrivals = passage.all_arrived();
+    return flow;
+  }
   void close_durations();
   void close_attempts();
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "measure/flow_difference.hpp"
 
+#include <concepts>
+
 namespace retrysim::stats {
 namespace {
 
@@ -10,38 +12,36 @@ double growth(double before, double after) {
   return d > after * 1e-14 ? d : 0;
 }
 
+/// Field by field: counts, and integrals of levels if `integrals` are asked for.
+template <class Flow>
+Flow between(const Flow& before, const Flow& after, bool integrals) {
+  const auto grown = [&](auto& d, const auto& from, const auto& to) {
+    if constexpr (std::integral<decltype(to - from)>) {
+      d = to - from;
+    } else if (integrals) {
+      d = growth(from, to);
+    }
+  };
+  Flow difference;
+  const auto into = [&](auto&... d) {
+    const auto between_them = [&](const auto&... from) {
+      fields([&](const auto&... to) { (grown(d, from, to), ...); }, after);
+    };
+    fields(between_them, before);
+  };
+  fields(into, difference);
+  return difference;
+}
+
 }  // namespace
 
 ClientFlow counts_between(const ClientFlow& before, const ClientFlow& after) {
-  ClientFlow d;
-  d.requests = after.requests - before.requests;
-  d.attempts = after.attempts - before.attempts;
-  d.retries = after.retries - before.retries;
-  d.successes = after.successes - before.successes;
-  d.failures = after.failures - before.failures;
-  d.throttled = after.throttled - before.throttled;
-  d.errors = after.errors - before.errors;
-  d.timeouts = after.timeouts - before.timeouts;
-  d.quota_denied = after.quota_denied - before.quota_denied;
-  d.arrivals = after.arrivals - before.arrivals;
-  return d;
+  return between(before, after, false);
 }
 
 ServiceFlow flow_between(const ServiceFlow& before, const ServiceFlow& after) {
-  ServiceFlow d;
-  d.arrivals = after.arrivals - before.arrivals;
-  d.admitted = after.admitted - before.admitted;
-  d.rejected = after.rejected - before.rejected;
-  d.throttled = after.throttled - before.throttled;
-  d.errors = after.errors - before.errors;
-  d.completions = after.completions - before.completions;
-  d.wasted = after.wasted - before.wasted;
-  d.queue_ns = growth(before.queue_ns, after.queue_ns);
-  d.busy_ns = growth(before.busy_ns, after.busy_ns);
-  d.servers_ns = growth(before.servers_ns, after.servers_ns);
-  d.in_system_ns = growth(before.in_system_ns, after.in_system_ns);
-  d.in_system_squared_ns = growth(before.in_system_squared_ns, after.in_system_squared_ns);
-  d.all_busy_ns = growth(before.all_busy_ns, after.all_busy_ns);
+  ServiceFlow d = between(before, after, true);
+  d.queue_max = 0;
   return d;
 }
 

@@ -11,7 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <utility>
 #include <vector>
 
 namespace retrysim::stats {
@@ -50,7 +50,22 @@ class PassageCounts {
   std::uint64_t all_rejected() const { return rejected_[0] + rejected_[1]; }
 
   /// Fills in the counts of the cohort, and its queueing times.
-  void close(ClientResult& result);
+  void close(ClientResult& r) {
+    r.arrivals = arrived_[1];
+    r.admitted = admitted_[0] + admitted_[1];
+    r.waited = admitted_[1];
+    r.executed = executed_;
+    r.late = late_;
+    r.rejected = rejected_[1];
+    r.refused = refused_;
+    r.dropped = dropped_;
+    r.lost = lost_;
+    r.waits = timed_;
+    add_noted();
+    queueing_time_.add_zeros(admitted_[0]);
+    r.queueing_time = std::move(queueing_time_.histogram);
+    r.queueing_time_m = queueing_time_.moments;
+  }
 
  private:
   void waited_for(Duration queueing_time) {

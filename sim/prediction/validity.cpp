@@ -72,17 +72,11 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
   if (s.model == ServiceModelKind::kOcc) {
     return path + ".model: conflicts of optimistic concurrency control are between single attempts";
   }
-  switch (s.discipline) {
-    case Discipline::kFifo:
-      break;
-    case Discipline::kProcessorSharing:
-      return path +
-             ".queue.discipline: the time of an attempt among others depends on those to come";
-    case Discipline::kLifo:
-    case Discipline::kRandom:
-    case Discipline::kPriority:
-    case Discipline::kCodel:
-      return path + ".queue.discipline: only fifo lets all attempts of a moment wait equally long";
+  if (!has_queue(s.discipline)) {
+    return path + ".queue.discipline: the time of an attempt among others depends on those to come";
+  }
+  if (s.discipline != Discipline::kFifo) {
+    return path + ".queue.discipline: only fifo lets all attempts of a moment wait equally long";
   }
   if (s.autoscaling.target > 0) return path + ".autoscaling: servers that come and go";
   if (s.instances > 1) {

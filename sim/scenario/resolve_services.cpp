@@ -109,9 +109,8 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
   check_probabilities(t, keys, spec.errors);
   if (!has_queue(spec.discipline) && spec.servers == ServiceSpec::kUnlimited) {
     t.problems.add(keys.place_of("queue.discipline"),
-                   keys.path() +
-                       ".queue.discipline = \"processor-sharing\" has no meaning for "
-                       "unlimited servers; expected a number of servers");
+                   keys.path() + ".queue.discipline = " + in_quotes(name(spec.discipline)) +
+                       " has no meaning for unlimited servers; expected a number of servers");
   }
   check_concurrency(t, keys, spec.concurrency);
   check_autoscaling(t, keys, spec);

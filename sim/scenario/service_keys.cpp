@@ -45,11 +45,7 @@ void store_token_window(const Slots& s, const Value& v) {
 
 constexpr KeyInfo kServiceKeys[] = {
     key("model", word(), Access{store_model, nullptr, kWords<ServiceModelKind>},
-        {.fallback = "queue"},
-        "How the service works: a queue in front of servers; independent: every attempt is served "
-        "at once and fails with the probabilities of errors; occ: a queue in front of a row that "
-        "each attempt reads, and then writes unless somebody else has done so meanwhile "
-        "(queueing_time and wait_probability count both passes, service_latency only the write)."),
+        {.fallback = "queue"}, kMeaning<ServiceModelKind>),
     key("servers", count(kUpToBillion).or_word("unlimited"), into<&ServiceSpec::servers>,
         {.fallback = "1", .when = "model != independent"},
         "Attempts served at the same time; of each instance, if there are several."),
@@ -83,10 +79,7 @@ constexpr KeyInfo kServiceKeys[] = {
         {.fallback = "0.0", .when = "model != independent"},
         "Extra service time per attempt already in service, as a fraction of the attempt's own."),
     key("queue.discipline", word(), into<&ServiceSpec::discipline>,
-        {.fallback = "fifo", .when = "model != independent"},
-        "Which waiting attempt is served next: priority: that of the client group with the highest "
-        "priority; processor-sharing: all are served at once; codel: fifo, but attempts that wait "
-        "too long are shed."),
+        {.fallback = "fifo", .when = "model != independent"}, kMeaning<Discipline>),
     key("queue.capacity", count(kNotNegative).or_word("unlimited"),
         into<&ServiceSpec::queue_capacity>,
         {.fallback = "unlimited", .when = "model != independent"},

@@ -3,10 +3,13 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/run_result.hpp>
 
+#include "measure/flow_difference.hpp"
 #include "measure/metrics_merge.hpp"
 #include "measure/result_fields.hpp"
 
 #include <catch2/catch.hpp>
+
+#include <type_traits>
 
 using namespace retrysim;
 
@@ -48,6 +51,37 @@ TEST_CASE("flows add up, maxima do not") {
   f.merge(g);
   CHECK(f.requests == 11);
   CHECK(f.in_backoff_ns == 22);
+}
+
+// Every field, so that a new one cannot be forgotten.
+TEST_CASE("between two moments, counts and integrals have grown by their difference") {
+  ServiceFlow before, after;
+  set_all(before, 5);
+  set_all(after, 12);
+  const ServiceFlow at_service = stats::flow_between(before, after);
+  fields([](const auto&... field) { CHECK(((field == 7) + ...) == sizeof...(field) - 1); },
+         at_service);
+  CHECK(at_service.queue_max == 0);
+
+  ClientFlow then, now;
+  set_all(then, 5);
+  set_all(now, 12);
+  const auto check_field = [](const auto& field) {
+    // Integrals are left out.
+    CHECK(field == (std::is_integral_v<std::decay_t<decltype(field)>> ? 7 : 0));
+  };
+  const ClientFlow of_clients = stats::counts_between(then, now);
+  fields([&](const auto&... field) { (check_field(field), ...); }, of_clients);
+}
+
+TEST_CASE("an integral that grows by no more than the rounding of its sum has not grown") {
+  ServiceFlow before, after;
+  before.queue_ns = 1e17;
+  after.queue_ns = 1e17 + 16;
+  before.busy_ns = 1e17;
+  after.busy_ns = 1e17 + 2000;
+  CHECK(stats::flow_between(before, after).queue_ns == 0);
+  CHECK(stats::flow_between(before, after).busy_ns == 2000);
 }
 
 TEST_CASE("every number of two groups together is the sum of theirs, and means are not") {
