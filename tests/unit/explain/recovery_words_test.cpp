@@ -58,11 +58,6 @@ TEST_CASE("Where only some replications recover, the others are told, too", "[ve
         "recovers in only 3 of 10 replications, 2 of them at once; in the other 7 it stays down");
 }
 
-TEST_CASE("Where no request succeeds during a fault, no share is told", "[verdicts]") {
-  CHECK(answer({}, 3) ==
-        "back at once: goodput returns as soon as the fault ends; no request succeeds until then");
-}
-
 TEST_CASE("A multiple that rounds to one keeps a decimal", "[verdicts]") {
   CHECK(spoken_times(1) == "1.0 times");
   CHECK(spoken_times(0.96) == "1.0 times");
