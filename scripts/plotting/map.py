@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 """
 
 import json
+import re
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,8 +17,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from plotting.drawing import GREEN, RED
+from plotting.legend import legend_below
 from plotting.results import ResultError
-from plotting.sweep import MOST_TICKS
+from plotting.sweep import MOST_TICKS, is_number, key_with_unit
 
 PHASES = ["safe", "vulnerable", "tipped", "dead"]
 MEANING = {"safe": "safe: recovers from everything",
@@ -72,13 +74,28 @@ class PhaseMap:
         return f"; of {len(self.confirmed)} points simulated, " + ", ".join(words)
 
 
-def set_ticks(axis, which, levels):
+def without_seconds(levels):
+    """Times that are all written in seconds, as bare numbers; other values as they are."""
+    bare = [re.fullmatch(r"([0-9.]+(?:e[+-]?[0-9]+)?)s", level) for level in levels]
+    return [match[1] for match in bare] if all(bare) else levels
+
+
+def short(level):
+    """A value for a tick: numbers of a logarithmic range have more digits than anybody reads."""
+    return f"{float(level):.4g}" if is_number(level) else level
+
+
+def set_ticks(axis, which, key, levels):
+    levels = without_seconds(levels)
     step = -(-len(levels) // MOST_TICKS)
-    places, names = np.arange(0, len(levels), step) + 0.5, levels[::step]
+    places, names = np.arange(0, len(levels), step) + 0.5, list(map(short, levels[::step]))
+    label = key_with_unit(key, levels)
     if which == "x":
         axis.set_xticks(places, names, rotation=30 if sum(map(len, names)) > 60 else 0)
+        axis.set_xlabel(label)
     else:
         axis.set_yticks(places, names)
+        axis.set_ylabel(label)
 
 
 def draw_borders(axis, table):
@@ -109,10 +126,8 @@ def map_figure(folder):
     axis.pcolormesh(table, cmap=ListedColormap([COLOURS[p] for p in PHASES]), vmin=-0.5, vmax=3.5)
     axis.grid(False)
     draw_borders(axis, table)
-    set_ticks(axis, "x", phases.levels[0])
-    set_ticks(axis, "y", phases.levels[1])
-    axis.set_xlabel(phases.map["keys"][0])
-    axis.set_ylabel(phases.map["keys"][1])
+    for which, key, levels in zip("xy", phases.map["keys"], phases.levels):
+        set_ticks(axis, which, key, levels)
     present = [p for p in PHASES if PHASES.index(p) in table]
     entries = [Patch(facecolor=COLOURS[p], edgecolor="#444444", label=MEANING[p]) for p in present]
     if len(phases.confirmed):
@@ -122,8 +137,7 @@ def map_figure(folder):
                 entries.append(Line2D([], [], marker=mark, color=colour, markersize=9,
                                       markeredgecolor="black", linestyle="none",
                                       label=f"simulated: {verdict}"))
-    axis.legend(handles=entries, loc="upper center", bbox_to_anchor=(0.5, -0.11), ncol=2,
-                frameon=False)
+    legend_below(figure, entries, [entry.get_label() for entry in entries], columns=2)
     figure.suptitle(f"{phases.name}: {phases.map['service']} by the fluid{phases.summary()}",
                     fontsize=13, x=0.02, ha="left")
     return figure

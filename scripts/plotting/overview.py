@@ -57,8 +57,9 @@ def draw_load(axis, results, service):
                  **{**styles[name], **({"style": "-"} if alone else {})})
     limit = limit_of(results, service)
     if limit:
-        axis.step(limit[1].index, limit[1], color="black", linestyle=LIMIT_STYLE, where="post",
-                  linewidth=1.5)
+        edges = [*limit[1].index, limit[1].index[-1] + results.interval]  # with the last bin's end
+        axis.step(edges, [*limit[1], limit[1].iloc[-1]], color="black", linestyle=LIMIT_STYLE,
+                  where="post", linewidth=1.5)
     shade(axis, results, service["name"])
     return 0 if limit is None else float(limit[1].max())
 

@@ -38,6 +38,15 @@ DURATIONS = set("""attempt_timeout base bucket cap connect connect_timeout coold
 RATES = {"rate", "total_rate"}
 
 
+def key_with_unit(key, levels):
+    """A key, with its unit if all of its values are bare numbers."""
+    last = key.rpartition(".")[2]
+    if not all(map(is_number, levels)):
+        return key
+    unit = "s" if last in DURATIONS else "1/s" if last in RATES else ""
+    return f"{key} [{unit}]" if unit else key
+
+
 class Sweep:
     """The points of a sweep and the keys that tell them apart."""
 
@@ -96,11 +105,7 @@ class Sweep:
 
     def with_unit(self, key):
         """A key in full with its unit: files have durations in seconds."""
-        last = key.rpartition(".")[2]
-        if not all(map(is_number, self.levels(key))):
-            return key
-        unit = "s" if last in DURATIONS else "1/s" if last in RATES else ""
-        return f"{key} [{unit}]" if unit else key
+        return key_with_unit(key, self.levels(key))
 
     def title(self, metric):
         """The metric's label with its unit; its name in results that do not describe it."""

@@ -2,11 +2,11 @@
 #include "cli/command_line.hpp"
 
 #include "cli/command_help.hpp"
+#include "report/display.hpp"
 #include "report/terminal.hpp"
 #include "scenario/suggestions.hpp"
 
 #include <algorithm>
-#include <sstream>
 
 namespace retrysim::cli {
 
@@ -72,10 +72,35 @@ std::vector<std::string> texts(const po::variables_map& values, const std::strin
   return values[name].as<std::vector<std::string>>();
 }
 
+std::string help_entry(std::string name, std::string_view meaning, std::size_t width) {
+  const std::string indent(width + 2, ' ');
+  std::string text;
+  if (name.size() > width) {
+    text = name + "\n";
+    name.clear();
+  }
+  name.resize(indent.size(), ' ');
+  return text + report::wrapped(meaning, {report::kNarrowColumns, name, indent});
+}
+
 std::string help_text(const po::options_description& options) {
-  std::ostringstream text;
-  text << options;
-  return text.str();
+  // Not as Boost prints them: it leaves blanks at the ends of lines, and but one blank beside the
+  // longest name.
+  constexpr std::size_t kLongestName = 26;  // a longer one has a line of its own
+  const auto name_of = [](const po::option_description& option) {
+    const std::string value = takes_value(option) ? " " + value_name(option) : "";
+    return "  --" + option.long_name() + value;
+  };
+  std::size_t width = 0;
+  for (const auto& option : options.options()) {
+    const std::size_t length = name_of(*option).size();
+    if (length <= kLongestName) width = std::max(width, length);
+  }
+  std::string text = "Options:\n";
+  for (const auto& option : options.options()) {
+    text += help_entry(name_of(*option), option->description(), width);
+  }
+  return text;
 }
 
 }  // namespace retrysim::cli

@@ -31,6 +31,10 @@ std::optional<boost::program_options::variables_map> read_command(
 std::vector<std::string> texts(const boost::program_options::variables_map& values,
                                const std::string& name);
 
+/// A name and, from two columns beyond `width` on, what it means, in lines of 80 columns. A longer
+/// name has a line of its own.
+std::string help_entry(std::string name, std::string_view meaning, std::size_t width);
+
 /// The list of options for --help.
 std::string help_text(const boost::program_options::options_description& options);
 

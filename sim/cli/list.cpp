@@ -282,7 +282,7 @@ int list(const Arguments& arguments) {
   po::options_description options("Options");
   options.add_options()  //
       ("format", po::value<std::string>()->default_value("table")->value_name("table|csv|json"),
-       "how to print: table, csv or json");
+       "how to print: table (default), csv or json");
   const auto parsed = read_command(arguments, options, "what", kListUsage);
   if (!parsed) return kDone;
   const po::variables_map& values = *parsed;

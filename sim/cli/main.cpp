@@ -7,6 +7,7 @@
 #include <retrysim/experiment.hpp>
 
 #include "cli/command_help.hpp"
+#include "cli/command_line.hpp"
 #include "cli/completion.hpp"
 #include "cli/launch.hpp"
 #include "cli/manual.hpp"
@@ -45,9 +46,7 @@ constexpr auto kCommands = std::to_array<Command>({
      "the plane of safe, vulnerable and dead, by the fluid", cli::map},
     {"check", "SCENARIO...", "validate, and print the scenario with every default filled in",
      cli::check},
-    {"list", "WHAT",
-     "what there is: modes, sdks, defects, distributions, metrics, keys,\n"
-     "                                        verdicts",
+    {"list", "WHAT", "what there is: modes, sdks, defects, distributions, metrics, keys, verdicts",
      cli::list},
     {"strategy", "--mode M --responses LIST",
      "play one client's retry strategy and print every decision", cli::strategy},
@@ -55,21 +54,20 @@ constexpr auto kCommands = std::to_array<Command>({
 
 constexpr Program kProgram = {
     "retrysim simulates what the retries of many clients do to an overloaded service.", kCommands,
-    "`retrysim help COMMAND` (or COMMAND --help, or -h) explains a command; `retrysim --version`\n"
-    "names the version.\n"
+    "`retrysim help COMMAND` (or COMMAND --help, or -h) explains a command;\n"
+    "`retrysim --version` names the version.\n"
     "\n"
-    "Exit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario, an input "
-    "file or\n"
-    "a result to read is missing or wrong, 4 output could not be written (files, or standard "
-    "output)\n"
-    "or must not replace what is there, 5 a limit was reached, 70 an internal check failed, 130 "
-    "interrupted.\n"};
+    "Exit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario,\n"
+    "an input file or a result to read is missing or wrong, 4 output could not be\n"
+    "written (files, or standard output) or must not replace what is there, 5 a limit\n"
+    "was reached, 70 an internal check failed, 130 interrupted.\n"};
 
 void print_help() {
+  constexpr std::size_t kWidth = 38;
   std::string text =
       fmt::format("{}\n\nUsage: retrysim COMMAND [options]\n\nCommands:\n", kProgram.introduction);
   for (const Command& c : kProgram.commands) {
-    text += fmt::format("  {:<38}{}\n", fmt::format("{} {}", c.name, c.arguments), c.purpose);
+    text += help_entry(fmt::format("  {} {}", c.name, c.arguments), c.purpose, kWidth);
   }
   report::print("{}\n{}", text, kProgram.closing);
 }

@@ -49,7 +49,7 @@ po::options_description describe_predict_options() {
       ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
        "change any key before the prediction; TOML syntax, bare words allowed")  //
       ("format", po::value<std::string>()->default_value("table")->value_name("table|csv|json"),
-       "how to print: table, csv or json")  //
+       "how to print: table (default), csv or json")  //
       ("orbit", po::value<std::string>()->value_name("N"),
        "most requests on their way back in the Markov chain. Default: as many as matter")  //
       ("out", po::value<std::string>()->value_name("DIR"),

@@ -123,10 +123,12 @@ Found degraded(const GroupCase& c) {
 
 Found at_once(const GroupCase& c) {
   if (!back_at_once(c)) return std::nullopt;
-  return Finding{fmt::format("back at once: goodput returns as soon as {}; only {} of the requests "
-                             "succeed until then",
-                             its_end(c), spoken_share(c.during.success_share())),
-                 recovery(c)};
+  const double share = c.during.success_share();
+  return Finding{
+      fmt::format("back at once: goodput returns as soon as {}; {} until then", its_end(c),
+                  share > 0 ? fmt::format("only {} of the requests succeed", spoken_share(share))
+                            : "no request succeeds"),
+      recovery(c)};
 }
 
 /// "6.3 s after the fault ends (5 s to 8 s in 20 replications)".

@@ -36,6 +36,7 @@ std::string spoken_share(double share) {
 }
 
 std::string spoken_times(double ratio) {
+  if (ratio >= 0.95 && ratio < 1.05) return "1.0 times";
   return ratio < 9.95 ? fmt::format("{:.2g} times", ratio) : fmt::format("{:.0f} times", ratio);
 }
 

@@ -62,6 +62,10 @@ def labels(axis):
     return [text.get_text() for text in axis.get_legend().get_texts()]
 
 
+def map_entries(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
 class Pictures(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory()
@@ -77,7 +81,7 @@ class Pictures(unittest.TestCase):
     def test_each_phase_and_each_verdict_has_its_entry(self):
         map_folder(self.folder)
         figure = map_figure(self.folder)
-        entries = " ".join(labels(figure.axes[0]))
+        entries = " ".join(map_entries(figure))
         for word in ("safe:", "vulnerable:", "tipped:", "dead:", "simulated: agree",
                      "simulated: disagree", "simulated: outside validity"):
             self.assertIn(word, entries)
@@ -85,8 +89,38 @@ class Pictures(unittest.TestCase):
 
     def test_a_map_without_confirmed_points_has_no_marks(self):
         map_folder(self.folder, confirmed=False)
-        entries = " ".join(labels(map_figure(self.folder).axes[0]))
+        entries = " ".join(map_entries(map_figure(self.folder)))
         self.assertNotIn("simulated", entries)
+
+    def test_the_axes_of_a_map_name_their_units(self):
+        map_folder(self.folder)
+        axis = map_figure(self.folder).axes[0]
+        self.assertEqual(axis.get_xlabel(), "client.web.arrivals.total_rate [1/s]")
+        self.assertEqual(axis.get_ylabel(), "fault.outage.duration [s]")
+        self.assertEqual([t.get_text() for t in axis.get_yticklabels()], ["1", "2"])
+
+    def test_values_in_other_units_keep_them(self):
+        map_folder(self.folder, confirmed=False)
+        write(self.folder / "map.csv", [row.replace("1s", "900ms") for row in MAP])
+        axis = map_figure(self.folder).axes[0]
+        self.assertEqual(axis.get_ylabel(), "fault.outage.duration")
+        self.assertEqual([t.get_text() for t in axis.get_yticklabels()], ["900ms", "2s"])
+
+    def test_slanted_values_of_a_map_leave_the_legend_free(self):
+        map_folder(self.folder, confirmed=False)
+        times = [f"{0.123456 * 1.3 ** n:.6g}s" for n in range(20)]
+        info = json.loads((self.folder / "result.json").read_text(encoding="utf-8"))
+        info["map"]["columns"].reverse()
+        info["map"]["keys"].reverse()
+        (self.folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
+        write(self.folder / "map.csv", ["duration,total_rate,phase"] +
+              [f"{time},{rate},safe" for time in times for rate in (100, 300)])
+        figure = map_figure(self.folder)
+        figure.canvas.draw()
+        axis, legend = figure.axes[0], figure.legends[0].get_window_extent()
+        label = axis.xaxis.label.get_window_extent()
+        self.assertGreaterEqual(label.y0, legend.y1)
+        self.assertLess(max(len(t.get_text()) for t in axis.get_xticklabels()), 7)
 
     def test_a_phase_plane_shows_states_and_both_outcomes(self):
         plane_folder(self.folder)

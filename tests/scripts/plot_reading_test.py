@@ -39,6 +39,16 @@ class PlotReadingTest(unittest.TestCase):
         self.assertIn("g0: back at once in 2 of 4 runs, after 3.0 s in 1, never in 1",
                       legend_texts(figure))
 
+    def test_the_capacity_is_drawn_to_the_end_of_the_last_bin(self):
+        folder = make_results(self.root / "r", groups=1)
+        _, figure = draw_overview(self, folder)
+        line = next(line for line in panel(figure, "Load against capacity").lines
+                    if line.get_drawstyle() == "steps-post" and line.get_color() == "black")
+        with open(folder / "service.csv", encoding="utf-8") as file:
+            bins = sorted({float(row["time_s"]) for row in csv.DictReader(file)})
+        self.assertEqual(line.get_xdata()[-1], bins[-1] + (bins[1] - bins[0]))
+        self.assertEqual(line.get_ydata()[-1], line.get_ydata()[-2])
+
     def test_colours_that_overlap_do_not_mix_and_widths_mean_nothing(self):
         _, figure = draw_overview(self, make_results(self.root / "r", groups=3))
         for axis in figure.axes:

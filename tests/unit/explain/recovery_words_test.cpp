@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "explain/rules.hpp"
+#include "explain/spoken.hpp"
 
 namespace retrysim::explain {
 namespace {
@@ -55,6 +56,15 @@ TEST_CASE("Where only some replications recover, the others are told, too", "[ve
         "it stays down");
   CHECK(answer({8}, 2, 7) ==
         "recovers in only 3 of 10 replications, 2 of them at once; in the other 7 it stays down");
+}
+
+TEST_CASE("A multiple that rounds to one keeps a decimal", "[verdicts]") {
+  CHECK(spoken_times(1) == "1.0 times");
+  CHECK(spoken_times(0.96) == "1.0 times");
+  CHECK(spoken_times(1.04) == "1.0 times");
+  CHECK(spoken_times(0.94) == "0.94 times");
+  CHECK(spoken_times(1.06) == "1.1 times");
+  CHECK(spoken_times(2) == "2 times");
 }
 
 }  // namespace
