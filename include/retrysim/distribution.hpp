@@ -146,7 +146,7 @@ class Distribution {
   }
 
   /// One sample from the random words of `id`, none of which is computed for a constant.
-  Duration sample(const RandomKey& key, DrawId id) const {
+  [[gnu::always_inline]] Duration sample(const RandomKey& key, DrawId id) const {
     if (kind_ == Kind::kConstant) return constant_;
     Draws draws(key, id);
     return sample(draws);

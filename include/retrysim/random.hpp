@@ -13,6 +13,7 @@
 
 #include <Random123/philox.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -58,10 +59,25 @@ class RandomKey {
   /// a chance of 2^-64 is too much); a part has different keys in any two replications of a seed.
   RandomKey named(std::string_view kind, std::string_view name) const;
 
-  r123::Philox2x64::key_type philox_key() const { return key_; }
+  r123::Philox2x64::key_type philox_key() const { return {{rounds_[0]}}; }
+
+  /// What Philox2x64-10 makes of `counter`: the same as `r123::Philox2x64{}(counter,
+  /// philox_key())`.
+  r123::Philox2x64::ctr_type block(r123::Philox2x64::ctr_type counter) const {
+    for (const std::uint64_t round_key : rounds_) {
+      __extension__ using Wide = unsigned __int128;
+      const Wide product = static_cast<Wide>(PHILOX_M2x64_0) * counter[0];
+      counter[0] = static_cast<std::uint64_t>(product >> 64) ^ round_key ^ counter[1];
+      counter[1] = static_cast<std::uint64_t>(product);
+    }
+    return counter;
+  }
 
  private:
-  r123::Philox2x64::key_type key_;
+  void set_key(std::uint64_t key);
+
+  // The key of each round, of which the first is the Philox key: a key makes many blocks.
+  std::array<std::uint64_t, 10> rounds_;
 };
 
 /// Who draws: `entity` identifies a request (or a client) of those that share a key; `attempt`
@@ -81,15 +97,15 @@ class Draws {
   Draws(const RandomKey& key, DrawId id)
       : key_(key.philox_key()),
         counter_{{id.entity, std::uint64_t{id.attempt} << 32 | std::uint64_t{id.group} << 16 |
-                                 static_cast<std::uint64_t>(id.purpose) << 10}} {
-    refill();
-  }
+                                 static_cast<std::uint64_t>(id.purpose) << 10}},
+        block_(key.block(counter_)) {}
 
   /// The next 64 random bits.
   std::uint64_t next() {
     if (used_ == 2) {
       ++counter_[1];  // the low 10 bits count blocks; 2048 words are more than any draw needs
-      refill();
+      block_ = r123::Philox2x64{}(counter_, key_);
+      used_ = 0;
     }
     return block_[used_++];
   }
@@ -104,15 +120,10 @@ class Draws {
   }
 
  private:
-  void refill() {
-    block_ = r123::Philox2x64{}(counter_, key_);
-    used_ = 0;
-  }
-
   r123::Philox2x64::key_type key_;
   r123::Philox2x64::ctr_type counter_;
   r123::Philox2x64::ctr_type block_;
-  std::size_t used_;
+  std::size_t used_ = 0;
 };
 
 }  // namespace retrysim

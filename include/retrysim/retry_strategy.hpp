@@ -75,7 +75,7 @@ void begin_request(const RetryRules& rules, const RetryState& state, Time now);
 /// Whether the client-side throttle lets an attempt go; asked once for each attempt, before its
 /// send token. Always true without one. `draws`: Purpose::kClientThrottle.
 bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, Draws& draws,
-                    std::optional<double> fixed_draw = std::nullopt);
+                    const std::optional<double>& fixed_draw = std::nullopt);
 
 /// Decides what follows a failed attempt: retryable, and repeatable? attempts left? the chance of
 /// `probability`? circuit breaker, budget, quota? then the delay. The quota is paid before the
@@ -86,7 +86,8 @@ bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, 
 /// `--draw`), but not the draws of `BackoffRules::delays`.
 RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& state,
                                   RetryProgress& progress, const Failure& failure, Time now,
-                                  Draws& draws, std::optional<double> fixed_draw = std::nullopt);
+                                  Draws& draws,
+                                  const std::optional<double>& fixed_draw = std::nullopt);
 
 /// Whether a hedge may be sent beside the attempts under way: attempts left? circuit breaker,
 /// budget, quota (at `cost`)? If so it is paid for.
@@ -106,7 +107,7 @@ inline void end_request(const RetryState& state, bool retried) {
 /// The delay before the retry after attempt `progress.attempts`, without header or quota.
 Duration backoff_delay(const BackoffRules& rules, ResponseClass response_class,
                        const RetryProgress& progress, Draws& draws,
-                       std::optional<double> fixed_draw = std::nullopt);
+                       const std::optional<double>& fixed_draw = std::nullopt);
 
 /// A strategy of the user's own, for `ClientSpec::strategy`: one object for each virtual client,
 /// called from one thread. Requests are numbered by the client from 0.

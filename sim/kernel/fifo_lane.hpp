@@ -14,12 +14,16 @@
 
 #include <cassert>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace retrysim::kernel {
 
-/// A timer's place in a lane, kept in the object it belongs to.
+/// A timer's place in a lane, kept with the object it belongs to. `Owner` is how the lane knows
+/// that object: a pointer, or a number.
+template <class Owner>
 class LaneLink {
  public:
   /// When the timer expires; empty if it is not armed.
@@ -28,61 +32,65 @@ class LaneLink {
   }
 
  private:
+  template <class>
   friend class TimerLane;
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr Owner none() {
+    if constexpr (std::is_integral_v<Owner>) {
+      return std::numeric_limits<Owner>::max();
+    } else {
+      return Owner();
+    }
+  }
 
   bool armed() const { return key_ != EventKey::never(); }
 
   EventKey key_ = EventKey::never();  // never(): not armed
-  std::uint32_t previous_ = kNone, next_ = kNone;
+  Owner previous_ = none(), next_ = none();
 };
 
-/// `link(id)` gives the LaneLink of object `id`; passed to each call, so the lane stores nothing
+/// `link(owner)` gives the LaneLink of that owner; passed to each call, so the lane stores nothing
 /// but its ends.
+template <class Owner>
 class TimerLane {
- public:
-  bool empty() const { return first_ == LaneLink::kNone; }
-  std::uint32_t front() const { return first_; }
+  using Link = LaneLink<Owner>;
+  static constexpr Owner none() { return Link::none(); }
 
-  /// Arms the timer of `id`, which must not be armed. `key` must be larger than that of every timer
-  /// in the lane.
+ public:
+  bool empty() const { return first_ == none(); }
+  Owner front() const { return first_; }
+
+  /// Arms the timer of `owner`, which must not be armed. `key` must be larger than that of every
+  /// timer in the lane.
   template <class LinkOf>
-  void push_back(std::uint32_t id, EventKey key, LinkOf link) {
-    push_back(id, link(id), key, link);
-  }
-  /// The same where the link of `id` is at hand.
-  template <class LinkOf>
-  void push_back(std::uint32_t id, LaneLink& l, EventKey key, LinkOf link) {
+  [[gnu::always_inline]] void push_back(Owner owner, EventKey key, LinkOf link) {
+    Link& l = link(owner);
     if (l.armed()) [[unlikely]]
       timer_misused("a timer was armed twice");
     assert(empty() || link(last_).key_ < key);
     l.key_ = key;
     l.previous_ = last_;
-    l.next_ = LaneLink::kNone;
-    if (last_ == LaneLink::kNone) {
-      first_ = id;
+    l.next_ = none();
+    if (last_ == none()) {
+      first_ = owner;
     } else {
-      link(last_).next_ = id;
+      link(last_).next_ = owner;
     }
-    last_ = id;
+    last_ = owner;
   }
 
-  /// Disarms the timer of `id`, which must be armed.
+  /// Disarms the timer of `owner`, which must be armed.
   template <class LinkOf>
-  void erase(std::uint32_t id, LinkOf link) {
-    erase(link(id), link);
-  }
-  template <class LinkOf>
-  void erase(LaneLink& l, LinkOf link) {
+  [[gnu::always_inline]] void erase(Owner owner, LinkOf link) {
+    Link& l = link(owner);
     if (!l.armed()) [[unlikely]]
       timer_misused("a timer was cancelled that is not armed");
-    (l.previous_ == LaneLink::kNone ? first_ : link(l.previous_).next_) = l.next_;
-    (l.next_ == LaneLink::kNone ? last_ : link(l.next_).previous_) = l.previous_;
+    (l.previous_ == none() ? first_ : link(l.previous_).next_) = l.next_;
+    (l.next_ == none() ? last_ : link(l.next_).previous_) = l.previous_;
     l.key_ = EventKey::never();
   }
 
  private:
-  std::uint32_t first_ = LaneLink::kNone, last_ = LaneLink::kNone;
+  Owner first_ = none(), last_ = none();
 };
 
 class MessageLane {

@@ -43,4 +43,47 @@ class Pool {
   std::uint32_t size_ = 0;
 };
 
+/// The same for objects that know their place: `T` has a member `id`, which is set once for all,
+/// and a member `next_free`, which the pool uses while the object is not in use.
+template <class T>
+class LinkedPool {
+ public:
+  T& operator[](std::uint32_t id) { return blocks_[id >> kShift][id & kMask]; }
+  const T& operator[](std::uint32_t id) const { return blocks_[id >> kShift][id & kMask]; }
+
+  /// An object as its last user left it, but for `next_free`.
+  T& allocate() {
+    ++live_;
+    if (free_ == nullptr) [[unlikely]]
+      return make();
+    T& object = *free_;
+    free_ = object.next_free;
+    return object;
+  }
+  void release(T& object) {
+    --live_;
+    object.next_free = free_;
+    free_ = &object;
+  }
+
+  std::size_t live() const { return live_; }
+  std::uint32_t slots() const { return size_; }  ///< objects ever used: ids are below this
+  std::uint64_t bytes() const { return blocks_.size() * (std::uint64_t{kMask} + 1) * sizeof(T); }
+
+ private:
+  static constexpr std::uint32_t kShift = 10, kMask = (1u << kShift) - 1;
+
+  [[gnu::noinline]] T& make() {
+    if ((size_ & kMask) == 0) blocks_.push_back(std::make_unique<T[]>(kMask + 1));
+    T& object = (*this)[size_];
+    object.id = decltype(object.id)(size_++);
+    return object;
+  }
+
+  std::vector<std::unique_ptr<T[]>> blocks_;
+  T* free_ = nullptr;
+  std::size_t live_ = 0;
+  std::uint32_t size_ = 0;
+};
+
 }  // namespace retrysim::kernel

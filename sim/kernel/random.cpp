@@ -35,13 +35,20 @@ std::uint64_t hash(std::uint64_t h, std::string_view bytes) {
 }  // namespace
 
 RandomKey::RandomKey(std::uint64_t seed, std::uint64_t replication) {
-  key_[0] = mix(mix(seed + kGolden) ^ (replication * kGolden));
+  set_key(mix(mix(seed + kGolden) ^ (replication * kGolden)));
+}
+
+void RandomKey::set_key(std::uint64_t key) {
+  for (std::uint64_t& round_key : rounds_) {
+    round_key = key;
+    key += PHILOX_W64_0;
+  }
 }
 
 // For a given name a bijection of the key, for a given key one of the hash.
 RandomKey RandomKey::named(std::string_view kind, std::string_view name) const {
   RandomKey part = *this;
-  part.key_[0] = mix(key_[0] + hash(hash(kGolden, kind), name));
+  part.set_key(mix(rounds_[0] + hash(hash(kGolden, kind), name)));
   return part;
 }
 

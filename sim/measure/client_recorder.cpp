@@ -23,8 +23,7 @@ void ClientRecorder::failed(const RequestEnded& event) {
   ++failures_;
   ++result_.counts[span_->count_bin_of(submitted)].failed;
   last_end_ = now;
-  // Those that succeeded have ended, too: `finish` adds them.
-  if (client < fair_clients_) ++result_.ended_per_client[client];
+  if (client < fair_clients_) count_end(client, kEnded + kFailed);
   durations_.add(in_cohort ? DurationBooks::kBin | DurationBooks::kLatency : DurationBooks::kBin,
                  now - submitted);
 }
@@ -79,7 +78,7 @@ void ClientRecorder::job_ended(const JobEnded& event) {
 void ClientRecorder::begin_window() {
   in_window_ = true;
   fair_clients_ = static_cast<std::uint32_t>(result_.ended_per_client.size());
-  successes_per_client_ = result_.successes_per_client.data();
+  ends_per_client_ = result_.successes_per_client.data();
   rows_.begin_window();
 }
 
@@ -168,6 +167,16 @@ void ClientRecorder::close_attempts() {
       count_of(r.results, AttemptResult::kTimeout) + count_of(r.results, AttemptResult::kAbandoned);
 }
 
+void ClientRecorder::close_clients() {
+  for (std::size_t c = 0; c < result_.ended_per_client.size(); ++c) {
+    double& successes = result_.successes_per_client[c];
+    const auto word = std::bit_cast<std::uint64_t>(successes);
+    const auto ended = static_cast<std::uint32_t>(word);
+    result_.ended_per_client[c] = ended;
+    successes = ended - static_cast<std::uint32_t>(word >> 32);
+  }
+}
+
 ClientResult ClientRecorder::finish() {
   ClientResult& r = result_;
   r.outcomes = outcomes_[1];
@@ -175,9 +184,7 @@ ClientResult ClientRecorder::finish() {
   close_attempts();
   passage.close(r);
   quota.close(r);
-  for (std::size_t c = 0; c < r.ended_per_client.size(); ++c) {
-    r.ended_per_client[c] += static_cast<std::uint32_t>(r.successes_per_client[c]);
-  }
+  close_clients();
   r.requests = cohort_calls_;
   // Results of many replications are kept: without the room that vectors take to grow.
   r.bins.shrink_to_fit();

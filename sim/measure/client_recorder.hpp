@@ -19,6 +19,7 @@
 #include "measure/wait_recorder.hpp"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -56,7 +57,7 @@ class alignas(64) ClientRecorder {
     if (outcome != Outcome::kSuccess) [[unlikely]]
       return failed(event);
     last_end_ = now;
-    if (client < fair_clients_) successes_per_client_[client] += 1;
+    if (client < fair_clients_) count_end(client, kEnded);
     if (in_cohort) [[likely]] {
       attempts_squared_ += std::uint64_t{attempts} * attempts;
       durations_.add(DurationBooks::kBin | DurationBooks::kLatency | DurationBooks::kLatencyOk,
@@ -129,6 +130,12 @@ class alignas(64) ClientRecorder {
     ClientBin row;                              // of the running bin
   };
 
+  static constexpr std::uint64_t kEnded = 1, kFailed = std::uint64_t{1} << 32;
+  void count_end(std::uint32_t client, std::uint64_t what) {
+    double& word = ends_per_client_[client];
+    word = std::bit_cast<double>(std::bit_cast<std::uint64_t>(word) + what);
+  }
+  void close_clients();
   /// A request has ended, but not with success, or is unfinished.
   void failed(const RequestEnded& event);
   /// From the start of the run on; counts only.
@@ -159,7 +166,9 @@ class alignas(64) ClientRecorder {
   std::uint64_t requests_ = 0, retries_ = 0, cohort_calls_ = 0, attempts_squared_ = 0;
   std::uint64_t failures_ = 0;
   Time last_end_;
-  double* successes_per_client_ = nullptr;
+  // Of each client, the requests that have ended, and in the upper half those that have failed. It
+  // is kept where the result will have its successes: one word a client, while there are events.
+  double* ends_per_client_ = nullptr;
   Level in_flight_, in_backoff_;
   std::array<Outcomes, 2> outcomes_{};  // of other requests, and of the cohort
   std::array<std::uint64_t, kAttemptResultCount> failed_attempts_{};

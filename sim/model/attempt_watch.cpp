@@ -10,7 +10,7 @@ using kernel::armed;
 using kernel::EventKey;
 
 auto AttemptWatch::link() {
-  return [this](std::uint32_t a) -> kernel::LaneLink& { return links_[AttemptId(a)]; };
+  return [this](AttemptId a) -> kernel::LaneLink<AttemptId>& { return links_[a]; };
 }
 
 void AttemptWatch::add_sources() {
@@ -41,7 +41,7 @@ void AttemptWatch::end(Attempt& a) {
 }
 
 void AttemptWatch::time_out(ServiceId service) {
-  const AttemptId id(limits_[service].lane.front());
+  const AttemptId id = limits_[service].lane.front();
   state_.note_event(EventKind::kServiceTimeout, id);
   Attempt& a = state_.attempts[id];
   Service& s = *a.at;
@@ -64,8 +64,8 @@ void AttemptWatch::time_out(ServiceId service) {
 }
 
 EventKey AttemptWatch::next_timeout(ServiceId service) const {
-  const kernel::TimerLane& lane = limits_[service].lane;
-  return lane.empty() ? EventKey::never() : armed(links_[AttemptId(lane.front())].key());
+  const kernel::TimerLane<AttemptId>& lane = limits_[service].lane;
+  return lane.empty() ? EventKey::never() : armed(links_[lane.front()].key());
 }
 
 }  // namespace retrysim::model

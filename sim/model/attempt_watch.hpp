@@ -36,7 +36,7 @@ class AttemptWatch {
 
  private:
   struct Limit {  // of one service
-    kernel::TimerLane lane;
+    kernel::TimerLane<AttemptId> lane;
     std::uint32_t source = kNone;
   };
   [[gnu::noinline]] void end(Attempt& a);
@@ -45,7 +45,7 @@ class AttemptWatch {
   RunState& state_;
   Parts& parts_;
   ByService<Limit> limits_;
-  ByAttempt<kernel::LaneLink> links_;  // of services that limit the time
+  ByAttempt<kernel::LaneLink<AttemptId>> links_;  // of services that limit the time
 };
 
 }  // namespace retrysim::model

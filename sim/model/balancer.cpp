@@ -129,9 +129,8 @@ void Balancer::levels_changed(const Service& s) {
                    .queued = static_cast<std::uint64_t>(sum.queued),
                    .working = sum.working,
                    .now = state_.now});
-  const std::optional<double> here = s.servers().wasting_servers();
-  if (!here) return;
-  all_[instance].wasting_servers = *here;
+  if (!s.servers().waste_is_a_level()) return;
+  all_[instance].wasting_servers = s.servers().wasting_servers();
   double wasting = 0;  // added up anew: differences of doubles would leave a rest
   for (const InstanceId i : state_.instances.of(service)) wasting += all_[i].wasting_servers;
   recorder.wasting_servers(wasting, state_.now);

@@ -31,15 +31,15 @@ void Books::close_service(ServiceId service) {
 
 void Books::close_instance(ServiceId service, InstanceId instance) {
   const Service& s = state_.instances[instance];
+  if (s.servers().waste_is_a_level()) return;
   std::vector<AttemptId> at_work;
   s.servers().for_each([&](std::uint32_t id) { at_work.emplace_back(id); });
   for (const AttemptId id : parts_.serving.waiting_at(s)) at_work.push_back(id);
   for (const AttemptId id : at_work) {
     const Attempt& a = state_.attempts[id];
     if (!a.given_up()) continue;
-    if (const auto since = s.servers().wasted_since(a)) {
-      state_.recorder.service(service).add_wasted_work(*since, state_.end_of_submissions);
-    }
+    state_.recorder.service(service).add_wasted_work(s.servers().wasted_since(a),
+                                                     state_.end_of_submissions);
   }
 }
 
@@ -47,15 +47,12 @@ void Books::close_instance(ServiceId service, InstanceId instance) {
 Service::TimeSpent Books::time_spent(InstanceId instance, Time end) const {
   const Service& s = state_.instances[instance];
   Service::TimeSpent spent = s.time_spent();
-  const auto stays = [&](AttemptId id) {
-    spent.in_system += (end - state_.attempts[id].arrived).count();
-  };
-  s.servers().for_each([&](std::uint32_t id) { stays(AttemptId(id)); });
-  for (const AttemptId id : parts_.serving.waiting_at(s)) stays(id);
-  s.queue().for_each([&](std::uint32_t number) {
-    const AttemptId id(number);
-    stays(id);
-    spent.queued += (end - state_.attempts[id].arrived).count();
+  const auto stays = [&](const Attempt& a) { spent.in_system += (end - a.arrived).count(); };
+  s.servers().for_each([&](std::uint32_t id) { stays(state_.attempts[AttemptId(id)]); });
+  for (const AttemptId id : parts_.serving.waiting_at(s)) stays(state_.attempts[id]);
+  s.queue().for_each([&](const Attempt& a) {
+    stays(a);
+    spent.queued += (end - a.arrived).count();
   });
   return spent;
 }

@@ -56,7 +56,6 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
   reports_ends = spec->caller || polls;
   ends_in_steps = has_deadline || has_due_times(*spec) || counts_requests || hedges || mutates;
   new_request.group = new_attempt.group = index;
-  new_request.open = true;
   new_request.send_tokens = states->limit_send_rate() ? 1 : 0;
   new_attempt.clients = this;
   new_attempt.at = &state.instances[state.instances.first(service)];

@@ -25,7 +25,8 @@ struct RunState;
 
 /// When a group's clients stop waiting. Timeouts that vary are in a heap of the part `Timeouts`.
 struct ClientTimers {
-  kernel::TimerLane timeouts, deadlines;  ///< by request; all of one length each
+  kernel::TimerLane<Request*> timeouts;  ///< all of one length
+  kernel::TimerLane<RequestId> deadlines;
   std::uint32_t timeout_source = kNone, deadline_source = kNone;  ///< kNone: there are none
   bool constant_timeout = false;
   Duration constant_timeout_length;

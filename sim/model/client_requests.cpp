@@ -29,10 +29,8 @@ void ClientRequests::next_arrival(ClientGroup& g) {
 
 void ClientRequests::submit(ClientGroup& g, ClientId client, std::uint64_t entity,
                             AttemptId caller) {
-  const RequestId id(state_.requests.allocate());
-  Request& r = state_.requests[id];
-  r = g.new_request;
-  r.id = id;
+  Request& r = state_.requests.allocate();
+  r.begin_like(g.new_request);
   r.entity = entity;
   r.submitted = state_.now;
   r.client = client;
@@ -74,7 +72,7 @@ void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {
   ++ended_;
   if (g.ends_in_steps) end_in_steps(g, r, outcome);
   r.open = false;
-  state_.requests.release(r.id);
+  state_.requests.release(r);
   if (g.closed) return parts_.closed_loop.think(g, client, submitted);
   if (!g.reports_ends) [[likely]]
     return;

@@ -37,30 +37,38 @@ void Delivery::deliver(Attempt& a) {
   }
   ClientGroup& g = *a.clients;
   Request& r = *a.request;
+  if (!g.errors[a.answer].success()) return deliver_failure(g, r, a);
   if (g.polling) [[unlikely]]
-    g.polling->succeeded(r.id, a.finished);  // if it has: a failure says so below
-  const ErrorInfo error = g.errors[a.answer];
-  const std::uint16_t answer = a.answer;
-  forget(r, a);
-  if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
-  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
-                             .number = a.number,
-                             .result = result_of(error.response_class),
-                             .sent = a.sent,
-                             .now = state_.now});
-  if (!error.success() && a.is(Attempt::kExecuted))
-    a.at->place.recorder->execution_failed(a.finished);
-  if (g.ends_connections) end_connection(g, r, a, error.response_class);
-  release(a);
-  if (error.response_class != ResponseClass::kSuccess) {
-    return parts_.retry_decisions.fail(g, r, error, state_.answers[answer].retry_after);
-  }
+    g.polling->succeeded(r.id, a.finished);
+  end_attempt(g, r, a, ResponseClass::kSuccess);
   if (g.books_successes) parts_.retry_decisions.book_success(g, r);
   if (r.attempt.exists()) {  // hedges that come too late
     parts_.timeouts.disarm(g, r);
     give_up(g, r, AttemptResult::kAbandoned);
   }
   parts_.client_requests.finish(g, r, Outcome::kSuccess);
+}
+
+void Delivery::deliver_failure(ClientGroup& g, Request& r, Attempt& a) {
+  const ErrorInfo error = g.errors[a.answer];
+  const Failure failure{error, state_.answers[a.answer].retry_after, g.spec->long_poll,
+                        parts_.retry_decisions.can_be_repeated(g, r)};
+  if (a.is(Attempt::kExecuted)) a.at->place.recorder->execution_failed(a.finished);
+  end_attempt(g, r, a, error.response_class);
+  parts_.retry_decisions.fail(g, r, failure);
+}
+
+// The client has its answer, and the attempt is no more.
+void Delivery::end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer) {
+  forget(r, a);
+  if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
+  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
+                             .number = a.number,
+                             .result = result_of(answer),
+                             .sent = a.sent,
+                             .now = state_.now});
+  if (g.ends_connections) end_connection(g, r, a, answer);
+  release(a);
 }
 
 // The answer has come over a connection, which the balancer and the client's pool count.
@@ -156,7 +164,7 @@ void Delivery::discard(Attempt& a) {
 void Delivery::release(Attempt& a) {
   if (a.is(Attempt::kMutating)) [[unlikely]]
     parts_.mutations.attempt_gone(a);
-  state_.attempts.release(a.id);
+  state_.attempts.release(a);
 }
 
 }  // namespace retrysim::model

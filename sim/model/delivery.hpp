@@ -32,6 +32,8 @@ class Delivery {
   void release(Attempt& a);
 
  private:
+  void deliver_failure(ClientGroup& g, Request& r, Attempt& a);
+  void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
   [[gnu::noinline]] void next_call(Attempt& a);
   bool give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptResult result);
   [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,7 +25,7 @@ class OwnServers {
  public:
   /// `sequence`: the simulation's counter of scheduled events. `servers` work at first; there may
   /// be `most` later.
-  OwnServers(kernel::Pool<Attempt>* attempts, std::uint64_t* sequence, std::int64_t servers,
+  OwnServers(kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence, std::int64_t servers,
              std::int64_t most)
       : attempts_(attempts),
         sequence_(sequence),
@@ -42,12 +41,12 @@ class OwnServers {
   /// Attempts that are in service or held.
   std::int64_t attempts() const { return taken_; }
   std::int64_t busy() const { return taken_; }
-  /// How many servers work for attempts whose clients have given up, where that is a level; empty
-  /// where each of those has a server to itself, whose time is wasted from `wasted_since` on.
-  static std::optional<double> wasting_servers() { return std::nullopt; }
-  static std::optional<Time> wasted_since(const Attempt& a) {
-    return std::max(a.started, a.gave_up);
-  }
+  /// Whether it is a level how many servers work for attempts whose clients have given up:
+  /// `wasting_servers`. Otherwise each of those attempts has a server to itself, whose time is
+  /// wasted from `wasted_since` on.
+  static bool waste_is_a_level() { return false; }
+  static double wasting_servers() { return 0; }
+  static Time wasted_since(const Attempt& a) { return std::max(a.started, a.gave_up); }
   /// Server time that an attempt was given that has been served.
   static double server_time_ns(const Attempt& a) {
     return static_cast<double>((a.finished - a.started).count());
@@ -118,13 +117,15 @@ class OwnServers {
     Duration left = Duration::max();  // a server that stands still never finishes
     if (a.work.left_ns == 0) {
       left = Duration::zero();
+    } else if (speed_ == 1) [[likely]] {  // a division would be waited for
+      left = Duration::from_nanoseconds(a.work.left_ns);
     } else if (speed_ > 0) {
       left = Duration::from_nanoseconds(a.work.left_ns / speed_);
     }
     in_service_.insert(a.id, {now + left, (*sequence_)++});
   }
 
-  kernel::Pool<Attempt>* attempts_;
+  kernel::LinkedPool<Attempt>* attempts_;
   std::uint64_t* sequence_;
   std::int64_t taken_ = 0;  // servers, by attempts in service or held
   std::int64_t held_ = 0;

@@ -20,7 +20,6 @@
 #include <bit>
 #include <cassert>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -121,7 +120,8 @@ class ProcessorSharing {
 /// own_servers.hpp for what that means). Kept out of the path of the other pool.
 class SharedServers {
  public:
-  SharedServers(kernel::Pool<Attempt>* attempts, std::uint64_t* sequence, std::int64_t servers)
+  SharedServers(kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence,
+                std::int64_t servers)
       : attempts_(attempts), sequence_(sequence), working_(servers) {
     sharing_.set_power(servers, 1);
   }
@@ -134,13 +134,14 @@ class SharedServers {
   std::int64_t in_service() const { return sharing_.size(); }
   std::int64_t attempts() const { return sharing_.size() + held_; }
   std::int64_t busy() const { return sharing_.size() > 0 ? working_ : 0; }
-  std::optional<double> wasting_servers() const {
-    if (given_up_ == 0) return 0.0;
+  static bool waste_is_a_level() { return true; }
+  double wasting_servers() const {
+    if (given_up_ == 0) return 0;
     return static_cast<double>(working_) * static_cast<double>(given_up_) /
            static_cast<double>(sharing_.size());
   }
+  static Time wasted_since(const Attempt&) { return Time::max(); }
 
-  static std::optional<Time> wasted_since(const Attempt&) { return std::nullopt; }
   static double server_time_ns(const Attempt& a) { return a.work.left_ns; }
 
   kernel::EventKey head() const { return head_; }
@@ -207,7 +208,7 @@ class SharedServers {
   }
   void schedule() { head_ = {sharing_.next_end(), (*sequence_)++}; }
 
-  kernel::Pool<Attempt>* attempts_;
+  kernel::LinkedPool<Attempt>* attempts_;
   std::uint64_t* sequence_;
   ProcessorSharing sharing_;
   kernel::EventKey head_ = kernel::EventKey::never();

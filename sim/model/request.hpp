@@ -11,6 +11,7 @@
 #include "kernel/fifo_lane.hpp"
 #include "model/ids.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace retrysim::model {
@@ -25,14 +26,18 @@ struct WaiterLinks {
   RequestId next, previous;
 };
 
+struct Attempt;
+struct Request;
+
 /// An attempt's neighbours in a queue.
 struct QueueLinks {
-  std::uint32_t next = kNone, previous = kNone;
+  Attempt* next;
+  Attempt* previous;
 };
 
 /// What an attempt in service demands of its server.
 struct ServiceWork {
-  double left_ns = 0;  ///< left at `since`, at speed 1
+  double left_ns;  ///< left at `since`, at speed 1
   Time since;
 };
 
@@ -45,6 +50,17 @@ struct alignas(64) Request {
     kInFlight,
     kInBackoff
   };
+
+  /// Begins as that request does; what is set before it is read stays as it is.
+  void begin_like(const Request& r) {
+    progress = {};
+    attempt = {};
+    group = r.group;
+    phase = Phase::kInFlight;
+    open = true;
+    retrying = backoff_follows = connecting = mutating = false;
+    send_tokens = r.send_tokens;
+  }
 
   std::uint64_t entity = 0;  ///< names its random draws
   Time submitted;
@@ -62,10 +78,11 @@ struct alignas(64) Request {
   bool connecting : 1 = false;       ///< the attempt to be sent opens a new connection
   bool mutating : 1 = false;         ///< it has side effects
   std::uint8_t send_tokens = 0;      ///< that the next attempt still needs
-  kernel::LaneLink timeout, deadline;
+  kernel::LaneLink<Request*> timeout;
   RequestId id;                            ///< its place among the requests
   std::uint32_t timeout_position = kNone;  ///< in the heap of varying timeouts
   WaiterLinks waiting;
+  Request* next_free = nullptr;  ///< in the pool
 };
 
 struct alignas(64) Attempt {
@@ -111,7 +128,10 @@ struct alignas(64) Attempt {
 
   std::uint64_t entity = 0;  ///< of its request
   Time sent, arrived, started, finished;
-  Request* request = nullptr;      ///< only while its client waits
+  union {
+    Request* request = nullptr;  ///< only while its client waits
+    Attempt* next_free;          ///< in the pool
+  };
   ClientGroup* clients = nullptr;  ///< the group of its client
   Service* at = nullptr;           ///< the instance that it goes to
   AttemptId id;                    ///< its place among the attempts
@@ -123,11 +143,14 @@ struct alignas(64) Attempt {
   Stage stage = Stage::kOnTheWire;
   bool in_cohort = false;
   std::uint8_t priority = 0;
-  AttemptId sibling;  ///< hedging: the next attempt of its request under way
-  QueueLinks queue;
+  AttemptId sibling;           ///< hedging: the next attempt of its request under way
   std::uint32_t version = 0;   ///< model "occ": of the row, as read
   Time gave_up = Time::max();  ///< when its client stopped waiting
-  ServiceWork work;
+  union {
+    QueueLinks queue;       ///< while it waits for a server
+    std::size_t place;      ///< the same in a queue without order
+    ServiceWork work = {};  ///< from then on
+  };
 };
 
 static_assert(sizeof(Request) == 128 && sizeof(Attempt) == 128);

@@ -28,6 +28,10 @@ RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
   return decision;
 }
 
+std::int32_t quota_of(const RetryState& state) {
+  return state.quota != nullptr ? state.quota->available : 0;
+}
+
 }  // namespace
 
 void RetryDecisions::prepare() {
@@ -53,14 +57,11 @@ void RetryDecisions::prepare() {
   }
 }
 
-// Takes a step of a client's strategy. Every step that may change a retry quota is taken here, so
-// that the recorder hears of every change. Returns the change, in tokens.
-template <class Step>
-std::int32_t RetryDecisions::watch_quota(const ClientGroup& g, const RetryState& state,
-                                         Step&& step) {
-  const std::int32_t before = state.quota != nullptr ? state.quota->available : 0;
-  step();
-  const std::int32_t change = state.quota != nullptr ? state.quota->available - before : 0;
+// Every step of a strategy that may change a retry quota is taken here, between `quota_of` and
+// this, so that the recorder hears of every change. Returns the change, in tokens.
+std::int32_t RetryDecisions::note_quota(const ClientGroup& g, const RetryState& state,
+                                        std::int32_t before) {
+  const std::int32_t change = quota_of(state) - before;
   if (change == 0) return 0;
   if (g.sharers.empty()) {
     g.recorder->quota.changed(change, state_.now);
@@ -74,18 +75,13 @@ std::int32_t RetryDecisions::watch_quota(const ClientGroup& g, const RetryState&
 
 RetryState RetryDecisions::state_of(ClientGroup& g, const Request& r) { return g.state_of(r); }
 
-bool RetryDecisions::can_be_repeated(const ClientGroup& g, const Request& r) const {
-  if (g.spec->unrepeatable <= 0) [[likely]]
-    return true;
-  Draws draws(*g.key, {r.entity, 0, 0, Purpose::kBody});
-  return draws.uniform() >= g.spec->unrepeatable;
-}
-
 bool RetryDecisions::open(ClientGroup& g, Request& r) {
   const ClientId client = r.client;
   if (g.counts_requests) {
     const RetryState state = state_of(g, r);
-    watch_quota(g, state, [&] { begin_request(g.spec->retry, state, state_.now); });
+    const std::int32_t before = quota_of(state);
+    begin_request(g.spec->retry, state, state_.now);
+    note_quota(g, state, before);
   }
   Clients& own = clients_[g.index];
   if (!g.spec->strategy) return true;
@@ -103,25 +99,27 @@ bool RetryDecisions::open(ClientGroup& g, Request& r) {
   return false;
 }
 
-// What the client's strategy says about a failed attempt, with its books kept.
 RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r, const Failure& failure) {
-  const Clients& own = clients_[g.index];
   Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
-  if (g.spec->strategy) [[unlikely]] {
-    const RetryDecision decision =
-        checked(g, own.strategies[r.client]->refresh_retry_token(
-                       request_numbers_[r.id], r.progress.attempts, failure, state_.now, draws));
-    const bool too_late = state_.retries_are_over() && decision.outcome == Outcome::kRetry;
-    return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
-  }
   const RetryState state = state_of(g, r);
-  const RetryRules& rules = state_.retries_are_over() ? own.last_rules : g.spec->retry;
-  RetryDecision decision;
-  watch_quota(g, state, [&] {
-    decision = refresh_retry_token(rules, state, r.progress, failure, state_.now, draws);
-  });
+  const RetryRules& rules =
+      state_.retries_are_over() ? clients_[g.index].last_rules : g.spec->retry;
+  const std::int32_t before = quota_of(state);
+  RetryDecision decision =
+      refresh_retry_token(rules, state, r.progress, failure, state_.now, draws);
+  note_quota(g, state, before);
   parts_.send_gate.limiter_changed(g, r);
   return decision;
+}
+
+RetryDecision RetryDecisions::ask_strategy(ClientGroup& g, Request& r, const Failure& failure) {
+  const Clients& own = clients_[g.index];
+  Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
+  const RetryDecision decision =
+      checked(g, own.strategies[r.client]->refresh_retry_token(
+                     request_numbers_[r.id], r.progress.attempts, failure, state_.now, draws));
+  const bool too_late = state_.retries_are_over() && decision.outcome == Outcome::kRetry;
+  return too_late ? RetryDecision{Outcome::kMaxAttemptsExceeded, Duration::zero(), 0} : decision;
 }
 
 void RetryDecisions::book_success(ClientGroup& g, Request& r) {
@@ -132,8 +130,9 @@ void RetryDecisions::book_success(ClientGroup& g, Request& r) {
     return;
   }
   const RetryState state = state_of(g, r);
-  const std::int32_t change =
-      watch_quota(g, state, [&] { record_success(g.spec->retry, state, r.progress, state_.now); });
+  const std::int32_t before = quota_of(state);
+  record_success(g.spec->retry, state, r.progress, state_.now);
+  const std::int32_t change = note_quota(g, state, before);
   if (change != 0 && r.progress.attempts > 1) {
     own.tokens.refunded += change;
     own.tokens.refundable += largest_refund(g.spec->retry.quota, r.progress);
@@ -141,15 +140,14 @@ void RetryDecisions::book_success(ClientGroup& g, Request& r) {
   parts_.send_gate.limiter_changed(g, r);
 }
 
-void RetryDecisions::fail(ClientGroup& g, Request& r, const ErrorInfo& error,
-                          std::optional<Duration> retry_after) {
+void RetryDecisions::fail(ClientGroup& g, Request& r, const Failure& failure) {
   if (g.polling) [[unlikely]]
-    g.polling->failed(r.id, error.response_class);
+    g.polling->failed(r.id, failure.error.response_class);
   const RetryDecision decision =
-      decide(g, r, {error, retry_after, g.spec->long_poll, can_be_repeated(g, r)});
+      g.spec->strategy ? ask_strategy(g, r, failure) : decide(g, r, failure);
   if (decision.outcome != Outcome::kRetry) {
     if (r.attempt.exists()) {
-      if (error.retryable()) return;  // hedging: another attempt may still succeed
+      if (failure.error.retryable()) return;  // hedging: another attempt may still succeed
       parts_.timeouts.disarm(g, r);
       parts_.delivery.give_up(g, r, AttemptResult::kAbandoned);
     }
@@ -175,9 +173,9 @@ void RetryDecisions::fail(ClientGroup& g, Request& r, const ErrorInfo& error,
 bool RetryDecisions::permit_hedge(ClientGroup& g, Request& r) {
   if (!can_be_repeated(g, r)) return false;
   const RetryState state = state_of(g, r);
-  bool permitted = false;
-  watch_quota(g, state,
-              [&] { permitted = acquire_hedge(g.spec->retry, state, r.progress, state_.now); });
+  const std::int32_t before = quota_of(state);
+  const bool permitted = acquire_hedge(g.spec->retry, state, r.progress, state_.now);
+  note_quota(g, state, before);
   return permitted;
 }
 

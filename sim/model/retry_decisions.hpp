@@ -51,8 +51,14 @@ class RetryDecisions {
   [[gnu::noinline]] bool open(ClientGroup& g, Request& r);
   [[gnu::noinline]] void book_success(ClientGroup& g, Request& r);
   /// Decides what follows a failed attempt.
-  [[gnu::noinline]] void fail(ClientGroup& g, Request& r, const ErrorInfo& error,
-                              std::optional<Duration> retry_after);
+  [[gnu::noinline]] void fail(ClientGroup& g, Request& r, const Failure& failure);
+  /// Whether its body could be sent again.
+  bool can_be_repeated(const ClientGroup& g, const Request& r) const {
+    if (g.spec->unrepeatable <= 0) [[likely]]
+      return true;
+    Draws draws(*g.key, {r.entity, 0, 0, Purpose::kBody});
+    return draws.uniform() >= g.spec->unrepeatable;
+  }
   bool permit_hedge(ClientGroup& g, Request& r);
   /// Waits; `then`: kBackoffEnd, or kErrorReturned if the request fails at the end of the wait.
   void back_off(ClientGroup& g, Request& r, Duration delay,
@@ -63,11 +69,10 @@ class RetryDecisions {
 
  private:
   RetryState state_of(ClientGroup& g, const Request& r);
-  /// Whether its body could be sent again.
-  bool can_be_repeated(const ClientGroup& g, const Request& r) const;
+  // What the strategy says about a failed attempt: by rules, or of the user's own.
   RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
-  template <class Step>
-  std::int32_t watch_quota(const ClientGroup& g, const RetryState& state, Step&& step);
+  [[gnu::noinline]] RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
+  std::int32_t note_quota(const ClientGroup& g, const RetryState& state, std::int32_t before);
 
   RunState& state_;
   Parts& parts_;

@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,13 +23,13 @@ namespace retrysim::model {
 class ServerPool {
   // Which kind it is takes one comparison, whose result never changes during a run.
   template <class Use>
-  auto ask(Use use) const {
+  [[gnu::always_inline]] auto ask(Use use) const {
     if (shared_ == nullptr) [[likely]]
       return use(own_);
     return use(std::as_const(*shared_));
   }
   template <class Use>
-  auto ask(Use use) {
+  [[gnu::always_inline]] auto ask(Use use) {
     if (shared_ == nullptr) [[likely]]
       return use(own_);
     return use(*shared_);
@@ -38,7 +37,8 @@ class ServerPool {
 
  public:
   /// `sequence`: the simulation's counter of scheduled events.
-  ServerPool(const ServiceSpec& spec, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
+  ServerPool(const ServiceSpec& spec, kernel::LinkedPool<Attempt>* attempts,
+             std::uint64_t* sequence)
       : own_(attempts, sequence, spec.servers, spec.autoscaling.max) {
     if (has_queue(spec.discipline)) return;
     shared_ = std::make_unique<SharedServers>(attempts, sequence, spec.servers);
@@ -62,10 +62,13 @@ class ServerPool {
   std::int64_t busy() const {
     return ask([](const auto& s) { return s.busy(); });
   }
-  std::optional<double> wasting_servers() const {
+  bool waste_is_a_level() const {
+    return ask([](const auto& s) { return s.waste_is_a_level(); });
+  }
+  double wasting_servers() const {
     return ask([](const auto& s) { return s.wasting_servers(); });
   }
-  std::optional<Time> wasted_since(const Attempt& a) const {
+  Time wasted_since(const Attempt& a) const {
     return ask([&](const auto& s) { return s.wasted_since(a); });
   }
   double server_time_ns(const Attempt& a) const {
@@ -81,7 +84,7 @@ class ServerPool {
   }
 
   void start(Attempt& a, Time now) {
-    ask([&](auto& s) { s.start(a, now); });
+    ask([&](auto& s) __attribute__((always_inline)) { s.start(a, now); });
   }
   std::uint32_t complete(Time now) {
     return ask([=](auto& s) { return s.complete(now); });

@@ -7,14 +7,15 @@
 namespace retrysim::model {
 
 Service::Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
-                 const Streams* streams, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
+                 const Streams* streams, kernel::LinkedPool<Attempt>* attempts,
+                 std::uint64_t* sequence)
     : demand(spec, streams),
       throttle(spec.throttle),
       spec_(&spec),
       streams_(streams),
       attempts_(attempts),
       servers_(spec, attempts, sequence),
-      queue_(spec, key, attempts),
+      queue_(spec, key),
       power_(spec),
       model_(make_service_model(spec, conflict)),
       concurrency_(spec.concurrency) {

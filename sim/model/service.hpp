@@ -63,7 +63,7 @@ class Service {
   /// `key` is for what it draws for itself, `conflict` the number of the answer to a write that
   /// came too late.
   Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t conflict,
-          const Streams* streams, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence);
+          const Streams* streams, kernel::LinkedPool<Attempt>* attempts, std::uint64_t* sequence);
 
   const ServiceSpec& spec() const { return *spec_; }
   const ServiceTraits& traits() const { return traits_; }
@@ -166,7 +166,7 @@ class Service {
   ServiceTraits traits_;
   const ServiceSpec* spec_;
   const Streams* streams_;
-  kernel::Pool<Attempt>* attempts_;
+  kernel::LinkedPool<Attempt>* attempts_;
   ServerPool servers_;
   ServiceQueue queue_;
   TimeSpent time_spent_;

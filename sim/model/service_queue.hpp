@@ -7,7 +7,6 @@
 #include <retrysim/random.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "kernel/pool.hpp"
 #include "model/codel.hpp"
 #include "model/request.hpp"
 #include "model/waiting_line.hpp"
@@ -18,11 +17,11 @@ namespace retrysim::model {
 
 class ServiceQueue {
  public:
-  ServiceQueue(const ServiceSpec& spec, const RandomKey& key, kernel::Pool<Attempt>* attempts)
+  ServiceQueue(const ServiceSpec& spec, const RandomKey& key)
       : capacity_(static_cast<std::uint64_t>(spec.queue_capacity)),
         controls_delay_(spec.discipline == Discipline::kCodel),
-        line_(spec.discipline, attempts, key),
-        rejections_(Discipline::kFifo, attempts, key),
+        line_(spec.discipline, key),
+        rejections_(Discipline::kFifo, key),
         codel_(spec.codel) {}
 
   std::uint64_t size() const { return line_.size() + rejections_.size(); }

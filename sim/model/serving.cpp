@@ -158,9 +158,8 @@ void Serving::record_levels(const Service& s) {
                    .queued = s.queued(),
                    .working = s.power().working_servers(),
                    .now = state_.now});
-  if (const auto wasting = s.servers().wasting_servers()) {
-    recorder.wasting_servers(*wasting, state_.now);
-  }
+  if (s.servers().waste_is_a_level()) [[unlikely]]
+    recorder.wasting_servers(s.servers().wasting_servers(), state_.now);
 }
 
 void Serving::observe_levels(Service& s) {
@@ -175,9 +174,9 @@ void Serving::observe_levels(Service& s) {
 }
 
 void Serving::wasted_work(const Attempt& a) {
-  if (const auto since = a.at->servers().wasted_since(a)) {
-    a.at->place.recorder->add_wasted_work(*since, state_.now);
-  }
+  const Service& s = *a.at;
+  if (s.servers().waste_is_a_level()) return;
+  s.place.recorder->add_wasted_work(s.servers().wasted_since(a), state_.now);
 }
 
 void Serving::answer_unused(const Attempt& a) {

@@ -4,6 +4,8 @@
 #include "model/parts.hpp"
 #include "model/state.hpp"
 
+#include <cstddef>
+
 namespace retrysim::model {
 
 // None of these steps takes another of them itself, so the lists take the place of a stack, and
@@ -20,12 +22,12 @@ void Settlement::settle() {
 }
 
 void Settlement::deliver_answered() {
-  answering_.swap(answered_);
-  for (const AttemptId attempt : answering_) {
+  const std::size_t count = answered_.size();
+  for (std::size_t i = 0; i < count; ++i) {
     parts_.limits.count_step();
-    parts_.delivery.deliver(state_.attempts[attempt]);
+    parts_.delivery.deliver(state_.attempts[answered_[i]]);
   }
-  answering_.clear();
+  answered_.erase(answered_.begin(), answered_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 void Settlement::send_connected() {

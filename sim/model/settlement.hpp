@@ -56,7 +56,7 @@ class Settlement {
   RunState& state_;
   Parts& parts_;
   bool is_due_ = false;
-  std::vector<AttemptId> answered_, answering_;
+  std::vector<AttemptId> answered_;
   std::vector<RequestId> connected_;
   std::vector<CallTree::CallId> calls_over_;
   std::vector<TokenWaits::Token> free_tokens_;

@@ -92,8 +92,8 @@ struct RunState {
   Time now;
   const Time end_of_submissions;
   Answers answers;
-  IndexedBy<RequestId, kernel::Pool<Request>> requests;
-  IndexedBy<AttemptId, kernel::Pool<Attempt>> attempts;
+  IndexedBy<RequestId, kernel::LinkedPool<Request>> requests;
+  IndexedBy<AttemptId, kernel::LinkedPool<Attempt>> attempts;
   Instances instances;
   ByGroup<ClientGroup> groups;
 

@@ -14,15 +14,11 @@ using kernel::EventKey;
 using kernel::SourceRole;
 
 auto Timeouts::link() {
-  return [this](std::uint32_t r) -> kernel::LaneLink& {
-    return state_.requests[RequestId(r)].timeout;
-  };
+  return [](Request* r) -> kernel::LaneLink<Request*>& { return r->timeout; };
 }
 
 auto Timeouts::deadline_link() {
-  return [this](std::uint32_t r) -> kernel::LaneLink& {
-    return state_.requests[RequestId(r)].deadline;
-  };
+  return [this](RequestId r) -> kernel::LaneLink<RequestId>& { return deadlines_[r]; };
 }
 
 auto Timeouts::position() {
@@ -49,7 +45,7 @@ void Timeouts::add_sources() {
 void Timeouts::arm(ClientGroup& g, Request& r) {
   if (g.timers.constant_timeout) {
     const EventKey key = state_.key_in(g.timers.constant_timeout_length);
-    g.timers.timeouts.push_back(r.id, r.timeout, key, link());
+    g.timers.timeouts.push_back(&r, key, link());
     state_.queue.offer(g.timers.timeout_source, key);
   } else if (g.spec->has_attempt_timeout) {
     arm_varying(g, r);
@@ -65,7 +61,7 @@ void Timeouts::arm_varying(ClientGroup& g, Request& r) {
 
 void Timeouts::disarm(ClientGroup& g, Request& r) {
   if (g.timers.constant_timeout) {
-    g.timers.timeouts.erase(r.timeout, link());
+    g.timers.timeouts.erase(&r, link());
   } else if (g.spec->has_attempt_timeout) {
     varying_.erase(r.id, position());
   }
@@ -73,12 +69,13 @@ void Timeouts::disarm(ClientGroup& g, Request& r) {
 
 void Timeouts::arm_deadline(ClientGroup& g, Request& r) {
   const EventKey key = state_.key_in(g.spec->deadline);
-  g.timers.deadlines.push_back(r.id, r.deadline, key, deadline_link());
+  deadlines_.reach(r.id);
+  g.timers.deadlines.push_back(r.id, key, deadline_link());
   state_.queue.offer(g.timers.deadline_source, key);
 }
 
 void Timeouts::disarm_deadline(ClientGroup& g, Request& r) {
-  g.timers.deadlines.erase(r.deadline, deadline_link());
+  g.timers.deadlines.erase(r.id, deadline_link());
 }
 
 Time Timeouts::end_of_wait(const Attempt& a) const {
@@ -92,13 +89,11 @@ Time Timeouts::end_of_wait(const Attempt& a) const {
             return state_.requests[RequestId(id)].timeout_position;
           })).time;
   }
-  if (g.timers.deadline_source != kNone) end = std::min(end, armed(r.deadline.key()).time);
+  if (g.timers.deadline_source != kNone) end = std::min(end, armed(deadlines_[r.id].key()).time);
   return end;
 }
 
-void Timeouts::attempt_times_out(ClientGroup& g) {
-  time_out(g, state_.requests[RequestId(g.timers.timeouts.front())]);
-}
+void Timeouts::attempt_times_out(ClientGroup& g) { time_out(g, *g.timers.timeouts.front()); }
 
 void Timeouts::attempt_times_out_varying() {
   Request& r = state_.requests[RequestId(varying_.front())];
@@ -109,11 +104,15 @@ void Timeouts::time_out(ClientGroup& g, Request& r) {
   state_.note_event(EventKind::kTimeout, r.id);
   disarm(g, r);
   parts_.delivery.give_up(g, r, AttemptResult::kTimeout);
-  parts_.retry_decisions.fail(g, r, g.errors[Answers::kNoAnswer], std::nullopt);
+  parts_.retry_decisions.fail(g, r,
+                              {.error = g.errors[Answers::kNoAnswer],
+                               .retry_after = {},
+                               .long_poll = g.spec->long_poll,
+                               .repeatable = parts_.retry_decisions.can_be_repeated(g, r)});
 }
 
 void Timeouts::deadline_passes(ClientGroup& g) {
-  Request& r = state_.requests[RequestId(g.timers.deadlines.front())];
+  Request& r = state_.requests[g.timers.deadlines.front()];
   state_.note_event(EventKind::kDeadline, r.id);
   pass_deadline(g, r);
 }
@@ -138,15 +137,16 @@ void Timeouts::pass_deadline(ClientGroup& g, Request& r) {
 }
 
 EventKey Timeouts::next_timeout(GroupId group) const {
-  const kernel::TimerLane& lane = state_.groups[group].timers.timeouts;
-  return lane.empty() ? EventKey::never()
-                      : armed(state_.requests[RequestId(lane.front())].timeout.key());
+  const kernel::TimerLane<Request*>& lane = state_.groups[group].timers.timeouts;
+  if (lane.empty()) return EventKey::never();
+  // It will be looked at when the timer expires, after a long time.
+  __builtin_prefetch(&state_.attempts[lane.front()->attempt]);
+  return armed(lane.front()->timeout.key());
 }
 
 EventKey Timeouts::next_deadline(GroupId group) const {
-  const kernel::TimerLane& lane = state_.groups[group].timers.deadlines;
-  return lane.empty() ? EventKey::never()
-                      : armed(state_.requests[RequestId(lane.front())].deadline.key());
+  const kernel::TimerLane<RequestId>& lane = state_.groups[group].timers.deadlines;
+  return lane.empty() ? EventKey::never() : armed(deadlines_[lane.front()].key());
 }
 
 }  // namespace retrysim::model

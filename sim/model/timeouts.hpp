@@ -31,7 +31,7 @@ class Timeouts {
 
   /// Whether the request has a deadline at `t` or before.
   bool deadline_is_by(const ClientGroup& g, const Request& r, Time t) const {
-    return g.timers.deadline_source != kNone && t >= kernel::armed(r.deadline.key()).time;
+    return g.timers.deadline_source != kNone && t >= kernel::armed(deadlines_[r.id].key()).time;
   }
   /// When the client of an attempt under way will stop waiting for it; `Time::max()`: never.
   Time end_of_wait(const Attempt& a) const;
@@ -46,7 +46,7 @@ class Timeouts {
   kernel::EventKey next_varying_timeout() const { return varying_.head(); }
   kernel::EventKey next_deadline(GroupId group) const;
 
-  std::uint64_t bytes() const { return varying_.bytes(); }
+  std::uint64_t bytes() const { return varying_.bytes() + kernel::bytes_of(deadlines_); }
 
  private:
   [[gnu::noinline]] void arm_varying(ClientGroup& g, Request& r);
@@ -58,7 +58,8 @@ class Timeouts {
 
   RunState& state_;
   Parts& parts_;
-  kernel::IndexedHeap varying_;  // by request
+  ByRequest<kernel::LaneLink<RequestId>> deadlines_;  // of groups that have them
+  kernel::IndexedHeap varying_;                       // by request
   std::uint32_t varying_source_ = kNone;
 };
 

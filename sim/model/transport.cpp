@@ -45,12 +45,10 @@ void Transport::add_sources() {
 }
 
 void Transport::send(ClientGroup& g, Request& r) {
-  const AttemptId id(state_.attempts.allocate());
-  Attempt& a = state_.attempts[id];
+  Attempt& a = state_.attempts.allocate();
   r.phase = Request::Phase::kInFlight;
   r.phase_since = state_.now;
   a.begin_like(g.new_attempt);
-  a.id = id;
   a.number = ++r.progress.attempts;
   a.entity = r.entity;
   a.sent = state_.now;
@@ -59,7 +57,7 @@ void Transport::send(ClientGroup& g, Request& r) {
   a.in_cohort = r.in_cohort;
   if (g.sends_in_steps) [[unlikely]]
     prepare_in_steps(g, r, a);
-  r.attempt = id;
+  r.attempt = a.id;
   g.recorder->sent(r.in_cohort, a.number, state_.now);
   parts_.timeouts.arm(g, r);
   if (g.sends_in_steps) [[unlikely]] {

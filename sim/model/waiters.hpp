@@ -13,13 +13,13 @@ namespace retrysim::model {
 struct Waiters {
   RequestId first, last;
 
-  void join(Request& r, IndexedBy<RequestId, kernel::Pool<Request>>& requests) {
+  void join(Request& r, IndexedBy<RequestId, kernel::LinkedPool<Request>>& requests) {
     r.waiting.previous = last;
     r.waiting.next = {};
     (last.exists() ? requests[last].waiting.next : first) = r.id;
     last = r.id;
   }
-  void leave(const Request& r, IndexedBy<RequestId, kernel::Pool<Request>>& requests) {
+  void leave(const Request& r, IndexedBy<RequestId, kernel::LinkedPool<Request>>& requests) {
     (r.waiting.previous.exists() ? requests[r.waiting.previous].waiting.next : first) =
         r.waiting.next;
     (r.waiting.next.exists() ? requests[r.waiting.next].waiting.previous : last) =

@@ -7,7 +7,6 @@
 #include <retrysim/random.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "kernel/pool.hpp"
 #include "model/request.hpp"
 
 #include <bit>
@@ -21,8 +20,7 @@ namespace retrysim::model {
 class WaitingLine {
  public:
   /// `key`: for the draws of the discipline "random".
-  WaitingLine(Discipline discipline, kernel::Pool<Attempt>* attempts, const RandomKey& key)
-      : discipline_(discipline), attempts_(attempts), key_(key) {
+  WaitingLine(Discipline discipline, const RandomKey& key) : discipline_(discipline), key_(key) {
     if (discipline == Discipline::kPriority) by_priority_.resize(kPriorities);
   }
 
@@ -38,7 +36,7 @@ class WaitingLine {
 
   /// Takes out the attempt whose turn it is; there must be one.
   Attempt& pop() {
-    Attempt& a = (*attempts_)[next()];
+    Attempt& a = next();
     erase(a);
     return a;
   }
@@ -55,44 +53,41 @@ class WaitingLine {
   template <class Visit>
   void for_each(Visit visit) const {
     const auto walk = [&](const Ends& ends) {
-      for (std::uint32_t id = ends.first; id != kNone; id = (*attempts_)[id].queue.next) {
-        visit(id);
-      }
+      for (const Attempt* a = ends.first; a != nullptr; a = a->queue.next) visit(*a);
     };
     walk(line_);
     for (const Ends& ends : by_priority_) walk(ends);
-    for (const std::uint32_t id : anywhere_) visit(id);
+    for (const Attempt* a : anywhere_) visit(*a);
   }
 
  private:
   static constexpr std::size_t kPriorities = std::size_t{kMostPriority} + 1;
   static_assert(kPriorities <= 64);
   struct Ends {
-    std::uint32_t first = kNone, last = kNone;
+    Attempt* first = nullptr;
+    Attempt* last = nullptr;
   };
 
   bool is_one_list() const {
     return discipline_ != Discipline::kPriority && discipline_ != Discipline::kRandom;
   }
 
-  void append(Ends& ends, Attempt& a) {
-    a.queue.previous = ends.last;
-    a.queue.next = kNone;
-    (ends.last == kNone ? ends.first : (*attempts_)[ends.last].queue.next) = a.id;
-    ends.last = a.id;
+  static void append(Ends& ends, Attempt& a) {
+    a.queue = {nullptr, ends.last};
+    (ends.last == nullptr ? ends.first : ends.last->queue.next) = &a;
+    ends.last = &a;
   }
 
-  void unlink(Ends& ends, const Attempt& a) {
-    (a.queue.previous == kNone ? ends.first : (*attempts_)[a.queue.previous].queue.next) =
-        a.queue.next;
-    (a.queue.next == kNone ? ends.last : (*attempts_)[a.queue.next].queue.previous) =
-        a.queue.previous;
+  static void unlink(Ends& ends, const Attempt& a) {
+    const QueueLinks& links = a.queue;
+    (links.previous == nullptr ? ends.first : links.previous->queue.next) = links.next;
+    (links.next == nullptr ? ends.last : links.next->queue.previous) = links.previous;
   }
 
-  std::uint32_t next() {
+  Attempt& next() {
     if (!is_one_list()) [[unlikely]]
       return next_elsewhere();
-    return discipline_ == Discipline::kLifo ? line_.last : line_.first;
+    return discipline_ == Discipline::kLifo ? *line_.last : *line_.first;
   }
 
   // The disciplines that need more than one list; not compiled into the path of the others.
@@ -102,40 +97,39 @@ class WaitingLine {
       occupied_ |= std::uint64_t{1} << a.priority;
       return append(by_priority_[a.priority], a);
     }
-    a.queue.next = static_cast<std::uint32_t>(anywhere_.size());
-    anywhere_.push_back(a.id);
+    a.place = anywhere_.size();
+    anywhere_.push_back(&a);
   }
 
   [[gnu::noinline]] void erase_elsewhere(const Attempt& a) {
     if (discipline_ == Discipline::kPriority) {
       Ends& ends = by_priority_[a.priority];
       unlink(ends, a);
-      if (ends.first == kNone) occupied_ &= ~(std::uint64_t{1} << a.priority);
+      if (ends.first == nullptr) occupied_ &= ~(std::uint64_t{1} << a.priority);
       return;
     }
-    const std::uint32_t last = anywhere_.back();
-    anywhere_[a.queue.next] = last;
-    (*attempts_)[last].queue.next = a.queue.next;
+    Attempt& last = *anywhere_.back();
+    anywhere_[a.place] = &last;
+    last.place = a.place;
     anywhere_.pop_back();
   }
 
-  [[gnu::noinline]] std::uint32_t next_elsewhere() {
+  [[gnu::noinline]] Attempt& next_elsewhere() {
     if (discipline_ == Discipline::kPriority) {
-      return by_priority_[static_cast<std::size_t>(std::bit_width(occupied_)) - 1].first;
+      return *by_priority_[static_cast<std::size_t>(std::bit_width(occupied_)) - 1].first;
     }
     Draws draws(key_, {picks_++, 0, 0, Purpose::kQueuePick});
-    return anywhere_[draws.below(static_cast<std::uint32_t>(anywhere_.size()))];
+    return *anywhere_[draws.below(static_cast<std::uint32_t>(anywhere_.size()))];
   }
 
   Discipline discipline_;
   Ends line_;
-  kernel::Pool<Attempt>* attempts_;
   std::uint64_t size_ = 0;
   // priority: a list for each, and which of them are not empty.
   std::vector<Ends> by_priority_;
   std::uint64_t occupied_ = 0;
-  // random: the attempts in no order, each of which knows its place (in `queue.next`).
-  std::vector<std::uint32_t> anywhere_;
+  // random: the attempts in no order, each of which knows its place.
+  std::vector<Attempt*> anywhere_;
   std::uint64_t picks_ = 0;
   RandomKey key_;
 };

@@ -144,24 +144,35 @@ Time ArrivalStream::time_of_phase(const Client& c) {
   return cursor_->advance(step);
 }
 
+void ArrivalStream::draw_ahead() {
+  std::uint64_t entity = ordinal_;
+  for (Drawn& drawn : drawn_) {
+    Draws d = draws(entity++);
+    if (kind_ != Kind::kEven) drawn.gap = unit_exponential(d);
+    drawn.client = d.below(count_);
+  }
+}
+
 void ArrivalStream::schedule_next() {
-  Draws d = draws(ordinal_);
+  const std::size_t place = ordinal_ % drawn_.size();
+  if (place == 0) draw_ahead();
+  const Drawn& drawn = drawn_[place];
   Time time;
   if (kind_ == Kind::kPoisson) {
     // The fraction of a nanosecond is carried on: rounding every gap would bias high rates.
     const Time previous = ordinal_ == 0 ? Time::zero() : head_.time;
-    const double gap_ns = unit_exponential(d) * mean_gap_ns_ + carried_ns_;
+    const double gap_ns = drawn.gap * mean_gap_ns_ + carried_ns_;
     constexpr double kNever = 9e18;
     const auto whole_ns = static_cast<std::int64_t>(std::min(gap_ns, kNever));
     carried_ns_ = gap_ns - static_cast<double>(whole_ns);
     time = gap_ns < kNever ? previous + Duration::nanoseconds(whole_ns) : Time::max();
   } else if (kind_ == Kind::kVaryingPoisson) {
-    time = cursor_->advance(unit_exponential(d));
+    time = cursor_->advance(drawn.gap);
   } else {
     // Half a gap before the first and after the last request of a stretch of constant rate.
     time = cursor_->advance(ordinal_ == 0 ? 0.5 : 1.0);
   }
-  next_ = {d.below(count_), ordinal_++};
+  next_ = {drawn.client, ordinal_++};
   head_ = time == Time::max() ? EventKey::never() : EventKey{time, (*sequence_)++};
 }
 

@@ -13,6 +13,7 @@
 #include "model/bursts.hpp"
 #include "model/rate_function.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -58,6 +59,11 @@ class ArrivalStream {
     Time time;
     std::uint32_t client = 0;
   };
+  /// What is drawn for a request before its time is known.
+  struct Drawn {
+    double gap = 0;  // from the request before, at rate 1; kEven has none
+    std::uint32_t client = 0;
+  };
 
   template <class Take>
   static void take_memory(const ClientSpec& spec, std::vector<Client>& phases,
@@ -66,6 +72,7 @@ class ArrivalStream {
   void prepare_list(const ClientSpec& spec);
   void schedule_next();
   Time time_of_phase(const Client& c);
+  [[gnu::noinline]] void draw_ahead();
   Draws draws(std::uint64_t entity) const { return Draws(key_, {entity, 0, 0, Purpose::kArrival}); }
 
   Kind kind_ = Kind::kPoisson;
@@ -74,7 +81,10 @@ class ArrivalStream {
   std::uint32_t count_;
   kernel::EventKey head_ = kernel::EventKey::never();
   Arrival next_;
-  std::uint64_t ordinal_ = 0;         // requests scheduled so far
+  std::uint64_t ordinal_ = 0;  // requests scheduled so far
+  // Of the requests from the last multiple of the block's length on: draws that do not wait for
+  // each other take the processor half the time.
+  std::array<Drawn, 16> drawn_;
   double mean_gap_ns_ = 0;            // constant rates: between requests of the whole stream
   double carried_ns_ = 0;             // kPoisson: fraction of a nanosecond before the next gap
   double interval_ns_ = 0;            // kPhases at constant rate: between requests of a client

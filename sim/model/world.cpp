@@ -151,8 +151,7 @@ void World::offer_first_events() {
 
 RunResult World::run() {
   try {
-    while (next_event()) {
-    }
+    run_events();
   } catch (const kernel::TimerMisused& e) {
     parts_.books.violated(e.what());
   }
@@ -163,6 +162,11 @@ RunResult World::run() {
   result.fingerprint = state_.options.fingerprint ? state_.fingerprint : 0;
   parts_.books.check(result);
   return result;
+}
+
+RETRYSIM_FLATTEN void World::run_events() {
+  while (next_event()) {
+  }
 }
 
 bool World::next_event() {
@@ -212,8 +216,10 @@ EventKey World::true_head(std::uint32_t source) const {
 void World::dispatch(std::uint32_t source) {
   const EventSource s = state_.sources[source];
   if (s.kind == EventKind::kCompletion) [[likely]]
-    return completion(state_.instances[InstanceId(s.index)]);
-  if (s.kind == EventKind::kArrival) return arrival(state_.groups[GroupId(s.index)]);
+    return parts_.serving.complete(state_.instances[InstanceId(s.index)]);
+  if (s.kind == EventKind::kArrival) {
+    return parts_.client_requests.next_arrival(state_.groups[GroupId(s.index)]);
+  }
   dispatch_rarer(s);
 }
 
@@ -246,7 +252,7 @@ void World::dispatch_rarer(EventSource s) {
   }
 }
 
-void World::timer_due() {
+RETRYSIM_FLATTEN void World::timer_due() {
   const kernel::TimerEntry timer = state_.timers.pop();
   state_.queue.set(state_.timer_source, state_.timers.head());
   const auto kind = static_cast<EventKind>(timer.kind & 0xff);

@@ -40,16 +40,15 @@ class World {
   void add_sources();
   void offer_first_events();
 
-  // The one loop of a run: compiled into it.
+  // The one loop of a run. Nearly every event is an arrival or a completion: what they call is
+  // compiled into it.
+  void run_events();
   [[gnu::always_inline]] inline bool next_event();
   [[gnu::always_inline]] inline void dispatch(std::uint32_t source);
-  // Nearly every event is one of these two; what they call is compiled into them.
-  RETRYSIM_FLATTEN void arrival(ClientGroup& g) { parts_.client_requests.next_arrival(g); }
-  RETRYSIM_FLATTEN void completion(Service& s) { parts_.serving.complete(s); }
   [[gnu::noinline]] void dispatch_rarer(EventSource s);
   void timer_due();
   [[gnu::noinline]] bool is_over(Time next) const;
-  kernel::EventKey true_head(std::uint32_t source) const;
+  [[gnu::noinline]] kernel::EventKey true_head(std::uint32_t source) const;
 
   RunState state_;
   Parts parts_;

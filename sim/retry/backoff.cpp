@@ -121,7 +121,7 @@ double mantissa(const BackoffRules& rules, Duration base, std::uint32_t attempts
 
 Duration backoff_delay(const BackoffRules& rules, ResponseClass response_class,
                        const RetryProgress& progress, Draws& draws,
-                       std::optional<double> fixed_draw) {
+                       const std::optional<double>& fixed_draw) {
   assert(progress.attempts >= 1);
   if (!rules.delays.empty()) [[unlikely]]
     return from_distribution(rules, progress, draws);

@@ -170,14 +170,14 @@ void begin_request(const RetryRules& rules, const RetryState& state, Time now) {
 }
 
 bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, Draws& draws,
-                    std::optional<double> fixed_draw) {
+                    const std::optional<double>& fixed_draw) {
   if (state.throttle == nullptr) return true;
   return state.throttle->permit(rules.throttle, now, fixed_draw ? *fixed_draw : draws.uniform());
 }
 
 RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& state,
                                   RetryProgress& progress, const Failure& failure, Time now,
-                                  Draws& draws, std::optional<double> fixed_draw) {
+                                  Draws& draws, const std::optional<double>& fixed_draw) {
   const ErrorInfo& error = failure.error;
   assert(error.response_class != ResponseClass::kSuccess);
   assert(state.quota != nullptr || !rules.quota.enabled);

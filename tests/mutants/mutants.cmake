@@ -79,8 +79,8 @@ add_mutant(lost-execution model serving.cpp
   "more successes than executions")
 
 add_mutant(quota-unwatched model retry_decisions.cpp
-  "watch_quota(g, state, [&] { record_success("
-  "watch_quota(g, {}, [&] { record_success("
+  "const std::int32_t change = note_quota(g, state, before);"
+  "const std::int32_t change = note_quota(g, {}, quota_of({}));"
   "levels: the recorder has")
 
 add_mutant(quota-area measure quota_recorder.cpp

@@ -159,9 +159,9 @@ TEST_CASE("The indexed heap keeps its order through pushes, pops and cancellatio
 }
 
 TEST_CASE("A timer lane is a queue from which any timer can be cancelled") {
-  TimerLane lane;
-  std::vector<LaneLink> links(6);
-  auto link = [&](std::uint32_t id) -> LaneLink& { return links[id]; };
+  TimerLane<std::uint32_t> lane;
+  std::vector<LaneLink<std::uint32_t>> links(6);
+  auto link = [&](std::uint32_t id) -> LaneLink<std::uint32_t>& { return links[id]; };
   for (std::uint32_t i = 0; i < 6; ++i) lane.push_back(i, {at_ns(i), i}, link);
   for (const std::uint32_t cancelled : {0u, 3u, 5u}) lane.erase(cancelled, link);
   std::vector<std::uint32_t> order;
@@ -175,9 +175,9 @@ TEST_CASE("A timer lane is a queue from which any timer can be cancelled") {
 }
 
 TEST_CASE("A timer that is not armed has no time, and cannot be cancelled") {
-  TimerLane lane;
-  std::vector<LaneLink> links(3);
-  auto link = [&](std::uint32_t id) -> LaneLink& { return links[id]; };
+  TimerLane<std::uint32_t> lane;
+  std::vector<LaneLink<std::uint32_t>> links(3);
+  auto link = [&](std::uint32_t id) -> LaneLink<std::uint32_t>& { return links[id]; };
   CHECK_FALSE(links[1].key().has_value());
   CHECK_THROWS_AS(lane.erase(1, link), TimerMisused);
   lane.push_back(1, {at_ns(5), 1}, link);
@@ -245,6 +245,27 @@ TEST_CASE("A pool reuses the last slot released and never moves its objects") {
   REQUIRE(pool.live() == 4999);
   REQUIRE(pool.allocate() == a);
   REQUIRE(pool.allocate() == 17);
+}
+
+TEST_CASE("So does a pool of objects that know their place") {
+  struct Object {
+    std::uint32_t id = 0;
+    Object* next_free = nullptr;
+  };
+  LinkedPool<Object> pool;
+  Object& a = pool.allocate();
+  for (int i = 0; i < 5000; ++i) pool.allocate();
+  for (std::uint32_t id = 0; id < pool.slots(); ++id) REQUIRE(pool[id].id == id);
+  REQUIRE(&pool[a.id] == &a);
+  REQUIRE(pool.live() == 5001);
+  REQUIRE(pool.slots() == 5001);
+  pool.release(pool[17]);
+  pool.release(a);
+  REQUIRE(pool.live() == 4999);
+  REQUIRE(&pool.allocate() == &a);
+  REQUIRE(pool.allocate().id == 17);
+  REQUIRE(pool.live() == 5001);
+  REQUIRE(pool.allocate().id == 5001);
 }
 
 }  // namespace
