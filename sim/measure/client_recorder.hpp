@@ -40,6 +40,11 @@ class alignas(64) ClientRecorder {
   void take_memory(const ClientSpec& client, std::size_t bins, std::size_t bins_with_drain,
                    Take& of_bins, Take& of_clients);
 
+  /// A request of this client is under way: what is counted by client will be needed when it ends.
+  void fetch(std::uint32_t client) const {
+    if (client < fair_clients_) __builtin_prefetch(&ends_per_client_[client], 1);
+  }
+
   // A request.
   /// Whether it belongs to the cohort.
   bool submitted() {

@@ -108,6 +108,8 @@ struct alignas(64) Attempt {
     kSecondCall = 1 << 9,  ///< the first one is done
   };
 
+  static constexpr double kNotDrawn = -1;
+
   /// Whether any of these flags is set.
   bool is(unsigned any) const { return (flags & any) != 0; }
   void set(unsigned all) { flags = static_cast<std::uint16_t>(flags | all); }
@@ -124,6 +126,7 @@ struct alignas(64) Attempt {
     stage = Stage::kOnTheWire;
     priority = a.priority;
     sibling = {};
+    demand_ns = kNotDrawn;
   }
 
   std::uint64_t entity = 0;  ///< of its request
@@ -146,6 +149,7 @@ struct alignas(64) Attempt {
   AttemptId sibling;           ///< hedging: the next attempt of its request under way
   std::uint32_t version = 0;   ///< model "occ": of the row, as read
   Time gave_up = Time::max();  ///< when its client stopped waiting
+  double demand_ns = kNotDrawn;  ///< of a server of speed 1 that serves nobody else
   union {
     QueueLinks queue;       ///< while it waits for a server
     std::size_t place;      ///< the same in a queue without order

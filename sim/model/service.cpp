@@ -41,6 +41,7 @@ Service::Admission Service::admit_if_queue_has_room(Attempt& a, Time now) {
     return Admission::kStarted;
   }
   if (queue_.is_full()) return Admission::kFull;
+  demand.draw(a);
   queue_.join(a);
   return Admission::kQueued;
 }

@@ -35,23 +35,27 @@ class ServiceDemand {
     return reads_->demand_ns(a, streams_->of_group(a.group));
   }
 
+  /// Draws for an attempt that has to queue what depends on nothing but the attempt: when its turn
+  /// comes, everything waits for its service time.
+  void draw(Attempt& a) const { a.demand_ns = drawn(a, Purpose::kServiceTime); }
+
   /// What the attempt takes of a server of speed 1 if it begins while `others` are in service; in
   /// nanoseconds.
   double of(const Attempt& a, std::int64_t others) const {
     if (a.is(Attempt::kRejection | Attempt::kReplay | Attempt::kSecondCall)) [[unlikely]]
       return of_other(a, others);
-    return drawn(a, others, Purpose::kServiceTime);
+    const double own = a.demand_ns >= 0 ? a.demand_ns : drawn(a, Purpose::kServiceTime);
+    return varies_ ? varied(own, a, others) : own;
   }
 
  private:
-  double drawn(const Attempt& a, std::int64_t others, Purpose purpose) const {
-    const RandomKey& key = streams_->of_group(a.group);
+  double drawn(const Attempt& a, Purpose purpose) const {
     const DrawId id{a.entity, a.number, 0, purpose};
-    const auto own = static_cast<double>(spec_->service_time.sample(key, id).count());
-    return varies_ ? varied(own, a, key, others) : own;
+    return static_cast<double>(
+        spec_->service_time.sample(streams_->of_group(a.group), id).count());
   }
   double of_other(const Attempt& a, std::int64_t others) const;
-  double varied(double own_ns, const Attempt& a, const RandomKey& key, std::int64_t others) const;
+  double varied(double own_ns, const Attempt& a, std::int64_t others) const;
 
   const ServiceSpec* spec_;
   const Streams* streams_;
