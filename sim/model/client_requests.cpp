@@ -12,6 +12,7 @@ void ClientRequests::add_sources() {
   for (ClientGroup& g : state_.groups) {
     if (!g.arrivals) continue;
     g.arrival_source = state_.add_source(EventKind::kArrival, g.index);
+    state_.sources[g.arrival_source].group = &g;
   }
 }
 

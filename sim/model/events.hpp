@@ -32,10 +32,18 @@ enum class EventKind : std::uint8_t {
   kTimer,
 };
 
+struct ClientGroup;
+class Service;
+
 /// A source of the event queue.
 struct EventSource {
   EventKind kind = EventKind::kTimer;
   std::uint32_t index = 0;  ///< of the group or service it belongs to
+  /// The same for the two kinds that nearly all events are of.
+  union {
+    ClientGroup* group = nullptr;  ///< kArrival
+    Service* instance;             ///< kCompletion
+  };
 };
 
 }  // namespace retrysim::model

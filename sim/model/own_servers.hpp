@@ -114,11 +114,12 @@ class OwnServers {
  private:
   void schedule(Attempt& a, Time now) {
     a.work.since = now;
+    constexpr double kNever = 9.2e18;
     Duration left = Duration::max();  // a server that stands still never finishes
-    if (a.work.left_ns == 0) {
+    if (speed_ == 1 && a.work.left_ns < kNever) [[likely]] {
+      left = Duration::nanoseconds(static_cast<std::int64_t>(a.work.left_ns));
+    } else if (a.work.left_ns == 0) {
       left = Duration::zero();
-    } else if (speed_ == 1) [[likely]] {  // a division would be waited for
-      left = Duration::from_nanoseconds(a.work.left_ns);
     } else if (speed_ > 0) {
       left = Duration::from_nanoseconds(a.work.left_ns / speed_);
     }

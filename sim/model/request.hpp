@@ -37,7 +37,7 @@ struct QueueLinks {
 
 /// What an attempt in service demands of its server.
 struct ServiceWork {
-  double left_ns;  ///< left at `since`, at speed 1
+  double left_ns;  ///< left at `since`, at speed 1; a whole number
   Time since;
 };
 

@@ -49,7 +49,7 @@ class ServiceDemand {
   }
 
  private:
-  double drawn(const Attempt& a, Purpose purpose) const {
+  [[gnu::always_inline]] double drawn(const Attempt& a, Purpose purpose) const {
     const DrawId id{a.entity, a.number, 0, purpose};
     return static_cast<double>(
         spec_->service_time.sample(streams_->of_group(a.group), id).count());

@@ -8,8 +8,9 @@ namespace retrysim::model {
 
 void Serving::add_sources() {
   for (const InstanceId i : state_.instances.ids()) {
-    state_.instances[i].place.completions =
-        state_.add_source(EventKind::kCompletion, i, kernel::SourceRole::kAnswer);
+    Service& s = state_.instances[i];
+    s.place.completions = state_.add_source(EventKind::kCompletion, i, kernel::SourceRole::kAnswer);
+    state_.sources[s.place.completions].instance = &s;
   }
 }
 

@@ -55,7 +55,7 @@ struct RunState {
   /// Adds a source to the queue; returns its number.
   std::uint32_t add_source(EventKind kind, std::size_t index = 0,
                            kernel::SourceRole role = kernel::SourceRole::kPlain) {
-    sources.push_back({kind, static_cast<std::uint32_t>(index)});
+    sources.push_back({.kind = kind, .index = static_cast<std::uint32_t>(index), .group = nullptr});
     return queue.add(role);
   }
 

@@ -157,23 +157,22 @@ void ArrivalStream::schedule_next() {
   const std::size_t place = ordinal_ % drawn_.size();
   if (place == 0) draw_ahead();
   const Drawn& drawn = drawn_[place];
-  Time time;
-  if (kind_ == Kind::kPoisson) {
+  next_ = {drawn.client, ordinal_};
+  const bool is_first = ordinal_++ == 0;
+  if (kind_ == Kind::kPoisson) [[likely]] {
     // The fraction of a nanosecond is carried on: rounding every gap would bias high rates.
-    const Time previous = ordinal_ == 0 ? Time::zero() : head_.time;
     const double gap_ns = drawn.gap * mean_gap_ns_ + carried_ns_;
     constexpr double kNever = 9e18;
-    const auto whole_ns = static_cast<std::int64_t>(std::min(gap_ns, kNever));
+    if (gap_ns >= kNever) [[unlikely]]
+      return set_head(Time::max());
+    const auto whole_ns = static_cast<std::int64_t>(gap_ns);
     carried_ns_ = gap_ns - static_cast<double>(whole_ns);
-    time = gap_ns < kNever ? previous + Duration::nanoseconds(whole_ns) : Time::max();
-  } else if (kind_ == Kind::kVaryingPoisson) {
-    time = cursor_->advance(drawn.gap);
-  } else {
-    // Half a gap before the first and after the last request of a stretch of constant rate.
-    time = cursor_->advance(ordinal_ == 0 ? 0.5 : 1.0);
+    const Time previous = is_first ? Time::zero() : head_.time;
+    return set_head(previous + Duration::nanoseconds(whole_ns));
   }
-  next_ = {drawn.client, ordinal_++};
-  head_ = time == Time::max() ? EventKey::never() : EventKey{time, (*sequence_)++};
+  if (kind_ == Kind::kVaryingPoisson) return set_head(cursor_->advance(drawn.gap));
+  // Half a gap before the first and after the last request of a stretch of constant rate.
+  set_head(cursor_->advance(is_first ? 0.5 : 1.0));
 }
 
 Arrival ArrivalStream::pop() {

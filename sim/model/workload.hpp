@@ -71,6 +71,10 @@ class ArrivalStream {
   void prepare_phases(const ClientSpec& spec);
   void prepare_list(const ClientSpec& spec);
   void schedule_next();
+  void set_head(Time time) {
+    head_ =
+        time == Time::max() ? kernel::EventKey::never() : kernel::EventKey{time, (*sequence_)++};
+  }
   Time time_of_phase(const Client& c);
   [[gnu::noinline]] void draw_ahead();
   Draws draws(std::uint64_t entity) const { return Draws(key_, {entity, 0, 0, Purpose::kArrival}); }

@@ -214,16 +214,14 @@ EventKey World::true_head(std::uint32_t source) const {
 }
 
 void World::dispatch(std::uint32_t source) {
-  const EventSource s = state_.sources[source];
+  const EventSource& s = state_.sources[source];
   if (s.kind == EventKind::kCompletion) [[likely]]
-    return parts_.serving.complete(state_.instances[InstanceId(s.index)]);
-  if (s.kind == EventKind::kArrival) {
-    return parts_.client_requests.next_arrival(state_.groups[GroupId(s.index)]);
-  }
+    return parts_.serving.complete(*s.instance);
+  if (s.kind == EventKind::kArrival) return parts_.client_requests.next_arrival(*s.group);
   dispatch_rarer(s);
 }
 
-void World::dispatch_rarer(EventSource s) {
+void World::dispatch_rarer(const EventSource& s) {
   switch (s.kind) {
     case EventKind::kTimeout:
       return parts_.timeouts.attempt_times_out(state_.groups[GroupId(s.index)]);

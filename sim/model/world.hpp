@@ -45,7 +45,7 @@ class World {
   void run_events();
   [[gnu::always_inline]] inline bool next_event();
   [[gnu::always_inline]] inline void dispatch(std::uint32_t source);
-  [[gnu::noinline]] void dispatch_rarer(EventSource s);
+  [[gnu::noinline]] void dispatch_rarer(const EventSource& s);
   void timer_due();
   [[gnu::noinline]] bool is_over(Time next) const;
   [[gnu::noinline]] kernel::EventKey true_head(std::uint32_t source) const;
