@@ -55,7 +55,7 @@ void Service::turn_away(Attempt& a, Time now) {
 void Service::start(Attempt& a, Time now) {
   a.stage = Attempt::Stage::kInService;
   a.started = now;
-  time_spent_.queued += (now - a.arrived).count();
+  time_spent_.queued += time_between(a.arrived, now);
   if (a.is(Attempt::kMutating) && !tokens.begin(a, now)) [[unlikely]] {
     tokens.count_wait(a);
     return hold_server(a);
@@ -92,7 +92,7 @@ Duration Service::service_time_of(const Attempt& a) const {
 Attempt& Service::complete(Time now) {
   Attempt& a = (*attempts_)[servers_.complete(now)];
   a.finished = now;
-  time_spent_.in_system += (now - a.arrived).count();
+  time_spent_.in_system += time_between(a.arrived, now);
   if (!a.is(Attempt::kRejection | Attempt::kReplay)) [[likely]]
     a.set(Attempt::kExecuted);
   a.stage = Attempt::Stage::kOnTheWire;
@@ -104,7 +104,7 @@ void Service::hold(Time now) { (*attempts_)[servers_.hold(now)].stage = Attempt:
 void Service::release(Attempt& a, Time now) {
   servers_.let_go();
   a.finished = now;
-  time_spent_.in_system += (now - a.arrived).count();
+  time_spent_.in_system += time_between(a.arrived, now);
   a.set(Attempt::kExecuted);
   a.stage = Attempt::Stage::kOnTheWire;
 }
@@ -117,7 +117,7 @@ void Service::remove_from_queue(const Attempt& a, Time now) {
 
 void Service::abort(Attempt& a, Time now) {
   tokens.close_session(a);
-  time_spent_.in_system += (now - a.arrived).count();
+  time_spent_.in_system += time_between(a.arrived, now);
   if (a.stage == Attempt::Stage::kCalling) return servers_.let_go();
   assert(a.stage == Attempt::Stage::kInService);
   servers_.abort(a.id, now);
@@ -126,7 +126,7 @@ void Service::abort(Attempt& a, Time now) {
 std::vector<std::uint32_t> Service::take_all(Time now) {
   std::vector<std::uint32_t> all = servers_.take_all(now);
   for (const std::uint32_t id : all) {
-    time_spent_.in_system += (now - (*attempts_)[id].arrived).count();
+    time_spent_.in_system += time_between((*attempts_)[id].arrived, now);
   }
   while (const Attempt* a = queue_.take()) {
     leave_unserved(*a, now);

@@ -13,10 +13,6 @@ using kernel::armed;
 using kernel::EventKey;
 using kernel::SourceRole;
 
-auto Timeouts::link() {
-  return [](Request* r) -> kernel::LaneLink<Request*>& { return r->timeout; };
-}
-
 auto Timeouts::deadline_link() {
   return [this](RequestId r) -> kernel::LaneLink<RequestId>& { return deadlines_[r]; };
 }
@@ -42,29 +38,16 @@ void Timeouts::add_sources() {
   }
 }
 
-void Timeouts::arm(ClientGroup& g, Request& r) {
-  if (g.timers.constant_timeout) {
-    const EventKey key = state_.key_in(g.timers.constant_timeout_length);
-    g.timers.timeouts.push_back(&r, key, link());
-    state_.queue.offer(g.timers.timeout_source, key);
-  } else if (g.spec->has_attempt_timeout) {
-    arm_varying(g, r);
-  }
-}
-
-void Timeouts::arm_varying(ClientGroup& g, Request& r) {
+void Timeouts::arm_other(ClientGroup& g, Request& r) {
+  if (!g.spec->has_attempt_timeout) return;
   Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kTimeout});
   const EventKey key = state_.key_in(g.spec->attempt_timeout.sample(draws));
   varying_.push(r.id, key, position());
   state_.queue.offer(varying_source_, key);
 }
 
-void Timeouts::disarm(ClientGroup& g, Request& r) {
-  if (g.timers.constant_timeout) {
-    g.timers.timeouts.erase(&r, link());
-  } else if (g.spec->has_attempt_timeout) {
-    varying_.erase(r.id, position());
-  }
+void Timeouts::disarm_other(ClientGroup& g, Request& r) {
+  if (g.spec->has_attempt_timeout) varying_.erase(r.id, position());
 }
 
 void Timeouts::arm_deadline(ClientGroup& g, Request& r) {

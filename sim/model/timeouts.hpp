@@ -8,6 +8,7 @@
 #include "kernel/indexed_heap.hpp"
 #include "model/client_group.hpp"
 #include "model/request.hpp"
+#include "model/state.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,6 @@
 namespace retrysim::model {
 
 struct Parts;
-struct RunState;
 
 class Timeouts {
  public:
@@ -24,8 +24,16 @@ class Timeouts {
   void add_sources();
 
   /// The attempt timeout, if there is one, runs from now.
-  void arm(ClientGroup& g, Request& r);
-  void disarm(ClientGroup& g, Request& r);
+  [[gnu::always_inline]] void arm(ClientGroup& g, Request& r) {
+    if (!g.timers.constant_timeout) return arm_other(g, r);
+    const kernel::EventKey key = state_.key_in(g.timers.constant_timeout_length);
+    g.timers.timeouts.push_back(&r, key, link_of);
+    state_.queue.offer(g.timers.timeout_source, key);
+  }
+  [[gnu::always_inline]] void disarm(ClientGroup& g, Request& r) {
+    if (!g.timers.constant_timeout) return disarm_other(g, r);
+    g.timers.timeouts.erase(&r, link_of);
+  }
   void arm_deadline(ClientGroup& g, Request& r);
   void disarm_deadline(ClientGroup& g, Request& r);
 
@@ -49,10 +57,12 @@ class Timeouts {
   std::uint64_t bytes() const { return varying_.bytes() + kernel::bytes_of(deadlines_); }
 
  private:
-  [[gnu::noinline]] void arm_varying(ClientGroup& g, Request& r);
+  static kernel::LaneLink<Request*>& link_of(Request* r) { return r->timeout; }
+  // Of clients whose timeout varies, or who have none.
+  [[gnu::noinline]] void arm_other(ClientGroup& g, Request& r);
+  [[gnu::noinline]] void disarm_other(ClientGroup& g, Request& r);
   void time_out(ClientGroup& g, Request& r);
   void pass_deadline(ClientGroup& g, Request& r);
-  auto link();
   auto deadline_link();
   auto position();
 
