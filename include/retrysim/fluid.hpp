@@ -64,7 +64,7 @@ struct FluidRun {
   std::vector<FluidGroup> groups;  ///< those that call the service, in the scenario's order
   double backlog = 0;              ///< at the end, s
   /// Time from the end of the last disturbance until goodput is back to stay, as
-  /// Scenario::recovery_share says; nothing if it is not by the end of the duration, or if nothing
+  /// RecoverySpec::share says; nothing if it is not by the end of the duration, or if nothing
   /// disturbs.
   std::optional<double> recovery;
   bool disturbed = false;  ///< whether there is a fault or a surge

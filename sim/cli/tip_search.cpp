@@ -202,7 +202,7 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
     search_options.journal = folder->open(options, plan);
     search_options.resume = options.resume;
   }
-  if (plan.base.scenario.precision > 0) {
+  if (plan.base.scenario.precision.target > 0) {
     session.print_note(
         "precision has no effect on a search for a tipping point: every value has the number of "
         "replications that the scenario gives");

@@ -90,12 +90,12 @@ class CaseBuilder {
                        share_of_calls(c_.client, c_.client.service);
     k.limited = s.servers != ServiceSpec::kUnlimited && k.service_time_s > 0 &&
                 s.model == ServiceModelKind::kQueue;
-    k.servers = k.limited ? static_cast<double>(s.servers) * s.instances : 0;
+    k.servers = k.limited ? static_cast<double>(s.servers) * s.instances.count : 0;
     for (const stats::Trigger& t : triggers_) {
       k.left = std::min(k.left, capacity_left(c_.scenario, c_.client.service, t.start));
     }
     k.timeout_s =
-        c_.client.has_attempt_timeout ? c_.client.attempt_timeout.mean_seconds() : kForever;
+        c_.client.timeouts.has_attempt ? c_.client.timeouts.attempt.mean_seconds() : kForever;
     k.patience_s = k.timeout_s - 2 * c_.scenario.network.latency.mean_seconds() - k.service_time_s;
     k.full_queue_s = kForever;
     const std::string subject = "service." + s.name;

@@ -45,7 +45,7 @@ struct Recoveries {
 
   /// One that recovered, so long after the end.
   void add_late(double seconds, const Scenario& scenario) {
-    if (seconds > scenario.recovery_window.in_seconds()) late_s.push_back(seconds);
+    if (seconds > scenario.recovery.window.in_seconds()) late_s.push_back(seconds);
   }
   std::size_t runs() const { return back + gone + unknown; }
   std::size_t at_once() const { return back - late_s.size(); }

@@ -19,7 +19,9 @@ void add_integrals(ServiceFlow& flow, const StationLog::Integrals& integrals, bo
 }  // namespace
 
 ServiceRecorder::ServiceRecorder(const ServiceSpec& spec, const RunSpan& span)
-    : working_(spec.all_servers()), span_(&span), has_queue_(retrysim::has_queue(spec.discipline)) {
+    : working_(spec.all_servers()),
+      span_(&span),
+      has_queue_(retrysim::has_queue(spec.queue.discipline)) {
   result_.unlimited = spec.servers == ServiceSpec::kUnlimited;
   result_.nominal_servers = result_.unlimited ? 0 : spec.all_servers();
   log_.set_servers(working_);

@@ -40,7 +40,7 @@ class ServerPool {
   /// `sequence`: the simulation's counter of scheduled events.
   ServerPool(const ServiceSpec& spec, kernel::Pool<Attempt>* attempts, std::uint64_t* sequence)
       : own_(attempts, sequence, spec.servers, spec.autoscaling.max) {
-    if (has_queue(spec.discipline)) return;
+    if (has_queue(spec.queue.discipline)) return;
     shared_ = std::make_unique<SharedServers>(attempts, sequence, spec.servers);
   }
 

@@ -19,11 +19,11 @@ namespace retrysim::model {
 class ServiceQueue {
  public:
   ServiceQueue(const ServiceSpec& spec, const RandomKey& key, kernel::Pool<Attempt>* attempts)
-      : capacity_(static_cast<std::uint64_t>(spec.queue_capacity)),
-        controls_delay_(spec.discipline == Discipline::kCodel),
-        line_(spec.discipline, attempts, key),
+      : capacity_(static_cast<std::uint64_t>(spec.queue.capacity)),
+        controls_delay_(spec.queue.discipline == Discipline::kCodel),
+        line_(spec.queue.discipline, attempts, key),
         rejections_(Discipline::kFifo, attempts, key),
-        codel_(spec.codel) {}
+        codel_(spec.queue.codel) {}
 
   std::uint64_t size() const { return line_.size() + rejections_.size(); }
   std::uint64_t capacity() const { return capacity_; }

@@ -16,10 +16,10 @@ namespace {
 
 // Scenario files are checked when they are read; this is for those made in C++.
 void check_instances(const ServiceSpec& spec) {
-  if (spec.instances == 0 || spec.instances > ServiceSpec::kMostInstances) {
+  if (spec.instances.count == 0 || spec.instances.count > InstancesSpec::kMost) {
     throw std::invalid_argument("a service has between 1 and 1000 instances");
   }
-  if (spec.instances == 1) return;
+  if (spec.instances.count == 1) return;
   if (spec.autoscaling.target > 0 || spec.model == ServiceModelKind::kOcc) {
     throw std::invalid_argument(
         "a service with several instances has neither autoscaling nor the model occ");
@@ -35,7 +35,7 @@ void check_idempotency(const ServiceSpec& spec) {
 }
 
 void check_reconciliation(const Scenario& scenario, const ClientSpec& client) {
-  if (!client.reconciles) return;
+  if (!client.side_effects.reconciles) return;
   bool occ = false;
   for (std::size_t s = 0; s < scenario.services.size(); ++s) {
     occ |= share_of_calls(client, s) > 0 && scenario.services[s].model == ServiceModelKind::kOcc;
@@ -66,9 +66,9 @@ void World::add_services() {
     check_instances(spec);
     check_idempotency(spec);
     state_.instances.begin_service();
-    for (std::uint32_t number = 0; number < spec.instances; ++number) {
-      const RandomKey key = spec.instances == 1 ? state_.streams.of_service(i)
-                                                : state_.streams.of_instance(i, number);
+    for (std::uint32_t number = 0; number < spec.instances.count; ++number) {
+      const RandomKey key = spec.instances.count == 1 ? state_.streams.of_service(i)
+                                                      : state_.streams.of_instance(i, number);
       Service& s = state_.instances.add(
           Service(spec, key, conflict, &state_.streams, &state_.attempts, &state_.sequence));
       s.place.recorder = &state_.recorder.service(i);

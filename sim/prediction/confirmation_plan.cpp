@@ -64,7 +64,7 @@ Scenario scenario_of_confirmation(const Scenario& scenario, std::size_t service,
   s.warmup = Duration::from_seconds(0.75 * duration + 0.25 * end);
   s.warmup_is_auto = false;
   s.drain = false;
-  s.precision = 0;
+  s.precision.target = 0;
   s.expectations.clear();
   return s;
 }

@@ -93,8 +93,8 @@ class Predictor {
   std::string noise_of_recovery(const FluidRun& run) const {
     double rate = 0;
     for (const FluidGroup& g : run.groups) rate += g.offered;
-    const double requests = rate * scenario_.recovery_window.in_seconds();
-    const double forgiven = 1 - scenario_.recovery_share;
+    const double requests = rate * scenario_.recovery.window.in_seconds();
+    const double forgiven = 1 - scenario_.recovery.share;
     if (requests <= 0 || 1 / std::sqrt(requests) <= forgiven) return "";
     return fmt::format(
         "; lapses by chance: in recovery.window there are {:.3g} requests, a number that chance "
