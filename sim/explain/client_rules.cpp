@@ -23,7 +23,7 @@ bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
 /// "12 s into the fault", "3 s after the fault".
 std::string when_dry(const GroupCase& c) {
   const double into_s = c.quota_dry.seconds;
-  const double lasted_s = c.last_end_s - c.first_start_s;
+  const double lasted_s = c.disturbances.last_end_s - c.disturbances.first_start_s;
   if (into_s <= lasted_s)
     return fmt::format("{} into {}", roughly_spoken_time(into_s), its_name(c));
   return fmt::format("{} after {}", roughly_spoken_time(into_s - lasted_s), its_name(c));

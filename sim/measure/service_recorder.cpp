@@ -8,6 +8,10 @@
 namespace retrysim::stats {
 namespace {
 
+// Where each attempt has a server to itself, those beyond the busy servers wait. Where attempts share
+// the servers, none ever waits: each is served from the moment it comes (SharedServers::has_room),
+// and a limit on concurrency turns attempts away rather than letting them queue. That nobody has
+// waited there is checked at the end of every run (sim/model/conservation.cpp).
 void add_integrals(ServiceFlow& flow, const StationLog::Integrals& integrals, bool has_queue) {
   flow.busy_ns = integrals.busy;
   flow.in_system_ns = integrals.in_system;
@@ -79,7 +83,7 @@ void ServiceRecorder::close_bin() { result_.bins.push_back(std::exchange(row_, {
 // Nothing happens in all but the first of the bins.
 void ServiceRecorder::close_count_bins(std::size_t bin, std::size_t next) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t queued = has_queue_ ? std::min(queued_, kMost) : 0;
+  const std::uint64_t queued = std::min(queued_, kMost);
   for (std::size_t i = bin + 1; i <= next; ++i) {
     result_.queued[i] = static_cast<std::uint32_t>(queued);
   }

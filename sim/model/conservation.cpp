@@ -122,7 +122,7 @@ std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool co
 
 /// Little's law at a service: what attempts spent there, one by one, against the levels over time.
 /// `rounding`: how far the levels may be off, relative to that of all attempts there.
-std::string_view lost_time(const ServiceResult& s, const Service::TimeSpent& spent, bool has_queue,
+std::string_view lost_time(const ServiceResult& s, const Service::TimeSpent& spent,
                            double rounding) {
   double in_system = 0, queued = 0;
   for (const ServiceFlow& bin : s.bins) {
@@ -133,7 +133,7 @@ std::string_view lost_time(const ServiceResult& s, const Service::TimeSpent& spe
   if (std::abs(in_system - static_cast<double>(spent.in_system)) > margin) {
     return "Little's law: attempts at the service";
   }
-  if (has_queue && std::abs(queued - static_cast<double>(spent.queued)) > margin) {
+  if (std::abs(queued - static_cast<double>(spent.queued)) > margin) {
     return "Little's law: attempts in the queue";
   }
   return "";
@@ -269,8 +269,7 @@ void Books::check_service(const RunResult& result, ServiceId service) const {
     spent.queued += there.queued;
     spent.in_system += there.in_system;
   }
-  const QueueSpec& queue = state_.scenario.services[service].queue;
-  check(lost_time(s, spent, has_queue(queue.discipline), rounding));
+  check(lost_time(s, spent, rounding));
   check(wrong_instances(result, service));
 }
 

@@ -132,7 +132,7 @@ void World::add_sources() {
   parts_.serving.add_sources();
   parts_.watch.add_sources();
   parts_.service_events.add_sources();
-  parts_.health_checks.add_sources();
+  health_checks_.add_sources();
   parts_.transport.add_sources();
   parts_.client_requests.add_sources();
   parts_.timeouts.add_sources();
@@ -141,7 +141,7 @@ void World::add_sources() {
 
 void World::offer_first_events() {
   parts_.service_events.start();
-  parts_.health_checks.start();
+  health_checks_.start();
   for (const ClientGroup& g : state_.groups) {
     if (g.arrivals && g.arrivals->head().time < state_.end_of_submissions) {
       state_.queue.offer(g.arrival_source, g.arrivals->head());
@@ -154,14 +154,14 @@ RunResult World::run() {
     while (next_event()) {
     }
   } catch (const kernel::TimerMisused& e) {
-    parts_.books.violated(e.what());
+    books_.violated(e.what());
   }
-  parts_.books.close();
+  books_.close();
   RunResult result = state_.recorder.finish(state_.now);
   parts_.balancer.close(result);
   result.events = parts_.limits.events();
   result.fingerprint = state_.options.fingerprint ? state_.fingerprint : 0;
-  parts_.books.check(result);
+  books_.check(result);
   return result;
 }
 
@@ -240,7 +240,7 @@ void World::dispatch_rarer(EventSource s) {
     case EventKind::kScaling:
       return parts_.service_events.scale(ServiceId(s.index));
     case EventKind::kHealthCheck:
-      return parts_.health_checks.due();
+      return health_checks_.due();
     default:
       return timer_due();
   }
