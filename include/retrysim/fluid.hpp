@@ -14,10 +14,12 @@
 #pragma once
 
 #include <retrysim/scenario.hpp>
+#include <retrysim/words.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim {
@@ -80,6 +82,9 @@ FluidRun run_fluid(const Scenario& scenario, std::size_t service, const FluidOpt
 // --- Where it settles ----------------------------------------------------------------------------
 
 enum class FluidPhase { kSafe, kVulnerable, kDead };
+template <>
+inline constexpr std::string_view kWords<FluidPhase> = "safe|vulnerable|dead";
+static_assert(words_end_with(FluidPhase::kDead));
 
 /// The balance of a service under its constant load, faults and surges left out.
 struct FluidEquilibria {

@@ -60,7 +60,7 @@ std::optional<int> status_of_finished_search(const fs::path& folder, const TipPl
       }
       const bool found = json.contains("curve")
                              ? json.at("curve").at("found").get<std::size_t>() > 0
-                             : json.at("outcome") == report::outcome_name(TippingOutcome::kFound);
+                             : json.at("outcome") == name(TippingOutcome::kFound);
       status = found ? kDone : kExpectationFailed;
     });
     return status;

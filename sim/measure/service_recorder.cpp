@@ -8,10 +8,11 @@
 namespace retrysim::stats {
 namespace {
 
-// Where each attempt has a server to itself, those beyond the busy servers wait. Where attempts share
-// the servers, none ever waits: each is served from the moment it comes (SharedServers::has_room),
-// and a limit on concurrency turns attempts away rather than letting them queue. That nobody has
-// waited there is checked at the end of every run (sim/model/conservation.cpp).
+// Where each attempt has a server to itself, those beyond the busy servers wait. Where attempts
+// share the servers, none ever waits: each is served from the moment it comes
+// (SharedServers::has_room), and a limit on concurrency turns attempts away rather than letting
+// them queue. That nobody has waited there is checked at the end of every run
+// (sim/model/conservation.cpp).
 void add_integrals(ServiceFlow& flow, const StationLog::Integrals& integrals, bool has_queue) {
   flow.busy_ns = integrals.busy;
   flow.in_system_ns = integrals.in_system;

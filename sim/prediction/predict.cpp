@@ -20,18 +20,6 @@ std::string list_of(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string_view word_of(FluidPhase phase) {
-  switch (phase) {
-    case FluidPhase::kSafe:
-      return "safe";
-    case FluidPhase::kVulnerable:
-      return "vulnerable";
-    case FluidPhase::kDead:
-      return "dead";
-  }
-  return "";
-}
-
 class Predictor {
  public:
   Predictor(const Scenario& scenario, const PredictionOptions& options)
@@ -109,7 +97,7 @@ class Predictor {
     try {
       const FluidEquilibria e = fluid_equilibria(scenario_, s);
       if (e.load > 0) {
-        say(subject, "phase", word_of(e.phase),
+        say(subject, "phase", name(e.phase),
             "safe: recovers from everything; vulnerable: a dead state sustains itself, too; dead: "
             "overloaded without any trigger");
         add("fluid", subject, "load", e.load, "1", "work of the first attempts per capacity");
