@@ -208,13 +208,6 @@ class ProfileReader {
 
 }  // namespace
 
-ErrorInfo class_of(const ClientSpec& client, int status, std::string_view code) {
-  Response response;
-  response.status = status;
-  response.code = code;
-  return classify(client.retry.errors, client.retry.api, response);
-}
-
 double mean_service_time(const ServiceSpec& service, const ClientSpec& client) {
   double share = 0, work = 0;
   for (const OperationSpec& o : client.operations) {
