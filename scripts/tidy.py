@@ -15,10 +15,18 @@ import re
 import subprocess
 import sys
 
+import cpp_shape
+
 LINE_COLUMNS_MAX = 100
 FILE_LINES_MAX = 500
 TEST_LINES_MAX = 600
 README_WORDS_MAX = 1000
+CLASS_MEMBERS_MAX = 22
+CLASS_FUNCTIONS_MAX = 32
+FUNCTION_LINES_MAX = 70
+
+# Classes with more member functions than that, and how many they may have.
+MANY_FUNCTIONS = {"Service": 36}
 
 # What a part may include besides itself. Lower parts know nothing of higher ones; results are plain
 # data in public headers, so nothing but the program needs the report.
@@ -199,6 +207,27 @@ def check_length_of_files(checker):
         most = TEST_LINES_MAX if path.startswith("tests/") else FILE_LINES_MAX
         if is_code(path, text) and lines > most:
             checker.error(path, lines, f"file has {lines} lines; at most {most}: split it")
+
+
+def check_size_of_classes_and_functions(checker):
+    """Of sim and the public headers. Static constants, and functions that are defaulted or deleted,
+    do not count; nor does a class count what is in another one inside it."""
+    for path, text in checker.sources():
+        if part_of(path) is None:
+            continue
+        shape = cpp_shape.Shape(without_comments_and_strings(text))
+        for found in shape.classes:
+            most = MANY_FUNCTIONS.get(found.name, CLASS_FUNCTIONS_MAX)
+            if found.members > CLASS_MEMBERS_MAX:
+                checker.error(path, found.line, f"{found.name} has {found.members} data members; "
+                              f"at most {CLASS_MEMBERS_MAX}: group those that belong together")
+            if found.functions > most:
+                checker.error(path, found.line, f"{found.name} has {found.functions} member "
+                              f"functions; at most {most}: split it")
+        for found in shape.functions:
+            if found.lines > FUNCTION_LINES_MAX:
+                checker.error(path, found.line, f"{found.name} has {found.lines} lines; at most "
+                              f"{FUNCTION_LINES_MAX}: split it")
 
 
 def check_marks_of_unfinished_work(checker):
@@ -426,6 +455,7 @@ def check_length_of_readme(checker):
 RULES = [
     check_layout_of_lines,
     check_length_of_files,
+    check_size_of_classes_and_functions,
     check_marks_of_unfinished_work,
     check_banned_calls,
     check_libm,

@@ -17,12 +17,14 @@
 #include <retrysim/replications.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/selection.hpp>
+#include <retrysim/words.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim {
@@ -91,6 +93,10 @@ enum class ChoiceOutcome : std::uint8_t {
   kNoneHasValues,    ///< each policy lacks a value in some replication
   kUndecided,        ///< several are left after `max_replications`
 };
+template <>
+inline constexpr std::string_view kWords<ChoiceOutcome> =
+    "chosen|none_keeps_limits|none_has_values|undecided";
+static_assert(words_end_with(ChoiceOutcome::kUndecided));
 
 struct PolicyChoice {
   ChoiceOutcome outcome = ChoiceOutcome::kUndecided;

@@ -50,7 +50,7 @@ struct MetricPrecision {
   bool met = false;
 };
 
-/// What became of `Scenario::precision`.
+/// What became of `PrecisionSpec::target`.
 struct PrecisionReport {
   double target = 0;
   bool met = false;  ///< by all metrics
@@ -65,13 +65,12 @@ struct Experiment {
 
 /// With `Scenario::warmup_is_auto` the found warm-up (see `find_warmup`) is put into `scenario`.
 ///
-/// With `Scenario::precision` = g > 0, replications are added after the schedule of
+/// With `PrecisionSpec::target` = g > 0, replications are added after the schedule of
 /// `next_replications`, from `Scenario::replications` on and up to `max_replications`, until each
-/// metric of `precision_metrics` has h <= g / (1 + g) max(|mean|, size): then the relative error
-/// towards the true mean is at most g with about 95 % confidence (Law and Kelton's correction; the
-/// intervals are valid for many replications, Chow and Robbins 1965). The size keeps means near
-/// zero from asking for the impossible: 0.1 for a share, a tenth of the offered load for a rate,
-/// else 0.
+/// of its metrics has h <= g / (1 + g) max(|mean|, size): then the relative error towards the true
+/// mean is at most g with about 95 % confidence (Law and Kelton's correction; the intervals are
+/// valid for many replications, Chow and Robbins 1965). The size keeps means near zero from asking
+/// for the impossible: 0.1 for a share, a tenth of the offered load for a rate, else 0.
 Experiment run_experiment(Scenario& scenario, const ReplicationOptions& options = {});
 
 /// The next point at which precision is judged, after `replications`: 10, 15, 20, 30, 45, and then

@@ -79,11 +79,6 @@ OverloadEquilibria equilibria(const OverloadBalance& balance);
 /// p = ErlangB(servers, load (1 + p + ... + p^(n-1))), with `load` in servers.
 double late_retry_failure(double load, int servers, double attempts);
 
-/// A FIFO queue without a bound on a waiting time of `timeout`, clients that ask again at once, and
-/// abandoned attempts that are served all the same, after an outage during which work piled up.
-/// The shortest outage that can tip it (in timeouts) is above 1 + (1 - load)^2 / load.
-double shortest_fatal_outage_bound(double load);
-
 /// The send rate of adaptive mode `seconds` after a throttling error at `rate` per second:
 /// C (t - K)^3 + w with K = (w (1 - beta) / C)^(1/3), C = 0.4 and beta = 0.7 (botocore).
 double cubic_rate(double rate, double seconds);

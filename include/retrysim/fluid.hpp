@@ -14,10 +14,12 @@
 #pragma once
 
 #include <retrysim/scenario.hpp>
+#include <retrysim/words.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim {
@@ -64,7 +66,7 @@ struct FluidRun {
   std::vector<FluidGroup> groups;  ///< those that call the service, in the scenario's order
   double backlog = 0;              ///< at the end, s
   /// Time from the end of the last disturbance until goodput is back to stay, as
-  /// Scenario::recovery_share says; nothing if it is not by the end of the duration, or if nothing
+  /// RecoverySpec::share says; nothing if it is not by the end of the duration, or if nothing
   /// disturbs.
   std::optional<double> recovery;
   bool disturbed = false;  ///< whether there is a fault or a surge
@@ -80,6 +82,9 @@ FluidRun run_fluid(const Scenario& scenario, std::size_t service, const FluidOpt
 // --- Where it settles ----------------------------------------------------------------------------
 
 enum class FluidPhase { kSafe, kVulnerable, kDead };
+template <>
+inline constexpr std::string_view kWords<FluidPhase> = "safe|vulnerable|dead";
+static_assert(words_end_with(FluidPhase::kDead));
 
 /// The balance of a service under its constant load, faults and surges left out.
 struct FluidEquilibria {

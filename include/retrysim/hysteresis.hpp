@@ -97,8 +97,8 @@ struct HysteresisLoop {
 };
 
 /// Simulates the replications of `steady` (which is at the first load of `key`) along the ramp. A
-/// system is down at a step if its success rate there is below recovery_share times that of the
-/// first step. Throws what `plan_ramp` and `run_replications` throw.
+/// system is down at a step if its success rate there is below RecoverySpec::share times that of
+/// the first step. Throws what `plan_ramp` and `run_replications` throw.
 HysteresisLoop find_hysteresis(const Scenario& steady, const LoadKey& key,
                                const HysteresisOptions& options = {});
 

@@ -32,8 +32,6 @@ class MarkovChain {
   void add(std::size_t from, std::size_t to, double rate);
 
   std::size_t states() const;
-  /// Largest difference of the numbers of two states with a step between them.
-  std::size_t bandwidth() const;
 
   /// Long-run share of time in each state. The chain must be able to reach state 0 from every
   /// state; otherwise std::domain_error. States that cannot be reached have probability 0.

@@ -11,6 +11,7 @@
 #include <retrysim/replications.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/variation.hpp>
+#include <retrysim/words.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -30,8 +31,9 @@ enum class MapState : std::uint8_t {
   kTipped,      ///< the same, and the scenario's faults and surges lead there
   kDead,        ///< down without any trigger
 };
-/// "safe", "vulnerable", "tipped", "dead".
-std::string_view name(MapState state);
+template <>
+inline constexpr std::string_view kWords<MapState> = "safe|vulnerable|tipped|dead";
+static_assert(words_end_with(MapState::kDead));
 
 struct MapPoint {
   std::vector<std::string> values;  ///< of the key across, then of the key up
@@ -88,12 +90,14 @@ enum class MapQuestion : std::uint8_t {
               ///< timeouts?
   kScenario,  ///< do the scenario's faults and surges leave it down?
 };
-/// "calm", "pushed", "scenario".
-std::string_view name(MapQuestion question);
+template <>
+inline constexpr std::string_view kWords<MapQuestion> = "calm|pushed|scenario";
+static_assert(words_end_with(MapQuestion::kScenario));
 
 enum class MapVerdict : std::uint8_t { kAgree, kDisagree, kOutsideValidity };
-/// "agree", "disagree", "outside validity".
-std::string_view name(MapVerdict verdict);
+template <>
+inline constexpr std::string_view kWords<MapVerdict> = "agree|disagree|outside validity";
+static_assert(words_end_with(MapVerdict::kOutsideValidity));
 
 struct MapConfirmation {
   std::vector<std::string> values;  ///< of the point

@@ -146,7 +146,8 @@ struct JobCounts {
 };
 
 /// Cohort: how long attempts waited at services that have a `wait_within`. Model "occ": each of the
-/// two calls of an attempt; the same of retries that begin with a read (ClientSpec::reconciles).
+/// two calls of an attempt; the same of retries that begin with a read
+/// (SideEffectSpec::reconciles).
 struct WaitCounts {
   std::uint64_t arrivals = 0;  ///< that were not dropped because the client had given up before
   std::uint64_t started = 0;   ///< of those, the ones that a server began with

@@ -46,7 +46,7 @@ struct FaultSpec {
   double request_loss = 0;   ///< probability that an attempt never reaches the service
   double response_loss = 0;  ///< probability that the work is done but the answer is lost
   bool unreachable = false;  ///< connections refused after one round trip
-  /// Nothing comes back: a new connection ends at `ClientSpec::connect_timeout`, if there is one;
+  /// Nothing comes back: a new connection ends at `TimeoutSpec::connect`, if there is one;
   /// otherwise the attempt is lost.
   bool black_hole = false;
   /// At its start the service forgets everything: what waits and what is in service is lost, and
@@ -156,6 +156,28 @@ struct ArrivalSpec {
 /// Priorities of client groups go from 0 to this.
 inline constexpr std::uint8_t kMostPriority = 63;
 
+/// How long a client waits. `max()`: for ever.
+struct TimeoutSpec {
+  Distribution attempt = {};  ///< for the answer to an attempt, if `has_attempt`
+  bool has_attempt = false;
+  Duration connect = Duration::max();   ///< for a new connection (`NetworkSpec::connect`)
+  Duration deadline = Duration::max();  ///< for the result of a whole request
+};
+
+/// Which requests change something at the service, and what keeps the change from being made twice.
+struct SideEffectSpec {
+  double mutating = 0;            ///< probability that a request has side effects
+  bool idempotency_token = true;  ///< those requests carry a token, the same in every attempt
+  /// Probability that a request with side effects carries the token of its client's previous one.
+  double token_reuse = 0;
+  /// Before a retry of a request with side effects, the client asks whether it has taken effect,
+  /// by a read of this service time; only if not, the request is sent again. Neither with hedging
+  /// nor for services of ServiceModelKind::kOcc.
+  bool reconciles = false;
+  Distribution reconcile_read = {};
+};
+
+/// A group of clients that are alike.
 struct ClientSpec {
   std::string name;
   std::size_t service = 0;  ///< index into Scenario::services
@@ -173,22 +195,11 @@ struct ClientSpec {
   ArrivalSpec arrivals;
   std::vector<OperationSpec> operations;  ///< empty: all requests alike
   KeySpec keys;
-  Distribution attempt_timeout;
-  bool has_attempt_timeout = false;
-  Duration deadline = Duration::max();  ///< of the whole request; `max()`: none
+  TimeoutSpec timeouts;
   /// Connections of one client, each carrying one attempt at a time; further attempts wait in
   /// order. A connection is kept after an answer that is no transient error.
   std::uint32_t max_connections = kUnlimited;
-  Duration connect_timeout = Duration::max();  ///< for `NetworkSpec::connect`; `max()`: none
-  double mutating = 0;                         ///< probability that a request has side effects
-  bool idempotency_token = true;  ///< those requests carry a token, the same in every attempt
-  /// Probability that a request with side effects carries the token of its client's previous one.
-  double token_reuse = 0;
-  /// Before a retry of a request with side effects, the client asks whether it has taken effect,
-  /// by a read of this service time; only if not, the request is sent again. Neither with hedging
-  /// nor for services of ServiceModelKind::kOcc.
-  bool reconciles = false;
-  Distribution reconcile_read = {};
+  SideEffectSpec side_effects;
   bool long_poll = false;  ///< requests are long-polling operations (RetryRules::long_poll)
   /// Probability that the body of a request cannot be sent again: it is neither retried nor hedged.
   double unrepeatable = 0;
@@ -231,6 +242,23 @@ struct PhaseSpec {
 /// Limit on `duration`, `drain_limit` and `interval` of a scenario: about thirty years.
 inline constexpr Duration kLongestDuration = Duration::seconds(1'000'000'000);
 
+/// Up to which precision replications are added.
+struct PrecisionSpec {
+  double target = 0;  ///< relative error of the means; 0: `Scenario::replications`, and no more
+  /// Metrics of all clients together that must meet it.
+  std::vector<std::string> metrics = {"goodput", "success_rate", "amplification", "latency_mean"};
+  int max_replications = 1000;
+};
+
+/// When goodput counts as recovered from faults and surges (rule: sim/measure/README.md).
+struct RecoverySpec {
+  /// Goodput per offered load, times the success rate before the first fault or surge, that has to
+  /// be reached.
+  double share = 0.95;
+  Duration hold = Duration::seconds(30);   ///< how long it must stay there
+  Duration window = Duration::seconds(1);  ///< over what time lapses may average out
+};
+
 struct Scenario {
   std::string name;
   std::string description;
@@ -242,17 +270,9 @@ struct Scenario {
   Duration drain_limit = Duration::seconds(300);
   std::uint64_t seed = 1;
   int replications = 20;  ///< with a target precision: the fewest
-  double precision = 0;   ///< target relative error of `precision_metrics`; 0: none
-  int max_replications = 1000;
-  /// Metrics of all clients together that must meet it.
-  std::vector<std::string> precision_metrics = {"goodput", "success_rate", "amplification",
-                                                "latency_mean"};
+  PrecisionSpec precision;
   Duration interval = Duration::seconds(1);  ///< width of a time-series bin
-  /// Goodput per offered load, times the success rate before the first fault or surge, that counts
-  /// as recovered; how long it must stay there; and over what time lapses may average out.
-  double recovery_share = 0.95;
-  Duration recovery_hold = Duration::seconds(30);
-  Duration recovery_window = Duration::seconds(1);
+  RecoverySpec recovery;
   NetworkSpec network;
   std::vector<ServiceSpec> services;
   std::vector<FaultSpec> faults;

@@ -43,8 +43,8 @@ struct ServiceAnswers {
 };
 
 /// The answers of a service: its own where it has some, else the usual ones. Those are 400
-/// ThrottlingException with `ThrottleSpec::retry_after`, what `ServiceSpec::overflow` says (for the
-/// limit and for shed attempts: the answer of the full queue), 504 GatewayTimeout, 503
+/// ThrottlingException with `ThrottleSpec::retry_after`, what `RejectionSpec::overflow` says (for
+/// the limit and for shed attempts: the answer of the full queue), 504 GatewayTimeout, 503
 /// ServiceUnavailable, 503 TransactionConflictException.
 ServiceAnswers answers_of(const ServiceSpec& service);
 

@@ -73,11 +73,29 @@ struct CodelSpec {
   Duration interval = Duration::milliseconds(100);  ///< for how long it may be exceeded
 };
 
+/// How attempts wait for a server, and how many of them may.
+struct QueueSpec {
+  Discipline discipline = Discipline::kFifo;
+  /// Waiting attempts, those in service not counted; processor sharing: attempts in service. The
+  /// largest number (`ServiceSpec::kUnlimited`): no limit.
+  std::int64_t capacity = std::numeric_limits<std::int64_t>::max();
+  CodelSpec codel = {};  ///< of `Discipline::kCodel`
+  /// Drop an attempt when its turn comes if its answer could not be there in time.
+  bool drop_expired = false;
+};
+
 /// What an attempt is answered that a full queue or the concurrency limit turns away.
 enum class Overflow : std::uint8_t { kUnavailable, kThrottled, kInvalid, kDrop };
 template <>
 inline constexpr std::string_view kWords<Overflow> = "unavailable|throttled|invalid|drop";
 static_assert(words_end_with(Overflow::kDrop));
+
+/// What happens when an attempt is turned away, and what that costs.
+struct RejectionSpec {
+  Overflow overflow = Overflow::kUnavailable;  ///< where `ServiceSpec::answers` has no other answer
+  Duration cost = {};  ///< server time, before the answer; a drop costs none
+  double price = 1;    ///< in the unit of `ServiceSpec::price`; also of other throttling errors
+};
 
 /// A factor over time: `factors[i]` holds from `times[i]` on, the last one for ever.
 struct CapacityProfile {
@@ -231,11 +249,21 @@ struct HealthCheckSpec {
   bool enabled() const { return interval != Duration::max(); }
 };
 
+/// Hosts behind a balancer, each with servers, a queue and a limit on concurrency of its own.
+struct InstancesSpec {
+  /// At most `kMost`. More than one allow neither autoscaling nor ServiceModelKind::kOcc.
+  std::uint32_t count = 1;
+  Balancing balancing = Balancing::kRoundRobin;
+  HealthCheckSpec health_check = {};
+
+  static constexpr std::uint32_t kMost = 1000;
+};
+
 /// How service times grow with n, the number of attempts already in service when one begins.
 enum class SlowdownCurve : std::uint8_t {
-  kLinear,       ///< the factor is 1 + slowdown x n
-  kPower,        ///< 1 + slowdown x n^exponent
-  kExponential,  ///< e^(slowdown x n)
+  kLinear,       ///< the factor is 1 + per_attempt x n
+  kPower,        ///< 1 + per_attempt x n^exponent
+  kExponential,  ///< e^(per_attempt x n)
   kTable,        ///< given by a table
 };
 template <>
@@ -248,39 +276,37 @@ struct SlowdownTable {
   std::vector<double> factors;     ///< >= 0
 };
 
+/// The factor on the time of a service that begins while n others are in service.
+struct SlowdownSpec {
+  SlowdownCurve curve = SlowdownCurve::kLinear;
+  double per_attempt = 0;    ///< >= 0; not used by `kTable`
+  double exponent = 2;       ///< > 0; of `kPower`
+  SlowdownTable table = {};  ///< of `kTable`
+
+  /// Whether service times depend on the number of attempts in service.
+  bool enabled() const { return per_attempt != 0 || curve == SlowdownCurve::kTable; }
+};
+
+/// A service. The members have the names that the keys of [service.NAME] have in scenario files;
+/// keys that belong together are a struct.
 struct ServiceSpec {
   static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
   std::string name;
   ServiceModelKind model = ServiceModelKind::kQueue;
   std::int64_t servers = 1;  ///< of each instance; `kUnlimited` allowed
-  /// Hosts behind a balancer, each with servers, a queue and a limit on concurrency of its own; at
-  /// most `kMostInstances`. More than one allow neither autoscaling nor model `kOcc`.
-  std::uint32_t instances = 1;
-  Balancing balancing = Balancing::kRoundRobin;
-  HealthCheckSpec health_check;
+  InstancesSpec instances;
   AutoscalingSpec autoscaling;
   /// Factor on the number of servers; those that go finish what they are doing.
   std::optional<CapacityProfile> profile;
   Distribution service_time;
-  /// Factor on a service time is 1 + slowdown x attempts already in service when it begins.
-  double slowdown = 0;
-  /// Other ways in which the factor may grow; `kTable` does not use `slowdown`.
-  SlowdownCurve slowdown_curve = SlowdownCurve::kLinear;
-  double slowdown_exponent = 2;  ///< `kPower`
-  SlowdownTable slowdown_table;  ///< `kTable`
-  Discipline discipline = Discipline::kFifo;
-  CodelSpec codel;
-  /// Waiting attempts, those in service not counted; processor sharing: attempts in service.
-  std::int64_t queue_capacity = kUnlimited;
+  SlowdownSpec slowdown;
+  QueueSpec queue;
   /// The waiting time up to which an attempt counts as served promptly; `max()`: not counted.
   Duration wait_within = Duration::max();
-  /// Drop an attempt when its turn comes if its answer could not be there in time.
-  bool drop_expired = false;
   ConcurrencySpec concurrency;  ///< limit on attempts waiting and in service together
-  Overflow overflow = Overflow::kUnavailable;
+  RejectionSpec rejection;
   OwnAnswers answers;
-  Duration reject_cost;  ///< server time that turning an attempt away takes, before its answer
   Abandoned abandoned = Abandoned::kServe;
   ThrottleSpec throttle;
   std::vector<RandomError> errors;  ///< probabilities add up to at most 1
@@ -290,17 +316,13 @@ struct ServiceSpec {
   /// The service's own limit on queue and service of an attempt; `max()`: none. What is not ready
   /// by then is given up and answered with 504 GatewayTimeout.
   Duration timeout = Duration::max();
-  double price = 1;            ///< of an attempt, in a unit of the user's own
-  double rejection_price = 1;  ///< of one that is turned away or throttled
-
-  static constexpr std::uint32_t kMostInstances = 1000;
+  double price = 1;  ///< of an attempt that is not rejected, in a unit of the user's own
 
   /// The servers of all instances together.
   std::int64_t all_servers() const {
-    return servers == kUnlimited ? kUnlimited : servers * static_cast<std::int64_t>(instances);
+    return servers == kUnlimited ? kUnlimited
+                                 : servers * static_cast<std::int64_t>(instances.count);
   }
-  /// Whether service times depend on the number of attempts in service.
-  bool slows_down() const { return slowdown != 0 || slowdown_curve == SlowdownCurve::kTable; }
 };
 
 }  // namespace retrysim

@@ -32,6 +32,7 @@
 #include <retrysim/scenario.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/variation.hpp>
+#include <retrysim/words.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +41,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -95,6 +97,10 @@ enum class TippingOutcome : std::uint8_t {
   kNotJudged,       ///< too many replications are unknown: at the first size, or from where on half
                     ///< would have to tip
 };
+template <>
+inline constexpr std::string_view kWords<TippingOutcome> =
+    "found|tips_at_first_value|recovers_at_last_value|ends_exchanged|not_judged";
+static_assert(words_end_with(TippingOutcome::kNotJudged));
 
 struct TippingPoint {
   TippingOutcome outcome = TippingOutcome::kFound;

@@ -161,7 +161,7 @@ std::vector<NamedScenario> load_policies(const ChooseCommand& options, const Ses
   VariantsResult loaded = load_variants(options.scenario, options.edits, options.vary);
   session.print_errors(loaded.errors);
   for (const NamedScenario& v : loaded.variants) session.print_notes(v.loaded);
-  if (!loaded.variants.empty() && loaded.variants.front().loaded.scenario.precision > 0) {
+  if (!loaded.variants.empty() && loaded.variants.front().loaded.scenario.precision.target > 0) {
     session.print_note(
         "precision has no effect on a choice: the race has its own rule for when "
         "to stop");

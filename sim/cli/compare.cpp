@@ -129,7 +129,7 @@ std::vector<NamedScenario> load_variants(const CompareCommand& options, const Se
       retrysim::load_variants(options.scenario, options.edits, options.vary, options.baseline);
   session.print_errors(loaded.errors);
   for (const NamedScenario& v : loaded.variants) session.print_notes(v.loaded);
-  if (!loaded.variants.empty() && loaded.variants.front().loaded.scenario.precision > 0) {
+  if (!loaded.variants.empty() && loaded.variants.front().loaded.scenario.precision.target > 0) {
     session.print_note(
         "precision has no effect on a comparison: every variant has the number of replications "
         "that the scenario gives");

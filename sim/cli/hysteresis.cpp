@@ -22,7 +22,7 @@ int hysteresis(const HysteresisCommand& options, const Session& session) {
   const LoadedScenario& loaded = *result.loaded;
   session.print_notes(loaded);
   session.agree_on(loaded);
-  if (loaded.scenario.precision > 0) {
+  if (loaded.scenario.precision.target > 0) {
     session.print_note(
         "precision has no effect on a hysteresis loop: it has the number of replications that the "
         "scenario gives");

@@ -155,21 +155,6 @@ StrategyOptions options_of(const po::variables_map& values) {
 
 // --- The rules -----------------------------------------------------------------------------------
 
-/// "legacy: botocore, java-v1; standard 2.0: botocore, rust; custom".
-std::string existing_combinations() {
-  std::string list, last;
-  for (const Preset& preset : presets()) {
-    if (preset.api != "default") continue;
-    std::string kind(preset.mode);
-    if (!preset.revision.empty()) kind.append(" ").append(preset.revision);
-    const bool same = kind == last;
-    if (!same) list += (list.empty() ? "" : "; ") + kind;
-    if (!preset.sdk.empty()) list.append(same ? ", " : ": ").append(preset.sdk);
-    last = kind;
-  }
-  return list;
-}
-
 /// The keys of a group that the command line gives, in the form of a scenario. Everything beyond
 /// [client.x.retry] is there only because a scenario needs it.
 std::string scenario_text(const StrategyOptions& options) {
@@ -213,7 +198,7 @@ RetryRules resolve_rules(const StrategyOptions& options) {
     throw UsageError(fmt::format(
         "there are no rules for '{}'{}; there are: {}", combination,
         before.empty() ? "" : fmt::format(" (the predecessor of {} is {})", options.sdk, before),
-        existing_combinations()));
+        scenario::presets_for("default")));
   }
   std::vector<std::string> edits;
   for (const std::string& edit : options.edits) edits.push_back("client.x.retry." + edit);

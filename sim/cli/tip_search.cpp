@@ -60,7 +60,7 @@ std::optional<int> status_of_finished_search(const fs::path& folder, const TipPl
       }
       const bool found = json.contains("curve")
                              ? json.at("curve").at("found").get<std::size_t>() > 0
-                             : json.at("outcome") == report::outcome_name(TippingOutcome::kFound);
+                             : json.at("outcome") == name(TippingOutcome::kFound);
       status = found ? kDone : kExpectationFailed;
     });
     return status;
@@ -202,7 +202,7 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
     search_options.journal = folder->open(options, plan);
     search_options.resume = options.resume;
   }
-  if (plan.base.scenario.precision > 0) {
+  if (plan.base.scenario.precision.target > 0) {
     session.print_note(
         "precision has no effect on a search for a tipping point: every value has the number of "
         "replications that the scenario gives");

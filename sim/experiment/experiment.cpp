@@ -55,7 +55,7 @@ class SequentialStopping {
  public:
   explicit SequentialStopping(const Scenario& scenario)
       : scenario_(scenario), offered_load_(*find_metric("offered_load")) {
-    for (const std::string& name : scenario.precision_metrics) {
+    for (const std::string& name : scenario.precision.metrics) {
       const MetricInfo* metric = find_metric(name);
       if (metric == nullptr) throw std::invalid_argument("there is no metric " + name);
       watched_.emplace_back(*metric);
@@ -68,11 +68,11 @@ class SequentialStopping {
   }
   PrecisionReport judge() const {
     PrecisionReport report;
-    report.target = scenario_.precision;
+    report.target = scenario_.precision.target;
     report.met = true;
     bool any = false;
     for (const Watched& w : watched_) {
-      report.metrics.push_back(w.judge(scenario_.precision, offered_load_.mean()));
+      report.metrics.push_back(w.judge(scenario_.precision.target, offered_load_.mean()));
       report.met = report.met && report.metrics.back().met;
       any = any || report.metrics.back().reached;
     }
@@ -95,7 +95,7 @@ std::uint64_t events_of(const std::vector<RunResult>& runs) {
 void run_in_stages(const Scenario& scenario, const ReplicationOptions& options,
                    Experiment& experiment) {
   SequentialStopping stopping(scenario);
-  const int limit = std::max(scenario.max_replications, scenario.replications);
+  const int limit = std::max(scenario.precision.max_replications, scenario.replications);
   const std::uint64_t kept_of_each = total_bytes(needs_of(scenario).result);
   for (int until = scenario.replications;; until = next_replications(until, limit)) {
     Scenario stage = scenario;
@@ -138,7 +138,7 @@ Experiment run_experiment(Scenario& scenario, const ReplicationOptions& options)
       scenario.warmup = experiment.warmup->warmup;
       scenario.warmup_is_auto = false;
     }
-    if (scenario.precision > 0) {
+    if (scenario.precision.target > 0) {
       run_in_stages(scenario, limited, experiment);
     } else {
       experiment.runs = run_replications(scenario, limited);

@@ -153,7 +153,7 @@ std::vector<Diagnostic> add_points(SweepPlan& plan, const SweepRequest& request,
           "a sweep does not determine the warm-up of each point; set one with --set warmup=30s "
           "(retrysim run finds a suitable value)");
     }
-    if (result.loaded->scenario.precision > 0 && !precision_noted) {
+    if (result.loaded->scenario.precision.target > 0 && !precision_noted) {
       precision_noted = true;
       note_each(request, {"precision has no effect on a sweep: each point has the number of "
                           "replications that its scenario gives"});

@@ -81,7 +81,7 @@ ProbeRun simulate_probe(const Scenario& scenario, std::uint32_t replication,
   const stats::Aftermath& after = *fate.aftermath;
   if (fate.verdict != stats::StormVerdict::kSustained) {
     result.duration_needed_s =
-        after.trigger.end.in_seconds() + after.patience_s + scenario.recovery_hold.in_seconds();
+        after.trigger.end.in_seconds() + after.patience_s + scenario.recovery.hold.in_seconds();
     return result;
   }
   result.response = TippingResponse::kTips;

@@ -152,7 +152,7 @@ std::string mixed_recovery(const GroupCase& c) {
 }
 
 Found recovers(const GroupCase& c) {
-  const double lasted_s = c.last_end_s - c.first_start_s;
+  const double lasted_s = c.disturbances.last_end_s - c.disturbances.first_start_s;
   if (!c.recovers() || c.recoveries.mean_s > lasted_s) return std::nullopt;
   return Finding{c.recoveries.at_once() > 0 ? mixed_recovery(c) : "back " + recovery_time(c),
                  recovery(c)};
@@ -160,7 +160,7 @@ Found recovers(const GroupCase& c) {
 
 Found recovers_late(const GroupCase& c) {
   if (!c.recovers()) return std::nullopt;
-  const double lasted_s = c.last_end_s - c.first_start_s;
+  const double lasted_s = c.disturbances.last_end_s - c.disturbances.first_start_s;
   Finding f{c.recoveries.at_once() > 0
                 ? mixed_recovery(c)
                 : fmt::format("back only {}: {} as long as {} took", recovery_time(c),
@@ -224,11 +224,11 @@ constexpr std::array kAnswers = {
 std::span<const Rule> answer_rules() { return kAnswers; }
 
 std::string its_name(const GroupCase& c) {
-  return fmt::format("the {}{}", c.disturbance, c.disturbances > 1 ? "s" : "");
+  return fmt::format("the {}{}", c.disturbances.kind, c.disturbances.count > 1 ? "s" : "");
 }
 
 std::string its_end(const GroupCase& c) {
-  return fmt::format("the {}{} ends", c.disturbances > 1 ? "last " : "", c.disturbance);
+  return fmt::format("the {}{} ends", c.disturbances.count > 1 ? "last " : "", c.disturbances.kind);
 }
 
 }  // namespace retrysim::explain

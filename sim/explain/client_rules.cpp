@@ -23,7 +23,7 @@ bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
 /// "12 s into the fault", "3 s after the fault".
 std::string when_dry(const GroupCase& c) {
   const double into_s = c.quota_dry.seconds;
-  const double lasted_s = c.last_end_s - c.first_start_s;
+  const double lasted_s = c.disturbances.last_end_s - c.disturbances.first_start_s;
   if (into_s <= lasted_s)
     return fmt::format("{} into {}", roughly_spoken_time(into_s), its_name(c));
   return fmt::format("{} after {}", roughly_spoken_time(into_s - lasted_s), its_name(c));
@@ -89,8 +89,9 @@ Found past_deadline(const GroupCase& c) {
   if (!fails_noticeably(c) || share < kMostRequests) return std::nullopt;
   return Finding{
       fmt::format("{} of the requests that failed had no time left before their deadline of {}",
-                  spoken_share(share), spoken_time(c.client.deadline.in_seconds())),
-      {{"deadline_share_of_failures", share}, {"deadline_s", c.client.deadline.in_seconds()}}};
+                  spoken_share(share), spoken_time(c.client.timeouts.deadline.in_seconds())),
+      {{"deadline_share_of_failures", share},
+       {"deadline_s", c.client.timeouts.deadline.in_seconds()}}};
 }
 
 Found not_retryable(const GroupCase& c) {
@@ -111,7 +112,8 @@ Found limiter_never_woke(const GroupCase& c) {
   if (!c.client.retry.rate_limit.enabled || throttled > kHardlyAny || failed < kTrouble) {
     return std::nullopt;
   }
-  const bool by_queue = c.total.rejected > 0 && c.service.overflow == Overflow::kUnavailable &&
+  const bool by_queue = c.total.rejected > 0 &&
+                        c.service.rejection.overflow == Overflow::kUnavailable &&
                         !c.service.answers.overflow && !c.service.answers.limit;
   return Finding{by_queue ? fmt::format("the send limiter never woke: {} of the attempts failed, "
                                         "but the full queue answers 503, which is no throttling",

@@ -70,7 +70,7 @@ class CaseBuilder {
     for (const ClientSpec& client : c_.scenario.clients) {
       surge = surge || !client.arrivals.surges.empty();
     }
-    c_.disturbance = c_.scenario.faults.empty() ? "surge" : surge ? "disturbance" : "fault";
+    c_.disturbances.kind = c_.scenario.faults.empty() ? "surge" : surge ? "disturbance" : "fault";
     Time end;
     std::vector<Time> starts;
     for (const stats::Trigger& t : triggers_) {
@@ -78,9 +78,9 @@ class CaseBuilder {
       starts.push_back(t.start);
     }
     starts.erase(std::unique(starts.begin(), starts.end()), starts.end());  // they are in order
-    c_.disturbances = starts.size();
-    c_.first_start_s = seconds(triggers_.front().start);
-    c_.last_end_s = seconds(end);
+    c_.disturbances.count = starts.size();
+    c_.disturbances.first_start_s = seconds(triggers_.front().start);
+    c_.disturbances.last_end_s = seconds(end);
   }
 
   void find_capacity() {
@@ -90,12 +90,12 @@ class CaseBuilder {
                        share_of_calls(c_.client, c_.client.service);
     k.limited = s.servers != ServiceSpec::kUnlimited && k.service_time_s > 0 &&
                 s.model == ServiceModelKind::kQueue;
-    k.servers = k.limited ? static_cast<double>(s.servers) * s.instances : 0;
+    k.servers = k.limited ? static_cast<double>(s.servers) * s.instances.count : 0;
     for (const stats::Trigger& t : triggers_) {
       k.left = std::min(k.left, capacity_left(c_.scenario, c_.client.service, t.start));
     }
     k.timeout_s =
-        c_.client.has_attempt_timeout ? c_.client.attempt_timeout.mean_seconds() : kForever;
+        c_.client.timeouts.has_attempt ? c_.client.timeouts.attempt.mean_seconds() : kForever;
     k.patience_s = k.timeout_s - 2 * c_.scenario.network.latency.mean_seconds() - k.service_time_s;
     k.full_queue_s = kForever;
     const std::string subject = "service." + s.name;
@@ -137,7 +137,7 @@ class CaseBuilder {
 
   void add_recovery(const RunResult& run, const stats::Recovery& found) {
     Recoveries& r = c_.recoveries;
-    r.watched_s = seconds(run.window_end) - c_.last_end_s;
+    r.watched_s = seconds(run.window_end) - c_.disturbances.last_end_s;
     if (found.seconds) {
       r.least_s = r.back == 0 ? *found.seconds : std::min(r.least_s, *found.seconds);
       r.most_s = std::max(r.most_s, *found.seconds);
@@ -193,20 +193,20 @@ class CaseBuilder {
   void add_stretches(const RunResult& run, const std::optional<stats::Recovery>& found) {
     const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
     const stats::BinRange window = stats::window_bins(run, bins);
-    const double back_s =
-        found && found->seconds ? c_.last_end_s + *found->seconds : seconds(run.window_end);
+    const double back_s = found && found->seconds ? c_.disturbances.last_end_s + *found->seconds
+                                                  : seconds(run.window_end);
     for (std::size_t i = window.first; i < window.last; ++i) {
       const Time start = Time::zero() + run.interval * static_cast<std::int64_t>(i);
       const Time end = start + run.interval;
       add_bin(c_.all, run, i);
-      if (!c_.disturbed() || seconds(end) <= c_.first_start_s) {
+      if (!c_.disturbed() || seconds(end) <= c_.disturbances.first_start_s) {
         add_bin(c_.before, run, i);
         continue;
       }
       const bool on = is_disturbed(start, end);
       if (on) add_bin(c_.during, run, i);
       if (seconds(start) < back_s) add_bin(c_.trouble, run, i);
-      if (!on && seconds(start) >= c_.last_end_s && seconds(start) < back_s) {
+      if (!on && seconds(start) >= c_.disturbances.last_end_s && seconds(start) < back_s) {
         add_bin(c_.after, run, i);
       }
     }
@@ -247,10 +247,10 @@ class CaseBuilder {
       const double start_s = run.interval.in_seconds() * static_cast<double>(i);
       const ClientFlow& flow = bins[i].flow;
       const auto denied = static_cast<double>(flow.quota_denied);
-      if (start_s < c_.first_start_s || denied == 0) continue;
+      if (start_s < c_.disturbances.first_start_s || denied == 0) continue;
       if (denied < kShare * (denied + static_cast<double>(flow.retries))) continue;
       ++c_.quota_dry.runs;
-      c_.quota_dry.seconds += start_s + run.interval.in_seconds() - c_.first_start_s;
+      c_.quota_dry.seconds += start_s + run.interval.in_seconds() - c_.disturbances.first_start_s;
       return;
     }
   }

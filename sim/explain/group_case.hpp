@@ -32,6 +32,14 @@ struct Stretch {
   double too_late_share() const;
 };
 
+/// Faults and surges.
+struct Disturbances {
+  /// "fault", "surge", or "disturbance" where there are both; empty: neither.
+  std::string_view kind = {};
+  std::size_t count = 0;
+  double first_start_s = 0, last_end_s = 0;
+};
+
 /// How the replications fared after the last disturbance.
 struct Recoveries {
   std::size_t back = 0;        ///< replications in which the group recovered
@@ -45,7 +53,7 @@ struct Recoveries {
 
   /// One that recovered, so long after the end.
   void add_late(double seconds, const Scenario& scenario) {
-    if (seconds > scenario.recovery_window.in_seconds()) late_s.push_back(seconds);
+    if (seconds > scenario.recovery.window.in_seconds()) late_s.push_back(seconds);
   }
   std::size_t runs() const { return back + gone + unknown; }
   std::size_t at_once() const { return back - late_s.size(); }
@@ -86,11 +94,7 @@ struct GroupCase {
   std::size_t runs = 0;                   ///< replications
   double bin_s = 0;                       ///< width of the bins of the time series
   std::vector<GroupVolume> volumes = {};  ///< of each group of the scenario
-
-  /// "fault", "surge", or "disturbance" where there are both; empty: neither.
-  std::string_view disturbance = {};
-  std::size_t disturbances = 0;
-  double first_start_s = 0, last_end_s = 0;
+  Disturbances disturbances = {};
 
   ClientResult total = {};  ///< cohort counts of all replications together, without time series
   Stretch all = {};         ///< the window
@@ -105,7 +109,7 @@ struct GroupCase {
   Occurrence quota_dry =
       {};  ///< from the first disturbance until the quota denies a tenth of retries
 
-  bool disturbed() const { return !disturbance.empty(); }
+  bool disturbed() const { return disturbances.count > 0; }
   bool recovers() const { return disturbed() && recoveries.back == recoveries.runs(); }
   /// What the work of a stretch is of the capacity at its best.
   double load(double work_s, double seconds) const;

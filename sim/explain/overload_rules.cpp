@@ -52,7 +52,7 @@ Found nothing_served(const GroupCase& c) {
 }
 
 bool lines_up(const GroupCase& c) {
-  return c.capacity.limited && c.capacity.patience_s > 0 && has_queue(c.service.discipline) &&
+  return c.capacity.limited && c.capacity.patience_s > 0 && has_queue(c.service.queue.discipline) &&
          c.capacity.timeout_s < std::numeric_limits<double>::infinity();
 }
 

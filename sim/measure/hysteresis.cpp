@@ -76,7 +76,7 @@ RampRun measure_ramp(const Scenario& scenario, const LoadRamp& ramp, const RunRe
   const StepMeasurement& first = result.steps.front();
   const double success_rate = first.offered_load > 0 ? first.goodput / first.offered_load : 1;
   for (StepMeasurement& m : result.steps) {
-    m.down = m.goodput < scenario.recovery_share * success_rate * m.offered_load;
+    m.down = m.goodput < scenario.recovery.share * success_rate * m.offered_load;
   }
   find_tip_and_recovery(ramp, result);
   find_loop(ramp, result);

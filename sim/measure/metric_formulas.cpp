@@ -45,7 +45,7 @@ double price_of_attempts(const MetricInput& in) {
     const ClientResult& c = in.run.clients[g];
     const ServiceSpec& service = in.scenario.services[in.scenario.clients[g].service];
     sum += service.price * static_cast<double>(c.attempts - c.refused) +
-           service.rejection_price * static_cast<double>(c.refused);
+           service.rejection.price * static_cast<double>(c.refused);
   }
   return sum;
 }

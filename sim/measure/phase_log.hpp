@@ -36,9 +36,6 @@ class PhaseLog {
  public:
   explicit PhaseLog(const Scenario& scenario);
 
-  /// Without phases there is nothing to note.
-  bool is_needed() const { return !cuts_.empty(); }
-
   /// Bytes that the log may take until the run is over, and that phases take in the result.
   struct Memory {
     std::uint64_t log = 0, result = 0;

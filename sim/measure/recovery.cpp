@@ -80,8 +80,8 @@ class Watch {
     const double p = before.ended > 0 ? (failures + 1) / (ended + 2) : 0.0;
     const double deviation = before.ended > 0 ? std::sqrt(p * (1 - p) / ended) : 0.0;
     const double surely = std::max(before.success_rate - kDeviations * deviation, 0.0);
-    bar_ = scenario.recovery_share * surely;
-    find_allowance(scenario, run, before, std::max(p, (1 - scenario.recovery_share) / 50));
+    bar_ = scenario.recovery.share * surely;
+    find_allowance(scenario, run, before, std::max(p, (1 - scenario.recovery.share) / 50));
   }
 
   struct Finding {
@@ -111,7 +111,7 @@ class Watch {
 
  private:
   static std::size_t hold_bins(const Scenario& scenario, const RunResult& run) {
-    const Duration hold = std::max(scenario.recovery_hold, scenario.recovery_window);
+    const Duration hold = std::max(scenario.recovery.hold, scenario.recovery.window);
     return first_bin_at_or_after(Time::zero() + hold, run.count_width);
   }
 
@@ -144,7 +144,7 @@ class Watch {
                       double p) {
     const double load_now = load(range_);
     const auto hold = static_cast<double>(hold_);
-    const double window = scenario.recovery_window.in_seconds() / run.count_width.in_seconds();
+    const double window = scenario.recovery.window.in_seconds() / run.count_width.in_seconds();
     // Before the disturbance the same sums rose by so much; what is normal then is no relapse now.
     Rise failing(before.bins.first), behind(before.bins.first);
     double failing_before = 0, behind_before = 0;
@@ -156,7 +156,7 @@ class Watch {
       failing_before = std::max(failing_before, failing.height());
       behind_before = std::max(behind_before, behind.height());
     }
-    const double lapse = (1 - scenario.recovery_share) * bar_ * load_now * window;
+    const double lapse = (1 - scenario.recovery.share) * bar_ * load_now * window;
     allowance_.failing =
         std::max({lapse, chance_of_failures(p, bar_, load_now * hold), 2 * failing_before});
     // How many are under way changes without end, by chance and as the load does.

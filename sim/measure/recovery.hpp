@@ -1,11 +1,11 @@
 // How long after a disturbance the goodput is back. Disturbances ("triggers") are the fault windows
 // and surges of the scenario.
 //
-// What counts is the shortfall: the successes that were due, `recovery_share` of the success rate
-// before for each request, less those that there were. It grows while the system is down and
+// What counts is the shortfall: the successes that were due, `RecoverySpec::share` of the success
+// rate before for each request, less those that there were. It grows while the system is down and
 // shrinks once goodput is above the bar. The system has recovered at the moment from which on, for
-// `recovery_hold`, the shortfall does not grow by more than chance explains; the moment itself is
-// where the shortfall was greatest.
+// `RecoverySpec::hold`, the shortfall does not grow by more than chance explains; the moment itself
+// is where the shortfall was greatest.
 //
 // All of it is counted in the run's count bins, so that the width of time-series bins plays no
 // part.
@@ -71,8 +71,8 @@ struct Recovery {
 };
 
 /// From `trigger_end` to the moment of recovery; zero if goodput is back from the first whole count
-/// bin on. The hold is longer than `recovery_hold` where fewer requests than it takes to tell a
-/// recovery from chance come in that time. Censored if the moment does not come, or cannot be
+/// bin on. The hold is longer than `RecoverySpec::hold` where fewer requests than it takes to tell
+/// a recovery from chance come in that time. Censored if the moment does not come, or cannot be
 /// confirmed, before `horizon`.
 Recovery recovery_after(const Scenario& scenario, const RunResult& run,
                         std::span<const RequestCounts> counts, Time trigger_end, Time horizon,

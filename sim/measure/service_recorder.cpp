@@ -8,6 +8,11 @@
 namespace retrysim::stats {
 namespace {
 
+// Where each attempt has a server to itself, those beyond the busy servers wait. Where attempts
+// share the servers, none ever waits: each is served from the moment it comes
+// (SharedServers::has_room), and a limit on concurrency turns attempts away rather than letting
+// them queue. That nobody has waited there is checked at the end of every run
+// (sim/model/conservation.cpp).
 void add_integrals(ServiceFlow& flow, const StationLog::Integrals& integrals, bool has_queue) {
   flow.busy_ns = integrals.busy;
   flow.in_system_ns = integrals.in_system;
@@ -19,7 +24,9 @@ void add_integrals(ServiceFlow& flow, const StationLog::Integrals& integrals, bo
 }  // namespace
 
 ServiceRecorder::ServiceRecorder(const ServiceSpec& spec, const RunSpan& span)
-    : working_(spec.all_servers()), span_(&span), has_queue_(retrysim::has_queue(spec.discipline)) {
+    : working_(spec.all_servers()),
+      span_(&span),
+      has_queue_(retrysim::has_queue(spec.queue.discipline)) {
   result_.unlimited = spec.servers == ServiceSpec::kUnlimited;
   result_.nominal_servers = result_.unlimited ? 0 : spec.all_servers();
   log_.set_servers(working_);
@@ -77,7 +84,7 @@ void ServiceRecorder::close_bin() { result_.bins.push_back(std::exchange(row_, {
 // Nothing happens in all but the first of the bins.
 void ServiceRecorder::close_count_bins(std::size_t bin, std::size_t next) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t queued = has_queue_ ? std::min(queued_, kMost) : 0;
+  const std::uint64_t queued = std::min(queued_, kMost);
   for (std::size_t i = bin + 1; i <= next; ++i) {
     result_.queued[i] = static_cast<std::uint32_t>(queued);
   }

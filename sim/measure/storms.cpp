@@ -207,7 +207,7 @@ class Detector {
       storm.recovery_s = storm.aftermath.recovery.seconds;
       storm.verdict = storm.aftermath.verdict();
       // A system that was well again before the onset had this storm from something else.
-      const double well_until = *storm.trigger_end_s + scenario_.recovery_hold.in_seconds();
+      const double well_until = *storm.trigger_end_s + scenario_.recovery.hold.in_seconds();
       if (!storm.recovery_s || *storm.recovery_s + well_until > storm.onset_s) return;
       storm.trigger_end_s.reset();
       storm.recovery_s.reset();
@@ -270,7 +270,7 @@ Fate fate_of(const Scenario& scenario, const RunResult& run) {
     requests += counts[i].requests;
     successes += counts[i].successes;
   }
-  const double share = scenario.recovery_share * static_cast<double>(requests);
+  const double share = scenario.recovery.share * static_cast<double>(requests);
   if (static_cast<double>(successes) >= share) return {};
   const Time middle =
       Time::zero() + run.count_width * static_cast<std::int64_t>(range.first + length / 2);
@@ -309,8 +309,8 @@ Duration amplification_span(const Scenario& scenario, std::optional<std::size_t>
     if (group ? *group != c : scenario.clients[c].caller.has_value()) continue;
     const ClientSpec& client = scenario.clients[c];
     Duration w = largest_backoff(client.retry);
-    if (client.has_attempt_timeout) {
-      w += Duration::from_seconds(client.attempt_timeout.mean_seconds());
+    if (client.timeouts.has_attempt) {
+      w += Duration::from_seconds(client.timeouts.attempt.mean_seconds());
     }
     longest = std::max(longest, w);
   }

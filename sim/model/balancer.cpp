@@ -37,7 +37,7 @@ InstanceId Balancer::choose(const Attempt& a) {
   Group& group = groups_[a.at->place.service];
   InstanceId chosen = group.in_rotation.front();
   if (group.in_rotation.size() > 1) {
-    switch (state_.scenario.services[a.at->place.service].balancing) {
+    switch (state_.scenario.services[a.at->place.service].instances.balancing) {
       case Balancing::kRoundRobin:
         chosen = next_by_turns(group);
         break;

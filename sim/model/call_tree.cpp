@@ -18,7 +18,7 @@ void CallTree::link_services() {
     const ClientSpec& spec = clients[i];
     if (!spec.caller) continue;
     const ServiceId caller(*spec.caller);
-    if (spec.count != services[caller].instances) {
+    if (spec.count != services[caller].instances.count) {
       throw std::invalid_argument("a service calls another as one client for each instance");
     }
     callees_[caller].push_back(GroupId(i));

@@ -37,7 +37,7 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
     errors.push_back(classify(rules.errors, rules.api, a));
   }
   share_states(state);
-  mutates = spec->mutating > 0;
+  mutates = spec->side_effects.mutating > 0;
   pools_connections = Connections::are_simulated(state.scenario, *spec);
   const bool hedging = !spec->strategy && rules.hedging.enabled;
   gated = states->limit_send_rate() || states->throttle() || pools_connections || hedging;
@@ -45,12 +45,12 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
                                         rules.quota.credit_on == CreditOn::kStart);
   hedges = rules.hedging.enabled;
   for (const ServiceId i : Ids<ServiceId>(state.scenario.services.size())) {
-    balanced |= share_of_calls(*spec, i) > 0 && state.scenario.services[i].instances > 1;
+    balanced |= share_of_calls(*spec, i) > 0 && state.scenario.services[i].instances.count > 1;
   }
   sends_in_steps = hedges || balanced || pools_connections || mutates || calls_several;
   ends_connections = pools_connections || balanced;
   books_successes = spec->strategy || !states->empty();
-  const bool has_deadline = spec->deadline != Duration::max();
+  const bool has_deadline = spec->timeouts.deadline != Duration::max();
   const bool polls = !spec->caller && spec->arrivals.process == ArrivalProcess::kPoll;
   begins_in_steps = counts_requests || spec->strategy || mutates || has_deadline || polls;
   reports_ends = spec->caller || polls;

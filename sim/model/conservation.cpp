@@ -64,7 +64,7 @@ bool errors_are_failures(const Scenario& scenario, std::size_t service) {
 
 /// Whether the service refuses attempts only when they arrive.
 bool refuses_at_once(const ServiceSpec& s) {
-  return s.model == ServiceModelKind::kQueue && s.discipline != Discipline::kCodel &&
+  return s.model == ServiceModelKind::kQueue && s.queue.discipline != Discipline::kCodel &&
          !s.idempotency.remembers();
 }
 
@@ -122,7 +122,7 @@ std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool co
 
 /// Little's law at a service: what attempts spent there, one by one, against the levels over time.
 /// `rounding`: how far the levels may be off, relative to that of all attempts there.
-std::string_view lost_time(const ServiceResult& s, const Service::TimeSpent& spent, bool has_queue,
+std::string_view lost_time(const ServiceResult& s, const Service::TimeSpent& spent,
                            double rounding) {
   double in_system = 0, queued = 0;
   for (const ServiceFlow& bin : s.bins) {
@@ -133,7 +133,7 @@ std::string_view lost_time(const ServiceResult& s, const Service::TimeSpent& spe
   if (std::abs(in_system - static_cast<double>(spent.in_system)) > margin) {
     return "Little's law: attempts at the service";
   }
-  if (has_queue && std::abs(queued - static_cast<double>(spent.queued)) > margin) {
+  if (std::abs(queued - static_cast<double>(spent.queued)) > margin) {
     return "Little's law: attempts in the queue";
   }
   return "";
@@ -144,7 +144,7 @@ std::string_view miscount_of_effects(const ClientResult& c, const ClientSpec& cl
                                      bool waits_for_tokens, bool stores_late) {
   const std::uint64_t first = c.by_attempt.empty() ? 0 : c.by_attempt[0].sent;
   if (c.reconciled > c.reconciliations) return "more effects found than questions asked";
-  if (c.reconciliations > (client.reconciles ? c.attempts - first : 0)) {
+  if (c.reconciliations > (client.side_effects.reconciles ? c.attempts - first : 0)) {
     return "more questions than retries";
   }
   if (c.reconciled > 0 && c.effects == 0) return "an effect was found that had not happened";
@@ -169,8 +169,8 @@ std::string_view miscount_of_waits(const ClientResult& c, bool all) {
 bool deduplicates(const Scenario& scenario, const ClientSpec& client, std::size_t called) {
   const ServiceSpec& service = scenario.services[called];
   const Duration longest = scenario.duration + scenario.drain_limit;
-  return client.idempotency_token && client.token_reuse == 0 && service.idempotency.remembers() &&
-         service.idempotency.window >= longest &&
+  return client.side_effects.idempotency_token && client.side_effects.token_reuse == 0 &&
+         service.idempotency.remembers() && service.idempotency.window >= longest &&
          service.idempotency.in_progress != InProgress::kExecute &&
          !service.idempotency.has_write_delay();
 }
@@ -209,7 +209,7 @@ void Books::check_group(const RunResult& result, GroupId group) const {
   check(lost_time(c, spec.retry.hedging.enabled, cohort_is_all));
   bool refused_at_once = true, only_service_succeeds = true, deduplicated = true;
   bool waits_for_tokens = false, stores_late = false, times_all_waits = true;
-  std::uint64_t passes = spec.reconciles ? 2 : 1;
+  std::uint64_t passes = spec.side_effects.reconciles ? 2 : 1;
   for (std::size_t i = 0; i < scenario.services.size(); ++i) {
     if (share_of_calls(spec, i) <= 0) continue;
     refused_at_once &= refuses_at_once(scenario.services[i]);
@@ -269,7 +269,7 @@ void Books::check_service(const RunResult& result, ServiceId service) const {
     spent.queued += there.queued;
     spent.in_system += there.in_system;
   }
-  check(lost_time(s, spent, has_queue(state_.scenario.services[service].discipline), rounding));
+  check(lost_time(s, spent, rounding));
   check(wrong_instances(result, service));
 }
 

@@ -12,8 +12,9 @@ namespace retrysim::model {
 
 void HealthChecks::add_sources() {
   const std::vector<ServiceSpec>& services = state_.scenario.services;
-  const bool some = std::ranges::any_of(
-      services, [](const ServiceSpec& s) { return s.instances > 1 && s.health_check.enabled(); });
+  const bool some = std::ranges::any_of(services, [](const ServiceSpec& s) {
+    return s.instances.count > 1 && s.instances.health_check.enabled();
+  });
   if (!some) return;
   source_ = state_.add_source(EventKind::kHealthCheck);
   patients_.resize(state_.instances.size());
@@ -26,9 +27,9 @@ void HealthChecks::start() {
   if (patients_.empty()) return;
   for (const std::size_t at : name_order(state_.scenario.services)) {
     const ServiceSpec& spec = state_.scenario.services[at];
-    if (spec.instances == 1 || !spec.health_check.enabled()) continue;
+    if (spec.instances.count == 1 || !spec.instances.health_check.enabled()) continue;
     const double pause_ns =
-        static_cast<double>(spec.health_check.interval.count()) / spec.instances;
+        static_cast<double>(spec.instances.health_check.interval.count()) / spec.instances.count;
     for (const InstanceId i : state_.instances.of(ServiceId(at))) {
       const double turn = state_.instances.number_of(i) + 1.0;
       schedule(i, Step::kBegin, Duration::from_nanoseconds(pause_ns * turn));
@@ -53,7 +54,7 @@ void HealthChecks::due() {
 }
 
 void HealthChecks::begin(InstanceId instance) {
-  const HealthCheckSpec& spec = state_.instances[instance].spec().health_check;
+  const HealthCheckSpec& spec = state_.instances[instance].spec().instances.health_check;
   const Outcome outcome = examine(instance, ++patients_[instance].checks);
   schedule(instance, outcome.step, outcome.after);
   schedule(instance, Step::kBegin, spec.interval);
@@ -63,7 +64,7 @@ HealthChecks::Outcome HealthChecks::examine(InstanceId instance, std::uint64_t n
   const Service& s = state_.instances[instance];
   const ServiceSpec& spec = s.spec();
   const Impairment& wrong = s.impairment();
-  const Duration timeout = spec.health_check.timeout;
+  const Duration timeout = spec.instances.health_check.timeout;
   const Outcome no_answer{Step::kFailed, timeout};
   const RandomKey key = state_.streams.of_instance(state_.instances.service_of(instance),
                                                    state_.instances.number_of(instance));
@@ -84,7 +85,7 @@ HealthChecks::Outcome HealthChecks::examine(InstanceId instance, std::uint64_t n
 }
 
 void HealthChecks::book(InstanceId instance, bool passed) {
-  const HealthCheckSpec& spec = state_.instances[instance].spec().health_check;
+  const HealthCheckSpec& spec = state_.instances[instance].spec().instances.health_check;
   Patient& patient = patients_[instance];
   patient.passes = passed ? patient.passes + 1 : 0;
   patient.failures = passed ? 0 : patient.failures + 1;

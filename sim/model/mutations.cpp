@@ -11,7 +11,8 @@ void Mutations::prepare() {
   for (const ClientGroup& g : state_.groups) {
     tokens_.emplace_back().take_memory(*g.spec, claim);
     if (g.mutates && !books_) books_.emplace(&state_.recorder);
-    if (g.mutates && g.spec->reconciles && !reads_) reads_.emplace(state_.scenario.clients);
+    if (g.mutates && g.spec->side_effects.reconciles && !reads_)
+      reads_.emplace(state_.scenario.clients);
   }
   for (const InstanceId i : state_.instances.ids()) {
     Service& s = state_.instances[i];
@@ -24,17 +25,18 @@ void Mutations::prepare() {
 
 void Mutations::decide(ClientGroup& g, Request& r) {
   Draws draws(*g.key, {r.entity, 0, 0, Purpose::kSideEffect});
-  r.mutating = draws.uniform() < g.spec->mutating;
+  r.mutating = draws.uniform() < g.spec->side_effects.mutating;
   if (!r.mutating) return;
   SideEffects::Account account;
   account.intent = r.entity;
   account.token = {r.entity, g.index};
-  account.has_token = g.spec->idempotency_token;
+  account.has_token = g.spec->side_effects.idempotency_token;
   account.in_cohort = r.in_cohort;
   ByClient<std::uint64_t>& tokens = tokens_[g.index].last;
   if (!tokens.empty()) {
     std::uint64_t& last = tokens[r.client];
-    if (last != kNoToken && draws.uniform() < g.spec->token_reuse) account.token.token = last;
+    if (last != kNoToken && draws.uniform() < g.spec->side_effects.token_reuse)
+      account.token.token = last;
     last = account.token.token;
   }
   books_->begin(r.id, account);

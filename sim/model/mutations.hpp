@@ -27,7 +27,7 @@ class Mutations {
 
     template <class Take>
     void take_memory(const ClientSpec& client, Take& take) {
-      if (client.token_reuse > 0) take(last, client.count, kNoToken);
+      if (client.side_effects.token_reuse > 0) take(last, client.count, kNoToken);
     }
   };
 

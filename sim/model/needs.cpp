@@ -106,9 +106,9 @@ class Traffic {
                          scenario_.network.connect.mean_seconds() > 0;
     double events = 2 * static_cast<double>(scenario_.faults.size());
     for (const ServiceSpec& s : scenario_.services) {
-      if (s.instances == 1 || !s.health_check.enabled()) continue;
-      const double checks = duration_s / std::max(seconds(s.health_check.interval), 1e-9);
-      events += 2 * s.instances * checks;  // each begins, and ends
+      if (s.instances.count == 1 || !s.instances.health_check.enabled()) continue;
+      const double checks = duration_s / std::max(seconds(s.instances.health_check.interval), 1e-9);
+      events += 2 * s.instances.count * checks;  // each begins, and ends
     }
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
       const ClientSpec& c = scenario_.clients[g];
@@ -228,7 +228,7 @@ class Traffic {
     const ServiceSpec& s = scenario_.services[service];
     const double too_much = offered_at(service) - capacity_of(service);
     if (!(too_much > 0)) return 0;
-    const double places = static_cast<double>(s.queue_capacity) * s.instances;
+    const double places = static_cast<double>(s.queue.capacity) * s.instances.count;
     return std::min(too_much * seconds(scenario_.duration), places);
   }
 
@@ -313,10 +313,10 @@ std::vector<MemoryPart> client_parts(const Scenario& scenario) {
 std::vector<MemoryPart> instance_parts(const Scenario& scenario) {
   std::vector<MemoryPart> parts;
   for (const ServiceSpec& s : scenario.services) {
-    if (s.instances == 1) continue;
+    if (s.instances.count == 1) continue;
     constexpr std::uint64_t kInstance = sizeof(model::Service) + 2 * sizeof(InstanceResult);
     add(parts, fmt::format("instances of {}", s.name), fmt::format("service.{}.instances", s.name),
-        s.instances * kInstance);
+        s.instances.count * kInstance);
   }
   return parts;
 }

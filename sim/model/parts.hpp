@@ -1,18 +1,17 @@
-// The parts of a world, each with one reason to change, in the order in which a request meets them.
-// They call each other through this struct: the path of a request runs back and forth.
+// The parts of a world that call each other, each with one reason to change, in the order in which
+// a request meets them; the last one counts what all of them do. They call each other through this
+// struct: the path of a request runs back and forth.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "model/attempt_watch.hpp"
 #include "model/balancer.hpp"
-#include "model/books.hpp"
 #include "model/call_tree.hpp"
 #include "model/client_requests.hpp"
 #include "model/closed_loop.hpp"
 #include "model/connections.hpp"
 #include "model/delivery.hpp"
-#include "model/health_checks.hpp"
 #include "model/hedging.hpp"
 #include "model/jobs.hpp"
 #include "model/mutations.hpp"
@@ -38,22 +37,20 @@ struct Parts {
         mutations(state),
         send_gate(state, *this),
         connections(state, *this),
-        transport(state, *this),
         hedging(state, *this),
+        transport(state, *this),
+        balancer(state),
         timeouts(state, *this),
         entrance(state, *this),
         watch(state, *this),
         serving(state, *this),
-        balancer(state),
-        health_checks(state, *this),
         call_tree(state, *this),
         token_waits(state, *this),
         service_events(state, *this),
         delivery(state, *this),
         retry_decisions(state, *this),
         settlement(state, *this),
-        limits(state, *this),
-        books(state, *this) {}
+        limits(state, *this) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
@@ -63,14 +60,13 @@ struct Parts {
   Mutations mutations;
   SendGate send_gate;
   Connections connections;
-  Transport transport;
   Hedging hedging;
+  Transport transport;
+  Balancer balancer;
   Timeouts timeouts;
   ServiceEntrance entrance;
   AttemptWatch watch;
   Serving serving;
-  Balancer balancer;
-  HealthChecks health_checks;
   CallTree call_tree;
   TokenWaits token_waits;
   ServiceEvents service_events;
@@ -78,7 +74,6 @@ struct Parts {
   RetryDecisions retry_decisions;
   Settlement settlement;
   RunLimits limits;
-  Books books;
 };
 
 }  // namespace retrysim::model

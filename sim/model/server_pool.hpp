@@ -40,7 +40,7 @@ class ServerPool {
   ServerPool(const ServiceSpec& spec, kernel::LinkedPool<Attempt>* attempts,
              std::uint64_t* sequence)
       : own_(attempts, sequence, spec.servers, spec.autoscaling.max) {
-    if (has_queue(spec.discipline)) return;
+    if (has_queue(spec.queue.discipline)) return;
     shared_ = std::make_unique<SharedServers>(attempts, sequence, spec.servers);
   }
 

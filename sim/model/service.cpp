@@ -20,8 +20,8 @@ Service::Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t co
       model_(make_service_model(spec, conflict)),
       concurrency_(spec.concurrency) {
   traits_.always_succeeds = spec.model == ServiceModelKind::kQueue;
-  traits_.screens_queue = spec.abandoned == Abandoned::kDropAtDequeue || spec.drop_expired ||
-                          spec.discipline == Discipline::kCodel;
+  traits_.screens_queue = spec.abandoned == Abandoned::kDropAtDequeue || spec.queue.drop_expired ||
+                          spec.queue.discipline == Discipline::kCodel;
   traits_.limits_concurrency = !concurrency_.is_unlimited();
   traits_.times_waits = spec.wait_within != Duration::max();
   traits_.watches_attempts = traits_.limits_concurrency || spec.timeout != Duration::max();
@@ -137,7 +137,7 @@ std::vector<std::uint32_t> Service::take_all(Time now) {
 }
 
 void Service::forget(bool throttle_too) {
-  queue_.forget(spec_->codel);
+  queue_.forget(spec_->queue.codel);
   concurrency_.reset();
   if (throttle_too) throttle.forget();
 }

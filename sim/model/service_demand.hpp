@@ -20,12 +20,12 @@ namespace retrysim::model {
 class ServiceDemand {
  public:
   ServiceDemand(const ServiceSpec& spec, const Streams* streams)
-      : spec_(&spec), streams_(streams), varies_(spec.slows_down()) {}
+      : spec_(&spec), streams_(streams), varies_(spec.slowdown.enabled()) {}
 
   /// The operations of the groups that call service `index`, whose requests differ in work.
   void set_operations(std::size_t index, const std::vector<ClientSpec>& clients) {
     operations_ = OperationMix(index, clients);
-    varies_ = spec_->slows_down() || !operations_.empty();
+    varies_ = spec_->slowdown.enabled() || !operations_.empty();
   }
 
   /// Retries of some clients begin with a read.

@@ -92,7 +92,7 @@ bool ServiceEntrance::passes_limits(const Attempt& a, Service& s, std::uint32_t 
 
 void ServiceEntrance::overflow(Attempt& a, Refusal refusal) {
   Service& s = *a.at;
-  const bool no_answer = s.spec().overflow == Overflow::kDrop;
+  const bool no_answer = s.spec().rejection.overflow == Overflow::kDrop;
   const std::uint16_t answer = state_.answers.of_service(s.place.service).refused(refusal);
   s.place.recorder->rejected();
   stats::PassageCounts& passage = a.clients->recorder->passage;
@@ -107,7 +107,7 @@ void ServiceEntrance::overflow(Attempt& a, Refusal refusal) {
 // To say no may cost time, too.
 void ServiceEntrance::turn_away(Attempt& a, std::uint16_t answer) {
   Service& s = *a.at;
-  if (s.spec().reject_cost == Duration::zero()) {
+  if (s.spec().rejection.cost == Duration::zero()) {
     s.leave_unserved(a, state_.now);
     return parts_.transport.answer_with(a, answer);
   }

@@ -18,11 +18,11 @@ namespace retrysim::model {
 class ServiceQueue {
  public:
   ServiceQueue(const ServiceSpec& spec, const RandomKey& key)
-      : capacity_(static_cast<std::uint64_t>(spec.queue_capacity)),
-        controls_delay_(spec.discipline == Discipline::kCodel),
-        line_(spec.discipline, key),
+      : capacity_(static_cast<std::uint64_t>(spec.queue.capacity)),
+        controls_delay_(spec.queue.discipline == Discipline::kCodel),
+        line_(spec.queue.discipline, key),
         rejections_(Discipline::kFifo, key),
-        codel_(spec.codel) {}
+        codel_(spec.queue.codel) {}
 
   std::uint64_t size() const { return line_.size() + rejections_.size(); }
   std::uint64_t capacity() const { return capacity_; }

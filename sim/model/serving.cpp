@@ -84,7 +84,7 @@ bool Serving::leaves_unserved(Attempt& a) {
     return true;
   }
   if (a.is(Attempt::kRejection)) return false;
-  if (s.spec().drop_expired && would_be_late(a)) {
+  if (s.spec().queue.drop_expired && would_be_late(a)) {
     drop_from_queue(a);
     parts_.delivery.discard(a);
     return true;

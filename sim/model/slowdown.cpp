@@ -19,18 +19,20 @@ double from_table(const SlowdownTable& table, double n) {
 }
 
 double unlimited_factor(const ServiceSpec& spec, double n) {
-  if (spec.slowdown_curve == SlowdownCurve::kTable) return from_table(spec.slowdown_table, n);
-  if (spec.slowdown_curve == SlowdownCurve::kExponential) {
-    return Sleef_cinz_expd1_u10purec(spec.slowdown * n);
+  if (spec.slowdown.curve == SlowdownCurve::kTable) return from_table(spec.slowdown.table, n);
+  if (spec.slowdown.curve == SlowdownCurve::kExponential) {
+    return Sleef_cinz_expd1_u10purec(spec.slowdown.per_attempt * n);
   }
-  return n == 0 ? 1 : 1 + spec.slowdown * Sleef_cinz_powd1_u10purec(n, spec.slowdown_exponent);
+  return n == 0
+             ? 1
+             : 1 + spec.slowdown.per_attempt * Sleef_cinz_powd1_u10purec(n, spec.slowdown.exponent);
 }
 
 }  // namespace
 
 double slowdown_factor(const ServiceSpec& spec, std::int64_t others) {
   const auto n = static_cast<double>(others);
-  if (spec.slowdown_curve == SlowdownCurve::kLinear) return 1 + spec.slowdown * n;
+  if (spec.slowdown.curve == SlowdownCurve::kLinear) return 1 + spec.slowdown.per_attempt * n;
   constexpr double kMost = 1e12;  // thirty years of a millisecond's work
   return std::min(kMost, unlimited_factor(spec, n));
 }

@@ -26,32 +26,32 @@ auto Timeouts::position() {
 void Timeouts::add_sources() {
   for (ClientGroup& g : state_.groups) {
     ClientTimers& t = g.timers;
-    t.constant_timeout = g.spec->has_attempt_timeout && g.spec->attempt_timeout.is_constant();
-    t.constant_timeout_length = g.spec->attempt_timeout.constant_value();
+    t.constant_timeout = g.spec->timeouts.has_attempt && g.spec->timeouts.attempt.is_constant();
+    t.constant_timeout_length = g.spec->timeouts.attempt.constant_value();
     if (t.constant_timeout) {
       t.timeout_source = state_.add_source(EventKind::kTimeout, g.index, SourceRole::kTimeout);
-    } else if (g.spec->has_attempt_timeout && varying_source_ == kNone) {
+    } else if (g.spec->timeouts.has_attempt && varying_source_ == kNone) {
       varying_source_ = state_.add_source(EventKind::kVaryingTimeout, 0, SourceRole::kTimeout);
     }
-    if (g.spec->deadline == Duration::max()) continue;
+    if (g.spec->timeouts.deadline == Duration::max()) continue;
     t.deadline_source = state_.add_source(EventKind::kDeadline, g.index, SourceRole::kTimeout);
   }
 }
 
 void Timeouts::arm_other(ClientGroup& g, Request& r) {
-  if (!g.spec->has_attempt_timeout) return;
+  if (!g.spec->timeouts.has_attempt) return;
   Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kTimeout});
-  const EventKey key = state_.key_in(g.spec->attempt_timeout.sample(draws));
+  const EventKey key = state_.key_in(g.spec->timeouts.attempt.sample(draws));
   varying_.push(r.id, key, position());
   state_.queue.offer(varying_source_, key);
 }
 
 void Timeouts::disarm_other(ClientGroup& g, Request& r) {
-  if (g.spec->has_attempt_timeout) varying_.erase(r.id, position());
+  if (g.spec->timeouts.has_attempt) varying_.erase(r.id, position());
 }
 
 void Timeouts::arm_deadline(ClientGroup& g, Request& r) {
-  const EventKey key = state_.key_in(g.spec->deadline);
+  const EventKey key = state_.key_in(g.spec->timeouts.deadline);
   deadlines_.reach(r.id);
   g.timers.deadlines.push_back(r.id, key, deadline_link());
   state_.queue.offer(g.timers.deadline_source, key);
@@ -67,7 +67,7 @@ Time Timeouts::end_of_wait(const Attempt& a) const {
   Time end = Time::max();
   if (g.timers.constant_timeout) {
     end = armed(r.timeout.key()).time;
-  } else if (g.spec->has_attempt_timeout) {
+  } else if (g.spec->timeouts.has_attempt) {
     end = armed(varying_.key_of(r.id, [this](std::uint32_t id) {
             return state_.requests[RequestId(id)].timeout_position;
           })).time;

@@ -101,7 +101,7 @@ void Transport::travel_to_service(Attempt& a) {
   if (a.is(Attempt::kConnecting)) {
     a.clear(Attempt::kConnecting);
     const Duration setup = parts_.connections.setup_time(a);
-    const Duration limit = a.clients->spec->connect_timeout;
+    const Duration limit = a.clients->spec->timeouts.connect;
     const bool times_out = s.impairment().black_hole && limit != Duration::max();
     if (setup > limit || times_out) {
       a.answer = Answers::kNoAnswer;

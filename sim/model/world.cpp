@@ -16,10 +16,10 @@ namespace {
 
 // Scenario files are checked when they are read; this is for those made in C++.
 void check_instances(const ServiceSpec& spec) {
-  if (spec.instances == 0 || spec.instances > ServiceSpec::kMostInstances) {
+  if (spec.instances.count == 0 || spec.instances.count > InstancesSpec::kMost) {
     throw std::invalid_argument("a service has between 1 and 1000 instances");
   }
-  if (spec.instances == 1) return;
+  if (spec.instances.count == 1) return;
   if (spec.autoscaling.target > 0 || spec.model == ServiceModelKind::kOcc) {
     throw std::invalid_argument(
         "a service with several instances has neither autoscaling nor the model occ");
@@ -35,7 +35,7 @@ void check_idempotency(const ServiceSpec& spec) {
 }
 
 void check_reconciliation(const Scenario& scenario, const ClientSpec& client) {
-  if (!client.reconciles) return;
+  if (!client.side_effects.reconciles) return;
   bool occ = false;
   for (std::size_t s = 0; s < scenario.services.size(); ++s) {
     occ |= share_of_calls(client, s) > 0 && scenario.services[s].model == ServiceModelKind::kOcc;
@@ -66,9 +66,9 @@ void World::add_services() {
     check_instances(spec);
     check_idempotency(spec);
     state_.instances.begin_service();
-    for (std::uint32_t number = 0; number < spec.instances; ++number) {
-      const RandomKey key = spec.instances == 1 ? state_.streams.of_service(i)
-                                                : state_.streams.of_instance(i, number);
+    for (std::uint32_t number = 0; number < spec.instances.count; ++number) {
+      const RandomKey key = spec.instances.count == 1 ? state_.streams.of_service(i)
+                                                      : state_.streams.of_instance(i, number);
       Service& s = state_.instances.add(
           Service(spec, key, conflict, &state_.streams, &state_.attempts, &state_.sequence));
       s.place.recorder = &state_.recorder.service(i);
@@ -132,7 +132,7 @@ void World::add_sources() {
   parts_.serving.add_sources();
   parts_.watch.add_sources();
   parts_.service_events.add_sources();
-  parts_.health_checks.add_sources();
+  health_checks_.add_sources();
   parts_.transport.add_sources();
   parts_.client_requests.add_sources();
   parts_.timeouts.add_sources();
@@ -141,7 +141,7 @@ void World::add_sources() {
 
 void World::offer_first_events() {
   parts_.service_events.start();
-  parts_.health_checks.start();
+  health_checks_.start();
   for (const ClientGroup& g : state_.groups) {
     if (g.arrivals && g.arrivals->head().time < state_.end_of_submissions) {
       state_.queue.offer(g.arrival_source, g.arrivals->head());
@@ -153,14 +153,14 @@ RunResult World::run() {
   try {
     run_events();
   } catch (const kernel::TimerMisused& e) {
-    parts_.books.violated(e.what());
+    books_.violated(e.what());
   }
-  parts_.books.close();
+  books_.close();
   RunResult result = state_.recorder.finish(state_.now);
   parts_.balancer.close(result);
   result.events = parts_.limits.events();
   result.fingerprint = state_.options.fingerprint ? state_.fingerprint : 0;
-  parts_.books.check(result);
+  books_.check(result);
   return result;
 }
 
@@ -244,7 +244,7 @@ void World::dispatch_rarer(const EventSource& s) {
     case EventKind::kScaling:
       return parts_.service_events.scale(ServiceId(s.index));
     case EventKind::kHealthCheck:
-      return parts_.health_checks.due();
+      return health_checks_.due();
     default:
       return timer_due();
   }

@@ -17,6 +17,8 @@
 #include <retrysim/simulation.hpp>
 
 #include "kernel/event_order.hpp"
+#include "model/books.hpp"
+#include "model/health_checks.hpp"
 #include "model/parts.hpp"
 #include "model/state.hpp"
 
@@ -52,6 +54,9 @@ class World {
 
   RunState state_;
   Parts parts_;
+  // No request meets these, and no part calls them.
+  HealthChecks health_checks_{state_, parts_};
+  Books books_{state_, parts_};
 };
 
 }  // namespace retrysim::model

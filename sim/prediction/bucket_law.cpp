@@ -141,11 +141,4 @@ void BucketLaw::advance(double seconds) {
   if (pending_ >= kFewEvents) flush();
 }
 
-double BucketLaw::mean_level() const {
-  if (shared_) return shared_level_;
-  double mean = 0;
-  for (std::size_t i = 0; i < law_.size(); ++i) mean += law_[i] * static_cast<double>(i);
-  return mean / scale_;
-}
-
 }  // namespace retrysim::prediction

@@ -31,8 +31,6 @@ class BucketLaw {
 
   void advance(double seconds);
 
-  double mean_level() const;
-
  private:
   void add(double tokens, double events);  // negative: takes what there is
   void flush();

@@ -30,30 +30,6 @@ Scenario question_scenario(const Scenario& scenario, std::size_t service, MapQue
 
 }  // namespace
 
-std::string_view name(MapQuestion question) {
-  switch (question) {
-    case MapQuestion::kCalm:
-      return "calm";
-    case MapQuestion::kPushed:
-      return "pushed";
-    case MapQuestion::kScenario:
-      return "scenario";
-  }
-  return "";
-}
-
-std::string_view name(MapVerdict verdict) {
-  switch (verdict) {
-    case MapVerdict::kAgree:
-      return "agree";
-    case MapVerdict::kDisagree:
-      return "disagree";
-    case MapVerdict::kOutsideValidity:
-      return "outside validity";
-  }
-  return "";
-}
-
 Scenario scenario_of_confirmation(const Scenario& scenario, std::size_t service,
                                   MapQuestion question, double duration) {
   Scenario s = question_scenario(scenario, service, question);
@@ -64,7 +40,7 @@ Scenario scenario_of_confirmation(const Scenario& scenario, std::size_t service,
   s.warmup = Duration::from_seconds(0.75 * duration + 0.25 * end);
   s.warmup_is_auto = false;
   s.drain = false;
-  s.precision = 0;
+  s.precision.target = 0;
   s.expectations.clear();
   return s;
 }

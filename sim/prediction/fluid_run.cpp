@@ -32,9 +32,9 @@ std::optional<double> recovery_time(const Scenario& scenario, const FluidSystem&
   const std::size_t off = bin(system.disturbance_end), end = bin(system.duration);
   const double due = between(sums.offered, first, before);
   const double normal = before > first && due > 0 ? between(sums.good, first, before) / due : 1;
-  const double bar = scenario.recovery_share * std::min(1.0, normal);
+  const double bar = scenario.recovery.share * std::min(1.0, normal);
   const auto shortfall = [&](std::size_t k) { return bar * sums.offered[k] - sums.good[k]; };
-  const auto hold = static_cast<std::size_t>(scenario.recovery_hold.in_seconds() / step);
+  const auto hold = static_cast<std::size_t>(scenario.recovery.hold.in_seconds() / step);
   const double margin = 1e-9 * std::max(1.0, sums.offered.back());
   std::size_t at = off;
   for (std::size_t k = off; k <= end; ++k) {

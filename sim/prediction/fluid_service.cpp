@@ -1,70 +1,37 @@
-// What a service does with a bin of attempts.
-//
 // SPDX-License-Identifier: MIT
-#include "prediction/fluid_runner.hpp"
+#include "prediction/fluid_service.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+
+#include "prediction/delay_law.hpp"
 
 namespace retrysim::prediction {
 
-Runner::Runner(const Scenario& scenario, const FluidSystem& system, double step, std::size_t steps)
-    : system_(system), step_(step), steps_(steps) {
-  const double longest = memory();
-  const auto bins =
-      static_cast<std::size_t>(std::min(static_cast<double>(steps), longest / step) + 4);
-  groups_.reserve(system.groups.size());
-  for (const FluidClients& g : system.groups) {
-    groups_.push_back(std::make_unique<GroupState>(g, scenario.clients[g.client], bins, step));
-    GroupState& state = *groups_.back();
-    state.arrivals = arrival_rates(scenario, g.client, step, steps);
-    state.books.client = g.client;
-    state.tokens = system.throttle_burst * g.clients;
-  }
+FluidService::FluidService(const FluidSystem& system, double step, std::size_t steps)
+    : system_(system),
+      step_(step),
+      steps_(steps),
+      tokens_(system.throttle_burst),
+      shares_(system.groups.size()) {
   using Kind = Distribution::Kind;
   const Kind kind = system.service_law.kind();
   light_ = kind == Kind::kConstant || kind == Kind::kExponential || kind == Kind::kUniform ||
            kind == Kind::kErlang;
-  shares_.resize(groups_.size());
-  tokens_ = system.throttle_burst;
+  for (const FluidClients& g : system.groups) {
+    group_tokens_.push_back(system.throttle_burst * g.clients);
+  }
 }
 
-std::vector<FluidGroup> Runner::groups() const {
-  std::vector<FluidGroup> result;
-  for (const auto& g : groups_) result.push_back(g->books);
-  return result;
+void FluidService::begin(double now) {
+  now_ = now;
+  while (start_of(stretch_ + 1) <= now_ + step_ * 1e-9) {
+    ++stretch_;
+    if (stretch().restart) work_ = in_service_ = 0;
+  }
 }
 
-double Runner::memory() const {
-  if (system_.shortest_timeout == kForever) return kForever;
-  return longest_timeout() + system_.most_backoff + longest_round_trip();
-}
-
-bool Runner::is_strained() const {
-  return std::any_of(shares_.begin(), shares_.end(), [](const Shares& s) { return s.strained; });
-}
-
-bool Runner::all_fail() const {
-  return std::all_of(shares_.begin(), shares_.end(),
-                     [](const Shares& s) { return s.success == 0; });
-}
-
-double Runner::longest_timeout() const {
-  double longest = 0;
-  for (const FluidClients& g : system_.groups) longest = std::max(longest, g.timeout);
-  return longest;
-}
-
-double Runner::longest_round_trip() const {
-  double longest = 0;
-  for (const FluidClients& g : system_.groups) longest = std::max(longest, g.round_trip);
-  double fault = 0;
-  for (const FluidStretch& s : system_.stretches) fault = std::max(fault, s.latency);
-  return longest + fault;
-}
-
-double Runner::wait(double t, double work) const {
+double FluidService::wait(double t, double work) const {
   double left = work, at = t;
   for (std::size_t j = stretch_;; ++j) {
     const double end = start_of(j + 1), pace = system_.stretches[j].capacity;
@@ -76,7 +43,7 @@ double Runner::wait(double t, double work) const {
   }
 }
 
-double Runner::capacity(double from, double to) const {
+double FluidService::capacity(double from, double to) const {
   double sum = 0;
   for (std::size_t j = stretch_; j < system_.stretches.size() && start_of(j) < to; ++j) {
     const double a = std::max(from, start_of(j)), b = std::min(to, start_of(j + 1));
@@ -85,9 +52,9 @@ double Runner::capacity(double from, double to) const {
   return sum;
 }
 
-double Runner::late_share(const FluidClients& g, double first, double last) const {
+double FluidService::late_share(const FluidClients& g, double first, double last) const {
   if (g.timeout == kForever) return 0;
-  const double room = g.timeout - g.round_trip - latency();
+  const double room = g.timeout - g.round_trip - stretch().latency;
   const double slow = 1 + system_.slowdown * in_service_;
   const double typical = g.service_time * slow;
   const double low = room - std::max(first, last), high = room - std::min(first, last);
@@ -111,60 +78,46 @@ double Runner::late_share(const FluidClients& g, double first, double last) cons
   return sum / kParts;
 }
 
-FluidSample Runner::advance(std::size_t k) {
-  now_ = static_cast<double>(k) * step_;
-  while (start_of(stretch_ + 1) <= now_ + step_ * 1e-9) {
-    ++stretch_;
-    if (system_.stretches[stretch_].restart) work_ = in_service_ = 0;
-  }
-  FluidSample sample;
-  for (auto& g : groups_) send(*g, k, sample);
-  serve();
-  for (std::size_t i = 0; i < groups_.size(); ++i) settle(*groups_[i], shares_[i], sample);
-  for (const auto& g : groups_) sample.retrying += g->retrying;
-  sample.backlog = work_;
-  return sample;
-}
-
-void Runner::serve() {
-  const FluidStretch& stretch = system_.stretches[stretch_];
-  const double through = stretch.unreachable ? 0 : 1 - stretch.request_loss;
+void FluidService::serve(std::span<const double> sent) {
+  const double through = stretch().unreachable ? 0 : 1 - stretch().request_loss;
   double demand = 0;
-  for (const auto& g : groups_) demand += g->sent * through;
-  tokens_ =
-      std::min(std::max(1.0, system_.throttle_burst), tokens_ + system_.throttle_rate * step_);
-  double pass = 1;
-  if (system_.throttle_rate > 0 && !system_.throttle_by_client) {
-    pass = demand * step_ > tokens_ ? tokens_ / (demand * step_) : 1;
-    tokens_ -= demand * step_ * pass;
-  }
+  for (const double rate : sent) demand += rate * through;
+  const double passing = pass(demand);
   const double before = wait(now_, work_);
-  std::vector<double>& entering = entering_;
-  entering.assign(groups_.size(), 0);
+  entering_.assign(sent.size(), 0);
   double inflow = 0;  // work a second
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    GroupState& g = *groups_[i];
-    double passes = pass;
-    if (system_.throttle_rate > 0 && system_.throttle_by_client)
-      passes = pass_by_client(g, through);
-    g.throttled = 1 - passes;
-    entering[i] = g.sent * through * passes;
-    inflow += entering[i] * g.clients.service_time / system_.servers;
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    const double passes =
+        system_.throttle_by_client ? pass_by_client(i, sent[i] * through) : passing;
+    shares_[i].throttled = 1 - passes;
+    entering_[i] = sent[i] * through * passes;
+    inflow += entering_[i] * system_.groups[i].service_time / system_.servers;
   }
   queue(before, inflow);
-  for (std::size_t i = 0; i < groups_.size(); ++i) share_out(i, before);
+  for (std::size_t i = 0; i < sent.size(); ++i) share_out(i, before);
 }
 
-double Runner::pass_by_client(GroupState& g, double through) {
-  const double n = g.clients.clients;
-  g.tokens = std::min(system_.throttle_burst * n, g.tokens + system_.throttle_rate * n * step_);
-  const double wanted = g.sent * through * step_;
-  const double passes = wanted > g.tokens ? g.tokens / wanted : 1;
-  g.tokens -= wanted * passes;
+double FluidService::pass(double demand) {
+  tokens_ =
+      std::min(std::max(1.0, system_.throttle_burst), tokens_ + system_.throttle_rate * step_);
+  if (system_.throttle_rate <= 0 || system_.throttle_by_client) return 1;
+  const double passes = demand * step_ > tokens_ ? tokens_ / (demand * step_) : 1;
+  tokens_ -= demand * step_ * passes;
   return passes;
 }
 
-void Runner::queue(double before, double inflow) {
+double FluidService::pass_by_client(std::size_t group, double demand) {
+  if (system_.throttle_rate <= 0) return 1;
+  const double n = system_.groups[group].clients;
+  double& tokens = group_tokens_[group];
+  tokens = std::min(system_.throttle_burst * n, tokens + system_.throttle_rate * n * step_);
+  const double wanted = demand * step_;
+  const double passes = wanted > tokens ? tokens / wanted : 1;
+  tokens -= wanted * passes;
+  return passes;
+}
+
+void FluidService::queue(double before, double inflow) {
   if (system_.servers == kForever) {
     after_ = before;
     turned_away_ = 0;
@@ -178,8 +131,8 @@ void Runner::queue(double before, double inflow) {
   if (!system_.zombies) {
     // What will be dropped when its turn comes makes nobody wait.
     useful = 0;
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      const FluidClients& g = groups_[i]->clients;
+    for (std::size_t i = 0; i < entering_.size(); ++i) {
+      const FluidClients& g = system_.groups[i];
       useful +=
           entering_[i] * g.service_time / system_.servers * (1 - late_share(g, before, after));
     }
@@ -197,24 +150,24 @@ void Runner::queue(double before, double inflow) {
   after_ = wait(now_ + step_, work_);
 }
 
-void Runner::crowd() {
+void FluidService::crowd() {
   if (system_.slowdown == 0) return;
   if (!leaving_) leaving_ = std::make_unique<Flow>(steps_);
   double in = 0;
-  for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const double service = groups_[i]->clients.service_time * (1 + system_.slowdown * in_service_);
+  for (std::size_t i = 0; i < entering_.size(); ++i) {
+    const double service = system_.groups[i].service_time * (1 + system_.slowdown * in_service_);
     leaving_->put(service / step_, entering_[i]);
     in += entering_[i];
   }
   in_service_ = std::max(0.0, in_service_ + (in - leaving_->take()) * step_);
 }
 
-void Runner::share_out(std::size_t index, double before) {
-  const FluidClients& c = groups_[index]->clients;
-  const FluidStretch& stretch = system_.stretches[stretch_];
-  const ErrorShares& errors = stretch.errors[index];
-  Shares& s = shares_[index];
-  s = {};
+void FluidService::share_out(std::size_t group, double before) {
+  const FluidClients& c = system_.groups[group];
+  const FluidStretch& stretch = this->stretch();
+  const ErrorShares& errors = stretch.errors[group];
+  Shares& s = shares_[group];
+  s = {.throttled = s.throttled};
   const auto at = [](Fate fate) { return static_cast<std::size_t>(fate); };
   const double trip = c.round_trip + stretch.latency;
   const double middle = (before + after_) / 2;
@@ -227,8 +180,8 @@ void Runner::share_out(std::size_t index, double before) {
   }
   s.fate[at(Fate::kLate)] = rest * stretch.request_loss;
   rest *= 1 - stretch.request_loss;
-  s.fate[at(Fate::kThrottled)] = rest * groups_[index]->throttled;
-  rest *= 1 - groups_[index]->throttled;
+  s.fate[at(Fate::kThrottled)] = rest * s.throttled;
+  rest *= 1 - s.throttled;
   s.fate[at(Fate::kTurnedAway)] = rest * turned_away_;
   rest *= 1 - turned_away_;
   const double restart = next_restart();
@@ -238,7 +191,7 @@ void Runner::share_out(std::size_t index, double before) {
     rest = 0;
   }
   const double late = late_share(c, before, after_);
-  s.strained = late > 0 || turned_away_ > 0 || groups_[index]->throttled > 0;
+  s.strained = late > 0 || turned_away_ > 0 || s.throttled > 0;
   s.fate[at(Fate::kLate)] += rest * late;
   rest *= 1 - late;
   s.fate[at(Fate::kLate)] += rest * stretch.response_loss;
@@ -251,7 +204,7 @@ void Runner::share_out(std::size_t index, double before) {
   if (system_.drops) s.known[at(Fate::kTurnedAway)] = c.timeout;
 }
 
-double Runner::next_restart() const {
+double FluidService::next_restart() const {
   for (std::size_t j = stretch_ + 1; j < system_.stretches.size(); ++j) {
     if (system_.stretches[j].restart) return system_.stretches[j].start;
   }

@@ -37,7 +37,7 @@ std::array<FateRules, kFates> fates_of(const ServiceSpec& service, const ClientS
   const ServiceAnswers answers = answers_of(service);
   const FateRules late = rules_for(client, transport(client, TransportError::kTimeout));
   const FateRules turned_away =
-      service.overflow == Overflow::kDrop ? late : answer(answers.overflow);
+      service.rejection.overflow == Overflow::kDrop ? late : answer(answers.overflow);
   FateRules error = answer({{500, "InternalError"}});
   error.retryable = 1;  // which errors are is in ErrorShares
   return {late,
@@ -79,8 +79,8 @@ FluidClients clients_of(const Scenario& scenario, std::size_t index) {
   FluidClients g;
   g.client = index;
   g.clients = c.count;
-  g.timeout = c.has_attempt_timeout ? c.attempt_timeout.mean_seconds() : kForever;
-  g.deadline = in_seconds(c.deadline);
+  g.timeout = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
+  g.deadline = in_seconds(c.timeouts.deadline);
   g.service_time = mean_service_time(service, c);
   g.round_trip = 2 * scenario.network.latency.mean_seconds();
   const RetryRules& retry = c.retry;
@@ -208,13 +208,6 @@ class ProfileReader {
 
 }  // namespace
 
-ErrorInfo class_of(const ClientSpec& client, int status, std::string_view code) {
-  Response response;
-  response.status = status;
-  response.code = code;
-  return classify(client.retry.errors, client.retry.api, response);
-}
-
 double mean_service_time(const ServiceSpec& service, const ClientSpec& client) {
   double share = 0, work = 0;
   for (const OperationSpec& o : client.operations) {
@@ -304,11 +297,11 @@ FluidSystem fluid_system(const Scenario& scenario, std::size_t service) {
   system.drain = scenario.drain ? scenario.drain_limit.in_seconds() : 0;
   const bool unlimited = spec.servers == ServiceSpec::kUnlimited;
   system.servers = unlimited ? kForever : static_cast<double>(spec.servers);
-  system.slowdown = spec.slowdown;
+  system.slowdown = spec.slowdown.per_attempt;
   system.service_law = spec.service_time;
-  system.turning_away = spec.reject_cost.in_seconds();
-  system.zombies = spec.abandoned == Abandoned::kServe && !spec.drop_expired;
-  system.drops = spec.overflow == Overflow::kDrop;
+  system.turning_away = spec.rejection.cost.in_seconds();
+  system.zombies = spec.abandoned == Abandoned::kServe && !spec.queue.drop_expired;
+  system.drops = spec.rejection.overflow == Overflow::kDrop;
   system.throttle_rate = spec.throttle.rate;
   system.throttle_burst = spec.throttle.burst;
   system.throttle_by_client = spec.throttle.scope == ThrottleScope::kClient;
@@ -331,9 +324,9 @@ FluidSystem fluid_system(const Scenario& scenario, std::size_t service) {
     if (g.closed) system.most_backoff = std::max(system.most_backoff, most_of(g.think));
   }
   const double mean = weight > 0 ? work / weight : spec.service_time.mean_seconds();
-  double places = spec.queue_capacity == ServiceSpec::kUnlimited
+  double places = spec.queue.capacity == ServiceSpec::kUnlimited
                       ? kForever
-                      : static_cast<double>(spec.queue_capacity);
+                      : static_cast<double>(spec.queue.capacity);
   if (!unlimited && spec.concurrency.limit != std::numeric_limits<std::int64_t>::max()) {
     places = std::min(places,
                       std::max(0.0, static_cast<double>(spec.concurrency.limit) - system.servers));

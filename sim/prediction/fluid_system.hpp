@@ -108,7 +108,4 @@ double mean_arrival_rate(const Scenario& scenario, const ClientSpec& client);
 /// Mean work of a request's attempt, s.
 double mean_service_time(const ServiceSpec& service, const ClientSpec& client);
 
-/// What the client makes of an answer.
-ErrorInfo class_of(const ClientSpec& client, int status, std::string_view code);
-
 }  // namespace retrysim::prediction

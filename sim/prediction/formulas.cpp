@@ -158,8 +158,6 @@ double late_retry_failure(double load, int servers, double attempts) {
                 [&](double p) { return blocked(load * attempts_per_request(p, attempts)) < p; });
 }
 
-double shortest_fatal_outage_bound(double load) { return 1 + (1 - load) * (1 - load) / load; }
-
 double cubic_window(double rate) { return std::cbrt(rate * (1 - 0.7) / 0.4); }
 
 double cubic_rate(double rate, double seconds) {

@@ -108,7 +108,6 @@ void MarkovChain::add(std::size_t from, std::size_t to, double rate) {
 }
 
 std::size_t MarkovChain::states() const { return steps_->count; }
-std::size_t MarkovChain::bandwidth() const { return steps_->bandwidth; }
 
 namespace {
 

@@ -37,20 +37,6 @@ bool has_closed_loop(const Scenario& scenario, std::size_t service) {
 
 }  // namespace
 
-std::string_view name(MapState state) {
-  switch (state) {
-    case MapState::kSafe:
-      return "safe";
-    case MapState::kVulnerable:
-      return "vulnerable";
-    case MapState::kTipped:
-      return "tipped";
-    case MapState::kDead:
-      return "dead";
-  }
-  return "";
-}
-
 MapState map_state(const Scenario& scenario, std::size_t service,
                    const std::optional<FluidEquilibria>& balance) {
   FluidPhase phase = FluidPhase::kVulnerable;

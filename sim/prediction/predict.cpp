@@ -20,18 +20,6 @@ std::string list_of(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string_view word_of(FluidPhase phase) {
-  switch (phase) {
-    case FluidPhase::kSafe:
-      return "safe";
-    case FluidPhase::kVulnerable:
-      return "vulnerable";
-    case FluidPhase::kDead:
-      return "dead";
-  }
-  return "";
-}
-
 class Predictor {
  public:
   Predictor(const Scenario& scenario, const PredictionOptions& options)
@@ -93,8 +81,8 @@ class Predictor {
   std::string noise_of_recovery(const FluidRun& run) const {
     double rate = 0;
     for (const FluidGroup& g : run.groups) rate += g.offered;
-    const double requests = rate * scenario_.recovery_window.in_seconds();
-    const double forgiven = 1 - scenario_.recovery_share;
+    const double requests = rate * scenario_.recovery.window.in_seconds();
+    const double forgiven = 1 - scenario_.recovery.share;
     if (requests <= 0 || 1 / std::sqrt(requests) <= forgiven) return "";
     return fmt::format(
         "; lapses by chance: in recovery.window there are {:.3g} requests, a number that chance "
@@ -109,7 +97,7 @@ class Predictor {
     try {
       const FluidEquilibria e = fluid_equilibria(scenario_, s);
       if (e.load > 0) {
-        say(subject, "phase", word_of(e.phase),
+        say(subject, "phase", name(e.phase),
             "safe: recovers from everything; vulnerable: a dead state sustains itself, too; dead: "
             "overloaded without any trigger");
         add("fluid", subject, "load", e.load, "1", "work of the first attempts per capacity");

@@ -19,21 +19,21 @@ constexpr double kMostStates = 40'000;
 std::optional<std::string> why_no_chain_service(const ServiceSpec& s) {
   const std::string path = "service." + s.name;
   if (s.model != ServiceModelKind::kQueue) return path + ".model: the chain is a queue";
-  if (s.discipline != Discipline::kFifo)
+  if (s.queue.discipline != Discipline::kFifo)
     return path + ".queue.discipline: the chain's queue is fifo";
   if (s.service_time.kind() != Distribution::Kind::kExponential) {
     return path + ".service_time: only exponential times have no memory";
   }
   if (s.servers == ServiceSpec::kUnlimited) return path + ".servers: nobody ever waits";
-  if (s.instances > 1) return path + ".instances: the chain has one queue";
-  if (s.queue_capacity == ServiceSpec::kUnlimited) {
+  if (s.instances.count > 1) return path + ".instances: the chain has one queue";
+  if (s.queue.capacity == ServiceSpec::kUnlimited) {
     return path + ".queue.capacity: without a bound there are infinitely many states";
   }
-  if (s.abandoned != Abandoned::kServe || s.drop_expired) {
+  if (s.abandoned != Abandoned::kServe || s.queue.drop_expired) {
     return path + ".abandoned: in the chain abandoned attempts are served all the same";
   }
-  if (s.slows_down() || s.autoscaling.target > 0 || s.profile || s.throttle.rate > 0 ||
-      s.reject_cost > Duration::zero() || s.timeout != Duration::max() || !s.errors.empty() ||
+  if (s.slowdown.enabled() || s.autoscaling.target > 0 || s.profile || s.throttle.rate > 0 ||
+      s.rejection.cost > Duration::zero() || s.timeout != Duration::max() || !s.errors.empty() ||
       s.concurrency.control != ConcurrencyControl::kFixed) {
     return path +
            ": the chain has no slowdown, autoscaling, capacity profile, throttle, cost of a "
@@ -52,10 +52,11 @@ std::optional<std::string> why_no_chain_client(const ClientSpec& c) {
   if (!calls_one_service(c)) return path + ".calls: requests to several services";
   if (c.unrepeatable > 0) return path + ".unrepeatable: requests that are not retried";
   if (!c.operations.empty()) return path + ".operation: all requests of the chain are alike";
-  if (!c.has_attempt_timeout || !c.attempt_timeout.is_constant()) {
+  if (!c.timeouts.has_attempt || !c.timeouts.attempt.is_constant()) {
     return path + ".attempt_timeout: the chain needs one, the same for all attempts";
   }
-  if (c.deadline != Duration::max()) return path + ".deadline: the chain does not know ages";
+  if (c.timeouts.deadline != Duration::max())
+    return path + ".deadline: the chain does not know ages";
   const RetryRules& r = c.retry;
   if (r.max_attempts == 1) return std::nullopt;
   if (r.quota.enabled) return path + ".retry.quota: the chain holds no tokens";
@@ -97,7 +98,7 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
     if (share_of_calls(c, service) <= 0) continue;
     if (auto why = why_no_chain_client(c)) return *why;
     if (first != nullptr &&
-        c.attempt_timeout.constant_value() != first->attempt_timeout.constant_value()) {
+        c.timeouts.attempt.constant_value() != first->timeouts.attempt.constant_value()) {
       return "client." + c.name + ".attempt_timeout: the chain has one timeout for all";
     }
     first = &c;
@@ -110,9 +111,9 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
   }
   if (first == nullptr) return "service." + s.name + ": nobody calls it";
   queue.timeout =
-      first->attempt_timeout.mean_seconds() - 2 * scenario.network.latency.mean_seconds();
+      first->timeouts.attempt.mean_seconds() - 2 * scenario.network.latency.mean_seconds();
   if (queue.timeout <= 0) return "client." + first->name + ".attempt_timeout: below the round trip";
-  const double places = static_cast<double>(s.queue_capacity) + queue.servers;
+  const double places = static_cast<double>(s.queue.capacity) + queue.servers;
   if (places > kMostStates / 2) {
     return fmt::format("service.{}.queue.capacity: the chain would have more than {:.0f} states",
                        s.name, kMostStates);

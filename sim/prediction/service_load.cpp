@@ -51,7 +51,7 @@ bool is_mmc(const Scenario& scenario, const ServiceLoad& load) {
   const auto same_work = [&](std::size_t client) {
     return scenario.clients[client].operations.empty();
   };
-  return load.spec->discipline == Discipline::kFifo &&
+  return load.spec->queue.discipline == Discipline::kFifo &&
          load.spec->service_time.kind() == Distribution::Kind::kExponential &&
          std::ranges::all_of(load.clients, same_work);
 }
@@ -98,15 +98,15 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
   load.service_time = load.rate > 0 ? work / load.rate : s.service_time.mean_seconds();
   load.utilization = work / load.capacity;
   load.last_attempt = load.capacity == kForever ? 0 : last / load.capacity;
-  load.full_queue =
-      s.queue_capacity == ServiceSpec::kUnlimited || load.capacity == kForever
-          ? kForever
-          : static_cast<double>(s.queue_capacity) * s.instances * load.service_time / load.capacity;
+  load.full_queue = s.queue.capacity == ServiceSpec::kUnlimited || load.capacity == kForever
+                        ? kForever
+                        : static_cast<double>(s.queue.capacity) * s.instances.count *
+                              load.service_time / load.capacity;
   load.wait = load.wait_within = kForever;
-  if (load.capacity == kForever && !s.slows_down()) load.wait = 0;
-  const bool one_after_another = has_queue(s.discipline);
+  if (load.capacity == kForever && !s.slowdown.enabled()) load.wait = 0;
+  const bool one_after_another = has_queue(s.queue.discipline);
   if (poisson && load.utilization < 1 && load.capacity <= kManyServers && one_after_another &&
-      !s.slows_down() && s.instances == 1 && work > 0) {
+      !s.slowdown.enabled() && s.instances.count == 1 && work > 0) {
     const double c = load.capacity;
     load.wait = waiting_probability(c, work) * load.service_time / (c - work) *
                 (1 + squared_variation(s.service_time)) / 2;
@@ -129,7 +129,7 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {
   const ClientSpec& c = scenario.clients[client];
   ClientTimes t;
   t.spec = &c;
-  t.timeout = c.has_attempt_timeout ? c.attempt_timeout.mean_seconds() : kForever;
+  t.timeout = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
   t.attempt = 2 * scenario.network.latency.mean_seconds() + mean_time_at_services(scenario, c);
   t.request = t.attempt;
   for (std::size_t s = 0; s < scenario.services.size(); ++s) {
@@ -138,7 +138,8 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {
   }
   t.rate = request_rate(scenario, c) / c.count;
   const double attempts = most_attempts(c), retries = attempts - 1;
-  const double deadline = c.deadline == Duration::max() ? kForever : c.deadline.in_seconds();
+  const double deadline =
+      c.timeouts.deadline == Duration::max() ? kForever : c.timeouts.deadline.in_seconds();
   constexpr double kMost = 10'000;
   double longest = attempts * t.timeout, mean = longest;
   // Where the backoff no longer grows, the rest is a product.

@@ -20,13 +20,13 @@ using prediction::kForever;
 bool budget_is_ample(const Scenario& scenario, const ClientSpec& c) {
   constexpr double kAmple = 3;
   const BudgetRules& budget = c.retry.budget;
-  if (c.arrivals.process == ArrivalProcess::kClosed || !c.has_attempt_timeout) return false;
+  if (c.arrivals.process == ArrivalProcess::kClosed || !c.timeouts.has_attempt) return false;
   if (c.retry.max_attempts == RetryRules::kUnlimited) return false;
   const double rate = prediction::mean_arrival_rate(scenario, c) / c.count;
   const double retries = rate * (static_cast<double>(c.retry.max_attempts) - 1);
   if (budget.kind == BudgetKind::kWindow) return budget.minimum >= kAmple * retries;
   const double backoff = prediction::mean_of(prediction::backoff_law(c.retry.backoff, false, 1));
-  return budget.minimum >= kAmple * retries * (c.attempt_timeout.mean_seconds() + backoff);
+  return budget.minimum >= kAmple * retries * (c.timeouts.attempt.mean_seconds() + backoff);
 }
 
 std::optional<std::string> why_no_fluid_client(const Scenario& scenario, const ClientSpec& c) {
@@ -72,17 +72,17 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
   if (s.model == ServiceModelKind::kOcc) {
     return path + ".model: conflicts of optimistic concurrency control are between single attempts";
   }
-  if (!has_queue(s.discipline)) {
+  if (!has_queue(s.queue.discipline)) {
     return path + ".queue.discipline: the time of an attempt among others depends on those to come";
   }
-  if (s.discipline != Discipline::kFifo) {
+  if (s.queue.discipline != Discipline::kFifo) {
     return path + ".queue.discipline: only fifo lets all attempts of a moment wait equally long";
   }
   if (s.autoscaling.target > 0) return path + ".autoscaling: servers that come and go";
-  if (s.instances > 1) {
+  if (s.instances.count > 1) {
     return path + ".instances: which instance an attempt meets, and what waits there, is chance";
   }
-  if (s.slows_down() && s.slowdown_curve != SlowdownCurve::kLinear) {
+  if (s.slowdown.enabled() && s.slowdown.curve != SlowdownCurve::kLinear) {
     return path + ".slowdown_curve: only a linear slowdown is part of the fluid";
   }
   if (s.concurrency.control != ConcurrencyControl::kFixed) {
@@ -126,16 +126,16 @@ std::vector<std::string> ignored_by_fluid(const Scenario& scenario, std::size_t 
   leave_out(!scenario.network.latency.is_constant(), "the spread of network latency");
   leave_out(scenario.network.connect.mean_seconds() > 0, "time to connect");
   leave_out(s.idempotency.remembers(), "answers from idempotency tokens");
-  leave_out(s.slowdown > 0 && s.servers != ServiceSpec::kUnlimited, "slowdown");
+  leave_out(s.slowdown.per_attempt > 0 && s.servers != ServiceSpec::kUnlimited, "slowdown");
   bool reconciles = false, pool = false, bursts = false, limiter = false, spread = false,
        decorrelated = false;
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;
-    reconciles = reconciles || (c.reconciles && c.mutating > 0);
+    reconciles = reconciles || (c.side_effects.reconciles && c.side_effects.mutating > 0);
     pool = pool || c.max_connections != ClientSpec::kUnlimited;
     bursts = bursts || c.arrivals.process == ArrivalProcess::kOnOff;
     limiter = limiter || c.retry.rate_limit.enabled;
-    spread = spread || (c.has_attempt_timeout && !c.attempt_timeout.is_constant());
+    spread = spread || (c.timeouts.has_attempt && !c.timeouts.attempt.is_constant());
     decorrelated = decorrelated || c.retry.backoff.jitter == Jitter::kDecorrelated;
   }
   leave_out(reconciles, "reads before retries");

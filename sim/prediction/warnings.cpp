@@ -22,9 +22,9 @@ const ClientSpec* least_patient(const Scenario& scenario, const ServiceLoad& loa
   const ClientSpec* least = nullptr;
   for (const std::size_t i : load.clients) {
     const ClientSpec& c = scenario.clients[i];
-    if (!c.has_attempt_timeout) continue;
-    const double seconds = c.attempt_timeout.mean_seconds();
-    if (least == nullptr || seconds < least->attempt_timeout.mean_seconds()) least = &c;
+    if (!c.timeouts.has_attempt) continue;
+    const double seconds = c.timeouts.attempt.mean_seconds();
+    if (least == nullptr || seconds < least->timeouts.attempt.mean_seconds()) least = &c;
   }
   return least;
 }
@@ -56,7 +56,7 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
   const ClientSpec* const client = least_patient(scenario, load);
   if (client == nullptr || load.capacity == kForever || load.service_time == 0) return;
   const std::string path = "service." + load.spec->name, group = "client." + client->name;
-  const double timeout = client->attempt_timeout.mean_seconds();
+  const double timeout = client->timeouts.attempt.mean_seconds();
   const double patience = timeout - 2 * scenario.network.latency.mean_seconds() -
                           mean_service_time(*load.spec, *client);
   if (load.full_queue <= patience) return;
@@ -77,11 +77,11 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
 
 void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
                            std::vector<Warning>& warnings) {
-  const bool served = load.spec->abandoned == Abandoned::kServe && !load.spec->drop_expired;
+  const bool served = load.spec->abandoned == Abandoned::kServe && !load.spec->queue.drop_expired;
   if (load.last_attempt < 1 || load.utilization >= 1 || load.utilization <= 0 || !served) return;
   const ClientSpec* const client = least_patient(scenario, load);
   if (client == nullptr) return;
-  const double patience = client->attempt_timeout.mean_seconds();
+  const double patience = client->timeouts.attempt.mean_seconds();
   if (load.full_queue <= patience) return;  // what is turned away costs nothing
   bool unlimited = false;
   for (const std::size_t i : load.clients) {
@@ -206,8 +206,8 @@ void warn_of_client(const Scenario& scenario, const ClientTimes& t,
                                     time_text(t.attempt), time_text(t.timeout)),
                         fmt::format("A timeout well above {}.", time_text(t.attempt))});
   }
-  const double deadline = c.deadline.in_seconds();
-  if (c.deadline != Duration::max() && c.retry.max_attempts > 1 && deadline < t.timeout) {
+  const double deadline = c.timeouts.deadline.in_seconds();
+  if (c.timeouts.deadline != Duration::max() && c.retry.max_attempts > 1 && deadline < t.timeout) {
     warnings.push_back(
         {path, path + ".deadline, " + path + ".attempt_timeout",
          fmt::format("The deadline of {} ends a request before its first attempt can "

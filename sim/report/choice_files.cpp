@@ -22,20 +22,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view name(ChoiceOutcome outcome) {
-  switch (outcome) {
-    case ChoiceOutcome::kChosen:
-      return "chosen";
-    case ChoiceOutcome::kNoneKeepsLimits:
-      return "none_keeps_limits";
-    case ChoiceOutcome::kNoneHasValues:
-      return "none_has_values";
-    case ChoiceOutcome::kUndecided:
-      return "undecided";
-  }
-  return "";
-}
-
 std::string_view outcome_of(const PolicyChoice& choice, std::size_t policy) {
   switch (choice.policies[policy].fate) {
     case SelectionFate::kRacing:

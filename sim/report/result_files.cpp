@@ -59,7 +59,7 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations,
   }
   const bool several = std::any_of(evaluations.begin(), evaluations.end(), [](const Evaluation& e) {
     return std::any_of(e.scenario().services.begin(), e.scenario().services.end(),
-                       [](const ServiceSpec& s) { return s.instances > 1; });
+                       [](const ServiceSpec& s) { return s.instances.count > 1; });
   });
   if (several) {
     folder.write("instances.csv", [&](Sink& sink) { write_instances_csv(sink, evaluations); });

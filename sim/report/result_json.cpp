@@ -23,7 +23,7 @@ Json service_json(const ServiceSpec& service) {
   Json json;
   json["name"] = service.name;
   json["servers"] = limited ? Json(service.servers) : Json();
-  if (service.instances > 1) json["instances"] = service.instances;
+  if (service.instances.count > 1) json["instances"] = service.instances.count;
   json["mean_service_time_s"] = demand;
   json["capacity_per_s"] =
       limited && demand > 0 ? Json(static_cast<double>(service.all_servers()) / demand) : Json();

@@ -101,7 +101,7 @@ bool is_hidden(const Evaluation& e, const MetricInfo& metric) {
     case MetricHide::kUnpriced:
       return std::all_of(
           e.scenario().services.begin(), e.scenario().services.end(),
-          [](const ServiceSpec& s) { return s.price == 1 && s.rejection_price == 1; });
+          [](const ServiceSpec& s) { return s.price == 1 && s.rejection.price == 1; });
   }
   return false;
 }

@@ -283,7 +283,7 @@ Json point_json(const TipPoint& point, const CurvePoint& at, std::size_t line,
   json["x"] = optional_json(at.x);
   const TippingPoint& found = point.found.point;
   json["replications"] = found.thresholds.size();
-  json["outcome"] = outcome_name(found.outcome);
+  json["outcome"] = name(found.outcome);
   json["d50"] = d50_json(point.found);
   json["not_monotone"] = found.not_monotone();
   const TippingProbe& nearest = found.probes[found.nearest_probe()];
@@ -314,7 +314,7 @@ void write_curve_csv(Sink& sink, const TipCurveReport& r) {
     csv.text(r.plan.base.scenario.name).text(p.name);
     for (const std::string& value : p.keys) csv.text(key_cell(value));
     csv.text(r.plan.trigger.path).text(r.plan.trigger.unit).integer(found.thresholds.size());
-    csv.text(outcome_name(found.outcome));
+    csv.text(name(found.outcome));
     if (found.d50) {
       const bool upwards = p.found.search.last >= p.found.search.first;
       csv.real(found.d50->middle());

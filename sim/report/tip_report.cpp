@@ -38,22 +38,6 @@ std::optional<Share> share_of_judged(const TippingProbe& p, std::size_t count) {
 
 }  // namespace
 
-std::string_view outcome_name(TippingOutcome outcome) {
-  switch (outcome) {
-    case TippingOutcome::kFound:
-      return "found";
-    case TippingOutcome::kTipsAtFirst:
-      return "tips_at_first_value";
-    case TippingOutcome::kRecoversAtLast:
-      return "recovers_at_last_value";
-    case TippingOutcome::kEndsExchanged:
-      return "ends_exchanged";
-    case TippingOutcome::kNotJudged:
-      return "not_judged";
-  }
-  return "";
-}
-
 Json d50_json(const TipResult& found) {
   const TippingPoint& point = found.point;
   if (!point.d50) return {};
@@ -315,7 +299,7 @@ void write_tip_json(Sink& sink, const TipReport& r, const std::vector<FileRecord
   Json json = result_head("tip", scenario, r.found.point.thresholds.size());
   json["trigger"] = trigger_json(r.trigger, r.found.search);
   json["search"] = {{"id", fmt::format("{:016x}", r.id)}};
-  json["outcome"] = outcome_name(r.found.point.outcome);
+  json["outcome"] = name(r.found.point.outcome);
   json["d50"] = d50_json(r.found);
   json["not_monotone"] = r.found.point.not_monotone();
   json["probes"] = Json::array();

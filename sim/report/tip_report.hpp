@@ -35,9 +35,6 @@ void write_thresholds_csv(Sink& sink, const TipReport& result);
 void write_tip_json(Sink& sink, const TipReport& result, const std::vector<FileRecord>& files);
 void write_tip_text(Sink& sink, const TipReport& result);
 
-/// "found", "tips_at_first_value", ...
-std::string_view outcome_name(TippingOutcome outcome);
-
 /// D50 with its bracket and its interval in ascending order; null if there is none.
 nlohmann::ordered_json d50_json(const TipResult& found);
 nlohmann::ordered_json trigger_json(const Trigger& trigger, const TippingSearch& search);

@@ -26,8 +26,9 @@ int send_cost_of(const SendRateRules& rules, const ErrorInfo& error) {
                                                             : rules.retry_cost;
 }
 
-Duration apply_retry_after(const RetryRules& rules, Duration backoff, Duration suggested,
-                           bool throttling) {
+Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration backoff) {
+  if (!failure.retry_after || failure.error.no_retry_after) return backoff;
+  const Duration suggested = *failure.retry_after;
   switch (rules.retry_after) {
     case RetryAfter::kIgnore:
       break;
@@ -42,7 +43,8 @@ Duration apply_retry_after(const RetryRules& rules, Duration backoff, Duration s
     case RetryAfter::kMinimumCapped:
       return std::max(std::min(suggested, rules.backoff.cap), backoff);
     case RetryAfter::kAddWhenThrottled:
-      return throttling ? backoff + suggested : backoff;
+      return failure.error.response_class == ResponseClass::kThrottling ? backoff + suggested
+                                                                        : backoff;
   }
   return backoff;
 }
@@ -230,10 +232,7 @@ RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& sta
                                           ? ResponseClass::kTransient
                                           : error.response_class;
   const Duration backoff = backoff_delay(rules.backoff, backoff_class, progress, draws, fixed_draw);
-  Duration delay = failure.retry_after && !error.no_retry_after
-                       ? apply_retry_after(rules, backoff, *failure.retry_after,
-                                           error.response_class == ResponseClass::kThrottling)
-                       : backoff;
+  Duration delay = with_suggestion(rules, failure, backoff);
   if (!payment->made) return {Outcome::kQuotaExceeded, delay, 0};
   progress.held_cost = payment->amount;
   progress.previous_delay = backoff;

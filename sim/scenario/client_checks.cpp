@@ -55,7 +55,7 @@ void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
 void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
                                 const ClientSpec& spec) {
   if (!keys.has("attempt_timeout") || !keys.has("deadline")) return;
-  if (spec.has_attempt_timeout || spec.deadline != Duration::max()) return;
+  if (spec.timeouts.has_attempt || spec.timeouts.deadline != Duration::max()) return;
   const ServiceSpec& service = t.loaded.scenario.services[spec.service];
   const std::string loss = cause_of_lost_messages(t.loaded.scenario, spec);
   if (loss.empty()) {
@@ -75,7 +75,7 @@ void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& 
   if (spec.priority == 0) return;
   const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
   for (std::size_t s = 0; s < services.size(); ++s) {
-    const bool by_priority = services[s].discipline == Discipline::kPriority;
+    const bool by_priority = services[s].queue.discipline == Discipline::kPriority;
     if (by_priority && share_of_calls(spec, s) > 0) return;
   }
   t.loaded.notes.push_back(keys.path() + ".priority has no effect: service." +
@@ -87,7 +87,7 @@ void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec) 
   const ServiceSpec& first = services[spec.service];
   for (std::size_t s = 0; s < services.size(); ++s) {
     if (share_of_calls(spec, s) <= 0) continue;
-    if (services[s].price == first.price && services[s].rejection_price == first.rejection_price) {
+    if (services[s].price == first.price && services[s].rejection.price == first.rejection.price) {
       continue;
     }
     t.problems.add(keys.place_of("calls"),

@@ -57,13 +57,13 @@ void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spe
     }
     std::string toml;
     if (key == "attempt_timeout") {
-      spec.has_attempt_timeout = defaults->attempt_timeout != Duration::max();
-      if (spec.has_attempt_timeout) {
-        spec.attempt_timeout = Distribution::constant(defaults->attempt_timeout);
+      spec.timeouts.has_attempt = defaults->attempt_timeout != Duration::max();
+      if (spec.timeouts.has_attempt) {
+        spec.timeouts.attempt = Distribution::constant(defaults->attempt_timeout);
       }
       toml = toml_of_time(defaults->attempt_timeout);
     } else if (key == "connect_timeout") {
-      spec.connect_timeout = defaults->connect_timeout;
+      spec.timeouts.connect = defaults->connect_timeout;
       toml = toml_of_time(defaults->connect_timeout);
     } else {
       spec.max_connections = defaults->max_connections;

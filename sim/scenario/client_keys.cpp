@@ -9,6 +9,8 @@ namespace {
 
 using A = ArrivalSpec;
 constexpr auto kArrivals = &ClientSpec::arrivals;
+constexpr auto kTimeouts = &ClientSpec::timeouts;
+constexpr auto kSideEffects = &ClientSpec::side_effects;
 
 constexpr std::string_view kHasRate = "arrivals.process = poisson|constant|on-off|poll";
 constexpr std::string_view kOnce = "arrivals.process = once";
@@ -18,13 +20,15 @@ constexpr std::string_view kOnOff = "arrivals.process = on-off";
 constexpr std::string_view kPoll = "arrivals.process = poll";
 
 void store_attempt_timeout(const Slots& s, const Value& v) {
-  s.to<ClientSpec>().has_attempt_timeout = !v.is_else_word;
-  s.to<ClientSpec>().attempt_timeout = v.distribution;
+  TimeoutSpec& timeouts = s.to<ClientSpec>().timeouts;
+  timeouts.has_attempt = !v.is_else_word;
+  timeouts.attempt = v.distribution;
 }
 
 void store_reconcile_read(const Slots& s, const Value& v) {
-  s.to<ClientSpec>().reconciles = !v.is_else_word;
-  s.to<ClientSpec>().reconcile_read = v.distribution;
+  SideEffectSpec& side_effects = s.to<ClientSpec>().side_effects;
+  side_effects.reconciles = !v.is_else_word;
+  side_effects.reconcile_read = v.distribution;
 }
 
 constexpr KeyInfo kGroupKeys[] = {
@@ -89,10 +93,10 @@ constexpr KeyInfo kSendingKeys[] = {
         Access{store_attempt_timeout}, {.fallback = "none"},
         "How long an attempt waits for its answer; \"sdk\": as long as the clients of retry.sdk do "
         "by default."),
-    key("deadline", duration(kPositive).or_word("none"), into<&ClientSpec::deadline>,
+    key("deadline", duration(kPositive).or_word("none"), into<kTimeouts, &TimeoutSpec::deadline>,
         {.fallback = "none"}, "Longest time for a whole request, waiting and backoff included."),
     key("connect_timeout", duration(kPositive).or_word("none").or_as_the_sdk(),
-        into<&ClientSpec::connect_timeout>, {.fallback = "none"},
+        into<kTimeouts, &TimeoutSpec::connect>, {.fallback = "none"},
         "How long an attempt waits for a new connection."),
     key("max_connections", count(kUpToBillion).or_word("unlimited").or_as_the_sdk(),
         into<&ClientSpec::max_connections>, {.fallback = "unlimited"},
@@ -125,10 +129,10 @@ constexpr KeyInfo kRepeatKeys[] = {
 };
 
 constexpr KeyInfo kSideEffectKeys[] = {
-    key("mutating", number(kShare), into<&ClientSpec::mutating>, {.fallback = "0.0"},
-        "Share of the requests that have side effects."),
-    key("idempotency_token", boolean(), into<&ClientSpec::idempotency_token>, {.fallback = "true"},
-        "Whether those carry a token that is the same in every attempt."),
+    key("mutating", number(kShare), into<kSideEffects, &SideEffectSpec::mutating>,
+        {.fallback = "0.0"}, "Share of the requests that have side effects."),
+    key("idempotency_token", boolean(), into<kSideEffects, &SideEffectSpec::idempotency_token>,
+        {.fallback = "true"}, "Whether those carry a token that is the same in every attempt."),
     key("reconcile_read", distribution().or_word("none"), Access{store_reconcile_read},
         {.fallback = "none"},
         "Before a retry of such a request the client asks the service whether it has taken effect, "
@@ -137,7 +141,7 @@ constexpr KeyInfo kSideEffectKeys[] = {
 };
 
 constexpr KeyInfo kOtherKeys[] = {
-    key("token_reuse", number(kShare), into<&ClientSpec::token_reuse>,
+    key("token_reuse", number(kShare), into<kSideEffects, &SideEffectSpec::token_reuse>,
         {.fallback = "0.0", .when = "idempotency_token = true"},
         "Share of those that wrongly carry the token of their client's previous one."),
     key("long_poll", boolean(), into<&ClientSpec::long_poll>, {.fallback = "false"},

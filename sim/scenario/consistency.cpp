@@ -28,8 +28,8 @@ bool turns_attempts_away(const ServiceSpec& service) {
     return true;
   }
   return service.servers != ServiceSpec::kUnlimited &&
-         (service.queue_capacity != ServiceSpec::kUnlimited ||
-          service.discipline == Discipline::kCodel);
+         (service.queue.capacity != ServiceSpec::kUnlimited ||
+          service.queue.discipline == Discipline::kCodel);
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ std::string cause_of_lost_messages(const Scenario& scenario, const ClientSpec& c
   }
   for (std::size_t s = 0; s < scenario.services.size(); ++s) {
     const ServiceSpec& service = scenario.services[s];
-    if (service.overflow == Overflow::kDrop && turns_attempts_away(service) &&
+    if (service.rejection.overflow == Overflow::kDrop && turns_attempts_away(service) &&
         share_of_calls(client, s) > 0) {
       return "service." + service.name + ".overflow = \"drop\"";
     }

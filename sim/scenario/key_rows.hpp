@@ -105,7 +105,7 @@ template <class Struct, class T>
 Struct struct_of(T Struct::*);
 
 /// Storing in the member at a path of member pointers, the first of which is that of a slot:
-/// into<&ServiceSpec::codel, &CodelSpec::target>. Rules of retries can also be read back.
+/// into<&ServiceSpec::queue, &QueueSpec::capacity>. Rules of retries can also be read back.
 template <auto kFirst, auto... kRest>
 inline constexpr Access into = [] {
   using Struct = decltype(struct_of(kFirst));

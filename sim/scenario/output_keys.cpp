@@ -31,12 +31,12 @@ std::vector<std::string> names_in(std::string_view list) {
 }
 
 void read_metrics(const KeyResolution& keys, Scenario& scenario, Problems& problems) {
-  scenario.precision_metrics = names_in(keys.text_of("precision_metrics"));
+  scenario.precision.metrics = names_in(keys.text_of("precision_metrics"));
   const Place place = keys.place_of("precision_metrics");
-  if (scenario.precision_metrics.empty()) {
+  if (scenario.precision.metrics.empty()) {
     problems.add(place, "precision_metrics names no metric; expected some, with commas between");
   }
-  for (const std::string& name : scenario.precision_metrics) {
+  for (const std::string& name : scenario.precision.metrics) {
     if (find_metric(name) != nullptr) continue;
     problems.add(place, "precision_metrics: " + unknown_metric(name));
   }
@@ -58,7 +58,7 @@ void prepare_precision(KeyResolution& keys, const Node& root) {
 }
 
 void read_precision(const KeyResolution& keys, Scenario& scenario, Problems& problems) {
-  if (!keys.has("precision") || scenario.precision <= 0) return;
+  if (!keys.has("precision") || scenario.precision.target <= 0) return;
   if (keys.has("precision_metrics")) read_metrics(keys, scenario, problems);
   if (!keys.has("replications")) return;
   if (scenario.replications < kFewestForPrecision) {
@@ -67,9 +67,9 @@ void read_precision(const KeyResolution& keys, Scenario& scenario, Problems& pro
                      " are too few to judge a precision by; expected at least " +
                      std::to_string(kFewestForPrecision) + ", or no precision");
   }
-  if (keys.has("max_replications") && scenario.max_replications < scenario.replications) {
+  if (keys.has("max_replications") && scenario.precision.max_replications < scenario.replications) {
     problems.add(keys.place_of("max_replications"),
-                 "max_replications = " + std::to_string(scenario.max_replications) +
+                 "max_replications = " + std::to_string(scenario.precision.max_replications) +
                      " is below replications = " + std::to_string(scenario.replications) +
                      ", the fewest; expected at least that");
   }

@@ -87,8 +87,8 @@ void PresetResolution::check_api() {
   const std::string path = keys_.full_path("retry.api");
   if (std::find(known.begin(), known.end(), api) != known.end()) {
     // Such an SDK calls the API as any other, which is no mistake, but may not be what was meant.
-    const std::string others = presets_with_own_numbers(api);
-    if (preset_->api != api && !others.empty()) {
+    const std::string others = preset_->api == api ? "" : presets_for(api);
+    if (!others.empty()) {
       notes_.push_back(path + " = " + in_quotes(api) + ": " + name_ +
                        " has no numbers of its own for it and uses those of \"default\"; "
                        "these have: " +

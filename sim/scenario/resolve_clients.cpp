@@ -63,7 +63,7 @@ bool find_services(Tables& t, const KeyResolution& keys, const std::vector<std::
 
 // A read before a retry is a message of its own, for which two other rules have no place.
 void check_reconciliation(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
-  if (!spec.reconciles) return;
+  if (!spec.side_effects.reconciles) return;
   const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
   for (std::size_t s = 0; s < services.size(); ++s) {
     if (services[s].model != ServiceModelKind::kOcc || share_of_calls(spec, s) <= 0) continue;
@@ -132,7 +132,7 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   spec.name = service.name + "." + member.name;
   spec.caller = caller;
   PresetChoice preset;
-  spec.count = t.loaded.scenario.services[caller].instances;  // each is a client of its own
+  spec.count = t.loaded.scenario.services[caller].instances.count;  // each is a client of its own
   const Slots slots(&spec, &spec.retry, &preset);
   const std::string path = "service." + service.name + ".calls." + member.name;
   KeyResolution keys = t.keys_of("service.*.calls.*", path, member, siblings, slots);

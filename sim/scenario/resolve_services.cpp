@@ -55,17 +55,17 @@ void check_idempotency(Tables& t, const KeyResolution& keys, const ServiceSpec& 
 }
 
 void check_instances(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
-  if (spec.instances == 1 || spec.autoscaling.target <= 0) return;
+  if (spec.instances.count == 1 || spec.autoscaling.target <= 0) return;
   t.problems.add(keys.place_of("instances"),
-                 keys.path() + ".instances = " + std::to_string(spec.instances) +
+                 keys.path() + ".instances = " + std::to_string(spec.instances.count) +
                      " does not go with autoscaling, which adds servers to a single instance; "
                      "expected instances = 1, or no autoscaling");
 }
 
 // A table takes the place of the number.
 void read_slowdown(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
-  if (spec.slowdown_curve != SlowdownCurve::kTable) return;
-  if (spec.slowdown != 0) {
+  if (spec.slowdown.curve != SlowdownCurve::kTable) return;
+  if (spec.slowdown.per_attempt != 0) {
     t.problems.add(keys.place_of("slowdown"),
                    keys.path() +
                        ".slowdown does not apply when slowdown_curve = \"table\"; expected no "
@@ -76,7 +76,7 @@ void read_slowdown(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
       t.files.open(std::string(keys.text_of("slowdown_table")), keys.place_of("slowdown_table"));
   if (file == nullptr) return;
   if (auto rows = read_slowdown_table(*file, t.files)) {
-    spec.slowdown_table = {std::move(rows->in_service), std::move(rows->factors)};
+    spec.slowdown.table = {std::move(rows->in_service), std::move(rows->factors)};
   }
 }
 
@@ -107,9 +107,9 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
   KeyResolution keys = t.keys_of("service.*", "service." + member.name, member, siblings, slots);
   keys.resolve();
   check_probabilities(t, keys, spec.errors);
-  if (!has_queue(spec.discipline) && spec.servers == ServiceSpec::kUnlimited) {
+  if (!has_queue(spec.queue.discipline) && spec.servers == ServiceSpec::kUnlimited) {
     t.problems.add(keys.place_of("queue.discipline"),
-                   keys.path() + ".queue.discipline = " + in_quotes(name(spec.discipline)) +
+                   keys.path() + ".queue.discipline = " + in_quotes(name(spec.queue.discipline)) +
                        " has no meaning for unlimited servers; expected a number of servers");
   }
   check_concurrency(t, keys, spec.concurrency);
@@ -128,16 +128,16 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
 void check_target(Tables& t, const KeyResolution& keys, const FaultSpec& fault,
                   const ServiceSpec& target) {
   if (fault.instance == FaultSpec::kAllInstances) return;
-  if (std::uint64_t{fault.instance} + fault.instances - 1 <= target.instances) return;
+  if (std::uint64_t{fault.instance} + fault.instances - 1 <= target.instances.count) return;
   const std::string last = fault.instances == 1
                                ? std::to_string(fault.instance)
                                : fmt::format("{} to {}", fault.instance,
                                              std::uint64_t{fault.instance} + fault.instances - 1);
-  t.problems.add(
-      keys.place_of("instance"),
-      fmt::format("{} concerns instance {} of {}, which has {}; expected instances from "
-                  "1 to {}",
-                  keys.path(), last, in_quotes(target.name), target.instances, target.instances));
+  t.problems.add(keys.place_of("instance"),
+                 fmt::format("{} concerns instance {} of {}, which has {}; expected instances from "
+                             "1 to {}",
+                             keys.path(), last, in_quotes(target.name), target.instances.count,
+                             target.instances.count));
 }
 
 void resolve_fault(Tables& t, const Member& member, const Node& siblings) {

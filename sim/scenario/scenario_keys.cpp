@@ -7,6 +7,8 @@ namespace retrysim::scenario {
 namespace {
 
 constexpr auto kNetwork = &Scenario::network;
+constexpr auto kPrecision = &Scenario::precision;
+constexpr auto kRecovery = &Scenario::recovery;
 
 void store_warmup(const Slots& s, const Value& v) {
   s.to<Scenario>().warmup = v.duration;
@@ -32,8 +34,8 @@ constexpr KeyInfo kTopKeys[] = {
     key("replications", count(kUpToMillion), into<&Scenario::replications>, {.fallback = "20"},
         "Number of independent runs that the summary is based on; with a precision the least "
         "number (10 if not given)."),
-    key("precision", number(kPositiveShare).or_word("none"), into<&Scenario::precision>,
-        {.fallback = "none"},
+    key("precision", number(kPositiveShare).or_word("none"),
+        into<kPrecision, &PrecisionSpec::target>, {.fallback = "none"},
         "Largest relative error of the means: replications are added (10, 15, 20, 30, 45, ... in "
         "all) until the 95 % intervals are that narrow."),
     key("precision_metrics", text(), kNowhere,
@@ -41,19 +43,19 @@ constexpr KeyInfo kTopKeys[] = {
          .when = "precision != none"},
         "Metrics of all clients together that must reach that precision; for shares below 0.1, and "
         "rates below a tenth of the offered load, it is relative to these values."),
-    key("max_replications", count(kUpToMillion), into<&Scenario::max_replications>,
+    key("max_replications", count(kUpToMillion), into<kPrecision, &PrecisionSpec::max_replications>,
         {.fallback = "1000", .when = "precision != none"},
         "Number of replications at which adding stops, whether or not the target is met."),
     key("interval", duration(kPositiveRunLength), into<&Scenario::interval>, {.fallback = "1s"},
         "Width of a time-series bin."),
-    key("recovery.share", number(kPositiveShare), into<&Scenario::recovery_share>,
+    key("recovery.share", number(kPositiveShare), into<kRecovery, &RecoverySpec::share>,
         {.fallback = "0.95"},
         "The system counts as recovered when goodput reaches this share of the offered load times "
         "the success rate before the first fault or surge."),
-    key("recovery.hold", duration(kNotNegative), into<&Scenario::recovery_hold>,
+    key("recovery.hold", duration(kNotNegative), into<kRecovery, &RecoverySpec::hold>,
         {.fallback = "30s"},
         "How long goodput must stay there; extended where too few requests arrive to tell."),
-    key("recovery.window", duration(kPositive), into<&Scenario::recovery_window>,
+    key("recovery.window", duration(kPositive), into<kRecovery, &RecoverySpec::window>,
         {.fallback = "1s"},
         "Lapses that average out over this time, or that chance explains, are no relapse."),
     key("network.latency", distribution(), into<kNetwork, &NetworkSpec::latency>,

@@ -17,7 +17,7 @@ ServiceAnswers answers_of(const ServiceSpec& service) {
   a.throttled = own.throttled.value_or(ServiceAnswer{{400, "ThrottlingException"}});
   const Duration suggested = service.throttle.retry_after;
   if (!a.throttled.retry_after && suggested > Duration::zero()) a.throttled.retry_after = suggested;
-  switch (service.overflow) {
+  switch (service.rejection.overflow) {
     case Overflow::kThrottled:
       a.overflow = a.throttled;
       break;

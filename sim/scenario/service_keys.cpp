@@ -7,7 +7,8 @@ namespace retrysim::scenario {
 namespace {
 
 constexpr auto kScaling = &ServiceSpec::autoscaling;
-constexpr auto kCodel = &ServiceSpec::codel;
+constexpr auto kQueue = &ServiceSpec::queue;
+constexpr auto kRejection = &ServiceSpec::rejection;
 constexpr auto kLimit = &ServiceSpec::concurrency;
 constexpr auto kThrottle = &ServiceSpec::throttle;
 constexpr auto kIdempotency = &ServiceSpec::idempotency;
@@ -75,24 +76,25 @@ constexpr KeyInfo kServiceKeys[] = {
         "Deviation from the target that is tolerated, as a share of the target."),
     key("service_time", distribution(), into<&ServiceSpec::service_time>, {.required = true},
         "Time a server works on one attempt."),
-    key("slowdown", number(kNotNegative), into<&ServiceSpec::slowdown>,
+    key("slowdown", number(kNotNegative), into<&ServiceSpec::slowdown, &SlowdownSpec::per_attempt>,
         {.fallback = "0.0", .when = "model != independent"},
         "Extra service time per attempt already in service, as a fraction of the attempt's own."),
-    key("queue.discipline", word(), into<&ServiceSpec::discipline>,
+    key("queue.discipline", word(), into<kQueue, &QueueSpec::discipline>,
         {.fallback = "fifo", .when = "model != independent"}, kMeaning<Discipline>),
     key("queue.capacity", count(kNotNegative).or_word("unlimited"),
-        into<&ServiceSpec::queue_capacity>,
+        into<kQueue, &QueueSpec::capacity>,
         {.fallback = "unlimited", .when = "model != independent"},
         "Attempts that may wait, not counting those in service; with processor-sharing attempts in "
         "service."),
-    key("queue.target", duration(kNotNegative), into<kCodel, &CodelSpec::target>,
+    key("queue.target", duration(kNotNegative), into<kQueue, &QueueSpec::codel, &CodelSpec::target>,
         {.fallback = "5ms", .when = "queue.discipline = codel"},
         "Acceptable waiting time (RFC 8289)."),
-    key("queue.interval", duration(kPositive), into<kCodel, &CodelSpec::interval>,
+    key("queue.interval", duration(kPositive),
+        into<kQueue, &QueueSpec::codel, &CodelSpec::interval>,
         {.fallback = "100ms", .when = "queue.discipline = codel"},
         "How long the target may be exceeded before attempts are shed; they get the overflow "
         "answer."),
-    key("queue.drop_expired", boolean(), into<&ServiceSpec::drop_expired>,
+    key("queue.drop_expired", boolean(), into<kQueue, &QueueSpec::drop_expired>,
         {.fallback = "false", .when = "queue.discipline != processor-sharing"},
         "When the turn of a waiting attempt comes, drop it if its answer could not arrive before "
         "its client's timeout or deadline; its service time is assumed to be known. An attempt "
@@ -138,14 +140,14 @@ constexpr KeyInfo kServiceKeys[] = {
         "Time at the service from which an attempt counts as slow."),
     key("price", number(kNotNegative), into<&ServiceSpec::price>, {.fallback = "1.0"},
         "Price of an attempt, in any unit, for the metric cost."),
-    key("rejection_price", number(kNotNegative), into<&ServiceSpec::rejection_price>,
+    key("rejection_price", number(kNotNegative), into<kRejection, &RejectionSpec::price>,
         {.fallback = "1.0"},
         "Price of an attempt that the throttle, limit or queue refuses, or that gets another "
         "throttling error, whether or not the answer reaches its client."),
-    key("overflow", word(), into<&ServiceSpec::overflow>,
+    key("overflow", word(), into<kRejection, &RejectionSpec::overflow>,
         {.fallback = "unavailable", .when = "model != independent"},
         "Answer of a full queue or of the concurrency limit; drop: no answer."),
-    key("reject_cost", duration(kRunLength), into<&ServiceSpec::reject_cost>,
+    key("reject_cost", duration(kRunLength), into<kRejection, &RejectionSpec::cost>,
         {.fallback = "0s", .when = "model != independent"},
         "Server time that turning an attempt away (throttle or overflow) takes, before any other "
         "work; the answer is sent at its end. A drop costs nothing."),

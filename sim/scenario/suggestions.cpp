@@ -70,10 +70,10 @@ std::string_view predecessor(std::string_view sdk) {
   return {};
 }
 
-std::string presets_with_own_numbers(std::string_view api) {
+std::string presets_for(std::string_view api) {
   std::string list, last;
   for (const Preset& preset : presets()) {
-    if (preset.api != api || api == "default") continue;
+    if (preset.api != api) continue;
     std::string kind(preset.mode);
     if (!preset.revision.empty()) kind.append(" ").append(preset.revision);
     const bool same = kind == last;

@@ -24,9 +24,9 @@ std::string suggestion(std::string_view name, const std::vector<std::string_view
 /// none.
 std::string_view predecessor(std::string_view sdk);
 
-/// Which presets have numbers of their own for an API: "legacy: botocore, java-v1; standard 2.0:
-/// dotnet"; empty if none has.
-std::string presets_with_own_numbers(std::string_view api);
+/// The presets with numbers of their own for an API, or those for "default": "legacy: botocore,
+/// java-v1; standard 2.0: dotnet; custom". Empty if there are none.
+std::string presets_for(std::string_view api);
 
 /// The words with ", " between them.
 std::string joined(const std::vector<std::string_view>& words);

@@ -32,9 +32,9 @@ Scenario queue_of(double rate) {
   scenario.interval = seconds(0.1);
   scenario.drain = false;
   scenario.replications = 6;
-  scenario.recovery_hold = seconds(10);
-  scenario.recovery_window = seconds(5);
-  scenario.recovery_share = 0.8;
+  scenario.recovery.hold = seconds(10);
+  scenario.recovery.window = seconds(5);
+  scenario.recovery.share = 0.8;
   ServiceSpec service;
   service.name = "api";
   service.service_time = Distribution::exponential(0.02);
@@ -43,8 +43,8 @@ Scenario queue_of(double rate) {
   client.name = "web";
   client.count = 10;
   client.arrivals.rate = rate / 10;  // of each client
-  client.has_attempt_timeout = true;
-  client.attempt_timeout = Distribution::constant(seconds(1));
+  client.timeouts.has_attempt = true;
+  client.timeouts.attempt = Distribution::constant(seconds(1));
   client.retry.mode = RetryMode::kCustom;
   client.retry.max_attempts = 3;
   client.retry.backoff.delays = {Distribution::constant(Duration::zero())};
@@ -152,7 +152,7 @@ std::size_t points_that_keep_up() {
 double load_ratio_of_hysteresis() {
   Scenario scenario = queue_of(10);
   scenario.replications = 1;
-  scenario.services[0].queue_capacity = 150;
+  scenario.services[0].queue.capacity = 150;
   HysteresisOptions options;
   options.dwell = seconds(40);
   const HysteresisLoop loop =

@@ -36,8 +36,8 @@ Scenario balanced(std::uint32_t instances, double rho, Balancing balancing, int 
   ServiceSpec service;
   service.name = "api";
   service.service_time = Distribution::exponential(kService);
-  service.instances = instances;
-  service.balancing = balancing;
+  service.instances.count = instances;
+  service.instances.balancing = balancing;
   s.services.push_back(service);
   ClientSpec client;
   client.name = "web";

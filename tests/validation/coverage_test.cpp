@@ -160,8 +160,8 @@ void check_sequential_stopping(double precision, int service_times) {
   std::atomic<int> runs{0}, met{0}, close{0};
   const auto all = intervals_of(1, [&](int i) -> Intervals {
     Scenario s = single_queue(i, service_times, 10);
-    s.precision = precision;
-    s.precision_metrics = {"latency_mean"};
+    s.precision.target = precision;
+    s.precision.metrics = {"latency_mean"};
     const Experiment e = run_experiment(s);
     const Interval interval = mean_latency(s, e.runs);
     runs += static_cast<int>(e.runs.size());

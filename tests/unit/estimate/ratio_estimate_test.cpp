@@ -201,7 +201,7 @@ TEST_CASE("the interval of a biased ratio covers where that of the averaged rati
 TEST_CASE("every metric that is a ratio of two sums is declared as one", "[repetitive]") {
   Scenario s = web_and_batch_clients();
   s.services[0].price = 3;
-  s.services[0].rejection_price = 2;
+  s.services[0].rejection.price = 2;
   constexpr int kTrials = 3;
   std::vector<RunResult> runs;
   for (int t = 0; t < kTrials; ++t) {

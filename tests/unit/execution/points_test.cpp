@@ -23,7 +23,7 @@ Scenario busy_world(int point) {
   s.replications = 1 + point % 3;
   s.services[0].servers = 4;
   s.services[0].service_time = Distribution::exponential(0.02);
-  s.services[0].queue_capacity = 50;
+  s.services[0].queue.capacity = 50;
   s.clients[0].count = 10;
   s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
   s.clients[0].arrivals.rate = 15 + point;

@@ -17,7 +17,7 @@ Scenario busy_world() {
   s.replications = 7;
   s.services[0].servers = 4;
   s.services[0].service_time = Distribution::exponential(0.02);
-  s.services[0].queue_capacity = 50;
+  s.services[0].queue.capacity = 50;
   s.clients[0].count = 50;
   s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
   s.clients[0].arrivals.rate = 5;  // 250/s for a capacity of 200/s

@@ -45,8 +45,8 @@ TEST_CASE("The schedule of replications") {
 
 TEST_CASE("Replications are added until the interval is as narrow as asked, and no longer") {
   Scenario s = single_queue(0.7);
-  s.precision = 0.05;
-  s.precision_metrics = {"latency_mean"};
+  s.precision.target = 0.05;
+  s.precision.metrics = {"latency_mean"};
   const Experiment e = run_experiment(s);
   REQUIRE(e.precision);
   REQUIRE(e.precision->met);
@@ -74,7 +74,7 @@ TEST_CASE("Replications are added until the interval is as narrow as asked, and 
 
 TEST_CASE("Threads change neither the number of replications nor the warm-up") {
   Scenario s = single_queue(0.7);
-  s.precision = 0.1;
+  s.precision.target = 0.1;
   s.warmup_is_auto = true;
   Scenario alone = s;
   const Experiment one = run_experiment(alone);
@@ -97,8 +97,8 @@ TEST_CASE("Threads change neither the number of replications nor the warm-up") {
 TEST_CASE("A target out of reach ends at the largest number of replications, and says so") {
   Scenario s = single_queue(0.7);
   s.duration = Duration::seconds(30);
-  s.precision = 0.001;
-  s.max_replications = 17;
+  s.precision.target = 0.001;
+  s.precision.max_replications = 17;
   const Experiment e = run_experiment(s);
   REQUIRE(e.runs.size() == 17);
   REQUIRE(!e.precision->met);
@@ -111,8 +111,8 @@ TEST_CASE("A target out of reach ends at the largest number of replications, and
 TEST_CASE("A share near zero does not ask for the impossible") {
   Scenario s = single_queue(0.5);
   s.services[0].errors = {{{500, "InternalError"}, 0.001}};
-  s.precision = 0.05;
-  s.precision_metrics = {"error_share"};
+  s.precision.target = 0.05;
+  s.precision.metrics = {"error_share"};
   const Experiment e = run_experiment(s);
   // Errors are 0.001 ± some 1e-4: 10 % of themselves, 0.1 % of the size of a share, 0.1.
   REQUIRE(e.precision->met);
@@ -122,8 +122,8 @@ TEST_CASE("A share near zero does not ask for the impossible") {
 
 TEST_CASE("The limit on events counts all stages together") {
   Scenario s = single_queue(0.7);
-  s.precision = 0.02;
-  s.precision_metrics = {"latency_mean"};
+  s.precision.target = 0.02;
+  s.precision.metrics = {"latency_mean"};
   std::uint64_t events = 0;
   for (const RunResult& r : run_experiment(s).runs) events += r.events;
   ReplicationOptions options;

@@ -18,7 +18,7 @@ namespace {
 Scenario queue_at(double rate_per_client) {
   Scenario s = test::zombie_world(Duration::seconds(3));
   s.replications = 2;
-  s.services[0].queue_capacity = 150;
+  s.services[0].queue.capacity = 150;
   s.clients[0].arrivals.rate = rate_per_client;
   return s;
 }

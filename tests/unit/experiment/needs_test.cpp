@@ -162,7 +162,7 @@ TEST_CASE("the estimate of memory fits a queue that grows", "[needs]") {
   s.clients[0].arrivals.rate = 3;
   s.services[0].servers = 100;  // 10,000 a second of 300,000
   check_estimate(s);
-  s.services[0].queue_capacity = 50'000;
+  s.services[0].queue.capacity = 50'000;
   check_estimate(s);
 }
 

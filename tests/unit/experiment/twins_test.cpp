@@ -66,7 +66,7 @@ TEST_CASE("A service that another one keeps down by its retries is metastable wi
   ClientSpec outside = s.clients[0];
   outside.name = "outside";
   outside.service = 1;
-  outside.has_attempt_timeout = false;
+  outside.timeouts.has_attempt = false;
   outside.retry.max_attempts = 1;
   s.clients[0].caller = 1;
   s.clients[0].count = 1;

@@ -14,9 +14,9 @@ inline Scenario zombie_world(Duration outage) {
   s.interval = Duration::milliseconds(100);
   s.drain = false;
   s.replications = 6;
-  s.recovery_hold = Duration::seconds(10);
-  s.recovery_window = Duration::seconds(5);  // 150 requests, with a noise of 8 %
-  s.recovery_share = 0.8;
+  s.recovery.hold = Duration::seconds(10);
+  s.recovery.window = Duration::seconds(5);  // 150 requests, with a noise of 8 %
+  s.recovery.share = 0.8;
   s.services[0].service_time = Distribution::exponential(0.02);
   s.clients[0].count = 10;
   s.clients[0].arrivals.process = ArrivalProcess::kPoisson;

@@ -19,10 +19,10 @@ std::string answer(const std::vector<double>& late_s, std::size_t at_once, std::
   scenario.services.resize(1);
   scenario.clients.resize(1);
   GroupCase group{scenario, 0, scenario.clients[0], scenario.services[0], {}};
-  group.disturbance = "fault";
-  group.disturbances = 1;
-  group.first_start_s = 10;
-  group.last_end_s = 15;
+  group.disturbances.kind = "fault";
+  group.disturbances.count = 1;
+  group.disturbances.first_start_s = 10;
+  group.disturbances.last_end_s = 15;
   Recoveries& r = group.recoveries;
   r.back = at_once + late_s.size();
   r.gone = gone;

@@ -446,7 +446,7 @@ TEST_CASE_METHOD(Fixture, "cost: attempts at the prices of their service") {
   run.clients[0].refused = 39;
   CHECK(number("cost") == 150);
   scenario.services[0].price = 2;
-  scenario.services[0].rejection_price = 0.5;
+  scenario.services[0].rejection.price = 0.5;
   CHECK(number("cost", 0) == 2 * 111 + 0.5 * 39);
   CHECK(number("cost_per_success") == Approx((2 * 111 + 0.5 * 39) / 90));
 }

@@ -20,9 +20,9 @@ struct Run {
 
   Run() {
     scenario.duration = Duration::seconds(200);
-    scenario.recovery_share = 0.95;
-    scenario.recovery_hold = Duration::seconds(30);
-    scenario.recovery_window = Duration::seconds(1);
+    scenario.recovery.share = 0.95;
+    scenario.recovery.hold = Duration::seconds(30);
+    scenario.recovery.window = Duration::seconds(1);
     scenario.clients.resize(1);
     scenario.faults.resize(1);
     scenario.faults[0].start = at(50);
@@ -160,7 +160,7 @@ TEST_CASE_METHOD(Run, "a trigger after the end of the scenario does not happen")
 TEST_CASE_METHOD(Run, "lapses that average out over the window are no relapse") {
   for (std::size_t i = 60; i < 200; i += 5) set(i, i + 1, 85);
   CHECK(!recovery());
-  scenario.recovery_window = Duration::seconds(5);  // the mean is 97 %
+  scenario.recovery.window = Duration::seconds(5);  // the mean is 97 %
   CHECK(recovery() == 0.0);
 }
 

@@ -17,7 +17,7 @@ Scenario busy_world() {
   s.duration = Duration::seconds(30);
   s.interval = Duration::seconds(1);
   s.services[0].servers = 2;
-  s.services[0].queue_capacity = 5;
+  s.services[0].queue.capacity = 5;
   s.clients[0].count = 4;
   s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
   s.clients[0].arrivals.rate = 6;

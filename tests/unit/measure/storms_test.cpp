@@ -288,8 +288,8 @@ TEST_CASE("the longest backoff of one retry") {
 TEST_CASE_METHOD(StormRun, "the rolling window is timeout plus backoff, within bounds") {
   ClientSpec& c = scenario.clients[0];
   CHECK(stats::amplification_window(scenario, 0) == 10);
-  c.has_attempt_timeout = true;
-  c.attempt_timeout = Distribution::constant(Duration::seconds(5));
+  c.timeouts.has_attempt = true;
+  c.timeouts.attempt = Distribution::constant(Duration::seconds(5));
   c.retry.mode = RetryMode::kStandard;
   c.retry.max_attempts = 3;
   c.retry.backoff.base = Duration::seconds(10);

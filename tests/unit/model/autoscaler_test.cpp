@@ -116,7 +116,7 @@ Scenario overloaded() {
 
 TEST_CASE("A service grows out of an overload") {
   Scenario s = overloaded();
-  s.services[0].discipline = GENERATE(Discipline::kFifo, Discipline::kProcessorSharing);
+  s.services[0].queue.discipline = GENERATE(Discipline::kFifo, Discipline::kProcessorSharing);
   const RunResult r = simulate(s, 0);
   const std::vector<ServiceFlow>& bins = r.services[0].bins;
   CHECK(bins[9].servers_ns == 4e9);

@@ -72,7 +72,7 @@ TEST_CASE("Answers decide whether a connection is kept") {
 TEST_CASE("A connection that takes too long to set up is a timeout") {
   Scenario s = requests_at({0});
   s.network.connect = Distribution::constant(ms(500));
-  s.clients[0].connect_timeout = ms(200);
+  s.clients[0].timeouts.connect = ms(200);
   s.clients[0].retry.max_attempts = 2;
   s.clients[0].retry.backoff.base = ms(50);
   const RunResult r = simulate(s, 0);
@@ -84,7 +84,7 @@ TEST_CASE("A connection that takes too long to set up is a timeout") {
 TEST_CASE("A deadline ends the wait for a connection") {
   Scenario s = requests_at({0, 10, 20});
   s.clients[0].max_connections = 1;
-  s.clients[0].deadline = ms(150);
+  s.clients[0].timeouts.deadline = ms(150);
   const ClientResult c = simulate(s, 0).clients[0];
   CHECK(count(c, Outcome::kSuccess) == 1);  // the second is cut off at 160 ms, under way
   CHECK(count(c, Outcome::kDeadlineExceeded) == 2);
@@ -98,7 +98,7 @@ TEST_CASE("Thousands of requests behind one connection are rejected one after th
   s.clients[0].max_connections = 1;
   s.clients[0].retry.max_attempts = 1;
   s.services[0].servers = 1;
-  s.services[0].queue_capacity = 0;
+  s.services[0].queue.capacity = 0;
   s.services[0].errors = {{{400, "ValidationException"}, 1.0}};
   CHECK(count(simulate(s, 0).clients[0], Outcome::kNotRetryable) == 200'000);
 }
@@ -212,7 +212,7 @@ TEST_CASE("Waiting once: all go after the time that was computed at first") {
   // Once: both go at 2.001 s, and the bucket goes below zero.
   s.clients[0].retry.rate_limit.wait = SendTokenWait::kOnce;
   CHECK(send_wait() == Approx(1.501 + 1.251));
-  s.clients[0].deadline = Duration::seconds(1);
+  s.clients[0].timeouts.deadline = Duration::seconds(1);
   const ClientResult c = simulate(s, 0).clients[0];
   CHECK(count(c, Outcome::kDeadlineExceeded) == 2);
   CHECK(c.attempts == 2);
@@ -289,7 +289,7 @@ TEST_CASE("Who checks again sleeps on when the rate grows, and a newcomer overta
   // A fifth finds a token at 3 s and goes at once.
   s.clients[0].arrivals.rows.push_back(Time::zero() + ms(3000));
   CHECK(send_wait() == Approx(1.501 + 3.251));
-  s.clients[0].deadline = Duration::seconds(2);
+  s.clients[0].timeouts.deadline = Duration::seconds(2);
   const ClientResult c = simulate(s, 0).clients[0];
   CHECK(count(c, Outcome::kDeadlineExceeded) == 1);  // the fourth, when it would sleep too long
   CHECK(seconds(c.send_wait_ns) == Approx(1.501 + 1.251));

@@ -61,7 +61,7 @@ TEST_CASE("Calls come after the service time, one by one or together, and the se
   }
   SECTION("where servers are shared, nothing is taken from the others meanwhile") {
     // Own work of both until 200 ms, then 80 ms of calls side by side.
-    s.services[0].discipline = Discipline::kProcessorSharing;
+    s.services[0].queue.discipline = Discipline::kProcessorSharing;
     const RunResult r = simulate(s, 0);
     CHECK(latency_ns(r, 0) == (280 + 280) * 1'000'000);
     CHECK(r.services[0].window.busy_ns == 200e6);
@@ -195,7 +195,7 @@ TEST_CASE("All client groups together are those outside") {
 
 TEST_CASE("What has no effect at the bottom has none above") {
   Scenario s = test::small_world();
-  s.clients[0].mutating = 1;
+  s.clients[0].side_effects.mutating = 1;
   add_callee(s, 0, "db", ms(1));
   CHECK(simulate(s, 0).clients[0].effects == 1);
   let_fail(s.services[1]);

@@ -67,7 +67,7 @@ TEST_CASE("codel: catches up after a pause, and remembers its rate for a while")
 TEST_CASE("codel keeps the waiting time of an overloaded service short") {
   Scenario s = test::small_world();
   s.services[0].service_time = Distribution::constant(ms(10));
-  s.services[0].discipline = Discipline::kCodel;
+  s.services[0].queue.discipline = Discipline::kCodel;
   s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
   s.clients[0].arrivals.rate = 110;  // of 100 that it can serve
   s.clients[0].retry.max_attempts = 1;
@@ -80,7 +80,7 @@ TEST_CASE("codel keeps the waiting time of an overloaded service short") {
         Approx(0.1).margin(0.03));
   CHECK(c.queueing_time.quantile(0.99) / 1e9 < 0.8);
   CHECK(test::total(r.services[0]).queue_max < 100);
-  s.services[0].overflow = Overflow::kDrop;
+  s.services[0].rejection.overflow = Overflow::kDrop;
   test::set_timeout(s.clients[0], Duration::seconds(5));
   const ClientResult dropped = simulate(s, 0).clients[0];
   CHECK(dropped.dropped > 500);

@@ -33,14 +33,14 @@ TEST_CASE("A fixed limit counts attempts waiting and in service") {
   SECTION("room is made by whatever leaves, and a rejection takes none") {
     s.clients[0].arrivals.process = ArrivalProcess::kClosed;
     s.clients[0].arrivals.think_time = Distribution::constant(ms(7));
-    s.services[0].reject_cost = ms(1);
+    s.services[0].rejection.cost = ms(1);
     s.services[0].timeout = ms(150);
     test::set_timeout(s.clients[0], ms(120));
     s.services[0].abandoned = GENERATE(Abandoned::kServe, Abandoned::kDropAtDequeue,
                                        Abandoned::kRemove, Abandoned::kAbort);
-    s.services[0].discipline =
+    s.services[0].queue.discipline =
         GENERATE(Discipline::kFifo, Discipline::kProcessorSharing, Discipline::kCodel);
-    s.services[0].drop_expired = s.services[0].discipline == Discipline::kFifo;
+    s.services[0].queue.drop_expired = s.services[0].queue.discipline == Discipline::kFifo;
     const RunResult r = simulate(s, 0);
     // If a place got lost each time, nobody would be admitted at the end.
     const ServiceFlow& late = r.services[0].bins[90];

@@ -26,7 +26,7 @@ Scenario mg1(double rho, const Distribution& service_time, Discipline discipline
   s.warmup = Duration::seconds(30);
   s.interval = Duration::seconds(100);
   s.services[0].service_time = service_time;
-  s.services[0].discipline = discipline;
+  s.services[0].queue.discipline = discipline;
   s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
   s.clients[0].arrivals.rate = rho * 100;
   s.clients[0].retry.max_attempts = 1;

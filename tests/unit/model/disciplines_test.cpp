@@ -46,7 +46,7 @@ using Waits = std::vector<std::int64_t>;
 TEST_CASE("fifo serves the first that came, lifo the last, and neither interrupts a service") {
   Scenario s = arrivals_at({0, 10, 20, 30});
   CHECK(waits_ms(s) == Waits{0, 90, 180, 270});
-  s.services[0].discipline = Discipline::kLifo;
+  s.services[0].queue.discipline = Discipline::kLifo;
   CHECK(waits_ms(s) == Waits{0, 290, 180, 70});
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("An attempt in the middle of a line leaves it, under every discipline"
   Scenario s = arrivals_at({0, 10, 20, 30});
   s.services[0].abandoned = Abandoned::kRemove;
   test::set_timeout(s.clients[2], ms(50));
-  s.services[0].discipline =
+  s.services[0].queue.discipline =
       GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kRandom, Discipline::kPriority);
   const RunResult r = simulate(s, 0);
   CHECK(r.clients[2].dropped == 1);
@@ -65,13 +65,13 @@ TEST_CASE("An attempt in the middle of a line leaves it, under every discipline"
 
 TEST_CASE("The highest priority is served first, and first come first among equals") {
   Scenario s = arrivals_at({0, 10, 20, 30, 40});
-  s.services[0].discipline = Discipline::kPriority;
+  s.services[0].queue.discipline = Discipline::kPriority;
   s.clients[2].priority = kMostPriority;
   s.clients[3].priority = 7;
   s.clients[4].priority = 7;
   CHECK(waits_ms(s) == Waits{0, 390, 80, 170, 260});
   // A full queue does not make room for a higher priority.
-  s.services[0].queue_capacity = 1;
+  s.services[0].queue.capacity = 1;
   const RunResult r = simulate(s, 0);
   CHECK(r.clients[1].executed == 1);
   CHECK(r.clients[2].rejected == 1);
@@ -79,7 +79,7 @@ TEST_CASE("The highest priority is served first, and first come first among equa
 
 TEST_CASE("Random order gives every waiting attempt the same chance", "[repetitive]") {
   Scenario s = arrivals_at({0, 10, 20, 30});
-  s.services[0].discipline = Discipline::kRandom;
+  s.services[0].queue.discipline = Discipline::kRandom;
   std::vector<int> next(4);
   constexpr int kRuns = 3000;
   for (std::uint32_t run = 0; run < kRuns; ++run) {
@@ -98,7 +98,7 @@ TEST_CASE("An attempt whose answer would come too late is dropped when its turn 
   // 20 ms each way: the answers are there at 140, 240 and 340 ms.
   Scenario s = test::small_world();
   s.network.latency = Distribution::constant(ms(20));
-  s.services[0].drop_expired = true;
+  s.services[0].queue.drop_expired = true;
   s.clients[0].count = 3;
   s.clients[0].retry.max_attempts = 1;
   SECTION("by its timeout") {
@@ -110,15 +110,15 @@ TEST_CASE("An attempt whose answer would come too late is dropped when its turn 
     CHECK(r.services[0].wasted_full_ns == 0);
   }
   SECTION("by its deadline") {
-    s.clients[0].deadline = ms(239);
+    s.clients[0].timeouts.deadline = ms(239);
     const RunResult r = simulate(s, 0);
     CHECK(r.clients[0].dropped == 2);
     CHECK(count(r.clients[0], Outcome::kDeadlineExceeded) == 2);
   }
   SECTION("by a timeout that is drawn, and the earlier of both counts") {
-    s.clients[0].has_attempt_timeout = true;
-    s.clients[0].attempt_timeout = Distribution::uniform(0.2391, 0.2399);
-    s.clients[0].deadline = Duration::seconds(5);
+    s.clients[0].timeouts.has_attempt = true;
+    s.clients[0].timeouts.attempt = Distribution::uniform(0.2391, 0.2399);
+    s.clients[0].timeouts.deadline = Duration::seconds(5);
     CHECK(simulate(s, 0).clients[0].dropped == 2);
   }
   SECTION("an answer at the very instant is in time") {
@@ -147,7 +147,7 @@ TEST_CASE("An attempt whose answer would come too late is dropped when its turn 
 
 TEST_CASE("Processor sharing: all are served together, each at its share of the servers") {
   Scenario s = arrivals_at({0, 50});
-  s.services[0].discipline = Discipline::kProcessorSharing;
+  s.services[0].queue.discipline = Discipline::kProcessorSharing;
   auto ends_ms = [&s] {
     const RunResult r = simulate(s, 0);
     return Waits{static_cast<std::int64_t>(r.clients[0].service_latency_m.sum_ns) / kMs,
@@ -176,8 +176,8 @@ TEST_CASE("Processor sharing: all are served together, each at its share of the 
 
 TEST_CASE("Processor sharing: the capacity bounds those in service") {
   Scenario s = test::small_world();
-  s.services[0].discipline = Discipline::kProcessorSharing;
-  s.services[0].queue_capacity = 3;
+  s.services[0].queue.discipline = Discipline::kProcessorSharing;
+  s.services[0].queue.capacity = 3;
   s.clients[0].count = 5;
   s.clients[0].retry.max_attempts = 1;
   const RunResult r = simulate(s, 0);
@@ -192,7 +192,7 @@ TEST_CASE("Processor sharing: the capacity bounds those in service") {
 
 TEST_CASE("Processor sharing: what is wasted is the share that abandoned attempts have") {
   Scenario s = arrivals_at({0, 0});
-  s.services[0].discipline = Discipline::kProcessorSharing;
+  s.services[0].queue.discipline = Discipline::kProcessorSharing;
   test::set_timeout(s.clients[0], ms(100));
   const RunResult served = simulate(s, 0);
   // Half a server from 100 to 200 ms; in all the first attempt had 100 ms of the server.

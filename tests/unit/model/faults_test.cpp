@@ -137,7 +137,7 @@ TEST_CASE("A cold restart loses the queue and the work in progress, and connecti
   FaultSpec f = fault(50, 20);
   f.cold_restart = true;
   s.faults = {f};
-  s.services[0].discipline =
+  s.services[0].queue.discipline =
       GENERATE(Discipline::kFifo, Discipline::kLifo, Discipline::kRandom, Discipline::kPriority,
                Discipline::kCodel, Discipline::kProcessorSharing);
   const RunResult r = simulate(s, 0);
@@ -145,7 +145,7 @@ TEST_CASE("A cold restart loses the queue and the work in progress, and connecti
   CHECK(count(r.clients[0], AttemptResult::kError) == 5);
   CHECK(count(r.clients[0], Outcome::kSuccess) == 5);
   CHECK(r.clients[0].executed == 5);
-  const bool shared = s.services[0].discipline == Discipline::kProcessorSharing;
+  const bool shared = s.services[0].queue.discipline == Discipline::kProcessorSharing;
   CHECK(r.last_request_end == Time::zero() + ms(1060 + (shared ? 250 : 300) + 5));
   CHECK(r.services[0].window.busy_ns == Approx(2 * 45e6 + 500e6));
 }
@@ -166,7 +166,7 @@ TEST_CASE("A cold restart forgets who has given up, limits and throttles") {
     CHECK(r.services[0].wasted_after_give_up_ns == 30e6);
   }
   SECTION("a place under the concurrency limit, time limits and tokens are there again") {
-    s.clients[0].has_attempt_timeout = false;
+    s.clients[0].timeouts.has_attempt = false;
     s.services[0].concurrency.limit = 3;
     s.services[0].timeout = Duration::seconds(2);
     s.services[0].throttle = {0.001, 3, ThrottleScope::kService, Duration::zero()};

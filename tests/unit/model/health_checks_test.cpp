@@ -19,9 +19,9 @@ using test::ms;
 Scenario two_instances() {
   Scenario s = test::small_world();
   ServiceSpec& service = s.services[0];
-  service.instances = 2;
+  service.instances.count = 2;
   service.service_time = Distribution::constant(ms(10));
-  service.health_check = {
+  service.instances.health_check = {
       .interval = ms(1000), .timeout = ms(200), .unhealthy_threshold = 2, .healthy_threshold = 3};
   s.clients[0].retry.max_attempts = 1;
   s.clients[0].arrivals.process = ArrivalProcess::kConstant;

@@ -59,7 +59,7 @@ TEST_CASE("An answer at the very instant of the timeout is in time") {
     s.services[0].service_time = Distribution::constant(ms(60));
   }
   SECTION("when the timeout comes from a distribution") {
-    s.clients[0].attempt_timeout = Distribution::empirical({0.1}, {1});
+    s.clients[0].timeouts.attempt = Distribution::empirical({0.1}, {1});
   }
   CHECK(count(simulate(s, 0).clients[0], Outcome::kSuccess) == 1);
 }
@@ -129,7 +129,7 @@ TEST_CASE("A closed loop without think time that is always refused ends the run 
 
 TEST_CASE("A loop that takes no time ends the run with its name", "[repetitive]") {
   Scenario s = test::small_world();
-  s.services[0].queue_capacity = 0;
+  s.services[0].queue.capacity = 0;
   s.services[0].servers = 0 + 1;
   s.services[0].errors = {{{500, "InternalError"}, 1.0}};
   s.clients[0].retry.max_attempts = RetryRules::kUnlimited;

@@ -34,7 +34,7 @@ TEST_CASE("Immediate retries need no stack, however many there are") {
   SECTION("of a full queue") {
     s.services[0].errors.clear();
     s.services[0].servers = 1;
-    s.services[0].queue_capacity = 0;
+    s.services[0].queue.capacity = 0;
     s.services[0].service_time = Distribution::constant(Duration::seconds(500));
     s.clients[0].count = 2;  // the first holds the server
   }
@@ -65,16 +65,16 @@ TEST_CASE("A request that is given up leaves the queue with all its attempts") {
   // The first attempt is in service, the hedge waits behind it. When the request times out, the
   // server that becomes free must not look at the hedge: its timer does not run any more.
   Scenario s = test::small_world();
-  s.services[0].drop_expired = true;
+  s.services[0].queue.drop_expired = true;
   s.services[0].abandoned = Abandoned::kAbort;
   s.clients[0].retry.max_attempts = 2;
   s.clients[0].retry.hedging.enabled = true;
   s.clients[0].retry.hedging.delay = Duration::zero();
   const bool constant = GENERATE(true, false);
-  s.clients[0].has_attempt_timeout = true;
-  s.clients[0].attempt_timeout =
+  s.clients[0].timeouts.has_attempt = true;
+  s.clients[0].timeouts.attempt =
       constant ? Distribution::constant(ms(60)) : Distribution::uniform(0.050, 0.060);
-  s.clients[0].deadline = Duration::seconds(1);
+  s.clients[0].timeouts.deadline = Duration::seconds(1);
   const RunResult r = simulate(s, 0);
   CHECK(count(r.clients[0], Outcome::kMaxAttemptsExceeded) == 1);
   CHECK(r.clients[0].attempts == 2);

@@ -22,8 +22,8 @@ using test::ms;
 Scenario at_once(std::uint32_t instances, std::uint32_t requests,
                  Balancing balancing = Balancing::kRoundRobin) {
   Scenario s = test::small_world();
-  s.services[0].instances = instances;
-  s.services[0].balancing = balancing;
+  s.services[0].instances.count = instances;
+  s.services[0].instances.balancing = balancing;
   s.clients[0].count = requests;
   s.clients[0].retry.max_attempts = 1;
   return s;
@@ -63,12 +63,12 @@ constexpr Balancing kAllBalancing[] = {Balancing::kRoundRobin, Balancing::kRando
 
 TEST_CASE("A single instance is a service as ever, however it is balanced", "[instances]") {
   Scenario s = poisson(1, 8, Balancing::kRoundRobin);
-  s.services[0].discipline = Discipline::kRandom;
+  s.services[0].queue.discipline = Discipline::kRandom;
   const RunResult plain = simulate(s, 0);
   CHECK(plain.services[0].instances.empty());
   for (const Balancing balancing : kAllBalancing) {
-    s.services[0].balancing = balancing;
-    s.services[0].health_check.interval = Duration::seconds(1);
+    s.services[0].instances.balancing = balancing;
+    s.services[0].instances.health_check.interval = Duration::seconds(1);
     CHECK(simulate(s, 0) == plain);
   }
 }
@@ -111,12 +111,12 @@ TEST_CASE("Two choices is never worse than one attempt ahead where there are onl
 TEST_CASE("Each instance has servers and a queue of its own", "[instances]") {
   Scenario s = at_once(2, 6);
   CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(300));
-  s.services[0].queue_capacity = 1;  // one is served and one waits, at each
+  s.services[0].queue.capacity = 1;  // one is served and one waits, at each
   const RunResult full = simulate(s, 0);
   CHECK(count(full.clients[0], Outcome::kSuccess) == 4);
   CHECK(full.services[0].nominal_servers == 2);
   // An instance that stands still keeps its queue, while the other one has nothing to do.
-  s.services[0].queue_capacity = ServiceSpec::kUnlimited;
+  s.services[0].queue.capacity = ServiceSpec::kUnlimited;
   s.faults = {fault_of(1, 0, 10'000)};
   s.faults[0].speed = 0;
   const RunResult stuck = simulate(s, 0);
@@ -216,7 +216,7 @@ TEST_CASE("A retry chooses anew", "[instances]") {
   CHECK(failures == Approx(requests * 1e-3).margin(85));
   CHECK(static_cast<double>(r.clients[0].attempts) / requests == Approx(1.11).margin(0.0048));
   // By turns the next instance is another one.
-  s.services[0].balancing = Balancing::kRoundRobin;
+  s.services[0].instances.balancing = Balancing::kRoundRobin;
   CHECK(count(simulate(s, 0).clients[0], Outcome::kMaxAttemptsExceeded) == 0);
 }
 
@@ -229,7 +229,7 @@ TEST_CASE("An instance that fails at once attracts what is balanced by connectio
   // It never has anything under way: once the others have one attempt each, all go there.
   CHECK(count(r.clients[0], Outcome::kSuccess) == 9);
   CHECK(attempts(r)[3] == 191);
-  s.services[0].balancing = Balancing::kRoundRobin;
+  s.services[0].instances.balancing = Balancing::kRoundRobin;
   CHECK(count(simulate(s, 0).clients[0], Outcome::kSuccess) == 180);
 }
 
@@ -253,7 +253,7 @@ TEST_CASE("Black hole: a new connection times out, an attempt on an old one gets
           "[instances]") {
   Scenario s = at_once(1, 1);
   s.network.connect = Distribution::constant(ms(5));
-  s.clients[0].connect_timeout = ms(40);
+  s.clients[0].timeouts.connect = ms(40);
   s.clients[0].arrivals.process = ArrivalProcess::kTrace;
   s.clients[0].arrivals.rows = {Time::zero(), Time::zero() + ms(10'000)};
   test::set_timeout(s.clients[0], ms(1000));
@@ -275,7 +275,7 @@ TEST_CASE("Tokens are remembered by the service, whichever instance had the effe
   Scenario s = at_once(2, 10);
   s.services[0].idempotency.window = Duration::seconds(1000);
   s.services[0].idempotency.in_progress = InProgress::kExecute;
-  s.clients[0].mutating = 1;
+  s.clients[0].side_effects.mutating = 1;
   s.clients[0].retry.max_attempts = 2;
   s.faults = {fault_of(1)};
   s.faults[0].response_loss = 1;
@@ -291,7 +291,7 @@ TEST_CASE("Each instance that calls a service is a client of its own", "[instanc
   s.services[0].servers = 100;
   ServiceSpec db = s.services[0];
   db.name = "db";
-  db.instances = 1;
+  db.instances.count = 1;
   db.errors = {{{500, "InternalError"}, 1.0}};
   s.services.push_back(db);
   ClientSpec call = s.clients[0];
@@ -314,7 +314,7 @@ TEST_CASE("Servers that hedges set free at several instances all go on", "[insta
   Scenario s = at_once(2, 8);
   s.services[0].abandoned = Abandoned::kAbort;
   s.services[0].service_time = Distribution::constant(ms(1000));
-  s.clients[0].deadline = ms(1500);
+  s.clients[0].timeouts.deadline = ms(1500);
   s.clients[0].retry.max_attempts = 2;
   s.clients[0].retry.hedging.enabled = true;
   s.clients[0].retry.hedging.delay = ms(10);
@@ -334,12 +334,12 @@ TEST_CASE("The books balance for all kinds of balancing, queues and abandoned wo
         s.duration = Duration::seconds(20);
         s.warmup = Duration::seconds(5);
         s.network.latency = Distribution::exponential(0.005);
-        s.services[0].discipline = discipline;
+        s.services[0].queue.discipline = discipline;
         s.services[0].abandoned = abandoned;
-        s.services[0].queue_capacity = 20;
+        s.services[0].queue.capacity = 20;
         s.services[0].timeout = ms(2000);
-        s.services[0].reject_cost = ms(1);
-        s.services[0].health_check = {.interval = ms(500), .timeout = ms(300)};
+        s.services[0].rejection.cost = ms(1);
+        s.services[0].instances.health_check = {.interval = ms(500), .timeout = ms(300)};
         s.clients[0].retry.max_attempts = 3;
         test::set_timeout(s.clients[0], ms(300));
         s.faults = {fault_of(2, 6000, 5000), fault_of(1, 8000, 4000)};
@@ -362,13 +362,13 @@ TEST_CASE("What makes no sense with several instances is refused", "[instances]"
   s.services[0].model = ServiceModelKind::kOcc;
   CHECK_THROWS_AS(simulate(s, 0), std::invalid_argument);
   s.services[0].model = ServiceModelKind::kQueue;
-  s.services[0].instances = 0;
+  s.services[0].instances.count = 0;
   CHECK_THROWS_AS(simulate(s, 0), std::invalid_argument);
 }
 
 TEST_CASE("The order of services in the scenario changes nothing", "[instances]") {
   Scenario s = poisson(3, 20, Balancing::kTwoChoices);
-  s.services[0].health_check = {.interval = ms(700), .timeout = ms(100)};
+  s.services[0].instances.health_check = {.interval = ms(700), .timeout = ms(100)};
   s.services.push_back(s.services[0]);
   s.services[1].name = "zoo";
   s.clients.push_back(s.clients[0]);
@@ -386,8 +386,8 @@ TEST_CASE("The order of services in the scenario changes nothing", "[instances]"
 TEST_CASE("The estimate of a run's memory and events knows instances", "[instances]") {
   Scenario s = poisson(1, 8, Balancing::kRandom);
   const RunNeeds single = needs_of(s);
-  s.services[0].instances = 1000;
-  s.services[0].health_check.interval = Duration::seconds(1);
+  s.services[0].instances.count = 1000;
+  s.services[0].instances.health_check.interval = Duration::seconds(1);
   const RunNeeds many = needs_of(s);
   CHECK(total_bytes(many.clients) > total_bytes(single.clients) + 1000 * sizeof(InstanceResult));
   CHECK(many.events - single.events == Approx(2 * 1000 * 100));
@@ -398,7 +398,7 @@ TEST_CASE("A group that calls two services meets the instances of each", "[insta
   s.clients[0].retry.max_attempts = 3;
   s.services.push_back(s.services[0]);
   s.services[1].name = "other";
-  s.services[1].instances = 1;
+  s.services[1].instances.count = 1;
   s.clients[0].more_services = {1};
   FaultSpec sick = fault_of(2);
   sick.errors = {{{500, "InternalError"}, 1.0}};

@@ -20,7 +20,7 @@ Scenario waiting_everywhere() {
   Scenario s = test::small_world();
   s.services[0].servers = 4;
   s.services[0].service_time = Distribution::exponential(0.02);
-  s.services[0].queue_capacity = 20;
+  s.services[0].queue.capacity = 20;
   s.services[0].throttle = {150, 10, ThrottleScope::kService, Duration::zero()};
   s.network.latency = Distribution::exponential(0.002);
   ClientSpec& c = s.clients[0];
@@ -37,7 +37,7 @@ TEST_CASE("The parts of the mean latency add up to it") {
   Scenario s = waiting_everywhere();
   SECTION("requests that all run to their end") {}
   SECTION("deadlines end some of them, wherever they are") {
-    s.clients[0].deadline = Duration::seconds(2);
+    s.clients[0].timeouts.deadline = Duration::seconds(2);
   }
   const RunResult r = simulate(s, 0);
   REQUIRE(metric("unfinished", s, r) == 0);
@@ -53,7 +53,7 @@ TEST_CASE("The parts of the mean latency add up to it") {
 
 TEST_CASE("The shares of outcomes add up to one") {
   Scenario s = waiting_everywhere();
-  s.clients[0].deadline = Duration::seconds(1);
+  s.clients[0].timeouts.deadline = Duration::seconds(1);
   s.clients[0].retry.throttle = find_preset("custom", "", "sre", "")->rules.throttle;
   const RunResult r = simulate(s, 0);
   const ClientResult& c = r.clients[0];

@@ -20,9 +20,9 @@ Scenario asking_world(Duration service) {
   Scenario s = test::small_world();
   s.services[0].servers = ServiceSpec::kUnlimited;
   s.services[0].service_time = Distribution::constant(service);
-  s.clients[0].mutating = 1;
-  s.clients[0].reconciles = true;
-  s.clients[0].reconcile_read = Distribution::constant(ms(5));
+  s.clients[0].side_effects.mutating = 1;
+  s.clients[0].side_effects.reconciles = true;
+  s.clients[0].side_effects.reconcile_read = Distribution::constant(ms(5));
   s.clients[0].retry.backoff.base = s.clients[0].retry.backoff.throttle_base = ms(100);
   s.clients[0].retry.backoff.factor = 1;
   test::set_timeout(s.clients[0], ms(50));
@@ -80,13 +80,13 @@ TEST_CASE("A client that learns that nothing has happened sends its request agai
   SECTION("after waiting for a server twice") {
     s.services[0].servers = 1;
     s.services[0].wait_within = ms(1);
-    s.clients[0].reconcile_read = Distribution::constant(ms(20));
+    s.clients[0].side_effects.reconcile_read = Distribution::constant(ms(20));
     const ClientResult c = simulate(s, 0).clients[0];
     CHECK(c.waits.arrivals == 2);
     CHECK(c.waits.started == 2);
   }
   SECTION("unless it has none") {
-    s.clients[0].mutating = 0;
+    s.clients[0].side_effects.mutating = 0;
     const ClientResult c = simulate(s, 0).clients[0];
     CHECK(c.reconciliations == 0);
     CHECK(c.latency_m.sum_ns == 170'000'000);
@@ -152,7 +152,7 @@ TEST_CASE("What expires in the queue is judged by what it asks for") {
   // given up 50 ms later: time enough for its read, though not for the request.
   Scenario s = asking_world(ms(1000));
   s.services[0].servers = 1;
-  s.services[0].drop_expired = true;
+  s.services[0].queue.drop_expired = true;
   s.clients[0].retry.max_attempts = 2;
   s.clients[0].retry.backoff.base = ms(930);
   test::set_timeout(s.clients[0], ms(50));

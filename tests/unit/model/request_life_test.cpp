@@ -25,7 +25,7 @@ TEST_CASE("The parts of a latency add up: network both ways, queue, service") {
 
 TEST_CASE("A full queue rejects at once, and the client tries again after its backoff") {
   Scenario s = test::small_world();
-  s.services[0].queue_capacity = 0;
+  s.services[0].queue.capacity = 0;
   s.clients[0].count = 2;
   s.clients[0].retry.backoff.base = ms(30);
   const ClientResult c = simulate(s, 0).clients[0];
@@ -40,23 +40,23 @@ TEST_CASE("A full queue rejects at once, and the client tries again after its ba
 
 TEST_CASE("What a full queue answers decides how the client takes it") {
   Scenario s = test::small_world();
-  s.services[0].queue_capacity = 0;
+  s.services[0].queue.capacity = 0;
   s.clients[0].count = 2;
   test::set_timeout(s.clients[0], ms(500));
   SECTION("throttled counts as throttling, not as rejected") {
-    s.services[0].overflow = Overflow::kThrottled;
+    s.services[0].rejection.overflow = Overflow::kThrottled;
     const ClientResult c = simulate(s, 0).clients[0];
     CHECK(c.rejected == 0);
     CHECK(count(c, AttemptResult::kThrottled) > 0);
   }
   SECTION("invalid is not retried") {
-    s.services[0].overflow = Overflow::kInvalid;
+    s.services[0].rejection.overflow = Overflow::kInvalid;
     const ClientResult c = simulate(s, 0).clients[0];
     CHECK(count(c, Outcome::kNotRetryable) == 1);
     CHECK(c.attempts == 2);
   }
   SECTION("drop leaves the client to its timeout") {
-    s.services[0].overflow = Overflow::kDrop;
+    s.services[0].rejection.overflow = Overflow::kDrop;
     const ClientResult c = simulate(s, 0).clients[0];
     CHECK(c.dropped == 1);
     CHECK(c.rejected == 0);
@@ -67,7 +67,7 @@ TEST_CASE("What a full queue answers decides how the client takes it") {
 
 TEST_CASE("A deadline ends the request wherever it is") {
   Scenario s = test::small_world();
-  s.clients[0].deadline = ms(250);
+  s.clients[0].timeouts.deadline = ms(250);
   SECTION("under way: the attempt is abandoned") {
     s.services[0].service_time = Distribution::constant(ms(300));
     const RunResult r = simulate(s, 0);
@@ -224,7 +224,7 @@ TEST_CASE("Adaptive clients wait for send tokens in order, or fail fast") {
     CHECK(result.attempts == 3);  // at 0, 0.25 and 2.25 s
   }
   SECTION("a deadline ends the wait") {
-    c.deadline = ms(100);
+    c.timeouts.deadline = ms(100);
     const ClientResult result = simulate(s, 0).clients[0];
     CHECK(count(result, Outcome::kDeadlineExceeded) == 13);
     CHECK(result.attempts == 3);

@@ -29,7 +29,7 @@ ServiceAnswer answer(int status, const char* code, const ErrorTraits& traits = {
 /// Two clients at the same instant, one server, no queue: the second is refused.
 Scenario refused_world() {
   Scenario s = test::small_world();
-  s.services[0].queue_capacity = 0;
+  s.services[0].queue.capacity = 0;
   s.clients[0].count = 2;
   s.clients[0].retry.max_attempts = 1;
   return s;
@@ -67,7 +67,7 @@ TEST_CASE("The usual answers, and own ones") {
   using Texts = std::vector<std::string>;
   CHECK(texts() ==
         Texts{throttling, unavailable, unavailable, unavailable, timeout, unavailable, conflict});
-  spec.overflow = Overflow::kThrottled;
+  spec.rejection.overflow = Overflow::kThrottled;
   CHECK(texts() ==
         Texts{throttling, throttling, throttling, throttling, timeout, unavailable, conflict});
   // What is refused like throttled attempts gets their own answer, too.
@@ -174,7 +174,7 @@ TEST_CASE("The limit, shed attempts and the service's timeout have answers of th
   s = test::small_world();
   s.clients[0].count = 100;
   s.clients[0].retry.max_attempts = 1;
-  s.services[0].discipline = Discipline::kCodel;
+  s.services[0].queue.discipline = Discipline::kCodel;
   const std::uint64_t shed = count(result_of(s), AttemptResult::kError);
   CHECK(shed > 0);
   s.services[0].answers.shed = answer(503, "Shed", kThrottlingFlag);

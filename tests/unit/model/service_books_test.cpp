@@ -21,13 +21,13 @@ Scenario troubled(Discipline discipline, Abandoned abandoned, int variant) {
   service.model = variant % 3 == 0 ? ServiceModelKind::kOcc : ServiceModelKind::kQueue;
   service.servers = 3;
   service.service_time = Distribution::exponential(0.02);
-  service.discipline = discipline;
+  service.queue.discipline = discipline;
   service.abandoned = abandoned;
-  service.queue_capacity = 30;
-  service.slowdown = 0.05;
-  service.drop_expired = variant % 2 == 1;
-  service.reject_cost = variant < 3 ? ms(1) : Duration::zero();
-  service.overflow = variant % 4 == 0 ? Overflow::kDrop : Overflow::kThrottled;
+  service.queue.capacity = 30;
+  service.slowdown.per_attempt = 0.05;
+  service.queue.drop_expired = variant % 2 == 1;
+  service.rejection.cost = variant < 3 ? ms(1) : Duration::zero();
+  service.rejection.overflow = variant % 4 == 0 ? Overflow::kDrop : Overflow::kThrottled;
   service.timeout = variant % 2 == 0 ? ms(150) : Duration::max();
   service.throttle = {200, 20, ThrottleScope::kService, ms(10)};
   service.concurrency.control =
@@ -58,12 +58,12 @@ Scenario troubled(Discipline discipline, Abandoned abandoned, int variant) {
   c.arrivals.process = ArrivalProcess::kOnce;
   c.arrivals.spread = Duration::seconds(20);
   c.retry.backoff.base = ms(50);
-  c.deadline = Duration::seconds(2);
+  c.timeouts.deadline = Duration::seconds(2);
   test::set_timeout(c, ms(120));
   s.clients.push_back(c);
   s.clients[1].name = "drawn";
   s.clients[1].priority = 9;
-  s.clients[1].attempt_timeout = Distribution::exponential(0.2);
+  s.clients[1].timeouts.attempt = Distribution::exponential(0.2);
   s.clients[1].count = 600;
   return s;
 }

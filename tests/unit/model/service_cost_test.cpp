@@ -13,7 +13,7 @@ using test::ms;
 
 TEST_CASE("Each attempt already in service makes a service longer by a fraction of its own") {
   Scenario s = test::small_world();
-  s.services[0].slowdown = 0.5;
+  s.services[0].slowdown.per_attempt = 0.5;
   s.services[0].servers = 3;
   s.clients[0].count = 4;
   // 100, 150 and 200 ms; the fourth begins at 100 beside two others: 200 ms.
@@ -24,8 +24,8 @@ TEST_CASE("Each attempt already in service makes a service longer by a fraction 
 
 TEST_CASE("Turning away costs a server time, before any attempt that waits to be served") {
   Scenario s = test::small_world();
-  s.services[0].reject_cost = ms(30);
-  s.services[0].queue_capacity = 1;
+  s.services[0].rejection.cost = ms(30);
+  s.services[0].queue.capacity = 1;
   s.clients[0].count = 3;
   s.clients[0].retry.max_attempts = 1;
   SECTION("a full queue") {
@@ -46,19 +46,19 @@ TEST_CASE("Turning away costs a server time, before any attempt that waits to be
     CHECK(r.clients[0].latency_m.sum_ns == (100 + 30 + 30) * 1'000'000);
   }
   SECTION("a drop is no answer and costs nothing") {
-    s.services[0].overflow = Overflow::kDrop;
+    s.services[0].rejection.overflow = Overflow::kDrop;
     test::set_timeout(s.clients[0], ms(500));
     CHECK(simulate(s, 0).services[0].window.busy_ns == 200e6);
   }
   SECTION("shared servers are shared with it") {
-    s.services[0].discipline = Discipline::kProcessorSharing;
+    s.services[0].queue.discipline = Discipline::kProcessorSharing;
     // The first attempt and two rejections: those are done at 90 ms, it at 160 ms.
     const RunResult r = simulate(s, 0);
     CHECK(r.clients[0].latency_m.sum_ns == (160 + 90 + 90) * 1'000'000);
   }
   SECTION("a client that gives up meanwhile: the work is in vain, or left out") {
     test::set_timeout(s.clients[0], ms(110));
-    s.services[0].queue_capacity = 0;
+    s.services[0].queue.capacity = 0;
     s.clients[0].count = 2;
     // 100-130; the client of the second gives up at 110.
     CHECK(simulate(s, 0).services[0].wasted_after_give_up_ns == 20e6);
@@ -78,8 +78,8 @@ TEST_CASE("Rejections that cost enough bring a service down: the fluid limit") {
   // and refusing p takes all the time: 2 ((1 - p) + 0.2 p) = 1, so p = 0.625.
   Scenario s = test::small_world();
   s.services[0].service_time = Distribution::constant(ms(10));
-  s.services[0].reject_cost = ms(2);
-  s.services[0].queue_capacity = 10;
+  s.services[0].rejection.cost = ms(2);
+  s.services[0].queue.capacity = 10;
   s.duration = Duration::seconds(1000);
   s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
   s.clients[0].arrivals.rate = 200;
@@ -130,7 +130,7 @@ TEST_CASE("The service's own timeout ends queueing and service with 504") {
     CHECK(r.services[0].wasted_after_give_up_ns == 30e6);
   }
   SECTION("shared servers: an interrupted attempt leaves its share to the others") {
-    s.services[0].discipline = Discipline::kProcessorSharing;
+    s.services[0].queue.discipline = Discipline::kProcessorSharing;
     s.clients[0].count = 2;
     s.clients[0].arrivals.process = ArrivalProcess::kTrace;
     s.clients[0].arrivals.rows = {Time::zero(), Time::zero() + ms(60)};

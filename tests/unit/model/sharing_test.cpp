@@ -123,7 +123,7 @@ TEST_CASE("A limiter for each key lets the others go") {
   c.keys = {.count = 1000, .popularity = Popularity::kHot, .hot_share = 0.5};
   const auto waiting = [&] { return simulate(s, 0).clients[0].send_wait_ns; };
   s.duration = Duration::seconds(5);
-  c.deadline = Duration::seconds(5);
+  c.timeouts.deadline = Duration::seconds(5);
   const ClientResult one = simulate(s, 0).clients[0];
   c.retry.rate_limit.scope = RetryScope::kKey;
   const ClientResult apart = simulate(s, 0).clients[0];
@@ -201,7 +201,7 @@ TEST_CASE("A group calls several services, a request the same one in every attem
     c.max_connections = 1;
     s.services[0].service_time = Distribution::constant(Duration::seconds(1000));
     s.services[0].errors = {};
-    c.deadline = Duration::seconds(500);
+    c.timeouts.deadline = Duration::seconds(500);
     CHECK(count(simulate(s, 0).clients[0], Outcome::kSuccess) == arrivals(1));
     CHECK(arrivals(1) > 500);
   }

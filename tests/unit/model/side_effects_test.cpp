@@ -17,7 +17,7 @@ Scenario impatient_world(Duration service) {
   Scenario s = test::small_world();
   s.services[0].servers = ServiceSpec::kUnlimited;
   s.services[0].service_time = Distribution::constant(service);
-  s.clients[0].mutating = 1;
+  s.clients[0].side_effects.mutating = 1;
   s.clients[0].retry.backoff.base = ms(100);
   s.clients[0].retry.backoff.throttle_base = ms(100);
   s.clients[0].retry.backoff.factor = 1;
@@ -63,11 +63,11 @@ TEST_CASE("A remembered token replays the effect, at a cost of its own") {
     CHECK(simulate(s, 0).clients[0].effects == 3);
   }
   SECTION("but only of a request that carries one") {
-    s.clients[0].idempotency_token = false;
+    s.clients[0].side_effects.idempotency_token = false;
     CHECK(simulate(s, 0).clients[0].effects == 3);
   }
   SECTION("and reads need none") {
-    s.clients[0].mutating = 0;
+    s.clients[0].side_effects.mutating = 0;
     const ClientResult c = simulate(s, 0).clients[0];
     CHECK(c.executed == 3);
     CHECK(c.mutating == 0);
@@ -156,8 +156,8 @@ TEST_CASE("A token of another request is refused") {
   s.services[0].idempotency.window = Duration::seconds(1000);
   s.clients[0].arrivals.process = ArrivalProcess::kClosed;
   s.clients[0].arrivals.think_time = Distribution::constant(ms(9));
-  s.clients[0].mutating = 1;
-  s.clients[0].token_reuse = 1;
+  s.clients[0].side_effects.mutating = 1;
+  s.clients[0].side_effects.token_reuse = 1;
   s.duration = Duration::seconds(1);
   const ClientResult c = simulate(s, 0).clients[0];
   REQUIRE(c.requests > 50);
@@ -180,7 +180,7 @@ TEST_CASE("With tokens no request takes effect twice") {
   s.clients[0].count = 50;
   s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
   s.clients[0].arrivals.rate = 2;
-  s.clients[0].mutating = 0.5;
+  s.clients[0].side_effects.mutating = 0.5;
   s.clients[0].retry.backoff.base = ms(20);
   test::set_timeout(s.clients[0], ms(60));
   const ClientResult c = simulate(s, 0).clients[0];

@@ -16,16 +16,16 @@ using test::ms;
 
 TEST_CASE("Curves of slowdown", "[slowdown]") {
   ServiceSpec s;
-  CHECK_FALSE(s.slows_down());
-  s.slowdown = 0.1;
-  CHECK(s.slows_down());
+  CHECK_FALSE(s.slowdown.enabled());
+  s.slowdown.per_attempt = 0.1;
+  CHECK(s.slowdown.enabled());
   for (const int n : {0, 1, 7, 100}) {
-    s.slowdown_curve = SlowdownCurve::kLinear;
+    s.slowdown.curve = SlowdownCurve::kLinear;
     CHECK(slowdown_factor(s, n) == 1 + 0.1 * n);
-    s.slowdown_curve = SlowdownCurve::kPower;
-    s.slowdown_exponent = 1.7;
+    s.slowdown.curve = SlowdownCurve::kPower;
+    s.slowdown.exponent = 1.7;
     CHECK(slowdown_factor(s, n) == Approx(1 + 0.1 * std::pow(n, 1.7)).epsilon(1e-12));
-    s.slowdown_curve = SlowdownCurve::kExponential;
+    s.slowdown.curve = SlowdownCurve::kExponential;
     CHECK(slowdown_factor(s, n) == Approx(std::exp(0.1 * n)).epsilon(1e-12));
   }
   CHECK(slowdown_factor(s, 1'000'000) == 1e12);
@@ -33,9 +33,9 @@ TEST_CASE("Curves of slowdown", "[slowdown]") {
 
 TEST_CASE("A table of slowdown is linear between its rows and constant beyond", "[slowdown]") {
   ServiceSpec s;
-  s.slowdown_curve = SlowdownCurve::kTable;
-  s.slowdown_table = {{0, 2, 10}, {1, 1.5, 5.5}};
-  CHECK(s.slows_down());
+  s.slowdown.curve = SlowdownCurve::kTable;
+  s.slowdown.table = {{0, 2, 10}, {1, 1.5, 5.5}};
+  CHECK(s.slowdown.enabled());
   CHECK(slowdown_factor(s, 0) == 1);
   CHECK(slowdown_factor(s, 1) == 1.25);
   CHECK(slowdown_factor(s, 2) == 1.5);
@@ -48,11 +48,11 @@ TEST_CASE("An attempt is slowed down by those in service when it begins, at its 
           "[slowdown]") {
   Scenario s = test::small_world();
   s.services[0].servers = ServiceSpec::kUnlimited;
-  s.services[0].slowdown_curve = SlowdownCurve::kTable;
-  s.services[0].slowdown_table = {{0, 1, 2}, {1, 2, 5}};
+  s.services[0].slowdown.curve = SlowdownCurve::kTable;
+  s.services[0].slowdown.table = {{0, 1, 2}, {1, 2, 5}};
   s.clients[0].count = 3;
   CHECK(simulate(s, 0).clients[0].latency_m.sum_ns == (100 + 200 + 500) * 1'000'000);
-  s.services[0].instances = 2;
+  s.services[0].instances.count = 2;
   CHECK(simulate(s, 0).clients[0].latency_m.sum_ns == (100 + 100 + 200) * 1'000'000);
 }
 

@@ -32,8 +32,8 @@ inline Scenario small_world() {
 }
 
 inline void set_timeout(ClientSpec& client, Duration timeout) {
-  client.has_attempt_timeout = true;
-  client.attempt_timeout = Distribution::constant(timeout);
+  client.timeouts.has_attempt = true;
+  client.timeouts.attempt = Distribution::constant(timeout);
 }
 
 inline std::uint64_t count(const ClientResult& c, Outcome o) {

@@ -119,7 +119,7 @@ TEST_CASE("A key may have a limit of its own") {
 TEST_CASE("Limits start anew after a restart, and only the first instance's count") {
   Scenario s = limited_world(ThrottleScope::kService);
   s.services[0].throttle.operations = {{"write", kHardlyAny, 5}};
-  s.services[0].instances = 4;
+  s.services[0].instances.count = 4;
   CHECK(throttled_of(s) == kRequestsSent - 5 - 1);
   ThrottleSpec spec{kHardlyAny, 1, ThrottleScope::kService, {}};
   spec.operations = {{"a", kHardlyAny, 2}, {"b", 0}};

@@ -23,7 +23,7 @@ Scenario waiting_world(Duration service) {
   s.services[0].service_time = Distribution::constant(service);
   s.services[0].idempotency.window = Duration::seconds(1000);
   s.services[0].idempotency.in_progress = InProgress::kWait;
-  s.clients[0].mutating = 1;
+  s.clients[0].side_effects.mutating = 1;
   s.clients[0].retry.backoff.base = s.clients[0].retry.backoff.throttle_base = ms(10);
   s.clients[0].retry.backoff.factor = 1;
   test::set_timeout(s.clients[0], ms(100));
@@ -33,7 +33,7 @@ Scenario waiting_world(Duration service) {
 /// The same with a second attempt `delay` after the first, while that is still under way.
 Scenario duplicating_world(Duration service, Duration delay) {
   Scenario s = waiting_world(service);
-  s.clients[0].has_attempt_timeout = false;
+  s.clients[0].timeouts.has_attempt = false;
   s.clients[0].retry.max_attempts = 2;
   s.clients[0].retry.hedging = {true, delay};
   return s;
@@ -124,7 +124,7 @@ TEST_CASE("A restart ends the work, and those that wait elsewhere take its place
   restart.cold_restart = true;
   SECTION("of one instance") {
     s.services[0].servers = 5;
-    s.services[0].instances = 2;
+    s.services[0].instances.count = 2;
     restart.instance = 1;
     s.faults.push_back(restart);
     // The second attempt, on the second instance, is executed from 130 to 280 ms.
@@ -159,7 +159,7 @@ TEST_CASE("Only an attempt that has a server waits for another one") {
 TEST_CASE("Where servers are shared, who waits takes nothing from the others") {
   Scenario s = duplicating_world(ms(100), ms(20));
   s.services[0].servers = 1;
-  s.services[0].discipline = Discipline::kProcessorSharing;
+  s.services[0].queue.discipline = Discipline::kProcessorSharing;
   CHECK(simulate(s, 0).clients[0].latency_m.sum_ns == 100'000'000);
   s.services[0].idempotency.in_progress = InProgress::kExecute;
   CHECK(simulate(s, 0).clients[0].latency_m.sum_ns == 180'000'000);
@@ -231,7 +231,7 @@ TEST_CASE("If one of two executions comes to nothing, the token still stands for
   // when that happens, waits for the first.
   Scenario s = duplicating_world(ms(100), ms(30));
   s.services[0].servers = 5;
-  s.services[0].instances = 2;
+  s.services[0].instances.count = 2;
   s.clients[0].retry.max_attempts = 3;
   s.services[0].idempotency.write_delay = Distribution::constant(ms(40));
   FaultSpec restart;
@@ -296,13 +296,13 @@ TEST_CASE("With waiting duplicates no request takes effect twice") {
   s.clients[0].count = 50;
   s.clients[0].arrivals.process = ArrivalProcess::kPoisson;
   s.clients[0].arrivals.rate = 2;
-  s.clients[0].mutating = 0.5;
+  s.clients[0].side_effects.mutating = 0.5;
   s.clients[0].retry.backoff.base = ms(20);
   test::set_timeout(s.clients[0], ms(60));
   SECTION("while abandoned work is served") {}
   SECTION("while it is aborted") { s.services[0].abandoned = Abandoned::kAbort; }
   SECTION("on several instances") {
-    s.services[0].instances = 3;
+    s.services[0].instances.count = 3;
     s.services[0].servers = 2;
   }
   const ClientResult c = simulate(s, 0).clients[0];

@@ -114,19 +114,20 @@ TEST_CASE("occ: attempts count whole, server time by the pass") {
 TEST_CASE("Of an attempt that is refused, the price is that of refusals, however it is refused") {
   Scenario s = test::small_world();
   s.services[0].price = 1;
-  s.services[0].rejection_price = 0.25;
+  s.services[0].rejection.price = 0.25;
   s.clients[0].count = 10;
   s.clients[0].retry.max_attempts = 1;
   test::set_timeout(s.clients[0], Duration::seconds(5));
   const bool lossy = GENERATE(false, true);
   s.network.response_loss = lossy ? 1 : 0;
   SECTION("a full queue") {
-    s.services[0].queue_capacity = 3;
+    s.services[0].queue.capacity = 3;
     for (const Overflow overflow :
          {Overflow::kUnavailable, Overflow::kThrottled, Overflow::kInvalid, Overflow::kDrop}) {
-      s.services[0].overflow = overflow;
+      s.services[0].rejection.overflow = overflow;
       CHECK(metric("cost", s, simulate(s, 0)) == 4 + 6 * 0.25);
-      s.services[0].reject_cost = ms(1);  // most clients have given up when they would hear of it
+      s.services[0].rejection.cost =
+          ms(1);  // most clients have given up when they would hear of it
       test::set_timeout(s.clients[0], ms(2));
       CHECK(metric("cost", s, simulate(s, 0)) == 4 + 6 * 0.25);
     }
@@ -140,9 +141,9 @@ TEST_CASE("Of an attempt that is refused, the price is that of refusals, however
     CHECK(metric("cost", s, simulate(s, 0)) == 4 + 6 * 0.25);
   }
   SECTION("controlled delay: first served, then shed") {
-    s.services[0].discipline = Discipline::kCodel;
-    s.services[0].codel.target = ms(5);
-    s.services[0].codel.interval = ms(100);
+    s.services[0].queue.discipline = Discipline::kCodel;
+    s.services[0].queue.codel.target = ms(5);
+    s.services[0].queue.codel.interval = ms(100);
     const RunResult r = simulate(s, 0);
     CHECK(r.clients[0].refused > 0);
     CHECK(r.clients[0].refused + r.clients[0].executed == 10);

@@ -36,7 +36,7 @@ TEST_CASE("The share that waits at most so long includes the limit") {
 
 TEST_CASE("Who is turned away or leaves counts against the service level only") {
   Scenario s = line_of_five();
-  SECTION("a full queue") { s.services[0].queue_capacity = 3; }
+  SECTION("a full queue") { s.services[0].queue.capacity = 3; }
   SECTION("a client that gives up") {
     s.services[0].abandoned = Abandoned::kRemove;
     test::set_timeout(s.clients[0], ms(350));
@@ -47,7 +47,7 @@ TEST_CASE("Who is turned away or leaves counts against the service level only") 
 
 TEST_CASE("Nobody waits where the processor is shared") {
   Scenario s = line_of_five();
-  s.services[0].discipline = Discipline::kProcessorSharing;
+  s.services[0].queue.discipline = Discipline::kProcessorSharing;
   s.services[0].wait_within = Duration::zero();
   CHECK(metric_of("wait_within_share", s) == 1);
   CHECK(metric_of("service_level", s) == 1);

@@ -184,7 +184,7 @@ TEST_CASE("Arrivals do not depend on the retry policy") {
   Scenario a = test::small_world();
   a.clients[0].arrivals.process = ArrivalProcess::kPoisson;
   a.clients[0].arrivals.rate = 15;  // overload: much is retried
-  a.services[0].queue_capacity = 5;
+  a.services[0].queue.capacity = 5;
   Scenario b = a;
   b.clients[0].retry.max_attempts = 1;
   const RunResult ra = simulate(a, 0), rb = simulate(b, 0);

@@ -146,7 +146,7 @@ TEST_CASE("A scenario becomes the chain it stands for, or says which key is why 
   const ChainOrReason large = chain_of(scenario, 0);
   REQUIRE(std::holds_alternative<std::string>(large));
   CHECK(std::get<std::string>(large).find("states") != std::string::npos);
-  scenario.services[0].queue_capacity = 50;
+  scenario.services[0].queue.capacity = 50;
   const ChainOrReason chain = chain_of(scenario, 0);
   REQUIRE(std::holds_alternative<RetrialQueue>(chain));
   const auto& queue = std::get<RetrialQueue>(chain);

@@ -303,7 +303,7 @@ TEST_CASE_METHOD(Sample, "result.json") {
 
 TEST_CASE_METHOD(Sample, "instances.csv") {
   CHECK(lines_of(text(write_instances_csv)).size() == 1);
-  loaded.scenario.services[0].instances = 2;
+  loaded.scenario.services[0].instances.count = 2;
   const double window_ns =
       static_cast<double>((set.runs[1].window_end - set.runs[1].window_start).count());
   set.runs[1].services[0].instances = {{},

@@ -35,7 +35,7 @@ TEST_CASE("calls are client groups of their own, in the order written") {
   CHECK(s.clients[1].name == "api.db");
   CHECK(s.clients[1].caller == 0u);
   CHECK(s.clients[1].service == 1);
-  CHECK(s.clients[1].has_attempt_timeout);
+  CHECK(s.clients[1].timeouts.has_attempt);
   CHECK(s.clients[1].retry.max_attempts == 2);
   CHECK(s.clients[2].name == "api.cache");
   CHECK(s.clients[2].service == 2);

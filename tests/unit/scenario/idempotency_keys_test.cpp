@@ -35,11 +35,12 @@ TEST_CASE("tokens may be waited for, and may be stored late") {
 
 TEST_CASE("clients may ask before they repeat") {
   const ClientSpec plain = load(kSmall, {}).scenario.clients[0];
-  CHECK_FALSE(plain.reconciles);
-  CHECK_FALSE(load(kSmall, {"client.web.reconcile_read=none"}).scenario.clients[0].reconciles);
+  CHECK_FALSE(plain.side_effects.reconciles);
+  CHECK_FALSE(
+      load(kSmall, {"client.web.reconcile_read=none"}).scenario.clients[0].side_effects.reconciles);
   const ClientSpec asks = load(kSmall, {"client.web.reconcile_read=2ms"}).scenario.clients[0];
-  CHECK(asks.reconciles);
-  CHECK(asks.reconcile_read.constant_value() == Duration::milliseconds(2));
+  CHECK(asks.side_effects.reconciles);
+  CHECK(asks.side_effects.reconcile_read.constant_value() == Duration::milliseconds(2));
   CHECK_THAT(errors_after({"client.web.reconcile_read=2ms", "service.api.model=occ"}),
              Catch::Contains("client.web.reconcile_read does not go with service.api.model"));
   CHECK_THAT(

@@ -16,18 +16,20 @@ const std::string kTen = "service.api.instances=10";
 TEST_CASE("defaults of instances in C++ are those of the table") {
   const ServiceSpec by_hand;
   const ServiceSpec s = load(kSmall).scenario.services[0];
-  CHECK(s.instances == by_hand.instances);
-  CHECK(s.balancing == by_hand.balancing);
-  CHECK_FALSE(s.health_check.enabled());
-  CHECK(s.slowdown_curve == by_hand.slowdown_curve);
+  CHECK(s.instances.count == by_hand.instances.count);
+  CHECK(s.instances.balancing == by_hand.instances.balancing);
+  CHECK_FALSE(s.instances.health_check.enabled());
+  CHECK(s.slowdown.curve == by_hand.slowdown.curve);
   const ServiceSpec checked =
       load(kSmall, {kTen, "service.api.health_check.interval=7s"}).scenario.services[0];
-  CHECK(checked.instances == 10);
-  CHECK(checked.balancing == by_hand.balancing);
-  CHECK(checked.health_check.interval == Duration::seconds(7));
-  CHECK(checked.health_check.timeout == by_hand.health_check.timeout);
-  CHECK(checked.health_check.unhealthy_threshold == by_hand.health_check.unhealthy_threshold);
-  CHECK(checked.health_check.healthy_threshold == by_hand.health_check.healthy_threshold);
+  CHECK(checked.instances.count == 10);
+  CHECK(checked.instances.balancing == by_hand.instances.balancing);
+  CHECK(checked.instances.health_check.interval == Duration::seconds(7));
+  CHECK(checked.instances.health_check.timeout == by_hand.instances.health_check.timeout);
+  CHECK(checked.instances.health_check.unhealthy_threshold ==
+        by_hand.instances.health_check.unhealthy_threshold);
+  CHECK(checked.instances.health_check.healthy_threshold ==
+        by_hand.instances.health_check.healthy_threshold);
 }
 
 TEST_CASE("keys of balancing need several instances") {
@@ -86,8 +88,8 @@ TEST_CASE("curves of slowdown") {
                                     "service.api.slowdown_table='" + file + "'"};
   };
   const ServiceSpec s = load(kSmall, with("good.csv"), folder.path()).scenario.services[0];
-  CHECK(s.slowdown_table.in_service == std::vector<double>{0, 5, 9});
-  CHECK(s.slowdown_table.factors == std::vector<double>{1, 1.5, 4});
+  CHECK(s.slowdown.table.in_service == std::vector<double>{0, 5, 9});
+  CHECK(s.slowdown.table.factors == std::vector<double>{1, 1.5, 4});
   const auto errors = [&](const std::string& file) {
     return errors_of(kSmall, with(file), folder.path());
   };

@@ -74,14 +74,16 @@ TEST_CASE("the words of service and arrival keys choose their enumerators") {
   const auto overflow = [](const std::string& word) {
     return load(kSmall, {"service.api.overflow=" + word, "client.web.deadline=1s"})
         .scenario.services[0]
-        .overflow;
+        .rejection.overflow;
   };
   CHECK(overflow("unavailable") == Overflow::kUnavailable);
   CHECK(overflow("throttled") == Overflow::kThrottled);
   CHECK(overflow("invalid") == Overflow::kInvalid);
   CHECK(overflow("drop") == Overflow::kDrop);
   const auto discipline = [](const std::string& word) {
-    return load(kSmall, {"service.api.queue.discipline=" + word}).scenario.services[0].discipline;
+    return load(kSmall, {"service.api.queue.discipline=" + word})
+        .scenario.services[0]
+        .queue.discipline;
   };
   CHECK(discipline("fifo") == Discipline::kFifo);
   CHECK(discipline("lifo") == Discipline::kLifo);
@@ -286,24 +288,24 @@ TEST_CASE("defaults in C++ are those of the table") {
   CHECK(s.seed == by_hand.seed);
   CHECK(s.replications == by_hand.replications);
   CHECK(s.interval == by_hand.interval);
-  CHECK(s.recovery_share == by_hand.recovery_share);
-  CHECK(s.recovery_hold == by_hand.recovery_hold);
-  CHECK(s.recovery_window == by_hand.recovery_window);
+  CHECK(s.recovery.share == by_hand.recovery.share);
+  CHECK(s.recovery.hold == by_hand.recovery.hold);
+  CHECK(s.recovery.window == by_hand.recovery.window);
   CHECK(s.services[0].servers == ServiceSpec().servers);
-  CHECK(s.services[0].queue_capacity == ServiceSpec().queue_capacity);
-  CHECK(s.services[0].overflow == ServiceSpec().overflow);
+  CHECK(s.services[0].queue.capacity == ServiceSpec().queue.capacity);
+  CHECK(s.services[0].rejection.overflow == ServiceSpec().rejection.overflow);
   CHECK(s.services[0].abandoned == ServiceSpec().abandoned);
-  CHECK(s.services[0].discipline == ServiceSpec().discipline);
-  CHECK(s.services[0].drop_expired == ServiceSpec().drop_expired);
+  CHECK(s.services[0].queue.discipline == ServiceSpec().queue.discipline);
+  CHECK(s.services[0].queue.drop_expired == ServiceSpec().queue.drop_expired);
   CHECK(s.services[0].concurrency.limit == ServiceSpec().concurrency.limit);
-  CHECK(s.services[0].slowdown == ServiceSpec().slowdown);
-  CHECK(s.services[0].reject_cost == ServiceSpec().reject_cost);
+  CHECK(s.services[0].slowdown.per_attempt == ServiceSpec().slowdown.per_attempt);
+  CHECK(s.services[0].rejection.cost == ServiceSpec().rejection.cost);
   CHECK(s.services[0].timeout == ServiceSpec().timeout);
   CHECK(s.services[0].throttle.rate == ThrottleSpec().rate);
   CHECK(s.clients[0].count == ClientSpec().count);
   CHECK(s.clients[0].priority == ClientSpec().priority);
-  CHECK(s.clients[0].has_attempt_timeout == ClientSpec().has_attempt_timeout);
-  CHECK(s.clients[0].deadline == ClientSpec().deadline);
+  CHECK(s.clients[0].timeouts.has_attempt == ClientSpec().timeouts.has_attempt);
+  CHECK(s.clients[0].timeouts.deadline == ClientSpec().timeouts.deadline);
 }
 
 TEST_CASE("a resolved scenario lists every key that applies, and no other") {

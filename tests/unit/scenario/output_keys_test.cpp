@@ -72,32 +72,32 @@ TEST_CASE("a warm-up is looked for in at least a hundred bins") {
 
 TEST_CASE("a precision has its metrics, and its fewest and most replications") {
   const LoadedScenario plain = load(kSteady);
-  CHECK(plain.scenario.precision == 0);
+  CHECK(plain.scenario.precision.target == 0);
   CHECK(plain.scenario.replications == 20);
   CHECK(value_of(plain, "precision") == "\"none\"");
   CHECK(value_of(plain, "max_replications").empty());
 
   const LoadedScenario precise = load(with("precision = 0.02"));
-  CHECK(precise.scenario.precision == 0.02);
+  CHECK(precise.scenario.precision.target == 0.02);
   CHECK(precise.scenario.replications == 10);
-  CHECK(precise.scenario.max_replications == 1000);
-  CHECK(precise.scenario.precision_metrics ==
+  CHECK(precise.scenario.precision.max_replications == 1000);
+  CHECK(precise.scenario.precision.metrics ==
         std::vector<std::string>{"goodput", "success_rate", "amplification", "latency_mean"});
   // The documented default and that of the struct are the same.
-  CHECK(precise.scenario.precision_metrics == Scenario().precision_metrics);
+  CHECK(precise.scenario.precision.metrics == Scenario().precision.metrics);
 
   const LoadedScenario chosen =
       load(with("precision = 0.1\nreplications = 40\nmax_replications = 90\nprecision_metrics = "
                 "\" latency_p99,queue_mean goodput\""));
   CHECK(chosen.scenario.replications == 40);
-  CHECK(chosen.scenario.max_replications == 90);
-  CHECK(chosen.scenario.precision_metrics ==
+  CHECK(chosen.scenario.precision.max_replications == 90);
+  CHECK(chosen.scenario.precision.metrics ==
         std::vector<std::string>{"latency_p99", "queue_mean", "goodput"});
   CHECK(load(with("precision = \"none\"")).scenario.replications == 20);
   // What is written back means the same.
   const LoadResult again = load_scenario_text(to_toml(chosen, false), "scenario.toml", {});
   REQUIRE(again.loaded);
-  CHECK(again.loaded->scenario.precision_metrics == chosen.scenario.precision_metrics);
+  CHECK(again.loaded->scenario.precision.metrics == chosen.scenario.precision.metrics);
   CHECK(again.loaded->scenario.replications == 40);
 }
 

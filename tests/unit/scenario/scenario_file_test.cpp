@@ -134,9 +134,9 @@ TEST_CASE("top-level keys reach the scenario") {
   CHECK(s.seed == 7);
   CHECK(s.replications == 3);
   CHECK(s.interval == Duration::seconds(2));
-  CHECK(s.recovery_share == 0.9);
-  CHECK(s.recovery_hold == Duration::seconds(20));
-  CHECK(s.recovery_window == Duration::seconds(5));
+  CHECK(s.recovery.share == 0.9);
+  CHECK(s.recovery.hold == Duration::seconds(20));
+  CHECK(s.recovery.window == Duration::seconds(5));
   CHECK(s.network.latency.mean_seconds() == 0.001);
   CHECK(s.network.request_loss == 0.01);
   CHECK(s.network.response_loss == 0.02);
@@ -147,13 +147,13 @@ TEST_CASE("service and fault keys reach the scenario, in the order of the file")
   REQUIRE(s.services.size() == 2);
   CHECK(s.services[0].name == "db");
   CHECK(s.services[0].servers == ServiceSpec::kUnlimited);
-  CHECK(s.services[0].queue_capacity == ServiceSpec::kUnlimited);
+  CHECK(s.services[0].queue.capacity == ServiceSpec::kUnlimited);
   const ServiceSpec& api = s.services[1];
   CHECK(api.name == "api");
   CHECK(api.servers == 10);
   CHECK(api.service_time.kind() == Distribution::Kind::kExponential);
-  CHECK(api.queue_capacity == 1000);
-  CHECK(api.overflow == Overflow::kThrottled);
+  CHECK(api.queue.capacity == 1000);
+  CHECK(api.rejection.overflow == Overflow::kThrottled);
   CHECK(api.abandoned == Abandoned::kDropAtDequeue);
   CHECK(api.throttle.rate == 2000);
   CHECK(api.throttle.burst == 50);
@@ -204,9 +204,9 @@ TEST_CASE("client keys reach the scenario") {
   CHECK(web.arrivals.surges[0].start.count() == 100'000'000'000);
   CHECK(web.arrivals.surges[0].duration == Duration::seconds(10));
   CHECK(web.arrivals.surges[0].factor == 5);
-  CHECK(web.has_attempt_timeout);
-  CHECK(web.attempt_timeout.mean_seconds() == Approx(1.5));
-  CHECK(web.deadline == Duration::seconds(30));
+  CHECK(web.timeouts.has_attempt);
+  CHECK(web.timeouts.attempt.mean_seconds() == Approx(1.5));
+  CHECK(web.timeouts.deadline == Duration::seconds(30));
   REQUIRE(s.expectations.size() == 1);
   CHECK(s.expectations[0].name == "recovers");
   CHECK(s.expectations[0].metric == "recovery_s");
@@ -421,7 +421,7 @@ TEST_CASE("like comes after edits, also for services") {
   const Scenario s = load(kSmall + "calls = \"api\"\n[service.db]\nlike = \"api\"\nservers = 4\n",
                           {"service.api.queue.capacity=9", "service.db.service_time=3ms"})
                          .scenario;
-  CHECK(s.services[1].queue_capacity == 9);
+  CHECK(s.services[1].queue.capacity == 9);
   CHECK(s.services[1].servers == 4);
   CHECK(s.services[1].service_time.mean_seconds() == 0.003);
   CHECK(s.services[0].service_time.mean_seconds() == 0.01);

@@ -106,12 +106,12 @@ TEST_CASE("timeouts and connections as the SDK has them") {
   const auto client = [&](const Edits& more) {
     return load(kSmall, with(as_the_sdk, more)).scenario.clients[0];
   };
-  CHECK(client({}).attempt_timeout.constant_value() == Duration::seconds(60));
+  CHECK(client({}).timeouts.attempt.constant_value() == Duration::seconds(60));
   CHECK(client({}).max_connections == 10);
   const ClientSpec ruby = client({"client.web.retry.sdk=ruby"});
-  CHECK(ruby.connect_timeout == Duration::seconds(15));
+  CHECK(ruby.timeouts.connect == Duration::seconds(15));
   CHECK(ruby.max_connections == ClientSpec::kUnlimited);
-  CHECK_FALSE(client({"client.web.retry.sdk=js-v3"}).has_attempt_timeout);
+  CHECK_FALSE(client({"client.web.retry.sdk=js-v3"}).timeouts.has_attempt);
   CHECK(client({"client.web.retry.sdk=aws-cli"}).max_connections == 10);
   // What the mode does not depend on: a comparison may vary the mode alone.
   CHECK(client({"client.web.retry={mode='none', sdk='cpp'}"}).max_connections == 25);

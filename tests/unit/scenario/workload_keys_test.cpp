@@ -90,7 +90,7 @@ TEST_CASE("prices") {
   const ServiceSpec s = load(kSmall, {"service.api.price=0.2", "service.api.rejection_price=0.05"})
                             .scenario.services[0];
   CHECK(s.price == 0.2);
-  CHECK(s.rejection_price == 0.05);
+  CHECK(s.rejection.price == 0.05);
 }
 
 }  // namespace

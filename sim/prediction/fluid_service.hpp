@@ -1,0 +1,82 @@
+// What the service does with a bin of attempts: its backlog and its throttle, and what becomes of
+// the attempts of each group.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "prediction/flow.hpp"
+#include "prediction/fluid_system.hpp"
+
+namespace retrysim::prediction {
+
+/// Shares of a group's attempts in one bin, by what becomes of them, and when they know, in
+/// seconds.
+struct Shares {
+  std::array<double, kFates> fate{};
+  std::array<double, kFates> known{};
+  double success = 0, answered = 0;
+  double error_retryable = 1;  ///< of error answers
+  double throttled = 0;        ///< of those that arrive: what the service's token bucket refuses
+  bool strained = false;       ///< some fail for lack of capacity
+};
+
+class FluidService {
+ public:
+  /// Of `steps` bins of `step` seconds.
+  FluidService(const FluidSystem& system, double step, std::size_t steps);
+
+  /// The bin that starts at `now` begins.
+  void begin(double now);
+  /// What becomes of the attempts that the groups send in this bin, in attempts per second.
+  void serve(std::span<const double> sent);
+
+  /// By group, in the bin that was served last.
+  const std::vector<Shares>& shares() const { return shares_; }
+  /// Work that waits, s.
+  double backlog() const { return work_; }
+
+ private:
+  double start_of(std::size_t stretch) const {
+    return stretch < system_.stretches.size() ? system_.stretches[stretch].start : kForever;
+  }
+  const FluidStretch& stretch() const { return system_.stretches[stretch_]; }
+
+  /// Time until work that arrives at `t` behind `work` begins, with the capacity to come.
+  double wait(double t, double work) const;
+  /// Work that can be done in [from, to).
+  double capacity(double from, double to) const;
+  /// Share of attempts whose answer comes too late if their wait grows from `first` to `last`.
+  double late_share(const FluidClients& g, double first, double last) const;
+  double next_restart() const;
+
+  /// Share of the attempts that the throttle lets pass: of all, or of one group's where each client
+  /// has a bucket of its own. `demand`: attempts per second.
+  double pass(double demand);
+  double pass_by_client(std::size_t group, double demand);
+  /// Moves the backlog on by a bin; finds who is late and how many are turned away.
+  void queue(double before, double inflow);
+  /// Servers without limit: who is in service, for the slowdown.
+  void crowd();
+  void share_out(std::size_t group, double before);
+
+  const FluidSystem& system_;
+  double step_;
+  std::size_t steps_;
+  bool light_;  // the tail of service times ends before forty means
+  double now_ = 0;
+  std::size_t stretch_ = 0;
+  double work_ = 0, after_ = 0, turned_away_ = 0, in_service_ = 0;
+  std::unique_ptr<Flow> leaving_;
+  double tokens_;                     // of the throttle, if all share one
+  std::vector<double> group_tokens_;  // else those of all clients of a group
+  std::vector<double> entering_;      // past the throttle, attempts per second
+  std::vector<Shares> shares_;
+};
+
+}  // namespace retrysim::prediction
