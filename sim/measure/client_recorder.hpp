@@ -124,28 +124,42 @@ class alignas(64) ClientRecorder {
 
  private:
   using Outcomes = std::array<std::uint64_t, kOutcomeCount>;
+  /// From the start of the run on: what count bins have of it.
+  struct Counted {
+    std::uint64_t requests = 0, successes = 0, failures = 0, failed_attempts = 0;
+  };
   struct Edges {
-    ClientFlow told_at_segment, told_at_count;  // when the running segment, count bin began
-    ClientBin row;                              // of the running bin
+    ClientFlow told_at_segment;  // when the running segment began
+    Counted counted_at_bin;      // when the running count bin began
+    ClientBin row;               // of the running bin
   };
 
   /// A request has ended, but not with success, or is unfinished.
   void failed(const RequestEnded& event);
+  std::uint64_t successes() const {
+    constexpr auto kSuccess = static_cast<std::size_t>(Outcome::kSuccess);
+    return outcomes_[0][kSuccess] + outcomes_[1][kSuccess];
+  }
+  std::uint64_t attempts_ended_as(AttemptResult result) const {
+    return failed_attempts_[static_cast<std::size_t>(result)];
+  }
+  Counted counted() const {
+    return {requests_, successes(), failures_,
+            attempts_ended_as(AttemptResult::kThrottled) +
+                attempts_ended_as(AttemptResult::kError) +
+                attempts_ended_as(AttemptResult::kTimeout)};
+  }
   /// From the start of the run on; counts only.
   ClientFlow told() const {
-    constexpr auto kSuccess = static_cast<std::size_t>(Outcome::kSuccess);
-    const auto ended_as = [&](AttemptResult result) {
-      return failed_attempts_[static_cast<std::size_t>(result)];
-    };
     ClientFlow flow;
     flow.requests = requests_;
     flow.attempts = rows_.first_sent() + retries_;
     flow.retries = retries_;
-    flow.successes = outcomes_[0][kSuccess] + outcomes_[1][kSuccess];
+    flow.successes = successes();
     flow.failures = failures_;
-    flow.throttled = ended_as(AttemptResult::kThrottled);
-    flow.errors = ended_as(AttemptResult::kError);
-    flow.timeouts = ended_as(AttemptResult::kTimeout);
+    flow.throttled = attempts_ended_as(AttemptResult::kThrottled);
+    flow.errors = attempts_ended_as(AttemptResult::kError);
+    flow.timeouts = attempts_ended_as(AttemptResult::kTimeout);
     flow.quota_denied = quota.all_denied();
     flow.arrivals = passage.all_arrived();
     return flow;

@@ -69,16 +69,17 @@ Recorder::Memory Recorder::memory(const Scenario& scenario) {
 }
 
 void Recorder::choose_boundary() {
-  next_boundary_ = std::min({bin_end_, count_bin_end_, phases_.next()});
+  next_edge_ = std::min(bin_end_, phases_.next());
   for (const Time edge : {span_.window_start, span_.window_end}) {
-    if (edge > segment_start_) next_boundary_ = std::min(next_boundary_, edge);
+    if (edge > segment_start_) next_edge_ = std::min(next_edge_, edge);
   }
+  next_boundary_ = std::min(next_edge_, count_bin_end_);
 }
 
 void Recorder::cross_boundaries(Time now) {
   if (now >= count_bin_end_) {
     close_count_bins(now);
-    choose_boundary();
+    next_boundary_ = std::min(next_edge_, count_bin_end_);
   }
   while (now >= next_boundary_) {
     const Time boundary = next_boundary_;
@@ -147,7 +148,9 @@ void Recorder::close_bin() {
 
 // Nothing happens in all but the first of the bins that have ended by `now`.
 void Recorder::close_count_bins(Time now) {
-  const std::size_t next = span_.count_bin_of(now);
+  // Where events are dense it is the next one, and there is nothing to divide.
+  const std::size_t next =
+      now < count_bin_end_ + span_.count_width ? count_bin_ + 1 : span_.count_bin_of(now);
   for (ClientRecorder& client : clients_) client.close_count_bin(count_bin_);
   for (ServiceRecorder& service : services_) service.close_count_bins(count_bin_, next);
   count_bin_ = next;
