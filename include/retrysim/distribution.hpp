@@ -148,8 +148,7 @@ class Distribution {
   /// One sample from the random words of `id`, none of which is computed for a constant.
   Duration sample(const RandomKey& key, DrawId id) const {
     if (kind_ == Kind::kConstant) return constant_;
-    Draws draws(key, id);
-    return sample(draws);
+    return sample_of(key, id);
   }
 
  private:
@@ -157,6 +156,8 @@ class Distribution {
 
   Distribution(Kind kind, double mean_s) : kind_(kind), mean_s_(mean_s) {}
   Duration sample_other(Draws& draws) const;
+  Duration sample_of(const RandomKey& key, DrawId id) const;
+  [[gnu::noinline]] Duration sample_slowly(const RandomKey& key, DrawId id) const;
 
   Kind kind_ = Kind::kConstant;
   std::int32_t phases_ = 0;  // erlang

@@ -78,11 +78,13 @@ struct DrawId {
 /// (two words) is computed at construction, further ones when they are needed.
 class Draws {
  public:
-  Draws(const RandomKey& key, DrawId id)
-      : key_(key.philox_key()),
-        counter_{{id.entity, std::uint64_t{id.attempt} << 32 | std::uint64_t{id.group} << 16 |
-                                 static_cast<std::uint64_t>(id.purpose) << 10}} {
+  Draws(const RandomKey& key, DrawId id) : key_(key.philox_key()), counter_(first_counter(id)) {
     refill();
+  }
+
+  /// The first of these words, for those who rarely need a second one: no state is kept.
+  static std::uint64_t first_word(const RandomKey& key, DrawId id) {
+    return r123::Philox2x64{}(first_counter(id), key.philox_key())[0];
   }
 
   /// The next 64 random bits.
@@ -104,6 +106,10 @@ class Draws {
   }
 
  private:
+  static r123::Philox2x64::ctr_type first_counter(DrawId id) {
+    return {{id.entity, std::uint64_t{id.attempt} << 32 | std::uint64_t{id.group} << 16 |
+                            static_cast<std::uint64_t>(id.purpose) << 10}};
+  }
   void refill() {
     block_ = r123::Philox2x64{}(counter_, key_);
     used_ = 0;
