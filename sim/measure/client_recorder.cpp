@@ -113,8 +113,7 @@ BinTotals& ClientRecorder::close_bin() {
   return latency;
 }
 
-void ClientRecorder::close_count_bin(std::size_t bin) {
-  const Counted now = counted();
+void ClientRecorder::add_counts(std::size_t bin, const Counted& now) {
   const Counted& then = edges_.counted_at_bin;
   const auto narrow = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
   RequestCounts& counts = result_.counts[bin];

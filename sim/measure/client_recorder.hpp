@@ -111,7 +111,11 @@ class alignas(64) ClientRecorder {
   /// The running bin ends. Returns its latencies, which the caller clears.
   BinTotals& close_bin();
   const ClientBin& last_bin() const { return result_.bins.back(); }
-  void close_count_bin(std::size_t bin);
+  void close_count_bin(std::size_t bin) {
+    // In the bin of an event there may be none that counts.
+    if (const Counted now = counted(); now.sum() != edges_.counted_at_bin.sum()) [[unlikely]]
+      add_counts(bin, now);
+  }
   /// What there was from the start of the run to `now`, and the latencies since the last call.
   GroupTotals totals(Time now) const;
   RequestLatencies take_latencies() { return durations_.take_latencies(); }
@@ -127,6 +131,8 @@ class alignas(64) ClientRecorder {
   /// From the start of the run on: what count bins have of it.
   struct Counted {
     std::uint64_t requests = 0, successes = 0, failures = 0, failed_attempts = 0;
+
+    std::uint64_t sum() const { return requests + successes + failures + failed_attempts; }
   };
   struct Edges {
     ClientFlow told_at_segment;  // when the running segment began
@@ -164,6 +170,7 @@ class alignas(64) ClientRecorder {
     flow.arrivals = passage.all_arrived();
     return flow;
   }
+  [[gnu::noinline]] void add_counts(std::size_t bin, const Counted& now);
   void close_durations();
   void close_attempts();
 
@@ -189,7 +196,7 @@ void ClientRecorder::take_memory(const ClientSpec& client, std::size_t bins,
   constexpr std::uint32_t kMaxClientsForFairness = 1'000'000;
   of_bins.room(result_.bins, bins, bins_with_drain);
   // One more than the result has: for what happens in the drain.
-  of_bins(result_.counts, span_->count_bins + 1);
+  of_bins.few(result_.counts, span_->count_bins + 1);
   if (client.count > kMaxClientsForFairness) return;
   of_clients(result_.successes_per_client, client.count);
   of_clients(result_.ended_per_client, client.count);

@@ -81,6 +81,11 @@ void Recorder::cross_boundaries(Time now) {
     close_count_bins(now);
     next_boundary_ = std::min(next_edge_, count_bin_end_);
   }
+  if (now >= next_boundary_) [[unlikely]]
+    cross_edges(now);
+}
+
+void Recorder::cross_edges(Time now) {
   while (now >= next_boundary_) {
     const Time boundary = next_boundary_;
     const bool ends_bin = boundary == bin_end_;
@@ -147,15 +152,19 @@ void Recorder::close_bin() {
 }
 
 // Nothing happens in all but the first of the bins that have ended by `now`.
-void Recorder::close_count_bins(Time now) {
+inline void Recorder::close_count_bins(Time now) {
   // Where events are dense it is the next one, and there is nothing to divide.
-  const std::size_t next =
-      now < count_bin_end_ + span_.count_width ? count_bin_ + 1 : span_.count_bin_of(now);
+  const std::int64_t width = span_.count_width.count();
+  std::size_t next = count_bin_ + 1;
+  std::int64_t end = count_bin_end_.count() + width;
+  if (now.count() >= end) [[unlikely]] {
+    next = span_.count_bin_of(now);
+    end = static_cast<std::int64_t>(next + 1) * width;
+  }
   for (ClientRecorder& client : clients_) client.close_count_bin(count_bin_);
   for (ServiceRecorder& service : services_) service.close_count_bins(count_bin_, next);
   count_bin_ = next;
-  const auto bins = static_cast<std::int64_t>(next + 1);
-  count_bin_end_ = next < span_.count_bins ? Time::zero() + span_.count_width * bins : Time::max();
+  count_bin_end_ = next < span_.count_bins ? Time::from_nanoseconds(end) : Time::max();
 }
 
 RunResult Recorder::finish(Time end) {

@@ -59,6 +59,7 @@ class Recorder {
 
   bool is_inner(std::size_t group) const { return scenario_.clients[group].caller.has_value(); }
   void cross_boundaries(Time now);
+  [[gnu::noinline]] void cross_edges(Time now);
   void fold_segment(Time end);
   void close_bin();
   void close_count_bins(Time now);
