@@ -340,24 +340,7 @@ Distribution::Parameters Distribution::parameters() const {
   return {probability_first ? a_ : a_ / 1e9, length_second ? b_ / 1e9 : b_, c_ / 1e9, phases_};
 }
 
-// Nearly all variates of a ziggurat take a single word, and with it no state to keep.
-Duration Distribution::sample_of(const RandomKey& key, DrawId id) const {
-  const bool normal = kind_ == Kind::kNormal;
-  if (normal || kind_ == Kind::kExponential) [[likely]] {
-    const std::uint64_t word = Draws::first_word(key, id);
-    const kernel::ZigguratLayer& layer =
-        (normal ? kernel::kNormalLayers : kernel::kExponentialLayers)[word & 255];
-    if (const std::uint64_t position = word >> 11; position < layer.inside) [[likely]] {
-      const double length = static_cast<double>(static_cast<std::int64_t>(position)) * layer.width;
-      if (!normal) return Duration::from_nanoseconds(length * a_);
-      const double ns = a_ + b_ * kernel::with_normal_sign(length, word);
-      return Duration::from_nanoseconds(ns < 0 ? -ns : ns);
-    }
-  }
-  return sample_slowly(key, id);
-}
-
-Duration Distribution::sample_slowly(const RandomKey& key, DrawId id) const {
+Duration Distribution::sample_anew(const RandomKey& key, DrawId id) const {
   Draws draws(key, id);
   return sample(draws);
 }

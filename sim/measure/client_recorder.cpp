@@ -113,7 +113,8 @@ BinTotals& ClientRecorder::close_bin() {
   return latency;
 }
 
-void ClientRecorder::add_counts(std::size_t bin, const Counted& now) {
+void ClientRecorder::add_counts(std::size_t bin) {
+  const Counted now = counted();
   const Counted& then = edges_.counted_at_bin;
   const auto narrow = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
   RequestCounts& counts = result_.counts[bin];
@@ -122,6 +123,7 @@ void ClientRecorder::add_counts(std::size_t bin, const Counted& now) {
   counts.failures += narrow(now.failures - then.failures);
   counts.failed_attempts += narrow(now.failed_attempts - then.failed_attempts);
   edges_.counted_at_bin = now;
+  edges_.counted_in_all = now.sum();
 }
 
 GroupTotals ClientRecorder::totals(Time now) const {

@@ -113,8 +113,8 @@ class alignas(64) ClientRecorder {
   const ClientBin& last_bin() const { return result_.bins.back(); }
   void close_count_bin(std::size_t bin) {
     // In the bin of an event there may be none that counts.
-    if (const Counted now = counted(); now.sum() != edges_.counted_at_bin.sum()) [[unlikely]]
-      add_counts(bin, now);
+    if (counted().sum() != edges_.counted_in_all) [[unlikely]]
+      add_counts(bin);
   }
   /// What there was from the start of the run to `now`, and the latencies since the last call.
   GroupTotals totals(Time now) const;
@@ -135,9 +135,10 @@ class alignas(64) ClientRecorder {
     std::uint64_t sum() const { return requests + successes + failures + failed_attempts; }
   };
   struct Edges {
-    ClientFlow told_at_segment;  // when the running segment began
-    Counted counted_at_bin;      // when the running count bin began
-    ClientBin row;               // of the running bin
+    ClientFlow told_at_segment;        // when the running segment began
+    Counted counted_at_bin;            // when the running count bin began
+    std::uint64_t counted_in_all = 0;  // the sum of these
+    ClientBin row;                     // of the running bin
   };
 
   /// A request has ended, but not with success, or is unfinished.
@@ -170,7 +171,7 @@ class alignas(64) ClientRecorder {
     flow.arrivals = passage.all_arrived();
     return flow;
   }
-  [[gnu::noinline]] void add_counts(std::size_t bin, const Counted& now);
+  [[gnu::noinline]] void add_counts(std::size_t bin);
   void close_durations();
   void close_attempts();
 

@@ -77,7 +77,7 @@ void Recorder::choose_boundary() {
 }
 
 void Recorder::cross_boundaries(Time now) {
-  if (now >= count_bin_end_) {
+  if (now >= count_bin_end_) [[likely]] {
     close_count_bins(now);
     next_boundary_ = std::min(next_edge_, count_bin_end_);
   }
