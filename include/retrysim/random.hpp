@@ -83,7 +83,9 @@ class Draws {
   }
 
   /// The first of these words, for those who rarely need a second one: no state is kept.
-  static std::uint64_t first_word(const RandomKey& key, DrawId id);
+  static std::uint64_t first_word(const RandomKey& key, DrawId id) {
+    return r123::Philox2x64{}(first_counter(id), key.philox_key())[0];
+  }
 
   /// The next 64 random bits.
   std::uint64_t next() {

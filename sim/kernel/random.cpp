@@ -45,8 +45,4 @@ RandomKey RandomKey::named(std::string_view kind, std::string_view name) const {
   return part;
 }
 
-std::uint64_t Draws::first_word(const RandomKey& key, DrawId id) {
-  return r123::Philox2x64{}(first_counter(id), key.philox_key())[0];
-}
-
 }  // namespace retrysim
