@@ -148,8 +148,21 @@ class Distribution {
   /// One sample from the random words of `id`, none of which is computed for a constant.
   [[gnu::always_inline]] Duration sample(const RandomKey& key, DrawId id) const {
     if (kind_ == Kind::kConstant) return constant_;
-    Draws draws(key, id);
-    return sample(draws);
+    // Nearly all variates of a ziggurat take a single word, and with it no state to keep.
+    const bool normal = kind_ == Kind::kNormal;
+    if (normal || kind_ == Kind::kExponential) [[likely]] {
+      const std::uint64_t word = Draws::first_word(key, id);
+      const kernel::ZigguratLayer& layer =
+          (normal ? kernel::kNormalLayers : kernel::kExponentialLayers)[word & 255];
+      if (const std::uint64_t position = word >> 11; position < layer.inside) [[likely]] {
+        const double length =
+            static_cast<double>(static_cast<std::int64_t>(position)) * layer.width;
+        if (!normal) return Duration::from_nanoseconds(length * a_);
+        const double ns = a_ + b_ * kernel::with_normal_sign(length, word);
+        return Duration::from_nanoseconds(ns < 0 ? -ns : ns);
+      }
+    }
+    return sample_anew(key, id);
   }
 
  private:
@@ -157,6 +170,7 @@ class Distribution {
 
   Distribution(Kind kind, double mean_s) : kind_(kind), mean_s_(mean_s) {}
   Duration sample_other(Draws& draws) const;
+  Duration sample_anew(const RandomKey& key, DrawId id) const;
 
   Kind kind_ = Kind::kConstant;
   std::int32_t phases_ = 0;  // erlang

@@ -26,7 +26,7 @@ class LogLinearHistogram {
   void add(std::uint64_t value) {
     const std::size_t i = index(value);
     if (i - first_ >= counts_.size()) [[unlikely]] {
-      cover(i >> kBits);
+      cover(i >> kBits, i >> kBits);
     }
     ++counts_[i - first_];
     ++total_;
@@ -121,7 +121,8 @@ class LogLinearHistogram {
     const auto exact = static_cast<double>(static_cast<std::int64_t>(v));
     return (std::bit_cast<std::uint64_t>(exact) >> (52 - kBits)) - kBefore;
   }
-  void cover(std::size_t block);
+  /// Sets memory aside for the values of these blocks, and of those between.
+  void cover(std::size_t first_block, std::size_t last_block);
   /// The counts of a block; null if it has no memory, and so no values.
   const std::uint64_t* counts_of(std::size_t block) const;
   Rank rank_of(double p) const;  // not for an empty histogram

@@ -95,10 +95,12 @@ struct DrawId {
 class Draws {
  public:
   Draws(const RandomKey& key, DrawId id)
-      : key_(key.philox_key()),
-        counter_{{id.entity, std::uint64_t{id.attempt} << 32 | std::uint64_t{id.group} << 16 |
-                                 static_cast<std::uint64_t>(id.purpose) << 10}},
-        block_(key.block(counter_)) {}
+      : key_(key.philox_key()), counter_(first_counter(id)), block_(key.block(counter_)) {}
+
+  /// The first of these words, for those who rarely need a second one: no state is kept.
+  static std::uint64_t first_word(const RandomKey& key, DrawId id) {
+    return key.block(first_counter(id))[0];
+  }
 
   /// The next 64 random bits.
   std::uint64_t next() {
@@ -120,6 +122,11 @@ class Draws {
   }
 
  private:
+  static r123::Philox2x64::ctr_type first_counter(DrawId id) {
+    return {{id.entity, std::uint64_t{id.attempt} << 32 | std::uint64_t{id.group} << 16 |
+                            static_cast<std::uint64_t>(id.purpose) << 10}};
+  }
+
   r123::Philox2x64::key_type key_;
   r123::Philox2x64::ctr_type counter_;
   r123::Philox2x64::ctr_type block_;

@@ -3,9 +3,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,8 +17,12 @@ namespace retrysim::execution {
 template <std::unsigned_integral T>
 void put(std::string& bytes, T value) {
   char little[sizeof(T)];
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    little[i] = static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(little, &value, sizeof(T));
+  } else {
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      little[i] = static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
+    }
   }
   bytes.append(little, sizeof(T));
 }
@@ -31,8 +37,13 @@ template <std::unsigned_integral T>
 std::optional<T> take(std::string_view& bytes) {
   if (bytes.size() < sizeof(T)) return std::nullopt;
   T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) {
-    value = static_cast<T>(value | static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i));
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(&value, bytes.data(), sizeof(T));
+  } else {
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      value =
+          static_cast<T>(value | static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i));
+    }
   }
   bytes.remove_prefix(sizeof(T));
   return value;

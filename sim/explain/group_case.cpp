@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "explain/group_case.hpp"
 
-#include <retrysim/facts.hpp>
-
 #include <algorithm>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "measure/aftermath.hpp"
 #include "measure/recovery.hpp"
+#include "prediction/service_load.hpp"
 
 namespace retrysim::explain {
 namespace {
@@ -97,11 +95,7 @@ class CaseBuilder {
     k.timeout_s =
         c_.client.timeouts.has_attempt ? c_.client.timeouts.attempt.mean_seconds() : kForever;
     k.patience_s = k.timeout_s - 2 * c_.scenario.network.latency.mean_seconds() - k.service_time_s;
-    k.full_queue_s = kForever;
-    const std::string subject = "service." + s.name;
-    for (const Figure& f : facts_of(c_.scenario).figures) {
-      if (f.subject == subject && f.name == "full_queue_work") k.full_queue_s = f.value;
-    }
+    k.full_queue_s = prediction::full_queue_time(c_.scenario, c_.client.service);
   }
 
   void add_counts(const RunResult& run) {

@@ -32,6 +32,11 @@ struct Claim {
   void room(std::vector<T>& array, std::size_t /*expected*/, std::size_t most) const {
     array.reserve(most);  // memory that is not used costs an address, no more
   }
+  /// At most a few thousand elements as they are made, none of which is copied from another.
+  template <class T>
+  void few(std::vector<T>& array, std::size_t length) const {
+    array.resize(length);
+  }
 };
 
 /// Counts what `Claim` would take.
@@ -45,6 +50,10 @@ class Tally {
   template <class T>
   void room(std::vector<T>& /*array*/, std::size_t expected, std::size_t /*most*/) {
     bytes_ += std::uint64_t{expected} * sizeof(T);
+  }
+  template <class T>
+  void few(std::vector<T>& /*array*/, std::size_t length) {
+    bytes_ += std::uint64_t{length} * sizeof(T);
   }
   std::uint64_t bytes() const { return bytes_; }
 

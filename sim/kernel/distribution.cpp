@@ -340,6 +340,11 @@ Distribution::Parameters Distribution::parameters() const {
   return {probability_first ? a_ : a_ / 1e9, length_second ? b_ / 1e9 : b_, c_ / 1e9, phases_};
 }
 
+Duration Distribution::sample_anew(const RandomKey& key, DrawId id) const {
+  Draws draws(key, id);
+  return sample(draws);
+}
+
 Duration Distribution::sample_other(Draws& draws) const {
   double ns = 0;
   if (kind_ == Kind::kNormal) {

@@ -49,6 +49,9 @@ class EventQueue {
     if (key < tournament_.key(source)) tournament_.update(source, key);
   }
 
+  /// The time of the next event, or an earlier one if a timer has been cancelled.
+  Time earliest() const { return tournament_.key(tournament_.winner()).time; }
+
   struct Next {
     std::uint32_t source = 0;
     Time time;  ///< `Time::max()` if no source has an event

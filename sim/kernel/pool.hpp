@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <type_traits>
 #include <vector>
 
 namespace retrysim::kernel {
@@ -15,8 +17,8 @@ namespace retrysim::kernel {
 template <class T>
 class Pool {
  public:
-  T& operator[](std::uint32_t id) { return blocks_[id >> kShift][id & kMask]; }
-  const T& operator[](std::uint32_t id) const { return blocks_[id >> kShift][id & kMask]; }
+  T& operator[](std::uint32_t id) { return blocks_[id >> kShift][id & kMask].object; }
+  const T& operator[](std::uint32_t id) const { return blocks_[id >> kShift][id & kMask].object; }
 
   /// A slot; its object is as its last user left it.
   std::uint32_t allocate() {
@@ -25,7 +27,10 @@ class Pool {
       free_.pop_back();
       return id;
     }
-    if ((size_ & kMask) == 0) blocks_.push_back(std::make_unique<T[]>(kMask + 1));
+    if ((size_ & kMask) == 0) {
+      blocks_.push_back(std::make_unique_for_overwrite<Slot[]>(kMask + 1));
+    }
+    ::new (&blocks_[size_ >> kShift][size_ & kMask].object) T();
     return size_++;
   }
   void release(std::uint32_t id) { free_.push_back(id); }
@@ -37,8 +42,15 @@ class Pool {
   }
 
  private:
+  // An object is made when its slot is used for the first time: a short run uses few of a block.
+  static_assert(std::is_trivially_destructible_v<T>);
+  union Slot {
+    Slot() {}
+    T object;
+  };
+
   static constexpr std::uint32_t kShift = 10, kMask = (1u << kShift) - 1;
-  std::vector<std::unique_ptr<T[]>> blocks_;
+  std::vector<std::unique_ptr<Slot[]>> blocks_;
   std::vector<std::uint32_t> free_;
   std::uint32_t size_ = 0;
 };
@@ -48,8 +60,8 @@ class Pool {
 template <class T>
 class LinkedPool {
  public:
-  T& operator[](std::uint32_t id) { return blocks_[id >> kShift][id & kMask]; }
-  const T& operator[](std::uint32_t id) const { return blocks_[id >> kShift][id & kMask]; }
+  T& operator[](std::uint32_t id) { return blocks_[id >> kShift][id & kMask].object; }
+  const T& operator[](std::uint32_t id) const { return blocks_[id >> kShift][id & kMask].object; }
 
   /// An object as its last user left it, but for `next_free`.
   T& allocate() {
@@ -71,16 +83,24 @@ class LinkedPool {
   std::uint64_t bytes() const { return blocks_.size() * (std::uint64_t{kMask} + 1) * sizeof(T); }
 
  private:
+  static_assert(std::is_trivially_destructible_v<T>);
+  union Slot {
+    Slot() {}
+    T object;
+  };
+
   static constexpr std::uint32_t kShift = 10, kMask = (1u << kShift) - 1;
 
   [[gnu::noinline]] T& make() {
-    if ((size_ & kMask) == 0) blocks_.push_back(std::make_unique<T[]>(kMask + 1));
-    T& object = (*this)[size_];
+    if ((size_ & kMask) == 0) {
+      blocks_.push_back(std::make_unique_for_overwrite<Slot[]>(kMask + 1));
+    }
+    T& object = *::new (&blocks_[size_ >> kShift][size_ & kMask].object) T();
     object.id = decltype(object.id)(size_++);
     return object;
   }
 
-  std::vector<std::unique_ptr<T[]>> blocks_;
+  std::vector<std::unique_ptr<Slot[]>> blocks_;
   T* free_ = nullptr;
   std::size_t live_ = 0;
   std::uint32_t size_ = 0;

@@ -45,7 +45,9 @@ class Tournament {
   void play(std::uint32_t node) {
     winners_[node] = first(winners_[2 * node], winners_[2 * node + 1]);
   }
-  std::uint32_t first_of_few() const { return first(first(0, 1), first(2, 3)); }
+  [[gnu::always_inline]] std::uint32_t first_of_few() const {
+    return first(first(0, 1), first(2, 3));
+  }
 
   std::uint32_t leaves_;
   std::vector<EventKey> keys_;

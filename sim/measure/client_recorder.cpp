@@ -112,17 +112,17 @@ BinTotals& ClientRecorder::close_bin() {
   return latency;
 }
 
-void ClientRecorder::close_count_bin(std::size_t bin) {
-  const ClientFlow now = told();
-  const ClientFlow& then = edges_.told_at_count;
+void ClientRecorder::add_counts(std::size_t bin) {
+  const Counted now = counted();
+  const Counted& then = edges_.counted_at_bin;
   const auto narrow = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
-  result_.counts[bin].merge(
-      {.requests = narrow(now.requests - then.requests),
-       .successes = narrow(now.successes - then.successes),
-       .failures = narrow(now.failures - then.failures),
-       .failed_attempts = narrow(now.throttled + now.errors + now.timeouts - then.throttled -
-                                 then.errors - then.timeouts)});
-  edges_.told_at_count = now;
+  RequestCounts& counts = result_.counts[bin];
+  counts.requests += narrow(now.requests - then.requests);
+  counts.successes += narrow(now.successes - then.successes);
+  counts.failures += narrow(now.failures - then.failures);
+  counts.failed_attempts += narrow(now.failed_attempts - then.failed_attempts);
+  edges_.counted_at_bin = now;
+  edges_.counted_in_all = now.sum();
 }
 
 GroupTotals ClientRecorder::totals(Time now) const {

@@ -117,7 +117,11 @@ class alignas(64) ClientRecorder {
   /// The running bin ends. Returns its latencies, which the caller clears.
   BinTotals& close_bin();
   const ClientBin& last_bin() const { return result_.bins.back(); }
-  void close_count_bin(std::size_t bin);
+  void close_count_bin(std::size_t bin) {
+    // In the bin of an event there may be none that counts.
+    if (counted().sum() != edges_.counted_in_all) [[unlikely]]
+      add_counts(bin);
+  }
   /// What there was from the start of the run to `now`, and the latencies since the last call.
   GroupTotals totals(Time now) const;
   RequestLatencies take_latencies() { return durations_.take_latencies(); }
@@ -130,9 +134,17 @@ class alignas(64) ClientRecorder {
 
  private:
   using Outcomes = std::array<std::uint64_t, kOutcomeCount>;
+  /// From the start of the run on: what count bins have of it.
+  struct Counted {
+    std::uint64_t requests = 0, successes = 0, failures = 0, failed_attempts = 0;
+
+    std::uint64_t sum() const { return requests + successes + failures + failed_attempts; }
+  };
   struct Edges {
-    ClientFlow told_at_segment, told_at_count;  // when the running segment, count bin began
-    ClientBin row;                              // of the running bin
+    ClientFlow told_at_segment;        // when the running segment began
+    Counted counted_at_bin;            // when the running count bin began
+    std::uint64_t counted_in_all = 0;  // the sum of these
+    ClientBin row;                     // of the running bin
   };
 
   static constexpr std::uint64_t kEnded = 1, kFailed = std::uint64_t{1} << 32;
@@ -143,25 +155,35 @@ class alignas(64) ClientRecorder {
   void close_clients();
   /// A request has ended, but not with success, or is unfinished.
   void failed(const RequestEnded& event);
+  std::uint64_t successes() const {
+    constexpr auto kSuccess = static_cast<std::size_t>(Outcome::kSuccess);
+    return outcomes_[0][kSuccess] + outcomes_[1][kSuccess];
+  }
+  std::uint64_t attempts_ended_as(AttemptResult result) const {
+    return failed_attempts_[static_cast<std::size_t>(result)];
+  }
+  Counted counted() const {
+    return {requests_, successes(), failures_,
+            attempts_ended_as(AttemptResult::kThrottled) +
+                attempts_ended_as(AttemptResult::kError) +
+                attempts_ended_as(AttemptResult::kTimeout)};
+  }
   /// From the start of the run on; counts only.
   ClientFlow told() const {
-    constexpr auto kSuccess = static_cast<std::size_t>(Outcome::kSuccess);
-    const auto ended_as = [&](AttemptResult result) {
-      return failed_attempts_[static_cast<std::size_t>(result)];
-    };
     ClientFlow flow;
     flow.requests = requests_;
     flow.attempts = rows_.first_sent() + retries_;
     flow.retries = retries_;
-    flow.successes = outcomes_[0][kSuccess] + outcomes_[1][kSuccess];
+    flow.successes = successes();
     flow.failures = failures_;
-    flow.throttled = ended_as(AttemptResult::kThrottled);
-    flow.errors = ended_as(AttemptResult::kError);
-    flow.timeouts = ended_as(AttemptResult::kTimeout);
+    flow.throttled = attempts_ended_as(AttemptResult::kThrottled);
+    flow.errors = attempts_ended_as(AttemptResult::kError);
+    flow.timeouts = attempts_ended_as(AttemptResult::kTimeout);
     flow.quota_denied = quota.all_denied();
     flow.arrivals = passage.all_arrived();
     return flow;
   }
+  [[gnu::noinline]] void add_counts(std::size_t bin);
   void close_durations();
   void close_attempts();
 
@@ -189,7 +211,7 @@ void ClientRecorder::take_memory(const ClientSpec& client, std::size_t bins,
   constexpr std::uint32_t kMaxClientsForFairness = 1'000'000;
   of_bins.room(result_.bins, bins, bins_with_drain);
   // One more than the result has: for what happens in the drain.
-  of_bins(result_.counts, span_->count_bins + 1);
+  of_bins.few(result_.counts, span_->count_bins + 1);
   if (client.count > kMaxClientsForFairness) return;
   of_clients(result_.successes_per_client, client.count);
   of_clients(result_.ended_per_client, client.count);

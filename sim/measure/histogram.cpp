@@ -50,16 +50,15 @@ void LogLinearHistogram<kBits>::add(std::uint64_t value, std::uint64_t times) {
 }
 
 template <int kBits>
-void LogLinearHistogram<kBits>::cover(std::size_t block) {
-  const std::size_t begin = block << kBits;
-  const std::size_t end = begin + kSubBuckets;
+void LogLinearHistogram<kBits>::cover(std::size_t first_block, std::size_t last_block) {
+  const std::size_t begin = first_block << kBits, end = (last_block + 1) << kBits;
   if (counts_.empty()) first_ = begin;
-  const std::size_t first = std::min(first_, begin);
-  std::vector<std::uint64_t> counts(std::max(first_ + counts_.size(), end) - first);
-  std::copy(counts_.begin(), counts_.end(),
-            counts.begin() + static_cast<std::ptrdiff_t>(first_ - first));
-  counts_ = std::move(counts);
-  first_ = first;
+  if (begin < first_) counts_.insert(counts_.begin(), first_ - begin, 0);
+  first_ = std::min(first_, begin);
+  const std::size_t size = std::max(counts_.size(), end - first_);
+  // Latencies grow block by block in a system that fills up.
+  if (size > counts_.capacity() && !counts_.empty()) counts_.reserve(size + size / 2);
+  counts_.resize(size);
 }
 
 template <int kBits>
@@ -82,15 +81,13 @@ LogLinearHistogram<kBits> LogLinearHistogram<kBits>::from_parts(Parts parts) {
 
 template <int kBits>
 void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
-  if (!other.counts_.empty()) {
-    const std::size_t last = other.first_ + other.counts_.size() - 1;
-    for (const std::size_t block : {other.first_ >> kBits, last >> kBits}) {
-      if (counts_of(block) == nullptr) cover(block);
-    }
-    std::transform(other.counts_.begin(), other.counts_.end(),
-                   counts_.begin() + static_cast<std::ptrdiff_t>(other.first_ - first_),
-                   counts_.begin() + static_cast<std::ptrdiff_t>(other.first_ - first_),
-                   std::plus<>());
+  if (counts_.empty()) {
+    counts_ = other.counts_;
+    first_ = other.first_;
+  } else if (!other.counts_.empty()) {
+    cover(other.first_ >> kBits, (other.first_ + other.counts_.size() - 1) >> kBits);
+    const auto own = counts_.begin() + static_cast<std::ptrdiff_t>(other.first_ - first_);
+    std::transform(other.counts_.begin(), other.counts_.end(), own, own, std::plus<>());
   }
   total_ += other.total_;
   smallest_ = std::min(smallest_, other.smallest_);

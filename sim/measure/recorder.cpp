@@ -69,17 +69,23 @@ Recorder::Memory Recorder::memory(const Scenario& scenario) {
 }
 
 void Recorder::choose_boundary() {
-  next_boundary_ = std::min({bin_end_, count_bin_end_, phases_.next()});
+  next_edge_ = std::min(bin_end_, phases_.next());
   for (const Time edge : {span_.window_start, span_.window_end}) {
-    if (edge > segment_start_) next_boundary_ = std::min(next_boundary_, edge);
+    if (edge > segment_start_) next_edge_ = std::min(next_edge_, edge);
   }
+  next_boundary_ = std::min(next_edge_, count_bin_end_);
 }
 
 void Recorder::cross_boundaries(Time now) {
-  if (now >= count_bin_end_) {
+  if (now >= count_bin_end_) [[likely]] {
     close_count_bins(now);
-    choose_boundary();
+    next_boundary_ = std::min(next_edge_, count_bin_end_);
   }
+  if (now >= next_boundary_) [[unlikely]]
+    cross_edges(now);
+}
+
+void Recorder::cross_edges(Time now) {
   while (now >= next_boundary_) {
     const Time boundary = next_boundary_;
     const bool ends_bin = boundary == bin_end_;
@@ -146,13 +152,19 @@ void Recorder::close_bin() {
 }
 
 // Nothing happens in all but the first of the bins that have ended by `now`.
-void Recorder::close_count_bins(Time now) {
-  const std::size_t next = span_.count_bin_of(now);
+inline void Recorder::close_count_bins(Time now) {
+  // Where events are dense it is the next one, and there is nothing to divide.
+  const std::int64_t width = span_.count_width.count();
+  std::size_t next = count_bin_ + 1;
+  std::int64_t end = count_bin_end_.count() + width;
+  if (now.count() >= end) [[unlikely]] {
+    next = span_.count_bin_of(now);
+    end = static_cast<std::int64_t>(next + 1) * width;
+  }
   for (ClientRecorder& client : clients_) client.close_count_bin(count_bin_);
   for (ServiceRecorder& service : services_) service.close_count_bins(count_bin_, next);
   count_bin_ = next;
-  const auto bins = static_cast<std::int64_t>(next + 1);
-  count_bin_end_ = next < span_.count_bins ? Time::zero() + span_.count_width * bins : Time::max();
+  count_bin_end_ = next < span_.count_bins ? Time::from_nanoseconds(end) : Time::max();
 }
 
 RunResult Recorder::finish(Time end) {

@@ -59,6 +59,7 @@ class Recorder {
 
   bool is_inner(std::size_t group) const { return scenario_.clients[group].caller.has_value(); }
   void cross_boundaries(Time now);
+  [[gnu::noinline]] void cross_edges(Time now);
   void fold_segment(Time end);
   void close_bin();
   void close_count_bins(Time now);
@@ -75,7 +76,8 @@ class Recorder {
   BinTotals all_latency_;  // of the bin that is being closed, if there are several users
   std::size_t users_ = 0;  // groups that are not a service's own
   PhaseLog phases_;
-  Time next_boundary_, segment_start_, bin_end_, count_bin_end_;
+  // The next edge of all, the next that is not that of a count bin, and where these ended last.
+  Time next_boundary_, next_edge_, segment_start_, bin_end_, count_bin_end_;
   std::size_t count_bin_ = 0;
   std::uint32_t replication_;
   StopCounter<> stop_;  // any number of bins may end between two events

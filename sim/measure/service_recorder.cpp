@@ -82,12 +82,10 @@ void ServiceRecorder::fold_segment(Time end) {
 void ServiceRecorder::close_bin() { result_.bins.push_back(std::exchange(row_, {})); }
 
 // Nothing happens in all but the first of the bins.
-void ServiceRecorder::close_count_bins(std::size_t bin, std::size_t next) {
+void ServiceRecorder::note_queue(std::size_t bin, std::size_t next) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  const std::uint64_t queued = std::min(queued_, kMost);
-  for (std::size_t i = bin + 1; i <= next; ++i) {
-    result_.queued[i] = static_cast<std::uint32_t>(queued);
-  }
+  const auto queued = static_cast<std::uint32_t>(std::min(queued_, kMost));
+  for (std::size_t i = bin + 1; i <= next; ++i) result_.queued[i] = queued;
 }
 
 // The levels stay as they are: what is added up elsewhere must not depend on who asks.

@@ -67,13 +67,17 @@ class alignas(64) ServiceRecorder {
   void fold_segment(Time end);
   void close_bin();
   /// The count bins from `bin` on, up to `next`, have been left; `next` is the running one.
-  void close_count_bins(std::size_t bin, std::size_t next);
+  void close_count_bins(std::size_t bin, std::size_t next) {
+    if (queued_ > 0) [[unlikely]]
+      note_queue(bin, next);
+  }
   /// What there was from the start of the run to `now`, but for `queue_max`.
   ServiceFlow totals(Time now) const;
   /// The run is over, and all edges have been told.
   ServiceResult finish();
 
  private:
+  [[gnu::noinline]] void note_queue(std::size_t bin, std::size_t next);
   void set_servers(std::int64_t working, Time now);
   /// Since they were integrated last.
   double servers_ns_until(Time now) const;

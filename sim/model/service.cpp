@@ -25,6 +25,9 @@ Service::Service(const ServiceSpec& spec, const RandomKey& key, std::uint16_t co
   traits_.limits_concurrency = !concurrency_.is_unlimited();
   traits_.times_waits = spec.wait_within != Duration::max();
   traits_.watches_attempts = traits_.limits_concurrency || spec.timeout != Duration::max();
+  traits_.takes_no_time = spec.service_time.is_constant() &&
+                          spec.service_time.constant_value() == Duration::zero() &&
+                          has_queue(spec.queue.discipline) && !traits_.watches_attempts;
 }
 
 Service::Admission Service::admit_if_concurrency_allows(Attempt& a, Time now) {
@@ -146,8 +149,9 @@ void Service::impair(Impairment impairment, Time now) {
   power_.set(std::move(impairment));
   traits_.screens_arrivals =
       spec_->throttle.rate > 0 || !power_.impairment().errors.empty() || traits_.times_waits;
-  traits_.loses_messages =
-      power_.impairment().request_loss > 0 || power_.impairment().response_loss > 0;
+  const Impairment& present = power_.impairment();
+  traits_.loses_messages = present.request_loss > 0 || present.response_loss > 0;
+  traits_.obstructs_way = present.request_loss > 0 || present.black_hole || present.unreachable;
   servers_.set_power(power_.working_servers(), power_.impairment().speed, now);
 }
 

@@ -43,10 +43,12 @@ struct ServiceTraits {
   bool screens_arrivals = false;  ///< they may be answered before they are admitted: by random
                                   ///< errors, by a throttle
   bool loses_messages = false;    ///< on the way to it, or back
+  bool obstructs_way = false;     ///< those to it: some get lost, or none comes through
   bool screens_queue = false;     ///< not every attempt that is taken from the queue is served
   bool limits_concurrency = false;
   bool watches_attempts = false;  ///< it wants to be told, by `leave`, when an attempt is gone that
                                   ///< it had admitted
+  bool takes_no_time = false;     ///< whoever finds nobody there is served within the instant
   bool times_waits = false;       ///< attempts that wait no longer than `wait_within` are counted
 };
 
@@ -96,6 +98,11 @@ class Service {
   /// before any attempt that is to be served.
   void turn_away(Attempt& a, Time now);
 
+  /// Serves the attempt, which it has admitted, within the instant. It is not noticed as a level.
+  static void pass(Attempt& a, Time now) {
+    a.started = a.finished = now;
+    a.set(Attempt::kExecuted);
+  }
   /// Ends the service (or the turning away) that completes now.
   Attempt& complete(Time now);
 

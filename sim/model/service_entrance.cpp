@@ -14,6 +14,15 @@ void record_arrival(const Attempt& a) {
 
 }  // namespace
 
+void ServiceEntrance::arrive_from_afar(Attempt& a) {
+  if (!a.at->traits().takes_no_time || !parts_.serving.finds_nobody(a)) return arrive(a);
+  a.arrived = state_.now;
+  if (!a.is(Attempt::kSecondCall)) record_arrival(a);
+  a.at->place.recorder->admitted();
+  a.clients->recorder->passage.admitted(a.in_cohort, false);
+  parts_.serving.serve_at_once(a);
+}
+
 void ServiceEntrance::arrive(Attempt& a) {
   Service& s = *a.at;
   a.arrived = state_.now;

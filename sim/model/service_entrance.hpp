@@ -20,6 +20,8 @@ class ServiceEntrance {
   ServiceEntrance(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
 
   void arrive(Attempt& a);
+  /// The same as all that happens in an event.
+  void arrive_from_afar(Attempt& a);
   /// The queue does not take the attempt, or sheds it.
   [[gnu::noinline]] void overflow(Attempt& a, Refusal refusal);
 

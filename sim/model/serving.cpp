@@ -29,30 +29,54 @@ void Serving::complete(Service& s) {
   Attempt& a = s.complete(state_.now);
   state_.note_event(EventKind::kCompletion, a.id);
   parts_.watch.leave(a);
+  served(a, reply_to(a));
+}
+
+// What has been served is told to the client.
+inline Reply Serving::reply_to(Attempt& a) {
+  Service& s = *a.at;
   const Reply reply = !a.is(Attempt::kExecuted)    ? answer_without_execution(a)
                       : s.traits().always_succeeds ? Reply{a.answer}
                                                    : s.reply(a);
   if (reply.answer != 0 && !a.is(Attempt::kRejection) && state_.is_throttling(a, reply.answer))
       [[unlikely]]
     a.clients->recorder->passage.refused(a.in_cohort);
-  served(a, reply);
+  return reply;
 }
 
 void Serving::served(Attempt& a, Reply reply) {
   Service& s = *a.at;
+  count_served(a, reply);
+  serve_queue(s);
+  changed(s);
+  hand_over(a, reply);
+}
+
+inline void Serving::count_served(Attempt& a, Reply reply) {
   if (reply.goes_on) [[unlikely]] {
     a.set(Attempt::kGoesOn);
     a.clear(Attempt::kExecuted);
   } else if (a.is(Attempt::kExecuted)) {
-    s.place.recorder->executed(a.given_up());
+    a.at->place.recorder->executed(a.given_up());
     if (a.in_cohort) a.clients->recorder->executed(a.given_up(), state_.now - a.arrived);
     if (a.is(Attempt::kMutating)) [[unlikely]]
       parts_.mutations.executed(a, reply.answer == 0);
   }
-  serve_queue(s);
-  changed(s);
+}
+
+inline void Serving::hand_over(Attempt& a, Reply reply) {
   if (a.given_up()) return served_in_vain(a);
   if (parts_.transport.send_answer(a, reply.answer)) parts_.delivery.deliver(a);
+}
+
+void Serving::serve_at_once(Attempt& a) {
+  parts_.limits.count_event();
+  ++state_.sequence;  // the completion's
+  Service::pass(a, state_.now);
+  state_.note_event(EventKind::kCompletion, a.id);
+  const Reply reply = reply_to(a);
+  count_served(a, reply);
+  hand_over(a, reply);
 }
 
 void Serving::served_in_vain(Attempt& a) {

@@ -7,6 +7,7 @@
 #include "model/reply.hpp"
 #include "model/request.hpp"
 #include "model/service.hpp"
+#include "model/state.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,6 @@
 namespace retrysim::model {
 
 struct Parts;
-struct RunState;
 
 class Serving {
  public:
@@ -25,6 +25,16 @@ class Serving {
 
   /// What the service completes next has completed. Nearly every event is this or an arrival.
   void complete(Service& s);
+  /// Whether the attempt, which arrives in an event of its own, finds nobody at a service that
+  /// takes no time, so that its completion would be the next event.
+  bool finds_nobody(const Attempt& a) const {
+    const Service& s = *a.at;
+    return !a.is(~unsigned{Attempt::kSecondCall}) && !s.traits().screens_arrivals &&
+           !s.traits().calls_others && !others_observe_ && s.in_system() == 0 &&
+           s.servers().has_room() && state_.queue.earliest() > state_.now;
+  }
+  /// That completion, without a way through the queue of events. Levels change for no time.
+  void serve_at_once(Attempt& a);
   /// What becomes of an attempt when its server is free again. The last step of its event, or of
   /// the work list it comes from: the answer need not be put down.
   void served(Attempt& a, Reply reply);
@@ -48,6 +58,9 @@ class Serving {
   std::vector<AttemptId> waiting_at(const Service& s) const;
 
  private:
+  Reply reply_to(Attempt& a);
+  void count_served(Attempt& a, Reply reply);
+  void hand_over(Attempt& a, Reply reply);
   [[gnu::noinline]] Reply answer_without_execution(Attempt& a);
   [[gnu::noinline]] bool leaves_unserved(Attempt& a);
   bool would_be_late(const Attempt& a) const;

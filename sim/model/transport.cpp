@@ -96,6 +96,13 @@ Duration Transport::delay(const Attempt& a, Purpose purpose) const {
 }
 
 void Transport::travel_to_service(Attempt& a) {
+  if (a.is(Attempt::kConnecting) || a.at->traits().obstructs_way) [[unlikely]]
+    return travel_past_obstacles(a);
+  arrive_in(a, takes_time_ ? delay(a, Purpose::kNetwork) : Duration::zero());
+}
+
+// On a new connection, or on a way where messages do not all come through.
+void Transport::travel_past_obstacles(Attempt& a) {
   const Service& s = *a.at;
   Duration time = takes_time_ ? delay(a, Purpose::kNetwork) : Duration::zero();
   if (a.is(Attempt::kConnecting)) {
@@ -126,6 +133,10 @@ void Transport::travel_to_service(Attempt& a) {
       return parts_.delivery.discard(a);
     }
   }
+  arrive_in(a, time);
+}
+
+inline void Transport::arrive_in(Attempt& a, Duration time) {
   if (time == Duration::zero()) return parts_.entrance.arrive(a);
   const kernel::TimerEntry entry{state_.key_in(time), a.id,
                                  static_cast<std::uint32_t>(EventKind::kAttemptArrives)};
@@ -141,7 +152,7 @@ void Transport::attempt_arrives() {
   const AttemptId attempt(requests_.pop_front().entity);
   state_.queue.set(request_source_, requests_.head());
   state_.note_event(EventKind::kAttemptArrives, attempt);
-  parts_.entrance.arrive(state_.attempts[attempt]);
+  parts_.entrance.arrive_from_afar(state_.attempts[attempt]);
 }
 
 bool Transport::send_answer(Attempt& a, std::uint16_t answer) {

@@ -47,7 +47,9 @@ class Transport {
 
  private:
   [[gnu::noinline]] void prepare_in_steps(ClientGroup& g, Request& r, Attempt& a);
-  Duration delay(const Attempt& a, Purpose purpose) const;
+  [[gnu::noinline]] void travel_past_obstacles(Attempt& a);
+  void arrive_in(Attempt& a, Duration time);
+  [[gnu::noinline]] Duration delay(const Attempt& a, Purpose purpose) const;
   void schedule_answer(const Attempt& a, Duration delay);
   [[gnu::noinline]] bool lose_answer(Attempt& a);
   [[gnu::noinline]] bool answer_travels(const Attempt& a);

@@ -56,6 +56,50 @@ bool is_mmc(const Scenario& scenario, const ServiceLoad& load) {
          std::ranges::all_of(load.clients, same_work);
 }
 
+/// What is asked of a service, without what follows from it for the waits there.
+struct Offered {
+  ServiceLoad load;
+  double work = 0;     // servers
+  double buckets = 0;  // of a throttle that has one for each client
+  bool poisson = true;
+};
+
+Offered offered_to(const Scenario& scenario, std::size_t service) {
+  const ServiceSpec& s = scenario.services[service];
+  Offered offered;
+  ServiceLoad& load = offered.load;
+  load.spec = &s;
+  load.capacity =
+      s.servers == ServiceSpec::kUnlimited ? kForever : static_cast<double>(s.all_servers());
+  double last = 0;
+  for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
+    const ClientSpec& c = scenario.clients[i];
+    const double share = share_of_calls(c, service);
+    if (share <= 0 || c.caller) continue;
+    load.clients.push_back(i);
+    const ArrivalSpec& a = c.arrivals;
+    const double rate = request_rate(scenario, c);
+    load.rate += share * rate;
+    const double time = calls_one_service(c)
+                            ? mean_service_time(s, c)
+                            : s.service_time.mean_seconds() * mean_work(c, service);
+    offered.work += rate * time;
+    last += rate * time * most_attempts(c);
+    offered.buckets += c.count;
+    load.varies = load.varies || a.profile.has_value() || a.process == ArrivalProcess::kTrace ||
+                  a.process == ArrivalProcess::kOnce;
+    offered.poisson = offered.poisson && a.process == ArrivalProcess::kPoisson && !a.profile;
+  }
+  load.service_time = load.rate > 0 ? offered.work / load.rate : s.service_time.mean_seconds();
+  load.utilization = offered.work / load.capacity;
+  load.last_attempt = load.capacity == kForever ? 0 : last / load.capacity;
+  load.full_queue =
+      s.queue.capacity == ServiceSpec::kUnlimited || load.capacity == kForever
+          ? kForever
+          : static_cast<double>(s.queue.capacity) * s.instances.count * load.service_time / load.capacity;
+  return offered;
+}
+
 }  // namespace
 
 bool has_plain_quota(const ClientSpec& client) {
@@ -71,37 +115,7 @@ bool is_called(const Scenario& scenario, std::size_t service) {
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
   constexpr double kManyServers = 1e6;
   const ServiceSpec& s = scenario.services[service];
-  ServiceLoad load;
-  load.spec = &s;
-  load.capacity =
-      s.servers == ServiceSpec::kUnlimited ? kForever : static_cast<double>(s.all_servers());
-  double work = 0, last = 0, buckets = 0;
-  bool poisson = true;
-  for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
-    const ClientSpec& c = scenario.clients[i];
-    const double share = share_of_calls(c, service);
-    if (share <= 0 || c.caller) continue;
-    load.clients.push_back(i);
-    const ArrivalSpec& a = c.arrivals;
-    const double rate = request_rate(scenario, c);
-    load.rate += share * rate;
-    const double time = calls_one_service(c)
-                            ? mean_service_time(s, c)
-                            : s.service_time.mean_seconds() * mean_work(c, service);
-    work += rate * time;
-    last += rate * time * most_attempts(c);
-    buckets += c.count;
-    load.varies = load.varies || a.profile.has_value() || a.process == ArrivalProcess::kTrace ||
-                  a.process == ArrivalProcess::kOnce;
-    poisson = poisson && a.process == ArrivalProcess::kPoisson && !a.profile;
-  }
-  load.service_time = load.rate > 0 ? work / load.rate : s.service_time.mean_seconds();
-  load.utilization = work / load.capacity;
-  load.last_attempt = load.capacity == kForever ? 0 : last / load.capacity;
-  load.full_queue = s.queue.capacity == ServiceSpec::kUnlimited || load.capacity == kForever
-                        ? kForever
-                        : static_cast<double>(s.queue.capacity) * s.instances.count *
-                              load.service_time / load.capacity;
+  auto [load, work, buckets, poisson] = offered_to(scenario, service);
   load.wait = load.wait_within = kForever;
   if (load.capacity == kForever && !s.slowdown.enabled()) load.wait = 0;
   const bool one_after_another = has_queue(s.queue.discipline);
@@ -123,6 +137,12 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
           ? s.throttle.rate * (s.throttle.scope == ThrottleScope::kClient ? buckets : 1)
           : kForever;
   return load;
+}
+
+double full_queue_time(const Scenario& scenario, std::size_t service) {
+  if (!is_called(scenario, service)) return kForever;
+  const double time = offered_to(scenario, service).load.full_queue;
+  return std::isfinite(time) ? time : kForever;  // no number if clients ask without a pause
 }
 
 ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {

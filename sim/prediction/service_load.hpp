@@ -26,6 +26,9 @@ struct ServiceLoad {
   double granted = 0;       ///< attempts per second that the throttle lets pass; infinite: all
 };
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service);
+/// Only its `full_queue`, without the formulas of waiting; infinite for a service that no group of
+/// clients calls.
+double full_queue_time(const Scenario& scenario, std::size_t service);
 
 /// Whether a quota is that of one client or of its whole group, and of nobody else.
 bool has_plain_quota(const ClientSpec& client);

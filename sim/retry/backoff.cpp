@@ -10,6 +10,7 @@
 #include <retrysim/retry_strategy.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstdint>
 
@@ -18,6 +19,10 @@ namespace {
 
 /// factor^exponent by repeated squaring; may be infinite.
 double power(double factor, std::int64_t exponent) {
+  constexpr std::int64_t kMost = 1023;  // the largest exponent of a double
+  if (factor == 2 && exponent >= 1 - kMost && exponent <= kMost) [[likely]] {
+    return std::bit_cast<double>((exponent + kMost) << 52);
+  }
   double square = factor;
   double result = 1;
   for (std::int64_t e = exponent < 0 ? -exponent : exponent; e > 0; e /= 2) {

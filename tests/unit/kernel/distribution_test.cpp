@@ -401,6 +401,24 @@ TEST_CASE("extreme weights of an empirical distribution do not overflow") {
   CHECK(single.kind() == Kind::kEmpirical);
 }
 
+TEST_CASE("a sample of an identity is that of its words") {
+  // Of so many, some hundred take more than one word.
+  constexpr std::uint64_t kSamples = 20'000;
+  const RandomKey key(11, 5);
+  for (const Distribution& d :
+       {Distribution::normal(0.01, 0.002), Distribution::normal(0.001, 0.01),
+        Distribution::exponential(0.01), Distribution::uniform(0.001, 0.002),
+        Distribution::constant(Duration::milliseconds(3)), Distribution::lognormal(0.01, 2)}) {
+    std::uint64_t different = 0;
+    for (std::uint64_t i = 0; i < kSamples; ++i) {
+      const DrawId id{.entity = i, .attempt = 2, .purpose = Purpose::kNetwork};
+      Draws draws(key, id);
+      different += d.sample(key, id) != d.sample(draws);
+    }
+    CHECK(different == 0);
+  }
+}
+
 TEST_CASE("samples are the same nanoseconds with every compiler") {
   // A change here changes the results of all scenarios.
   for (const Golden& golden : one_of_each(0.01)) {

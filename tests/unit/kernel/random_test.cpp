@@ -197,6 +197,14 @@ TEST_CASE("draws do not depend on the order in which they are made") {
   CHECK(forwards == backwards);
 }
 
+TEST_CASE("the first word of an identity can be had alone") {
+  const RandomKey key(7, 3);
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    const DrawId id{i * 0x123456789u, i, static_cast<std::uint16_t>(i % 5), Purpose::kResponse};
+    CHECK(Draws::first_word(key, id) == Draws(key, id).next());
+  }
+}
+
 TEST_CASE("uniform is the upper 53 bits of a word, at least 0 and below 1") {
   const RandomKey key(12, 0);
   double smallest = 1, largest = 0;

@@ -136,6 +136,13 @@ TEST_CASE("CRC-32 is that of zip, also piece by piece") {
   CHECK(crc32("") == 0);
   CHECK(crc32("123456789") == 0xCBF43926);
   CHECK(crc32("6789", crc32("12345")) == 0xCBF43926);
+  // By zlib.
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  CHECK(crc32(all) == 0x29058C73);
+  for (std::size_t i = 0; i <= all.size(); i += 37) {
+    CHECK(crc32(all.substr(i), crc32(all.substr(0, i))) == 0x29058C73);
+  }
 }
 
 TEST_CASE("every flipped bit of a result is found") {
