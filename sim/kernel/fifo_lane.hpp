@@ -10,7 +10,7 @@
 #pragma once
 
 #include "kernel/event_order.hpp"
-#include "kernel/radix_heap.hpp"
+#include "kernel/radix_buckets.hpp"
 
 #include <cassert>
 #include <cstdint>

@@ -22,6 +22,8 @@ void ClientRequests::next_arrival(ClientGroup& g) {
                    next.time < state_.end_of_submissions ? next : EventKey::never());
   state_.note_event(EventKind::kArrival, arrival.entity);
   const ClientId client(arrival.client);
+  if (g.gated) [[unlikely]]
+    parts_.send_gate.expect(g, ClientId(g.arrivals->next_client()));
   if (g.polling) [[unlikely]]
     return parts_.jobs.begin(g, client, arrival.entity);
   submit(g, client, arrival.entity);
@@ -36,6 +38,7 @@ void ClientRequests::submit(ClientGroup& g, ClientId client, std::uint64_t entit
   r.entity = entity;
   r.submitted = state_.now;
   r.client = client;
+  g.recorder->expect(client);
   if (!caller.exists()) [[likely]] {
     r.in_cohort = g.recorder->submitted();
   } else {

@@ -45,6 +45,8 @@ class SendGate {
   /// Whether the attempt may be sent now. If not, it waits, or its request has ended, or it was a
   /// hedge that is not made.
   [[gnu::noinline]] bool pass(ClientGroup& g, Request& r);
+  /// The client is going to make a request soon: fetches its limiter and queue from memory.
+  void expect(const ClientGroup& g, ClientId client) const;
   /// Takes the send tokens that the request needs. False if it waits for them, or has ended.
   [[gnu::noinline]] bool take_tokens(ClientGroup& g, Request& r);
   /// Waits for a time that is fixed when the wait begins.
