@@ -9,6 +9,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "kernel/claim.hpp"
 #include "kernel/event_order.hpp"
 #include "kernel/radix_buckets.hpp"
 

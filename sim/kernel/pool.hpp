@@ -5,9 +5,9 @@
 #pragma once
 
 #include "kernel/claim.hpp"
+#include "kernel/slabs.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace retrysim::kernel {
@@ -25,7 +25,7 @@ class Pool {
       free_.pop_back();
       return id;
     }
-    if ((size_ & kMask) == 0) blocks_.push_back(std::make_unique<T[]>(kMask + 1));
+    if ((size_ & kMask) == 0) blocks_.push_back(slabs_.template take<T>(kMask + 1));
     return size_++;
   }
   void release(std::uint32_t id) { free_.push_back(id); }
@@ -38,7 +38,8 @@ class Pool {
 
  private:
   static constexpr std::uint32_t kShift = 10, kMask = (1u << kShift) - 1;
-  std::vector<std::unique_ptr<T[]>> blocks_;
+  Slabs slabs_;
+  std::vector<T*> blocks_;
   std::vector<std::uint32_t> free_;
   std::uint32_t size_ = 0;
 };

@@ -3,24 +3,25 @@
 //
 // Times are read as numbers to the base 2^kDigitBits. An entry lies in the bucket of the highest
 // digit in which its time differs from the base time, and of that digit's value. So every bucket
-// covers one span of time, spans do not overlap, and entries of equal time always share a bucket, in
-// scheduling order. A bucket of more entries than the queue wants is opened: they move, in order, to
-// buckets of lower digits. Every entry moves at most once a digit, ties are resolved without
-// comparing anything, and a million timers on one nanosecond cost no more than a million apart.
-// Buckets are chains of small blocks, so memory follows the number of entries, not the peak of each
-// bucket.
+// covers one span of time, spans do not overlap, and entries of equal time always share a bucket,
+// in scheduling order. A bucket of more entries than the queue wants is opened: they move, in
+// order, to buckets of lower digits. Every entry moves at most once a digit, ties are resolved
+// without comparing anything, and a million timers on one nanosecond cost no more than a million
+// apart. Buckets are chains of small blocks, so memory follows the number of entries, not the peak
+// of each bucket.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include "kernel/event_order.hpp"
+#include "kernel/prefetch.hpp"
+#include "kernel/slabs.hpp"
 
 #include <array>
 #include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -40,7 +41,7 @@ class RadixBuckets {
   bool empty() const { return levels_ == 0; }
   std::size_t size() const { return size_; }
   std::uint64_t bytes() const {
-    return buckets_.capacity() * sizeof(Bucket) + chunks_.size() * kChunk * sizeof(Block);
+    return buckets_.capacity() * sizeof(Bucket) + chunks_ * kChunk * sizeof(Block);
   }
 
   /// `entry.key.time` must lie neither before an entry taken out nor before the last limit, and its
@@ -86,7 +87,7 @@ class RadixBuckets {
   static constexpr int kDigitBits = 6;
   static constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
   static constexpr std::size_t kLevels = (63 + kDigitBits - 1) / kDigitBits;
-  static constexpr std::size_t kChunk = 64;  // blocks allocated at once
+  static constexpr std::size_t kChunk = 16;  // blocks allocated at once
 
   struct Block {
     Block* next = nullptr;
@@ -145,7 +146,7 @@ class RadixBuckets {
     vacate(index);
     while (block != nullptr) {
       Block* const next = block->next;
-      if (next != nullptr) __builtin_prefetch(next);
+      if (next != nullptr) prefetch(*next);
       for (std::uint32_t i = 0; i < block->count; ++i) append(block->entries[i]);
       release(block);
       block = next;
@@ -174,16 +175,18 @@ class RadixBuckets {
     free_ = block;
   }
   [[gnu::noinline]] void add_chunk() {
-    chunks_.push_back(std::make_unique<Block[]>(kChunk));
-    for (std::size_t i = kChunk; i > 0; --i) release(&chunks_.back()[i - 1]);
+    Block* const blocks = slabs_.take<Block>(kChunk);
+    ++chunks_;
+    for (std::size_t i = kChunk; i > 0; --i) release(blocks + i - 1);
   }
 
-  std::vector<Bucket> buckets_;                   // by level and digit; empty as long as unused
-  std::uint64_t levels_ = 0;                      // bit l: level l has entries
+  std::vector<Bucket> buckets_;                    // by level and digit; empty as long as unused
+  std::uint64_t levels_ = 0;                       // bit l: level l has entries
   std::array<std::uint64_t, kLevels> occupied_{};  // bit d: the bucket of digit d has entries
-  Time base_;                                     // not later than any entry here or to come
+  Time base_;                                      // not later than any entry here or to come
   std::size_t size_ = 0;
-  std::vector<std::unique_ptr<Block[]>> chunks_;
+  Slabs slabs_;
+  std::size_t chunks_ = 0;
   Block* free_ = nullptr;
 };
 

@@ -5,7 +5,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernel/claim.hpp"
 #include "kernel/radix_buckets.hpp"
 
 #include <algorithm>
@@ -37,8 +36,8 @@ class TimerQueue {
     insert(entry);
   }
 
-  /// Takes the earliest entry. `soon` is called for entries that will be among the next, so that the
-  /// caller can fetch what they need from memory.
+  /// Takes the earliest entry. `soon` is called for entries that will be among the next, so that
+  /// the caller can fetch what they need from memory.
   template <class Soon>
   TimerEntry pop(Soon soon) {
     assert(!empty());

@@ -8,6 +8,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
+#include "kernel/prefetch.hpp"
 #include "measure/attempt_rows.hpp"
 #include "measure/duration_books.hpp"
 #include "measure/level.hpp"
@@ -41,8 +42,10 @@ class alignas(64) ClientRecorder {
 
   // A request.
   /// One of this client will end soon: what is counted client by client may be far from the cache.
-  void expect(std::uint32_t client) const {
-    if (client < fair_clients_) __builtin_prefetch(successes_per_client_ + client, 1);
+  [[gnu::always_inline]] void expect(std::uint32_t client) const {
+    if (client >= fair_clients_) return;
+    kernel::prefetch(successes_per_client_[client]);
+    kernel::prefetch(result_.ended_per_client[client]);
   }
   /// Whether it belongs to the cohort.
   bool submitted() {

@@ -5,6 +5,7 @@
 
 #include <retrysim/scenario.hpp>
 
+#include "kernel/prefetch.hpp"
 #include "model/client_group.hpp"
 
 #include <cstddef>
@@ -21,8 +22,8 @@ class ClosedLoop {
   /// What it keeps of the clients of one group.
   struct Clients {
     ByClient<std::uint32_t> ordinals;  ///< requests submitted
-    /// Think times begun; empty where a client makes one request at a time, and so has begun as many
-    /// before each as it has submitted requests.
+    /// Think times begun; empty where a client makes one request at a time, and so has begun as
+    /// many before each as it has submitted requests.
     ByClient<std::uint32_t> thinks;
     ByClient<Time> due;  ///< if `has_due_times`: when a client's next or present request is due
 
@@ -47,8 +48,8 @@ class ClosedLoop {
   void think_over(ClientGroup& g, ClientId client);
 
   /// The client's think time is going to end soon.
-  void expect(const ClientGroup& g, ClientId client) const {
-    __builtin_prefetch(clients_[g.index].ordinals.data() + client);
+  [[gnu::always_inline]] void expect(const ClientGroup& g, ClientId client) const {
+    kernel::prefetch(clients_[g.index].ordinals[client]);
   }
 
   /// When the request that the client has under way was due; null if its group has no such times.

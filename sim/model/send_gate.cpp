@@ -25,15 +25,6 @@ std::size_t SendGate::limiter_of(const ClientGroup& g, const Request& r) const {
   return g.limiter_of(r);
 }
 
-void SendGate::expect(const ClientGroup& g, ClientId client) const {
-  if (!g.states->limit_send_rate() || g.keeps_states_apart) return;
-  const std::size_t number = g.states->limiter_of(client);
-  const SendRateLimiter* const limiter = &g.states->limiter(number);
-  __builtin_prefetch(limiter, 1);
-  __builtin_prefetch(limiter + 1, 1);  // it need not begin where a cache line does
-  __builtin_prefetch(&queues_[g.holder].of_limiters[number]);
-}
-
 bool SendGate::pass(ClientGroup& g, Request& r) {
   const bool is_hedge = r.attempt.exists();
   if (g.states->throttle()) {

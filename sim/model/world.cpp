@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/world.hpp"
 
+#include "kernel/prefetch.hpp"
 #include "model/name_order.hpp"
 
 #include <algorithm>
@@ -44,15 +45,6 @@ void check_reconciliation(const Scenario& scenario, const ClientSpec& client) {
     throw std::invalid_argument(
         "clients that ask before they repeat neither hedge nor call a service with the model occ");
   }
-}
-
-// A request or attempt, which fill two cache lines each.
-template <class T>
-void prefetch(const T& object) {
-  static_assert(sizeof(T) == 128);
-  const auto* const bytes = reinterpret_cast<const char*>(&object);
-  __builtin_prefetch(bytes, 1);
-  __builtin_prefetch(bytes + 64, 1);
 }
 
 }  // namespace
@@ -256,17 +248,17 @@ void World::dispatch_rarer(EventSource s) {
 }
 
 // With very many clients or requests, what a timer is about is seldom in the cache when it is due.
-void World::expect(const kernel::TimerEntry& timer) const {
+inline void World::expect(const kernel::TimerEntry& timer) const {
   switch (static_cast<EventKind>(timer.kind & 0xff)) {
     case EventKind::kThinkEnd:
       return parts_.closed_loop.expect(state_.groups[GroupId(timer.kind >> 8)],
                                        ClientId(timer.entity));
     case EventKind::kAttemptArrives:
-      return prefetch(state_.attempts[AttemptId(timer.entity)]);
+      return kernel::prefetch(state_.attempts[AttemptId(timer.entity)]);
     case EventKind::kCheckDue:
       return;
     default:
-      return prefetch(state_.requests[RequestId(timer.entity)]);
+      return kernel::prefetch(state_.requests[RequestId(timer.entity)]);
   }
 }
 

@@ -48,7 +48,7 @@ class World {
   RETRYSIM_FLATTEN void completion(Service& s) { parts_.serving.complete(s); }
   [[gnu::noinline]] void dispatch_rarer(EventSource s);
   void timer_due();
-  void expect(const kernel::TimerEntry& timer) const;
+  [[gnu::always_inline]] inline void expect(const kernel::TimerEntry& timer) const;
   [[gnu::noinline]] bool is_over(Time next) const;
   kernel::EventKey true_head(std::uint32_t source) const;
 
