@@ -43,9 +43,11 @@ class alignas(64) ClientRecorder {
   // A request.
   /// One of this client will end soon: what is counted client by client may be far from the cache.
   [[gnu::always_inline]] void expect(std::uint32_t client) const {
-    if (client >= fair_clients_) return;
-    kernel::prefetch(successes_per_client_[client]);
-    kernel::prefetch(result_.ended_per_client[client]);
+    if (client < fair_clients_) kernel::prefetch(successes_per_client_[client]);
+  }
+  /// The same of one that may fail.
+  [[gnu::always_inline]] void expect_failure(std::uint32_t client) const {
+    if (client < fair_clients_) kernel::prefetch(result_.ended_per_client[client]);
   }
   /// Whether it belongs to the cohort.
   bool submitted() {

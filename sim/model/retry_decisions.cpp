@@ -193,7 +193,7 @@ void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay, EventK
 }
 
 void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
-  g.recorder->expect(r.client);
+  g.recorder->expect_failure(r.client);
   g.recorder->backoff_ends({.in_cohort = r.in_cohort,
                             .number = r.progress.attempts + 1,
                             .since = r.phase_since,
