@@ -33,16 +33,19 @@ class Slabs {
   }
 
  private:
-  static constexpr std::size_t kLine = 64, kSmall = std::size_t{8} << 20;
+  static constexpr std::size_t kLine = 64;
+  // Beyond this size, memory is taken in portions of this size. What is not used of one costs
+  // addresses only.
+  static constexpr std::size_t kMany = 4 * kLargePage;
   struct Release {
     std::align_val_t alignment;
     void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
   };
 
-  // Up to `kSmall` bytes, no more than is asked for.
+  // As long as it is little, memory is taken as it is asked for.
   [[gnu::noinline]] void add(std::size_t bytes) {
-    const bool is_large = taken_ >= kSmall && bytes <= kLargePage;
-    const std::size_t size = is_large ? kLargePage : bytes;
+    const bool is_large = taken_ >= kMany && bytes <= kMany;
+    const std::size_t size = is_large ? kMany : bytes;
     const std::align_val_t alignment{is_large ? kLargePage : kLine};
     slabs_.emplace_back(static_cast<std::byte*>(::operator new(size, alignment)),
                         Release{alignment});
