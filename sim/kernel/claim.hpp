@@ -7,6 +7,8 @@
 
 #include <retrysim/stop.hpp>
 
+#include "kernel/large_pages.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +24,7 @@ struct Claim {
                   std::size_t /*further_bytes*/ = 0) const {
     constexpr std::size_t kStep = (std::size_t{16} << 20) / sizeof(T) + 1;
     array.reserve(length);
+    use_large_pages(array.data(), array.capacity() * sizeof(T));
     while (array.size() < length) {
       stop_point();
       array.resize(std::min(length, array.size() + kStep), value);

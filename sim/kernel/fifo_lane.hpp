@@ -9,8 +9,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "kernel/claim.hpp"
 #include "kernel/event_order.hpp"
-#include "kernel/radix_heap.hpp"
+#include "kernel/radix_buckets.hpp"
 
 #include <cassert>
 #include <cstdint>

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "kernel/claim.hpp"
+#include "kernel/slabs.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <vector>
@@ -27,9 +27,7 @@ class Pool {
       free_.pop_back();
       return id;
     }
-    if ((size_ & kMask) == 0) {
-      blocks_.push_back(std::make_unique_for_overwrite<Slot[]>(kMask + 1));
-    }
+    if ((size_ & kMask) == 0) blocks_.push_back(slabs_.template take<Slot>(kMask + 1));
     ::new (&blocks_[size_ >> kShift][size_ & kMask].object) T();
     return size_++;
   }
@@ -50,7 +48,8 @@ class Pool {
   };
 
   static constexpr std::uint32_t kShift = 10, kMask = (1u << kShift) - 1;
-  std::vector<std::unique_ptr<Slot[]>> blocks_;
+  Slabs slabs_;
+  std::vector<Slot*> blocks_;
   std::vector<std::uint32_t> free_;
   std::uint32_t size_ = 0;
 };
@@ -92,15 +91,14 @@ class LinkedPool {
   static constexpr std::uint32_t kShift = 10, kMask = (1u << kShift) - 1;
 
   [[gnu::noinline]] T& make() {
-    if ((size_ & kMask) == 0) {
-      blocks_.push_back(std::make_unique_for_overwrite<Slot[]>(kMask + 1));
-    }
+    if ((size_ & kMask) == 0) blocks_.push_back(slabs_.template take<Slot>(kMask + 1));
     T& object = *::new (&blocks_[size_ >> kShift][size_ & kMask].object) T();
     object.id = decltype(object.id)(size_++);
     return object;
   }
 
-  std::vector<std::unique_ptr<Slot[]>> blocks_;
+  Slabs slabs_;
+  std::vector<Slot*> blocks_;
   T* free_ = nullptr;
   std::size_t live_ = 0;
   std::uint32_t size_ = 0;

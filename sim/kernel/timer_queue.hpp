@@ -1,13 +1,11 @@
 // Timers of varying delay that are never cancelled (backoffs, think times, messages with random
-// latency), in the structure that suits their number: a few in a sorted array, many in a radix
-// heap. Both keep the order of event_order.hpp, so which of them it is changes nothing but the time
-// that it takes.
+// latency): the next few in a sorted array, all later ones in buckets by time. A queue of few
+// timers is the array alone. Both keep the order of event_order.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernel/claim.hpp"
-#include "kernel/radix_heap.hpp"
+#include "kernel/radix_buckets.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,39 +13,47 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace retrysim::kernel {
 
 class TimerQueue {
  public:
   bool empty() const { return size() == 0; }
-  std::size_t size() const { return few_ + many_.size(); }
-  std::uint64_t bytes() const { return (sorted_ ? sizeof(Sorted) : 0) + many_.bytes(); }
+  std::size_t size() const { return few_ + later_.size(); }
+  std::uint64_t bytes() const { return (sorted_ ? sizeof(Sorted) : 0) + later_.bytes(); }
 
   /// Key of the earliest entry, or `EventKey::never()`.
-  EventKey head() const { return are_many_ ? many_.head() : head_; }
+  EventKey head() const { return head_; }
 
   /// `entry.key.time` must not lie before the last entry popped, and its sequence number must be
   /// larger than that of every entry of the same time.
   void push(const TimerEntry& entry) {
-    if (are_many_) return many_.push(entry);
+    if (entry.key < head_) head_ = entry.key;
+    if (entry.key.time >= limit_) return later_.push(entry);
     if (few_ == room_) [[unlikely]]
       return push_beyond_room(entry);
     insert(entry);
   }
 
-  TimerEntry pop() {
+  /// Takes the earliest entry. `soon` is called for entries that will be among the next, so that
+  /// the caller can fetch what they need from memory.
+  template <class Soon>
+  TimerEntry pop(Soon soon) {
     assert(!empty());
-    if (are_many_) return pop_of_many();
+    if (few_ == 0) refill(soon);
     const TimerEntry entry = sorted_->entries[sorted_->slots[--few_]];
-    head_ = few_ == 0 ? EventKey::never() : sorted_->entries[sorted_->slots[few_ - 1]].key;
+    head_ = few_ == 0 ? head_of_later() : sorted_->entries[sorted_->slots[few_ - 1]].key;
     return entry;
+  }
+  TimerEntry pop() {
+    return pop([](const TimerEntry&) {});
   }
 
  private:
-  // Where the array is full, its entries move to the heap; they come back when far fewer are left,
-  // so that a number that goes up and down does not move them again and again.
-  static constexpr std::size_t kMostFew = 128, kFewAgain = 48;
+  // Beyond so many, moving them about costs more than keeping them in buckets.
+  static constexpr std::size_t kMostFew = 48;
+  static_assert(kMostFew > RadixBuckets::kBlockSize);
 
   // Entries stay where they are; what is sorted, and so moved about, is small.
   struct Sorted {
@@ -73,7 +79,6 @@ class TimerQueue {
     slots[at] = slot;
     sorted_->entries[slot] = entry;
     ++few_;
-    if (entry.key < head_) head_ = entry.key;
   }
 
   [[gnu::noinline]] void push_beyond_room(const TimerEntry& entry) {
@@ -83,36 +88,45 @@ class TimerQueue {
       room_ = kMostFew;
       return insert(entry);
     }
-    while (few_ > 0) many_.push(sorted_->entries[sorted_->slots[--few_]]);
-    are_many_ = true;
-    many_.push(entry);
+    limit_ = Time::zero();
+    while (few_ > 0) later_.push(sorted_->entries[sorted_->slots[--few_]]);
+    later_.push(entry);
   }
 
-  [[gnu::noinline]] TimerEntry pop_of_many() {
-    const TimerEntry entry = many_.pop();
-    if (many_.size() == kFewAgain) [[unlikely]]
-      take_back(entry.key.time);
-    return entry;
+  EventKey head_of_later() const { return later_.empty() ? EventKey::never() : later_.head(); }
+
+  // The array is empty.
+  template <class Soon>
+  [[gnu::noinline]] void refill(Soon soon) {
+    limit_ = later_.take([&](std::span<const TimerEntry> next) {
+      for (const TimerEntry& entry : next) soon(entry);
+      sort(next);
+    });
+    if (later_.empty()) limit_ = Time::max();
   }
 
-  // Back to the array. The heap has seen times to come then, and begins anew.
-  [[gnu::noinline]] void take_back(Time now) {
-    are_many_ = false;
-    few_ = kFewAgain;
-    head_ = many_.head();
-    for (std::size_t i = few_; i > 0; --i) {
-      const TimerEntry entry = many_.pop();
-      sorted_->entries[sorted_->slots[i - 1]] = entry;
-      sorted_->times[i - 1] = entry.key.time;
+  void sort(std::span<const TimerEntry> next) {
+    Time* const times = sorted_->times.data();
+    std::uint8_t* const slots = sorted_->slots.data();
+    for (const TimerEntry& entry : next) {
+      const std::uint8_t slot = slots[few_];
+      std::size_t at = few_;
+      for (; at > 0 && times[at - 1] <= entry.key.time; --at) {
+        times[at] = times[at - 1];
+        slots[at] = slots[at - 1];
+      }
+      times[at] = entry.key.time;
+      slots[at] = slot;
+      sorted_->entries[slot] = entry;
+      ++few_;
     }
-    many_.restart(now);
   }
 
   std::unique_ptr<Sorted> sorted_;
   std::size_t few_ = 0, room_ = 0;  // entries that are sorted; for how many there is room
-  EventKey head_;                   // of those
-  bool are_many_ = false;           // all are in the heap
-  RadixHeap many_;
+  EventKey head_;
+  Time limit_ = Time::max();  // what is due before is sorted
+  RadixBuckets later_;
 };
 
 }  // namespace retrysim::kernel

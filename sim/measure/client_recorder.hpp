@@ -8,6 +8,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
+#include "kernel/prefetch.hpp"
 #include "measure/attempt_rows.hpp"
 #include "measure/duration_books.hpp"
 #include "measure/level.hpp"
@@ -40,9 +41,10 @@ class alignas(64) ClientRecorder {
   void take_memory(const ClientSpec& client, std::size_t bins, std::size_t bins_with_drain,
                    Take& of_bins, Take& of_clients);
 
-  /// A request of this client is under way: what is counted by client will be needed when it ends.
-  void fetch(std::uint32_t client) const {
-    if (client < fair_clients_) __builtin_prefetch(&ends_per_client_[client], 1);
+  /// A request of this client may end soon: what is counted client by client may be far from the
+  /// cache.
+  [[gnu::always_inline]] void expect(std::uint32_t client) const {
+    if (client < fair_clients_) kernel::prefetch(ends_per_client_[client]);
   }
 
   // A request.

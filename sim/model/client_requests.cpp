@@ -23,6 +23,8 @@ void ClientRequests::next_arrival(ClientGroup& g) {
                    next.time < state_.end_of_submissions ? next : EventKey::never());
   state_.note_event(EventKind::kArrival, arrival.entity);
   const ClientId client(arrival.client);
+  if (g.gated) [[unlikely]]
+    parts_.send_gate.expect(g, ClientId(g.arrivals->next_client()));
   if (g.polling) [[unlikely]]
     return parts_.jobs.begin(g, client, arrival.entity);
   submit(g, client, arrival.entity);

@@ -32,8 +32,9 @@ void ClosedLoop::start() {
 void ClosedLoop::think(ClientGroup& g, ClientId client, Time last_submitted) {
   Clients& own = clients_[g.index];
   const ArrivalSpec& loop = g.spec->arrivals;
-  Duration time = loop.think_time.sample(
-      *g.key, {client_entity(client, own.thinks[client]++), 0, 0, Purpose::kThinkTime});
+  const std::uint32_t number = own.thinks.empty() ? own.ordinals[client] : own.thinks[client]++;
+  Duration time =
+      loop.think_time.sample(*g.key, {client_entity(client, number), 0, 0, Purpose::kThinkTime});
   if (!own.due.empty()) own.due[client] = last_submitted + time;
   if (loop.think_from_start) {
     time = std::max(Duration::zero(), time - (state_.now - last_submitted));

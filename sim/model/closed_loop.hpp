@@ -5,6 +5,7 @@
 
 #include <retrysim/scenario.hpp>
 
+#include "kernel/prefetch.hpp"
 #include "model/client_group.hpp"
 
 #include <cstddef>
@@ -20,15 +21,17 @@ class ClosedLoop {
  public:
   /// What it keeps of the clients of one group.
   struct Clients {
-    ByClient<std::uint32_t> thinks;    ///< think times begun
     ByClient<std::uint32_t> ordinals;  ///< requests submitted
+    /// Think times begun; empty where a client makes one request at a time, and so has begun as
+    /// many before each as it has submitted requests.
+    ByClient<std::uint32_t> thinks;
     ByClient<Time> due;  ///< if `has_due_times`: when a client's next or present request is due
 
     template <class Take>
     void take_memory(const ClientSpec& client, Take& take) {
       if (client.caller || client.arrivals.process != ArrivalProcess::kClosed) return;
-      take(thinks, client.count);
       take(ordinals, client.count);
+      if (client.arrivals.concurrency > 1) take(thinks, client.count);
       if (has_due_times(client)) take(due, client.count);
     }
   };
@@ -43,6 +46,11 @@ class ClosedLoop {
   void think(ClientGroup& g, ClientId client, Time last_submitted);
   /// ... and makes it.
   void think_over(ClientGroup& g, ClientId client);
+
+  /// The client's think time is going to end soon.
+  [[gnu::always_inline]] void expect(const ClientGroup& g, ClientId client) const {
+    kernel::prefetch(clients_[g.index].ordinals[client]);
+  }
 
   /// When the request that the client has under way was due; null if its group has no such times.
   const Time* due_time(const ClientGroup& g, ClientId client) const {

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/needs.hpp>
 
-#include "kernel/radix_heap.hpp"
+#include "kernel/radix_buckets.hpp"
 #include "measure/phase_log.hpp"
 #include "measure/recorder.hpp"
 #include "model/closed_loop.hpp"

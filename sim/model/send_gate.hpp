@@ -9,6 +9,7 @@
 
 #include "kernel/event_order.hpp"
 #include "kernel/indexed_heap.hpp"
+#include "kernel/prefetch.hpp"
 #include "model/client_group.hpp"
 #include "model/waiters.hpp"
 
@@ -45,6 +46,13 @@ class SendGate {
   /// Whether the attempt may be sent now. If not, it waits, or its request has ended, or it was a
   /// hedge that is not made.
   [[gnu::noinline]] bool pass(ClientGroup& g, Request& r);
+  /// The client is going to make a request soon: fetches its limiter and queue from memory.
+  [[gnu::always_inline]] void expect(const ClientGroup& g, ClientId client) const {
+    if (!g.states->limit_send_rate() || g.keeps_states_apart) return;
+    const std::size_t number = g.states->limiter_of(client);
+    kernel::prefetch(g.states->limiter(number));
+    kernel::prefetch(queues_[g.holder].of_limiters[number]);
+  }
   /// Takes the send tokens that the request needs. False if it waits for them, or has ended.
   [[gnu::noinline]] bool take_tokens(ClientGroup& g, Request& r);
   /// Waits for a time that is fixed when the wait begins.

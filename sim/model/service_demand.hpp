@@ -51,8 +51,7 @@ class ServiceDemand {
  private:
   [[gnu::always_inline]] double drawn(const Attempt& a, Purpose purpose) const {
     const DrawId id{a.entity, a.number, 0, purpose};
-    return static_cast<double>(
-        spec_->service_time.sample(streams_->of_group(a.group), id).count());
+    return static_cast<double>(spec_->service_time.sample(streams_->of_group(a.group), id).count());
   }
   double of_other(const Attempt& a, std::int64_t others) const;
   double varied(double own_ns, const Attempt& a, std::int64_t others) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/timeouts.hpp"
 
+#include "kernel/prefetch.hpp"
 #include "model/parts.hpp"
 #include "model/state.hpp"
 
@@ -123,7 +124,7 @@ EventKey Timeouts::next_timeout(GroupId group) const {
   const kernel::TimerLane<Request*>& lane = state_.groups[group].timers.timeouts;
   if (lane.empty()) return EventKey::never();
   // It will be looked at when the timer expires, after a long time.
-  __builtin_prefetch(&state_.attempts[lane.front()->attempt]);
+  kernel::prefetch(state_.attempts[lane.front()->attempt]);
   return armed(lane.front()->timeout.key());
 }
 

@@ -70,7 +70,7 @@ void ArrivalStream::take_memory(const ClientSpec& spec, std::vector<Client>& pha
   } else if (a.process == ArrivalProcess::kTrace) {
     take.room(list, a.rows.size(), a.rows.size());
   } else if (a.process == ArrivalProcess::kOnce) {
-    take.room(list, kTwice * spec.count, spec.count);
+    take.room(list, (a.spread > Duration::zero() ? kTwice : 1) * spec.count, spec.count);
   }
 }
 
@@ -128,8 +128,10 @@ void ArrivalStream::prepare_list(const ClientSpec& spec) {
       }
       list_.push_back({a.start + offset, i});
     }
-    std::stable_sort(list_.begin(), list_.end(),
-                     [](const Listed& x, const Listed& y) { return x.time < y.time; });
+    if (a.spread > Duration::zero()) {
+      std::stable_sort(list_.begin(), list_.end(),
+                       [](const Listed& x, const Listed& y) { return x.time < y.time; });
+    }
   }
   first_sequence_ = *sequence_;
   *sequence_ += list_.size();

@@ -45,6 +45,9 @@ class ArrivalStream {
   /// Key of the next request; `EventKey::never()` after the last.
   kernel::EventKey head() const { return head_; }
 
+  /// Who makes the next request, where that is known already; otherwise any client.
+  std::uint32_t next_client() const { return next_.client; }
+
   /// Takes the next request and schedules the one after it.
   Arrival pop();
 

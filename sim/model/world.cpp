@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/world.hpp"
 
+#include "kernel/prefetch.hpp"
 #include "model/name_order.hpp"
 
 #include <algorithm>
@@ -250,8 +251,24 @@ void World::dispatch_rarer(const EventSource& s) {
   }
 }
 
+// With very many clients or requests, what a timer is about is seldom in the cache when it is due.
+inline void World::expect(const kernel::TimerEntry& timer) const {
+  switch (static_cast<EventKind>(timer.kind & 0xff)) {
+    case EventKind::kThinkEnd:
+      return parts_.closed_loop.expect(state_.groups[GroupId(timer.kind >> 8)],
+                                       ClientId(timer.entity));
+    case EventKind::kAttemptArrives:
+      return kernel::prefetch(state_.attempts[AttemptId(timer.entity)]);
+    case EventKind::kCheckDue:
+      return;
+    default:
+      return kernel::prefetch(state_.requests[RequestId(timer.entity)]);
+  }
+}
+
 RETRYSIM_FLATTEN void World::timer_due() {
-  const kernel::TimerEntry timer = state_.timers.pop();
+  const kernel::TimerEntry timer =
+      state_.timers.pop([this](const kernel::TimerEntry& soon) { expect(soon); });
   state_.queue.set(state_.timer_source, state_.timers.head());
   const auto kind = static_cast<EventKind>(timer.kind & 0xff);
   ClientGroup& g = state_.groups[GroupId(timer.kind >> 8)];

@@ -49,6 +49,7 @@ class World {
   [[gnu::always_inline]] inline void dispatch(std::uint32_t source);
   [[gnu::noinline]] void dispatch_rarer(const EventSource& s);
   void timer_due();
+  [[gnu::always_inline]] inline void expect(const kernel::TimerEntry& timer) const;
   [[gnu::noinline]] bool is_over(Time next) const;
   [[gnu::noinline]] kernel::EventKey true_head(std::uint32_t source) const;
 

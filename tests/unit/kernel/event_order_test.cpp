@@ -2,7 +2,10 @@
 // (time, sequence). Random schedules with many ties; every structure must give the same order.
 //
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <retrysim/random.hpp>
 #include <set>
 #include <vector>
@@ -11,7 +14,7 @@
 #include "kernel/fifo_lane.hpp"
 #include "kernel/indexed_heap.hpp"
 #include "kernel/pool.hpp"
-#include "kernel/radix_heap.hpp"
+#include "kernel/radix_buckets.hpp"
 #include "kernel/timer_queue.hpp"
 #include "kernel/tournament.hpp"
 
@@ -40,10 +43,9 @@ struct Word {  // fresh draws for every step: a Draws object holds 2048 words
   Draws next() { return Draws(key, {step++, 0, 0, Purpose::kArrival}); }
 };
 
-TEMPLATE_TEST_CASE("Timers come in time order, and in scheduling order at equal times", "",
-                   RadixHeap, TimerQueue) {
+TEST_CASE("Timers come in time order, and in scheduling order at equal times") {
   const int operations = GENERATE(200, 20'000, 200'000);
-  TestType heap;
+  TimerQueue heap;
   std::set<std::pair<EventKey, std::uint32_t>> oracle;
   Word words;
   Time now = Time::zero();
@@ -69,9 +71,8 @@ TEMPLATE_TEST_CASE("Timers come in time order, and in scheduling order at equal 
   }
 }
 
-TEMPLATE_TEST_CASE("Timers are taken before the head, as long as time does not go back", "",
-                   RadixHeap, TimerQueue) {
-  TestType heap;
+TEST_CASE("Timers are taken before the head, as long as time does not go back") {
+  TimerQueue heap;
   heap.push({{at_ns(1000), 0}, 0, 0});
   heap.push({{at_ns(10), 1}, 1, 0});
   REQUIRE(heap.pop().entity == 1);
@@ -84,15 +85,16 @@ TEMPLATE_TEST_CASE("Timers are taken before the head, as long as time does not g
   REQUIRE(heap.empty());
 }
 
-TEST_CASE("A queue of timers keeps its order where it turns into a heap and back") {
-  // Up and down between empty and far more than the sorted array holds, with ties throughout.
+TEST_CASE("A queue of timers keeps its order as it grows beyond its sorted array and shrinks") {
+  // Up and down between empty and far more than the array and a block of a bucket hold, with ties
+  // throughout.
   TimerQueue queue;
   std::set<std::pair<EventKey, std::uint32_t>> oracle;
   Word words;
   Time now = Time::zero();
   std::uint64_t sequence = 0;
   for (const std::size_t target :
-       {3u, 128u, 129u, 40u, 1000u, 49u, 48u, 47u, 500u, 0u, 127u, 300u, 0u}) {
+       {3u, 48u, 49u, 30u, 1000u, 31u, 32u, 47u, 500u, 0u, 50u, 30'000u, 0u}) {
     while (oracle.size() != target) {
       Draws d = words.next();
       // Two steps towards the target and one back, on average.
@@ -116,9 +118,64 @@ TEST_CASE("A queue of timers keeps its order where it turns into a heap and back
   CHECK(queue.empty());
 }
 
-TEMPLATE_TEST_CASE("A hundred thousand timers on one nanosecond keep their order", "", RadixHeap,
-                   TimerQueue) {
-  TestType heap;
+// Delays that end in the same few instants, at any distance: the spans of buckets that are full of
+// ties, on and next to their edges.
+TEST_CASE("Timers at the edges of spans keep their order") {
+  const int shift = GENERATE(0, 5, 6, 12, 30, 60, 61);
+  const std::int64_t edge = std::int64_t{1} << shift;
+  TimerQueue queue;
+  std::set<std::pair<EventKey, std::uint32_t>> oracle;
+  Word words;
+  Time now = Time::zero();
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    Draws d = words.next();
+    if (oracle.empty() || d.below(100) < (i < 10'000 ? 60u : 40u)) {
+      const std::int64_t due = edge * (1 + d.below(3)) - 1 + d.below(3);
+      const TimerEntry entry{{std::max(now, at_ns(due)), i}, i, 7};
+      queue.push(entry);
+      oracle.emplace(entry.key, entry.entity);
+    } else {
+      const TimerEntry entry = queue.pop();
+      REQUIRE(entry.key == oracle.begin()->first);
+      now = entry.key.time;
+      oracle.erase(oracle.begin());
+    }
+    REQUIRE(queue.head() == (oracle.empty() ? EventKey::never() : oracle.begin()->first));
+  }
+}
+
+TEST_CASE("A timer that is never due is a timer like any other") {
+  TimerQueue queue;
+  queue.push({EventKey{Time::max(), 0}, 0, 0});
+  for (std::uint32_t i = 1; i <= 100; ++i) queue.push({{at_ns(100 - i), i}, i, 0});
+  for (std::uint32_t i = 100; i >= 1; --i) REQUIRE(queue.pop().entity == i);
+  queue.push({{Time::max(), 101}, 101, 0});
+  REQUIRE(queue.head() == EventKey{Time::max(), 0});
+  REQUIRE(queue.pop().entity == 0);
+  REQUIRE(queue.pop().entity == 101);
+  REQUIRE(queue.empty());
+}
+
+TEST_CASE("Every timer of a large queue is announced once before it comes") {
+  TimerQueue queue;
+  constexpr std::uint32_t n = 5000;
+  std::vector<int> announced(n), popped(n);
+  Word words;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    queue.push({{at_ns(words.next().below(1'000'000'000)), i}, i, 0});
+  }
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const TimerEntry entry = queue.pop([&](const TimerEntry& soon) {
+      REQUIRE(popped[soon.entity] == 0);
+      ++announced[soon.entity];
+    });
+    ++popped[entry.entity];
+    REQUIRE(announced[entry.entity] == 1);
+  }
+}
+
+TEST_CASE("A hundred thousand timers on one nanosecond keep their order") {
+  TimerQueue heap;
   constexpr std::uint32_t n = 100'000;
   for (std::uint32_t i = 0; i < n; ++i) heap.push({{at_ns(5'000'000'000), i}, i, 0});
   for (std::uint32_t i = 0; i < n; ++i) {
@@ -231,6 +288,27 @@ TEST_CASE("The tournament names the source with the smallest key") {
     REQUIRE(tournament.key(tournament.winner()) == least);
     if (least != EventKey::never()) REQUIRE(keys[tournament.winner()] == least);
   }
+}
+
+TEST_CASE("The objects of a large pool are apart from each other, and begin as their type says") {
+  struct alignas(64) Object {
+    std::uint64_t value = 17;
+    std::array<std::uint64_t, 15> rest{};
+  };
+  Pool<Object> pool;  // of some 13 MiB: more than its first, small blocks
+  constexpr std::uint32_t n = 100'000;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    REQUIRE(pool.allocate() == i);
+    REQUIRE(pool[i].value == 17);
+    REQUIRE(reinterpret_cast<std::uintptr_t>(&pool[i]) % 64 == 0);
+    pool[i].value = i;
+    pool[i].rest.fill(i);
+  }
+  for (std::uint32_t i = 0; i < n; ++i) {
+    REQUIRE(pool[i].value == i);
+    REQUIRE(pool[i].rest.back() == i);
+  }
+  CHECK(pool.bytes() >= n * sizeof(Object));
 }
 
 TEST_CASE("A pool reuses the last slot released and never moves its objects") {
