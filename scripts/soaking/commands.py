@@ -110,8 +110,10 @@ def choose_search(generator):
              path[-2:] in (("arrivals", "rate"), ("arrivals", "total_rate")) and
              (*path[:2], "like") not in case.keys]
     if rates and draw.random() < 0.15:
+        # Half of a step is measured, in whole bins.
+        dwell = rules.seconds(generator.scenario.get((), "interval")) * draw.choice([4, 5.5, 20])
         case.command = ("tip", "--hysteresis", f"{dotted(draw.choice(rates))}=1:4:3",
-                        "--dwell", draw.choice(["50ms", "500ms", "2"]))
+                        "--dwell", f"{dwell:.9f}")
         return
     found = choose_varied(generator, ("number", "count", "duration"),
                           lambda key: key.pattern in TRIGGERS)

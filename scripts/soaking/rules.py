@@ -306,7 +306,7 @@ class Mender:
     def fit_reconciliation(self, prefix):
         """A read before a retry excludes hedging, and rows that are read anyway."""
         occ = any(path[-1] == "model" and value == "occ" for path, value in self.keys.items())
-        if occ or self.given(prefix, "retry.hedging.delay"):
+        if occ or self.get(prefix, "retry.hedging.delay") not in (None, "none"):
             self.drop(prefix, "reconcile_read")
 
     def fit_fault(self, prefix):
