@@ -76,7 +76,7 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
   load.capacity =
       s.servers == ServiceSpec::kUnlimited ? kForever : static_cast<double>(s.all_servers());
   double work = 0, last = 0, buckets = 0;
-  bool poisson = true;
+  bool poisson = true, open = false;
   for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
     const ClientSpec& c = scenario.clients[i];
     const double share = share_of_calls(c, service);
@@ -93,8 +93,10 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
     buckets += c.count;
     load.varies = load.varies || a.profile.has_value() || a.process == ArrivalProcess::kTrace ||
                   a.process == ArrivalProcess::kOnce;
+    open = open || a.process != ArrivalProcess::kClosed;
     poisson = poisson && a.process == ArrivalProcess::kPoisson && !a.profile;
   }
+  load.is_closed = !open && !load.clients.empty();
   load.service_time = load.rate > 0 ? work / load.rate : s.service_time.mean_seconds();
   load.utilization = work / load.capacity;
   load.last_attempt = load.capacity == kForever ? 0 : last / load.capacity;
