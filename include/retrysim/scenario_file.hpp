@@ -6,6 +6,7 @@
 
 #include <retrysim/scenario.hpp>
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -77,8 +78,9 @@ LoadResult load_scenario_text(std::string_view text, const std::string& file,
 
 /// The resolved scenario as a TOML file that reproduces the run exactly. CSV inputs are named by
 /// their file name only, as they lie beside it in a result folder. `with_origins` adds a comment
-/// with the origin to each line; a value that the program found has one in any case.
-std::string to_toml(const LoadedScenario& loaded, bool with_origins);
+/// with the origin to each line, or above it where both together would take more than `columns`; a
+/// value that the program found has one in any case.
+std::string to_toml(const LoadedScenario& loaded, bool with_origins, std::size_t columns = 80);
 
 /// Puts the warm-up that was found for `warmup = "auto"` in its place, so that the resolved
 /// scenario reproduces the run without looking for it again. `how` becomes its origin.

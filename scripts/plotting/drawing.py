@@ -108,8 +108,9 @@ def shade(axis, results, service=None):
     if len(results.details["services"]) == 1:
         for low, high, _ in storms(results):
             axis.axvspan(low, max(low, high), ymin=STORM_BOTTOM, **STORM)
-    axis.set_xlim(0, last)
-    axis.xaxis.set_major_locator(MaxNLocator(5 if last >= 1000 else 7, steps=[1, 2, 2.5, 5, 10]))
+    shown = results.last_shown()
+    axis.set_xlim(0, shown)
+    axis.xaxis.set_major_locator(MaxNLocator(5 if shown >= 1000 else 7, steps=[1, 2, 2.5, 5, 10]))
     axis.set_xlabel("simulated time [s]")
 
 
@@ -154,6 +155,10 @@ def put_headline(figure, results, note, never=""):
     if note and runs > 1:
         text += f"; {note}"
     text += f"; {never}" if never else ""
+    shown, last = results.last_shown(), results.last_activity()
+    if note and shown < last:
+        text += (f"\nthe first {shown:.0f} s of {last:.0f} s; by then all replications have "
+                 "recovered")
     if len(results.details["services"]) > 1:
         for onset, until, storm in storms(results) if note else ():
             ended = until < results.details["window_end_s"]

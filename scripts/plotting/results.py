@@ -15,6 +15,11 @@ TEXT_COLUMNS = ["scenario", "variant", "client", "service", "kind", "verdict", "
 # not exist there, and the number of servers stays what it was.
 LATENCIES = ["latency_p50_s", "latency_p99_s"]
 
+# A picture of a steady state goes on for so much longer than what it takes to recover, and is cut
+# if what is left is at most so much of the run.
+AFTER_RECOVERY = 1.3
+MOST_OF_A_RUN = 0.2
+
 
 class ResultError(Exception):
     """A result file is missing or does not hold what it should."""
@@ -106,6 +111,23 @@ class Results:
         if busy.empty:
             return end
         return min(end, (float(busy["time_s"].max()) + self.interval) * 1.05)
+
+    def last_shown(self):
+        """End of the time axis: that of the activity, or soon after the last recovery where a
+        steady load then goes on for so long that nothing could be seen of what came before."""
+        last = self.last_activity()
+        ends = [window["end_s"] for window in self.details["disturbances"]]
+        varies = any(key.endswith((".arrivals.file", ".arrivals.profile", ".profile"))
+                     for key in self.details.get("keys", {}))
+        times = [self.recovery_times(name) for name in self.groups()]
+        if not ends or varies or any(len(t) < self.replications() for t in times):
+            return last
+        over = [max(ends) + max(map(max, times))]
+        over += list(self.storms["end_s"].fillna(last))
+        over += [number_of(str(self.key(key, "0s"))) for key in self.details.get("keys", {})
+                 if key.startswith("phase.") and key.endswith((".start", ".end"))]
+        shown = AFTER_RECOVERY * max(over)
+        return shown if shown < MOST_OF_A_RUN * last else last
 
     def pivot(self, client, column):
         """One column a replication, time as index. Replications drain for different times: counts

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from soaking import commands
 
-# The guard against endless loops is the program's own. A run that the guard does not stop either is
-# a hang: this much processor time is some hundred times what a scenario takes.
-MOST_EVENTS = 30_000
+# A run that --max-events does not stop is a hang: this much processor time is some hundred times
+# what a scenario takes.
 MOST_CPU_S = 20
 MOST_WALL_S = 600
 MOST_MEMORY_MB = 2048
@@ -85,8 +84,7 @@ def environment_of(case):
 
 def run(program, case, scenario, folder, jobs, cpu_s=MOST_CPU_S):
     """Runs the case's command; results go to `folder`, which is removed once read."""
-    command = [str(program), *commands.arguments(case, scenario, folder, jobs),
-               "--max-events", str(MOST_EVENTS)]
+    command = [str(program), *commands.arguments(case, scenario, folder, jobs)]
     return execute(command, case, folder, cpu_s)
 
 
@@ -223,11 +221,23 @@ def merge_shards(program, case, scenario, folder):
         options = ("--shard", f"{number}/2")
         sweep = dataclasses.replace(case, command=case.command + options)
         command = [str(program), *commands.arguments(sweep, scenario, half, 1)]
-        result = execute([*command, "--max-events", str(MOST_EVENTS)], case, folder / "none")
+        result = execute(command, case, folder / "none")
         if result.status not in (DONE, EXPECTATION_FAILED):
             return result
     command = [str(program), "merge", *map(str, halves), "--out", str(folder / "merged")]
     return execute(command, case, folder / "merged")
+
+
+def verify(program, case, run_, folder):
+    """Whether `retrysim verify` finds the files of a result whole."""
+    for name, content in run_.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    verified = execute([str(program), "verify", str(folder)], case, folder)
+    if verified.status == DONE:
+        return None
+    return Failure(f"verify: exit {verified.status}",
+                   verified.stdout.decode("utf-8", "replace") + verified.stderr)
 
 
 def finds_its_warmup(run_):
@@ -259,6 +269,8 @@ def examine(program, case, cpu_s=MOST_CPU_S):
                 return outcome
             other = once(name, jobs)
             outcome.failure = outcome.failure or compare(reference, other, how)
+        if reference.files and not outcome.failure:
+            outcome.failure = verify(program, case, reference, folder / "kept")
         if case.command[0] == "sweep" and reference.status == DONE and not outcome.failure:
             merged = merge_shards(program, case, scenario, folder)
             outcome.runs += 3

@@ -3,10 +3,13 @@
 SPDX-License-Identifier: MIT
 """
 
+import dataclasses
 import re
 
 from soaking import rules
 
+# The guard against endless loops is the program's own.
+MOST_EVENTS = 30_000
 VARIED_KINDS = ("word", "number", "count", "duration", "boolean")
 # What decides about other keys, or about where results go.
 NOT_VARIED = ("retry.mode", "arrivals.process", "model")
@@ -57,17 +60,20 @@ def scenario_text(case):
 
 def arguments(case, scenario, out, jobs):
     """The command line after the program, for a scenario file and a folder of results."""
-    result = [case.command[0], str(scenario), *case.command[1:]]
+    result = [case.command[0], str(scenario), *case.command[1:], "--out", str(out)]
     for path in case.edits:
         if path in case.keys:
             result += ["--set", f"{dotted(path)}={toml(case.keys[path])}"]
-    return result + ["--out", str(out), "--jobs", str(jobs), "--no-progress"]
+    if case.command[0] == "predict":  # which simulates nothing
+        return result
+    return result + ["--jobs", str(jobs), "--no-progress", "--max-events", str(MOST_EVENTS)]
 
 
 def choose(generator):
     """Gives the case of a generator its command line."""
     draw, case = generator.random, generator.case
-    command = draw.choices(["run", "choose", "compare", "sweep", "tip"], [76, 4, 8, 7, 5])[0]
+    command = draw.choices(["run", "choose", "compare", "sweep", "tip", "predict"],
+                           [71, 4, 8, 7, 7, 3])[0]
     case.command = ("run", "--fingerprint")
     if case.keys.get(("warmup",)) == "auto" and command in ("choose", "sweep", "tip"):
         command = "run"  # those want a warm-up that is given
@@ -76,8 +82,10 @@ def choose(generator):
     if command == "run":
         if draw.random() < 0.15:
             case.command += ("--twin",)
+    elif command == "predict":
+        case.command = ("predict",)
     elif command == "tip":
-        choose_trigger(generator)
+        choose_search(generator)
     elif varied := choose_varied(generator, VARIED_KINDS, lambda key: key.scope and
                                  key.name not in NOT_VARIED):
         path, values = varied
@@ -95,17 +103,37 @@ def choose(generator):
         case.edits = tuple(draw.sample(paths, min(len(paths), draw.choice([1, 2, 3]))))
 
 
-def choose_trigger(generator):
-    case = generator.case
-    varied = choose_varied(generator, ("number", "count", "duration"),
-                           lambda key: key.pattern in TRIGGERS)
-    if varied:
-        path, (low, high) = varied
-        case.command = ("tip", "--trigger", f"{dotted(path)}={low}:{high}", "--tolerance", "0.5")
+def choose_search(generator):
+    """A search for a tipping point, at times at several values of another key, or a loop."""
+    draw, case = generator.random, generator.case
+    rates = [path for path in case.keys if path[0] == "client" and
+             path[-2:] in (("arrivals", "rate"), ("arrivals", "total_rate")) and
+             (*path[:2], "like") not in case.keys]
+    if rates and draw.random() < 0.15:
+        # Half of a step is measured, in whole bins.
+        dwell = rules.seconds(generator.scenario.get((), "interval")) * draw.choice([4, 5.5, 20])
+        case.command = ("tip", "--hysteresis", f"{dotted(draw.choice(rates))}=1:4:3",
+                        "--dwell", f"{dwell:.9f}")
+        return
+    found = choose_varied(generator, ("number", "count", "duration"),
+                          lambda key: key.pattern in TRIGGERS)
+    if not found:
+        return
+    trigger, (low, high) = found
+    case.command = ("tip", "--trigger", f"{dotted(trigger)}={low}:{high}", "--tolerance", "0.5")
+    if draw.random() < 0.5:
+        return
+    at_low, at_high = ({**case.keys, trigger: value} for value in (low, high))
+    varied = choose_varied(generator, VARIED_KINDS, lambda key: key.scope and
+                           key.name not in NOT_VARIED, [at_low, at_high])
+    if varied and varied[0] != trigger:
+        path, values = varied
+        case.command += ("--vary", f"{dotted(path)}={','.join(toml(v) for v in values)}")
 
 
-def choose_varied(generator, kinds, is_candidate):
-    """A key that the scenario gives, and two different values that keep it valid; or None."""
+def choose_varied(generator, kinds, is_candidate, others=()):
+    """A key that the scenario gives, and two different values that keep it valid; or None. With
+    `others`, sets of keys, they keep those valid, too."""
     case, scenario = generator.case, generator.scenario
     candidates = []
     for path in case.keys:
@@ -116,16 +144,13 @@ def choose_varied(generator, kinds, is_candidate):
     generator.random.shuffle(candidates)
     for path, prefix, key in candidates[:10]:
         values = [generator.draw_of_kind(prefix, key) for _ in range(2)]
-        if len({str(v) for v in values}) == 2 and all(keeps_valid(generator, path, v)
+        if len({str(v) for v in values}) == 2 and all(keeps_valid(generator, path, v, others)
                                                       for v in values):
             return path, values
     return None
 
 
-def keeps_valid(generator, path, value):
+def keeps_valid(generator, path, value, others=()):
     case = generator.case
-    before = case.keys[path]
-    case.keys[path] = value
-    valid = rules.is_valid(case, generator.vocabulary)
-    case.keys[path] = before
-    return valid
+    return all(rules.is_valid(dataclasses.replace(case, keys={**keys, path: value}),
+                              generator.vocabulary) for keys in (case.keys, *others))

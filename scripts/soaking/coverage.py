@@ -7,6 +7,9 @@ import collections
 
 from soaking import rules
 
+COMMANDS = ("run", "compare", "choose", "sweep", "predict", "tip", "tip --vary",
+            "tip --hysteresis", "--twin", "--set")
+
 
 class Coverage:
     def __init__(self, vocabulary):
@@ -23,7 +26,8 @@ class Coverage:
         for path, value in case.keys.items():
             key = scenario.key_of(path)
             keys.add(key.pattern)
-            if key.kind in ("word", "boolean") or value == key.else_word:
+            if key.kind in ("word", "boolean") or value == key.else_word or \
+                    key.or_sdk and value == "sdk":
                 values.add((key.pattern, str(value).lower()))
             for part in value if isinstance(value, list) else [value]:
                 if isinstance(part, dict):
@@ -35,14 +39,18 @@ class Coverage:
         self.presets.update(presets)
         self.distributions.update(forms)
         self.commands.update(w for w in case.command if w in ("run", "compare", "choose", "sweep",
-                                                              "tip", "--twin"))
+                                                              "predict", "--twin"))
+        if case.command[0] == "tip":
+            kinds = [w for w in ("--hysteresis", "--vary") if w in case.command]
+            self.commands[" ".join(["tip", *kinds])] += 1
         self.commands["--set"] += bool(case.edits)
 
     def never(self):
         """What no scenario has used, by name."""
         missing = [key.pattern for key in self.vocabulary.keys if not self.keys[key.pattern]]
         for key in self.vocabulary.keys:
-            expected = list(key.words) + ([key.else_word] if key.else_word else [])
+            expected = list(key.words) + ([key.else_word] if key.else_word else []) + \
+                (["sdk"] if key.or_sdk else [])
             if key.kind == "boolean":
                 expected += ["true", "false"]
             missing += [f"{key.pattern} = {word}" for word in expected
@@ -52,6 +60,7 @@ class Coverage:
         missing += [f"distribution {name} ({', '.join(parameters)})"
                     for name, parameters in self.vocabulary.distributions
                     if not self.distributions[name, parameters]]
+        missing += [f"command {command}" for command in COMMANDS if not self.commands[command]]
         return missing
 
     def table(self):

@@ -200,11 +200,22 @@ class Mender:
             for path in paths:
                 self.keys[path] = int(self.keys[path] / total * 1000) / 1000
 
+    def fit_sdk(self, prefix):
+        """"sdk" is for the SDKs whose defaults are known; not all of them have a timeout."""
+        preset = self.scenario.preset(prefix)
+        known = preset is not None and preset.sdk in self.scenario.vocabulary.sdks_with_defaults
+        for name in ("attempt_timeout", "connect_timeout", "max_connections"):
+            if self.get(prefix, name) == "sdk" and (not known or name == "attempt_timeout" and
+                                                    self.loses_messages(self.target_of(prefix))):
+                self.drop(prefix, name)
+
+    def target_of(self, prefix):
+        return prefix[3] if prefix[0] == "service" else self.service_of(prefix)
+
     def end_lost_requests(self, prefix):
         """Who may lose a message needs a timeout or a deadline."""
         if "none" == self.get(prefix, "attempt_timeout") == self.get(prefix, "deadline"):
-            target = prefix[3] if prefix[0] == "service" else self.service_of(prefix)
-            if self.loses_messages(target):
+            if self.loses_messages(self.target_of(prefix)):
                 self.put(prefix, "attempt_timeout", "100ms")
 
     def service_of(self, prefix):
@@ -295,7 +306,7 @@ class Mender:
     def fit_reconciliation(self, prefix):
         """A read before a retry excludes hedging, and rows that are read anyway."""
         occ = any(path[-1] == "model" and value == "occ" for path, value in self.keys.items())
-        if occ or self.given(prefix, "retry.hedging.delay"):
+        if occ or self.get(prefix, "retry.hedging.delay") not in (None, "none"):
             self.drop(prefix, "reconcile_read")
 
     def fit_fault(self, prefix):
@@ -439,12 +450,12 @@ RULES = {
     "": [Mender.fit_run],
     "service.*": [Mender.limit_probabilities, Mender.fit_servers, Mender.fit_window,
                   Mender.fit_limits, Mender.fit_answers, Mender.fit_tokens],
-    "service.*.calls.*": [Mender.share_retryer, Mender.end_lost_requests, Mender.fit_retry,
-                          Mender.fit_reconciliation],
+    "service.*.calls.*": [Mender.share_retryer, Mender.fit_sdk, Mender.end_lost_requests,
+                          Mender.fit_retry, Mender.fit_reconciliation],
     "fault.*": [Mender.limit_probabilities, Mender.fit_fault],
     "client.*": [Mender.share_retryer, Mender.choose_arrivals, Mender.fit_arrival_file,
-                 Mender.limit_load, Mender.fit_prices, Mender.end_lost_requests,
-                 Mender.fit_retry, Mender.fit_reconciliation],
+                 Mender.limit_load, Mender.fit_prices, Mender.fit_sdk,
+                 Mender.end_lost_requests, Mender.fit_retry, Mender.fit_reconciliation],
     "expect.*": [Mender.fit_expectation],
     "phase.*": [Mender.fit_phase],
 }

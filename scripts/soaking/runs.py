@@ -60,8 +60,7 @@ def read_options(arguments):
 
 def command_text(program, case):
     """The command line for people, with the scenario in the current folder."""
-    words = [str(program), *commands.arguments(case, "scenario.toml", "out", 1),
-             "--max-events", str(checks.MOST_EVENTS)]
+    words = [str(program), *commands.arguments(case, "scenario.toml", "out", 1)]
     words = [f"{name}={value}" for name, value in case.environment.items()] + words
     return " ".join(w if all(c.isalnum() or c in "-_./=:" for c in w) else f"'{w}'" for w in words)
 

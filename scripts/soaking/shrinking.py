@@ -62,6 +62,10 @@ class Shrinker:
         changed = bool(self.case.environment) and self.take(environment={}) or changed
         if self.case.command != ("run",):
             changed = self.take(command=("run",)) or changed
+        if "--vary" in self.case.command and self.case.command[0] == "tip":
+            at = self.case.command.index("--vary")
+            command = self.case.command[:at] + self.case.command[at + 2:]
+            changed = self.take(command=command) or changed
         for option in self.case.command[1:]:
             if option in ("--twin", "--fingerprint"):
                 command = tuple(word for word in self.case.command if word != option)

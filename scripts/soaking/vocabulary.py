@@ -21,6 +21,7 @@ class Key:
     kind: str  # duration, number, count, boolean, word, text, file, distribution or distributions
     words: tuple  # what a word may be
     else_word: str  # allowed beside a number or duration: "unlimited"; "" if nothing is
+    or_sdk: bool  # whether "sdk" is allowed, too: as the SDK of the preset has it by default
     low: float
     high: float
     above_low: bool
@@ -45,11 +46,12 @@ class Preset:
 class Vocabulary:
     """Everything that the generator may choose from."""
 
-    def __init__(self, keys, presets, distributions, metrics):
+    def __init__(self, keys, presets, distributions, metrics, sdks_with_defaults=()):
         self.keys = keys
         self.presets = presets
         self.distributions = distributions  # (name, tuple of its parameters)
         self.metrics = metrics
+        self.sdks_with_defaults = sdks_with_defaults  # for which a key may be "sdk"
         self.places = {}  # path -> where it belongs, as found by rules.Scenario
         self.by_scope = {}
         for key in keys:
@@ -78,8 +80,8 @@ def read_range(text):
 def read_key(row):
     scope, _, name = row["key"].rpartition(".*.")
     scope += ".*" if scope else ""
-    # Not every SDK has defaults, so "sdk" is left to the tests.
-    found = re.fullmatch(r'(.*?)(?: or "([^"]+)")?', row["type"].removesuffix(' or "sdk"'))
+    type_, or_sdk = row["type"].removesuffix(' or "sdk"'), row["type"].endswith(' or "sdk"')
+    found = re.fullmatch(r'(.*?)(?: or "([^"]+)")?', type_)
     kind, else_word = found.group(1), found.group(2) or ""
     words = ()
     if kind not in KINDS:
@@ -89,8 +91,8 @@ def read_key(row):
     low, high, above = read_range(row["range"])
     default = row["default"]
     required = default == "required"
-    return Key(scope, name, "word" if words else KINDS[kind], words, else_word, low, high, above,
-               "" if required or default == "by preset" else default, required, row["applies if"])
+    return Key(scope, name, "word" if words else KINDS[kind], words, else_word, or_sdk, low, high,
+               above, "" if required or default == "by preset" else default, required, row["applies if"])
 
 
 def rows_of(program, what):
@@ -141,4 +143,5 @@ def load(program):
     forms = [(row["distribution"], tuple(row["parameters"].split()))
              for row in rows_of(program, "distributions")]
     metrics = [row["metric"] for row in rows_of(program, "metrics")]
-    return Vocabulary(keys, read_presets(program, rows_of(program, "modes")), forms, metrics)
+    sdks = {row["sdk"] for row in rows_of(program, "sdks") if row["client"] != "-"}
+    return Vocabulary(keys, read_presets(program, rows_of(program, "modes")), forms, metrics, sdks)

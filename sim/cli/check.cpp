@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/interruption.hpp"
 #include "cli/simulation_options.hpp"
+#include "report/display.hpp"
 #include "report/terminal.hpp"
 #include "scenario/printable.hpp"
 
@@ -18,6 +19,8 @@
 
 #include <boost/program_options.hpp>
 #include <cstdio>
+#include <string>
+#include <string_view>
 
 namespace retrysim::cli {
 namespace {
@@ -55,20 +58,25 @@ std::string count_text(double count) {
 }
 
 /// Comments that say what `retrysim run` takes.
-std::string needs_text(const Scenario& scenario, std::size_t jobs) {
+std::string needs_text(const Scenario& scenario, std::size_t jobs, std::size_t columns) {
   const std::vector<const Scenario*> runs(static_cast<std::size_t>(scenario.replications),
                                           &scenario);
   const MemoryPlan plan = plan_memory(runs, jobs, ~std::uint64_t{0});
   const double events = needs_of(scenario).events * scenario.replications;
-  std::string text =
-      fmt::format("# A run takes about {} of memory and {} events: {} replication{}, {} at once.\n",
-                  to_text_of_bytes(plan.total), count_text(events), runs.size(),
-                  runs.size() == 1 ? "" : "s", plan.at_once);
+  const auto comment = [&](std::string_view indent, const std::string& sentence) {
+    const std::string others = fmt::format("{}  ", indent);
+    return report::wrapped(sentence, {columns, indent, others});
+  };
+  std::string text = comment(
+      "# ", fmt::format("A run takes about {} of memory and {} events: {} replication{}, {} at "
+                        "once.",
+                        to_text_of_bytes(plan.total), count_text(events), runs.size(),
+                        runs.size() == 1 ? "" : "s", plan.at_once));
   constexpr double kLarge = 0.1;
   for (const MemoryPart& part : plan.parts) {
     if (static_cast<double>(part.bytes) < kLarge * static_cast<double>(plan.total)) continue;
-    text +=
-        fmt::format("#   {} for {} (see {})\n", to_text_of_bytes(part.bytes), part.what, part.keys);
+    text += comment("#   ", fmt::format("{} for {} (see {})", to_text_of_bytes(part.bytes),
+                                        part.what, part.keys));
   }
   return text;
 }
@@ -79,13 +87,17 @@ bool check_one(const std::string& path, const std::vector<std::string>& edits, s
   const LoadResult result = load_scenario_file(path, edits);
   for (const Diagnostic& d : result.errors) report::print_error("{}\n", to_string(d));
   if (!result.loaded) return false;
+  const std::size_t columns = report::output_columns();
   out.write(fmt::format("# {}\n{}{}", scenario::printable_line(path),
-                        needs_text(result.loaded->scenario, jobs), to_toml(*result.loaded, true)));
+                        needs_text(result.loaded->scenario, jobs, columns),
+                        to_toml(*result.loaded, true, columns)));
   for (const std::string& note : result.loaded->notes) {
-    report::print_error("{}: note: {}\n", path, note);
+    report::print_error(report::wrapped(fmt::format("{}: note: {}", path, note), {columns}));
   }
   for (const Warning& w : facts_of(result.loaded->scenario).warnings) {
-    report::print_error("{}: warning: {} {}\n  (keys: {})\n", path, w.message, w.remedy, w.keys);
+    report::print_error(
+        report::wrapped(fmt::format("{}: warning: {} {}", path, w.message, w.remedy), {columns}) +
+        report::wrapped(fmt::format("(keys: {})", w.keys), {columns, "  ", "    "}));
   }
   return true;
 }

@@ -9,6 +9,7 @@
 #include "report/progress_bar.hpp"
 #include "report/result_folder.hpp"
 #include "report/result_identity.hpp"
+#include "report/terminal.hpp"
 
 #include <optional>
 
@@ -41,8 +42,9 @@ int hysteresis(const HysteresisCommand& options, const Session& session) {
   if (!session.leads()) return kDone;
   const report::HysteresisReport found{loaded, key, loop};
   report::write_hysteresis_files(*folder, found);
-  print_result(options, {folder->path(), "hysteresis.csv",
-                         [&](report::Sink& sink) { report::write_hysteresis_text(sink, found); }});
+  print_result(options, {folder->path(), "hysteresis.csv", [&](report::Sink& sink) {
+                           report::write_hysteresis_text(sink, found, report::output_columns());
+                         }});
   return kDone;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/describe_rules.hpp"
 #include "cli/listing.hpp"
+#include "report/listing_text.hpp"
 #include "report/terminal.hpp"
 #include "retry/sdk_comparisons.hpp"
 #include "scenario/keys.hpp"
@@ -45,7 +46,7 @@ constexpr const char* kListUsage =
     "  verdicts       rules by which results are put into words\n";
 
 Table list_modes() {
-  Table table{{"mode", "revision", "sdk", "api", "source"}, {}};
+  Table table{{"mode", "revision", "sdk", "api", "source"}, {}, 4};
   for (const Preset& p : presets()) {
     table.rows.push_back({std::string(p.mode), std::string(p.revision), std::string(p.sdk),
                           std::string(p.api), std::string(p.source)});
@@ -56,7 +57,8 @@ Table list_modes() {
 Table list_sdks() {
   Table table{{"sdk", "mode", "revision", "api", "attempts", "backoff", "quota", "errors",
                "retry_after", "long_poll", "send_rate", "client", "compared_with", "source"},
-              {}};
+              {},
+              4};
   std::vector<std::string_view> sdks;
   for (const Preset& p : presets()) {
     if (std::find(sdks.begin(), sdks.end(), p.sdk) == sdks.end()) sdks.push_back(p.sdk);
@@ -80,7 +82,7 @@ Table list_sdks() {
 }
 
 Table list_defects() {
-  Table table{{"defect", "meaning", "source"}, {}};
+  Table table{{"defect", "meaning", "source"}, {}, 1, "meaning"};
   for (const Defect& d : defects()) {
     table.rows.push_back({std::string(d.name), std::string(d.meaning), std::string(d.source)});
   }
@@ -88,7 +90,7 @@ Table list_defects() {
 }
 
 Table list_verdicts() {
-  Table table{{"verdict", "severity", "of", "when"}, {}};
+  Table table{{"verdict", "severity", "of", "when"}, {}, 1, "when"};
   for (const VerdictRule& rule : verdict_rules()) {
     table.rows.push_back({std::string(rule.id), std::string(name(rule.severity)),
                           rule.is_answer ? "answer" : "cause", std::string(rule.when)});
@@ -97,7 +99,7 @@ Table list_verdicts() {
 }
 
 Table list_distributions() {
-  Table table{{"distribution", "parameters", "meaning"}, {}};
+  Table table{{"distribution", "parameters", "meaning"}, {}, 1, "meaning"};
   for (const scenario::DistributionForm& form : scenario::distribution_forms()) {
     table.rows.push_back(
         {std::string(form.name), std::string(form.parameters), std::string(form.meaning)});
@@ -118,7 +120,7 @@ std::string_view bearer(MetricScope scope) {
 }
 
 Table list_metrics() {
-  Table table{{"metric", "unit", "of", "meaning"}, {}};
+  Table table{{"metric", "unit", "of", "meaning"}, {}, 1, "meaning"};
   for (const MetricInfo& m : metric_table()) {
     table.rows.push_back({std::string(m.name), std::string(m.unit), std::string(bearer(m.scope)),
                           std::string(m.meaning)});
@@ -173,7 +175,8 @@ std::string default_of(const scenario::KeyInfo& key) {
 }
 
 Table list_keys() {
-  Table table{{"key", "type", "unit", "range", "default", "applies if", "meaning"}, {}};
+  Table table{
+      {"key", "type", "unit", "range", "default", "applies if", "meaning"}, {}, 1, "meaning"};
   for (const scenario::KeyScope& scope : scenario::key_scopes()) {
     for (const scenario::KeyInfo& key : scope.keys) {
       std::string when(key.when);
@@ -196,26 +199,6 @@ constexpr Topic kTopics[] = {{"modes", list_modes},      {"sdks", list_sdks},
                              {"defects", list_defects},  {"distributions", list_distributions},
                              {"metrics", list_metrics},  {"keys", list_keys},
                              {"verdicts", list_verdicts}};
-
-std::string to_aligned_text(const Table& table) {
-  std::vector<std::size_t> widths;
-  for (const std::string& column : table.columns) widths.push_back(column.size());
-  for (const auto& row : table.rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string result;
-  const auto add = [&](const std::vector<std::string>& row) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    line.resize(line.find_last_not_of(' ') + 1);
-    result += line + "\n";
-  };
-  add(table.columns);
-  for (const auto& row : table.rows) add(row);
-  return result;
-}
 
 std::string to_csv(const Table& table) {
   std::string result;
@@ -289,7 +272,7 @@ int list(const Arguments& arguments) {
   const Topic& topic = find_topic(values);
   const auto& format = values["format"].as<std::string>();
   if (format == "table") {
-    report::print(to_aligned_text(topic.make()));
+    report::print(report::listing_text(topic.make(), report::output_columns()));
   } else if (format == "csv") {
     report::print(to_csv(topic.make()));
   } else if (format == "json") {

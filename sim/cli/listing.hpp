@@ -3,16 +3,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string>
+#include "report/listing_text.hpp"
+
 #include <string_view>
 #include <vector>
 
 namespace retrysim::cli {
 
-struct Listing {
-  std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;
-};
+using report::Listing;
 
 /// "modes", "sdks", ...: what there are lists of.
 std::vector<std::string_view> listing_topics();

@@ -11,6 +11,7 @@
 #include "cli/interruption.hpp"
 #include "cli/simulation_options.hpp"
 #include "report/prediction_report.hpp"
+#include "report/prediction_text.hpp"
 #include "report/result_folder.hpp"
 #include "report/result_identity.hpp"
 #include "report/terminal.hpp"
@@ -62,51 +63,6 @@ po::options_description describe_predict_options() {
   return options;
 }
 
-std::string value_of(const Figure& f) {
-  if (!f.text.empty()) return f.text;
-  const std::string number = fmt::format("{:.5g}", f.value);
-  return f.unit.empty() || f.unit == "1" ? number : number + " " + f.unit;
-}
-
-std::string figures_text(const Prediction& prediction) {
-  std::string text, part, subject, ignores;
-  const auto close = [&] {
-    if (!ignores.empty()) text += fmt::format("    leaves out: {}\n", ignores);
-    ignores.clear();
-  };
-  for (const Figure& f : prediction.figures) {
-    if (f.part != part || f.subject != subject || (f.part != "facts" && f.ignores != ignores)) {
-      close();
-    }
-    if (f.part != part) text += fmt::format("{}{}\n", text.empty() ? "" : "\n", f.part);
-    if (f.part != part || f.subject != subject) text += fmt::format("  {}\n", f.subject);
-    part = f.part;
-    subject = f.subject;
-    if (part != "facts") ignores = f.ignores;
-    text += fmt::format("    {:<36} {:<16} {}{}\n", f.name, value_of(f), f.meaning,
-                        part == "facts" && !f.ignores.empty() ? "; leaves out " + f.ignores : "");
-  }
-  close();
-  return text;
-}
-
-std::string table_text(const Prediction& prediction) {
-  std::string text = figures_text(prediction);
-  if (!prediction.refusals.empty()) text += "\ndoes not apply\n";
-  for (const Remark& r : prediction.refusals) {
-    text += fmt::format("  {} of {}: {}\n", r.part, r.subject, r.text);
-  }
-  if (!prediction.doubts.empty()) text += "\noutside the range where it is good\n";
-  for (const Remark& r : prediction.doubts) {
-    text += fmt::format("  {} of {}: {}\n", r.part, r.subject, r.text);
-  }
-  if (!prediction.warnings.empty()) text += "\nwarnings\n";
-  for (const Warning& w : prediction.warnings) {
-    text += fmt::format("  {}: {} {} ({})\n", w.subject, w.message, w.remedy, w.keys);
-  }
-  return text;
-}
-
 /// Writes the files into a folder.
 void write_folder(const LoadedScenario& loaded, const Prediction& prediction,
                   const std::string& out, bool force) {
@@ -154,7 +110,7 @@ int predict(const Arguments& arguments) {
     if (format == "csv") {
       report::write_prediction_csv(out, prediction);
     } else {
-      out.write(format == "table" ? table_text(prediction)
+      out.write(format == "table" ? report::prediction_text(prediction, report::output_columns())
                                   : report::prediction_json(scenario, prediction));
     }
     if (folder && format == "table") out.write(fmt::format("\nResult files: {}\n", *folder));

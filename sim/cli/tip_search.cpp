@@ -176,7 +176,8 @@ int conclude_search(const TipCommand& options, TipSearches& searches,
     const report::TipReport found{plan.base, plan.trigger, result, plan.id};
     report::write_tip_files(folder.result(), found);
     searches.remove_journal();
-    print([&](report::Sink& sink) { report::write_tip_text(sink, found); });
+    print(
+        [&](report::Sink& sink) { report::write_tip_text(sink, found, report::output_columns()); });
     return result.point.outcome == TippingOutcome::kFound ? kDone : kExpectationFailed;
   }
   const report::TipCurveReport curve{plan, points};

@@ -32,9 +32,10 @@ std::vector<std::string> notes_on_search(const TippingPoint& point, double durat
   for (const TippingProbe& p : point.probes) unknown += p.count(TippingResponse::kUnknown);
   if (unknown > 0) {
     notes.push_back(
-        fmt::format("{} runs were too short to tell whether they recover; a duration of {:.4g} s "
+        fmt::format("{} too short to tell whether {}; a duration of {:.4g} s "
                     "would be long enough",
-                    unknown, std::ceil(duration_needed)));
+                    unknown == 1 ? "1 run was" : fmt::format("{} runs were", unknown),
+                    unknown == 1 ? "it recovers" : "they recover", std::ceil(duration_needed)));
   }
   return notes;
 }

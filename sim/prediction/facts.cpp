@@ -42,11 +42,13 @@ class FactFinder {
 
   void service_facts(const ServiceLoad& load) {
     const std::string subject = "service." + load.spec->name;
+    const char* const waiting =
+        load.is_closed ? "waiting, which makes a closed loop ask for less" : "";
     add(subject, "offered_load", load.rate, "1/s", "new requests per second",
-        load.varies ? "that the rate varies: this is its mean over the duration" : "");
+        load.varies ? "that the rate varies: this is its mean over the duration" : waiting);
     if (load.capacity != kForever) {
-      add(subject, "utilization", load.utilization, "1",
-          "work of the first attempts, per capacity");
+      add(subject, "utilization", load.utilization, "1", "work of the first attempts, per capacity",
+          waiting);
       add(subject, "utilization_at_last_attempt", load.last_attempt, "1",
           "the same if every request needed its last attempt", "retry quotas");
       add(subject, "full_queue_work", load.full_queue, "s", "time to serve a full queue");

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -61,7 +62,7 @@ class Predictor {
     const FluidRun run = run_fluid(scenario_, s);
     for (const FluidGroup& g : run.groups) group(g);
     add("fluid", subject, "backlog", run.backlog, "s",
-        "work that waits at the end, in seconds at full capacity");
+        "work that waits when the drain is over, in seconds at full capacity");
     if (!run.disturbed) return;
     say(subject, "after_disturbance", run.down_at_end ? "down" : "up",
         "whether half of the requests succeed in the last quarter of the time after the last fault "
@@ -126,7 +127,9 @@ class Predictor {
     add("fluid", subject, "attempt_rate", g.attempt_rate, "1/s", "attempts sent per second");
     add("fluid", subject, "goodput", g.goodput, "1/s", "requests that succeed per second");
     if (g.requests <= 0) return;
-    add("fluid", subject, "success_rate", g.successes / g.requests, "1", "successes per request");
+    // What was under way at the end of the warm-up counts among the successes only.
+    add("fluid", subject, "success_rate", std::min(1.0, g.successes / g.requests), "1",
+        "successes per request");
     add("fluid", subject, "amplification", g.attempts / g.requests, "1", "attempts per request");
     if (g.attempts <= 0) return;
     add("fluid", subject, "timeout_share", g.timeouts / g.attempts, "1",

@@ -72,6 +72,7 @@ Offered offered_to(const Scenario& scenario, std::size_t service) {
   load.capacity =
       s.servers == ServiceSpec::kUnlimited ? kForever : static_cast<double>(s.all_servers());
   double last = 0;
+  bool open = false;
   for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
     const ClientSpec& c = scenario.clients[i];
     const double share = share_of_calls(c, service);
@@ -88,15 +89,17 @@ Offered offered_to(const Scenario& scenario, std::size_t service) {
     offered.buckets += c.count;
     load.varies = load.varies || a.profile.has_value() || a.process == ArrivalProcess::kTrace ||
                   a.process == ArrivalProcess::kOnce;
+    open = open || a.process != ArrivalProcess::kClosed;
     offered.poisson = offered.poisson && a.process == ArrivalProcess::kPoisson && !a.profile;
   }
+  load.is_closed = !open && !load.clients.empty();
   load.service_time = load.rate > 0 ? offered.work / load.rate : s.service_time.mean_seconds();
   load.utilization = offered.work / load.capacity;
   load.last_attempt = load.capacity == kForever ? 0 : last / load.capacity;
-  load.full_queue =
-      s.queue.capacity == ServiceSpec::kUnlimited || load.capacity == kForever
-          ? kForever
-          : static_cast<double>(s.queue.capacity) * s.instances.count * load.service_time / load.capacity;
+  load.full_queue = s.queue.capacity == ServiceSpec::kUnlimited || load.capacity == kForever
+                        ? kForever
+                        : static_cast<double>(s.queue.capacity) * s.instances.count *
+                              load.service_time / load.capacity;
   return offered;
 }
 

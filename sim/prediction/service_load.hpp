@@ -16,6 +16,7 @@ struct ServiceLoad {
   std::vector<std::size_t> clients;  ///< indices of the groups that call it
   double rate = 0;                   ///< new requests per second
   bool varies = false;               ///< a profile, a trace, a herd
+  bool is_closed = false;            ///< only closed loops call it: who waits asks for less
   double capacity = 0;               ///< servers; infinite: no limit
   double service_time = 0;           ///< mean over requests, s
   double utilization = 0;

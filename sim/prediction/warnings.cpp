@@ -43,10 +43,13 @@ void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
   const std::string path = "service." + load.spec->name;
   warnings.push_back(
       {path, path + ".servers, " + path + ".service_time" + arrival_keys(scenario, load),
-       fmt::format(
-           "The first attempts alone ask for {:.3g} times the capacity, so that the service "
-           "is overloaded without any retry.",
-           load.utilization),
+       load.is_closed
+           ? fmt::format("If nobody had to wait, first attempts would ask for {:.3g} times the "
+                         "capacity: the requests of the closed loop wait for each other.",
+                         load.utilization)
+           : fmt::format("The first attempts alone ask for {:.3g} times the capacity, so that the "
+                         "service is overloaded without any retry.",
+                         load.utilization),
        fmt::format("At least {:.0f} servers would carry the load.",
                    std::floor(load.utilization * load.capacity) + 1)});
 }

@@ -38,24 +38,13 @@ std::string format_plain(double value) {
 
 std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
-std::string notes_text(const std::vector<std::string>& notes) {
-  std::string text = notes.empty() ? "" : "\n";
-  for (const std::string& note : notes) text += "note: " + note + "\n";
-  return text;
-}
-
 std::string notes_text(const std::vector<std::string>& notes, std::size_t columns) {
   std::string text = notes.empty() ? "" : "\n";
   for (const std::string& note : notes) text += wrapped(note, {columns, "note: ", "  "});
   return text;
 }
 
-std::size_t columns_of(std::string_view text) {
-  const std::string shown = scenario::printable(text);
-  return static_cast<std::size_t>(std::count_if(shown.begin(), shown.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
+std::size_t columns_of(std::string_view text) { return scenario::columns_of(text); }
 
 std::string pad_left(std::string_view text, std::size_t width) {
   const std::size_t used = columns_of(text);

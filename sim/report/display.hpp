@@ -28,9 +28,7 @@ std::string format_plain(double value);
 /// A share as a percentage with three significant digits: "3.14 %".
 std::string percent(double share);
 
-/// An empty line and a line for each note; nothing if there are none. With `columns`, longer ones
-/// are broken.
-std::string notes_text(const std::vector<std::string>& notes);
+/// An empty line and a line for each note, longer ones broken; nothing if there are none.
 std::string notes_text(const std::vector<std::string>& notes, std::size_t columns);
 
 /// Number of columns that a text takes: its UTF-8 characters, as `scenario::printable` shows them.

@@ -123,18 +123,24 @@ void write_hysteresis_json(Sink& sink, const HysteresisReport& r,
   sink.write(sealed(std::move(json), files));
 }
 
-void write_hysteresis_text(Sink& sink, const HysteresisReport& r) {
+void write_hysteresis_text(Sink& sink, const HysteresisReport& r, std::size_t columns) {
   const Scenario& scenario = r.scenario.scenario;
-  std::string out = fmt::format(
-      "{}: {} from {:.6g} up to {:.6g} and back, {} steps of {:.6g} s, {} replication{}, seed "
-      "{}\n",
-      scenario.name, r.load.path, r.loop.ramp.loads.front(), r.loop.ramp.loads.back(),
-      r.loop.ramp.steps(), r.loop.ramp.dwell.in_seconds(), r.loop.runs.size(),
-      r.loop.runs.size() == 1 ? "" : "s", scenario.seed);
-  if (!scenario.description.empty()) out += scenario.description + "\n";
+  const std::size_t n = r.loop.ramp.loads.size(), runs = r.loop.runs.size();
+  std::string out = wrapped(
+      fmt::format("{}: {} from {:.6g} up to {:.6g} and back, {} steps of {:.6g} s, {} "
+                  "replication{}, seed {}",
+                  scenario.name, r.load.path, r.loop.ramp.loads.front(), r.loop.ramp.loads.back(),
+                  r.loop.ramp.steps(), r.loop.ramp.dwell.in_seconds(), runs, runs == 1 ? "" : "s",
+                  scenario.seed),
+      {columns});
+  if (!scenario.description.empty()) out += wrapped(scenario.description, {columns, "", ""});
+  out += "\n";
+  for (const StepFigure& figure : kFigures) {
+    const auto e = over_runs(r, figure.value);
+    out += fmt::format("{:<38}{}\n", figure.text, e ? figure_text(*e, runs) : "never");
+  }
   out += fmt::format("\n  {:>10}  {:>6}  {:>16}  {:>16}  {:>11}  {:>11}\n", "load", "work",
                      "goodput, up", "goodput, back", "down, up", "down, back");
-  const std::size_t n = r.loop.ramp.loads.size(), runs = r.loop.runs.size();
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t back = r.loop.ramp.steps() - 1 - i;
     const auto goodput = [&](std::size_t step) {
@@ -149,12 +155,7 @@ void write_hysteresis_text(Sink& sink, const HysteresisReport& r) {
                        r.loop.ramp.loads[i], at_step<&StepMeasurement::offered_work>(r, i).mean,
                        goodput(i), goodput(back), down(i), down(back));
   }
-  out += "\n";
-  for (const StepFigure& figure : kFigures) {
-    const auto e = over_runs(r, figure.value);
-    out += fmt::format("{:<38}{}\n", figure.text, e ? figure_text(*e, runs) : "never");
-  }
-  sink.write(out + notes_text(r.loop.notes));
+  sink.write(out + notes_text(r.loop.notes, columns));
 }
 
 void write_hysteresis_files(ResultFolder& folder, const HysteresisReport& r) {

@@ -24,7 +24,8 @@ struct HysteresisReport {
 void write_hysteresis_csv(Sink& sink, const HysteresisReport& result);
 void write_hysteresis_json(Sink& sink, const HysteresisReport& result,
                            const std::vector<FileRecord>& files);
-void write_hysteresis_text(Sink& sink, const HysteresisReport& result);
+/// What a person reads, in lines of so many columns.
+void write_hysteresis_text(Sink& sink, const HysteresisReport& result, std::size_t columns);
 
 /// Writes hysteresis.csv, scenario.toml with its inputs and result.json, and commits.
 void write_hysteresis_files(ResultFolder& folder, const HysteresisReport& result);

@@ -177,46 +177,43 @@ std::string not_judged_text(const TipReport& r) {
   return text + ".";
 }
 
-void append_answer(std::string& out, const TipReport& r) {
+std::string answer_of(const TipReport& r) {
   const TippingPoint& point = r.found.point;
   const TippingProbe& first = point.probes.front();
   const TippingProbe& last = point.probes.back();
   switch (point.outcome) {
     case TippingOutcome::kFound:
-      out += "\n" + d50_text(r) + "\n";
-      break;
+      return d50_text(r);
     case TippingOutcome::kTipsAtFirst:
-      out += fmt::format(
-          "\nNo tipping point in this range: already at {}, the first value, {} do not recover.\n",
+      return fmt::format(
+          "No tipping point in this range: already at {}, the first value, {} do not recover.",
           with_unit(r, first.value), tipped_text(first));
-      break;
     case TippingOutcome::kRecoversAtLast:
-      out += fmt::format(
-          "\nNo tipping point in this range: even at {}, the last value, {} recover.\n",
-          with_unit(r, last.value), replications_text(last, last.judged() - last.tipped()));
-      break;
+      return fmt::format("No tipping point in this range: even at {}, the last value, {} recover.",
+                         with_unit(r, last.value),
+                         replications_text(last, last.judged() - last.tipped()));
     case TippingOutcome::kEndsExchanged:
-      out += fmt::format(
-          "\nLO and HI seem to be swapped: {} do not recover at {}, but only {} at {}; try "
-          "{}={}:{}.\n",
+      return fmt::format(
+          "LO and HI seem to be swapped: {} do not recover at {}, but only {} at {}; try {}={}:{}.",
           tipped_text(first), with_unit(r, first.value), tipped_text(last),
           with_unit(r, last.value), r.trigger.path, as_written(r, last.value),
           as_written(r, first.value));
-      break;
     case TippingOutcome::kNotJudged:
-      out += "\n" + not_judged_text(r) + "\n";
       break;
   }
+  return not_judged_text(r);
 }
 
-void append_twins(std::string& out, const TipReport& r) {
+/// What the twins without retries say of the replications that tip nearest to the answer; nothing
+/// if none does.
+std::string twins_text(const TipReport& r) {
   const TippingProbe& p = r.found.point.probes[r.found.point.nearest_probe()];
-  if (p.tipped() == 0) return;
+  if (p.tipped() == 0) return "";
   const bool all = p.metastable == p.tipped();
-  out +=
-      fmt::format("Of the {} that do not recover at {}, {} would recover without retries{}.\n",
-                  p.tipped(), with_unit(r, p.value), p.twin_recovered,
-                  all ? ": metastable failures" : fmt::format("; {} are metastable", p.metastable));
+  return fmt::format(
+      "Of the {} that do not recover at {}, {} would recover without retries{}.", p.tipped(),
+      with_unit(r, p.value), p.twin_recovered,
+      all ? ": metastable failures" : fmt::format("; {} are metastable", p.metastable));
 }
 
 void write_head(CsvWriter& csv, const TipHead& head) {
@@ -225,7 +222,7 @@ void write_head(CsvWriter& csv, const TipHead& head) {
   csv.text(head.trigger.path);
 }
 
-void append_caveats(std::string& out, const TipReport& r) {
+std::vector<std::string> caveats(const TipReport& r) {
   std::vector<std::string> notes = r.found.notes;
   const std::size_t n = r.found.point.not_monotone();
   if (n > 0 && r.found.point.outcome != TippingOutcome::kEndsExchanged) {
@@ -234,7 +231,7 @@ void append_caveats(std::string& out, const TipReport& r) {
         "they do not recover from. They have no threshold, so the interval does not cover them",
         n, r.found.point.thresholds.size()));
   }
-  out += notes_text(notes);
+  return notes;
 }
 
 }  // namespace
@@ -308,20 +305,20 @@ void write_tip_json(Sink& sink, const TipReport& r, const std::vector<FileRecord
   sink.write(sealed(std::move(json), files));
 }
 
-void write_tip_text(Sink& sink, const TipReport& r) {
+void write_tip_text(Sink& sink, const TipReport& r, std::size_t columns) {
   const Scenario& scenario = r.scenario.scenario;
   const std::size_t runs = r.found.point.thresholds.size();
-  std::string out =
-      fmt::format("{}: {} from {} to {}, {} replication{} at each value, seed {}\n", scenario.name,
+  std::string out = wrapped(
+      fmt::format("{}: {} from {} to {}, {} replication{} at each value, seed {}", scenario.name,
                   r.trigger.path, with_unit(r, r.found.search.first),
-                  with_unit(r, r.found.search.last), runs, runs == 1 ? "" : "s", scenario.seed);
-  if (!scenario.description.empty()) out += scenario.description + "\n";
+                  with_unit(r, r.found.search.last), runs, runs == 1 ? "" : "s", scenario.seed),
+      {columns});
+  if (!scenario.description.empty()) out += wrapped(scenario.description, {columns, "", ""});
+  out += "\n" + wrapped(answer_of(r), {columns});
+  if (const std::string twins = twins_text(r); !twins.empty()) out += wrapped(twins, {columns});
   out += "\n";
   append_probes(out, r);
-  append_answer(out, r);
-  append_twins(out, r);
-  append_caveats(out, r);
-  sink.write(out);
+  sink.write(out + notes_text(caveats(r), columns));
 }
 
 void write_tip_files(ResultFolder& folder, const TipReport& r) {

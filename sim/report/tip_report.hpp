@@ -33,7 +33,8 @@ void write_tip_csv(Sink& sink, const TipReport& result);
 /// One row a replication: between which values it tips. An empty cell is beyond the values tried.
 void write_thresholds_csv(Sink& sink, const TipReport& result);
 void write_tip_json(Sink& sink, const TipReport& result, const std::vector<FileRecord>& files);
-void write_tip_text(Sink& sink, const TipReport& result);
+/// What a person reads, in lines of so many columns: the answer, then what happened at each value.
+void write_tip_text(Sink& sink, const TipReport& result, std::size_t columns);
 
 /// D50 with its bracket and its interval in ascending order; null if there is none.
 nlohmann::ordered_json d50_json(const TipResult& found);

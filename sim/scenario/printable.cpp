@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace retrysim::scenario {
@@ -86,5 +87,12 @@ bool is_printable(std::string_view character) {
 std::string printable(std::string_view text) { return escaped(text, true); }
 
 std::string printable_line(std::string_view text) { return escaped(text, false); }
+
+std::size_t columns_of(std::string_view text) {
+  const std::string shown = printable(text);
+  return static_cast<std::size_t>(std::count_if(shown.begin(), shown.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
 
 }  // namespace retrysim::scenario

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,5 +30,9 @@ bool is_printable(std::string_view character);
 std::string printable(std::string_view text);
 /// The same for a piece of one line: a line feed becomes \n.
 std::string printable_line(std::string_view text);
+
+/// Number of columns that a text takes on a terminal: its UTF-8 characters, as `printable` shows
+/// them.
+std::size_t columns_of(std::string_view text);
 
 }  // namespace retrysim::scenario

@@ -6,7 +6,10 @@
 #include "scenario/output_keys.hpp"
 #include "scenario/tables.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace retrysim::scenario {
@@ -38,15 +41,17 @@ void check_name(Tables& t, const KeyResolution& keys) {
   const std::string& name = t.loaded.scenario.name;
   // =, +, - and @ begin a formula in spreadsheets that open the result files.
   constexpr std::string_view kBadStarts = ".=+-@";
+  constexpr std::size_t kMostBytes = 100;
   const bool good = !name.empty() && kBadStarts.find(name.front()) == std::string_view::npos &&
-                    name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
+                    name.size() <= kMostBytes && std::all_of(name.begin(), name.end(), [](char c) {
                       const auto byte = static_cast<unsigned char>(c);
                       return byte >= 0x20 && byte != 0x7F && c != '/' && c != '\\';
                     });
   if (good) return;
-  t.problems.add(keys.place_of("name"), "name = " + in_quotes(name) +
-                                            " cannot name a folder; expected text without / and "
-                                            "\\ that does not start with . = + - or @");
+  t.problems.add(keys.place_of("name"),
+                 fmt::format("name = {} cannot name a folder; expected 1 to {} bytes of text "
+                             "without /, \\ and control characters, not starting with . = + - or @",
+                             in_quotes(name), kMostBytes));
 }
 
 // The keys of the top level; returns the place of `warmup`.

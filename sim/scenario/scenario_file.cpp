@@ -5,6 +5,7 @@
 
 #include "scenario/csv_inputs.hpp"
 #include "scenario/keys.hpp"
+#include "scenario/printable.hpp"
 #include "scenario/scenario_reader.hpp"
 #include "scenario/values.hpp"
 #include "scenario/whole_file.hpp"
@@ -42,6 +43,18 @@ std::string origin_text(const ResolvedKey& key) {
   return key.origin_detail;
 }
 
+// Where comments are aligned: as far to the right as the longest origin lets them, within reason.
+constexpr std::size_t kLeastCommentColumn = 30, kMostCommentColumn = 50;
+
+std::size_t comment_column(const LoadedScenario& loaded, std::size_t columns) {
+  std::size_t longest = 0;
+  for (const ResolvedKey& key : loaded.keys) {
+    longest = std::max(longest, scenario::columns_of("# " + origin_text(key)));
+  }
+  const std::size_t room = columns - std::min(columns, longest);
+  return std::clamp(room, kLeastCommentColumn, kMostCommentColumn);
+}
+
 }  // namespace
 
 LoadResult load_scenario_text(std::string_view text, const std::string& file,
@@ -66,8 +79,9 @@ LoadResult load_scenario_file(const std::filesystem::path& path,
   return result;
 }
 
-std::string to_toml(const LoadedScenario& loaded, bool with_origins) {
-  constexpr std::size_t kCommentColumn = 50;
+std::string to_toml(const LoadedScenario& loaded, bool with_origins, std::size_t columns) {
+  const std::size_t comments_at =
+      with_origins ? comment_column(loaded, columns) : kMostCommentColumn;
   std::string result;
   std::string_view section;
   for (const ResolvedKey& key : loaded.keys) {
@@ -83,8 +97,13 @@ std::string to_toml(const LoadedScenario& loaded, bool with_origins) {
     if (!section.empty()) name.remove_prefix(section.size() + 1);
     std::string line = std::string(name) + " = " + key.toml;
     if (with_origins || key.origin == Origin::kFound) {
-      line.resize(std::max(line.size() + 1, kCommentColumn), ' ');
-      line += "# " + origin_text(key);
+      const std::string comment = "# " + origin_text(key);
+      const std::size_t at = std::max(scenario::columns_of(line) + 1, comments_at);
+      if (with_origins && at + scenario::columns_of(comment) > columns) {
+        result += comment + "\n";
+      } else {
+        line += std::string(at - scenario::columns_of(line), ' ') + comment;
+      }
     }
     result += line + "\n";
   }

@@ -36,6 +36,14 @@ std::string plain(double value) {
   return render_number(value);
 }
 
+// What is accepted beside a number or a duration.
+std::string other_words(const ValueRules& rules) {
+  std::string result;
+  if (!rules.else_word.empty()) result += ", or \"" + std::string(rules.else_word) + "\"";
+  if (rules.or_sdk) result += ", or \"" + std::string(kAsTheSdk) + "\"";
+  return result;
+}
+
 bool in_range(const Range& range, double value) {
   if (value < range.min || value > range.max) return false;
   return !(range.above_min && value == range.min);
@@ -165,7 +173,7 @@ class ValueReader {
         rules_.range.above_min ? "1ns" : plain(std::max(rules_.range.min, 0.0)) + "s";
     std::string message = path_ + " = " + shown(node_) + " is out of range; expected a duration " +
                           "from " + least + " to " + plain(most) + "s";
-    if (!rules_.else_word.empty()) message += ", or \"" + std::string(rules_.else_word) + "\"";
+    message += other_words(rules_);
     files_.problems().add(node_.place, std::move(message));
     return false;
   }
@@ -334,9 +342,7 @@ std::string expected(const ValueRules& rules) {
   }
   const std::string range = to_string(rules.range);
   if (!range.empty()) result += " " + range;
-  if (!rules.else_word.empty()) result += ", or \"" + std::string(rules.else_word) + "\"";
-  if (rules.or_sdk) result += ", or \"" + std::string(kAsTheSdk) + "\"";
-  return result;
+  return result + other_words(rules);
 }
 
 std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,

@@ -33,12 +33,14 @@ import os, pathlib, shutil, signal, sys
 words = sys.argv[1:]
 if words[0] in ("list", "check"):
     os.execv({program!r}, [{program!r}, *words])
+if words[0] == "verify":
+    sys.exit((pathlib.Path(words[1]) / "damaged").exists())
 out = pathlib.Path(words[words.index("--out") + 1])
 if words[0] == "merge":
     shutil.copytree(words[1], out)
     sys.exit()
 text = pathlib.Path(words[1]).read_text()
-jobs = words[words.index("--jobs") + 1]
+jobs = words[words.index("--jobs") + 1] if "--jobs" in words else "1"
 out.mkdir()
 def write(value):
     rows = "client,metric,value\\nall,attempts," + str(value) + "\\n"
@@ -96,8 +98,13 @@ class Generator(unittest.TestCase):
             seed += 1
             coverage.add(scenarios.generate(seed, VOCABULARY))
         self.assertEqual([], coverage.never())
-        for command in ("run", "compare", "choose", "sweep", "tip", "--twin", "--set"):
-            self.assertGreater(coverage.commands[command], 0, command)
+
+    def test_a_command_that_is_never_used_is_reported(self):
+        coverage = Coverage(VOCABULARY)
+        case = scenarios.generate(1, VOCABULARY)
+        coverage.add(dataclasses.replace(case, command=("tip", "--trigger", "a.b=1:2")))
+        never = [line for line in coverage.never() if line.startswith("command tip")]
+        self.assertEqual(["command tip --vary", "command tip --hysteresis"], never)
 
     def test_a_key_that_is_never_used_is_reported(self):
         key = dataclasses.replace(VOCABULARY.by_scope["service.*"]["slowdown"], name="new")
@@ -157,6 +164,9 @@ class Checks(Fakes):
                                       dataclasses.replace(case, command=command)).failure
         self.assertEqual("difference: replications.csv, whole and merged", failure.kind)
 
+    def test_a_result_that_does_not_verify(self):
+        self.assertEqual("verify: exit 1", self.kind_of("(out / 'damaged').touch()"))
+
     def test_figures_that_cannot_be(self):
         self.assertEqual("implausible: attempts", self.kind_of("write(-1)"))
         self.assertEqual("implausible: attempts", self.kind_of("write('nan')"))
@@ -185,6 +195,12 @@ class Shrinking(Fakes):
         small = shrink(case, lambda c: self.CAUSE <= set(c.keys))
         self.assertEqual(self.CAUSE, set(small.keys))
         self.assertEqual(({}, (), ("run",)), (small.files, small.edits, small.command))
+
+    def test_the_key_that_a_search_varies_goes_if_it_is_not_the_cause(self):
+        case = dataclasses.replace(scenarios.generate(1, VOCABULARY), command=(
+            "tip", "--trigger", "a.b=1:2", "--vary", "c.d=1,2", "--format", "csv"))
+        small = shrink(case, lambda c: "--trigger" in c.command)
+        self.assertEqual(("tip", "--trigger", "a.b=1:2", "--format", "csv"), small.command)
 
     def test_the_number_of_trials_is_limited(self):
         trials = []

@@ -188,4 +188,26 @@ TEST_CASE("A scenario becomes the chain it stands for, or says which key is why 
 }
 
 }  // namespace
+TEST_CASE("a closed loop is not overloaded: its requests wait for each other") {
+  const Scenario scenario = load_scenario(
+      "name = \"loop\"\nduration = 100\nwarmup = 10\n"
+      "[service.api]\nservers = 3\nservice_time = { distribution = \"exponential\", mean = 0.01 }\n"
+      "[client.web]\ncount = 40\nretry.mode = \"none\"\n"
+      "arrivals = { process = \"closed\", think_time = 0.1 }\n");
+  const Prediction p = predict(scenario);
+  // 40 clients, one request every 110 ms each if none waits: 1.21 times what three servers can do.
+  for (const char* name : {"offered_load", "utilization"}) {
+    INFO(name);
+    const Figure* f = p.find("facts", "service.api", name);
+    REQUIRE(f != nullptr);
+    CHECK(f->ignores.find("waiting") != std::string::npos);
+  }
+  CHECK(p.find("facts", "service.api", "utilization")->value == Approx(40 * 0.01 / 0.11 / 3));
+  REQUIRE(p.warnings.size() == 1);
+  CHECK(p.warnings.front().message.find("1.21 times the capacity") != std::string::npos);
+  CHECK(p.warnings.front().message.find("overloaded") == std::string::npos);
+  // The 10 requests in the system when the warm-up ends succeed later, and are none of the window.
+  CHECK(p.find("fluid", "client.web", "success_rate")->value == 1);
+}
+
 }  // namespace retrysim

@@ -235,7 +235,7 @@ TEST_CASE("a duration that is too short or too long is told the accepted range")
              Catch::Contains("expected a duration from 1ns to 9000000000s, or \"none\""));
   CHECK_THAT(error("client.web.attempt_timeout=-3"),
              Catch::Contains("= -3 is out of range; expected a duration from 0s to 9000000000s, or "
-                             "\"none\""));
+                             "\"none\", or \"sdk\""));
   CHECK_THAT(error("network.latency={distribution=\"exponential\", mean=1e10}"),
              Catch::Contains("network.latency.mean = 1e+10 is out of range; expected a duration "
                              "from 0s to 9000000000s"));

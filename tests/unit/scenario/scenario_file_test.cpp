@@ -524,3 +524,25 @@ TEST_CASE("the resolved text with origins") {
              Catch::Contains("\n[service.api]\nmodel = \"queue\"                                   "
                              "# default\n"));
 }
+
+TEST_CASE("an origin that has no room behind its value stands above it") {
+  const std::string edit = "description='what happens while a third of all servers is away'";
+  const auto lines = [&](std::size_t columns) {
+    const std::string text = to_toml(load(kSmall, {edit}), true, columns);
+    const std::size_t at = text.find('\n') + 1;
+    return text.substr(at, text.find("duration =") - at);
+  };
+  const std::string value = "description = \"what happens while a third of all servers is away\"";
+  CHECK(lines(79) == value + " # --set\n");
+  CHECK(lines(70) == "# --set\n" + value + "\n");
+}
+
+TEST_CASE("long origins move all of them to the left") {
+  const LoadResult found = load_scenario_text(kSmall, "a-rather-long-name-of-a-scenario.toml", {});
+  REQUIRE(found.loaded);
+  const std::string name = "# a-rather-long-name-of-a-scenario.toml:1\n";  // 41 columns
+  CHECK_THAT(to_toml(*found.loaded, true, 80),
+             Catch::StartsWith("name = \"small\"" + std::string(25, ' ') + name));
+  CHECK_THAT(to_toml(*found.loaded, true, 120),
+             Catch::StartsWith("name = \"small\"" + std::string(36, ' ') + name));
+}

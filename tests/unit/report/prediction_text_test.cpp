@@ -1,0 +1,70 @@
+// Predictions for narrow and wide terminals.
+//
+// SPDX-License-Identifier: MIT
+#include "report/prediction_text.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace retrysim;
+using report::prediction_text;
+
+namespace {
+
+Figure figure(std::string part, std::string name, double value, std::string unit,
+              std::string meaning, std::string ignores) {
+  Figure f;
+  f.part = std::move(part);
+  f.subject = "service.api";
+  f.name = std::move(name);
+  f.value = value;
+  f.unit = std::move(unit);
+  f.meaning = std::move(meaning);
+  f.ignores = std::move(ignores);
+  return f;
+}
+
+}  // namespace
+
+TEST_CASE("meanings stand beside the values, in as many lines as it takes") {
+  Prediction p;
+  p.figures = {figure("facts", "load", 0.7, "1", "work per capacity", ""),
+               figure("facts", "wait", 0.0046667, "s", "mean wait while all is well", "retries"),
+               figure("fluid", "d50", 1.1538, "s", "what the service does not survive", "chance")};
+  CHECK(prediction_text(p, 52) ==
+        "facts\n"
+        "  service.api\n"
+        "    load  0.7          work per capacity\n"
+        "    wait  0.0046667 s  mean wait while all is well;\n"
+        "                       leaves out retries\n"
+        "\n"
+        "fluid\n"
+        "  service.api\n"
+        "    d50  1.1538 s  what the service does not survive\n"
+        "    leaves out: chance\n");
+}
+
+TEST_CASE("without room beside the values, meanings stand below them") {
+  Prediction p;
+  p.figures = {figure("facts", "utilization_at_last_attempt", 2.1, "1",
+                      "the same if every request needed its last attempt", "")};
+  CHECK(prediction_text(p, 60) ==
+        "facts\n"
+        "  service.api\n"
+        "    utilization_at_last_attempt  2.1\n"
+        "      the same if every request needed its last attempt\n");
+}
+
+TEST_CASE("remarks and warnings are broken into lines") {
+  Prediction p;
+  p.refusals = {{"chain", "service.api", "without a bound there are infinitely many states"}};
+  p.warnings = {{"service.api", "service.api.queue", "The queue has no bound.", "Give it one."}};
+  CHECK(prediction_text(p, 40) ==
+        "\n"
+        "does not apply\n"
+        "  chain of service.api: without a bound\n"
+        "    there are infinitely many states\n"
+        "\n"
+        "warnings\n"
+        "  service.api: The queue has no bound.\n"
+        "    Give it one. (service.api.queue)\n");
+}
