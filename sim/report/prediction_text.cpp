@@ -23,9 +23,9 @@ std::string value_of(const Figure& f) {
 }
 
 /// The figures of one part and subject, with what they leave out.
-class Block {
+class FigureBlock {
  public:
-  Block(std::vector<const Figure*> figures, std::size_t columns)
+  FigureBlock(std::vector<const Figure*> figures, std::size_t columns)
       : figures_(std::move(figures)), columns_(columns) {
     for (const Figure* f : figures_) {
       names_ = std::max(names_, columns_of(f->name));
@@ -80,7 +80,7 @@ std::string figures_text(const Prediction& prediction, std::size_t columns) {
          ++i) {
       block.push_back(&figures[i]);
     }
-    text += fmt::format("  {}\n", first.subject) + Block(std::move(block), columns).text();
+    text += fmt::format("  {}\n", first.subject) + FigureBlock(std::move(block), columns).text();
   }
   return text;
 }
