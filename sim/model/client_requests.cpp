@@ -64,6 +64,10 @@ void ClientRequests::begin_attempt(ClientGroup& g, Request& r) {
 }
 
 void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {
+  finish_here(g, r, outcome);
+}
+
+inline void ClientRequests::finish_here(ClientGroup& g, Request& r, Outcome outcome) {
   const ClientId client = r.client;
   const Time submitted = r.submitted;
   g.recorder->ended({.client = client,

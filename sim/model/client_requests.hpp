@@ -28,6 +28,8 @@ class ClientRequests {
   /// The next attempt is to be made now, if it passes the gates.
   [[gnu::noinline]] void begin_attempt(ClientGroup& g, Request& r);
   void finish(ClientGroup& g, Request& r, Outcome outcome);
+  /// The same, compiled into the step that ends nearly every request.
+  [[gnu::always_inline]] inline void finish_here(ClientGroup& g, Request& r, Outcome outcome);
   /// Requests that are still open at the end of the run are unfinished.
   void close();
 

@@ -29,7 +29,22 @@ bool leaves_connection_usable(ResponseClass response_class) {
 
 }  // namespace
 
-void Delivery::deliver(Attempt& a) {
+// The client has its answer, and the attempt is no more.
+inline void Delivery::end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer) {
+  forget(r, a);
+  if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
+  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
+                             .number = a.number,
+                             .result = result_of(answer),
+                             .sent = a.sent,
+                             .now = state_.now});
+  if (g.ends_connections) end_connection(g, r, a, answer);
+  release(a);
+}
+
+void Delivery::deliver(Attempt& a) { deliver_here(a); }
+
+inline void Delivery::deliver_here(Attempt& a) {
   if (a.is(Attempt::kGivenUp | Attempt::kGoesOn)) [[unlikely]] {
     if (!a.given_up()) return next_call(a);
     parts_.serving.answer_unused(a);
@@ -46,7 +61,7 @@ void Delivery::deliver(Attempt& a) {
     parts_.timeouts.disarm(g, r);
     give_up(g, r, AttemptResult::kAbandoned);
   }
-  parts_.client_requests.finish(g, r, Outcome::kSuccess);
+  parts_.client_requests.finish_here(g, r, Outcome::kSuccess);
 }
 
 void Delivery::deliver_failure(ClientGroup& g, Request& r, Attempt& a) {
@@ -56,19 +71,6 @@ void Delivery::deliver_failure(ClientGroup& g, Request& r, Attempt& a) {
   if (a.is(Attempt::kExecuted)) a.at->place.recorder->execution_failed(a.finished);
   end_attempt(g, r, a, error.response_class);
   parts_.retry_decisions.fail(g, r, failure);
-}
-
-// The client has its answer, and the attempt is no more.
-void Delivery::end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer) {
-  forget(r, a);
-  if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
-  g.recorder->attempt_ended({.in_cohort = r.in_cohort,
-                             .number = a.number,
-                             .result = result_of(answer),
-                             .sent = a.sent,
-                             .now = state_.now});
-  if (g.ends_connections) end_connection(g, r, a, answer);
-  release(a);
 }
 
 // The answer has come over a connection, which the balancer and the client's pool count.

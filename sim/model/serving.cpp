@@ -66,7 +66,7 @@ inline void Serving::count_served(Attempt& a, Reply reply) {
 
 inline void Serving::hand_over(Attempt& a, Reply reply) {
   if (a.given_up()) return served_in_vain(a);
-  if (parts_.transport.send_answer(a, reply.answer)) parts_.delivery.deliver(a);
+  if (parts_.transport.send_answer(a, reply.answer)) parts_.delivery.deliver_here(a);
 }
 
 void Serving::serve_at_once(Attempt& a) {
