@@ -85,7 +85,10 @@ void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
     counts_ = other.counts_;
     first_ = other.first_;
   } else if (!other.counts_.empty()) {
-    cover(other.first_ >> kBits, (other.first_ + other.counts_.size() - 1) >> kBits);
+    const std::size_t end = other.first_ + other.counts_.size();
+    // Sums do not grow any more: no room for that.
+    counts_.reserve(std::max(first_ + counts_.size(), end) - std::min(first_, other.first_));
+    cover(other.first_ >> kBits, (end - 1) >> kBits);
     const auto own = counts_.begin() + static_cast<std::ptrdiff_t>(other.first_ - first_);
     std::transform(other.counts_.begin(), other.counts_.end(), own, own, std::plus<>());
   }

@@ -67,7 +67,7 @@ void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {
   finish_here(g, r, outcome);
 }
 
-inline void ClientRequests::finish_here(ClientGroup& g, Request& r, Outcome outcome) {
+RETRYSIM_IN_LOOP void ClientRequests::finish_here(ClientGroup& g, Request& r, Outcome outcome) {
   const ClientId client = r.client;
   const Time submitted = r.submitted;
   g.recorder->ended({.client = client,

@@ -6,6 +6,7 @@
 #include <retrysim/retry_strategy.hpp>
 
 #include "model/client_group.hpp"
+#include "model/event_loop.hpp"
 #include "model/request.hpp"
 
 #include <cstdint>
@@ -29,7 +30,7 @@ class ClientRequests {
   [[gnu::noinline]] void begin_attempt(ClientGroup& g, Request& r);
   void finish(ClientGroup& g, Request& r, Outcome outcome);
   /// The same, compiled into the step that ends nearly every request.
-  [[gnu::always_inline]] inline void finish_here(ClientGroup& g, Request& r, Outcome outcome);
+  RETRYSIM_IN_LOOP void finish_here(ClientGroup& g, Request& r, Outcome outcome);
   /// Requests that are still open at the end of the run are unfinished.
   void close();
 

@@ -44,7 +44,7 @@ inline void Delivery::end_attempt(ClientGroup& g, Request& r, Attempt& a, Respon
 
 void Delivery::deliver(Attempt& a) { deliver_here(a); }
 
-inline void Delivery::deliver_here(Attempt& a) {
+RETRYSIM_IN_LOOP void Delivery::deliver_here(Attempt& a) {
   if (a.is(Attempt::kGivenUp | Attempt::kGoesOn)) [[unlikely]] {
     if (!a.given_up()) return next_call(a);
     parts_.serving.answer_unused(a);

@@ -7,6 +7,7 @@
 #include <retrysim/run_result.hpp>
 
 #include "model/client_group.hpp"
+#include "model/event_loop.hpp"
 #include "model/request.hpp"
 #include "model/service.hpp"
 
@@ -25,7 +26,7 @@ class Delivery {
   /// The client has its answer, unless it has stopped waiting.
   void deliver(Attempt& a);
   /// The same, compiled into the step that ends nearly every attempt.
-  [[gnu::always_inline]] inline void deliver_here(Attempt& a);
+  RETRYSIM_IN_LOOP void deliver_here(Attempt& a);
   /// The client stops waiting for all that is under way; the service may go on with it.
   [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
   /// The service's side of an attempt has ended, and no answer is on its way.
@@ -35,8 +36,7 @@ class Delivery {
 
  private:
   void deliver_failure(ClientGroup& g, Request& r, Attempt& a);
-  [[gnu::always_inline]] inline void end_attempt(ClientGroup& g, Request& r, Attempt& a,
-                                                 ResponseClass answer);
+  void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
   [[gnu::noinline]] void next_call(Attempt& a);
   bool give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptResult result);
   [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,

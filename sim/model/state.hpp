@@ -14,6 +14,7 @@
 #include "measure/recorder.hpp"
 #include "model/answers.hpp"
 #include "model/client_group.hpp"
+#include "model/event_loop.hpp"
 #include "model/events.hpp"
 #include "model/instances.hpp"
 #include "model/request.hpp"
@@ -22,21 +23,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-// The two steps that every request takes are compiled as one function each. Not under sanitizers:
-// with their checks that takes the compiler many minutes.
-#ifndef RETRYSIM_FLATTEN
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RETRYSIM_FLATTEN
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define RETRYSIM_FLATTEN
-#endif
-#endif
-#endif
-#ifndef RETRYSIM_FLATTEN
-#define RETRYSIM_FLATTEN [[gnu::flatten]]
-#endif
 
 namespace retrysim::model {
 

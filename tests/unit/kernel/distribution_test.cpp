@@ -28,6 +28,7 @@
 #include "kernel/ziggurat_tables.hpp"
 
 using retrysim::Distribution;
+using retrysim::DrawId;
 using retrysim::Draws;
 using retrysim::Duration;
 using retrysim::Purpose;

@@ -105,18 +105,19 @@ TEST_CASE("The share that waits at most so long follows from Erlang's formula") 
 TEST_CASE("How long a full queue takes can be asked for alone") {
   const std::string queue = "service_time = \"50ms\"\nqueue = { capacity = 40 }\n";
   const auto scenario_of = [](const std::string& service, const std::string& arrivals) {
-    return load_scenario("name = \"one\"\nduration = 100\n[service.api]\n" + service +
-                         "[service.other]\nqueue = { capacity = 1 }\n[client.web]\n"
-                         "calls = \"api\"\nretry = { mode = \"none\" }\narrivals = { " +
-                         arrivals + " }\n");
+    return load_scenario(
+        "name = \"one\"\nduration = 100\n[service.api]\n" + service +
+        "[service.other]\nservice_time = 1\nqueue = { capacity = 1 }\n[client.web]\n"
+        "calls = \"api\"\nretry = { mode = \"none\" }\narrivals = { " +
+        arrivals + " }\n");
   };
   const Scenario two = scenario_of("servers = 2\n" + queue, "process = \"poisson\", rate = 10");
   CHECK(prediction::full_queue_time(two, 0) == Approx(1));
   CHECK(fact(facts_of(two), "service.api", "full_queue_work") ==
         prediction::full_queue_time(two, 0));
   CHECK(std::isinf(prediction::full_queue_time(two, 1)));  // nobody calls it
-  const Scenario unlimited =
-      scenario_of("servers = \"unlimited\"\n", "process = \"poisson\", rate = 10");
+  const Scenario unlimited = scenario_of("servers = \"unlimited\"\nservice_time = 1\n",
+                                         "process = \"poisson\", rate = 10");
   CHECK(std::isinf(prediction::full_queue_time(unlimited, 0)));
   // Clients that ask without a pause, of a service that takes no time.
   const Scenario no_pause = scenario_of("service_time = \"0s\"\nqueue = { capacity = 40 }\n",

@@ -1,0 +1,27 @@
+// What is compiled into the loop over the events. The steps that nearly every request takes are one
+// function there; elsewhere they are functions like others.
+//
+//   RETRYSIM_FLATTEN   of a function: all that it calls is compiled into it
+//   RETRYSIM_IN_LOOP   of a function that is called in another file: so is it, for sure
+//
+// Not under sanitizers: with their checks that takes the compiler many minutes. Nor where the files
+// of the model are compiled one by one: whoever does that defines RETRYSIM_FLATTEN as nothing.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#ifdef RETRYSIM_FLATTEN
+#define RETRYSIM_IN_LOOP
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RETRYSIM_FLATTEN
+#define RETRYSIM_IN_LOOP
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RETRYSIM_FLATTEN
+#define RETRYSIM_IN_LOOP
+#endif
+#endif
+#ifndef RETRYSIM_FLATTEN
+#define RETRYSIM_FLATTEN [[gnu::flatten]]
+#define RETRYSIM_IN_LOOP [[gnu::always_inline]] inline
+#endif
