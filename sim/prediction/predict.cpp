@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/fluid.hpp>
 #include <retrysim/prediction.hpp>
+#include <retrysim/stop.hpp>
 
 #include <fmt/format.h>
 
@@ -30,8 +31,14 @@ class Predictor {
     Facts facts = facts_of(scenario_);
     result_.figures = std::move(facts.figures);
     result_.warnings = std::move(facts.warnings);
-    for (std::size_t s = 0; options_.fluid && s < scenario_.services.size(); ++s) fluid(s);
-    for (std::size_t s = 0; options_.chain && s < scenario_.services.size(); ++s) chain(s);
+    for (std::size_t s = 0; options_.fluid && s < scenario_.services.size(); ++s) {
+      stop_point();  // services may be many
+      fluid(s);
+    }
+    for (std::size_t s = 0; options_.chain && s < scenario_.services.size(); ++s) {
+      stop_point();
+      chain(s);
+    }
     return std::move(result_);
   }
 
