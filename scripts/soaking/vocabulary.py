@@ -92,7 +92,8 @@ def read_key(row):
     default = row["default"]
     required = default == "required"
     return Key(scope, name, "word" if words else KINDS[kind], words, else_word, or_sdk, low, high,
-               above, "" if required or default == "by preset" else default, required, row["applies if"])
+               above, "" if required or default == "by preset" else default, required,
+               row["applies if"])
 
 
 def rows_of(program, what):
@@ -144,4 +145,5 @@ def load(program):
              for row in rows_of(program, "distributions")]
     metrics = [row["metric"] for row in rows_of(program, "metrics")]
     sdks = {row["sdk"] for row in rows_of(program, "sdks") if row["client"] != "-"}
-    return Vocabulary(keys, read_presets(program, rows_of(program, "modes")), forms, metrics, sdks)
+    presets = read_presets(program, rows_of(program, "modes"))
+    return Vocabulary(keys, presets, forms, metrics, sdks)
