@@ -80,7 +80,7 @@ add_mutant(lost-execution model serving.cpp
 
 add_mutant(quota-unwatched model retry_decisions.cpp
   "const std::int32_t change = note_quota(g, state, before);"
-  "const std::int32_t change = note_quota(g, {}, quota_of({}));"
+  "const std::int32_t change = note_quota(g, {}, before - before);"
   "levels: the recorder has")
 
 add_mutant(quota-area measure quota_recorder.cpp
