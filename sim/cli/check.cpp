@@ -19,6 +19,7 @@
 
 #include <boost/program_options.hpp>
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -87,7 +88,9 @@ bool check_one(const std::string& path, const std::vector<std::string>& edits, s
   const LoadResult result = load_scenario_file(path, edits);
   for (const Diagnostic& d : result.errors) report::print_error("{}\n", to_string(d));
   if (!result.loaded) return false;
-  const std::size_t columns = report::output_columns();
+  // Where a program may read them, lines are not broken.
+  constexpr std::size_t kUnbroken = std::numeric_limits<std::size_t>::max() / 2;
+  const std::size_t columns = report::known_output_columns().value_or(kUnbroken);
   out.write(fmt::format("# {}\n{}{}", scenario::printable_line(path),
                         needs_text(result.loaded->scenario, jobs, columns),
                         to_toml(*result.loaded, true, columns)));

@@ -36,7 +36,7 @@ class Delivery {
 
  private:
   void deliver_failure(ClientGroup& g, Request& r, Attempt& a);
-  void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
+  RETRYSIM_IN_LOOP void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
   [[gnu::noinline]] void next_call(Attempt& a);
   bool give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptResult result);
   [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,

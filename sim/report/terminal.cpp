@@ -38,7 +38,7 @@ void StandardOutput::write(std::string_view text) {
   }
 }
 
-std::size_t output_columns() {
+std::optional<std::size_t> known_output_columns() {
   constexpr std::size_t kWide = 160;
   std::size_t columns = 0;
   if (const char* text = std::getenv("COLUMNS")) {
@@ -46,8 +46,11 @@ std::size_t output_columns() {
   }
   winsize size{};
   if (columns == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  if (columns == 0) return std::nullopt;
   return std::clamp(columns, kNarrowColumns, kWide);
 }
+
+std::size_t output_columns() { return known_output_columns().value_or(kNarrowColumns); }
 
 void print(std::string_view text) {
   StandardOutput out(StandardOutput::For::kPeople);

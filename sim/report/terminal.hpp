@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,8 @@ class StandardOutput : public Sink {
 /// Columns that tables and sentences may take: those that COLUMNS says, or the terminal at standard
 /// output, but from 80 to 160; without either 80.
 std::size_t output_columns();
+/// The same; empty if neither says so: a program may read the lines.
+std::optional<std::size_t> known_output_columns();
 
 /// Writes a whole text for people to standard output. Throws OutputError.
 void print(std::string_view text);
