@@ -52,7 +52,7 @@ class TimerQueue {
 
  private:
   // Beyond so many, moving them about costs more than keeping them in buckets.
-  static constexpr std::size_t kMostFew = 48;
+  static constexpr std::size_t kMostFew = 192;
   static_assert(kMostFew > RadixBuckets::kBlockSize);
 
   // Entries stay where they are; what is sorted, and so moved about, is small.

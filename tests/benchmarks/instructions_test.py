@@ -25,8 +25,8 @@ TIMERS = HERE / "closed.toml"
 STUDY = HERE.parent.parent / "scenarios" / "study-backoff-and-jitter.toml"
 HEALTHY_CEILING = 408
 OVERLOAD_CEILING = 1095
-TIMERS_CEILING = 545
-STUDY_CEILING = 4430  # an attempt
+TIMERS_CEILING = 520
+STUDY_CEILING = 4200  # an attempt
 REFERENCE = 143
 SKIPPED = 77  # for CTest
 
