@@ -20,10 +20,10 @@ void ClientRecorder::failed(const RequestEnded& event) {
   const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
   if (in_cohort) attempts_squared_ += std::uint64_t{attempts} * attempts;
   if (outcome == Outcome::kUnfinished) return;
-  ++failures_;
+  ++tally_.failures;
   ++result_.counts[span_->count_bin_of(submitted)].failed;
   last_end_ = now;
-  if (client < fair_clients_) count_end(client, kEnded + kFailed);
+  by_client.failed(client);
   durations_.add(in_cohort ? DurationBooks::kBin | DurationBooks::kLatency : DurationBooks::kBin,
                  now - submitted);
 }
@@ -77,17 +77,16 @@ void ClientRecorder::job_ended(const JobEnded& event) {
 
 void ClientRecorder::begin_window() {
   in_window_ = true;
-  fair_clients_ = static_cast<std::uint32_t>(result_.ended_per_client.size());
-  ends_per_client_ = result_.successes_per_client.data();
+  by_client.begin_window(result_.successes_per_client);
   rows_.begin_window();
 }
 
 // The requests of the cohort that have ended up to now did so in the window.
 void ClientRecorder::end_window() {
   in_window_ = false;
-  fair_clients_ = 0;
+  by_client.end_window();
   rows_.end_window();
-  const Outcomes& cohort = outcomes_[1];
+  const RequestTally::Outcomes& cohort = tally_.outcomes[1];
   result_.successes_within = count_of(cohort, Outcome::kSuccess);
   result_.ended_within = std::accumulate(cohort.begin(), cohort.end(), std::uint64_t{0}) -
                          count_of(cohort, Outcome::kUnfinished);
@@ -113,8 +112,8 @@ BinTotals& ClientRecorder::close_bin() {
 }
 
 void ClientRecorder::add_counts(std::size_t bin) {
-  const Counted now = counted();
-  const Counted& then = edges_.counted_at_bin;
+  const RequestTally::Counted now = tally_.counted();
+  const RequestTally::Counted& then = edges_.counted_at_bin;
   const auto narrow = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
   RequestCounts& counts = result_.counts[bin];
   counts.requests += narrow(now.requests - then.requests);
@@ -167,24 +166,14 @@ void ClientRecorder::close_attempts() {
       count_of(r.results, AttemptResult::kTimeout) + count_of(r.results, AttemptResult::kAbandoned);
 }
 
-void ClientRecorder::close_clients() {
-  for (std::size_t c = 0; c < result_.ended_per_client.size(); ++c) {
-    double& successes = result_.successes_per_client[c];
-    const auto word = std::bit_cast<std::uint64_t>(successes);
-    const auto ended = static_cast<std::uint32_t>(word);
-    result_.ended_per_client[c] = ended;
-    successes = ended - static_cast<std::uint32_t>(word >> 32);
-  }
-}
-
 ClientResult ClientRecorder::finish() {
   ClientResult& r = result_;
-  r.outcomes = outcomes_[1];
+  r.outcomes = tally_.outcomes[1];
   close_durations();
   close_attempts();
   passage.close(r);
   quota.close(r);
-  close_clients();
+  ClientEnds::close(r.successes_per_client, r.ended_per_client);
   r.requests = cohort_calls_;
   // Results of many replications are kept: without the room that vectors take to grow.
   r.bins.shrink_to_fit();

@@ -8,19 +8,19 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "kernel/prefetch.hpp"
 #include "measure/attempt_rows.hpp"
+#include "measure/client_ends.hpp"
 #include "measure/duration_books.hpp"
 #include "measure/level.hpp"
 #include "measure/passage_counts.hpp"
 #include "measure/phase_log.hpp"
 #include "measure/quota_recorder.hpp"
 #include "measure/recorder_events.hpp"
+#include "measure/request_tally.hpp"
 #include "measure/run_span.hpp"
 #include "measure/wait_recorder.hpp"
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,6 +33,7 @@ class alignas(64) ClientRecorder {
   WaitRecorder connection_waits;  ///< for pooled connections
   QuotaRecorder quota;
   PassageCounts passage;  ///< of attempts through the services
+  ClientEnds by_client;   ///< requests that have ended
 
   /// `span` must outlive the recorder.
   explicit ClientRecorder(const RunSpan& span) : quota(span), span_(&span) {}
@@ -41,30 +42,24 @@ class alignas(64) ClientRecorder {
   void take_memory(const ClientSpec& client, std::size_t bins, std::size_t bins_with_drain,
                    Take& of_bins, Take& of_clients);
 
-  /// A request of this client may end soon: what is counted client by client may be far from the
-  /// cache.
-  [[gnu::always_inline]] void expect(std::uint32_t client) const {
-    if (client < fair_clients_) kernel::prefetch(ends_per_client_[client]);
-  }
-
   // A request.
   /// Whether it belongs to the cohort.
   bool submitted() {
-    ++requests_;
+    ++tally_.requests;
     return in_window_;
   }
   /// One that a service makes for an attempt belongs to the cohort if the attempt does.
   void called(bool in_cohort) {
-    ++requests_;
+    ++tally_.requests;
     cohort_calls_ += in_cohort;
   }
   void ended(const RequestEnded& event) {
     const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
-    ++outcomes_[in_cohort][static_cast<std::size_t>(outcome)];
+    ++tally_.outcomes[in_cohort][static_cast<std::size_t>(outcome)];
     if (outcome != Outcome::kSuccess) [[unlikely]]
       return failed(event);
     last_end_ = now;
-    if (client < fair_clients_) count_end(client, kEnded);
+    by_client.succeeded(client);
     if (in_cohort) [[likely]] {
       attempts_squared_ += std::uint64_t{attempts} * attempts;
       durations_.add(DurationBooks::kBin | DurationBooks::kLatency | DurationBooks::kLatencyOk,
@@ -82,13 +77,14 @@ class alignas(64) ClientRecorder {
     in_flight_.rise(now);
     if (number == 1) [[likely]]
       return rows_.first().sent(in_cohort, now);
-    ++retries_;
+    ++tally_.retries;
     rows_.of_later(number).sent(in_cohort, now);
   }
   void attempt_ended(const AttemptEnded& event) {
     const auto& [in_cohort, number, result, sent, now] = event;
     in_flight_.fall(now);
-    if (result != AttemptResult::kSuccess) ++failed_attempts_[static_cast<std::size_t>(result)];
+    if (result != AttemptResult::kSuccess)
+      ++tally_.failed_attempts[static_cast<std::size_t>(result)];
     if (!in_cohort) return;
     rows_.of(number).ended(result);
     durations_.add(DurationBooks::kAttemptLatency, now - sent);
@@ -121,7 +117,7 @@ class alignas(64) ClientRecorder {
   const ClientBin& last_bin() const { return result_.bins.back(); }
   void close_count_bin(std::size_t bin) {
     // In the bin of an event there may be none that counts.
-    if (counted().sum() != edges_.counted_in_all) [[unlikely]]
+    if (tally_.counted().sum() != edges_.counted_in_all) [[unlikely]]
       add_counts(bin);
   }
   /// What there was from the start of the run to `now`, and the latencies since the last call.
@@ -135,52 +131,26 @@ class alignas(64) ClientRecorder {
   ClientResult finish();
 
  private:
-  using Outcomes = std::array<std::uint64_t, kOutcomeCount>;
-  /// From the start of the run on: what count bins have of it.
-  struct Counted {
-    std::uint64_t requests = 0, successes = 0, failures = 0, failed_attempts = 0;
-
-    std::uint64_t sum() const { return requests + successes + failures + failed_attempts; }
-  };
   struct Edges {
-    ClientFlow told_at_segment;        // when the running segment began
-    Counted counted_at_bin;            // when the running count bin began
-    std::uint64_t counted_in_all = 0;  // the sum of these
-    ClientBin row;                     // of the running bin
+    ClientFlow told_at_segment;            // when the running segment began
+    RequestTally::Counted counted_at_bin;  // when the running count bin began
+    std::uint64_t counted_in_all = 0;      // the sum of these
+    ClientBin row;                         // of the running bin
   };
 
-  static constexpr std::uint64_t kEnded = 1, kFailed = std::uint64_t{1} << 32;
-  void count_end(std::uint32_t client, std::uint64_t what) {
-    double& word = ends_per_client_[client];
-    word = std::bit_cast<double>(std::bit_cast<std::uint64_t>(word) + what);
-  }
-  void close_clients();
   /// A request has ended, but not with success, or is unfinished.
   void failed(const RequestEnded& event);
-  std::uint64_t successes() const {
-    constexpr auto kSuccess = static_cast<std::size_t>(Outcome::kSuccess);
-    return outcomes_[0][kSuccess] + outcomes_[1][kSuccess];
-  }
-  std::uint64_t attempts_ended_as(AttemptResult result) const {
-    return failed_attempts_[static_cast<std::size_t>(result)];
-  }
-  Counted counted() const {
-    return {requests_, successes(), failures_,
-            attempts_ended_as(AttemptResult::kThrottled) +
-                attempts_ended_as(AttemptResult::kError) +
-                attempts_ended_as(AttemptResult::kTimeout)};
-  }
   /// From the start of the run on; counts only.
   ClientFlow told() const {
     ClientFlow flow;
-    flow.requests = requests_;
-    flow.attempts = rows_.first_sent() + retries_;
-    flow.retries = retries_;
-    flow.successes = successes();
-    flow.failures = failures_;
-    flow.throttled = attempts_ended_as(AttemptResult::kThrottled);
-    flow.errors = attempts_ended_as(AttemptResult::kError);
-    flow.timeouts = attempts_ended_as(AttemptResult::kTimeout);
+    flow.requests = tally_.requests;
+    flow.attempts = rows_.first_sent() + tally_.retries;
+    flow.retries = tally_.retries;
+    flow.successes = tally_.successes();
+    flow.failures = tally_.failures;
+    flow.throttled = tally_.attempts_ended_as(AttemptResult::kThrottled);
+    flow.errors = tally_.attempts_ended_as(AttemptResult::kError);
+    flow.timeouts = tally_.attempts_ended_as(AttemptResult::kTimeout);
     flow.quota_denied = quota.all_denied();
     flow.arrivals = passage.all_arrived();
     return flow;
@@ -191,16 +161,10 @@ class alignas(64) ClientRecorder {
 
   const RunSpan* span_;
   bool in_window_ = false;
-  std::uint32_t fair_clients_ = 0;  // of the first so many clients, the requests are counted apart
-  std::uint64_t requests_ = 0, retries_ = 0, cohort_calls_ = 0, attempts_squared_ = 0;
-  std::uint64_t failures_ = 0;
+  RequestTally tally_;
+  std::uint64_t cohort_calls_ = 0, attempts_squared_ = 0;
   Time last_end_;
-  // Of each client, the requests that have ended, and in the upper half those that have failed. It
-  // is kept where the result will have its successes: one word a client, while there are events.
-  double* ends_per_client_ = nullptr;
   Level in_flight_, in_backoff_;
-  std::array<Outcomes, 2> outcomes_{};  // of other requests, and of the cohort
-  std::array<std::uint64_t, kAttemptResultCount> failed_attempts_{};
   AttemptRows rows_;
   DurationBooks durations_;
   Edges edges_;

@@ -30,7 +30,8 @@ bool leaves_connection_usable(ResponseClass response_class) {
 }  // namespace
 
 // The client has its answer, and the attempt is no more.
-RETRYSIM_IN_LOOP void Delivery::end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer) {
+RETRYSIM_IN_LOOP void Delivery::end_attempt(ClientGroup& g, Request& r, Attempt& a,
+                                            ResponseClass answer) {
   forget(r, a);
   if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
   g.recorder->attempt_ended({.in_cohort = r.in_cohort,

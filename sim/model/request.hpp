@@ -116,6 +116,12 @@ struct alignas(64) Attempt {
   void clear(unsigned all) { flags = static_cast<std::uint16_t>(flags & ~all); }
   bool given_up() const { return is(kGivenUp); }
 
+  /// It is served within the instant. That is not noticed as a level of the service.
+  void pass_within(Time now) {
+    started = finished = now;
+    set(kExecuted);
+  }
+
   /// Begins as that attempt does; what is set before it is read stays as it is.
   void begin_like(const Attempt& a) {
     clients = a.clients;

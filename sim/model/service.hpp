@@ -52,6 +52,11 @@ struct ServiceTraits {
   bool times_waits = false;       ///< attempts that wait no longer than `wait_within` are counted
 };
 
+/// In nanoseconds; without a sign, which makes sums cheaper.
+inline std::uint64_t time_between(Time from, Time to) {
+  return static_cast<std::uint64_t>((to - from).count());
+}
+
 class Service {
  public:
   enum class Admission : std::uint8_t { kStarted, kQueued, kFull, kOverLimit };
@@ -98,11 +103,6 @@ class Service {
   /// before any attempt that is to be served.
   void turn_away(Attempt& a, Time now);
 
-  /// Serves the attempt, which it has admitted, within the instant. It is not noticed as a level.
-  static void pass(Attempt& a, Time now) {
-    a.started = a.finished = now;
-    a.set(Attempt::kExecuted);
-  }
   /// Ends the service (or the turning away) that completes now.
   Attempt& complete(Time now);
 
@@ -163,10 +163,6 @@ class Service {
     WideNanoseconds queued = 0, in_system = 0;
   };
   const TimeSpent& time_spent() const { return time_spent_; }
-  /// In nanoseconds; without a sign, which makes the sums cheaper.
-  static std::uint64_t time_between(Time from, Time to) {
-    return static_cast<std::uint64_t>((to - from).count());
-  }
 
  private:
   Admission admit_if_queue_has_room(Attempt& a, Time now);

@@ -37,7 +37,9 @@ class ServiceDemand {
 
   /// Draws for an attempt that has to queue what depends on nothing but the attempt: when its turn
   /// comes, everything waits for its service time.
-  [[gnu::always_inline]] void draw(Attempt& a) const { a.demand_ns = drawn(a, Purpose::kServiceTime); }
+  [[gnu::always_inline]] void draw(Attempt& a) const {
+    a.demand_ns = drawn(a, Purpose::kServiceTime);
+  }
 
   /// What the attempt takes of a server of speed 1 if it begins while `others` are in service; in
   /// nanoseconds.

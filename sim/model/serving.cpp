@@ -72,7 +72,7 @@ inline void Serving::hand_over(Attempt& a, Reply reply) {
 void Serving::serve_at_once(Attempt& a) {
   parts_.limits.count_event();
   ++state_.sequence;  // the completion's
-  Service::pass(a, state_.now);
+  a.pass_within(state_.now);
   state_.note_event(EventKind::kCompletion, a.id);
   const Reply reply = reply_to(a);
   count_served(a, reply);

@@ -59,7 +59,7 @@ void Transport::send(ClientGroup& g, Request& r) {
     prepare_in_steps(g, r, a);
   r.attempt = a.id;
   g.recorder->sent(r.in_cohort, a.number, state_.now);
-  g.recorder->expect(r.client);
+  g.recorder->by_client.expect(r.client);
   parts_.timeouts.arm(g, r);
   if (g.sends_in_steps) [[unlikely]] {
     if (g.hedges) parts_.hedging.schedule(g, r);
