@@ -97,9 +97,13 @@ class Draws {
   Draws(const RandomKey& key, DrawId id)
       : key_(key.philox_key()), counter_(first_counter(id)), block_(key.block(counter_)) {}
 
-  /// The first of these words, for those who rarely need a second one: no state is kept.
+  /// The first two of these words, for those who rarely need a third: no state is kept.
+  static r123::Philox2x64::ctr_type first_words(const RandomKey& key, DrawId id) {
+    return key.block(first_counter(id));
+  }
+  /// The first of them.
   static std::uint64_t first_word(const RandomKey& key, DrawId id) {
-    return key.block(first_counter(id))[0];
+    return first_words(key, id)[0];
   }
 
   /// The next 64 random bits.
@@ -116,9 +120,11 @@ class Draws {
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
   /// Uniform on {0, ..., n - 1}; 0 < n < 2^32 (bias below n / 2^64).
-  std::uint32_t below(std::uint32_t n) {
+  std::uint32_t below(std::uint32_t n) { return below(next(), n); }
+  /// The same of a word that has been taken.
+  static std::uint32_t below(std::uint64_t word, std::uint32_t n) {
     __extension__ using Wide = unsigned __int128;
-    return static_cast<std::uint32_t>((static_cast<Wide>(next()) * n) >> 64);
+    return static_cast<std::uint32_t>((static_cast<Wide>(word) * n) >> 64);
   }
 
  private:

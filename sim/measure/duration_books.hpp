@@ -72,7 +72,7 @@ class DurationBooks {
   };
 
   /// Books the pending duration.
-  void settle() {
+  [[gnu::always_inline]] void settle() {
     if (pending_headings_ == 0) return;
     Log* log = by_set_[pending_headings_].get();
     if (log == nullptr) [[unlikely]]

@@ -33,7 +33,7 @@ void Serving::complete(Service& s) {
 }
 
 // What has been served is told to the client.
-inline Reply Serving::reply_to(Attempt& a) {
+RETRYSIM_IN_LOOP Reply Serving::reply_to(Attempt& a) {
   Service& s = *a.at;
   const Reply reply = !a.is(Attempt::kExecuted)    ? answer_without_execution(a)
                       : s.traits().always_succeeds ? Reply{a.answer}
@@ -52,7 +52,7 @@ void Serving::served(Attempt& a, Reply reply) {
   hand_over(a, reply);
 }
 
-inline void Serving::count_served(Attempt& a, Reply reply) {
+RETRYSIM_IN_LOOP void Serving::count_served(Attempt& a, Reply reply) {
   if (reply.goes_on) [[unlikely]] {
     a.set(Attempt::kGoesOn);
     a.clear(Attempt::kExecuted);
@@ -64,7 +64,7 @@ inline void Serving::count_served(Attempt& a, Reply reply) {
   }
 }
 
-inline void Serving::hand_over(Attempt& a, Reply reply) {
+RETRYSIM_IN_LOOP void Serving::hand_over(Attempt& a, Reply reply) {
   if (a.given_up()) return served_in_vain(a);
   if (parts_.transport.send_answer(a, reply.answer)) parts_.delivery.deliver_here(a);
 }

@@ -58,9 +58,9 @@ class Serving {
   std::vector<AttemptId> waiting_at(const Service& s) const;
 
  private:
-  Reply reply_to(Attempt& a);
-  void count_served(Attempt& a, Reply reply);
-  void hand_over(Attempt& a, Reply reply);
+  RETRYSIM_IN_LOOP Reply reply_to(Attempt& a);
+  RETRYSIM_IN_LOOP void count_served(Attempt& a, Reply reply);
+  RETRYSIM_IN_LOOP void hand_over(Attempt& a, Reply reply);
   [[gnu::noinline]] Reply answer_without_execution(Attempt& a);
   [[gnu::noinline]] bool leaves_unserved(Attempt& a);
   bool would_be_late(const Attempt& a) const;

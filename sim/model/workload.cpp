@@ -149,9 +149,20 @@ Time ArrivalStream::time_of_phase(const Client& c) {
 void ArrivalStream::draw_ahead() {
   std::uint64_t entity = ordinal_;
   for (Drawn& drawn : drawn_) {
-    Draws d = draws(entity++);
-    if (kind_ != Kind::kEven) drawn.gap = unit_exponential(d);
-    drawn.client = d.below(count_);
+    const DrawId id{entity++, 0, 0, Purpose::kArrival};
+    const auto words = Draws::first_words(key_, id);
+    const kernel::ZigguratLayer& layer = kernel::kExponentialLayers[words[0] & 255];
+    const std::uint64_t position = words[0] >> 11;
+    if (kind_ == Kind::kEven) [[unlikely]] {
+      drawn.client = Draws::below(words[0], count_);
+    } else if (position < layer.inside) [[likely]] {
+      drawn.gap = static_cast<double>(static_cast<std::int64_t>(position)) * layer.width;
+      drawn.client = Draws::below(words[1], count_);
+    } else {
+      Draws d(key_, id);
+      drawn.gap = unit_exponential(d);
+      drawn.client = d.below(count_);
+    }
   }
 }
 
