@@ -25,6 +25,8 @@ SHRUNK_PER_KIND = 1
 # Hangs are not waited out each time.
 SHRINKING_HANG_CPU_S = 3
 SHRINKING_HANG_TRIALS = 100
+# A long soak generates nearly everything; what is missing after a short one says nothing.
+NEVER_SHOWN = 30
 STATUS_WORDS = {checks.DONE: "done", checks.EXPECTATION_FAILED: "expectation not met",
                 checks.BAD_INPUT: "no steady state", checks.LIMIT: "at --max-events"}
 
@@ -133,7 +135,8 @@ class Soak:
         if not brief:
             print("\n".join(self.coverage.table()))
         if never := self.coverage.never():
-            print(f"Never generated: {len(never) if brief else '; '.join(never)}")
+            few = len(never) <= NEVER_SHOWN
+            print(f"Never generated: {'; '.join(never) if few else len(never)}")
         ends = ", ".join(f"{STATUS_WORDS.get(status, status)} {n}"
                          for status, n in sorted(self.statuses.items()))
         print(f"{count} scenarios, {self.runs} runs, {self.attempts:.0f} attempts simulated in "

@@ -11,6 +11,10 @@
 #include <string>
 #include <utility>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 namespace retrysim::cli {
 namespace {
 
@@ -86,6 +90,14 @@ std::uint64_t left_of_address_space(const fs::path& root) {
 }
 
 }  // namespace
+
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  constexpr int kLargestTakenApart = 32 << 20, kLargestKept = 256 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLargestTakenApart);
+  mallopt(M_TRIM_THRESHOLD, kLargestKept);
+#endif
+}
 
 std::uint64_t free_memory(const fs::path& root) {
   std::uint64_t least = std::min(left_in_groups(root), left_of_address_space(root));

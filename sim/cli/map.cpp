@@ -8,6 +8,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/free_memory.hpp"
 #include "cli/output.hpp"
 #include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
@@ -171,6 +172,7 @@ int map(const MapCommand& options, const Session& session) {
 int map(const Arguments& arguments) {
   const auto values = read_command(arguments, describe_map_options(), "scenario", kMapUsage);
   if (!values) return kDone;
+  keep_freed_memory();
   const auto options = read_map_options(*values);
   if (!options) return kBadInput;
   return in_session({"map", arguments}, *options,

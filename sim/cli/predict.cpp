@@ -8,6 +8,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/free_memory.hpp"
 #include "cli/interruption.hpp"
 #include "cli/simulation_options.hpp"
 #include "report/prediction_report.hpp"
@@ -82,6 +83,7 @@ int predict(const Arguments& arguments) {
   const auto values =
       read_command(arguments, describe_predict_options(), "scenario", kPredictUsage);
   if (!values) return kDone;
+  keep_freed_memory();
   const auto paths = texts(*values, "scenario");
   if (paths.size() != 1) {
     throw UsageError(paths.empty() ? "no scenario given; expected retrysim predict SCENARIO"

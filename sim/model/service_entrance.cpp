@@ -14,7 +14,7 @@ void record_arrival(const Attempt& a) {
 
 }  // namespace
 
-void ServiceEntrance::arrive_from_afar(Attempt& a) {
+void ServiceEntrance::arrive_by_event(Attempt& a) {
   if (!a.at->traits().takes_no_time || !parts_.serving.finds_nobody(a)) return arrive(a);
   a.arrived = state_.now;
   if (!a.is(Attempt::kSecondCall)) record_arrival(a);

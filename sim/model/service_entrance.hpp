@@ -21,7 +21,7 @@ class ServiceEntrance {
 
   void arrive(Attempt& a);
   /// The same as all that happens in an event.
-  void arrive_from_afar(Attempt& a);
+  void arrive_by_event(Attempt& a);
   /// The queue does not take the attempt, or sheds it.
   [[gnu::noinline]] void overflow(Attempt& a, Refusal refusal);
 

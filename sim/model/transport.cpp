@@ -152,7 +152,7 @@ void Transport::attempt_arrives() {
   const AttemptId attempt(requests_.pop_front().entity);
   state_.queue.set(request_source_, requests_.head());
   state_.note_event(EventKind::kAttemptArrives, attempt);
-  parts_.entrance.arrive_from_afar(state_.attempts[attempt]);
+  parts_.entrance.arrive_by_event(state_.attempts[attempt]);
 }
 
 bool Transport::send_answer(Attempt& a, std::uint16_t answer) {

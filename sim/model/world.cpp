@@ -275,7 +275,7 @@ RETRYSIM_FLATTEN void World::timer_due() {
   state_.note_event(kind, timer.entity);
   switch (kind) {
     case EventKind::kAttemptArrives: {
-      return parts_.entrance.arrive_from_afar(state_.attempts[AttemptId(timer.entity)]);
+      return parts_.entrance.arrive_by_event(state_.attempts[AttemptId(timer.entity)]);
     }
     case EventKind::kThinkEnd:
       return parts_.closed_loop.think_over(g, ClientId(timer.entity));
