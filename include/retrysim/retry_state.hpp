@@ -168,6 +168,11 @@ class RetryStates {
   }
   /// Whether clients remember nothing: what `of` gives is null throughout.
   bool empty() const { return quotas_.empty() && limiters_.empty() && !beyond_; }
+  /// Whether they have quotas of whole tokens and nothing else, one for each client or for all: a
+  /// success changes nothing while the quota is full.
+  bool only_quotas() const {
+    return !quotas_.empty() && accruals_.empty() && limiters_.empty() && !beyond_ && !keep_apart();
+  }
   const std::vector<RetryQuota>& quotas() const { return quotas_; }
   bool limit_send_rate() const { return !limiters_.empty(); }
   bool throttle() const { return !throttles_.empty(); }

@@ -50,6 +50,7 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
   sends_in_steps = hedges || balanced || pools_connections || mutates || calls_several;
   ends_connections = pools_connections || balanced;
   books_successes = spec->strategy || !states->empty();
+  has_only_quotas = !spec->strategy && states->only_quotas();
   const bool has_deadline = spec->timeouts.deadline != Duration::max();
   const bool polls = !spec->caller && spec->arrivals.process == ArrivalProcess::kPoll;
   begins_in_steps = counts_requests || spec->strategy || mutates || has_deadline || polls;

@@ -57,7 +57,9 @@ RETRYSIM_IN_LOOP void Delivery::deliver_here(Attempt& a) {
   if (g.polling) [[unlikely]]
     g.polling->succeeded(r.id, a.finished);
   end_attempt(g, r, a, ResponseClass::kSuccess);
-  if (g.books_successes) parts_.retry_decisions.book_success(g, r);
+  if (g.books_successes && parts_.retry_decisions.learns_from_success(g, r)) {
+    parts_.retry_decisions.book_success(g, r);
+  }
   if (r.attempt.exists()) {  // hedges that come too late
     parts_.timeouts.disarm(g, r);
     give_up(g, r, AttemptResult::kAbandoned);

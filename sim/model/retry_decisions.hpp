@@ -50,6 +50,13 @@ class RetryDecisions {
   /// back.
   [[gnu::noinline]] bool open(ClientGroup& g, Request& r);
   [[gnu::noinline]] void book_success(ClientGroup& g, Request& r);
+  /// Whether that would change anything, where the group's strategy learns of successes.
+  bool learns_from_success(const ClientGroup& g, const Request& r) const {
+    if (!g.has_only_quotas) return true;
+    const std::vector<RetryQuota>& quotas = g.states->quotas();
+    const RetryQuota& quota = quotas[quotas.size() == 1 ? 0 : std::size_t{r.client}];
+    return quota.available != g.spec->retry.quota.capacity;
+  }
   /// Decides what follows a failed attempt.
   [[gnu::noinline]] void fail(ClientGroup& g, Request& r, const Failure& failure);
   /// Whether its body could be sent again.
