@@ -18,8 +18,8 @@
 #include <fmt/format.h>
 
 #include <boost/program_options.hpp>
+#include <cstddef>
 #include <cstdio>
-#include <limits>
 #include <string>
 #include <string_view>
 
@@ -89,8 +89,7 @@ bool check_one(const std::string& path, const std::vector<std::string>& edits, s
   for (const Diagnostic& d : result.errors) report::print_error("{}\n", to_string(d));
   if (!result.loaded) return false;
   // Where a program may read them, lines are not broken.
-  constexpr std::size_t kUnbroken = std::numeric_limits<std::size_t>::max() / 2;
-  const std::size_t columns = report::known_output_columns().value_or(kUnbroken);
+  const std::size_t columns = report::known_output_columns().value_or(report::kUnbroken);
   out.write(fmt::format("# {}\n{}{}", scenario::printable_line(path),
                         needs_text(result.loaded->scenario, jobs, columns),
                         to_toml(*result.loaded, true, columns)));

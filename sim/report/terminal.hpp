@@ -44,6 +44,8 @@ class StandardOutput : public Sink {
 std::size_t output_columns();
 /// The same; empty if neither says so: a program may read the lines.
 std::optional<std::size_t> known_output_columns();
+/// As a number of columns: more than any line has.
+inline constexpr std::size_t kUnbroken = std::size_t{1} << 40;
 
 /// Writes a whole text for people to standard output. Throws OutputError.
 void print(std::string_view text);
