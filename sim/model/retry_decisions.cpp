@@ -6,7 +6,9 @@
 #include "model/name_order.hpp"
 #include "model/parts.hpp"
 #include "model/state.hpp"
+#include "retry/decision.hpp"
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -27,6 +29,22 @@ RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
   decision.send_tokens = 0;  // those are the business of RetryRules
   return decision;
 }
+
+/// Draws that are made when the first is needed.
+class DrawsOnDemand {
+ public:
+  DrawsOnDemand(const RandomKey& key, DrawId id) : key_(key), id_(id) {}
+
+  Draws& operator()() {
+    if (!draws_) draws_.emplace(key_, id_);
+    return *draws_;
+  }
+
+ private:
+  const RandomKey& key_;
+  const DrawId id_;
+  std::optional<Draws> draws_;
+};
 
 std::int32_t quota_of(const RetryState& state) {
   return state.quota != nullptr ? state.quota->available : 0;
@@ -99,14 +117,15 @@ bool RetryDecisions::open(ClientGroup& g, Request& r) {
   return false;
 }
 
-RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r, const Failure& failure) {
-  Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
+RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r,
+                                                       const Failure& failure) {
+  DrawsOnDemand draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
   const RetryState state = state_of(g, r);
   const RetryRules& rules =
       state_.retries_are_over() ? clients_[g.index].last_rules : g.spec->retry;
   const std::int32_t before = quota_of(state);
-  RetryDecision decision =
-      refresh_retry_token(rules, state, r.progress, failure, state_.now, draws);
+  const RetryDecision decision =
+      decision::decide(rules, state, r.progress, failure, state_.now, draws);
   note_quota(g, state, before);
   parts_.send_gate.limiter_changed(g, r);
   return decision;
@@ -140,7 +159,7 @@ void RetryDecisions::book_success(ClientGroup& g, Request& r) {
   parts_.send_gate.limiter_changed(g, r);
 }
 
-void RetryDecisions::fail(ClientGroup& g, Request& r, const Failure& failure) {
+RETRYSIM_FLATTEN void RetryDecisions::fail(ClientGroup& g, Request& r, const Failure& failure) {
   if (g.polling) [[unlikely]]
     g.polling->failed(r.id, failure.error.response_class);
   const RetryDecision decision =

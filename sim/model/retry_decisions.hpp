@@ -8,6 +8,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "model/client_group.hpp"
+#include "model/event_loop.hpp"
 #include "model/events.hpp"
 
 #include <cstddef>
@@ -77,7 +78,7 @@ class RetryDecisions {
  private:
   RetryState state_of(ClientGroup& g, const Request& r);
   // What the strategy says about a failed attempt: by rules, or of the user's own.
-  RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
+  RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
   [[gnu::noinline]] RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
   std::int32_t note_quota(const ClientGroup& g, const RetryState& state, std::int32_t before);
 
