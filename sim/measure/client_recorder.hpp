@@ -53,7 +53,7 @@ class alignas(64) ClientRecorder {
     ++tally_.requests;
     cohort_calls_ += in_cohort;
   }
-  void ended(const RequestEnded& event) {
+  [[gnu::always_inline]] void ended(const RequestEnded& event) {
     const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
     ++tally_.outcomes[in_cohort][static_cast<std::size_t>(outcome)];
     if (outcome != Outcome::kSuccess) [[unlikely]]
@@ -73,14 +73,14 @@ class alignas(64) ClientRecorder {
   void side_effects(const RequestEffects& effects);
 
   // An attempt, as its client sees it.
-  void sent(bool in_cohort, std::uint32_t number, Time now) {
+  [[gnu::always_inline]] void sent(bool in_cohort, std::uint32_t number, Time now) {
     in_flight_.rise(now);
     if (number == 1) [[likely]]
       return rows_.first().sent(in_cohort, now);
     ++tally_.retries;
     rows_.of_later(number).sent(in_cohort, now);
   }
-  void attempt_ended(const AttemptEnded& event) {
+  [[gnu::always_inline]] void attempt_ended(const AttemptEnded& event) {
     const auto& [in_cohort, number, result, sent, now] = event;
     in_flight_.fall(now);
     if (result != AttemptResult::kSuccess)

@@ -104,9 +104,13 @@ void Delivery::forget_later(const Request& r, const Attempt& a) {
   state_.attempts[before].sibling = a.sibling;
 }
 
+void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
+  give_up_here(g, r, result);
+}
+
 // Servers that this sets free look at the queue when all of the request's attempts are given up:
 // another of them may have been waiting there.
-void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
+RETRYSIM_IN_LOOP void Delivery::give_up_here(ClientGroup& g, Request& r, AttemptResult result) {
   freed_.clear();
   while (r.attempt.exists()) {
     Attempt& a = state_.attempts[r.attempt];
@@ -123,7 +127,8 @@ void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
 }
 
 // True if it sets a server free.
-bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptResult result) {
+RETRYSIM_IN_LOOP bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Attempt& a,
+                                                AttemptResult result) {
   g.recorder->attempt_ended({.in_cohort = r.in_cohort,
                              .number = a.number,
                              .result = result,

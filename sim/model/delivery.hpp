@@ -29,16 +29,19 @@ class Delivery {
   RETRYSIM_IN_LOOP void deliver_here(Attempt& a);
   /// The client stops waiting for all that is under way; the service may go on with it.
   [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
+  /// The same, compiled into the step that most often calls for it.
+  RETRYSIM_IN_LOOP void give_up_here(ClientGroup& g, Request& r, AttemptResult result);
   /// The service's side of an attempt has ended, and no answer is on its way.
   void discard(Attempt& a);
   /// The attempt is no more.
   void release(Attempt& a);
 
  private:
-  void deliver_failure(ClientGroup& g, Request& r, Attempt& a);
+  [[gnu::noinline]] void deliver_failure(ClientGroup& g, Request& r, Attempt& a);
   RETRYSIM_IN_LOOP void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
   [[gnu::noinline]] void next_call(Attempt& a);
-  bool give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptResult result);
+  RETRYSIM_IN_LOOP bool give_up_attempt(ClientGroup& g, Request& r, Attempt& a,
+                                        AttemptResult result);
   [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                                         ResponseClass answer);
   void forget(Request& r, const Attempt& a);

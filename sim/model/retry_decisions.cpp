@@ -118,7 +118,7 @@ bool RetryDecisions::open(ClientGroup& g, Request& r) {
 }
 
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r,
-                                                       const Failure& failure) {
+                                                      const Failure& failure) {
   DrawsOnDemand draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
   const RetryState state = state_of(g, r);
   const RetryRules& rules =
@@ -209,7 +209,7 @@ void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay, EventK
   state_.set_timer(then, g.index, r.id, delay);
 }
 
-void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
+RETRYSIM_IN_LOOP void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
   g.recorder->backoff_ends({.in_cohort = r.in_cohort,
                             .number = r.progress.attempts + 1,
                             .since = r.phase_since,
@@ -217,7 +217,7 @@ void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
   if (then == EventKind::kErrorReturned) {
     return parts_.client_requests.finish(g, r, Outcome::kQuotaExceeded);
   }
-  parts_.client_requests.begin_attempt(g, r);
+  parts_.client_requests.begin_attempt_here(g, r);
 }
 
 }  // namespace retrysim::model

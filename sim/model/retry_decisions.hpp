@@ -71,7 +71,7 @@ class RetryDecisions {
   /// Waits; `then`: kBackoffEnd, or kErrorReturned if the request fails at the end of the wait.
   void back_off(ClientGroup& g, Request& r, Duration delay,
                 EventKind then = EventKind::kBackoffEnd);
-  void backoff_over(ClientGroup& g, Request& r, EventKind then);
+  RETRYSIM_IN_LOOP void backoff_over(ClientGroup& g, Request& r, EventKind then);
 
   const TokenBooks& tokens(GroupId group) const { return clients_[group].tokens; }
 

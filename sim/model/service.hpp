@@ -13,6 +13,7 @@
 #include "kernel/pool.hpp"
 #include "measure/service_recorder.hpp"
 #include "model/concurrency_limit.hpp"
+#include "model/event_loop.hpp"
 #include "model/request.hpp"
 #include "model/server_pool.hpp"
 #include "model/service_demand.hpp"
@@ -165,7 +166,7 @@ class Service {
   const TimeSpent& time_spent() const { return time_spent_; }
 
  private:
-  Admission admit_if_queue_has_room(Attempt& a, Time now);
+  RETRYSIM_IN_LOOP Admission admit_if_queue_has_room(Attempt& a, Time now);
   [[gnu::noinline]] Admission admit_if_concurrency_allows(Attempt& a, Time now);
   void begin_work(Attempt& a, Time now);
   [[gnu::noinline]] void hold_server(Attempt& a);

@@ -23,7 +23,9 @@ void ServiceEntrance::arrive_by_event(Attempt& a) {
   parts_.serving.serve_at_once(a);
 }
 
-void ServiceEntrance::arrive(Attempt& a) {
+void ServiceEntrance::arrive(Attempt& a) { arrive_here(a); }
+
+RETRYSIM_IN_LOOP void ServiceEntrance::arrive_here(Attempt& a) {
   Service& s = *a.at;
   a.arrived = state_.now;
   if (!a.is(Attempt::kSecondCall)) [[likely]]
@@ -99,7 +101,7 @@ bool ServiceEntrance::passes_limits(const Attempt& a, Service& s, std::uint32_t 
   return s.throttle.pass(a.group, number, state_.now, own);
 }
 
-void ServiceEntrance::overflow(Attempt& a, Refusal refusal) {
+RETRYSIM_FLATTEN void ServiceEntrance::overflow(Attempt& a, Refusal refusal) {
   Service& s = *a.at;
   const bool no_answer = s.spec().rejection.overflow == Overflow::kDrop;
   const std::uint16_t answer = state_.answers.of_service(s.place.service).refused(refusal);

@@ -48,7 +48,11 @@ class Settlement {
   [[gnu::noinline]] void settle();
 
  private:
+  bool others_are_due() const {
+    return !connected_.empty() || !calls_over_.empty() || !free_tokens_.empty();
+  }
   void deliver_answered();
+  [[gnu::noinline]] void settle_others();
   void send_connected();
   void go_on_after_calls();
   void go_on_after_token_waits();
