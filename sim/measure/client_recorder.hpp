@@ -97,7 +97,12 @@ class alignas(64) ClientRecorder {
 
   // A backoff.
   void backoff_begins(Time now) { in_backoff_.rise(now); }
-  void backoff_ends(const BackoffEnded& event);
+  [[gnu::always_inline]] void backoff_ends(const BackoffEnded& event) {
+    const auto& [in_cohort, number, since, now] = event;
+    in_backoff_.fall(now);
+    rows_.of(number).in_backoff(span_->inside_window_ns(since, now));
+    if (in_cohort) result_.backoff_time_m.add(now - since);
+  }
   /// The same for one that has not ended when the run is over: its level stays. `number`: of the
   /// attempt that would have followed.
   void backoff_goes_on(std::uint32_t number, Time since);

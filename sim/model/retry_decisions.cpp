@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace retrysim::model {
 namespace {
@@ -30,19 +31,39 @@ RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
   return decision;
 }
 
-/// Draws that are made when the first is needed.
-class DrawsOnDemand {
+/// The draws for a backoff. Nearly always one word is all that is needed of them.
+class BackoffDraws {
  public:
-  DrawsOnDemand(const RandomKey& key, DrawId id) : key_(key), id_(id) {}
+  BackoffDraws(const RandomKey& key, const Request& r)
+      : key_(key), entity_(r.entity), attempts_(r.progress.attempts) {}
 
-  Draws& operator()() {
-    if (!draws_) draws_.emplace(key_, id_);
+  double uniform() {
+    if (draws_) return draws_->uniform();
+    if (std::exchange(one_is_taken_, true)) {
+      all().next();
+      return draws_->uniform();
+    }
+    return static_cast<double>(first_word(key_, entity_, attempts_) >> 11) * 0x1p-53;
+  }
+  Draws& all() {
+    if (!draws_) draws_.emplace(key_, id(entity_, attempts_));
     return *draws_;
   }
 
  private:
+  static DrawId id(std::uint64_t entity, std::uint32_t attempts) {
+    return {entity, attempts, 0, Purpose::kBackoff};
+  }
+  // With registers of its own.
+  [[gnu::noinline]] static std::uint64_t first_word(const RandomKey& key, std::uint64_t entity,
+                                                    std::uint32_t attempts) {
+    return Draws::first_word(key, id(entity, attempts));
+  }
+
   const RandomKey& key_;
-  const DrawId id_;
+  const std::uint64_t entity_;
+  const std::uint32_t attempts_;
+  bool one_is_taken_ = false;
   std::optional<Draws> draws_;
 };
 
@@ -119,16 +140,23 @@ bool RetryDecisions::open(ClientGroup& g, Request& r) {
 
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r,
                                                       const Failure& failure) {
-  DrawsOnDemand draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
+  // The same steps, of which the compiler leaves few where nothing is remembered.
+  if (g.states->empty()) return decide_by_rules(g, r, {}, failure);
   const RetryState state = state_of(g, r);
-  const RetryRules& rules =
-      state_.retries_are_over() ? clients_[g.index].last_rules : g.spec->retry;
   const std::int32_t before = quota_of(state);
-  const RetryDecision decision =
-      decision::decide(rules, state, r.progress, failure, state_.now, draws);
+  const RetryDecision decision = decide_by_rules(g, r, state, failure);
   note_quota(g, state, before);
   parts_.send_gate.limiter_changed(g, r);
   return decision;
+}
+
+RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_by_rules(ClientGroup& g, Request& r,
+                                                               const RetryState& state,
+                                                               const Failure& failure) {
+  BackoffDraws draws(*g.key, r);
+  const RetryRules& rules =
+      state_.retries_are_over() ? clients_[g.index].last_rules : g.spec->retry;
+  return decision::decide(rules, state, r.progress, failure, state_.now, draws);
 }
 
 RetryDecision RetryDecisions::ask_strategy(ClientGroup& g, Request& r, const Failure& failure) {
@@ -160,6 +188,11 @@ void RetryDecisions::book_success(ClientGroup& g, Request& r) {
 }
 
 RETRYSIM_FLATTEN void RetryDecisions::fail(ClientGroup& g, Request& r, const Failure& failure) {
+  fail_here(g, r, failure);
+}
+
+RETRYSIM_IN_LOOP void RetryDecisions::fail_here(ClientGroup& g, Request& r,
+                                                const Failure& failure) {
   if (g.polling) [[unlikely]]
     g.polling->failed(r.id, failure.error.response_class);
   const RetryDecision decision =
@@ -198,7 +231,8 @@ bool RetryDecisions::permit_hedge(ClientGroup& g, Request& r) {
   return permitted;
 }
 
-void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay, EventKind then) {
+RETRYSIM_IN_LOOP void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay,
+                                               EventKind then) {
   // A backoff that leaves no time for the next attempt is not waited for.
   if (parts_.timeouts.deadline_is_by(g, r, state_.now + delay)) {
     return parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);

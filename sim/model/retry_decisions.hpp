@@ -60,6 +60,8 @@ class RetryDecisions {
   }
   /// Decides what follows a failed attempt.
   [[gnu::noinline]] void fail(ClientGroup& g, Request& r, const Failure& failure);
+  /// The same, compiled into the steps that most often call for it.
+  RETRYSIM_IN_LOOP void fail_here(ClientGroup& g, Request& r, const Failure& failure);
   /// Whether its body could be sent again.
   bool can_be_repeated(const ClientGroup& g, const Request& r) const {
     if (g.spec->unrepeatable <= 0) [[likely]]
@@ -69,8 +71,8 @@ class RetryDecisions {
   }
   bool permit_hedge(ClientGroup& g, Request& r);
   /// Waits; `then`: kBackoffEnd, or kErrorReturned if the request fails at the end of the wait.
-  void back_off(ClientGroup& g, Request& r, Duration delay,
-                EventKind then = EventKind::kBackoffEnd);
+  RETRYSIM_IN_LOOP void back_off(ClientGroup& g, Request& r, Duration delay,
+                                 EventKind then = EventKind::kBackoffEnd);
   RETRYSIM_IN_LOOP void backoff_over(ClientGroup& g, Request& r, EventKind then);
 
   const TokenBooks& tokens(GroupId group) const { return clients_[group].tokens; }
@@ -79,6 +81,8 @@ class RetryDecisions {
   RetryState state_of(ClientGroup& g, const Request& r);
   // What the strategy says about a failed attempt: by rules, or of the user's own.
   RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
+  RETRYSIM_IN_LOOP RetryDecision decide_by_rules(ClientGroup& g, Request& r,
+                                                 const RetryState& state, const Failure& failure);
   [[gnu::noinline]] RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
   std::int32_t note_quota(const ClientGroup& g, const RetryState& state, std::int32_t before);
 

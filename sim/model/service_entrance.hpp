@@ -29,6 +29,7 @@ class ServiceEntrance {
   [[gnu::noinline]] void overflow(Attempt& a, Refusal refusal);
 
  private:
+  RETRYSIM_IN_LOOP void overflow_here(Attempt& a, Refusal refusal);
   bool passes_throttle(const Attempt& a, Service& s);
   bool passes_limits(const Attempt& a, Service& s, std::uint32_t number);
   [[gnu::noinline]] bool answered_at_the_door(Attempt& a);

@@ -12,11 +12,11 @@ namespace retrysim::model {
 // every turn of an endless chain is counted.
 RETRYSIM_FLATTEN void Settlement::settle() {
   do {
+    is_due_ = false;
     deliver_answered();
-    if (others_are_due()) [[unlikely]]
+    if (others_are_due_) [[unlikely]]
       settle_others();
-  } while (!answered_.empty() || others_are_due());
-  is_due_ = false;
+  } while (is_due_);
 }
 
 // An answer may bring about others, which wait until the other lists have been gone through.
@@ -24,7 +24,7 @@ void Settlement::deliver_answered() {
   const std::size_t count = answered_.size();
   for (std::size_t i = 0; i < count; ++i) {
     parts_.limits.count_step();
-    parts_.delivery.deliver_here(state_.attempts[answered_[i]]);
+    parts_.delivery.deliver_put_down(*answered_[i]);
   }
   if (answered_.size() == count) [[likely]]
     return answered_.clear();
@@ -32,6 +32,7 @@ void Settlement::deliver_answered() {
 }
 
 void Settlement::settle_others() {
+  others_are_due_ = false;
   send_connected();
   go_on_after_calls();
   go_on_after_token_waits();

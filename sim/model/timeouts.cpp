@@ -88,11 +88,11 @@ RETRYSIM_FLATTEN void Timeouts::time_out(ClientGroup& g, Request& r) {
   state_.note_event(EventKind::kTimeout, r.id);
   disarm(g, r);
   parts_.delivery.give_up_here(g, r, AttemptResult::kTimeout);
-  parts_.retry_decisions.fail(g, r,
-                              {.error = g.errors[Answers::kNoAnswer],
-                               .retry_after = {},
-                               .long_poll = g.spec->long_poll,
-                               .repeatable = parts_.retry_decisions.can_be_repeated(g, r)});
+  parts_.retry_decisions.fail_here(g, r,
+                                   {.error = g.errors[Answers::kNoAnswer],
+                                    .retry_after = {},
+                                    .long_poll = g.spec->long_poll,
+                                    .repeatable = parts_.retry_decisions.can_be_repeated(g, r)});
 }
 
 void Timeouts::deadline_passes(ClientGroup& g) {

@@ -166,7 +166,7 @@ bool Transport::send_answer(Attempt& a, std::uint16_t answer) {
 }
 
 void Transport::answer_with(Attempt& a, std::uint16_t answer) {
-  if (send_answer(a, answer)) parts_.settlement.answered(a.id);
+  if (send_answer(a, answer)) parts_.settlement.answered(a);
 }
 
 // True if the answer is lost on its way.

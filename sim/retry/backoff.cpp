@@ -114,8 +114,8 @@ Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, doub
 Duration backoff_delay(const BackoffRules& rules, ResponseClass response_class,
                        const RetryProgress& progress, Draws& draws,
                        const std::optional<double>& fixed_draw) {
-  return backoff::delay(
-      rules, response_class, progress, [&]() -> Draws& { return draws; }, fixed_draw);
+  backoff::GivenDraws given{draws};
+  return backoff::delay(rules, response_class, progress, given, fixed_draw);
 }
 
 }  // namespace retrysim

@@ -75,21 +75,29 @@ Duration decorrelated(const BackoffRules& rules, Duration base, const RetryProgr
 Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, double v,
                    std::uint32_t attempts, double uniform);
 
-/// `backoff_delay`, compiled into its caller. `draws()` gives the draws; it is called only where
-/// one is needed.
-template <class DrawsOf>
+/// Draws that have been made already, for the functions below. What they want of `draws`: `uniform`
+/// gives the next uniform draw, `all` the draws as such, before any of them is taken.
+struct GivenDraws {
+  Draws& given;
+
+  double uniform() const { return given.uniform(); }
+  Draws& all() const { return given; }
+};
+
+/// `backoff_delay`, compiled into its caller.
+template <class BackoffDraws>
 [[gnu::always_inline]] inline Duration delay(const BackoffRules& rules,
                                              ResponseClass response_class,
-                                             const RetryProgress& progress, DrawsOf&& draws,
+                                             const RetryProgress& progress, BackoffDraws& draws,
                                              const std::optional<double>& fixed_draw) {
   assert(progress.attempts >= 1);
   if (!rules.delays.empty()) [[unlikely]]
-    return from_distribution(rules, progress, draws());
+    return from_distribution(rules, progress, draws.all());
 
   const bool throttling = response_class == ResponseClass::kThrottling;
   const Duration base = throttling ? rules.throttle_base : rules.base;
   const Jitter jitter = throttling ? rules.throttle_jitter : rules.jitter;
-  const double uniform = jitter == Jitter::kNone ? 0 : fixed_draw ? *fixed_draw : draws().uniform();
+  const double uniform = jitter == Jitter::kNone ? 0 : fixed_draw ? *fixed_draw : draws.uniform();
   if (static_cast<std::int64_t>(progress.attempts) <= rules.immediate_retries) [[unlikely]] {
     return Duration::zero();
   }
@@ -109,7 +117,7 @@ template <class DrawsOf>
   if (delay <= rules.cap) [[likely]]
     return delay;
   if (rules.over_cap != OverCap::kRedraw) return rules.cap;
-  const double again = fixed_draw ? *fixed_draw : draws().uniform();
+  const double again = fixed_draw ? *fixed_draw : draws.uniform();
   return Duration::from_nanoseconds(cap / 2 + again * (cap / 2));
 }
 

@@ -53,12 +53,11 @@ inline bool strategies_beyond_permit(const RetryRules& rules, const RetryState& 
   return state.budget == nullptr || state.budget->permits(rules.budget, progress.attempts > 1, now);
 }
 
-/// `refresh_retry_token`, compiled into its caller. `draws()` gives the draws; it is called only
-/// where one is needed.
-template <class DrawsOf>
+/// `refresh_retry_token`, compiled into its caller. `draws`: see backoff.hpp.
+template <class BackoffDraws>
 [[gnu::always_inline]] inline RetryDecision decide(
     const RetryRules& rules, const RetryState& state, RetryProgress& progress,
-    const Failure& failure, Time now, DrawsOf&& draws,
+    const Failure& failure, Time now, BackoffDraws& draws,
     const std::optional<double>& fixed_draw = std::nullopt) {
   const ErrorInfo& error = failure.error;
   assert(error.response_class != ResponseClass::kSuccess);
@@ -66,7 +65,7 @@ template <class DrawsOf>
   if (state.remembers()) take_note_of_failure(rules, state, error, now);
   const auto end = [](Outcome outcome) { return RetryDecision{outcome, Duration::zero(), 0}; };
 
-  const bool has_quota = rules.quota.enabled;
+  const bool has_quota = state.quota != nullptr && rules.quota.enabled;
   const QuotaOrder order = rules.quota.order;
   bool has_asked = false;  // the quota
   Payment payment{.made = true, .wait = {}};
@@ -98,7 +97,7 @@ template <class DrawsOf>
     return end(outcome);
   };
   if (rules.probability < 1) [[unlikely]] {
-    const double uniform = fixed_draw ? *fixed_draw : draws().uniform();
+    const double uniform = fixed_draw ? *fixed_draw : draws.uniform();
     if (!(uniform < rules.probability)) return refuse(Outcome::kMaxAttemptsExceeded);
   }
   if (!strategies_beyond_permit(rules, state, progress, now)) [[unlikely]]

@@ -166,8 +166,8 @@ bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, 
 RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& state,
                                   RetryProgress& progress, const Failure& failure, Time now,
                                   Draws& draws, const std::optional<double>& fixed_draw) {
-  return decision::decide(
-      rules, state, progress, failure, now, [&]() -> Draws& { return draws; }, fixed_draw);
+  backoff::GivenDraws given{draws};
+  return decision::decide(rules, state, progress, failure, now, given, fixed_draw);
 }
 
 bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgress& progress,
