@@ -16,6 +16,7 @@
 #include "kernel/event_order.hpp"
 #include "kernel/prefetch.hpp"
 #include "kernel/slabs.hpp"
+#include "kernel/timer_entry.hpp"
 
 #include <array>
 #include <bit>
@@ -26,13 +27,6 @@
 #include <vector>
 
 namespace retrysim::kernel {
-
-/// A timer that belongs to `entity`; `kind` is the owner's business.
-struct TimerEntry {
-  EventKey key;
-  std::uint32_t entity = 0;
-  std::uint32_t kind = 0;
-};
 
 class RadixBuckets {
  public:
