@@ -46,11 +46,8 @@ RETRYSIM_IN_LOOP void Delivery::end_attempt(ClientGroup& g, Request& r, Attempt&
 void Delivery::deliver(Attempt& a) { deliver_here(a); }
 
 RETRYSIM_IN_LOOP void Delivery::deliver_here(Attempt& a) {
-  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn)) [[unlikely]] {
-    if (!a.given_up()) return next_call(a);
-    parts_.serving.answer_unused(a);
-    return release(a);
-  }
+  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn)) [[unlikely]]
+    return deliver_other(a);
   ClientGroup& g = *a.clients;
   Request& r = *a.request;
   if (!g.errors[a.answer].success()) return deliver_failure(g, r, a);
@@ -65,6 +62,13 @@ RETRYSIM_IN_LOOP void Delivery::deliver_here(Attempt& a) {
     give_up(g, r, AttemptResult::kAbandoned);
   }
   parts_.client_requests.finish_here(g, r, Outcome::kSuccess);
+}
+
+// One that nobody waits for, or that another message follows.
+void Delivery::deliver_other(Attempt& a) {
+  if (!a.given_up()) return next_call(a);
+  parts_.serving.answer_unused(a);
+  release(a);
 }
 
 void Delivery::deliver_failure(ClientGroup& g, Request& r, Attempt& a) {
@@ -85,7 +89,7 @@ void Delivery::end_connection(ClientGroup& g, const Request& r, const Attempt& a
 }
 
 // The client has the answer to one message of its attempt, and sends the next.
-void Delivery::next_call(Attempt& a) {
+inline void Delivery::next_call(Attempt& a) {
   a.clear(Attempt::kGoesOn);
   a.set(Attempt::kSecondCall);
   parts_.transport.travel_to_service(a);

@@ -35,9 +35,10 @@ class Delivery {
   void release(Attempt& a);
 
  private:
-  void deliver_failure(ClientGroup& g, Request& r, Attempt& a);
+  [[gnu::noinline]] void deliver_other(Attempt& a);
+  [[gnu::noinline]] void deliver_failure(ClientGroup& g, Request& r, Attempt& a);
   RETRYSIM_IN_LOOP void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
-  [[gnu::noinline]] void next_call(Attempt& a);
+  void next_call(Attempt& a);
   bool give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptResult result);
   [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                                         ResponseClass answer);
