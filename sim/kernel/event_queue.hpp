@@ -50,7 +50,7 @@ class EventQueue {
   }
 
   /// The time of the next event, or an earlier one if a timer has been cancelled.
-  Time earliest() const { return tournament_.key(tournament_.winner()).time; }
+  Time earliest() const { return tournament_.earliest(); }
 
   struct Next {
     std::uint32_t source = 0;

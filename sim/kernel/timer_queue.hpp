@@ -1,11 +1,14 @@
 // Timers of varying delay that are never cancelled (backoffs, think times, messages with random
-// latency): the next few in a sorted array, all later ones in buckets by time. A queue of few
-// timers is the array alone. Both keep the order of event_order.hpp.
+// latency): in a wheel as long as they are few and near, the others in buckets by time, of which
+// the next few are sorted. All keep the order of event_order.hpp.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "kernel/event_order.hpp"
 #include "kernel/radix_buckets.hpp"
+#include "kernel/timer_entry.hpp"
+#include "kernel/timing_wheel.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,30 +23,33 @@ namespace retrysim::kernel {
 class TimerQueue {
  public:
   bool empty() const { return size() == 0; }
-  std::size_t size() const { return few_ + later_.size(); }
-  std::uint64_t bytes() const { return (sorted_ ? sizeof(Sorted) : 0) + later_.bytes(); }
+  std::size_t size() const { return wheel_.size() + few_ + later_.size(); }
+  std::uint64_t bytes() const {
+    return wheel_.bytes() + (sorted_ ? sizeof(Sorted) : 0) + later_.bytes();
+  }
 
   /// Key of the earliest entry, or `EventKey::never()`.
   EventKey head() const { return head_; }
 
   /// `entry.key.time` must not lie before the last entry popped, and its sequence number must be
-  /// larger than that of every entry of the same time.
-  [[gnu::always_inline]] void push(TimerEntry entry) {
-    if (entry.key < head_) head_ = entry.key;
-    if (entry.key.time >= limit_) return later_.push(entry);
-    if (few_ == room_) [[unlikely]]
-      return push_beyond_room(entry);
-    insert(entry);
+  /// larger than that of every entry of the same time. True if it is the earliest entry now.
+  [[gnu::always_inline]] bool push(TimerEntry entry) {
+    const bool is_head = entry.key < head_;
+    if (is_head) head_ = entry.key;
+    if (later_.size() > kFew || !wheel_.push(entry)) push_far(entry);
+    return is_head;
   }
 
   /// Takes the earliest entry. `soon` is called for entries that will be among the next, so that
   /// the caller can fetch what they need from memory.
   template <class Soon>
-  TimerEntry pop(Soon soon) {
+  [[gnu::always_inline]] TimerEntry pop(Soon soon) {
     assert(!empty());
-    if (few_ == 0) refill(soon);
-    const TimerEntry entry = sorted_->entries[sorted_->slots[--few_]];
-    head_ = few_ == 0 ? head_of_later() : sorted_->entries[sorted_->slots[few_ - 1]].key;
+    const bool is_near = wheel_.head() < far_head_;
+    const TimerEntry entry = is_near ? wheel_.pop() : pop_far(soon);
+    wheel_.advance(entry.key.time);
+    if (is_near && !wheel_.empty()) soon(wheel_.front());
+    head_ = std::min(wheel_.head(), far_head_);
     return entry;
   }
   TimerEntry pop() {
@@ -51,16 +57,42 @@ class TimerQueue {
   }
 
  private:
+  // With so many in buckets, those that the wheel could take in would be few.
+  static constexpr std::size_t kFew = 512;
+
   // Beyond so many, moving them about costs more than keeping them in buckets.
-  static constexpr std::size_t kMostFew = 192;
-  static_assert(kMostFew > RadixBuckets::kBlockSize);
+  static constexpr std::size_t kMostSorted = 192;
+  static_assert(kMostSorted > RadixBuckets::kBlockSize && kMostSorted < 256);
 
   // Entries stay where they are; what is sorted, and so moved about, is small.
   struct Sorted {
-    std::array<Time, kMostFew> times;          // earliest last
-    std::array<std::uint8_t, kMostFew> slots;  // of the entries of these times; then the free ones
-    std::array<TimerEntry, kMostFew> entries;
+    std::array<Time, kMostSorted> times;          // earliest last
+    std::array<std::uint8_t, kMostSorted> slots;  // of these entries; then the free ones
+    std::array<TimerEntry, kMostSorted> entries;
   };
+
+  void push_far(const TimerEntry& entry) {
+    if (entry.key < far_head_) far_head_ = entry.key;
+    if (entry.key.time >= limit_) return later_.push(entry);
+    if (few_ == kMostSorted) [[unlikely]] {
+      limit_ = Time::zero();
+      while (few_ > 0) later_.push(sorted_->entries[sorted_->slots[--few_]]);
+      return later_.push(entry);
+    }
+    insert(entry);
+  }
+
+  template <class Soon>
+  [[gnu::always_inline]] TimerEntry pop_far(Soon soon) {
+    if (few_ == 0) refill(soon);
+    const TimerEntry entry = sorted_->entries[sorted_->slots[--few_]];
+    if (few_ > 0) {
+      far_head_ = sorted_->entries[sorted_->slots[few_ - 1]].key;
+    } else {
+      far_head_ = later_.empty() ? EventKey::never() : later_.head();
+    }
+    return entry;
+  }
 
   void insert(const TimerEntry& entry) {
     Time* const times = sorted_->times.data();
@@ -81,28 +113,19 @@ class TimerQueue {
     ++few_;
   }
 
-  [[gnu::noinline]] void push_beyond_room(TimerEntry entry) {
-    if (!sorted_) {
-      sorted_ = std::make_unique<Sorted>();
-      for (std::size_t i = 0; i < kMostFew; ++i) sorted_->slots[i] = static_cast<std::uint8_t>(i);
-      room_ = kMostFew;
-      return insert(entry);
-    }
-    limit_ = Time::zero();
-    while (few_ > 0) later_.push(sorted_->entries[sorted_->slots[--few_]]);
-    later_.push(entry);
-  }
-
-  EventKey head_of_later() const { return later_.empty() ? EventKey::never() : later_.head(); }
-
-  // The array is empty.
+  // Nothing is sorted.
   template <class Soon>
   [[gnu::noinline]] void refill(Soon soon) {
+    if (!sorted_) {
+      sorted_ = std::make_unique<Sorted>();
+      for (std::size_t i = 0; i < kMostSorted; ++i) {
+        sorted_->slots[i] = static_cast<std::uint8_t>(i);
+      }
+    }
     limit_ = later_.take([&](std::span<const TimerEntry> next) {
       for (const TimerEntry& entry : next) soon(entry);
       sort(next);
     });
-    if (later_.empty()) limit_ = Time::max();
   }
 
   void sort(std::span<const TimerEntry> next) {
@@ -122,11 +145,14 @@ class TimerQueue {
     }
   }
 
+  TimingWheel wheel_;
+  // Those that are not in the wheel.
   std::unique_ptr<Sorted> sorted_;
-  std::size_t few_ = 0, room_ = 0;  // entries that are sorted; for how many there is room
-  EventKey head_;
-  Time limit_ = Time::max();  // what is due before is sorted
+  std::size_t few_ = 0;        // entries that are sorted
+  Time limit_ = Time::zero();  // what is due before is sorted
   RadixBuckets later_;
+  EventKey far_head_;  // the earliest of those
+  EventKey head_;
 };
 
 }  // namespace retrysim::kernel

@@ -120,9 +120,11 @@ class alignas(64) ClientRecorder {
   /// The running bin ends. Returns its latencies, which the caller clears.
   BinTotals& close_bin();
   const ClientBin& last_bin() const { return result_.bins.back(); }
+  /// Whether something was counted in the running count bin.
+  bool has_counts() const { return tally_.counted().sum() != edges_.counted_in_all; }
   void close_count_bin(std::size_t bin) {
     // In the bin of an event there may be none that counts.
-    if (tally_.counted().sum() != edges_.counted_in_all) [[unlikely]]
+    if (has_counts()) [[unlikely]]
       add_counts(bin);
   }
   /// What there was from the start of the run to `now`, and the latencies since the last call.

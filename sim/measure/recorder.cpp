@@ -76,13 +76,23 @@ void Recorder::choose_boundary() {
   next_boundary_ = std::min(next_edge_, count_bin_end_);
 }
 
+// Nearly always a count bin ends, and often nothing was counted in it.
 void Recorder::cross_boundaries(Time now) {
-  if (now >= count_bin_end_) [[likely]] {
-    close_count_bins(now);
+  if (now >= next_edge_ || has_counts()) return close_bins(now);
+  enter_count_bin(now);
+  next_boundary_ = std::min(next_edge_, count_bin_end_);
+}
+
+void Recorder::close_bins(Time now) {
+  if (now >= count_bin_end_) {
+    const std::size_t ended = count_bin_;
+    enter_count_bin(now);
+    // Nothing happens in all but the first of the bins that have ended by `now`.
+    for (ClientRecorder& client : clients_) client.close_count_bin(ended);
+    for (ServiceRecorder& service : services_) service.close_count_bins(ended, count_bin_);
     next_boundary_ = std::min(next_edge_, count_bin_end_);
   }
-  if (now >= next_boundary_) [[unlikely]]
-    cross_edges(now);
+  if (now >= next_boundary_) cross_edges(now);
 }
 
 void Recorder::cross_edges(Time now) {
@@ -151,8 +161,18 @@ void Recorder::close_bin() {
   bin_end_ = bin_end_ + span_.interval;
 }
 
-// Nothing happens in all but the first of the bins that have ended by `now`.
-inline void Recorder::close_count_bins(Time now) {
+// Whether there is something to be noted for the running count bin.
+inline bool Recorder::has_counts() const {
+  for (const ClientRecorder& client : clients_) {
+    if (client.has_counts()) return true;
+  }
+  for (const ServiceRecorder& service : services_) {
+    if (service.somebody_queues()) return true;
+  }
+  return false;
+}
+
+inline void Recorder::enter_count_bin(Time now) {
   // Where events are dense it is the next one, and there is nothing to divide.
   const std::int64_t width = span_.count_width.count();
   std::size_t next = count_bin_ + 1;
@@ -161,8 +181,6 @@ inline void Recorder::close_count_bins(Time now) {
     next = span_.count_bin_of(now);
     end = static_cast<std::int64_t>(next + 1) * width;
   }
-  for (ClientRecorder& client : clients_) client.close_count_bin(count_bin_);
-  for (ServiceRecorder& service : services_) service.close_count_bins(count_bin_, next);
   count_bin_ = next;
   count_bin_end_ = next < span_.count_bins ? Time::from_nanoseconds(end) : Time::max();
 }

@@ -59,10 +59,12 @@ class Recorder {
 
   bool is_inner(std::size_t group) const { return scenario_.clients[group].caller.has_value(); }
   void cross_boundaries(Time now);
-  [[gnu::noinline]] void cross_edges(Time now);
+  [[gnu::noinline]] void close_bins(Time now);
+  void cross_edges(Time now);
   void fold_segment(Time end);
   void close_bin();
-  void close_count_bins(Time now);
+  bool has_counts() const;
+  void enter_count_bin(Time now);
   void begin_window();
   void end_window();
   void cut_phases(Time now);

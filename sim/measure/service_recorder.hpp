@@ -66,6 +66,7 @@ class alignas(64) ServiceRecorder {
   /// The running segment of the running bin ends.
   void fold_segment(Time end);
   void close_bin();
+  bool somebody_queues() const { return queued_ > 0; }
   /// The count bins from `bin` on, up to `next`, have been left; `next` is the running one.
   void close_count_bins(std::size_t bin, std::size_t next) {
     if (queued_ > 0) [[unlikely]]

@@ -28,6 +28,7 @@ enum class EventKind : std::uint8_t {
   kHealthCheck,
   // Of sources only; their events are of a kind above.
   kVaryingTimeout,
+  kLateAttempt,
   kLateResponse,
   kTimer,
 };

@@ -47,9 +47,10 @@ struct RunState {
 
   /// An event of `kind`, which cannot be cancelled, for a request or client of the group.
   void set_timer(EventKind kind, GroupId group, std::uint32_t entity, Duration delay) {
-    timers.push({key_in(delay), entity,
-                 static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(group) << 8});
-    queue.offer(timer_source, timers.head());
+    const bool is_next =
+        timers.push({key_in(delay), entity,
+                     static_cast<std::uint32_t>(kind) | static_cast<std::uint32_t>(group) << 8});
+    if (is_next) queue.set(timer_source, timers.head());
   }
 
   /// Enters an event into the fingerprint.
@@ -86,7 +87,7 @@ struct RunState {
   std::uint64_t sequence = 0;  ///< counts all events that were ever scheduled
   kernel::EventQueue queue;
   std::vector<EventSource> sources;  ///< of the queue
-  kernel::TimerQueue timers;         ///< backoffs, think times, requests on the way ...
+  kernel::TimerQueue timers;         ///< backoffs, think times ...
   std::uint32_t timer_source = kNone;
   std::uint64_t fingerprint = 0;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/transport.hpp"
 
+#include "kernel/prefetch.hpp"
+#include "model/event_loop.hpp"
 #include "model/parts.hpp"
 #include "model/state.hpp"
 
@@ -28,17 +30,18 @@ void skip_first_call(Draws& draws, const Attempt& a) {
 Transport::Transport(RunState& state, Parts& parts)
     : state_(state),
       parts_(parts),
+      latency_(state.scenario.network.latency),
       delays_differ_(delays_differ(state.scenario)),
-      takes_time_(delays_differ_ ||
-                  state.scenario.network.latency.constant_value() > Duration::zero()) {}
+      takes_time_(delays_differ_ || latency_.constant_value() > Duration::zero()) {}
 
 void Transport::add_sources() {
   if (!takes_time_) return;
-  if (state_.scenario.network.latency.is_constant()) {
+  if (latency_.is_constant()) {
     request_source_ = state_.add_source(EventKind::kAttemptArrives);
     answer_source_ = state_.add_source(EventKind::kResponseArrives, 0, kernel::SourceRole::kAnswer);
   }
   if (delays_differ_) {
+    late_request_source_ = state_.add_source(EventKind::kLateAttempt);
     late_answer_source_ =
         state_.add_source(EventKind::kLateResponse, 0, kernel::SourceRole::kAnswer);
   }
@@ -89,12 +92,12 @@ void Transport::prepare_in_steps(ClientGroup& g, Request& r, Attempt& a) {
 }
 
 Duration Transport::delay(const Attempt& a, Purpose purpose) const {
-  const Distribution& latency = state_.scenario.network.latency;
   const Duration added = a.at->impairment().latency;
   if (a.is(Attempt::kSecondCall)) {
     purpose = purpose == Purpose::kNetwork ? Purpose::kSecondNetwork : Purpose::kSecondResponse;
   }
-  return latency.sample(*a.clients->key, {a.entity, a.number, 0, purpose}) + added;
+  const Duration drawn = latency_.sample(*a.clients->key, {a.entity, a.number, 0, purpose});
+  return added == Duration::zero() ? drawn : drawn + added;
 }
 
 void Transport::travel_to_service(Attempt& a) {
@@ -140,19 +143,21 @@ void Transport::travel_past_obstacles(Attempt& a) {
 
 inline void Transport::arrive_in(Attempt& a, Duration time) {
   if (time == Duration::zero()) return parts_.entrance.arrive(a);
-  const kernel::TimerEntry entry{state_.key_in(time), a.id,
-                                 static_cast<std::uint32_t>(EventKind::kAttemptArrives)};
-  if (state_.scenario.network.latency.is_constant() && requests_.push_back(entry)) {
-    state_.queue.offer(request_source_, requests_.head());
-  } else {
-    state_.timers.push(entry);
-    state_.queue.offer(state_.timer_source, state_.timers.head());
+  const kernel::EventKey key = state_.key_in(time);
+  if (latency_.is_constant() && requests_.push_back({key, a.id, 0})) {
+    return state_.queue.offer(request_source_, requests_.head());
   }
+  assert(delays_differ_);
+  if (late_requests_.push({key, a.id, 0})) state_.queue.set(late_request_source_, key);
 }
 
-void Transport::attempt_arrives() {
-  const AttemptId attempt(requests_.pop_front().entity);
-  state_.queue.set(request_source_, requests_.head());
+RETRYSIM_FLATTEN void Transport::attempt_arrives(bool late) {
+  const auto soon = [this](const kernel::TimerEntry& timer) {
+    kernel::prefetch(state_.attempts[AttemptId(timer.entity)]);
+  };
+  const AttemptId attempt(late ? late_requests_.pop(soon).entity : requests_.pop_front().entity);
+  state_.queue.set(late ? late_request_source_ : request_source_,
+                   late ? late_requests_.head() : requests_.head());
   state_.note_event(EventKind::kAttemptArrives, attempt);
   parts_.entrance.arrive_by_event(state_.attempts[attempt]);
 }
@@ -191,14 +196,12 @@ bool Transport::answer_travels(const Attempt& a) {
 }
 
 void Transport::schedule_answer(const Attempt& a, Duration delay) {
-  const kernel::TimerEntry entry{state_.key_in(delay), a.id, 0};
-  if (state_.scenario.network.latency.is_constant() && answers_.push_back(entry)) {
-    state_.queue.offer(answer_source_, answers_.head());
-  } else {
-    assert(delays_differ_);
-    late_answers_.push(entry);
-    state_.queue.offer(late_answer_source_, late_answers_.head());
+  const kernel::EventKey key = state_.key_in(delay);
+  if (latency_.is_constant() && answers_.push_back({key, a.id, 0})) {
+    return state_.queue.offer(answer_source_, answers_.head());
   }
+  assert(delays_differ_);
+  if (late_answers_.push({key, a.id, 0})) state_.queue.set(late_answer_source_, key);
 }
 
 void Transport::answer_arrives(bool late) {

@@ -232,7 +232,9 @@ void World::dispatch_rarer(const EventSource& s) {
     case EventKind::kDeadline:
       return parts_.timeouts.deadline_passes(state_.groups[GroupId(s.index)]);
     case EventKind::kAttemptArrives:
-      return parts_.transport.attempt_arrives();
+      return parts_.transport.attempt_arrives(false);
+    case EventKind::kLateAttempt:
+      return parts_.transport.attempt_arrives(true);
     case EventKind::kResponseArrives:
       return parts_.transport.answer_arrives(false);
     case EventKind::kLateResponse:
@@ -258,8 +260,6 @@ inline void World::expect(const kernel::TimerEntry& timer) const {
     case EventKind::kThinkEnd:
       return parts_.closed_loop.expect(state_.groups[GroupId(timer.kind >> 8)],
                                        ClientId(timer.entity));
-    case EventKind::kAttemptArrives:
-      return kernel::prefetch(state_.attempts[AttemptId(timer.entity)]);
     case EventKind::kCheckDue:
       return;
     default:
@@ -275,9 +275,6 @@ RETRYSIM_FLATTEN void World::timer_due() {
   ClientGroup& g = state_.groups[GroupId(timer.kind >> 8)];
   state_.note_event(kind, timer.entity);
   switch (kind) {
-    case EventKind::kAttemptArrives: {
-      return parts_.entrance.arrive_by_event(state_.attempts[AttemptId(timer.entity)]);
-    }
     case EventKind::kThinkEnd:
       return parts_.closed_loop.think_over(g, ClientId(timer.entity));
     case EventKind::kCheckDue:

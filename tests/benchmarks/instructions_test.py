@@ -26,7 +26,7 @@ STUDY = HERE.parent.parent / "scenarios" / "study-backoff-and-jitter.toml"
 HEALTHY_CEILING = 396
 OVERLOAD_CEILING = 1075
 TIMERS_CEILING = 490
-STUDY_CEILING = 4150  # an attempt
+STUDY_CEILING = 3790  # an attempt
 REFERENCE = 143
 SKIPPED = 77  # for CTest
 

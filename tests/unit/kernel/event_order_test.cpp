@@ -144,6 +144,46 @@ TEST_CASE("Timers at the edges of spans keep their order") {
   }
 }
 
+// More than the sorted array can tell apart, within one bucket and across buckets.
+TEST_CASE("Timers that lie years apart keep their order") {
+  constexpr std::int64_t kYear = std::int64_t{365} * 24 * 3600 * 1'000'000'000;
+  TimerQueue queue;
+  std::set<std::pair<EventKey, std::uint32_t>> oracle;
+  Word words;
+  for (std::uint32_t round = 0; round < 50; ++round) {
+    Time now = at_ns(kYear * round);
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      Draws d = words.next();
+      const auto years = static_cast<std::int64_t>(d.below(1 + d.below(40)));
+      const Time due = now + Duration::nanoseconds(kYear * years + d.below(3));
+      const TimerEntry entry{{due, 100 * round + i}, i, 7};
+      queue.push(entry);
+      oracle.emplace(entry.key, entry.entity);
+      if (d.below(3) == 0) continue;
+      REQUIRE(queue.pop().key == oracle.begin()->first);
+      now = oracle.begin()->first.time;
+      oracle.erase(oracle.begin());
+      REQUIRE(queue.head() == (oracle.empty() ? EventKey::never() : oracle.begin()->first));
+    }
+    while (!oracle.empty()) {
+      REQUIRE(queue.pop().key == oracle.begin()->first);
+      oracle.erase(oracle.begin());
+    }
+    queue = TimerQueue();
+  }
+}
+
+TEST_CASE("A push tells whether the timer is the next") {
+  TimerQueue queue;
+  CHECK(queue.push({{at_ns(20), 0}, 0, 0}));
+  CHECK_FALSE(queue.push({{at_ns(20), 1}, 1, 0}));
+  CHECK_FALSE(queue.push({{at_ns(30), 2}, 2, 0}));
+  CHECK(queue.push({{at_ns(10), 3}, 3, 0}));
+  CHECK(queue.pop().entity == 3);
+  CHECK_FALSE(queue.push({{at_ns(20), 4}, 4, 0}));
+  CHECK(queue.push({{at_ns(15), 5}, 5, 0}));
+}
+
 TEST_CASE("A timer that is never due is a timer like any other") {
   TimerQueue queue;
   queue.push({EventKey{Time::max(), 0}, 0, 0});
