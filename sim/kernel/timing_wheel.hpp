@@ -152,7 +152,7 @@ class TimingWheel {
     sample_began_ = now;
     const std::uint64_t width = std::uint64_t{1} << width_;
     if (width * 5 >= between * 4 && width * 2 <= between * 5) return;
-    rearrange(now, std::bit_width(between));
+    rearrange(now, static_cast<int>(std::bit_width(between)));
   }
 
   void rearrange(Time now, int width) {
