@@ -40,8 +40,6 @@ class AttemptsInService {
 
   const ServerPool& servers() const { return servers_; }
 
-  /// A server, which must be free, takes the attempt: to work on it, or to turn it away.
-  void start(Attempt& a, Time now);
   /// The attempt has waited for another one with its token, which is over.
   void wake(Attempt& a, Time now);
   /// Ends the service (or the turning away) that completes now.
@@ -54,18 +52,23 @@ class AttemptsInService {
 
   /// The attempt leaves its server before it is done.
   void abort(Attempt& a, Time now);
-  /// Takes out all that servers work on, in order of completion; not those for which one is held.
-  std::vector<std::uint32_t> take_all(Time now);
   /// The client of an attempt that a server works on has given up. True if that changes a level.
   bool given_up(Time now) { return servers_.given_up(now); }
 
+  /// How long the attempt will be in service if it starts now and nothing changes; `speed`: that of
+  /// a server.
+  Duration time_of(const Attempt& a, double speed) const;
+
+  // For `Service`, which has more to do on these occasions; others call its functions `start`,
+  // `take_all` and `impair`.
+  /// A server, which must be free, takes the attempt: to work on it, or to turn it away.
+  void start(Attempt& a, Time now);
+  /// Takes out all that servers work on, in order of completion; not those for which one is held.
+  std::vector<std::uint32_t> take_all(Time now);
   /// From now on so many servers work, at this speed. Work in progress goes on.
   void set_power(std::int64_t servers, double speed, Time now) {
     servers_.set_power(servers, speed, now);
   }
-  /// How long the attempt will be in service if it starts now and nothing changes; `speed`: that of
-  /// a server.
-  Duration time_of(const Attempt& a, double speed) const;
 
   /// How long attempts have been here, summed when they go.
   WideNanoseconds time_spent() const { return time_spent_; }
