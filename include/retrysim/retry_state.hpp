@@ -139,6 +139,12 @@ struct RetryState {
   RetryBudget* budget = nullptr;
   CircuitBreaker* breaker = nullptr;
   ClientThrottle* throttle = nullptr;
+
+  /// Whether the rules need any.
+  bool remembers() const {
+    return quota != nullptr || limiter != nullptr || budget != nullptr || breaker != nullptr ||
+           throttle != nullptr;
+  }
 };
 
 /// The states of all clients of a group.

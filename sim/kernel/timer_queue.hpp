@@ -28,7 +28,7 @@ class TimerQueue {
 
   /// `entry.key.time` must not lie before the last entry popped, and its sequence number must be
   /// larger than that of every entry of the same time.
-  void push(const TimerEntry& entry) {
+  [[gnu::always_inline]] void push(TimerEntry entry) {
     if (entry.key < head_) head_ = entry.key;
     if (entry.key.time >= limit_) return later_.push(entry);
     if (few_ == room_) [[unlikely]]
@@ -81,7 +81,7 @@ class TimerQueue {
     ++few_;
   }
 
-  [[gnu::noinline]] void push_beyond_room(const TimerEntry& entry) {
+  [[gnu::noinline]] void push_beyond_room(TimerEntry entry) {
     if (!sorted_) {
       sorted_ = std::make_unique<Sorted>();
       for (std::size_t i = 0; i < kMostFew; ++i) sorted_->slots[i] = static_cast<std::uint8_t>(i);

@@ -49,13 +49,6 @@ void ClientRecorder::side_effects(const RequestEffects& e) {
   r.reconciled += e.reconciled;
 }
 
-void ClientRecorder::backoff_ends(const BackoffEnded& event) {
-  const auto& [in_cohort, number, since, now] = event;
-  in_backoff_.fall(now);
-  rows_.of(number).in_backoff(span_->inside_window_ns(since, now));
-  if (in_cohort) result_.backoff_time_m.add(now - since);
-}
-
 void ClientRecorder::backoff_goes_on(std::uint32_t number, Time since) {
   rows_.of(number).in_backoff(span_->inside_window_ns(since, span_->window_end));
 }

@@ -55,7 +55,7 @@ class alignas(64) ClientRecorder {
     ++tally_.requests;
     cohort_calls_ += in_cohort;
   }
-  void ended(const RequestEnded& event) {
+  [[gnu::always_inline]] void ended(const RequestEnded& event) {
     const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
     ++tally_.outcomes[in_cohort][static_cast<std::size_t>(outcome)];
     if (outcome != Outcome::kSuccess) [[unlikely]]
@@ -75,14 +75,14 @@ class alignas(64) ClientRecorder {
   void side_effects(const RequestEffects& effects);
 
   // An attempt, as its client sees it.
-  void sent(bool in_cohort, std::uint32_t number, Time now) {
+  [[gnu::always_inline]] void sent(bool in_cohort, std::uint32_t number, Time now) {
     in_flight_.rise(now);
     if (number == 1) [[likely]]
       return rows_.first().sent(in_cohort, now);
     ++tally_.retries;
     rows_.of_later(number).sent(in_cohort, now);
   }
-  void attempt_ended(const AttemptEnded& event) {
+  [[gnu::always_inline]] void attempt_ended(const AttemptEnded& event) {
     const auto& [in_cohort, number, result, sent, now] = event;
     in_flight_.fall(now);
     if (result != AttemptResult::kSuccess)
@@ -99,7 +99,12 @@ class alignas(64) ClientRecorder {
 
   // A backoff.
   void backoff_begins(Time now) { in_backoff_.rise(now); }
-  void backoff_ends(const BackoffEnded& event);
+  [[gnu::always_inline]] void backoff_ends(const BackoffEnded& event) {
+    const auto& [in_cohort, number, since, now] = event;
+    in_backoff_.fall(now);
+    rows_.of(number).in_backoff(span_->inside_window_ns(since, now));
+    if (in_cohort) result_.backoff_time_m.add(now - since);
+  }
   /// The same for one that has not ended when the run is over: its level stays. `number`: of the
   /// attempt that would have followed.
   void backoff_goes_on(std::uint32_t number, Time since);

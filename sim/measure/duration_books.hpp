@@ -41,7 +41,7 @@ class DurationBooks {
   };
 
   /// Books a duration, which is not negative, under each of `headings`.
-  void add(unsigned headings, Duration duration) {
+  [[gnu::always_inline]] void add(unsigned headings, Duration duration) {
     if (duration != pending_ || (headings & pending_headings_) != 0) {
       settle();
       pending_ = duration;

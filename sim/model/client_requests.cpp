@@ -45,7 +45,7 @@ void ClientRequests::submit(ClientGroup& g, ClientId client, std::uint64_t entit
   ++submitted_;
   if (g.begins_in_steps && !begin_in_steps(g, r)) return;
   if (!g.gated) [[likely]]
-    return parts_.transport.send(g, r);
+    return parts_.transport.send_here(g, r);
   begin_attempt(g, r);
 }
 
@@ -57,10 +57,12 @@ bool ClientRequests::begin_in_steps(ClientGroup& g, Request& r) {
   return parts_.retry_decisions.open(g, r);
 }
 
-void ClientRequests::begin_attempt(ClientGroup& g, Request& r) {
+void ClientRequests::begin_attempt(ClientGroup& g, Request& r) { begin_attempt_here(g, r); }
+
+RETRYSIM_IN_LOOP void ClientRequests::begin_attempt_here(ClientGroup& g, Request& r) {
   if (state_.must_not_be_sent(r)) [[unlikely]]
     return finish(g, r, Outcome::kMaxAttemptsExceeded);
-  if (!g.gated || parts_.send_gate.pass(g, r)) parts_.transport.send(g, r);
+  if (!g.gated || parts_.send_gate.pass(g, r)) parts_.transport.send_here(g, r);
 }
 
 void ClientRequests::finish(ClientGroup& g, Request& r, Outcome outcome) {

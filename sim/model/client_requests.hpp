@@ -28,6 +28,8 @@ class ClientRequests {
   void submit(ClientGroup& g, ClientId client, std::uint64_t entity, AttemptId caller = {});
   /// The next attempt is to be made now, if it passes the gates.
   [[gnu::noinline]] void begin_attempt(ClientGroup& g, Request& r);
+  /// The same, compiled into the step that ends nearly every backoff.
+  RETRYSIM_IN_LOOP void begin_attempt_here(ClientGroup& g, Request& r);
   void finish(ClientGroup& g, Request& r, Outcome outcome);
   /// The same, compiled into the step that ends nearly every request.
   RETRYSIM_IN_LOOP void finish_here(ClientGroup& g, Request& r, Outcome outcome);

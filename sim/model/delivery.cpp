@@ -40,20 +40,34 @@ RETRYSIM_IN_LOOP void Delivery::end_attempt(ClientGroup& g, Request& r, Attempt&
                              .sent = a.sent,
                              .now = state_.now});
   if (g.ends_connections) end_connection(g, r, a, answer);
-  release(a);
+  release_here(a);
 }
 
 void Delivery::deliver(Attempt& a) { deliver_here(a); }
 
 RETRYSIM_IN_LOOP void Delivery::deliver_here(Attempt& a) {
-  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn)) [[unlikely]] {
-    if (!a.given_up()) return next_call(a);
-    parts_.serving.answer_unused(a);
-    return release(a);
-  }
+  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn)) [[unlikely]]
+    return deliver_unawaited(a);
   ClientGroup& g = *a.clients;
-  Request& r = *a.request;
-  if (!g.errors[a.answer].success()) return deliver_failure(g, r, a);
+  if (!g.errors[a.answer].success()) return deliver_failure(g, *a.request, a);
+  deliver_success(g, *a.request, a);
+}
+
+RETRYSIM_IN_LOOP void Delivery::deliver_put_down(Attempt& a) {
+  ClientGroup& g = *a.clients;
+  if (a.is(Attempt::kGivenUp | Attempt::kGoesOn) || g.errors[a.answer].success()) [[unlikely]]
+    return deliver(a);
+  deliver_failure_here(g, *a.request, a);
+}
+
+// Nobody waits for this answer, or another message follows it.
+void Delivery::deliver_unawaited(Attempt& a) {
+  if (!a.given_up()) return next_call(a);
+  parts_.serving.answer_unused(a);
+  release(a);
+}
+
+RETRYSIM_IN_LOOP void Delivery::deliver_success(ClientGroup& g, Request& r, Attempt& a) {
   if (g.polling) [[unlikely]]
     g.polling->succeeded(r.id, a.finished);
   end_attempt(g, r, a, ResponseClass::kSuccess);
@@ -68,12 +82,16 @@ RETRYSIM_IN_LOOP void Delivery::deliver_here(Attempt& a) {
 }
 
 void Delivery::deliver_failure(ClientGroup& g, Request& r, Attempt& a) {
+  deliver_failure_here(g, r, a);
+}
+
+RETRYSIM_IN_LOOP void Delivery::deliver_failure_here(ClientGroup& g, Request& r, Attempt& a) {
   const ErrorInfo error = g.errors[a.answer];
   const Failure failure{error, state_.answers[a.answer].retry_after, g.spec->long_poll,
                         parts_.retry_decisions.can_be_repeated(g, r)};
   if (a.is(Attempt::kExecuted)) a.at->place.recorder->execution_failed(a.finished);
   end_attempt(g, r, a, error.response_class);
-  parts_.retry_decisions.fail(g, r, failure);
+  parts_.retry_decisions.fail_here(g, r, failure);
 }
 
 // The answer has come over a connection, which the balancer and the client's pool count.
@@ -104,9 +122,13 @@ void Delivery::forget_later(const Request& r, const Attempt& a) {
   state_.attempts[before].sibling = a.sibling;
 }
 
+void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
+  give_up_here(g, r, result);
+}
+
 // Servers that this sets free look at the queue when all of the request's attempts are given up:
 // another of them may have been waiting there.
-void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
+RETRYSIM_IN_LOOP void Delivery::give_up_here(ClientGroup& g, Request& r, AttemptResult result) {
   freed_.clear();
   while (r.attempt.exists()) {
     Attempt& a = state_.attempts[r.attempt];
@@ -123,7 +145,8 @@ void Delivery::give_up(ClientGroup& g, Request& r, AttemptResult result) {
 }
 
 // True if it sets a server free.
-bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptResult result) {
+RETRYSIM_IN_LOOP bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Attempt& a,
+                                                AttemptResult result) {
   g.recorder->attempt_ended({.in_cohort = r.in_cohort,
                              .number = a.number,
                              .result = result,
@@ -166,7 +189,9 @@ void Delivery::discard(Attempt& a) {
   a.stage = Attempt::Stage::kLost;
 }
 
-void Delivery::release(Attempt& a) {
+void Delivery::release(Attempt& a) { release_here(a); }
+
+RETRYSIM_IN_LOOP void Delivery::release_here(Attempt& a) {
   if (a.is(Attempt::kMutating)) [[unlikely]]
     parts_.mutations.attempt_gone(a);
   state_.attempts.release(a);

@@ -27,18 +27,27 @@ class Delivery {
   void deliver(Attempt& a);
   /// The same, compiled into the step that ends nearly every attempt.
   RETRYSIM_IN_LOOP void deliver_here(Attempt& a);
+  /// The same, compiled into the step that delivers nearly every refusal.
+  RETRYSIM_IN_LOOP void deliver_put_down(Attempt& a);
   /// The client stops waiting for all that is under way; the service may go on with it.
   [[gnu::noinline]] void give_up(ClientGroup& g, Request& r, AttemptResult result);
+  /// The same, compiled into the step that most often calls for it.
+  RETRYSIM_IN_LOOP void give_up_here(ClientGroup& g, Request& r, AttemptResult result);
   /// The service's side of an attempt has ended, and no answer is on its way.
   void discard(Attempt& a);
   /// The attempt is no more.
   void release(Attempt& a);
 
  private:
-  void deliver_failure(ClientGroup& g, Request& r, Attempt& a);
+  [[gnu::noinline]] void deliver_unawaited(Attempt& a);
+  RETRYSIM_IN_LOOP void deliver_success(ClientGroup& g, Request& r, Attempt& a);
+  [[gnu::noinline]] void deliver_failure(ClientGroup& g, Request& r, Attempt& a);
+  RETRYSIM_IN_LOOP void deliver_failure_here(ClientGroup& g, Request& r, Attempt& a);
   RETRYSIM_IN_LOOP void end_attempt(ClientGroup& g, Request& r, Attempt& a, ResponseClass answer);
+  RETRYSIM_IN_LOOP void release_here(Attempt& a);
   [[gnu::noinline]] void next_call(Attempt& a);
-  bool give_up_attempt(ClientGroup& g, Request& r, Attempt& a, AttemptResult result);
+  RETRYSIM_IN_LOOP bool give_up_attempt(ClientGroup& g, Request& r, Attempt& a,
+                                        AttemptResult result);
   [[gnu::noinline]] void end_connection(ClientGroup& g, const Request& r, const Attempt& a,
                                         ResponseClass answer);
   void forget(Request& r, const Attempt& a);

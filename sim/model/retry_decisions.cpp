@@ -6,9 +6,12 @@
 #include "model/name_order.hpp"
 #include "model/parts.hpp"
 #include "model/state.hpp"
+#include "retry/decision.hpp"
 
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace retrysim::model {
 namespace {
@@ -27,6 +30,42 @@ RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
   decision.send_tokens = 0;  // those are the business of RetryRules
   return decision;
 }
+
+/// The draws for a backoff. Nearly always one word is all that is needed of them.
+class BackoffDraws {
+ public:
+  BackoffDraws(const RandomKey& key, const Request& r)
+      : key_(key), entity_(r.entity), attempts_(r.progress.attempts) {}
+
+  double uniform() {
+    if (draws_) return draws_->uniform();
+    if (std::exchange(one_is_taken_, true)) {
+      all().next();
+      return draws_->uniform();
+    }
+    return static_cast<double>(first_word(key_, entity_, attempts_) >> 11) * 0x1p-53;
+  }
+  Draws& all() {
+    if (!draws_) draws_.emplace(key_, id(entity_, attempts_));
+    return *draws_;
+  }
+
+ private:
+  static DrawId id(std::uint64_t entity, std::uint32_t attempts) {
+    return {entity, attempts, 0, Purpose::kBackoff};
+  }
+  // With registers of its own.
+  [[gnu::noinline]] static std::uint64_t first_word(const RandomKey& key, std::uint64_t entity,
+                                                    std::uint32_t attempts) {
+    return Draws::first_word(key, id(entity, attempts));
+  }
+
+  const RandomKey& key_;
+  const std::uint64_t entity_;
+  const std::uint32_t attempts_;
+  bool one_is_taken_ = false;
+  std::optional<Draws> draws_;
+};
 
 std::int32_t quota_of(const RetryState& state) {
   return state.quota != nullptr ? state.quota->available : 0;
@@ -99,17 +138,25 @@ bool RetryDecisions::open(ClientGroup& g, Request& r) {
   return false;
 }
 
-RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r, const Failure& failure) {
-  Draws draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
+RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r,
+                                                      const Failure& failure) {
+  // The same steps, of which the compiler leaves few where nothing is remembered.
+  if (g.states->empty()) return decide_by_rules(g, r, {}, failure);
   const RetryState state = state_of(g, r);
-  const RetryRules& rules =
-      state_.retries_are_over() ? clients_[g.index].last_rules : g.spec->retry;
   const std::int32_t before = quota_of(state);
-  RetryDecision decision =
-      refresh_retry_token(rules, state, r.progress, failure, state_.now, draws);
+  const RetryDecision decision = decide_by_rules(g, r, state, failure);
   note_quota(g, state, before);
   parts_.send_gate.limiter_changed(g, r);
   return decision;
+}
+
+RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_by_rules(ClientGroup& g, Request& r,
+                                                               const RetryState& state,
+                                                               const Failure& failure) {
+  BackoffDraws draws(*g.key, r);
+  const RetryRules& rules =
+      state_.retries_are_over() ? clients_[g.index].last_rules : g.spec->retry;
+  return decision::decide(rules, state, r.progress, failure, state_.now, draws);
 }
 
 RetryDecision RetryDecisions::ask_strategy(ClientGroup& g, Request& r, const Failure& failure) {
@@ -140,7 +187,12 @@ void RetryDecisions::book_success(ClientGroup& g, Request& r) {
   parts_.send_gate.limiter_changed(g, r);
 }
 
-void RetryDecisions::fail(ClientGroup& g, Request& r, const Failure& failure) {
+RETRYSIM_FLATTEN void RetryDecisions::fail(ClientGroup& g, Request& r, const Failure& failure) {
+  fail_here(g, r, failure);
+}
+
+RETRYSIM_IN_LOOP void RetryDecisions::fail_here(ClientGroup& g, Request& r,
+                                                const Failure& failure) {
   if (g.polling) [[unlikely]]
     g.polling->failed(r.id, failure.error.response_class);
   const RetryDecision decision =
@@ -179,7 +231,8 @@ bool RetryDecisions::permit_hedge(ClientGroup& g, Request& r) {
   return permitted;
 }
 
-void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay, EventKind then) {
+RETRYSIM_IN_LOOP void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay,
+                                               EventKind then) {
   // A backoff that leaves no time for the next attempt is not waited for.
   if (parts_.timeouts.deadline_is_by(g, r, state_.now + delay)) {
     return parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);
@@ -190,7 +243,7 @@ void RetryDecisions::back_off(ClientGroup& g, Request& r, Duration delay, EventK
   state_.set_timer(then, g.index, r.id, delay);
 }
 
-void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
+RETRYSIM_IN_LOOP void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
   g.recorder->backoff_ends({.in_cohort = r.in_cohort,
                             .number = r.progress.attempts + 1,
                             .since = r.phase_since,
@@ -198,7 +251,7 @@ void RetryDecisions::backoff_over(ClientGroup& g, Request& r, EventKind then) {
   if (then == EventKind::kErrorReturned) {
     return parts_.client_requests.finish(g, r, Outcome::kQuotaExceeded);
   }
-  parts_.client_requests.begin_attempt(g, r);
+  parts_.client_requests.begin_attempt_here(g, r);
 }
 
 }  // namespace retrysim::model

@@ -8,6 +8,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "model/client_group.hpp"
+#include "model/event_loop.hpp"
 #include "model/events.hpp"
 
 #include <cstddef>
@@ -59,6 +60,8 @@ class RetryDecisions {
   }
   /// Decides what follows a failed attempt.
   [[gnu::noinline]] void fail(ClientGroup& g, Request& r, const Failure& failure);
+  /// The same, compiled into the steps that most often call for it.
+  RETRYSIM_IN_LOOP void fail_here(ClientGroup& g, Request& r, const Failure& failure);
   /// Whether its body could be sent again.
   bool can_be_repeated(const ClientGroup& g, const Request& r) const {
     if (g.spec->unrepeatable <= 0) [[likely]]
@@ -68,16 +71,18 @@ class RetryDecisions {
   }
   bool permit_hedge(ClientGroup& g, Request& r);
   /// Waits; `then`: kBackoffEnd, or kErrorReturned if the request fails at the end of the wait.
-  void back_off(ClientGroup& g, Request& r, Duration delay,
-                EventKind then = EventKind::kBackoffEnd);
-  void backoff_over(ClientGroup& g, Request& r, EventKind then);
+  RETRYSIM_IN_LOOP void back_off(ClientGroup& g, Request& r, Duration delay,
+                                 EventKind then = EventKind::kBackoffEnd);
+  RETRYSIM_IN_LOOP void backoff_over(ClientGroup& g, Request& r, EventKind then);
 
   const TokenBooks& tokens(GroupId group) const { return clients_[group].tokens; }
 
  private:
   RetryState state_of(ClientGroup& g, const Request& r);
   // What the strategy says about a failed attempt: by rules, or of the user's own.
-  RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
+  RETRYSIM_IN_LOOP RetryDecision decide(ClientGroup& g, Request& r, const Failure& failure);
+  RETRYSIM_IN_LOOP RetryDecision decide_by_rules(ClientGroup& g, Request& r,
+                                                 const RetryState& state, const Failure& failure);
   [[gnu::noinline]] RetryDecision ask_strategy(ClientGroup& g, Request& r, const Failure& failure);
   std::int32_t note_quota(const ClientGroup& g, const RetryState& state, std::int32_t before);
 

@@ -26,7 +26,7 @@ Service::Admission Service::admit_if_concurrency_allows(Attempt& a, Time now) {
   return admission;
 }
 
-Service::Admission Service::admit_if_queue_has_room(Attempt& a, Time now) {
+RETRYSIM_IN_LOOP Service::Admission Service::admit_if_queue_has_room(Attempt& a, Time now) {
   if (servers().has_room() && queued() == 0) {
     if (servers().is_full(queue_.capacity())) return Admission::kFull;
     start(a, now);

@@ -14,6 +14,7 @@
 #include "measure/service_recorder.hpp"
 #include "model/attempts_in_service.hpp"
 #include "model/concurrency_limit.hpp"
+#include "model/event_loop.hpp"
 #include "model/request.hpp"
 #include "model/server_pool.hpp"
 #include "model/service_model.hpp"
@@ -125,7 +126,7 @@ class Service {
   TimeSpent time_spent() const { return {time_queued_, time_queued_ + in_service.time_spent()}; }
 
  private:
-  Admission admit_if_queue_has_room(Attempt& a, Time now);
+  RETRYSIM_IN_LOOP Admission admit_if_queue_has_room(Attempt& a, Time now);
   [[gnu::noinline]] Admission admit_if_concurrency_allows(Attempt& a, Time now);
 
   ServiceTraits traits_;

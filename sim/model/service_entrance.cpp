@@ -23,7 +23,9 @@ void ServiceEntrance::arrive_by_event(Attempt& a) {
   parts_.serving.serve_at_once(a);
 }
 
-void ServiceEntrance::arrive(Attempt& a) {
+void ServiceEntrance::arrive(Attempt& a) { arrive_here(a); }
+
+RETRYSIM_IN_LOOP void ServiceEntrance::arrive_here(Attempt& a) {
   Service& s = *a.at;
   a.arrived = state_.now;
   if (!a.is(Attempt::kSecondCall)) [[likely]]
@@ -37,8 +39,8 @@ void ServiceEntrance::arrive(Attempt& a) {
     return;
   const Service::Admission admission = s.admit(a, state_.now);
   if (admission >= Service::Admission::kFull) {
-    return overflow(a,
-                    admission == Service::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
+    return overflow_here(
+        a, admission == Service::Admission::kFull ? Refusal::kQueueFull : Refusal::kLimit);
   }
   const bool must_wait = admission == Service::Admission::kQueued;
   s.place.recorder->admitted();
@@ -99,7 +101,9 @@ bool ServiceEntrance::passes_limits(const Attempt& a, Service& s, std::uint32_t 
   return s.throttle.pass(a.group, number, state_.now, own);
 }
 
-void ServiceEntrance::overflow(Attempt& a, Refusal refusal) {
+void ServiceEntrance::overflow(Attempt& a, Refusal refusal) { overflow_here(a, refusal); }
+
+RETRYSIM_IN_LOOP void ServiceEntrance::overflow_here(Attempt& a, Refusal refusal) {
   Service& s = *a.at;
   const bool no_answer = s.spec().rejection.overflow == Overflow::kDrop;
   const std::uint16_t answer = state_.answers.of_service(s.place.service).refused(refusal);

@@ -10,24 +10,32 @@ namespace retrysim::model {
 
 // None of these steps takes another of them itself, so the lists take the place of a stack, and
 // every turn of an endless chain is counted.
-void Settlement::settle() {
-  while (!answered_.empty() || !connected_.empty() || !calls_over_.empty() ||
-         !free_tokens_.empty()) {
+RETRYSIM_FLATTEN void Settlement::settle() {
+  do {
+    is_due_ = false;
     deliver_answered();
-    send_connected();
-    go_on_after_calls();
-    go_on_after_token_waits();
-  }
-  is_due_ = false;
+    if (others_are_due_) [[unlikely]]
+      settle_others();
+  } while (is_due_);
 }
 
+// An answer may bring about others, which wait until the other lists have been gone through.
 void Settlement::deliver_answered() {
   const std::size_t count = answered_.size();
   for (std::size_t i = 0; i < count; ++i) {
     parts_.limits.count_step();
-    parts_.delivery.deliver(state_.attempts[answered_[i]]);
+    parts_.delivery.deliver_put_down(*answered_[i]);
   }
+  if (answered_.size() == count) [[likely]]
+    return answered_.clear();
   answered_.erase(answered_.begin(), answered_.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+void Settlement::settle_others() {
+  others_are_due_ = false;
+  send_connected();
+  go_on_after_calls();
+  go_on_after_token_waits();
 }
 
 void Settlement::send_connected() {

@@ -22,25 +22,25 @@ class Settlement {
   Settlement(RunState& state, Parts& parts) : state_(state), parts_(parts) {}
 
   /// The attempt's answer is there.
-  void answered(AttemptId attempt) {
-    answered_.push_back(attempt);
+  void answered(Attempt& attempt) {
+    answered_.push_back(&attempt);
     is_due_ = true;
   }
   /// The request, which waited for one, has got a connection.
   void connected(RequestId request) {
     connected_.push_back(request);
-    is_due_ = true;
+    is_due_ = others_are_due_ = true;
   }
   /// The calls that an attempt waited for have ended.
   void calls_over(CallTree::CallId id) {
     calls_over_.push_back(id);
-    is_due_ = true;
+    is_due_ = others_are_due_ = true;
   }
 
   /// The session that attempts with this token waited for has ended.
   void token_free(const TokenWaits::Token& token) {
     free_tokens_.push_back(token);
-    is_due_ = true;
+    is_due_ = others_are_due_ = true;
   }
 
   /// Whether something has been put down.
@@ -49,6 +49,7 @@ class Settlement {
 
  private:
   void deliver_answered();
+  [[gnu::noinline]] void settle_others();
   void send_connected();
   void go_on_after_calls();
   void go_on_after_token_waits();
@@ -56,7 +57,8 @@ class Settlement {
   RunState& state_;
   Parts& parts_;
   bool is_due_ = false;
-  std::vector<AttemptId> answered_;
+  bool others_are_due_ = false;  // other steps than the delivery of answers
+  std::vector<Attempt*> answered_;
   std::vector<RequestId> connected_;
   std::vector<CallTree::CallId> calls_over_;
   std::vector<TokenWaits::Token> free_tokens_;

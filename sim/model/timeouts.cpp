@@ -84,15 +84,15 @@ void Timeouts::attempt_times_out_varying() {
   time_out(state_.groups[r.group], r);
 }
 
-void Timeouts::time_out(ClientGroup& g, Request& r) {
+RETRYSIM_FLATTEN void Timeouts::time_out(ClientGroup& g, Request& r) {
   state_.note_event(EventKind::kTimeout, r.id);
   disarm(g, r);
-  parts_.delivery.give_up(g, r, AttemptResult::kTimeout);
-  parts_.retry_decisions.fail(g, r,
-                              {.error = g.errors[Answers::kNoAnswer],
-                               .retry_after = {},
-                               .long_poll = g.spec->long_poll,
-                               .repeatable = parts_.retry_decisions.can_be_repeated(g, r)});
+  parts_.delivery.give_up_here(g, r, AttemptResult::kTimeout);
+  parts_.retry_decisions.fail_here(g, r,
+                                   {.error = g.errors[Answers::kNoAnswer],
+                                    .retry_after = {},
+                                    .long_poll = g.spec->long_poll,
+                                    .repeatable = parts_.retry_decisions.can_be_repeated(g, r)});
 }
 
 void Timeouts::deadline_passes(ClientGroup& g) {
@@ -120,7 +120,7 @@ void Timeouts::pass_deadline(ClientGroup& g, Request& r) {
   parts_.client_requests.finish(g, r, Outcome::kDeadlineExceeded);
 }
 
-EventKey Timeouts::next_timeout(GroupId group) const {
+RETRYSIM_IN_LOOP EventKey Timeouts::next_timeout(GroupId group) const {
   const kernel::TimerLane<Request*>& lane = state_.groups[group].timers.timeouts;
   if (lane.empty()) return EventKey::never();
   // It will be looked at when the timer expires, after a long time.

@@ -7,6 +7,7 @@
 #include "kernel/fifo_lane.hpp"
 #include "kernel/indexed_heap.hpp"
 #include "model/client_group.hpp"
+#include "model/event_loop.hpp"
 #include "model/request.hpp"
 #include "model/state.hpp"
 
@@ -50,7 +51,7 @@ class Timeouts {
   void deadline_passes(ClientGroup& g);
 
   /// Keys of those.
-  kernel::EventKey next_timeout(GroupId group) const;
+  RETRYSIM_IN_LOOP kernel::EventKey next_timeout(GroupId group) const;
   kernel::EventKey next_varying_timeout() const { return varying_.head(); }
   kernel::EventKey next_deadline(GroupId group) const;
 

@@ -44,7 +44,9 @@ void Transport::add_sources() {
   }
 }
 
-void Transport::send(ClientGroup& g, Request& r) {
+void Transport::send(ClientGroup& g, Request& r) { send_here(g, r); }
+
+RETRYSIM_IN_LOOP void Transport::send_here(ClientGroup& g, Request& r) {
   Attempt& a = state_.attempts.allocate();
   r.phase = Request::Phase::kInFlight;
   r.phase_since = state_.now;
@@ -66,7 +68,7 @@ void Transport::send(ClientGroup& g, Request& r) {
     if (g.balanced) a.at = &state_.instances[parts_.balancer.choose(a)];
   }
   if (!takes_time_ && !a.at->traits().loses_messages) [[likely]]
-    return parts_.entrance.arrive(a);
+    return parts_.entrance.arrive_here(a);
   travel_to_service(a);
 }
 
@@ -164,7 +166,7 @@ bool Transport::send_answer(Attempt& a, std::uint16_t answer) {
 }
 
 void Transport::answer_with(Attempt& a, std::uint16_t answer) {
-  if (send_answer(a, answer)) parts_.settlement.answered(a.id);
+  if (send_answer(a, answer)) parts_.settlement.answered(a);
 }
 
 // True if the answer is lost on its way.

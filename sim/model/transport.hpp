@@ -10,6 +10,7 @@
 #include "kernel/fifo_lane.hpp"
 #include "kernel/timer_queue.hpp"
 #include "model/client_group.hpp"
+#include "model/event_loop.hpp"
 #include "model/request.hpp"
 #include "model/service.hpp"
 
@@ -28,6 +29,8 @@ class Transport {
 
   /// The client makes its next attempt now.
   void send(ClientGroup& g, Request& r);
+  /// The same, compiled into the steps that make nearly every attempt.
+  RETRYSIM_IN_LOOP void send_here(ClientGroup& g, Request& r);
   /// Its attempt, or a further message of one, sets out.
   [[gnu::noinline]] void travel_to_service(Attempt& a);
   /// The next attempt on the way arrives.

@@ -198,8 +198,10 @@ bool World::is_over(Time next) const {
 }
 
 // Of a source whose timers may have been cancelled.
-EventKey World::true_head(std::uint32_t source) const {
-  const EventSource s = state_.sources[source];
+RETRYSIM_IN_LOOP EventKey World::true_head(std::uint32_t source) const {
+  const EventSource& s = state_.sources[source];
+  if (s.kind == EventKind::kTimeout) [[likely]]
+    return parts_.timeouts.next_timeout(GroupId(s.index));
   switch (s.kind) {
     case EventKind::kVaryingTimeout:
       return parts_.timeouts.next_varying_timeout();
@@ -207,8 +209,6 @@ EventKey World::true_head(std::uint32_t source) const {
       return parts_.watch.next_timeout(ServiceId(s.index));
     case EventKind::kSendTokenDue:
       return parts_.send_gate.next_wake(GroupId(s.index));
-    case EventKind::kTimeout:
-      return parts_.timeouts.next_timeout(GroupId(s.index));
     default:
       return parts_.timeouts.next_deadline(GroupId(s.index));
   }
@@ -219,6 +219,7 @@ void World::dispatch(std::uint32_t source) {
   if (s.kind == EventKind::kCompletion) [[likely]]
     return parts_.serving.complete(*s.instance);
   if (s.kind == EventKind::kArrival) return parts_.client_requests.next_arrival(*s.group);
+  if (s.kind == EventKind::kTimer) return timer_due();
   dispatch_rarer(s);
 }
 
@@ -247,7 +248,7 @@ void World::dispatch_rarer(const EventSource& s) {
     case EventKind::kHealthCheck:
       return health_checks_.due();
     default:
-      return timer_due();
+      assert(false);
   }
 }
 

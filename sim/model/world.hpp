@@ -18,6 +18,7 @@
 
 #include "kernel/event_order.hpp"
 #include "model/books.hpp"
+#include "model/event_loop.hpp"
 #include "model/health_checks.hpp"
 #include "model/parts.hpp"
 #include "model/state.hpp"
@@ -51,7 +52,7 @@ class World {
   void timer_due();
   [[gnu::always_inline]] inline void expect(const kernel::TimerEntry& timer) const;
   [[gnu::noinline]] bool is_over(Time next) const;
-  [[gnu::noinline]] kernel::EventKey true_head(std::uint32_t source) const;
+  RETRYSIM_IN_LOOP kernel::EventKey true_head(std::uint32_t source) const;
 
   RunState state_;
   Parts parts_;

@@ -1,10 +1,11 @@
-// The order in which a client decides about a retry, and the bookkeeping of its quota. Source of
-// the order: botocore retries/standard.py and the pseudo-code of the AWS SDK reference (retryable?
-// attempts left? quota? then the delay); where SDKs differ, see README.md. Runs once per failed
+// The bookkeeping of a client's retry quota and of its other limits, and the strategy as an object.
+// The order in which a client decides about a retry is in decision.hpp. Runs once per failed
 // attempt of a simulation: it allocates nothing and compares no text.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/retry_strategy.hpp>
+
+#include "retry/decision.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -25,6 +26,17 @@ int send_cost_of(const SendRateRules& rules, const ErrorInfo& error) {
   return error.response_class == ResponseClass::kThrottling ? rules.costly_retry_cost
                                                             : rules.retry_cost;
 }
+
+/// Fractions of a token count: 5.1 tokens are more than a threshold of 5.
+bool above_threshold(const QuotaRules& rules, const RetryState& state) {
+  if (rules.threshold == 0 || state.quota->available > rules.threshold) return true;
+  return state.quota->available == rules.threshold && state.accrual != nullptr &&
+         state.accrual->billionths > 0;
+}
+
+}  // namespace
+
+namespace decision {
 
 Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration backoff) {
   if (!failure.retry_after || failure.error.no_retry_after) return backoff;
@@ -47,20 +59,6 @@ Duration with_suggestion(const RetryRules& rules, const Failure& failure, Durati
                                                                         : backoff;
   }
   return backoff;
-}
-
-/// What came of asking the quota.
-struct Payment {
-  bool made = false;
-  int amount = 0;
-  Duration wait;  ///< until the tokens are there (QuotaOnEmpty::kWait)
-};
-
-/// Fractions of a token count: 5.1 tokens are more than a threshold of 5.
-bool above_threshold(const QuotaRules& rules, const RetryState& state) {
-  if (rules.threshold == 0 || state.quota->available > rules.threshold) return true;
-  return state.quota->available == rules.threshold && state.accrual != nullptr &&
-         state.accrual->billionths > 0;
 }
 
 Payment pay(const QuotaRules& rules, const RetryState& state, const ErrorInfo& error, Time now) {
@@ -90,7 +88,6 @@ Payment pay(const QuotaRules& rules, const RetryState& state, const ErrorInfo& e
   return payment;
 }
 
-/// What every failed attempt tells the client, whatever follows.
 void take_note_of_failure(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
                           Time now) {
   if (state.limiter != nullptr && rules.rate_limit.update == LimiterUpdate::kAll) {
@@ -109,7 +106,6 @@ void take_note_of_failure(const RetryRules& rules, const RetryState& state, cons
   if (state.throttle != nullptr && !error.retryable()) state.throttle->accepted(now);
 }
 
-/// Send tokens that are asked for before the quota: takes them, or says how long they would take.
 std::optional<Duration> ask_for_send_tokens(const RetryRules& rules, const RetryState& state,
                                             const ErrorInfo& error, Time now) {
   const SendRateRules& r = rules.rate_limit;
@@ -122,9 +118,6 @@ std::optional<Duration> ask_for_send_tokens(const RetryRules& rules, const Retry
   return state.limiter->wait(now, tokens);
 }
 
-/// Adaptive mode: the limiter takes note of an error that will be retried, and the retry's tokens
-/// are taken as far as they are now. `asked` is the answer to a question asked before the quota.
-/// May change the delay.
 int take_send_tokens(const RetryRules& rules, const RetryState& state, const ErrorInfo& error,
                      Time now, std::optional<Duration> asked, Duration& delay) {
   const SendRateRules& r = rules.rate_limit;
@@ -151,14 +144,7 @@ int take_send_tokens(const RetryRules& rules, const RetryState& state, const Err
   return 0;
 }
 
-/// Whether anything but the quota stands against a retry that attempts permit.
-bool strategies_beyond_permit(const RetryRules& rules, const RetryState& state,
-                              const RetryProgress& progress, Time now) {
-  if (state.breaker != nullptr && state.breaker->open(now)) return false;
-  return state.budget == nullptr || state.budget->permits(rules.budget, progress.attempts > 1, now);
-}
-
-}  // namespace
+}  // namespace decision
 
 void begin_request(const RetryRules& rules, const RetryState& state, Time now) {
   if (state.budget != nullptr) state.budget->request_begins(now);
@@ -180,71 +166,8 @@ bool permit_attempt(const RetryRules& rules, const RetryState& state, Time now, 
 RetryDecision refresh_retry_token(const RetryRules& rules, const RetryState& state,
                                   RetryProgress& progress, const Failure& failure, Time now,
                                   Draws& draws, const std::optional<double>& fixed_draw) {
-  const ErrorInfo& error = failure.error;
-  assert(error.response_class != ResponseClass::kSuccess);
-  assert(state.quota != nullptr || !rules.quota.enabled);
-  take_note_of_failure(rules, state, error, now);
-  const auto end = [](Outcome outcome) { return RetryDecision{outcome, Duration::zero(), 0}; };
-
-  const bool has_quota = rules.quota.enabled;
-  const QuotaOrder order = rules.quota.order;
-  std::optional<Payment> payment;
-  if (has_quota && order == QuotaOrder::kBeforeClassification) [[unlikely]] {
-    payment = pay(rules.quota, state, error, now);
-    if (!payment->made && error.retryable() && failure.repeatable) {
-      return end(Outcome::kQuotaExceeded);
-    }
-  }
-  if (!error.retryable() || !failure.repeatable) return end(Outcome::kNotRetryable);
-  const bool attempts_left =
-      progress.attempts < rules.max_attempts || rules.max_attempts == RetryRules::kUnlimited;
-  if (has_quota && !payment && order != QuotaOrder::kAfterAttempts) [[unlikely]] {
-    payment = pay(rules.quota, state, error, now);
-    if (!attempts_left && payment->made && order == QuotaOrder::kRollback) {
-      state.quota->release(payment->amount, rules.quota.capacity);
-    }
-    if (!attempts_left && !payment->made) return end(Outcome::kQuotaExceeded);
-  }
-  if (!attempts_left) return end(Outcome::kMaxAttemptsExceeded);
-  if (state.limiter != nullptr && rules.rate_limit.update == LimiterUpdate::kRetried) {
-    // Of what attempts permit; the quota comes later (aws-sdk-net).
-    state.limiter->on_response(now, error.response_class == ResponseClass::kThrottling);
-  }
-  const auto refuse = [&](Outcome outcome) {
-    if (payment && payment->made) state.quota->release(payment->amount, rules.quota.capacity);
-    return end(outcome);
-  };
-  if (rules.probability < 1) [[unlikely]] {
-    const double uniform = fixed_draw ? *fixed_draw : draws.uniform();
-    if (!(uniform < rules.probability)) return refuse(Outcome::kMaxAttemptsExceeded);
-  }
-  if (!strategies_beyond_permit(rules, state, progress, now)) {
-    return refuse(Outcome::kQuotaExceeded);
-  }
-  const auto asked = ask_for_send_tokens(rules, state, error, now);
-  if (!payment) {
-    payment = has_quota ? pay(rules.quota, state, error, now) : Payment{.made = true, .wait = {}};
-  }
-  const bool wait_though_refused = failure.long_poll && rules.long_poll != LongPoll::kReturn;
-  if (!payment->made && !wait_though_refused) return end(Outcome::kQuotaExceeded);
-
-  const ResponseClass backoff_class = !payment->made && rules.long_poll == LongPoll::kWaitBase
-                                          ? ResponseClass::kTransient
-                                          : error.response_class;
-  const Duration backoff = backoff_delay(rules.backoff, backoff_class, progress, draws, fixed_draw);
-  Duration delay = with_suggestion(rules, failure, backoff);
-  if (!payment->made) return {Outcome::kQuotaExceeded, delay, 0};
-  progress.held_cost = payment->amount;
-  progress.previous_delay = backoff;
-  if (state.budget != nullptr) {
-    state.budget->retry_granted(rules.budget, progress.attempts > 1, now);
-  }
-  delay += payment->wait;
-  int send_tokens = 0;
-  if (state.limiter != nullptr) {
-    send_tokens = take_send_tokens(rules, state, error, now, asked, delay);
-  }
-  return {Outcome::kRetry, delay, send_tokens};
+  backoff::GivenDraws given{draws};
+  return decision::decide(rules, state, progress, failure, now, given, fixed_draw);
 }
 
 bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgress& progress,
@@ -252,9 +175,10 @@ bool acquire_hedge(const RetryRules& rules, const RetryState& state, RetryProgre
   if (progress.attempts >= rules.max_attempts && rules.max_attempts != RetryRules::kUnlimited) {
     return false;
   }
-  if (!strategies_beyond_permit(rules, state, progress, now)) return false;
+  if (!decision::strategies_beyond_permit(rules, state, progress, now)) return false;
   if (state.quota != nullptr) {
-    const Payment payment = pay(rules.quota, state, {ResponseClass::kTransient}, now);
+    const decision::Payment payment =
+        decision::pay(rules.quota, state, {ResponseClass::kTransient}, now);
     if (!payment.made) return false;
     progress.held_cost = payment.amount;
   }

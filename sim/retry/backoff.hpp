@@ -1,0 +1,124 @@
+// The delay before a retry: exponential growth, cap and jitter. Computed with + - * / alone, which
+// IEEE 754 rounds the same way everywhere; for a factor of 2 every value before the jitter is
+// exact. Sources: botocore retries/standard.py; PredefinedBackoffStrategies.java of the AWS SDK for
+// Java 1.x, RetryMiddleware.php, RetryStrategy.cpp and lib/util.js for whole milliseconds;
+// aws-sdk-go client/default_retryer.go and aws-sdk-go-v2 aws/retry/jitter_backoff.go for what
+// happens above the cap; aws-c-io exponential_backoff_retry_strategy.c; the AWS Architecture Blog
+// on jitter.
+//
+// What nearly every retry needs is here, to be compiled into the decision about it; the rest is in
+// backoff.cpp.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/random.hpp>
+#include <retrysim/response.hpp>
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/retry_strategy.hpp>
+#include <retrysim/time.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace retrysim::backoff {
+
+/// factor^exponent by repeated squaring; may be infinite.
+double power_by_squaring(double factor, std::int64_t exponent);
+
+inline double power(double factor, std::int64_t exponent) {
+  constexpr std::int64_t kMost = 1023;  // the largest exponent of a double
+  if (factor == 2 && exponent >= 1 - kMost && exponent <= kMost) [[likely]] {
+    return std::bit_cast<double>((exponent + kMost) << 52);
+  }
+  return power_by_squaring(factor, exponent);
+}
+
+/// factor^(first_exponent + i) for the retry after attempt `attempts`.
+inline double growth(const BackoffRules& rules, std::uint32_t attempts) {
+  const std::int64_t retry_index = static_cast<std::int64_t>(attempts) - 1;
+  const std::int64_t exponent =
+      std::min<std::int64_t>(rules.first_exponent + retry_index, rules.max_exponent);
+  return power(rules.factor, exponent);
+}
+
+inline double nanoseconds(Duration d) {
+  return d == Duration::max() ? std::numeric_limits<double>::infinity()
+                              : static_cast<double>(d.count());
+}
+
+/// `v` with its jitter; both in the same unit, nanoseconds or quanta.
+inline double spread(Jitter jitter, double v, double uniform) {
+  switch (jitter) {
+    case Jitter::kFull:
+      return uniform == 0 ? 0 : uniform * v;  // v may be infinite
+    case Jitter::kEqual:
+      return uniform == 0 ? v / 2 : v / 2 + uniform * (v / 2);
+    case Jitter::kAdditive:
+      return uniform == 0 ? v : v + uniform * v;
+    case Jitter::kNone:
+    case Jitter::kDecorrelated:
+      break;
+  }
+  return v;
+}
+
+// Of what few rules ask for.
+Duration from_distribution(const BackoffRules& rules, const RetryProgress& progress, Draws& draws);
+Duration decorrelated(const BackoffRules& rules, Duration base, const RetryProgress& progress,
+                      double uniform);
+/// `v` nanoseconds, not yet spread, to whole quanta as `rules.rounding` says.
+Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, double v,
+                   std::uint32_t attempts, double uniform);
+
+/// Draws that have been made already, for the functions below. What they want of `draws`: `uniform`
+/// gives the next uniform draw, `all` the draws as such, before any of them is taken.
+struct GivenDraws {
+  Draws& given;
+
+  double uniform() const { return given.uniform(); }
+  Draws& all() const { return given; }
+};
+
+/// `backoff_delay`, compiled into its caller.
+template <class BackoffDraws>
+[[gnu::always_inline]] inline Duration delay(const BackoffRules& rules,
+                                             ResponseClass response_class,
+                                             const RetryProgress& progress, BackoffDraws& draws,
+                                             const std::optional<double>& fixed_draw) {
+  assert(progress.attempts >= 1);
+  if (!rules.delays.empty()) [[unlikely]]
+    return from_distribution(rules, progress, draws.all());
+
+  const bool throttling = response_class == ResponseClass::kThrottling;
+  const Duration base = throttling ? rules.throttle_base : rules.base;
+  const Jitter jitter = throttling ? rules.throttle_jitter : rules.jitter;
+  const double uniform = jitter == Jitter::kNone ? 0 : fixed_draw ? *fixed_draw : draws.uniform();
+  if (static_cast<std::int64_t>(progress.attempts) <= rules.immediate_retries) [[unlikely]] {
+    return Duration::zero();
+  }
+  if (jitter == Jitter::kDecorrelated) [[unlikely]]
+    return decorrelated(rules, base, progress, uniform);
+
+  const double cap = nanoseconds(rules.cap);
+  // A base of zero stays zero, also where the power is infinite.
+  double v = base == Duration::zero()
+                 ? 0
+                 : static_cast<double>(base.count()) * growth(rules, progress.attempts);
+  if (v > cap && rules.over_cap == OverCap::kFlat) return rules.cap;
+  if (!rules.jitter_before_cap && rules.over_cap != OverCap::kRedraw) v = std::min(v, cap);
+  const Duration delay = rules.quantum > Duration::zero()
+                             ? in_quanta(rules, base, jitter, v, progress.attempts, uniform)
+                             : Duration::from_nanoseconds(spread(jitter, v, uniform));
+  if (delay <= rules.cap) [[likely]]
+    return delay;
+  if (rules.over_cap != OverCap::kRedraw) return rules.cap;
+  const double again = fixed_draw ? *fixed_draw : draws.uniform();
+  return Duration::from_nanoseconds(cap / 2 + again * (cap / 2));
+}
+
+}  // namespace retrysim::backoff
