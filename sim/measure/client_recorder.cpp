@@ -53,24 +53,10 @@ void ClientRecorder::backoff_goes_on(std::uint32_t number, Time since) {
   rows_.of(number).in_backoff(span_->inside_window_ns(since, span_->window_end));
 }
 
-bool ClientRecorder::job_begins() {
-  result_.jobs.begun += in_window_;
-  return in_window_;
-}
-
-void ClientRecorder::job_ended(const JobEnded& event) {
-  const auto& [in_cohort, end, checks, done, now] = event;
-  if (!in_cohort) return;
-  JobCounts& jobs = result_.jobs;
-  ++count_of(jobs.ends, end);
-  if (end != JobEnd::kSucceeded) return;
-  jobs.checks += checks;
-  jobs.detection_delay_m.add(now - done);
-}
-
 void ClientRecorder::begin_window() {
   in_window_ = true;
   by_client.begin_window(result_.successes_per_client);
+  jobs.begin_window();
   rows_.begin_window();
 }
 
@@ -78,6 +64,7 @@ void ClientRecorder::begin_window() {
 void ClientRecorder::end_window() {
   in_window_ = false;
   by_client.end_window();
+  jobs.end_window();
   rows_.end_window();
   const RequestTally::Outcomes& cohort = tally_.outcomes[1];
   result_.successes_within = count_of(cohort, Outcome::kSuccess);
@@ -166,6 +153,7 @@ ClientResult ClientRecorder::finish() {
   close_attempts();
   passage.close(r);
   quota.close(r);
+  r.jobs = jobs.counts();
   ClientEnds::close(r.successes_per_client, r.ended_per_client);
   r.requests = cohort_calls_;
   // Results of many replications are kept: without the room that vectors take to grow.

@@ -11,6 +11,7 @@
 #include "measure/attempt_rows.hpp"
 #include "measure/client_ends.hpp"
 #include "measure/duration_books.hpp"
+#include "measure/job_recorder.hpp"
 #include "measure/level.hpp"
 #include "measure/passage_counts.hpp"
 #include "measure/phase_log.hpp"
@@ -34,6 +35,7 @@ class alignas(64) ClientRecorder {
   QuotaRecorder quota;
   PassageCounts passage;  ///< of attempts through the services
   ClientEnds by_client;   ///< requests that have ended
+  JobRecorder jobs;       ///< that are polled for
 
   /// `span` must outlive the recorder.
   explicit ClientRecorder(const RunSpan& span) : quota(span), span_(&span) {}
@@ -106,11 +108,6 @@ class alignas(64) ClientRecorder {
   /// The same for one that has not ended when the run is over: its level stays. `number`: of the
   /// attempt that would have followed.
   void backoff_goes_on(std::uint32_t number, Time since);
-
-  // A job that is polled for.
-  /// Whether it belongs to the cohort.
-  bool job_begins();
-  void job_ended(const JobEnded& event);
 
   // The edges of the run, in the order of time.
   void begin_window();

@@ -50,7 +50,7 @@ void AttemptWatch::time_out(ServiceId service) {
     s.remove_from_queue(a, state_.now);
   } else {
     if (a.stage == Attempt::Stage::kCalling) parts_.serving.cancel_wait(id);
-    s.abort(a, state_.now);
+    s.in_service.abort(a, state_.now);
     if (a.given_up()) parts_.serving.wasted_work(a);
     parts_.serving.serve_queue(s);
   }

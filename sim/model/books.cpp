@@ -47,12 +47,12 @@ void Books::close_instance(ServiceId service, InstanceId instance) {
 Service::TimeSpent Books::time_spent(InstanceId instance, Time end) const {
   const Service& s = state_.instances[instance];
   Service::TimeSpent spent = s.time_spent();
-  const auto stays = [&](const Attempt& a) { spent.in_system += (end - a.arrived).count(); };
-  s.servers().for_each([&](std::uint32_t id) { stays(state_.attempts[AttemptId(id)]); });
-  for (const AttemptId id : parts_.serving.waiting_at(s)) stays(state_.attempts[id]);
+  const auto is_served = [&](const Attempt& a) { spent.in_system += (end - a.started).count(); };
+  s.servers().for_each([&](std::uint32_t id) { is_served(state_.attempts[AttemptId(id)]); });
+  for (const AttemptId id : parts_.serving.waiting_at(s)) is_served(state_.attempts[id]);
   s.queue().for_each([&](const Attempt& a) {
-    stays(a);
     spent.queued += (end - a.arrived).count();
+    spent.in_system += (end - a.arrived).count();
   });
   return spent;
 }

@@ -50,7 +50,7 @@ bool CallTree::begin(Service& s) {
   Attempt& a = state_.attempts[id];
   if (a.is(Attempt::kRejection | Attempt::kReplay)) return false;
   if (!s.traits().always_succeeds && s.reply(a).answer != 0) return false;
-  s.hold(state_.now);
+  s.in_service.hold(state_.now);
   state_.note_event(EventKind::kCompletion, id);
   parts_.serving.changed(s);
   calls_.reach(id);
@@ -111,7 +111,7 @@ void CallTree::end(AttemptId attempt) {
   Attempt& a = state_.attempts[attempt];
   Service& s = *a.at;
   calls_[attempt].active = false;
-  s.release(a, state_.now);
+  s.in_service.release(a, state_.now);
   parts_.watch.leave(a);
   Reply reply;
   if (calls_[attempt].failed) {

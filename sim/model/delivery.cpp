@@ -170,11 +170,11 @@ RETRYSIM_IN_LOOP bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Atte
     release(a);
   } else if (a.stage == Attempt::Stage::kInService || a.stage == Attempt::Stage::kCalling) {
     const bool in_service = a.stage == Attempt::Stage::kInService;
-    const bool is_a_level = in_service ? s.given_up(state_.now) : false;
+    const bool is_a_level = in_service ? s.in_service.given_up(state_.now) : false;
     if (policy == Abandoned::kAbort) {
       if (a.stage == Attempt::Stage::kCalling) parts_.serving.cancel_wait(a.id);
       parts_.watch.leave(a);
-      s.abort(a, state_.now);
+      s.in_service.abort(a, state_.now);
       a.clients->recorder->passage.dropped(a.in_cohort);
       release(a);
       return true;

@@ -7,7 +7,7 @@
 namespace retrysim::model {
 
 void Jobs::begin(ClientGroup& g, ClientId client, std::uint64_t entity) {
-  const bool in_cohort = g.recorder->job_begins();
+  const bool in_cohort = g.recorder->jobs.begins();
   schedule_check(g, g.polling->begin(client, entity, in_cohort, state_.now));
 }
 
@@ -25,11 +25,11 @@ void Jobs::check_ended(ClientGroup& g, RequestId request, Outcome outcome) {
   const std::optional<JobEnd> end = g.polling->after_check(request, outcome);
   if (!end) return schedule_check(g, id);
   const Job& j = g.polling->job(id);
-  g.recorder->job_ended({.in_cohort = j.in_cohort,
-                         .end = *end,
-                         .checks = j.checks,
-                         .done = j.done,
-                         .now = state_.now});
+  g.recorder->jobs.ended({.in_cohort = j.in_cohort,
+                          .end = *end,
+                          .checks = j.checks,
+                          .done = j.done,
+                          .now = state_.now});
   g.polling->end(id);
 }
 
@@ -46,11 +46,11 @@ void Jobs::close() {
     for (std::uint32_t id = 0; id < g.polling->slots(); ++id) {
       const Job& j = g.polling->job(id);
       if (!j.open) continue;
-      g.recorder->job_ended({.in_cohort = j.in_cohort,
-                             .end = JobEnd::kUnfinished,
-                             .checks = j.checks,
-                             .done = j.done,
-                             .now = state_.now});
+      g.recorder->jobs.ended({.in_cohort = j.in_cohort,
+                              .end = JobEnd::kUnfinished,
+                              .checks = j.checks,
+                              .done = j.done,
+                              .now = state_.now});
     }
   }
 }

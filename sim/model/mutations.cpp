@@ -16,10 +16,10 @@ void Mutations::prepare() {
   }
   for (const InstanceId i : state_.instances.ids()) {
     Service& s = state_.instances[i];
-    s.tokens.keep_books(books_ ? &*books_ : nullptr);
+    s.in_service.tokens.keep_books(books_ ? &*books_ : nullptr);
     if (!reads_) continue;
-    s.tokens.ask_before_retries(*reads_);
-    s.demand.ask_before_retries(*reads_);
+    s.in_service.tokens.ask_before_retries(*reads_);
+    s.in_service.demand.ask_before_retries(*reads_);
   }
 }
 
@@ -44,11 +44,11 @@ void Mutations::decide(ClientGroup& g, Request& r) {
 
 void Mutations::executed(Attempt& a, bool succeeded) {
   books_->of_attempt(a.id).effects.effects += succeeded;
-  a.at->tokens.executed(a, succeeded, state_.now);
+  a.at->in_service.tokens.executed(a, succeeded, state_.now);
 }
 
 void Mutations::attempt_gone(Attempt& a) {
-  a.at->tokens.close_session(a);
+  a.at->in_service.tokens.close_session(a);
   books_->attempt_gone(a.id);
 }
 

@@ -19,7 +19,14 @@ namespace retrysim::model {
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 struct ClientGroup;
+struct Request;
 class Service;
+
+/// A request's place among those whose attempt may time out: in the lane or in the heap.
+struct TimeoutPlace {
+  kernel::LaneLink<Request*> in_lane;  ///< of its group, if timeouts are constant
+  std::uint32_t in_heap = kNone;       ///< of varying timeouts
+};
 
 /// A request's neighbours in a client's queue.
 struct WaiterLinks {
@@ -27,7 +34,6 @@ struct WaiterLinks {
 };
 
 struct Attempt;
-struct Request;
 
 /// An attempt's neighbours in a queue.
 struct QueueLinks {
@@ -78,9 +84,8 @@ struct alignas(64) Request {
   bool connecting : 1 = false;       ///< the attempt to be sent opens a new connection
   bool mutating : 1 = false;         ///< it has side effects
   std::uint8_t send_tokens = 0;      ///< that the next attempt still needs
-  kernel::LaneLink<Request*> timeout;
-  RequestId id;                            ///< its place among the requests
-  std::uint32_t timeout_position = kNone;  ///< in the heap of varying timeouts
+  RequestId id;                      ///< its place among the requests
+  TimeoutPlace timeout;
   WaiterLinks waiting;
   Request* next_free = nullptr;  ///< in the pool
 };

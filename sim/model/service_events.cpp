@@ -68,7 +68,7 @@ void ServiceEvents::restart(InstanceId instance, bool throttle_too) {
   for (const std::uint32_t id : s.take_all(state_.now)) all.emplace_back(id);
   for (const AttemptId id : parts_.serving.waiting_at(s)) {
     parts_.serving.cancel_wait(id);
-    s.abort(state_.attempts[id], state_.now);
+    s.in_service.abort(state_.attempts[id], state_.now);
     all.push_back(id);
   }
   for (const AttemptId id : all) {

@@ -26,7 +26,7 @@ void Serving::begin_levels() {
 void Serving::complete(Service& s) {
   if (s.traits().calls_others && parts_.call_tree.begin(s)) [[unlikely]]
     return;
-  Attempt& a = s.complete(state_.now);
+  Attempt& a = s.in_service.complete(state_.now);
   state_.note_event(EventKind::kCompletion, a.id);
   parts_.watch.leave(a);
   served(a, reply_to(a));
@@ -127,7 +127,7 @@ void Serving::time_wait(const Attempt& a) {
 // Of an attempt that is turned away, whose token is known, or that has asked for its effect.
 Reply Serving::answer_without_execution(Attempt& a) {
   Service& s = *a.at;
-  if (!s.tokens.is_read(a)) return {a.answer};
+  if (!s.in_service.tokens.is_read(a)) return {a.answer};
   if (!s.traits().always_succeeds) {
     const Reply reply = s.reply(a);
     if (reply.answer != 0) return reply;
@@ -162,7 +162,7 @@ bool Serving::would_be_late(const Attempt& a) const {
   const Distribution& latency = state_.scenario.network.latency;
   const Duration way_back =
       latency.is_constant() ? latency.constant_value() + s.impairment().latency : Duration::zero();
-  return state_.now + s.service_time_of(a) + way_back > end;
+  return state_.now + s.in_service.time_of(a, s.impairment().speed) + way_back > end;
 }
 
 void Serving::changed(Service& s) {

@@ -20,7 +20,7 @@ auto Timeouts::deadline_link() {
 
 auto Timeouts::position() {
   return [this](std::uint32_t r) -> std::uint32_t& {
-    return state_.requests[RequestId(r)].timeout_position;
+    return state_.requests[RequestId(r)].timeout.in_heap;
   };
 }
 
@@ -67,10 +67,10 @@ Time Timeouts::end_of_wait(const Attempt& a) const {
   const Request& r = *a.request;
   Time end = Time::max();
   if (g.timers.constant_timeout) {
-    end = armed(r.timeout.key()).time;
+    end = armed(r.timeout.in_lane.key()).time;
   } else if (g.spec->timeouts.has_attempt) {
     end = armed(varying_.key_of(r.id, [this](std::uint32_t id) {
-            return state_.requests[RequestId(id)].timeout_position;
+            return state_.requests[RequestId(id)].timeout.in_heap;
           })).time;
   }
   if (g.timers.deadline_source != kNone) end = std::min(end, armed(deadlines_[r.id].key()).time);
@@ -125,7 +125,7 @@ RETRYSIM_IN_LOOP EventKey Timeouts::next_timeout(GroupId group) const {
   if (lane.empty()) return EventKey::never();
   // It will be looked at when the timer expires, after a long time.
   kernel::prefetch(state_.attempts[lane.front()->attempt]);
-  return armed(lane.front()->timeout.key());
+  return armed(lane.front()->timeout.in_lane.key());
 }
 
 EventKey Timeouts::next_deadline(GroupId group) const {

@@ -58,7 +58,7 @@ class Timeouts {
   std::uint64_t bytes() const { return varying_.bytes() + kernel::bytes_of(deadlines_); }
 
  private:
-  static kernel::LaneLink<Request*>& link_of(Request* r) { return r->timeout; }
+  static kernel::LaneLink<Request*>& link_of(Request* r) { return r->timeout.in_lane; }
   // Of clients whose timeout varies, or who have none.
   [[gnu::noinline]] void arm_other(ClientGroup& g, Request& r);
   [[gnu::noinline]] void disarm_other(ClientGroup& g, Request& r);

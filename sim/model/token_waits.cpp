@@ -27,7 +27,7 @@ void TokenWaits::go_on(const Token& token) {
   for (const AttemptId id : all) {
     places_[id].waits = false;
     Attempt& a = state_.attempts[id];
-    a.at->wake(a, state_.now);
+    a.at->in_service.wake(a, state_.now);
     parts_.serving.changed(*a.at);
   }
 }

@@ -73,7 +73,7 @@ void World::add_services() {
       Service& s = state_.instances.add(
           Service(spec, key, conflict, &state_.streams, &state_.attempts, &state_.sequence));
       s.place.recorder = &state_.recorder.service(i);
-      s.demand.set_operations(i, scenario.clients);
+      s.in_service.demand.set_operations(i, scenario.clients);
     }
     if (spec.throttle.has_limits()) number_limits(i);
     if (spec.idempotency.remembers()) remember_tokens(i);
@@ -107,8 +107,8 @@ void World::remember_tokens(ServiceId service) {
   const bool waits = rules.in_progress == InProgress::kWait;
   const auto sessions = std::make_shared<Sessions>(rules.window);
   for (const InstanceId i : state_.instances.of(service)) {
-    state_.instances[i].tokens.open(rules, numbers, sessions,
-                                    waits ? &parts_.token_waits : nullptr);
+    state_.instances[i].in_service.tokens.open(rules, numbers, sessions,
+                                               waits ? &parts_.token_waits : nullptr);
   }
 }
 
