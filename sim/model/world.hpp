@@ -49,7 +49,7 @@ class World {
   [[gnu::always_inline]] inline bool next_event();
   [[gnu::always_inline]] inline void dispatch(std::uint32_t source);
   [[gnu::noinline]] void dispatch_rarer(const EventSource& s);
-  void timer_due();
+  [[gnu::noinline]] void timer_due();
   [[gnu::always_inline]] inline void expect(const kernel::TimerEntry& timer) const;
   [[gnu::noinline]] bool is_over(Time next) const;
   RETRYSIM_IN_LOOP kernel::EventKey true_head(std::uint32_t source) const;
