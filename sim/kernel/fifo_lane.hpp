@@ -32,9 +32,8 @@ class LaneLink {
     return armed() ? std::optional<EventKey>(key_) : std::nullopt;
   }
 
- private:
-  template <class>
-  friend class TimerLane;
+  /// Whose timer in the lane is the next after this one; `none()`: this is the last.
+  Owner next() const { return next_; }
   static constexpr Owner none() {
     if constexpr (std::is_integral_v<Owner>) {
       return std::numeric_limits<Owner>::max();
@@ -42,6 +41,10 @@ class LaneLink {
       return Owner();
     }
   }
+
+ private:
+  template <class>
+  friend class TimerLane;
 
   bool armed() const { return key_ != EventKey::never(); }
 

@@ -35,7 +35,9 @@ class TimingWheel {
   /// Key of the earliest entry, or `EventKey::never()`.
   EventKey head() const { return head_; }
   /// The earliest entry; there must be one.
-  const TimerEntry& front() const { return slots_->nodes[first_in(slot_of(head_.time))].entry; }
+  const TimerEntry& front() const {
+    return slots_->nodes[slots_->lists[slot_of(head_.time)].first].entry;
+  }
 
   /// Takes an entry in, or returns false. Its time must not lie before the last entry taken from
   /// the queue, and its sequence number must be larger than that of every entry of the same time.
@@ -47,24 +49,25 @@ class TimingWheel {
     }
     Slots& s = *slots_;
     const std::size_t slot = slot_of(time);
-    std::uint16_t& last = s.last[slot];
+    List& list = s.lists[slot];
     const std::uint16_t id = free_;
     Node& node = s.nodes[id];
-    if (last == kNone) {
-      free_ = std::exchange(node.next, id);
-      last = id;
+    if (list.first == kNone) {
+      free_ = std::exchange(node.next, kNone);
+      list = {id, id};
       s.occupied[slot / 64] |= std::uint64_t{1} << slot % 64;
+    } else if (s.nodes[list.last].entry.key.time <= time) {
+      free_ = std::exchange(node.next, kNone);
+      s.nodes[list.last].next = id;
+      list.last = id;
     } else {
-      std::uint16_t before = last;
-      if (s.nodes[last].entry.key.time > time) {
-        for (int passed = 0; s.nodes[s.nodes[before].next].entry.key.time <= time; ++passed) {
-          if (passed == kMostPassed) return false;
-          before = s.nodes[before].next;
-        }
-      } else {
-        last = id;
+      std::uint16_t* link = &list.first;
+      for (int passed = 0; s.nodes[*link].entry.key.time <= time; ++passed) {
+        if (passed == kMostPassed) return false;
+        link = &s.nodes[*link].next;
       }
-      free_ = std::exchange(node.next, std::exchange(s.nodes[before].next, id));
+      free_ = std::exchange(node.next, *link);
+      *link = id;
     }
     node.entry = entry;
     ++size_;
@@ -77,16 +80,12 @@ class TimingWheel {
     assert(!empty());
     Slots& s = *slots_;
     const std::size_t slot = slot_of(head_.time);
-    const std::uint16_t last = s.last[slot];
-    const std::uint16_t id = s.nodes[last].next;
-    if (id == last) {
-      s.last[slot] = kNone;
-      s.occupied[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
-    }
+    const std::uint16_t id = s.lists[slot].first;
     Node& node = s.nodes[id];
-    s.nodes[last].next = node.next;
+    s.lists[slot].first = node.next;
+    if (node.next == kNone) s.occupied[slot / 64] &= ~(std::uint64_t{1} << slot % 64);
     node.next = std::exchange(free_, id);
-    head_ = --size_ == 0 ? EventKey::never() : s.nodes[first_in(first_from(slot))].entry.key;
+    head_ = --size_ == 0 ? EventKey::never() : s.nodes[s.lists[first_from(slot)].first].entry.key;
     return node.entry;
   }
 
@@ -107,18 +106,20 @@ class TimingWheel {
     TimerEntry entry;
     std::uint16_t next;
   };
+  struct List {
+    std::uint16_t first = kNone;
+    std::uint16_t last = kNone;  // if there is a first
+  };
   struct Slots {
-    Slots() { last.fill(kNone); }
+    Slots() {}  // leaves the nodes alone
 
     std::array<std::uint64_t, kSlots / 64> occupied{};
-    std::array<std::uint16_t, kSlots> last;  // of the slot's entries; its next one is the first
-    std::array<Node, kNodes> nodes;          // the first `used_` of them
+    std::array<List, kSlots> lists;
+    std::array<Node, kNodes> nodes;  // the first `used_` of them
   };
 
   std::uint64_t tick_of(Time t) const { return static_cast<std::uint64_t>(t.count()) >> width_; }
   std::size_t slot_of(Time t) const { return tick_of(t) % kSlots; }
-  std::uint16_t first_in(std::size_t slot) const { return slots_->nodes[slots_->last[slot]].next; }
-
   // The first slot with entries from `slot` on, in turn; there must be one.
   std::size_t first_from(std::size_t slot) const {
     const auto& words = slots_->occupied;
@@ -134,7 +135,7 @@ class TimingWheel {
   // Puts some more nodes among the free ones. False if all are in use.
   [[gnu::noinline]] bool find_room() {
     constexpr std::uint16_t kAtOnce = 16;
-    if (!slots_) slots_ = std::unique_ptr<Slots>(new Slots);  // its nodes are left alone
+    if (!slots_) slots_ = std::unique_ptr<Slots>(new Slots);
     if (used_ == kNodes) return false;
     for (std::uint16_t i = 0; i < kAtOnce; ++i) {
       slots_->nodes[used_].next = free_;
@@ -160,13 +161,10 @@ class TimingWheel {
     std::size_t count = 0;
     if (!empty()) {
       for (std::size_t slot = slot_of(head_.time); count < size_; slot = (slot + 1) % kSlots) {
-        const std::uint16_t last = slots_->last[slot];
-        if (last == kNone) continue;
-        std::uint16_t id = last;
-        do {
-          id = slots_->nodes[id].next;
+        for (std::uint16_t id = slots_->lists[slot].first; id != kNone;) {
           ids[count++] = id;
-        } while (id != last);
+          id = slots_->nodes[id].next;
+        }
       }
     }
     const auto tick = [width](Time t) { return static_cast<std::uint64_t>(t.count()) >> width; };
@@ -176,14 +174,14 @@ class TimingWheel {
     first_tick_ = tick_of(now);
     if (count == 0) return;
     Slots& s = *slots_;
-    s.last.fill(kNone);
+    s.lists.fill({});
     s.occupied.fill(0);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t slot = slot_of(time_of(ids[i]));
-      std::uint16_t& last = s.last[slot];
-      s.nodes[ids[i]].next = last == kNone ? ids[i] : s.nodes[last].next;
-      if (last != kNone) s.nodes[last].next = ids[i];
-      last = ids[i];
+    while (count > 0) {  // each before those that follow it
+      const std::uint16_t id = ids[--count];
+      const std::size_t slot = slot_of(time_of(id));
+      List& list = s.lists[slot];
+      if (list.first == kNone) list.last = id;
+      s.nodes[id].next = std::exchange(list.first, id);
       s.occupied[slot / 64] |= std::uint64_t{1} << slot % 64;
     }
   }

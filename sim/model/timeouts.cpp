@@ -123,9 +123,11 @@ void Timeouts::pass_deadline(ClientGroup& g, Request& r) {
 RETRYSIM_IN_LOOP EventKey Timeouts::next_timeout(GroupId group) const {
   const kernel::TimerLane<Request*>& lane = state_.groups[group].timers.timeouts;
   if (lane.empty()) return EventKey::never();
-  // It will be looked at when the timer expires, after a long time.
-  kernel::prefetch(state_.attempts[lane.front()->attempt]);
-  return armed(lane.front()->timeout.in_lane.key());
+  const Request& r = *lane.front();
+  // They will be looked at when timers expire, after a long time.
+  kernel::prefetch(state_.attempts[r.attempt]);
+  if (const Request* next = r.timeout.in_lane.next()) kernel::prefetch(*next);
+  return armed(r.timeout.in_lane.key());
 }
 
 EventKey Timeouts::next_deadline(GroupId group) const {

@@ -7,6 +7,7 @@
 #include <retrysim/random.hpp>
 #include <retrysim/scenario.hpp>
 
+#include "kernel/prefetch.hpp"
 #include "model/request.hpp"
 
 #include <bit>
@@ -37,6 +38,7 @@ class WaitingLine {
   /// Takes out the attempt whose turn it is; there must be one.
   Attempt& pop() {
     Attempt& a = next();
+    if (is_one_list() && a.queue.next != nullptr) kernel::prefetch(*a.queue.next);
     erase(a);
     return a;
   }
