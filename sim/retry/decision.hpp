@@ -120,10 +120,8 @@ template <class BackoffDraws>
   if (state.budget != nullptr) [[unlikely]]
     state.budget->retry_granted(rules.budget, progress.attempts > 1, now);
   delay += payment.wait;
-  int send_tokens = 0;
-  if (state.limiter != nullptr) {
-    send_tokens = take_send_tokens(rules, state, error, now, asked, delay);
-  }
+  if (state.limiter == nullptr) return {Outcome::kRetry, delay, 0};
+  const int send_tokens = take_send_tokens(rules, state, error, now, asked, delay);
   return {Outcome::kRetry, delay, send_tokens};
 }
 
