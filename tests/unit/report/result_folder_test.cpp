@@ -431,3 +431,27 @@ TEST_CASE_METHOD(Temporary, "only folders are taken for staging folders") {
   { ResultFolder folder(dir / "out", "s", false); }
   CHECK(names_in(dir) == Names{".retrysim-new-notes", ".retrysim-new-link", "elsewhere"});
 }
+
+TEST_CASE_METHOD(Temporary, "a result may have more files than a process keeps open") {
+  constexpr int kFiles = 150;
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit few = before;
+  few.rlim_cur = 100;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  std::string message;
+  try {
+    ResultFolder folder(dir / "out", "s", false);
+    for (int i = 0; i < kFiles; ++i) {
+      folder.write(std::to_string(i), [&](Sink& s) { s.write("file " + std::to_string(i)); });
+    }
+    folder.commit();
+  } catch (const OutputError& error) {
+    message = error.what();
+  }
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(message.empty());
+  CHECK(names_in(dir / "out").size() == kFiles);
+  CHECK(get(dir / "out" / "0") == "file 0");
+  CHECK(get(dir / "out" / "149") == "file 149");
+}
