@@ -128,7 +128,8 @@ void CsvWriter::end_row() {
 
 void CsvWriter::append(std::uint64_t value) {
   std::array<char, 20> text;  // of the largest one
-  row_.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
+  const char* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  row_.append(text.data(), static_cast<std::size_t>(end - text.data()));
 }
 
 void CsvWriter::separate() {

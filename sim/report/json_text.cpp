@@ -16,8 +16,13 @@ std::string dumped(const nlohmann::ordered_json& json) {
   return json.dump(kIndent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-/// Whether a character stands for itself in JSON.
-bool is_plain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
+/// Whether every character stands for itself in JSON.
+bool is_plain(std::string_view text) {
+  for (const char c : text) {
+    if (c < ' ' || c > '~' || c == '"' || c == '\\') return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -38,8 +43,8 @@ JsonText& JsonText::text(std::string_view value) {
 JsonText& JsonText::integer(std::uint64_t value) {
   next();
   std::array<char, 20> digits;  // of the largest one
-  text_.append(digits.data(),
-               std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  text_.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
   return *this;
 }
 
@@ -121,7 +126,7 @@ void JsonText::new_line() {
 }
 
 void JsonText::quote(std::string_view value) {
-  if (!std::all_of(value.begin(), value.end(), is_plain)) {
+  if (!is_plain(value)) {
     text_ += dumped(value);
     return;
   }

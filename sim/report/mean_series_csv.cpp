@@ -84,17 +84,13 @@ void write_mean_service_rows(Sink& sink, const Scenario& scenario, std::string_v
   }
 }
 
-void write_mean_timeseries_csv(Sink& sink, Evaluations evaluations) {
-  write_mean_timeseries_header(sink);
+void write_mean_series_csv(Sink& timeseries, Sink& service, Evaluations evaluations) {
+  write_mean_timeseries_header(timeseries);
+  write_mean_service_header(service);
   for (const Evaluation& e : evaluations) {
-    write_mean_timeseries_rows(sink, e.scenario(), e.set.variant, series_of(e));
-  }
-}
-
-void write_mean_service_csv(Sink& sink, Evaluations evaluations) {
-  write_mean_service_header(sink);
-  for (const Evaluation& e : evaluations) {
-    write_mean_service_rows(sink, e.scenario(), e.set.variant, series_of(e));
+    const stats::MeanSeries series = series_of(e);
+    write_mean_timeseries_rows(timeseries, e.scenario(), e.set.variant, series);
+    write_mean_service_rows(service, e.scenario(), e.set.variant, series);
   }
 }
 

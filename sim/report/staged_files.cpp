@@ -27,7 +27,7 @@ constexpr std::size_t kMostOpenFiles = 64;
 /// Passes text on, block by block, and counts and sums up its bytes.
 class RecordingSink : public Sink {
  public:
-  explicit RecordingSink(Sink& sink) : sink_(sink) {}
+  RecordingSink(Sink& sink, std::string& block) : sink_(sink), block_(block) {}
   void write(std::string_view text) override {
     // Row by row, a checksum costs twice as much.
     constexpr std::size_t kBlock = std::size_t{1} << 16;
@@ -48,7 +48,7 @@ class RecordingSink : public Sink {
   }
 
   Sink& sink_;
-  std::string block_;
+  std::string& block_;
   std::uint64_t bytes_ = 0;
   std::uint32_t crc_ = 0;
 };
@@ -67,7 +67,8 @@ FileRecord StagedFiles::write(const fs::path& folder, const std::string& name, c
   Descriptor file(::open((folder / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) fail_to_write(path);
   DescriptorSink to_file(file.get(), path);
-  RecordingSink sink(to_file);
+  block_.clear();
+  RecordingSink sink(to_file, block_);
   content(sink);
   sink.finish();
   to_file.flush();

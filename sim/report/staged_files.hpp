@@ -45,6 +45,7 @@ class StagedFiles {
     std::filesystem::path path;
   };
   std::vector<Written> written_;
+  std::string block_;  // of the file that is being written; kept for its memory
 };
 
 }  // namespace retrysim::report
