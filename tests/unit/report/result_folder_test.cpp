@@ -424,6 +424,28 @@ TEST_CASE_METHOD(Temporary, "who comes second finds what has come meanwhile") {
   CHECK(names_in(dir / "out") == Names{"a.csv", "result.json"});
 }
 
+TEST_CASE_METHOD(Temporary, "an earlier result that changes meanwhile is judged again") {
+  const fs::path out = earlier("s");
+  const auto result = [](const std::string& scenario, const std::string& file) {
+    return "{\"program\": \"retrysim\", \"scenario\": \"" + scenario + "\", \"files\": [\"" + file +
+           "\"], \"summary\": []}";
+  };
+  {
+    ResultFolder folder(out, "s", false);
+    put(out / "result.json", result("another", "a.csv"));
+    folder.write("b.csv", [](Sink& s) { s.write("new"); });
+    CHECK_THROWS_WITH(folder.commit(), Catch::Contains("a result of scenario \"another\""));
+  }
+  CHECK(get(out / "result.json") == result("another", "a.csv"));
+  put(out / "result.json", result("s", "a.csv"));
+  ResultFolder folder(out, "s", false);
+  put(out / "found_later.csv", "of the other one");
+  put(out / "result.json", result("s", "found_later.csv"));
+  folder.write("b.csv", [](Sink& s) { s.write("new"); });
+  folder.commit();
+  CHECK(names_in(out) == Names{"a.csv", "b.csv", "input.csv", "result.json"});
+}
+
 TEST_CASE_METHOD(Temporary, "only folders are taken for staging folders") {
   put(dir / ".retrysim-new-notes", "mine");
   fs::create_directory(dir / "elsewhere");
