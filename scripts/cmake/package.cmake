@@ -35,7 +35,8 @@ latency and retry storms with confidence intervals, compares policies, and
 finds the outage from which a system does not recover.
 .
 This package also contains the C++ library, and suggests what is needed to
-compile a program that uses it.")
+compile a program that uses it. For runs over the ranks of an MPI job it
+needs openmpi-bin.")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
@@ -51,5 +52,6 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "python3:any")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
     "bash-completion, python3-matplotlib, python3-numpy, python3-pandas")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-    "cmake, g++, libfmt-dev, librandom123-dev, libsleef-dev, libtomlplusplus-dev, pkg-config")
+    "cmake, g++, libfmt-dev, librandom123-dev, libsleef-dev, libtomlplusplus-dev, openmpi-bin, \
+pkg-config")
 include(CPack)

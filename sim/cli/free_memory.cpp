@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kNoGroupLimit = std::uint64_t{1} << 62;
 
 /// The number in a file that holds nothing else. Nothing for "max", or without the file.
 std::optional<std::uint64_t> number_in(const fs::path& file) {
@@ -56,9 +57,13 @@ std::uint64_t left_in_group(const fs::path& mount, fs::path group, bool version_
   std::uint64_t least = kNoLimit;
   for (group = group.relative_path();; group = group.parent_path()) {
     const fs::path folder = mount / group;
-    const std::uint64_t used = number_in(folder / used_name).value_or(0);
-    const std::uint64_t cache = named_number_in(folder / "memory.stat", cache_name).value_or(0);
-    least = std::min(least, left(number_in(folder / limit_name), used - std::min(used, cache)));
+    // Most groups have no limit: there is "max", or a number beyond all memory.
+    const std::optional<std::uint64_t> limit = number_in(folder / limit_name);
+    if (limit && *limit < kNoGroupLimit) {
+      const std::uint64_t used = number_in(folder / used_name).value_or(0);
+      const std::uint64_t cache = named_number_in(folder / "memory.stat", cache_name).value_or(0);
+      least = std::min(least, left(limit, used - std::min(used, cache)));
+    }
     if (group.empty()) return least;
   }
 }

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim::report {
@@ -23,11 +25,17 @@ using ByScale = std::map<double, std::vector<double>>;
 
 void write_rows(CsvWriter& csv, const Evaluation& e, std::size_t client, std::string_view statistic,
                 MetricRange range, const ByScale& values) {
+  const std::string cells = csv_cell(e.scenario().name) + ',' + csv_cell(e.set.variant) + ',' +
+                            csv_cell(e.client_name(client)) + ',' + csv_cell(statistic);
   for (const auto& [scale_s, replications] : values) {
     auto of_all = estimate(replications);
     respect_range(*of_all, range);
-    csv.text(e.scenario().name).text(e.set.variant).text(e.client_name(client)).text(statistic);
-    csv.real(scale_s).real(of_all->mean).real(of_all->ci_low).real(of_all->ci_high).end_row();
+    csv.cells(cells)
+        .real(scale_s)
+        .real(of_all->mean)
+        .real(of_all->ci_low)
+        .real(of_all->ci_high)
+        .end_row();
   }
 }
 

@@ -205,7 +205,7 @@ void write_choice_json(Sink& sink, const ChoiceReport& report,
   }
   json["keys"] = Json::object();
   for (const auto& [path, value] : report.keys) json["keys"][path] = value;
-  sink.write(sealed(std::move(json), files));
+  sink.write(sealed(json, files));
 }
 
 const ChoicePolicy& shown_policy(const PolicyChoice& choice) {

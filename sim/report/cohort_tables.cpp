@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace retrysim::report {
@@ -29,8 +30,10 @@ constexpr std::array<Kind, 5> kKinds = {{{"request", &ClientResult::latency},
 constexpr std::array<double, 17> kQuantiles = {0.01, 0.02, 0.05, 0.1,  0.2,  0.3,  0.4,   0.5,  0.6,
                                                0.7,  0.8,  0.9,  0.95, 0.98, 0.99, 0.995, 0.999};
 
-void begin_row(CsvWriter& csv, const Evaluation& e, std::size_t client) {
-  csv.text(e.scenario().name).text(e.set.variant).text(e.client_name(client));
+/// The cells that all rows of a client group share.
+std::string first_cells_of_group(const Evaluation& e, std::size_t client) {
+  return csv_cell(e.scenario().name) + ',' + csv_cell(e.set.variant) + ',' +
+         csv_cell(e.client_name(client));
 }
 
 bool is_all(const Evaluation& e, std::size_t client) {
@@ -60,11 +63,11 @@ void write_kind(CsvWriter& csv, const Evaluation& e, std::size_t client, const K
   const std::vector<const Histogram*> replications = histograms_of(e, client, kind, merged);
   Histogram pooled;
   for (const Histogram* histogram : replications) pooled.merge(*histogram);
+  const std::string cells = first_cells_of_group(e, client);
   for (const double p : kQuantiles) {
     const auto quantile = stats::pooled_quantile(replications, pooled, p);
     if (!quantile) continue;
-    begin_row(csv, e, client);
-    csv.text(kind.name).real(p).real(quantile->value_s);
+    csv.cells(cells).text(kind.name).real(p).real(quantile->value_s);
     csv.real(quantile->ci_low_s).real(quantile->ci_high_s).end_row();
   }
 }
@@ -127,10 +130,10 @@ void write_attempts(CsvWriter& csv, const Evaluation& e, std::size_t client) {
   const auto known = [&](std::size_t column) {
     return peak_known || kAttemptColumns[column] != "peak_sends_100ms";
   };
+  const std::string cells = first_cells_of_group(e, client);
   for (std::size_t a = 0; a < attempts; ++a) {
     const auto estimates = estimate_attempt(e, by_run, a);
-    begin_row(csv, e, client);
-    csv.integer(a + 1);
+    csv.cells(cells).integer(a + 1);
     for (std::size_t i = 0; i < estimates.size(); ++i) {
       csv.real(known(i) ? std::optional<double>(estimates[i].mean) : std::nullopt);
     }

@@ -9,7 +9,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <iterator>
+#include <string>
+#include <string_view>
 
 namespace retrysim::report {
 namespace {
@@ -73,13 +74,21 @@ CsvWriter& CsvWriter::text(std::string_view value) {
 
 CsvWriter& CsvWriter::integer(std::uint64_t value) {
   separate();
-  fmt::format_to(std::back_inserter(row_), "{}", value);
+  append(value);
   return *this;
 }
 
 CsvWriter& CsvWriter::real(double value) {
   separate();
   if (!std::isfinite(value)) return *this;
+  constexpr double kMostWhole = 1e15;  // well below where number() changes to powers of ten
+  if (value >= 0 && value < kMostWhole) {
+    const auto whole = static_cast<std::uint64_t>(value);
+    if (static_cast<double>(whole) == value) {
+      append(whole);
+      return *this;
+    }
+  }
   // With one replication mean, smallest and largest value are the same.
   if (real_text_.empty() || value != real_) {
     std::array<char, 32> text;
@@ -93,6 +102,18 @@ CsvWriter& CsvWriter::real(double value) {
 
 CsvWriter& CsvWriter::real(std::optional<double> value) { return value ? real(*value) : empty(); }
 
+CsvWriter& CsvWriter::six_digits(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return empty();
+  std::array<char, 32> text;
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), *value + 0.0,
+                                          std::chars_format::general, 6);
+  const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
+  if (digits.find('e') == std::string_view::npos) return cells(digits);
+  double rounded = 0;
+  std::from_chars(text.data(), end, rounded);
+  return real(rounded);
+}
+
 CsvWriter& CsvWriter::empty() {
   separate();
   return *this;
@@ -103,6 +124,12 @@ void CsvWriter::end_row() {
   sink_.write(row_);
   row_.clear();
   row_has_cells_ = false;
+}
+
+void CsvWriter::append(std::uint64_t value) {
+  std::array<char, 20> text;  // of the largest one
+  const char* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  row_.append(text.data(), static_cast<std::size_t>(end - text.data()));
 }
 
 void CsvWriter::separate() {

@@ -36,10 +36,13 @@ class CsvWriter {
   CsvWriter& integer(std::uint64_t value);
   CsvWriter& real(double value);
   CsvWriter& real(std::optional<double> value);
+  /// Rounded to six digits: a picture shows no more.
+  CsvWriter& six_digits(std::optional<double> value);
   CsvWriter& empty();
   void end_row();
 
  private:
+  void append(std::uint64_t value);
   void separate();
 
   Sink& sink_;

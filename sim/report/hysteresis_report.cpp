@@ -120,7 +120,7 @@ void write_hysteresis_json(Sink& sink, const HysteresisReport& r,
     json[std::string(figure.name)] = std::move(entry);
   }
   json["keys"] = keys_json(r.scenario);
-  sink.write(sealed(std::move(json), files));
+  sink.write(sealed(json, files));
 }
 
 void write_hysteresis_text(Sink& sink, const HysteresisReport& r, std::size_t columns) {

@@ -170,7 +170,7 @@ void write_map_json(Sink& sink, const MapReport& r, const std::vector<FileRecord
   map["disagree"] = count_of(r, MapVerdict::kDisagree);
   map["outside_validity"] = count_of(r, MapVerdict::kOutsideValidity);
   json["keys"] = keys_json(r.scenario);
-  sink.write(sealed(std::move(json), files));
+  sink.write(sealed(json, files));
 }
 
 void write_map_text(Sink& sink, const MapReport& r) {

@@ -3,9 +3,6 @@
 
 #include "report/csv_writer.hpp"
 
-#include <fmt/format.h>
-
-#include <charconv>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,15 +13,6 @@ namespace {
 
 using Estimates = std::vector<std::optional<Estimate>>;
 using Columns = std::span<const stats::SeriesColumn>;
-
-/// To six digits: a picture shows no more.
-std::optional<double> rounded(std::optional<double> value) {
-  if (!value) return value;
-  const std::string text = fmt::format("{:.6g}", *value);
-  double result = 0;
-  std::from_chars(text.data(), text.data() + text.size(), result);
-  return result;
-}
 
 void write_header(Sink& sink, std::string_view bearer, Columns columns) {
   CsvWriter csv(sink);
@@ -44,8 +32,11 @@ void write_rows(CsvWriter& csv, const std::string& first_cells, const stats::Mea
     csv.cells(first_cells).real(start.in_seconds()).real(series.width.in_seconds());
     for (std::size_t column = 0; column < columns; ++column) {
       const std::optional<Estimate>& e = estimates[bin * columns + column];
-      csv.real(rounded(e ? std::optional(e->mean) : std::nullopt));
-      csv.real(rounded(e ? e->ci_low : std::nullopt)).real(rounded(e ? e->ci_high : std::nullopt));
+      if (!e) {
+        csv.empty().empty().empty();
+        continue;
+      }
+      csv.six_digits(e->mean).six_digits(e->ci_low).six_digits(e->ci_high);
     }
     csv.end_row();
   }
@@ -93,17 +84,13 @@ void write_mean_service_rows(Sink& sink, const Scenario& scenario, std::string_v
   }
 }
 
-void write_mean_timeseries_csv(Sink& sink, Evaluations evaluations) {
-  write_mean_timeseries_header(sink);
+void write_mean_series_csv(Sink& timeseries, Sink& service, Evaluations evaluations) {
+  write_mean_timeseries_header(timeseries);
+  write_mean_service_header(service);
   for (const Evaluation& e : evaluations) {
-    write_mean_timeseries_rows(sink, e.scenario(), e.set.variant, series_of(e));
-  }
-}
-
-void write_mean_service_csv(Sink& sink, Evaluations evaluations) {
-  write_mean_service_header(sink);
-  for (const Evaluation& e : evaluations) {
-    write_mean_service_rows(sink, e.scenario(), e.set.variant, series_of(e));
+    const stats::MeanSeries series = series_of(e);
+    write_mean_timeseries_rows(timeseries, e.scenario(), e.set.variant, series);
+    write_mean_service_rows(service, e.scenario(), e.set.variant, series);
   }
 }
 

@@ -21,9 +21,8 @@ inline constexpr std::string_view kMeanService = "mean_service.csv";
 /// Bins of the series of a run or of a variant of a comparison.
 inline constexpr std::size_t kMostBins = 400;
 
-/// Numbers are rounded to six digits.
-void write_mean_timeseries_csv(Sink& sink, Evaluations evaluations);
-void write_mean_service_csv(Sink& sink, Evaluations evaluations);
+/// Both tables, which follow from the same series. Numbers are rounded to six digits.
+void write_mean_series_csv(Sink& timeseries, Sink& service, Evaluations evaluations);
 
 /// The same tables, row by row of points: first the header, then the series of each.
 void write_mean_timeseries_header(Sink& sink);

@@ -125,8 +125,7 @@ void write_prediction_files(ResultFolder& folder, const PredictionReport& r) {
                               {"attempt_timeout_s", plane.timeout}});
   }
   json["keys"] = keys_json(r.scenario);
-  folder.write("result.json",
-               [&](Sink& sink) { sink.write(sealed(std::move(json), folder.files())); });
+  folder.write("result.json", [&](Sink& sink) { sink.write(sealed(json, folder.files())); });
   folder.commit();
 }
 

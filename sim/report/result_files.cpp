@@ -38,20 +38,18 @@ void write_result_files(ResultFolder& folder, Evaluations evaluations,
     void (*write)(Sink&, Evaluations);
   };
   constexpr Table kTables[] = {
-      {"summary.csv", write_summary_csv},
-      {"replications.csv", write_replications_csv},
-      {"timeseries.csv", write_timeseries_csv},
-      {"service.csv", write_service_csv},
-      {"latency.csv", write_latency_csv},
-      {"attempts.csv", write_attempts_csv},
-      {"burstiness.csv", write_burstiness_csv},
-      {"storms.csv", write_storms_csv},
-      {"mean_timeseries.csv", write_mean_timeseries_csv},
-      {"mean_service.csv", write_mean_service_csv},
+      {"summary.csv", write_summary_csv},       {"replications.csv", write_replications_csv},
+      {"timeseries.csv", write_timeseries_csv}, {"service.csv", write_service_csv},
+      {"latency.csv", write_latency_csv},       {"attempts.csv", write_attempts_csv},
+      {"burstiness.csv", write_burstiness_csv}, {"storms.csv", write_storms_csv},
   };
   for (const Table& table : kTables) {
     folder.write(table.name, [&](Sink& sink) { table.write(sink, evaluations); });
   }
+  StringSink mean_service;  // small: a few hundred bins for each service
+  folder.write(std::string(kMeanTimeseries),
+               [&](Sink& sink) { write_mean_series_csv(sink, mean_service, evaluations); });
+  folder.write(std::string(kMeanService), [&](Sink& sink) { sink.write(mean_service.text()); });
   const bool has_phases = std::any_of(evaluations.begin(), evaluations.end(),
                                       [](const Evaluation& e) { return !e.phases.empty(); });
   if (has_phases) {

@@ -41,22 +41,6 @@ void rename_or_throw(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail(to, errno);
 }
 
-/// A file descriptor that is closed at the end of its scope.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
 /// Makes renames and new names in a folder durable. Some file systems cannot; that is no reason to
 /// give up a result that is complete.
 void sync_folder(const fs::path& folder) {
@@ -78,13 +62,29 @@ std::vector<std::string> files_of(const nlohmann::ordered_json& json) {
 
 /// The result.json of a folder, damaged or not; nothing if it is none of ours.
 std::optional<nlohmann::ordered_json> read_earlier_result(const fs::path& folder) {
+  // Most of the file, and nothing of it says what it is a result of.
+  constexpr std::array<std::string_view, 2> kSkip = {"summary", "phases"};
   try {
-    auto json = read_json(folder / kResultJson);
+    auto json = read_json(folder / kResultJson, kSkip);
     const auto program = json.find("program");
     if (program != json.end() && *program == "retrysim") return json;
   } catch (const DamagedResult&) {
   }
   return std::nullopt;
+}
+
+/// What changes with a file: one that has the same stamp has the same content. Nothing without a
+/// file.
+std::optional<FileStamp> stamp_of(const fs::path& file) {
+  struct stat s {};
+  if (::stat(file.c_str(), &s) != 0) return std::nullopt;
+  return FileStamp{static_cast<std::int64_t>(s.st_dev),
+                   static_cast<std::int64_t>(s.st_ino),
+                   s.st_size,
+                   s.st_mtim.tv_sec,
+                   s.st_mtim.tv_nsec,
+                   s.st_ctim.tv_sec,
+                   s.st_ctim.tv_nsec};
 }
 
 /// Whether `folder` is a mount point, which cannot be renamed.
@@ -134,35 +134,6 @@ bool holds_something(const fs::path& folder) {
   return false;
 }
 
-/// Passes text on, block by block, and counts and sums up its bytes.
-class RecordingSink : public Sink {
- public:
-  explicit RecordingSink(Sink& sink) : sink_(sink) {}
-  void write(std::string_view text) override {
-    // Row by row, a checksum costs twice as much.
-    constexpr std::size_t kBlock = std::size_t{1} << 16;
-    block_ += text;
-    if (block_.size() >= kBlock) pass_on();
-  }
-  /// Passes on what is left.
-  void finish() { pass_on(); }
-  std::uint64_t bytes() const { return bytes_; }
-  std::uint32_t checksum() const { return crc_; }
-
- private:
-  void pass_on() {
-    bytes_ += block_.size();
-    crc_ = crc32(block_, crc_);
-    sink_.write(block_);
-    block_.clear();
-  }
-
-  Sink& sink_;
-  std::string block_;
-  std::uint64_t bytes_ = 0;
-  std::uint32_t crc_ = 0;
-};
-
 }  // namespace
 
 ResultFolder::ResultFolder(const fs::path& target, ResultIdentity identity, bool force,
@@ -205,13 +176,21 @@ void ResultFolder::check_target() {
   std::error_code error;
   const fs::file_status status = fs::status(real_, error);
   existed_ = false;
-  earlier_files_.clear();
+  const std::optional<FileStamp> stamp = stamp_of(real_ / kResultJson);
+  const bool is_known = stamp && stamp == earlier_stamp_;  // nobody has touched it since
+  if (!is_known) {
+    earlier_files_.clear();
+    earlier_stamp_.reset();
+  }
   if (status.type() == fs::file_type::not_found) return;
   if (status.type() == fs::file_type::none) throw OutputError(target_, error.message());
   if (status.type() != fs::file_type::directory) throw OutputError(target_, "is not a folder");
   existed_ = true;
-  const auto earlier = read_earlier_result(real_);
-  if (earlier) earlier_files_ = files_of(*earlier);
+  const auto earlier = is_known ? std::nullopt : read_earlier_result(real_);
+  if (earlier) {
+    earlier_files_ = files_of(*earlier);
+    earlier_stamp_ = stamp;
+  }
   if (force_) return;
   for (const auto& [name, of] : kJournals) {
     if (name == own_journal_ || !fs::exists(real_ / name, error)) continue;
@@ -220,7 +199,7 @@ void ResultFolder::check_target() {
   }
   if (earlier) {
     check_earlier(*earlier);
-  } else if (holds_something(real_)) {
+  } else if (!is_known && holds_something(real_)) {
     throw OutputError(target_,
                       "it contains files that do not belong to a result; use another folder or "
                       "--force");
@@ -282,18 +261,7 @@ void ResultFolder::write(const std::string& name, const std::function<void(Sink&
                   [&](const FileRecord& file) { return file.name == name; })) {
     throw OutputError(target_ / name, "the result already has a different file of that name");
   }
-  const fs::path final_path = target_ / name;
-  Descriptor file(
-      ::open((staging_.result() / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) fail(final_path, errno);
-  DescriptorSink to_file(file.get(), final_path);
-  RecordingSink sink(to_file);
-  content(sink);
-  sink.finish();
-  to_file.flush();
-  if (::fsync(file.get()) != 0) fail(final_path, errno);
-  if (::close(file.release()) != 0) fail(final_path, errno);
-  files_.push_back({name, sink.bytes(), sink.checksum()});
+  files_.push_back(staged_.write(staging_.result(), name, target_ / name, content));
 }
 
 void ResultFolder::copy(const fs::path& source) {
@@ -307,6 +275,7 @@ void ResultFolder::copy(const fs::path& source) {
 }
 
 void ResultFolder::commit() {
+  staged_.sync();
   sync_folder(staging_.result());
   const FolderLock lock(parent());
   check_target();  // somebody else may have been there meanwhile
@@ -368,24 +337,29 @@ void ResultFolder::exchange() {
   if (::stat(real_.c_str(), &before) == 0) {
     (void)::chmod(staging_.result().c_str(), before.st_mode & 07777);
   }
-  try {
-    if (!others.empty()) staging_.announce(others);
-  } catch (const std::system_error& error) {
-    fail(target_, error.code().value());
-  }
+  if (!others.empty()) announce(others);
   // If this fails, or the process dies, `StagingFolder` gives back what was announced.
   for (const std::string& name : others) {
     rename_or_throw(real_ / name, staging_.result() / name);
   }
-  swap_with_target();
+  swap_with_target(!others.empty());
 }
 
-void ResultFolder::swap_with_target() {
+void ResultFolder::announce(const std::vector<std::string>& others) const {
+  try {
+    staging_.announce(others);
+  } catch (const std::system_error& error) {
+    fail(target_, error.code().value());
+  }
+}
+
+void ResultFolder::swap_with_target(bool announced) {
   if (::renameat2(AT_FDCWD, staging_.result().c_str(), AT_FDCWD, real_.c_str(), RENAME_EXCHANGE) ==
       0) {
     return;
   }
   if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) fail(target_, errno);
+  if (!announced) announce({});
   rename_or_throw(real_, staging_.earlier());
   if (::rename(staging_.result().c_str(), real_.c_str()) != 0) {
     const int error = errno;
@@ -395,6 +369,7 @@ void ResultFolder::swap_with_target() {
 }
 
 void ResultFolder::replace_files() {
+  announce({});
   const fs::path old = staging_.earlier();
   if (::mkdir(old.c_str(), 0777) != 0) fail(target_, errno);
   std::vector<std::pair<fs::path, fs::path>> done;  // renames made, to be undone on failure

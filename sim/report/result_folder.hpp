@@ -6,10 +6,14 @@
 #include "report/result_identity.hpp"
 #include "report/result_manifest.hpp"
 #include "report/sink.hpp"
+#include "report/staged_files.hpp"
 #include "report/staging_folder.hpp"
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +24,9 @@ namespace retrysim::report {
 /// results. They are no files of another result, and never replaced with one.
 inline constexpr std::string_view kSweepJournal = "sweep.journal";
 inline constexpr std::string_view kTipJournal = "tip.journal";
+
+/// Device, number, size and times of change of a file.
+using FileStamp = std::array<std::int64_t, 7>;
 
 /// Collects the files of one result in a staging folder beside the place of the result, and moves
 /// them there at `commit`. Without a commit nothing is left behind and an earlier result stays as
@@ -48,12 +55,13 @@ class ResultFolder {
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
 
-  /// Adds a file; `content` fills it. On return it is complete and flushed to disk. Throws
-  /// OutputError, also if the result has a file of that name already.
+  /// Adds a file; `content` fills it. Throws OutputError, also if the result has a file of that
+  /// name already.
   void write(const std::string& name, const std::function<void(Sink&)>& content);
   /// Adds a copy of an input file under its own file name.
   void copy(const std::filesystem::path& source);
-  /// Makes the result visible. Throws OutputError and restores what was there if it cannot.
+  /// Makes the result visible once all its files are on disk. Throws OutputError and restores what
+  /// was there if it cannot.
   void commit();
 
   const std::filesystem::path& path() const { return target_; }
@@ -65,7 +73,8 @@ class ResultFolder {
   bool must_stay_in_place() const;
   void make_staging();
   void exchange();
-  void swap_with_target();
+  void announce(const std::vector<std::string>& others) const;
+  void swap_with_target(bool announced);
   std::vector<std::string> link_others(const std::vector<std::string>& ours) const;
   void replace_files();
   std::vector<std::string> outdated_files() const;
@@ -79,9 +88,11 @@ class ResultFolder {
   bool existed_ = false;
   bool in_place_ = false;
   StagingFolder staging_;
+  StagedFiles staged_;
   std::vector<std::filesystem::path> created_parents_;
   std::vector<FileRecord> files_;           // of the new result, as written
   std::vector<std::string> earlier_files_;  // that an earlier result says it has
+  std::optional<FileStamp> earlier_stamp_;  // of its result.json, when it was read
   bool committed_ = false;
 };
 

@@ -5,6 +5,7 @@
 
 #include "report/certainty.hpp"
 #include "report/json_parts.hpp"
+#include "report/json_text.hpp"
 #include "report/text_table.hpp"
 
 #include <nlohmann/json.hpp>
@@ -78,40 +79,45 @@ Json variant_json(const Evaluation& e) {
   return json;
 }
 
-Json summary_json(const Evaluation& e, const SummaryRow& row) {
-  Json json;
-  json["variant"] = e.set.variant;
-  json["client"] = row.client;
-  json["metric"] = row.metric->name;
-  json["unit"] = row.metric->unit;
-  json["mean"] = row.estimate.mean;
-  json["ci_low"] = optional_json(row.estimate.ci_low);
-  json["ci_high"] = optional_json(row.estimate.ci_high);
-  json["stddev"] = optional_json(row.estimate.stddev);
-  json["min"] = row.estimate.min;
-  json["max"] = row.estimate.max;
-  json["replications"] = row.estimate.count;
-  return json;
+void write_summary(JsonText& text, const Evaluation& e) {
+  for (const SummaryRow& row : e.summary) {
+    text.begin_object();
+    text.key("variant").text(e.set.variant);
+    text.key("client").text(row.client);
+    text.key("metric").text(row.metric->name);
+    text.key("unit").text(row.metric->unit);
+    text.key("mean").real(row.estimate.mean);
+    text.key("ci_low").real(row.estimate.ci_low);
+    text.key("ci_high").real(row.estimate.ci_high);
+    text.key("stddev").real(row.estimate.stddev);
+    text.key("min").real(row.estimate.min);
+    text.key("max").real(row.estimate.max);
+    text.key("replications").integer(row.estimate.count);
+    text.end_object();
+  }
 }
 
-Json phase_json(const Evaluation& e, const PhaseSummary& phase) {
-  Json json;
-  json["variant"] = e.set.variant;
-  json["client"] = phase.client;
-  json["phase"] = phase.phase.name;
-  json["kind"] = name(phase.phase.kind);
-  json["start_s"] = phase.start_s;
-  json["end_s"] = phase.end_s;
-  json["replications"] = phase.replications;
-  json["metrics"] = Json::object();
-  for (const PhaseEstimate& row : phase.metrics) {
-    json["metrics"][std::string(row.metric->name)] = {
-        {"mean", row.estimate.mean},
-        {"ci_low", optional_json(row.estimate.ci_low)},
-        {"ci_high", optional_json(row.estimate.ci_high)},
-        {"replications", row.estimate.count}};
+void write_phases(JsonText& text, const Evaluation& e) {
+  for (const PhaseSummary& phase : e.phases) {
+    text.begin_object();
+    text.key("variant").text(e.set.variant);
+    text.key("client").text(phase.client);
+    text.key("phase").text(phase.phase.name);
+    text.key("kind").text(name(phase.phase.kind));
+    text.key("start_s").real(phase.start_s);
+    text.key("end_s").real(phase.end_s);
+    text.key("replications").integer(phase.replications);
+    text.key("metrics").begin_object();
+    for (const PhaseEstimate& row : phase.metrics) {
+      text.key(row.metric->name).begin_object();
+      text.key("mean").real(row.estimate.mean);
+      text.key("ci_low").real(row.estimate.ci_low);
+      text.key("ci_high").real(row.estimate.ci_high);
+      text.key("replications").integer(row.estimate.count);
+      text.end_object();
+    }
+    text.end_object().end_object();
   }
-  return json;
 }
 
 Json expectation_json(const Evaluation& e, const ExpectationResult& result) {
@@ -144,23 +150,27 @@ Json verdict_json(const Evaluation& e, const Verdict& verdict) {
 void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<FileRecord>& files,
                        const std::vector<JsonSection>& sections) {
   const Evaluation& first = evaluations.front();
-  Json json = result_head("", first.scenario(), first.set.runs.size());
-  json["variants"] = Json::array();
-  json["verdicts"] = Json::array();
-  json["summary"] = Json::array();
-  json["phases"] = Json::array();
-  json["expectations"] = Json::array();
+  JsonText text;
+  text.begin_object().members(result_head("", first.scenario(), first.set.runs.size()));
+  text.key("variants").begin_array();
+  for (const Evaluation& e : evaluations) text.json(variant_json(e));
+  text.end_array().key("verdicts").begin_array();
   for (const Evaluation& e : evaluations) {
-    json["variants"].push_back(variant_json(e));
-    for (const Verdict& v : e.verdicts) json["verdicts"].push_back(verdict_json(e, v));
-    for (const SummaryRow& row : e.summary) json["summary"].push_back(summary_json(e, row));
-    for (const PhaseSummary& phase : e.phases) json["phases"].push_back(phase_json(e, phase));
-    for (const ExpectationResult& result : e.expectations) {
-      json["expectations"].push_back(expectation_json(e, result));
-    }
+    for (const Verdict& v : e.verdicts) text.json(verdict_json(e, v));
   }
-  for (const JsonSection& section : sections) json[section.name] = Json::parse(section.json);
-  sink.write(sealed(std::move(json), files));
+  text.end_array().key("summary").begin_array();
+  for (const Evaluation& e : evaluations) write_summary(text, e);
+  text.end_array().key("phases").begin_array();
+  for (const Evaluation& e : evaluations) write_phases(text, e);
+  text.end_array().key("expectations").begin_array();
+  for (const Evaluation& e : evaluations) {
+    for (const ExpectationResult& result : e.expectations) text.json(expectation_json(e, result));
+  }
+  text.end_array();
+  for (const JsonSection& section : sections) {
+    text.key(section.name).json(Json::parse(section.json));
+  }
+  sink.write(sealed(std::move(text), files));
 }
 
 }  // namespace retrysim::report

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -31,35 +30,16 @@ std::size_t place_of_seal(std::string_view text) {
   return fits ? at + head.size() : std::string_view::npos;
 }
 
-// Eight bytes at a time ("slicing by 8", Kounavis and Berry 2005): a byte at a time, as Boost does
-// it, is a good part of writing a large result. Table k holds the CRC of a byte and k zeros.
-constexpr std::size_t kCrcBytes = 8;
-using CrcTables = std::array<std::array<std::uint32_t, 256>, kCrcBytes>;
-
-constexpr CrcTables crc_tables() {
-  constexpr std::uint32_t kPolynomial = 0xEDB88320;  // of CRC-32, its bits in reverse
-  CrcTables tables{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? kPolynomial : 0);
-    tables[0][byte] = crc;
-  }
-  for (std::size_t k = 1; k < kCrcBytes; ++k) {
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t before = tables[k - 1][byte];
-      tables[k][byte] = tables[0][before & 0xFF] ^ before >> 8;
-    }
-  }
-  return tables;
-}
-
 std::string digits(std::uint32_t crc) { return fmt::format("{:08x}", crc); }
 
-Json parse(const fs::path& file, const std::string& text) {
+Json parse(const fs::path& file, const std::string& text, std::span<const std::string_view> skip) {
   bool too_deep = false;
-  const auto watch = [&](int depth, Json::parse_event_t, Json&) {
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
     too_deep = too_deep || depth > kDeepest;
-    return !too_deep;
+    const bool skipped =
+        depth == 1 && event == Json::parse_event_t::key &&
+        std::find(skip.begin(), skip.end(), value.get_ref<const std::string&>()) != skip.end();
+    return !too_deep && !skipped;
   };
   Json json = Json::parse(text, watch, false);
   if (too_deep) throw DamagedResult(file, "is damaged: its JSON is nested too deeply");
@@ -70,24 +50,13 @@ Json parse(const fs::path& file, const std::string& text) {
 
 }  // namespace
 
-std::uint32_t crc32(std::string_view bytes, std::uint32_t before) {
-  static constexpr CrcTables kTables = crc_tables();
-  std::uint32_t crc = ~before;
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  std::size_t i = 0;
-  for (; i + kCrcBytes <= bytes.size(); i += kCrcBytes) {
-    std::uint32_t next = 0;
-    for (std::size_t k = 0; k < 4; ++k) {
-      next ^= kTables[kCrcBytes - 1 - k][(crc >> (8 * k) & 0xFF) ^ at(i + k)];
-      next ^= kTables[kCrcBytes - 5 - k][at(i + k + 4)];
-    }
-    crc = next;
-  }
-  for (; i < bytes.size(); ++i) crc = kTables[0][(crc ^ at(i)) & 0xFF] ^ crc >> 8;
-  return ~crc;
+std::string sealed(const Json& json, const std::vector<FileRecord>& files) {
+  JsonText document;
+  document.begin_object().members(json);
+  return sealed(std::move(document), files);
 }
 
-std::string sealed(Json json, const std::vector<FileRecord>& files) {
+std::string sealed(JsonText document, const std::vector<FileRecord>& files) {
   Json names = Json::array();
   Json checksums = Json::object();
   for (const FileRecord& file : files) {
@@ -96,10 +65,9 @@ std::string sealed(Json json, const std::vector<FileRecord>& files) {
     checksums[file.name] = {{"bytes", file.bytes}, {"crc32", digits(file.crc32)}};
   }
   names.push_back(kResultJson);
-  json["files"] = std::move(names);
-  json["checksums"] = std::move(checksums);
-  json[std::string(kSeal)] = kNoDigits;
-  std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  document.key("files").json(names).key("checksums").json(checksums);
+  document.key(kSeal).text(kNoDigits).end_object();
+  std::string text = document.take() + "\n";
   return text.replace(place_of_seal(text), kNoDigits.size(), digits(crc32(text)));
 }
 
@@ -113,15 +81,21 @@ bool is_plain_name(std::string_view name) {
 
 std::string content_of(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::array<char, 1 << 15> block;
+  std::string text;
+  while (in.read(block.data(), block.size()), in.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
   std::error_code error;
-  if (!in || fs::is_directory(file, error)) {
+  if (!in.is_open() || in.bad() || fs::is_directory(file, error)) {
     throw DamagedResult(file, fs::exists(file, error) ? "cannot be read" : "is missing");
   }
   return text;
 }
 
-Json read_json(const fs::path& file) { return parse(file, content_of(file)); }
+Json read_json(const fs::path& file, std::span<const std::string_view> skip) {
+  return parse(file, content_of(file), skip);
+}
 
 void read_members(const fs::path& file, const std::function<void()>& read) {
   try {
@@ -141,7 +115,7 @@ Json read_sealed(const fs::path& folder) {
     throw DamagedResult(folder, "is not a result folder: it has no result.json");
   }
   std::string text = content_of(file);
-  Json json = parse(file, text);
+  Json json = parse(file, text, {});
   const auto program = json.find("program");
   if (program == json.end() || *program != "retrysim") {
     throw DamagedResult(file, "is not a result of retrysim");

@@ -3,11 +3,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "report/checksum.hpp"
+#include "report/json_text.hpp"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -16,10 +20,6 @@
 namespace retrysim::report {
 
 inline constexpr std::string_view kResultJson = "result.json";
-
-/// CRC-32 as in zip, gzip and PNG (`zlib.crc32` of Python), of `bytes` that follow those of
-/// `before`.
-std::uint32_t crc32(std::string_view bytes, std::uint32_t before = 0);
 
 /// A file of a result.
 struct FileRecord {
@@ -33,11 +33,13 @@ struct FileRecord {
 /// Whether `name` can be that of a file in the folder itself.
 bool is_plain_name(std::string_view name);
 
-/// The text of result.json: `json` and behind it `files` (the names), `checksums` (size and CRC-32
-/// of each but result.json) and `crc32_of_this_file`: that of the text with zeros in place of its
-/// eight digits. result.json itself need not be among `files`. Bytes that are not UTF-8 are
-/// replaced.
-std::string sealed(nlohmann::ordered_json json, const std::vector<FileRecord>& files);
+/// The text of result.json: `document`, an object that has been begun and not ended, and behind its
+/// members `files` (the names), `checksums` (size and CRC-32 of each but result.json) and
+/// `crc32_of_this_file`: that of the text with zeros in place of its eight digits. result.json
+/// itself need not be among `files`. Bytes that are not UTF-8 are replaced.
+std::string sealed(JsonText document, const std::vector<FileRecord>& files);
+/// The same with the members of `json`, an object.
+std::string sealed(const nlohmann::ordered_json& json, const std::vector<FileRecord>& files);
 
 /// A result folder that cannot be read or is not what it should be. The message names the file.
 class DamagedResult : public std::runtime_error {
@@ -49,8 +51,9 @@ class DamagedResult : public std::runtime_error {
 std::string content_of(const std::filesystem::path& file);
 
 /// Reads a JSON file whose outermost value is an object. Throws DamagedResult, also if it is nested
-/// deeper than any result.json is.
-nlohmann::ordered_json read_json(const std::filesystem::path& file);
+/// deeper than any result.json is. Of the outermost object, members in `skip` are left out.
+nlohmann::ordered_json read_json(const std::filesystem::path& file,
+                                 std::span<const std::string_view> skip = {});
 
 /// Calls `read` and turns a member of `file` that is missing or of another type than expected into
 /// DamagedResult.

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace retrysim::report {
 namespace {
@@ -18,6 +20,13 @@ double start_s(const RunResult& run, std::size_t bin) {
 
 /// Every bin is recorded over its whole width, the last one too: levels hold after the last event.
 double width_ns(const RunResult& run) { return static_cast<double>(run.interval.count()); }
+
+/// The cells that all bins of a client group or a service share.
+std::string first_cells_of_bins(const Evaluation& e, const RunResult& run,
+                                std::string_view bearer) {
+  return csv_cell(e.scenario().name) + ',' + csv_cell(e.set.variant) + ',' +
+         std::to_string(run.replication) + ',' + csv_cell(bearer);
+}
 
 void write_client_bin(CsvWriter& csv, const ClientBin& bin, double length_ns) {
   const ClientFlow& f = bin.flow;
@@ -46,9 +55,9 @@ void write_timeseries_csv(Sink& sink, Evaluations evaluations) {
     for (const RunResult& run : e.set.runs) {
       for (std::size_t c = 0; c < e.clients(); ++c) {
         const auto& bins = c < run.clients.size() ? run.clients[c].bins : run.all_bins;
+        const std::string cells = first_cells_of_bins(e, run, e.client_name(c));
         for (std::size_t i = 0; i < bins.size(); ++i) {
-          csv.text(e.scenario().name).text(e.set.variant).integer(run.replication);
-          csv.text(e.client_name(c)).real(start_s(run, i));
+          csv.cells(cells).real(start_s(run, i));
           write_client_bin(csv, bins[i], width_ns(run));
         }
       }
@@ -65,11 +74,11 @@ void write_service_csv(Sink& sink, Evaluations evaluations) {
     for (const RunResult& run : e.set.runs) {
       for (std::size_t s = 0; s < run.services.size(); ++s) {
         const ServiceResult& service = run.services[s];
+        const std::string cells = first_cells_of_bins(e, run, e.scenario().services[s].name);
         for (std::size_t i = 0; i < service.bins.size(); ++i) {
           const ServiceFlow& f = service.bins[i];
           const double length_ns = width_ns(run);
-          csv.text(e.scenario().name).text(e.set.variant).integer(run.replication);
-          csv.text(e.scenario().services[s].name).real(start_s(run, i));
+          csv.cells(cells).real(start_s(run, i));
           for (const std::uint64_t n :
                {f.arrivals, f.admitted, f.rejected, f.throttled, f.completions, f.wasted}) {
             csv.integer(n);

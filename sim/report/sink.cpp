@@ -19,6 +19,8 @@ namespace retrysim::report {
 namespace {
 
 constexpr std::size_t kBufferSize = std::size_t{1} << 18;
+/// Texts of this size are not worth a copy.
+constexpr std::size_t kLargeText = std::size_t{1} << 12;
 
 bool is_regular_file(int descriptor) {
   struct stat status {};
@@ -31,17 +33,24 @@ DescriptorSink::DescriptorSink(int descriptor, std::filesystem::path path)
     : descriptor_(descriptor), may_block_(!is_regular_file(descriptor)), path_(std::move(path)) {}
 
 void DescriptorSink::write(std::string_view text) {
+  if (buffer_.empty() && text.size() >= kLargeText) {
+    write_all(text);
+    return;
+  }
   buffer_ += text;
   if (buffer_.size() >= kBufferSize) flush();
 }
 
 void DescriptorSink::flush() {
-  std::string_view rest = buffer_;
-  while (!rest.empty()) {
-    stop_point();
-    rest.remove_prefix(write_some(rest));
-  }
+  write_all(buffer_);
   buffer_.clear();
+}
+
+void DescriptorSink::write_all(std::string_view text) {
+  while (!text.empty()) {
+    stop_point();
+    text.remove_prefix(write_some(text));
+  }
 }
 
 // How many bytes of `text` have been written; none while nobody takes them.

@@ -35,6 +35,7 @@ class DescriptorSink : public Sink {
   void flush();
 
  private:
+  void write_all(std::string_view text);
   std::size_t write_some(std::string_view text);
 
   int descriptor_;

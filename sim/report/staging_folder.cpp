@@ -110,18 +110,22 @@ void StagingFolder::make(const fs::path& parent, const std::string& target) {
       fail();
     }
   }
-  announce({});
+  write_target({}, false);
   if (::mkdir(result().c_str(), 0777) != 0) fail();
 }
 
 void StagingFolder::announce(const std::vector<std::string>& names) const {
+  write_target(names, true);
+}
+
+void StagingFolder::write_target(const std::vector<std::string>& names, bool durable) const {
   std::string text = target_ + '\0';
   for (const std::string& name : names) text += name + '\0';
   const fs::path file = path_ / kTarget;
   const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) fail();
   const bool good = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                    ::fsync(fd) == 0;
+                    (!durable || ::fsync(fd) == 0);
   const int error = errno;
   ::close(fd);
   errno = error;

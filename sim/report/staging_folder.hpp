@@ -41,13 +41,15 @@ class StagingFolder {
   StagingFolder(const StagingFolder&) = delete;
   StagingFolder& operator=(const StagingFolder&) = delete;
 
-  /// Makes the folder in `parent`. `target`: the name of the result folder there, or ".". Throws
-  /// std::system_error.
+  /// Makes the folder in `parent`. `target`: the name of the result folder there, or ".". A power
+  /// cut may leave a folder that does not say so, which does no harm while nothing has been moved:
+  /// call `announce` before. Throws std::system_error.
   void make(const std::filesystem::path& parent, const std::string& target);
   std::filesystem::path result() const { return path_ / "result"; }
   std::filesystem::path earlier() const { return path_ / "earlier"; }
 
-  /// Says which things of the user's are about to be moved. Throws std::system_error.
+  /// Says that things are about to be moved, and which of the user's with them; on disk when it
+  /// returns. Throws std::system_error.
   void announce(const std::vector<std::string>& names) const;
   /// Removes the folder with what is in it, after the user's things have been given back; leaves it
   /// where that cannot be done.
@@ -55,6 +57,7 @@ class StagingFolder {
 
  private:
   bool lock();
+  void write_target(const std::vector<std::string>& names, bool durable) const;
 
   std::filesystem::path path_;
   std::string target_;

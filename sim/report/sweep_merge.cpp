@@ -301,7 +301,7 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
     } else if (name == kResult) {
       Json whole = result;
       whole.erase("files");
-      folder.write(name, [&](Sink& sink) { sink.write(sealed(std::move(whole), folder.files())); });
+      folder.write(name, [&](Sink& sink) { sink.write(sealed(whole, folder.files())); });
     } else {
       copy_common(folder, shards, name);
     }

@@ -355,7 +355,7 @@ void write_curve_json(Sink& sink, const TipCurveReport& r, const std::vector<Fil
   }
   out["points"] = points;
   json["keys"] = keys_json(plan.base);
-  sink.write(sealed(std::move(json), files));
+  sink.write(sealed(json, files));
 }
 
 void write_curve_text(Sink& sink, const TipCurveReport& result, std::size_t columns) {

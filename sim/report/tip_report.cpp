@@ -302,7 +302,7 @@ void write_tip_json(Sink& sink, const TipReport& r, const std::vector<FileRecord
   json["probes"] = Json::array();
   for (const TippingProbe& p : r.found.point.probes) json["probes"].push_back(probe_json(p));
   json["keys"] = keys_json(r.scenario);
-  sink.write(sealed(std::move(json), files));
+  sink.write(sealed(json, files));
 }
 
 void write_tip_text(Sink& sink, const TipReport& r, std::size_t columns) {

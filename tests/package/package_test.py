@@ -77,6 +77,9 @@ class Control(unittest.TestCase):
             if name != "threads":  # of the C library
                 self.assertIn(name, suggested)
         self.assertIn("librandom123-dev", suggested)
+        # Ranks load it; everybody else does without, and starts faster.
+        self.assertNotIn("openmpi", needed)
+        self.assertIn("openmpi-bin", suggested)
 
 
 class Contents(unittest.TestCase):

@@ -10,10 +10,10 @@
 
 #include "execution/batches.hpp"
 #include "execution/byte_order.hpp"
+#include "execution/mpi/mpi_library.hpp"
 #include "execution/mpi/outbox.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -167,11 +167,11 @@ class MpiExecutor : public Executor {
  public:
   explicit MpiExecutor(const std::atomic<bool>* stop) : stop_(stop) {
     int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    mpi().init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
     if (provided < MPI_THREAD_FUNNELED)
       throw std::runtime_error("this MPI library does not support threads (MPI_THREAD_FUNNELED)");
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    mpi().comm_rank(mpi().world, &rank_);
+    mpi().comm_size(mpi().world, &size_);
   }
 
   bool is_owner() const override { return rank_ == 0; }
@@ -208,9 +208,9 @@ class MpiExecutor : public Executor {
     }
     finished_ = true;
     MPI_Request request;
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);  // asleep, which MPI_Finalize is not
+    mpi().ibarrier(mpi().world, &request);  // asleep, which MPI_Finalize is not
     wait(request);
-    MPI_Finalize();
+    mpi().finalize();
   }
 
  private:
@@ -222,7 +222,7 @@ class MpiExecutor : public Executor {
   void wait(MPI_Request& request) const {
     Nap nap;
     int done = 0;
-    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), done == 0) {
+    while (mpi().test(&request, &done, MPI_STATUS_IGNORE), done == 0) {
       if (stopped()) throw Interrupted();
       std::this_thread::sleep_for(nap.next());
     }
@@ -230,7 +230,7 @@ class MpiExecutor : public Executor {
 
   void broadcast(void* bytes, std::size_t size) const {
     MPI_Request request;
-    MPI_Ibcast(bytes, static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+    mpi().ibcast(bytes, static_cast<int>(size), mpi().byte, 0, mpi().world, &request);
     wait(request);
   }
 
@@ -349,13 +349,13 @@ class MpiExecutor::Owner {
   bool receive() {
     int there = 0;
     MPI_Status status;
-    MPI_Iprobe(MPI_ANY_SOURCE, kResultTag, MPI_COMM_WORLD, &there, &status);
+    mpi().iprobe(MPI_ANY_SOURCE, kResultTag, mpi().world, &there, &status);
     if (there == 0) return false;
     int size = 0;
-    MPI_Get_count(&status, MPI_BYTE, &size);
+    mpi().get_count(&status, mpi().byte, &size);
     std::string bytes(static_cast<std::size_t>(size), '\0');
-    MPI_Recv(bytes.data(), size, MPI_BYTE, status.MPI_SOURCE, kResultTag, MPI_COMM_WORLD,
-             MPI_STATUS_IGNORE);
+    mpi().recv(bytes.data(), size, mpi().byte, status.MPI_SOURCE, kResultTag, mpi().world,
+               MPI_STATUS_IGNORE);
     BatchResult result;
     if (size > 0) guard([&] { result = decode(bytes); });
     Batch batch;
@@ -446,8 +446,8 @@ void MpiExecutor::help(const Task& task) {
   for (int ended = 0; ended < kCredits;) {
     std::string bytes(2 * sizeof(std::uint64_t), '\0');
     MPI_Request request;
-    MPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, kBatchTag, MPI_COMM_WORLD,
-              &request);
+    mpi().irecv(bytes.data(), static_cast<int>(bytes.size()), mpi().byte, 0, kBatchTag, mpi().world,
+                &request);
     wait(request);
     std::string_view view = bytes;
     Batch batch;

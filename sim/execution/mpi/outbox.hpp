@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
-#include <mpi.h>
+#include "execution/mpi/mpi_library.hpp"
+
 #include <list>
 #include <string>
 #include <utility>
@@ -19,13 +18,13 @@ class Outbox {
   void send(std::string bytes, int to, int tag) {
     std::erase_if(waiting_, [](Message& m) {
       int done = 0;
-      MPI_Test(&m.request, &done, MPI_STATUS_IGNORE);
+      mpi().test(&m.request, &done, MPI_STATUS_IGNORE);
       return done != 0;
     });
     Message& m = waiting_.emplace_back();
     m.bytes = std::move(bytes);
-    MPI_Isend(m.bytes.data(), static_cast<int>(m.bytes.size()), MPI_BYTE, to, tag, MPI_COMM_WORLD,
-              &m.request);
+    mpi().isend(m.bytes.data(), static_cast<int>(m.bytes.size()), mpi().byte, to, tag, mpi().world,
+                &m.request);
   }
 
   /// The requests that are still open.

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string>
 
 using namespace retrysim::report;
@@ -63,4 +64,35 @@ TEST_CASE("rows, quotes and empty cells") {
         "plain,has blank,\"a,b\",\"say \"\"no\"\"\",\"two\nlines\"\n"
         ",18446744073709551615,1.5,,\n"
         ",\" edge\"\n");
+}
+
+TEST_CASE("cells have the text of number()") {
+  for (const double v : {0.0, -0.0, 7.0, 7.5, -7.0, 999999999999999.0, 1e15, 1e16, 1e17, 0.0001,
+                         0.00001, 1e22, 4503599627370497.5, 1e300}) {
+    StringSink sink;
+    CsvWriter(sink).real(v).end_row();
+    CHECK(sink.text() == number(v) + "\n");
+  }
+}
+
+TEST_CASE("cells of six digits") {
+  const auto cell = [](std::optional<double> value) {
+    StringSink sink;
+    CsvWriter(sink).text("x").six_digits(value).end_row();
+    return sink.text();
+  };
+  CHECK(cell(1.0 / 3) == "x,0.333333\n");
+  CHECK(cell(-2.0 / 3) == "x,-0.666667\n");
+  CHECK(cell(12) == "x,12\n");
+  CHECK(cell(0) == "x,0\n");
+  CHECK(cell(-0.0) == "x,0\n");
+  CHECK(cell(999999.4) == "x,999999\n");
+  CHECK(cell(999999.6) == "x,1000000\n");
+  CHECK(cell(100000.5) == "x,100000\n");  // half-way: to the even digit
+  CHECK(cell(1234567) == "x,1234570\n");
+  CHECK(cell(1.2345678e20) == "x,1.23457e+20\n");
+  CHECK(cell(0.00012345678) == "x,0.000123457\n");
+  CHECK(cell(0.000012345678) == "x,1.23457e-05\n");
+  CHECK(cell(std::nullopt) == "x,\n");
+  CHECK(cell(std::numeric_limits<double>::infinity()) == "x,\n");
 }

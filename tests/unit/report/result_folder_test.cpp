@@ -424,10 +424,56 @@ TEST_CASE_METHOD(Temporary, "who comes second finds what has come meanwhile") {
   CHECK(names_in(dir / "out") == Names{"a.csv", "result.json"});
 }
 
+TEST_CASE_METHOD(Temporary, "an earlier result that changes meanwhile is judged again") {
+  const fs::path out = earlier("s");
+  const auto result = [](const std::string& scenario, const std::string& file) {
+    return "{\"program\": \"retrysim\", \"scenario\": \"" + scenario + "\", \"files\": [\"" + file +
+           "\"], \"summary\": []}";
+  };
+  {
+    ResultFolder folder(out, "s", false);
+    put(out / "result.json", result("another", "a.csv"));
+    folder.write("b.csv", [](Sink& s) { s.write("new"); });
+    CHECK_THROWS_WITH(folder.commit(), Catch::Contains("a result of scenario \"another\""));
+  }
+  CHECK(get(out / "result.json") == result("another", "a.csv"));
+  put(out / "result.json", result("s", "a.csv"));
+  ResultFolder folder(out, "s", false);
+  put(out / "found_later.csv", "of the other one");
+  put(out / "result.json", result("s", "found_later.csv"));
+  folder.write("b.csv", [](Sink& s) { s.write("new"); });
+  folder.commit();
+  CHECK(names_in(out) == Names{"a.csv", "b.csv", "input.csv", "result.json"});
+}
+
 TEST_CASE_METHOD(Temporary, "only folders are taken for staging folders") {
   put(dir / ".retrysim-new-notes", "mine");
   fs::create_directory(dir / "elsewhere");
   fs::create_directory_symlink(dir / "elsewhere", dir / ".retrysim-new-link");
   { ResultFolder folder(dir / "out", "s", false); }
   CHECK(names_in(dir) == Names{".retrysim-new-notes", ".retrysim-new-link", "elsewhere"});
+}
+
+TEST_CASE_METHOD(Temporary, "a result may have more files than a process keeps open") {
+  constexpr int kFiles = 150;
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit few = before;
+  few.rlim_cur = 100;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  std::string message;
+  try {
+    ResultFolder folder(dir / "out", "s", false);
+    for (int i = 0; i < kFiles; ++i) {
+      folder.write(std::to_string(i), [&](Sink& s) { s.write("file " + std::to_string(i)); });
+    }
+    folder.commit();
+  } catch (const OutputError& error) {
+    message = error.what();
+  }
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(message.empty());
+  CHECK(names_in(dir / "out").size() == kFiles);
+  CHECK(get(dir / "out" / "0") == "file 0");
+  CHECK(get(dir / "out" / "149") == "file 149");
 }

@@ -1,0 +1,55 @@
+// JSON written from front to back, for documents that are too large to be built in memory first.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace retrysim::report {
+
+/// Builds the text that nlohmann::ordered_json::dump(2) gives of the same values, to the last byte:
+/// indented by two blanks, numbers that are not finite as null, bytes that are not UTF-8 replaced.
+/// Call `key` before each value in an object, and end what was begun.
+class JsonText {
+ public:
+  JsonText& begin_object() { return begin('{'); }
+  JsonText& end_object() { return end('}'); }
+  JsonText& begin_array() { return begin('['); }
+  JsonText& end_array() { return end(']'); }
+  JsonText& key(std::string_view name);
+
+  JsonText& text(std::string_view value);
+  JsonText& integer(std::uint64_t value);
+  JsonText& real(double value);
+  /// Null if there is none.
+  JsonText& real(std::optional<double> value);
+  JsonText& json(const nlohmann::ordered_json& value);
+  /// Keys and values of an object.
+  JsonText& members(const nlohmann::ordered_json& object);
+
+  /// What has been written; all of it once everything has ended.
+  std::string take() { return std::move(text_); }
+
+ private:
+  JsonText& begin(char bracket);
+  JsonText& end(char bracket);
+  void next();
+  void new_line();
+  void quote(std::string_view value);
+
+  std::string text_;
+  std::size_t depth_ = 0;
+  bool first_ = true;     // nothing is in the innermost object or array yet
+  bool has_key_ = false;  // the next value follows its key
+  double real_ = 0;       // the last one written, and its text
+  std::string real_text_;
+};
+
+}  // namespace retrysim::report

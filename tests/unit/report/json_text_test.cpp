@@ -1,0 +1,75 @@
+// JSON that is written from front to back is the same as from a document in memory.
+//
+// SPDX-License-Identifier: MIT
+#include "report/json_text.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <bit>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace retrysim::report;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string dumped_by_library(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+TEST_CASE("JSON text: nested objects and arrays, also empty ones") {
+  JsonText text;
+  text.begin_object().key("a").begin_array();
+  text.begin_object().key("n").integer(18446744073709551615U).key("none").real(std::nullopt);
+  text.end_object().text("b").begin_array().end_array().end_array();
+  text.key("empty").begin_object().end_object();
+  text.key("whole").json({{"x", {1, 2}}, {"y", Json::object()}}).key("list").json(Json::array());
+  text.members({{"last", {{"deep", {"two\nlines"}}}}, {"end", true}}).end_object();
+  Json json;
+  json["a"] = {{{"n", 18446744073709551615U}, {"none", nullptr}}, "b", Json::array()};
+  json["empty"] = Json::object();
+  json["whole"] = {{"x", {1, 2}}, {"y", Json::object()}};
+  json["list"] = Json::array();
+  json["last"] = {{"deep", {"two\nlines"}}};
+  json["end"] = true;
+  CHECK(text.take() == dumped_by_library(json));
+}
+
+TEST_CASE("JSON text: strings are escaped and repaired as by the library") {
+  for (const std::string value : {"", "plain ~", "\"", "back\\slash", "\ttab\n", "\x01\x1f\x7f",
+                                  "é", "broken \xff\xc3", "</script>"}) {
+    JsonText text;
+    text.begin_object().key(value).text(value).end_object();
+    Json json;
+    json[value] = value;
+    CHECK(text.take() == dumped_by_library(json));
+  }
+}
+
+TEST_CASE("JSON text: numbers are those of the library") {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<double> values = {0.0,    -0.0, 0.0,     1,       1,         -1,        0.1,
+                                1e15,   1e16, 1e-4,    1e-5,    1.5e300,   kInfinity, -kInfinity,
+                                5e-324, 2e9,  1.0 / 3, 1.0 / 3, 123456.789};
+  std::mt19937_64 bits(7);
+  for (int i = 0; i < 20000; ++i) {
+    values.push_back(static_cast<double>(bits() % 1000000007) / 997);
+    values.push_back(std::bit_cast<double>(bits()));
+  }
+  JsonText text;
+  text.begin_array();
+  Json json = Json::array();
+  for (const double value : values) {
+    text.real(value);
+    json.push_back(value);
+  }
+  text.end_array();
+  CHECK(text.take() == dumped_by_library(json));
+}
