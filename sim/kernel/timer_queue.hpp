@@ -32,7 +32,7 @@ class TimerQueue {
   /// larger than that of every entry of the same time. True if it is the earliest entry now.
   [[gnu::always_inline]] bool push(TimerEntry entry) {
     const bool is_head = entry.key < head_;
-    if (is_head) head_ = entry.key;
+    if (is_head) head_ = {entry.key.time, entry.key.sequence};
     if (entry.key.time >= limit_) {
       later_.push(entry);
     } else if (few() == room_) [[unlikely]] {
