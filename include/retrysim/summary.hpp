@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,14 +65,14 @@ class MetricValues {
   std::size_t clients() const { return clients_; }
   /// `metric` is an index into `metric_table()`; `client` == number of groups means all together.
   std::optional<double> at(std::size_t run, std::size_t client, std::size_t metric) const {
-    return values_[(run * clients_ + client) * places_ + metric];
+    return (*values_)[(run * clients_ + client) * places_ + metric];
   }
   /// What a metric that is a ratio is divided by (`MetricInfo::per`), of which it must have one.
   double per(std::size_t run, std::size_t client, std::size_t metric) const;
 
  private:
   std::size_t runs_, clients_, places_;
-  std::vector<std::optional<double>> values_;
+  std::shared_ptr<const std::vector<std::optional<double>>> values_;
 };
 
 /// One row of summary.csv.

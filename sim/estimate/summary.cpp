@@ -212,7 +212,8 @@ double MetricValues::per(std::size_t run, std::size_t client, std::size_t metric
 
 MetricValues::MetricValues(const Scenario& scenario, std::span<const RunResult> runs)
     : runs_(runs.size()), clients_(scenario.clients.size() + 1), places_(places()) {
-  values_.reserve(runs_ * clients_ * places_);
+  std::vector<std::optional<double>> values;
+  values.reserve(runs_ * clients_ * places_);
   const std::span<const MetricInfo> table = metric_table();
   for (const RunResult& run : runs) {
     for (std::size_t c = 0; c < clients_; ++c) {
@@ -220,18 +221,22 @@ MetricValues::MetricValues(const Scenario& scenario, std::span<const RunResult> 
       const bool all = c + 1 == clients_;
       const MeasuredMetrics measured =
           measure_metrics(scenario, run, all ? std::nullopt : std::optional<std::size_t>(c));
-      values_.insert(values_.end(), measured.values.begin(), measured.values.end());
+      values.insert(values.end(), measured.values.begin(), measured.values.end());
       for (std::size_t m = 0; m < table.size(); ++m) {
-        if (table[m].per != nullptr) values_.emplace_back(measured.per[m]);
+        if (table[m].per != nullptr) values.emplace_back(measured.per[m]);
       }
     }
   }
+  values_ = std::make_shared<const std::vector<std::optional<double>>>(std::move(values));
 }
 
 MetricValues::MetricValues(std::size_t runs, std::size_t clients,
                            std::vector<std::optional<double>> values)
-    : runs_(runs), clients_(clients), places_(places()), values_(std::move(values)) {
-  assert(values_.size() == runs_ * clients_ * places_);
+    : runs_(runs),
+      clients_(clients),
+      places_(places()),
+      values_(std::make_shared<const std::vector<std::optional<double>>>(std::move(values))) {
+  assert(values_->size() == runs_ * clients_ * places_);
 }
 
 std::optional<Estimate> summarize_metric(const MetricValues& values, std::size_t client,

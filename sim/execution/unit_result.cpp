@@ -155,6 +155,12 @@ std::optional<UnitResult> decode(std::string_view bytes) {
   return result;
 }
 
+bool is_over_limit(std::string_view bytes) {
+  take<std::uint64_t>(bytes);  // seed
+  take<std::uint64_t>(bytes);  // events
+  return take<std::uint32_t>(bytes) == 0u;
+}
+
 MetricValues combine(std::span<const UnitResult> replications) {
   std::vector<std::optional<double>> values;
   std::size_t clients = 1;

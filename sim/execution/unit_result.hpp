@@ -48,6 +48,8 @@ UnitResult over_limit(const LimitExceeded& error);
 std::string encode(const UnitResult& result);
 /// Nothing if `bytes` are not what `encode` made with the same table of metrics.
 std::optional<UnitResult> decode(std::string_view bytes);
+/// Whether `bytes` are those of a replication that went over a limit.
+bool is_over_limit(std::string_view bytes);
 
 /// The replications of one point, in their order. All have the same client groups.
 MetricValues combine(std::span<const UnitResult> replications);

@@ -89,13 +89,47 @@ class Sweep::Progress {
   }
 
   void run() {
+    kept_.clear();
+    room_ = kMostKept;
     execution::in_time(options_.run, [this](const ReplicationOptions& run) {
       if (run.executor != nullptr) return compute(run, *run.executor);
       compute(run, *make_thread_executor(run.jobs, run.stop));
     });
   }
 
+  /// Every file of the results asks for every point again: what there is room for is kept.
   SweepPoint point(std::size_t i) {
+    if (const auto at = kept_.find(i); at != kept_.end()) return at->second;
+    SweepPoint found = read_point(i);
+    const std::size_t bytes = approximate_bytes(found);
+    if (bytes > room_) return found;
+    room_ -= bytes;
+    return kept_.emplace(i, std::move(found)).first->second;
+  }
+
+  std::string first_over_limit() const {
+    return over_limit_.empty() ? "" : over_limit_.begin()->second.message;
+  }
+
+  const SweepPlan& plan() const { return plan_; }
+  experiment::UnitStore& store() { return store_; }
+  std::size_t points() const { return units_.points(); }
+  std::size_t points_done() const { return points_done_; }
+  std::size_t found() const { return found_; }
+
+ private:
+  static constexpr std::size_t kMostKept = std::size_t{64} << 20;  // bytes
+
+  static std::size_t approximate_bytes(const SweepPoint& point) {
+    std::size_t numbers = 0;
+    for (const std::vector<double>& figures : point.verdict_figures) numbers += figures.size();
+    const std::size_t values =
+        point.values.runs() * point.values.clients() * MetricValues::places() +
+        point.phases.all().size();
+    return numbers * sizeof(double) + values * sizeof(std::optional<double>);
+  }
+
+  SweepPoint read_point(std::size_t i) {
     const Variant& variant = (*plan_.variants)[i];
     const std::size_t clients = plan_.outlines[i]->clients.size() + 1;
     if (const execution::UnitResult* over = over_limit(i)) {
@@ -126,17 +160,6 @@ class Sweep::Progress {
     return found;
   }
 
-  std::string first_over_limit() const {
-    return over_limit_.empty() ? "" : over_limit_.begin()->second.message;
-  }
-
-  const SweepPlan& plan() const { return plan_; }
-  experiment::UnitStore& store() { return store_; }
-  std::size_t points() const { return units_.points(); }
-  std::size_t points_done() const { return points_done_; }
-  std::size_t found() const { return found_; }
-
- private:
   void compute(const ReplicationOptions& run, Executor& executor) {
     std::vector<std::size_t> left;
     for (std::size_t unit = 0; unit < units_.units(); ++unit) {
@@ -161,10 +184,9 @@ class Sweep::Progress {
   }
 
   void take(std::size_t unit, const std::string& bytes) {
-    auto result = execution::decode(bytes);
-    if (result && result->limit) {
+    if (execution::is_over_limit(bytes)) {
       // Not for the journal: with --resume, and more memory or another limit, it is tried again.
-      over_limit_.emplace(unit, *std::move(result));
+      over_limit_.emplace(unit, execution::decode(bytes).value());
       note_done(unit);
       return;
     }
@@ -208,6 +230,8 @@ class Sweep::Progress {
   std::vector<std::size_t> missing_;                         // replications, by point
   std::map<std::size_t, execution::UnitResult> over_limit_;  // by unit
   std::size_t points_done_ = 0;
+  std::map<std::size_t, SweepPoint> kept_;
+  std::size_t room_ = kMostKept;
   std::chrono::steady_clock::time_point last_sync_ = std::chrono::steady_clock::now();
 };
 

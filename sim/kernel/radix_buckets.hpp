@@ -118,7 +118,12 @@ class RadixBuckets {
       if (block->count == kBlockSize) [[unlikely]]
         block = bucket.last = block->next = allocate();
     }
-    block->entries[block->count++] = entry;
+    // One by one: the key has just been written in two halves, and would be late as a whole.
+    TimerEntry& place = block->entries[block->count++];
+    place.key.time = time;
+    place.key.sequence = entry.key.sequence;
+    place.entity = entry.entity;
+    place.kind = entry.kind;
   }
 
   std::size_t lowest() const {

@@ -157,9 +157,12 @@ struct alignas(64) Attempt {
   Stage stage = Stage::kOnTheWire;
   bool in_cohort = false;
   std::uint8_t priority = 0;
-  AttemptId sibling;             ///< hedging: the next attempt of its request under way
-  std::uint32_t version = 0;     ///< model "occ": of the row, as read
-  Time gave_up = Time::max();    ///< when its client stopped waiting
+  AttemptId sibling;          ///< hedging: the next attempt of its request under way
+  std::uint32_t version = 0;  ///< model "occ": of the row, as read
+  union {
+    Time gave_up = Time::max();  ///< when its client stopped waiting
+    std::int64_t way_back_ns;    ///< before that, if messages take time: of the answer to come
+  };
   double demand_ns = kNotDrawn;  ///< of a server of speed 1 that serves nobody else
   union {
     QueueLinks queue;       ///< while it waits for a server

@@ -91,24 +91,35 @@ void Transport::prepare_in_steps(ClientGroup& g, Request& r, Attempt& a) {
   parts_.timeouts.disarm(g, r);  // it runs from the latest attempt
 }
 
-Duration Transport::delay(const Attempt& a, Purpose purpose) const {
-  const Duration added = a.at->impairment().latency;
+// Without what faults add.
+inline Duration Transport::drawn(const Attempt& a, Purpose purpose) const {
   if (a.is(Attempt::kSecondCall)) {
     purpose = purpose == Purpose::kNetwork ? Purpose::kSecondNetwork : Purpose::kSecondResponse;
   }
-  const Duration drawn = latency_.sample(*a.clients->key, {a.entity, a.number, 0, purpose});
-  return added == Duration::zero() ? drawn : drawn + added;
+  return latency_.sample(*a.clients->key, {a.entity, a.number, 0, purpose});
+}
+
+inline Duration Transport::delay(const Attempt& a, Purpose purpose) const {
+  const Duration added = a.at->impairment().latency;
+  const Duration own = drawn(a, purpose);
+  return added == Duration::zero() ? own : own + added;
 }
 
 void Transport::travel_to_service(Attempt& a) {
+  assert(!a.given_up());
   if (a.is(Attempt::kConnecting) || a.at->traits().obstructs_way) [[unlikely]]
     return travel_past_obstacles(a);
-  arrive_in(a, takes_time_ ? delay(a, Purpose::kNetwork) : Duration::zero());
+  if (!takes_time_) return arrive_in(a, Duration::zero());
+  const Duration time = delay(a, Purpose::kNetwork);
+  // Two draws at once take hardly longer than one: neither waits for the other.
+  a.way_back_ns = drawn(a, Purpose::kResponse).count();
+  arrive_in(a, time);
 }
 
 // On a new connection, or on a way where messages do not all come through.
 void Transport::travel_past_obstacles(Attempt& a) {
   const Service& s = *a.at;
+  a.way_back_ns = drawn(a, Purpose::kResponse).count();
   Duration time = takes_time_ ? delay(a, Purpose::kNetwork) : Duration::zero();
   if (a.is(Attempt::kConnecting)) {
     a.clear(Attempt::kConnecting);
@@ -189,7 +200,9 @@ bool Transport::lose_answer(Attempt& a) {
 
 // True if the answer takes time to its client.
 bool Transport::answer_travels(const Attempt& a) {
-  const Duration time = delay(a, Purpose::kResponse);
+  const Duration own =
+      a.given_up() ? drawn(a, Purpose::kResponse) : Duration::nanoseconds(a.way_back_ns);
+  const Duration time = own + a.at->impairment().latency;
   if (time == Duration::zero()) return false;
   schedule_answer(a, time);
   return true;

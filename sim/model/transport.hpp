@@ -52,6 +52,7 @@ class Transport {
   [[gnu::noinline]] void prepare_in_steps(ClientGroup& g, Request& r, Attempt& a);
   [[gnu::noinline]] void travel_past_obstacles(Attempt& a);
   [[gnu::always_inline]] inline void arrive_in(Attempt& a, Duration time);
+  [[gnu::always_inline]] inline Duration drawn(const Attempt& a, Purpose purpose) const;
   [[gnu::always_inline]] inline Duration delay(const Attempt& a, Purpose purpose) const;
   [[gnu::always_inline]] inline void schedule_answer(const Attempt& a, Duration delay);
   [[gnu::noinline]] bool lose_answer(Attempt& a);

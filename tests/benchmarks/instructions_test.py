@@ -12,6 +12,7 @@ SPDX-License-Identifier: MIT
 
 import os
 import pathlib
+import subprocess
 import sys
 import unittest
 
@@ -22,10 +23,12 @@ import instruction_count  # noqa: E402
 
 SCENARIO = HERE / "b1.toml"
 TIMERS = HERE / "closed.toml"
+DRAWN = HERE / "drawn.toml"
 STUDY = HERE.parent.parent / "scenarios" / "study-backoff-and-jitter.toml"
 HEALTHY_CEILING = 396
 OVERLOAD_CEILING = 1075
-TIMERS_CEILING = 490
+TIMERS_CEILING = 482
+DRAWN_CEILING = 481
 STUDY_CEILING = 3790  # an attempt
 REFERENCE = 143
 SKIPPED = 77  # for CTest
@@ -41,6 +44,19 @@ class Instructions(unittest.TestCase):
 
     def test_a_timer_for_each_client(self):
         self.assertLess(instruction_count.of_simulator(RUN_BENCHMARK, TIMERS), TIMERS_CEILING)
+
+    def test_times_that_all_differ(self):
+        """Also at most 1.5 times an event of the healthy system, by its ceiling."""
+        self.assertLess(instruction_count.of_simulator(RUN_BENCHMARK, DRAWN), DRAWN_CEILING)
+
+    def test_a_message_is_an_event(self):
+        """Three events a request; with the two messages of its attempt, five."""
+        for scenario, events in ((TIMERS, 3), (DRAWN, 5)):
+            done = subprocess.run([RUN_BENCHMARK, scenario, "duration=100s"], check=True,
+                                  capture_output=True, text=True)
+            values = dict(pair.split("=") for pair in done.stdout.split())
+            self.assertAlmostEqual(int(values["events"]) / int(values["attempts"]), events,
+                                   delta=0.01)
 
     def test_study_of_backoff(self):
         """Four messages of varying latency, a backoff and two calls an attempt."""

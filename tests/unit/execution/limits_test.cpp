@@ -151,7 +151,9 @@ TEST_CASE("a replication over its limit is a result and the others go on", "[lim
     CHECK(result->message.find("point 0: ") == 0);
     CHECK(result->message.find("client.web.count") != std::string::npos);
   }
-  const auto result = execution::decode(work(2));
+  const std::string in_time = work(2);
+  CHECK(!execution::is_over_limit(in_time));
+  const auto result = execution::decode(in_time);
   REQUIRE(result);
   CHECK(!result->limit);
   CHECK(result->clients == 2);
@@ -164,6 +166,7 @@ TEST_CASE("what may be said of a limit survives its journey", "[limits]") {
   REQUIRE(result);
   CHECK(result->limit == LimitKind::kInstant);
   CHECK(result->message == error.what());
+  CHECK(execution::is_over_limit(bytes));
   bytes.resize(24);
   CHECK(!execution::decode(bytes));
 }

@@ -92,6 +92,26 @@ TEST_CASE("The points of a sweep have the phases of their runs") {
   }
 }
 
+TEST_CASE("A point that is asked for again has the same values without its journal") {
+  const test::RequestFile file;
+  SweepOptions options;
+  options.journal = file.folder() / "journal";
+  Sweep sweep(plan_of(request_for(file, kGrid)), options);
+  sweep.run();
+  std::vector<SweepPoint> points;
+  for (std::size_t i = 0; i < sweep.points(); ++i) points.push_back(sweep.point(i));
+  std::filesystem::resize_file(options.journal, 0);
+  for (std::size_t i = 0; i < sweep.points(); ++i) {
+    const SweepPoint again = sweep.point(i);
+    CHECK(again.name == points[i].name);
+    CHECK(again.keys == points[i].keys);
+    CHECK(values_of(again) == values_of(points[i]));
+    CHECK(again.phases.all() == points[i].phases.all());
+    CHECK(again.verdict_figures == points[i].verdict_figures);
+  }
+  CHECK(values_of(points[0]) != values_of(points[1]));
+}
+
 TEST_CASE("A sweep goes on from its journal and does nothing twice") {
   const test::RequestFile file;
   const SweepPlan plan = plan_of(request_for(file, kGrid));
