@@ -26,18 +26,6 @@ Service::Admission Service::admit_if_concurrency_allows(Attempt& a, Time now) {
   return admission;
 }
 
-RETRYSIM_IN_LOOP Service::Admission Service::admit_if_queue_has_room(Attempt& a, Time now) {
-  if (servers().has_room() && queued() == 0) {
-    if (servers().is_full(queue_.capacity())) return Admission::kFull;
-    start(a, now);
-    return Admission::kStarted;
-  }
-  if (queue_.is_full()) return Admission::kFull;
-  in_service.demand.draw(a);
-  queue_.join(a);
-  return Admission::kQueued;
-}
-
 void Service::turn_away(Attempt& a, Time now) {
   a.set(Attempt::kRejection);
   if (servers().has_room() && queued() == 0) return start(a, now);

@@ -14,7 +14,6 @@
 #include "measure/service_recorder.hpp"
 #include "model/attempts_in_service.hpp"
 #include "model/concurrency_limit.hpp"
-#include "model/event_loop.hpp"
 #include "model/request.hpp"
 #include "model/server_pool.hpp"
 #include "model/service_model.hpp"
@@ -126,7 +125,17 @@ class Service {
   TimeSpent time_spent() const { return {time_queued_, time_queued_ + in_service.time_spent()}; }
 
  private:
-  RETRYSIM_IN_LOOP Admission admit_if_queue_has_room(Attempt& a, Time now);
+  [[gnu::always_inline]] Admission admit_if_queue_has_room(Attempt& a, Time now) {
+    if (servers().has_room() && queued() == 0) {
+      if (servers().is_full(queue_.capacity())) return Admission::kFull;
+      start(a, now);
+      return Admission::kStarted;
+    }
+    if (queue_.is_full()) return Admission::kFull;
+    in_service.demand.draw(a);
+    queue_.join(a);
+    return Admission::kQueued;
+  }
   [[gnu::noinline]] Admission admit_if_concurrency_allows(Attempt& a, Time now);
 
   ServiceTraits traits_;

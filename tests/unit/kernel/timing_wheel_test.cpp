@@ -16,10 +16,10 @@
 namespace retrysim::kernel {
 namespace {
 
-Time at_ns(std::int64_t ns) { return Time::from_nanoseconds(ns); }
+Time instant(std::int64_t ns) { return Time::from_nanoseconds(ns); }
 
 TimerEntry timer(std::int64_t ns, std::uint64_t sequence) {
-  return {{at_ns(ns), sequence}, static_cast<std::uint32_t>(sequence), 7};
+  return {{instant(ns), sequence}, static_cast<std::uint32_t>(sequence), 7};
 }
 
 using Oracle = std::set<std::pair<EventKey, std::uint32_t>>;
@@ -93,7 +93,7 @@ TEST_CASE("A wheel refuses what is too far away until time has passed") {
   CHECK(wheel.head().time == Time());
   CHECK(wheel.size() == 1);
   wheel.pop();
-  wheel.advance(at_ns(3600 * second - 1000));
+  wheel.advance(instant(3600 * second - 1000));
   CHECK(wheel.push(timer(3600 * second, 2)));
   CHECK(wheel.pop().entity == 2);
 }
@@ -103,14 +103,14 @@ TEST_CASE("A wheel that has become narrower keeps what lies beyond its slots") {
   std::uint64_t sequence = 0;
   const std::int64_t far = 500'000'000;
   REQUIRE(wheel.push(timer(far, sequence++)));
-  Oracle oracle{{{at_ns(far), 0}, 0}};
+  Oracle oracle{{{instant(far), 0}, 0}};
   for (std::int64_t ns = 0; ns < 100'000; ++ns, ++sequence) {  // one every nanosecond
     const TimerEntry entry = timer(ns, sequence);
     REQUIRE(wheel.push(entry));
     oracle.emplace(entry.key, entry.entity);
     pop_both(wheel, oracle);
   }
-  CHECK(wheel.pop().key == EventKey{at_ns(far), 0});
+  CHECK(wheel.pop().key == EventKey{instant(far), 0});
 }
 
 // The queue as a whole: near and far timers of the same instants, a thousand and ten pending in
