@@ -94,14 +94,14 @@ class FactFinder {
     constexpr int kMost = 9;
     const auto retries = static_cast<int>(std::min<std::uint32_t>(c.retry.max_attempts - 1, kMost));
     const BackoffRules& rules = c.retry.backoff;
-    const bool differs = rules.delays.empty() && (rules.base != rules.throttle_base ||
-                                                  rules.jitter != rules.throttle_jitter);
+    const bool differs = throttling_differs(rules);
+    BackoffLaws laws(rules, false), throttled(rules, true);
     for (int i = 1; i <= retries; ++i) {
-      add(subject, fmt::format("backoff_{}", i), backoff_moments(rules, false, i).mean, "s",
+      add(subject, fmt::format("backoff_{}", i), mean_of(laws.next()), "s",
           fmt::format("mean delay before retry {}", i));
       if (!differs) continue;
-      add(subject, fmt::format("throttle_backoff_{}", i), backoff_moments(rules, true, i).mean, "s",
-          fmt::format("the same after a throttling error"));
+      add(subject, fmt::format("throttle_backoff_{}", i), mean_of(throttled.next()), "s",
+          "the same after a throttling error");
     }
   }
 

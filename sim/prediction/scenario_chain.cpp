@@ -76,9 +76,8 @@ double mean_backoff(const ClientSpec& c) {
   const double most = 32;
   const double retries = std::min<double>(most, static_cast<double>(c.retry.max_attempts) - 1);
   double sum = 0;
-  for (int i = 1; i <= retries; ++i) {
-    sum += prediction::mean_of(prediction::backoff_law(c.retry.backoff, false, i));
-  }
+  prediction::BackoffLaws laws(c.retry.backoff, false);
+  for (int i = 1; i <= retries; ++i) sum += prediction::mean_of(laws.next());
   return retries > 0 ? sum / retries : 0;
 }
 

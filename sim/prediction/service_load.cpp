@@ -167,11 +167,14 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {
   double longest = attempts * t.timeout, mean = longest;
   // Where the backoff no longer grows, the rest is a product.
   constexpr int kDistinct = 64;
+  const BackoffRules& backoff = c.retry.backoff;
+  const bool differs = throttling_differs(backoff);
+  BackoffLaws late_laws(backoff, false), throttled_laws(backoff, true);
   for (int i = 1; i <= std::min<double>(retries, kDistinct); ++i) {
-    const DelayLaw late = backoff_law(c.retry.backoff, false, i);
-    const DelayLaw throttled = backoff_law(c.retry.backoff, true, i);
+    const DelayLaw late = late_laws.next();
+    const double most_throttled = differs ? most_of(throttled_laws.next()) : 0;
     const double times = i == kDistinct ? std::min(retries, kMost) - kDistinct + 1 : 1;
-    longest += times * std::max(most_of(late), most_of(throttled));
+    longest += times * std::max(most_of(late), most_throttled);
     mean += times * mean_of(late);
   }
   t.worst = std::min(deadline, longest);

@@ -211,4 +211,15 @@ TEST_CASE("a closed loop is not overloaded: its requests wait for each other") {
   CHECK(p.find("fluid", "client.web", "success_rate")->value == 1);
 }
 
+TEST_CASE("Attempts without end are no infinite number in a sentence") {
+  const Facts facts = facts_of(load_scenario(service_and_client(
+      "retry = { mode = \"custom\", max_attempts = \"unlimited\", delays = [0] }\n")));
+  bool found = false;
+  for (const Warning& w : facts.warnings) {
+    CHECK(w.message.find("inf ") == std::string::npos);
+    found = found || w.message.find("the load grows without bound: a state") != std::string::npos;
+  }
+  CHECK(found);
+}
+
 }  // namespace retrysim
