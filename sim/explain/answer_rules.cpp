@@ -25,7 +25,7 @@ double median(const std::vector<double>& values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Whether as many requests succeed during the disturbance as before, to a point.
+/// Whether requests succeed as often during the disturbance as before, to a point.
 bool as_many_succeed(const GroupCase& c) {
   return c.during.success_share() >= c.before.success_share() - 0.01;
 }
@@ -101,8 +101,8 @@ Found unaffected(const GroupCase& c) {
 Found only_slower(const GroupCase& c) {
   const double before_s = c.before.mean_latency_s(), during_s = c.during.mean_latency_s();
   if (!back_at_once(c) || !as_many_succeed(c)) return std::nullopt;
-  Finding f{fmt::format("only slower: during {} as many requests succeed as before, but they take "
-                        "{} on average instead of {}",
+  Finding f{fmt::format("only slower: requests succeed as often during {} as before, but take {} "
+                        "on average instead of {}",
                         its_name(c), roughly_spoken_time(during_s), roughly_spoken_time(before_s)),
             shares(c)};
   f.evidence.push_back({"latency_before_s", before_s});
@@ -198,7 +198,7 @@ constexpr std::array kAnswers = {
          too_short},
     Rule{{"sometimes-recovers", kBad, true, "some replications recover, others do not"}, sometimes},
     Rule{{"unaffected", kGood, true,
-          "as many requests succeed during the disturbance as before, about as fast"},
+          "requests succeed as often during the disturbance as before, about as fast"},
          unaffected},
     Rule{{"only-slower", kInfo, true,
           "as many succeed as before, but take more than 1.5 times as long"},

@@ -105,6 +105,24 @@ Offered offered_to(const Scenario& scenario, std::size_t service) {
 
 }  // namespace
 
+std::string path_of(const Scenario& scenario, const ClientSpec& client) {
+  if (!client.caller) return "client." + client.name;
+  const std::string& caller = scenario.services[*client.caller].name;
+  return "service." + caller + ".calls." + client.name.substr(caller.size() + 1);
+}
+
+std::string calls_left_out(const Scenario& scenario, std::size_t service) {
+  bool calls = false, called = false;
+  for (const ClientSpec& c : scenario.clients) {
+    if (!c.caller) continue;
+    calls = calls || *c.caller == service;
+    called = called || share_of_calls(c, service) > 0;
+  }
+  std::string text = calls ? "the time that its calls to other services take" : "";
+  if (called) text += text.empty() ? "" : "; ", text += "calls from other services";
+  return text;
+}
+
 bool has_plain_quota(const ClientSpec& client) {
   return client.retry.quota.scope <= RetryScope::kGroup && client.retryer.empty();
 }
