@@ -30,6 +30,10 @@ bool as_many_succeed(const GroupCase& c) {
   return c.during.success_share() >= c.before.success_share() - 0.01;
 }
 
+std::string its_first(const GroupCase& c) {
+  return fmt::format("the {}{}", c.disturbances.count > 1 ? "first " : "", c.disturbances.kind);
+}
+
 std::vector<EvidenceFigure> shares(const GroupCase& c) {
   return {{"success_before_share", c.before.success_share()},
           {"success_during_share", c.during.success_share()}};
@@ -60,6 +64,18 @@ Found never_recovers(const GroupCase& c) {
   f.evidence.push_back({"success_after_share", share});
   f.evidence.push_back({"watched_s", c.recoveries.watched_s});
   return f;
+}
+
+/// Nothing to return to: most requests failed before anything happened.
+Found down_before(const GroupCase& c) {
+  constexpr double kUp = 0.5;
+  const double share = c.before.success_share();
+  if (!c.disturbed() || c.recoveries.back > 0 || share >= kUp) return std::nullopt;
+  return Finding{fmt::format("down before {} begins: {}", its_first(c),
+                             share > 0 ? fmt::format("only {} of the requests succeed until then",
+                                                     spoken_share(share))
+                                       : "no request succeeds until then"),
+                 shares(c)};
 }
 
 Found too_short(const GroupCase& c) {
@@ -190,6 +206,11 @@ Found failing(const GroupCase& c) {
 
 using enum Severity;
 constexpr std::array kAnswers = {
+    Rule{{"down-before", kBad, true,
+          "fewer than half of the requests succeed before the disturbance, and goodput does not "
+          "come "
+          "back"},
+         down_before},
     Rule{{"never-recovers", kBad, true,
           "goodput does not come back in any replication, although there is time enough"},
          never_recovers},
