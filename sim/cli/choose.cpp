@@ -78,9 +78,10 @@ po::options_description describe_choose_options() {
       ("resume", po::bool_switch(),
        "resume a race that was interrupted; if there is none, start it");
   add_simulation_options(
-      options, {"folder of the result files; default results/NAME. An earlier result of the same "
-                "resolved scenario and request is replaced (see --force)",
-                "of standard output: table (default), csv (choose.csv) or json (result.json)"});
+      options,
+      {"folder of the result files; default results/NAME. An earlier result of the same "
+       "resolved scenario and request is replaced (see --force)",
+       "format of standard output: table (default), csv (choose.csv) or json (result.json)"});
   return options;
 }
 
