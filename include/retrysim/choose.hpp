@@ -21,7 +21,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +55,8 @@ struct ChoiceLimit {
 /// the unit of the metric. Throws RequestError.
 ChoiceLimit parse_choice_limit(const std::string& text);
 
+class ChoiceJournal;
+
 struct ChooseOptions {
   ChoiceAim aim;
   std::vector<ChoiceLimit> limits;
@@ -71,7 +75,48 @@ struct ChooseOptions {
   /// Called before each stage is simulated, in the calling thread of the executor's owner: its
   /// number (from 1; 0 is the pilot) and how many policies are in the race. May be empty.
   std::function<void(std::size_t stage, std::size_t racing)> stage;
+  /// Where finished replications are kept; null: nowhere. Of several processes only the executor's
+  /// owner has one.
+  ChoiceJournal* journal = nullptr;
 };
+
+/// The finished replications of a race, in a file from which an interrupted race continues. It ends
+/// as it would have without the interruption.
+class ChoiceJournal {
+ public:
+  /// Opens `file`, in a folder that exists, for the race of these policies and options. `resume`:
+  /// continue with the journal that is there, if there is one; otherwise it is replaced. Throws
+  /// std::runtime_error if it is of another race, in use, or no journal; std::system_error if it
+  /// cannot be written.
+  ChoiceJournal(const std::filesystem::path& file, const std::vector<NamedScenario>& policies,
+                const ChooseOptions& options, bool resume);
+  ChoiceJournal(const ChoiceJournal&) = delete;
+  ChoiceJournal& operator=(const ChoiceJournal&) = delete;
+  ~ChoiceJournal();
+
+  /// Replications that it has, and how many of them were there at the start.
+  std::size_t kept() const;
+  std::size_t found() const;
+  /// Bytes at the end of a resumed journal that were cut off or damaged: done again.
+  std::uint64_t dropped_bytes() const;
+  /// Removes the file: the result is in place.
+  void remove();
+
+  /// Of `choose`: the bytes of a replication, if it is there.
+  std::optional<std::string> find(std::size_t policy, std::uint32_t replication);
+  void add(std::size_t policy, std::uint32_t replication, const std::string& bytes);
+  /// Makes sure that what is there survives a crash of the machine; `tick` every few seconds.
+  void sync();
+  void tick();
+
+ private:
+  struct File;
+  std::unique_ptr<File> file_;
+};
+
+/// The same number for the same policies and options, however they are run.
+std::uint64_t id_of_choice(const std::vector<NamedScenario>& policies,
+                           const ChooseOptions& options);
 
 /// What became of one policy.
 struct ChoicePolicy {

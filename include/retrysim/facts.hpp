@@ -111,7 +111,8 @@ struct Facts {
   std::vector<Warning> warnings;
 };
 
-/// Takes a valid scenario; costs microseconds for each client group.
+/// Takes a valid scenario. Costs microseconds for each client group, and up to a few milliseconds
+/// for one with decorrelated jitter and many attempts, whose delays depend on each other.
 Facts facts_of(const Scenario& scenario);
 
 }  // namespace retrysim

@@ -2,10 +2,13 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/choose.hpp>
+#include <retrysim/request_error.hpp>
+#include <retrysim/simulation.hpp>
 #include <retrysim/variation.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/journal_folder.hpp"
 #include "cli/output.hpp"
 #include "cli/session.hpp"
 #include "cli/simulation_options.hpp"
@@ -13,6 +16,8 @@
 #include "report/progress_bar.hpp"
 #include "report/result_folder.hpp"
 #include "report/result_identity.hpp"
+#include "report/result_manifest.hpp"
+#include "report/terminal.hpp"
 #include "scenario/suggestions.hpp"
 
 #include <fmt/format.h>
@@ -20,6 +25,10 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,12 +37,14 @@
 namespace retrysim::cli {
 namespace {
 
+namespace fs = std::filesystem;
 namespace po = boost::program_options;
 
 struct ChooseCommand : SimulationSettings {
   std::string scenario;
   std::vector<std::string> vary;
   ChooseOptions choice;
+  bool resume = false;
 };
 
 po::options_description describe_choose_options() {
@@ -63,11 +74,14 @@ po::options_description describe_choose_options() {
        "an observation is the average of M replications, which is nearer to the normal "
        "distribution that is assumed; default 1")  //
       ("max-replications", text()->value_name("N"),
-       "give up, undecided, after N replications of a policy (exit status 1); default 1000");
+       "give up, undecided, after N replications of a policy (exit status 1); default 1000")  //
+      ("resume", po::bool_switch(),
+       "resume a race that was interrupted; if there is none, start it");
   add_simulation_options(
-      options, {"folder of the result files; default results/NAME. An earlier result of the same "
-                "resolved scenario and request is replaced (see --force)",
-                "of standard output: table (default), csv (choose.csv) or json (result.json)"});
+      options,
+      {"folder of the result files; default results/NAME. An earlier result of the same "
+       "resolved scenario and request is replaced (see --force)",
+       "format of standard output: table (default), csv (choose.csv) or json (result.json)"});
   return options;
 }
 
@@ -135,6 +149,7 @@ ChooseCommand read_choose_options(const po::variables_map& values) {
   if (const auto n = text_of(values, "max-replications")) {
     o.choice.max_replications = whole_number("max-replications", *n, 1);
   }
+  o.resume = values["resume"].as<bool>();
   return o;
 }
 
@@ -178,26 +193,93 @@ void note_direction(const ChoiceAim& aim, const Session& session) {
   }
 }
 
+/// The exit status that this very race, finished earlier in `folder`, ended with. Nothing if a file
+/// of it is gone or damaged.
+std::optional<int> status_of_finished_race(const fs::path& folder, std::uint64_t id) {
+  try {
+    const auto json = report::read_sealed(folder);
+    std::optional<int> status;
+    report::read_members(folder / report::kResultJson, [&] {
+      if (!json.contains("choice") ||
+          json.at("choice").value("id", "") != fmt::format("{:016x}", id)) {
+        return;
+      }
+      for (const auto& record : report::file_records(json, folder / report::kResultJson)) {
+        if (!report::fault_of(folder, record).empty()) return;
+      }
+      const bool chosen = json.at("choice").at("outcome") == name(ChoiceOutcome::kChosen);
+      status = chosen ? kDone : kExpectationFailed;
+    });
+    return status;
+  } catch (const report::DamagedResult&) {
+    return std::nullopt;
+  }
+}
+
 PolicyChoice race(const ChooseCommand& options, std::vector<NamedScenario> policies,
-                  const Session& session) {
+                  ChoiceJournal* journal, const Session& session) {
   const std::string name = policies.front().loaded.scenario.name;
   std::optional<report::ProgressBar> bar;  // one for each stage
   report::ProgressBar none(name, false);
-  PolicyChoice choice;
-  session.simulate(name, none, [&](const ReplicationOptions& run) {
-    ChooseOptions with_progress = options.choice;
-    with_progress.run = run;
-    with_progress.run.progress = [&](double share) {
-      if (bar) bar->show(share);
-    };
-    with_progress.stage = [&](std::size_t stage, std::size_t racing) {
-      const std::string what = stage == 0 ? "pilot" : fmt::format("stage {}", stage);
-      bar.emplace(fmt::format("{}, {}: {} in the race", name, what, racing),
-                  session.shows_progress());
-    };
-    choice = choose(std::move(policies), with_progress);
-  });
-  return choice;
+  ChooseOptions with_progress = options.choice;
+  with_progress.journal = journal;
+  with_progress.run = session.replication_options(none);
+  with_progress.run.progress = [&](double share) {
+    if (bar) bar->show(share);
+  };
+  with_progress.stage = [&](std::size_t stage, std::size_t racing) {
+    const std::string what = stage == 0 ? "pilot" : fmt::format("stage {}", stage);
+    bar.emplace(fmt::format("{}, {}: {} in the race", name, what, racing),
+                session.shows_progress());
+  };
+  // Gives how many replications are kept; a journal without any is not.
+  const auto end_without_result = [&](bool keep) -> std::size_t {
+    if (bar) bar->clear();
+    if (journal == nullptr) return 0;
+    if (keep && journal->kept() > 0) return journal->kept();
+    journal->remove();
+    return 0;
+  };
+  try {
+    PolicyChoice choice = choose(std::move(policies), with_progress);
+    if (bar) bar->clear();
+    return choice;
+  } catch (const Interrupted&) {
+    const std::size_t kept = end_without_result(true);
+    if (session.interruption().timed_out()) {
+      throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows{}", name,
+                                      kept == 0 ? "" : "; " + kept_text(kept, "race")));
+    }
+    if (kept > 0) session.print_note(kept_text(kept, "race"));
+    throw;
+  } catch (const LimitExceeded&) {  // with another limit it may continue
+    const std::size_t kept = end_without_result(true);
+    if (kept > 0) session.print_note(kept_text(kept, "race"));
+    throw;
+  } catch (const RequestError&) {
+    end_without_result(false);
+    throw;
+  } catch (...) {
+    end_without_result(true);
+    throw;
+  }
+}
+
+/// What the process that leads writes and prints at the end.
+int conclude(const ChooseCommand& options, const PolicyChoice& choice,
+             const report::ResultIdentity& identity, std::uint64_t id, JournalFolder& folder,
+             ChoiceJournal& journal) {
+  report::ChoiceReport found{choice, {}, {}, identity.requests, identity.keys, id};
+  const std::vector<Variation> variations = parse_variations(options.vary).variations;
+  for (const Variation& v : variations) {
+    found.paths.insert(found.paths.end(), v.paths.begin(), v.paths.end());
+  }
+  for (Variant& v : grid(variations)) found.values.push_back(std::move(v.values));
+  report::write_choice_files(folder.result(), found);
+  journal.remove();
+  print_result(options, {folder.path(), "choose.csv",
+                         [&](report::Sink& sink) { report::write_choice_text(sink, found); }});
+  return choice.outcome == ChoiceOutcome::kChosen ? kDone : kExpectationFailed;
 }
 
 int choose(const ChooseCommand& options, const Session& session) {
@@ -205,23 +287,31 @@ int choose(const ChooseCommand& options, const Session& session) {
   if (policies.empty()) return kBadInput;
   for (const NamedScenario& p : policies) session.agree_on(p.loaded);
   note_direction(options.choice.aim, session);
-  // Made before the simulation, so that a folder that must not be written is reported at once.
+  if (!session.leads()) {
+    race(options, std::move(policies), nullptr, session);
+    return kDone;
+  }
+  // Opened before the simulation, so that a folder that must not be written is reported at once.
+  JournalFolder folder(options, options.resume, policies.front().loaded.scenario.name,
+                       report::kChoiceJournal, "race");
+  const std::uint64_t id = id_of_choice(policies, options.choice);
+  if (options.resume && !folder.unfinished()) {
+    if (const auto finished = status_of_finished_race(folder.path(), id)) {
+      report::print_error("note: this race is already complete: {}\n", folder.path().string());
+      print_result(options, {folder.path(), "choose.csv", {}});
+      return *finished;
+    }
+  }
   std::vector<const LoadedScenario*> loaded;
   for (const NamedScenario& p : policies) loaded.push_back(&p.loaded);
   const auto identity = report::identity_of(loaded, "choose", requests_of(options));
-  const auto folder = session.result_folder(identity);
-  const PolicyChoice choice = race(options, std::move(policies), session);
-  if (!session.leads()) return kDone;
-  report::ChoiceReport found{choice, {}, {}, identity.requests, identity.keys};
-  const std::vector<Variation> variations = parse_variations(options.vary).variations;
-  for (const Variation& v : variations) {
-    found.paths.insert(found.paths.end(), v.paths.begin(), v.paths.end());
-  }
-  for (Variant& v : grid(variations)) found.values.push_back(std::move(v.values));
-  report::write_choice_files(*folder, found);
-  print_result(options, {folder->path(), "choose.csv",
-                         [&](report::Sink& sink) { report::write_choice_text(sink, found); }});
-  return choice.outcome == ChoiceOutcome::kChosen ? kDone : kExpectationFailed;
+  const fs::path file = folder.open(identity);
+  const auto journal = open_journal(folder.path(), [&] {
+    return std::make_unique<ChoiceJournal>(file, policies, options.choice, options.resume);
+  });
+  if (options.resume) print_what_was_kept(journal->found(), journal->dropped_bytes());
+  const PolicyChoice choice = race(options, std::move(policies), journal.get(), session);
+  return conclude(options, choice, identity, id, folder, *journal);
 }
 
 constexpr const char* kChooseUsage =

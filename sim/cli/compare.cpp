@@ -67,7 +67,7 @@ po::options_description describe_compare_options() {
   add_simulation_options(
       options, {"folder of the result files; default results/NAME. An earlier result of the same "
                 "resolved scenario and variants is replaced (see --force)",
-                "of the comparison on standard output: table (default), csv or json"});
+                "format of the comparison on standard output: table (default), csv or json"});
   return options;
 }
 

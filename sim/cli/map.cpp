@@ -73,7 +73,8 @@ po::options_description describe_map_options() {
       {"folder of the result files; default results/NAME with --confirm, otherwise none. An "
        "earlier "
        "result of the same resolved scenario and plane is replaced (see --force)",
-       "of standard output: table (a picture, the default), csv (map.csv) or json (result.json)"});
+       "format of standard output: table (a picture, the default), csv (map.csv) or json "
+       "(result.json)"});
   return options;
 }
 

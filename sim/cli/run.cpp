@@ -47,10 +47,11 @@ struct PlannedRun {
 po::options_description describe_run_options() {
   po::options_description options("Options");
   add_simulation_options(
-      options, {"folder of the result files; default results/NAME, with several scenarios DIR/NAME "
-                "each. An earlier result of the same resolved scenario is replaced (see --force)",
-                "of the summary on standard output: table (default), csv or json (with several "
-                "scenarios an array)"});
+      options,
+      {"folder of the result files; default results/NAME, with several scenarios DIR/NAME "
+       "each. An earlier result of the same resolved scenario is replaced (see --force)",
+       "format of the summary on standard output: table (default), csv or json (with several "
+       "scenarios an array)"});
   options.add_options()  //
       ("fingerprint", po::bool_switch(),
        "print a 64-bit hash of the sequence of events (to standard error with --format csv or "

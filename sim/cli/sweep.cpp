@@ -58,7 +58,7 @@ po::options_description describe_sweep_options() {
       options,
       {"folder of the result files; default results/NAME (of a shard results/NAME-shard-I-of-N). "
        "An earlier result of the same resolved scenario and grid is replaced (see --force)",
-       "of standard output: table (default), csv (points.csv) or json (result.json)"});
+       "format of standard output: table (default), csv (points.csv) or json (result.json)"});
   return options;
 }
 

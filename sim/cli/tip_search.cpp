@@ -4,9 +4,8 @@
 #include <retrysim/simulation.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/journal_folder.hpp"
 #include "cli/output.hpp"
-#include "execution/journal.hpp"
-#include "report/output_error.hpp"
 #include "report/progress_bar.hpp"
 #include "report/result_folder.hpp"
 #include "report/result_identity.hpp"
@@ -18,12 +17,10 @@
 
 #include <fmt/format.h>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -69,78 +66,6 @@ std::optional<int> status_of_finished_search(const fs::path& folder, const TipPl
   }
 }
 
-/// Where the results of the process that leads go. Folders that were made for a search that kept
-/// nothing are removed again.
-class TipFolder {
- public:
-  TipFolder(const TipCommand& options, const TipPlan& plan)
-      : path_(options.out.empty() ? fs::path("results") / plan.base.scenario.name
-                                  : fs::path(options.out)) {
-    std::error_code error;
-    unfinished_ = fs::exists(path_ / report::kTipJournal, error);
-    if (!unfinished_ || options.resume || options.force) return;
-    throw report::OutputError(
-        path_, "it contains an unfinished search; --resume continues it, --force starts again");
-  }
-  ~TipFolder() {
-    if (made_.empty()) return;
-    result_.reset();
-    std::error_code ignored;
-    for (const fs::path& folder : made_) fs::remove(folder, ignored);  // unless it holds something
-  }
-  TipFolder(const TipFolder&) = delete;
-  TipFolder& operator=(const TipFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-  bool unfinished() const { return unfinished_; }
-
-  /// Makes sure that the result can be written; gives the place of the journal.
-  fs::path open(const TipCommand& options, const TipPlan& plan) {
-    std::error_code error;
-    for (fs::path folder = path_; !folder.empty() && !fs::exists(folder, error);
-         folder = folder.parent_path()) {
-      made_.push_back(folder);
-    }
-    fs::create_directories(path_, error);
-    if (error) throw report::OutputError(path_, error.message());
-    result_ = std::make_unique<report::ResultFolder>(
-        path_, report::identity_of({&plan.base}, "tip", tip_requests(options.request)),
-        options.force || (unfinished_ && options.resume), report::kTipJournal);
-    return result_->path() / report::kTipJournal;
-  }
-
-  report::ResultFolder& result() { return *result_; }
-
- private:
-  fs::path path_;
-  bool unfinished_ = false;
-  std::vector<fs::path> made_;  // innermost first
-  std::unique_ptr<report::ResultFolder> result_;
-};
-
-TipSearches open_searches(TipPlan plan, TipSearchOptions options, const fs::path& folder) {
-  try {
-    return TipSearches(std::move(plan), std::move(options));
-  } catch (const execution::JournalError& e) {
-    throw report::OutputError(
-        folder,
-        std::string(e.what()) + "; use another folder, or --force without --resume to start again");
-  }
-}
-
-void print_what_was_kept(const TipSearches& searches) {
-  if (searches.dropped_bytes() > 0) {
-    report::print_error(
-        "note: {} bytes at the end of the journal were cut off or damaged; their results are "
-        "computed again\n",
-        searches.dropped_bytes());
-  }
-  if (searches.replications_found() > 0) {
-    report::print_error("note: resuming with {} replications finished\n",
-                        searches.replications_found());
-  }
-}
-
 /// Searches; on an interruption what is finished stays in the journal, and the message says so.
 std::vector<TipPoint> run_searches(TipSearches& searches, const Session& session) {
   try {
@@ -148,8 +73,7 @@ std::vector<TipPoint> run_searches(TipSearches& searches, const Session& session
   } catch (const Interrupted&) {
     const std::size_t kept = searches.replications_kept();
     const bool timed_out = session.interruption().timed_out();
-    const std::string text =
-        fmt::format("{} replications are finished; --resume continues the search", kept);
+    const std::string text = kept_text(kept, "search");
     if (kept == 0) searches.remove_journal();
     if (timed_out) {
       throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows{}",
@@ -166,7 +90,7 @@ std::vector<TipPoint> run_searches(TipSearches& searches, const Session& session
 
 /// What the process that leads writes and prints at the end.
 int conclude_search(const TipCommand& options, TipSearches& searches,
-                    const std::vector<TipPoint>& points, TipFolder& folder) {
+                    const std::vector<TipPoint>& points, JournalFolder& folder) {
   const TipPlan& plan = searches.plan();
   const auto print = [&](const auto& write_text) {
     print_result(options, {folder.path(), csv_file_of(options), write_text});
@@ -189,10 +113,10 @@ int conclude_search(const TipCommand& options, TipSearches& searches,
 }
 
 int search(const TipCommand& options, TipPlan plan, const Session& session) {
-  std::optional<TipFolder> folder;
+  std::optional<JournalFolder> folder;
   TipSearchOptions search_options;
   if (session.leads()) {
-    folder.emplace(options, plan);
+    folder.emplace(options, options.resume, plan.base.scenario.name, report::kTipJournal, "search");
     if (options.resume && !folder->unfinished()) {
       if (const auto finished = status_of_finished_search(folder->path(), plan)) {
         report::print_error("note: this search is already complete: {}\n", folder->path().string());
@@ -200,7 +124,8 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
         return *finished;
       }
     }
-    search_options.journal = folder->open(options, plan);
+    search_options.journal =
+        folder->open(report::identity_of({&plan.base}, "tip", tip_requests(options.request)));
     search_options.resume = options.resume;
   }
   if (plan.base.scenario.precision.target > 0) {
@@ -220,8 +145,11 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
         session.shows_progress());
   };
   const fs::path path = folder ? folder->path() : fs::path();
-  TipSearches searches = open_searches(std::move(plan), std::move(search_options), path);
-  if (options.resume && session.leads()) print_what_was_kept(searches);
+  TipSearches searches =
+      open_journal(path, [&] { return TipSearches(std::move(plan), std::move(search_options)); });
+  if (options.resume && session.leads()) {
+    print_what_was_kept(searches.replications_found(), searches.dropped_bytes());
+  }
   const std::vector<TipPoint> points = run_searches(searches, session);
   if (bar) bar->clear();
   return session.leads() ? conclude_search(options, searches, points, *folder) : kDone;

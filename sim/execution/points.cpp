@@ -82,7 +82,8 @@ class PointCollector {
                  const std::function<void(std::size_t, const MetricValues&)>& deliver)
       : units_(units), deliver_(deliver), arrived_(units.units()) {}
 
-  void add(std::size_t unit, const std::string& bytes) {
+  /// Whether the unit kept its limits.
+  bool add(std::size_t unit, const std::string& bytes) {
     auto result = decode(bytes);
     if (!result) throw std::logic_error("a unit's result cannot be read");
     arrived_[unit] = true;
@@ -93,7 +94,7 @@ class PointCollector {
     }
     // The limit of the lowest unit is the one reported: it does not depend on the threads.
     if (first_missing_ > limit_unit_) throw *limit_;
-    if (result->limit) return;
+    if (result->limit) return false;
     const std::size_t point = units_.point_of(unit);
     Open& open = open_[point];
     open.results.resize(units_.replications(point));
@@ -105,6 +106,7 @@ class PointCollector {
       open_.erase(open_.begin());
       deliver_(next_++, values);
     }
+    return true;
   }
 
  private:
@@ -144,12 +146,28 @@ std::function<Work()> simulate_units(const PointUnits& units, const PointScenari
 void run_points(Executor& executor, const PointUnits& units, const PointScenarios& scenarios,
                 const PointOptions& options,
                 const std::function<void(std::size_t, const MetricValues&)>& deliver,
-                const std::function<void()>& tick) {
+                const std::function<void()>& tick, const KnownUnits* known) {
   PointCollector collector(units, deliver);
+  const auto unit_of = [&](std::size_t i) { return known == nullptr ? i : known->missing[i]; };
+  if (known != nullptr && executor.is_owner()) {
+    auto missing = known->missing.begin();
+    for (std::size_t unit = 0; unit < units.units(); ++unit) {
+      if (missing != known->missing.end() && *missing == unit) {
+        ++missing;
+      } else {
+        collector.add(unit, known->bytes(unit));
+      }
+    }
+  }
   Task task;
-  task.units = units.units();
-  task.make_work = simulate_units(units, scenarios, options);
-  task.deliver = [&](std::size_t unit, const std::string& bytes) { collector.add(unit, bytes); };
+  task.units = known == nullptr ? units.units() : known->missing.size();
+  if (task.units == 0) return;
+  task.make_work = [&, make = simulate_units(units, scenarios, options)]() -> Work {
+    return [&, work = make()](std::size_t i) { return work(unit_of(i)); };
+  };
+  task.deliver = [&](std::size_t i, const std::string& bytes) {
+    if (collector.add(unit_of(i), bytes) && known != nullptr) known->found(unit_of(i), bytes);
+  };
   task.tick = tick;
   executor.run(task);
 }

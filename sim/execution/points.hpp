@@ -49,6 +49,15 @@ struct PointOptions {
   std::function<std::string(std::size_t point)> name;
 };
 
+/// Units that need no simulation, because their bytes are known. All processes have the same list
+/// of those that are `missing`; the functions are called in the owner only.
+struct KnownUnits {
+  std::vector<std::size_t> missing;                    ///< in ascending order
+  std::function<std::string(std::size_t unit)> bytes;  ///< of a unit that is not missing
+  /// A missing unit has been simulated, within its limits.
+  std::function<void(std::size_t unit, const std::string& bytes)> found;
+};
+
 /// The scenario of a point. Called by several threads; throws if there is none.
 using PointScenarios = std::function<std::shared_ptr<const Scenario>(std::size_t point)>;
 
@@ -60,10 +69,10 @@ std::function<Work()> simulate_units(const PointUnits& units, const PointScenari
 
 /// Simulates all points and gives the owner the metrics of each, in the order of the points, as
 /// soon as they are there. Throws what `Executor::run` throws, and LimitExceeded for a replication
-/// that went over a limit.
+/// that went over a limit. With `known` only the missing units are simulated.
 void run_points(Executor& executor, const PointUnits& units, const PointScenarios& scenarios,
                 const PointOptions& options,
                 const std::function<void(std::size_t point, const MetricValues&)>& deliver,
-                const std::function<void()>& tick = {});
+                const std::function<void()>& tick = {}, const KnownUnits* known = nullptr);
 
 }  // namespace retrysim::execution

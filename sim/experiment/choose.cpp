@@ -6,6 +6,7 @@
 #include "execution/byte_order.hpp"
 #include "execution/points.hpp"
 #include "execution/time_limit.hpp"
+#include "execution/unit_result.hpp"
 #include "experiment/choice_request.hpp"
 
 #include <fmt/format.h>
@@ -29,6 +30,7 @@ constexpr double kShareOfBest = 0.01;
 struct Heat {
   std::vector<std::size_t> policies;
   std::uint32_t first = 0, count = 0;  ///< replications
+  std::vector<std::uint32_t> missing;  ///< numbers of the units that are not known yet
 };
 
 /// Both ends of what other processes are told: what to simulate next. No policies: nothing.
@@ -36,7 +38,9 @@ std::string encode(const Heat& heat) {
   std::string bytes;
   execution::put(bytes, heat.first);
   execution::put(bytes, heat.count);
+  execution::put(bytes, static_cast<std::uint64_t>(heat.policies.size()));
   for (const std::size_t p : heat.policies) execution::put(bytes, static_cast<std::uint64_t>(p));
+  for (const std::uint32_t unit : heat.missing) execution::put(bytes, unit);
   return bytes;
 }
 
@@ -44,7 +48,11 @@ Heat decode_heat(std::string_view bytes) {
   Heat heat;
   heat.first = execution::take<std::uint32_t>(bytes).value_or(0);
   heat.count = execution::take<std::uint32_t>(bytes).value_or(0);
-  while (const auto p = execution::take<std::uint64_t>(bytes)) heat.policies.push_back(*p);
+  const auto policies = execution::take<std::uint64_t>(bytes).value_or(0);
+  for (std::uint64_t i = 0; i < policies; ++i) {
+    heat.policies.push_back(execution::take<std::uint64_t>(bytes).value());
+  }
+  while (const auto unit = execution::take<std::uint32_t>(bytes)) heat.missing.push_back(*unit);
   return heat;
 }
 
@@ -54,8 +62,8 @@ class Track {
   using Deliver = std::function<void(std::size_t policy, const MetricValues&)>;
 
   Track(const std::vector<ChoicePolicy>& policies, const ReplicationOptions& run,
-        Executor& executor)
-      : run_(run), executor_(executor) {
+        Executor& executor, ChoiceJournal* journal)
+      : run_(run), executor_(executor), journal_(journal) {
     for (const ChoicePolicy& p : policies) {
       names_.push_back(p.name);
       scenarios_.push_back(std::make_shared<const Scenario>(p.loaded.scenario));
@@ -63,7 +71,11 @@ class Track {
   }
 
   /// Of the owner: tells the others and takes part.
-  void run(const Heat& heat, const Deliver& deliver) {
+  void run(Heat heat, const Deliver& deliver) {
+    const execution::PointUnits units = units_of(heat);
+    for (std::size_t unit = 0; unit < units.units(); ++unit) {
+      if (!known(heat, units, unit)) heat.missing.push_back(static_cast<std::uint32_t>(unit));
+    }
     if (!executor_.is_alone()) executor_.share(encode(heat));
     simulate(heat, deliver);
   }
@@ -80,8 +92,28 @@ class Track {
   }
 
  private:
+  static execution::PointUnits units_of(const Heat& heat) {
+    return execution::PointUnits(std::vector<std::uint32_t>(heat.policies.size(), heat.count));
+  }
+  static std::uint32_t replication_of(const Heat& heat, const execution::PointUnits& units,
+                                      std::size_t unit) {
+    return heat.first + static_cast<std::uint32_t>(unit - units.first(units.point_of(unit)));
+  }
+
+  /// What the journal has of a unit, unless it goes over the limit that holds now.
+  std::optional<std::string> known(const Heat& heat, const execution::PointUnits& units,
+                                   std::size_t unit) const {
+    if (journal_ == nullptr) return std::nullopt;
+    auto bytes =
+        journal_->find(heat.policies[units.point_of(unit)], replication_of(heat, units, unit));
+    if (!bytes) return std::nullopt;
+    const auto result = execution::decode(*bytes);
+    if (!result || result->events > run_.max_events) return std::nullopt;
+    return bytes;
+  }
+
   void simulate(const Heat& heat, const Deliver& deliver) {
-    const execution::PointUnits units(std::vector<std::uint32_t>(heat.policies.size(), heat.count));
+    const execution::PointUnits units = units_of(heat);
     execution::PointOptions options;
     options.max_events = run_.max_events;
     options.max_memory = run_.max_memory;
@@ -91,9 +123,18 @@ class Track {
     options.name = [&](std::size_t point) { return names_[heat.policies[point]]; };
     std::size_t done = 0;
     const auto tick = [&] {
+      if (journal_ != nullptr) journal_->tick();
       if (!run_.progress) return;
       run_.progress(static_cast<double>(done) / static_cast<double>(heat.policies.size()));
     };
+    const execution::KnownUnits known_units{
+        {heat.missing.begin(), heat.missing.end()},
+        [&](std::size_t unit) { return known(heat, units, unit).value(); },
+        [&](std::size_t unit, const std::string& bytes) {
+          if (journal_ == nullptr) return;
+          journal_->add(heat.policies[units.point_of(unit)], replication_of(heat, units, unit),
+                        bytes);
+        }};
     run_points(
         executor_, units, [&](std::size_t point) { return scenarios_[heat.policies[point]]; },
         options,
@@ -101,11 +142,12 @@ class Track {
           ++done;
           deliver(heat.policies[point], values);
         },
-        tick);
+        tick, &known_units);
   }
 
   const ReplicationOptions& run_;
   Executor& executor_;
+  ChoiceJournal* journal_;  // of the owner; may be null
   std::vector<std::string> names_;
   std::vector<std::shared_ptr<const Scenario>> scenarios_;
 };
@@ -165,7 +207,7 @@ class Race {
   /// The best value of those that keep the limits in the pilot; of all, if none does.
   double zone_of_pilot() {
     choice_.from_pilot = true;
-    Heat heat{all(), kPilotReplication, 1};
+    Heat heat{all(), kPilotReplication, 1, {}};
     if (options_.stage) options_.stage(0, heat.policies.size());
     std::optional<double> best, best_of_all;
     track_.run(heat, [&](std::size_t policy, const MetricValues& values) {
@@ -205,8 +247,10 @@ class Race {
   }
 
   void run_stage(Selection& selection, std::size_t from, std::size_t until) {
-    const Heat heat{selection.racing(), static_cast<std::uint32_t>(from),
-                    static_cast<std::uint32_t>(until - from)};
+    const Heat heat{selection.racing(),
+                    static_cast<std::uint32_t>(from),
+                    static_cast<std::uint32_t>(until - from),
+                    {}};
     const std::size_t stage = choice_.stages.size() + 1;
     if (options_.stage) options_.stage(stage, heat.policies.size());
     track_.run(heat, [&](std::size_t policy, const MetricValues& values) {
@@ -360,12 +404,18 @@ PolicyChoice choose(std::vector<NamedScenario> policies, const ChooseOptions& op
     std::unique_ptr<Executor> threads;
     if (run.executor == nullptr) threads = make_thread_executor(run.jobs, run.stop);
     Executor& executor = run.executor == nullptr ? *threads : *run.executor;
-    Track track(choice.policies, run, executor);
+    Track track(choice.policies, run, executor, options.journal);
     if (!executor.is_owner()) {
       track.help();
       return PolicyChoice();
     }
-    Race(choice, options, track).run();
+    try {
+      Race(choice, options, track).run();
+    } catch (...) {
+      if (options.journal != nullptr) options.journal->sync();
+      throw;
+    }
+    if (options.journal != nullptr) options.journal->sync();
     track.finish();
     add_notes(choice);
     return choice;

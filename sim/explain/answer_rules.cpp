@@ -25,9 +25,13 @@ double median(const std::vector<double>& values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Whether as many requests succeed during the disturbance as before, to a point.
+/// Whether requests succeed as often during the disturbance as before, to a point.
 bool as_many_succeed(const GroupCase& c) {
   return c.during.success_share() >= c.before.success_share() - 0.01;
+}
+
+std::string its_first(const GroupCase& c) {
+  return fmt::format("the {}{}", c.disturbances.count > 1 ? "first " : "", c.disturbances.kind);
 }
 
 std::vector<EvidenceFigure> shares(const GroupCase& c) {
@@ -60,6 +64,18 @@ Found never_recovers(const GroupCase& c) {
   f.evidence.push_back({"success_after_share", share});
   f.evidence.push_back({"watched_s", c.recoveries.watched_s});
   return f;
+}
+
+/// Nothing to return to: most requests failed before anything happened.
+Found down_before(const GroupCase& c) {
+  constexpr double kUp = 0.5;
+  const double share = c.before.success_share();
+  if (!c.disturbed() || c.recoveries.back > 0 || share >= kUp) return std::nullopt;
+  return Finding{fmt::format("down before {} begins: {}", its_first(c),
+                             share > 0 ? fmt::format("only {} of the requests succeed until then",
+                                                     spoken_share(share))
+                                       : "no request succeeds until then"),
+                 shares(c)};
 }
 
 Found too_short(const GroupCase& c) {
@@ -101,8 +117,8 @@ Found unaffected(const GroupCase& c) {
 Found only_slower(const GroupCase& c) {
   const double before_s = c.before.mean_latency_s(), during_s = c.during.mean_latency_s();
   if (!back_at_once(c) || !as_many_succeed(c)) return std::nullopt;
-  Finding f{fmt::format("only slower: during {} as many requests succeed as before, but they take "
-                        "{} on average instead of {}",
+  Finding f{fmt::format("only slower: requests succeed as often during {} as before, but take {} "
+                        "on average instead of {}",
                         its_name(c), roughly_spoken_time(during_s), roughly_spoken_time(before_s)),
             shares(c)};
   f.evidence.push_back({"latency_before_s", before_s});
@@ -190,6 +206,11 @@ Found failing(const GroupCase& c) {
 
 using enum Severity;
 constexpr std::array kAnswers = {
+    Rule{{"down-before", kBad, true,
+          "fewer than half of the requests succeed before the disturbance, and goodput does not "
+          "come "
+          "back"},
+         down_before},
     Rule{{"never-recovers", kBad, true,
           "goodput does not come back in any replication, although there is time enough"},
          never_recovers},
@@ -198,7 +219,7 @@ constexpr std::array kAnswers = {
          too_short},
     Rule{{"sometimes-recovers", kBad, true, "some replications recover, others do not"}, sometimes},
     Rule{{"unaffected", kGood, true,
-          "as many requests succeed during the disturbance as before, about as fast"},
+          "requests succeed as often during the disturbance as before, about as fast"},
          unaffected},
     Rule{{"only-slower", kInfo, true,
           "as many succeed as before, but take more than 1.5 times as long"},

@@ -11,29 +11,10 @@
 #include <limits>
 #include <utility>
 
+#include "prediction/decorrelated_backoff.hpp"
+
 namespace retrysim::prediction {
 namespace {
-
-void add(DelayLaw& law, double low, double high, double probability) {
-  if (probability > 0) law.push_back({low, high, probability});
-}
-
-/// What lies above `cap` becomes `cap`.
-DelayLaw limited(const DelayLaw& law, double cap) {
-  DelayLaw result;
-  for (const DelayPiece& p : law) {
-    if (p.high <= cap) {
-      result.push_back(p);
-    } else if (p.low >= cap) {
-      add(result, cap, cap, p.probability);
-    } else {
-      const double below = p.high == kForever ? 0 : (cap - p.low) / (p.high - p.low);
-      add(result, p.low, cap, p.probability * below);
-      add(result, cap, cap, p.probability * (1 - below));
-    }
-  }
-  return result;
-}
 
 /// What lies above `cap` is drawn anew from its upper half.
 DelayLaw redrawn(const DelayLaw& law, double cap) {
@@ -113,92 +94,27 @@ DelayLaw spread_quanta(Jitter jitter, double quanta, double quantum, bool inclus
   return from_to(quanta, quanta);
 }
 
-/// The law of the next delay, uniform between a bound and three times the one before: every bit of
-/// the law before becomes a uniform piece, and their sum is exact at the points of a grid.
-class DecorrelatedStep {
- public:
-  DecorrelatedStep(double low, double high) {
-    constexpr int kCells = 4000;
-    const double least = low > 0 ? low : high * 1e-4;
-    for (int k = 0; k <= kCells; ++k) {
-      grid_.push_back(least * std::pow(high / least, static_cast<double>(k) / kCells));
-    }
-    grid_.front() = low;
-    grid_.back() = high;
-    mass_.resize(grid_.size() + 1);
-    slope_.resize(grid_.size() + 1);
-    shift_.resize(grid_.size() + 1);
-  }
+}  // namespace
 
-  void add_uniform(double low, double high, double probability) {
-    if (!(high > low)) {
-      mass_[index(low)] += probability;
-      return;
-    }
-    const double density = probability / (high - low);
-    const std::size_t from = index(low), to = index(high);
-    slope_[from] += density;
-    slope_[to] -= density;
-    shift_[from] -= density * low;
-    shift_[to] += density * low;
-    mass_[to] += probability;
-  }
-
-  DelayLaw law() const {
-    DelayLaw result;
-    double mass = 0, slope = 0, shift = 0, before = 0;
-    for (std::size_t k = 0; k < grid_.size(); ++k) {
-      mass += mass_[k];
-      slope += slope_[k];
-      shift += shift_[k];
-      const double below = mass + slope * grid_[k] + shift;
-      if (k > 0) add(result, grid_[k - 1], grid_[k], below - before);
-      if (k == 0) add(result, grid_[0], grid_[0], below);
-      before = below;
-    }
-    add(result, grid_.back(), grid_.back(), 1 - before);
-    return result;
-  }
-
- private:
-  std::size_t index(double x) const {
-    return static_cast<std::size_t>(std::lower_bound(grid_.begin(), grid_.end(), x) -
-                                    grid_.begin());
-  }
-  std::vector<double> grid_, mass_, slope_, shift_;
-};
-
-DelayLaw decorrelated_law(const BackoffRules& rules, bool throttling, int retry) {
-  const double base = in_seconds(throttling ? rules.throttle_base : rules.base);
-  if (base == 0) return {{0, 0, 1}};
-  const double cap = in_seconds(rules.cap);
-  const bool from_full = rules.decorrelated_from_full;
-  DelayLaw law =
-      from_full ? DelayLaw{{0, std::min(base, cap), 1}} : limited({{base, 3 * base, 1}}, cap);
-  for (int i = 2; i <= retry; ++i) {
-    const double high = std::min(cap, 3 * most_of(law));
-    const double low = from_full ? 0 : std::min(base, cap);
-    if (!(high > low)) return {{std::min(base, cap), std::min(base, cap), 1}};
-    DecorrelatedStep step(low, high);
-    for (const DelayPiece& p : law) {
-      const int parts = law.size() == 1 ? 4000 : 1;
-      for (int part = 0; part < parts; ++part) {
-        const double s = p.low + (p.high - p.low) * (part + 0.5) / parts;
-        const double probability = p.probability / parts;
-        if (from_full) {
-          const double x = std::min(cap, 3 * s);
-          step.add_uniform(std::min(base, x), std::max(base, x), probability);
-        } else {
-          step.add_uniform(base, std::max(base, 3 * s), probability);
-        }
-      }
-    }
-    law = step.law();
-  }
-  return law;
+void add(DelayLaw& law, double low, double high, double probability) {
+  if (probability > 0) law.push_back({low, high, probability});
 }
 
-}  // namespace
+DelayLaw limited(const DelayLaw& law, double cap) {
+  DelayLaw result;
+  for (const DelayPiece& p : law) {
+    if (p.high <= cap) {
+      result.push_back(p);
+    } else if (p.low >= cap) {
+      add(result, cap, cap, p.probability);
+    } else {
+      const double below = p.high == kForever ? 0 : (cap - p.low) / (p.high - p.low);
+      add(result, p.low, cap, p.probability * below);
+      add(result, cap, cap, p.probability * (1 - below));
+    }
+  }
+  return result;
+}
 
 double mean_of(const DelayLaw& law) {
   double mean = 0;
@@ -229,18 +145,13 @@ double most_of(const DelayLaw& law) {
   return most;
 }
 
-DelayLaw backoff_law(const BackoffRules& rules, bool throttling, int retry) {
-  if (!rules.delays.empty()) {
-    return law_of(rules.delays[std::min(static_cast<std::size_t>(retry), rules.delays.size()) - 1]);
-  }
-  if (retry <= rules.immediate_retries) return {{0, 0, 1}};
+namespace {
+
+/// The delay before a retry, where it does not depend on the delay before.
+DelayLaw independent_law(const BackoffRules& rules, bool throttling, int retry) {
   const Jitter jitter = throttling ? rules.throttle_jitter : rules.jitter;
   const double quantum = in_seconds(rules.quantum);
   const double cap = in_seconds(rules.cap);
-  if (jitter == Jitter::kDecorrelated) {
-    DelayLaw law = decorrelated_law(rules, throttling, retry);
-    return quantum > 0 ? floored(law, quantum) : law;
-  }
   const double base = in_seconds(throttling ? rules.throttle_base : rules.base);
   const double exponent =
       std::min<double>(static_cast<double>(rules.first_exponent) + retry - 1, rules.max_exponent);
@@ -262,6 +173,50 @@ DelayLaw backoff_law(const BackoffRules& rules, bool throttling, int retry) {
     if (quantum > 0) law = floored(law, quantum);
   }
   return rules.over_cap == OverCap::kRedraw ? redrawn(law, cap) : limited(law, cap);
+}
+
+}  // namespace
+
+bool throttling_differs(const BackoffRules& rules) {
+  return rules.delays.empty() &&
+         (rules.base != rules.throttle_base || rules.jitter != rules.throttle_jitter);
+}
+
+DelayLaw backoff_law(const BackoffRules& rules, bool throttling, int retry) {
+  BackoffLaws laws(rules, throttling);
+  for (int i = 1; i < retry; ++i) laws.skip();
+  return laws.next();
+}
+
+BackoffLaws::BackoffLaws(const BackoffRules& rules, bool throttling)
+    : rules_(rules), throttling_(throttling) {
+  const Jitter jitter = throttling ? rules.throttle_jitter : rules.jitter;
+  if (rules.delays.empty() && jitter == Jitter::kDecorrelated) {
+    decorrelated_ = std::make_unique<DecorrelatedBackoff>(rules, throttling);
+  }
+}
+
+BackoffLaws::~BackoffLaws() = default;
+
+void BackoffLaws::skip() {
+  ++retry_;
+  if (decorrelated_) decorrelated_->next();
+}
+
+DelayLaw BackoffLaws::next() {
+  skip();
+  const auto retry = static_cast<std::size_t>(retry_);
+  if (!rules_.delays.empty()) {
+    if (last_.empty() || retry <= rules_.delays.size()) {
+      last_ = law_of(rules_.delays[std::min(retry, rules_.delays.size()) - 1]);
+    }
+    return last_;
+  }
+  if (retry_ <= rules_.immediate_retries) return {{0, 0, 1}};
+  if (!decorrelated_) return independent_law(rules_, throttling_, retry_);
+  const double quantum = in_seconds(rules_.quantum);
+  const DelayLaw& law = decorrelated_->law();
+  return quantum > 0 ? floored(law, quantum) : law;
 }
 
 double survival(const Distribution& distribution, double x) {

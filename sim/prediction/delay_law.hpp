@@ -9,6 +9,7 @@
 #include <retrysim/time.hpp>
 
 #include <limits>
+#include <memory>
 #include <vector>
 
 namespace retrysim::prediction {
@@ -26,6 +27,14 @@ struct DelayPiece {
 
 using DelayLaw = std::vector<DelayPiece>;  // probabilities add up to 1
 
+class DecorrelatedBackoff;
+
+/// Adds a piece, unless it is impossible.
+void add(DelayLaw& law, double low, double high, double probability);
+
+/// What lies above `cap` becomes `cap`.
+DelayLaw limited(const DelayLaw& law, double cap);
+
 double mean_of(const DelayLaw& law);
 double variance_of(const DelayLaw& law);
 double least_of(const DelayLaw& law);
@@ -34,6 +43,31 @@ double most_of(const DelayLaw& law);
 /// The delay before retry number `retry` (from 1). What decorrelated jitter draws from the delay
 /// before is the law of that delay: exact for each retry, blind to the dependence between them.
 DelayLaw backoff_law(const BackoffRules& rules, bool throttling, int retry);
+
+/// The same for one retry after another, where it costs no more than the last of them alone. The
+/// rules must outlive it.
+class BackoffLaws {
+ public:
+  BackoffLaws(const BackoffRules& rules, bool throttling);
+  ~BackoffLaws();
+  BackoffLaws(const BackoffLaws&) = delete;
+  BackoffLaws& operator=(const BackoffLaws&) = delete;
+
+  /// Of retry number 1, then 2, ...
+  DelayLaw next();
+  /// Leaves one out.
+  void skip();
+
+ private:
+  const BackoffRules& rules_;
+  bool throttling_;
+  int retry_ = 0;
+  DelayLaw last_;  // of a list of delays
+  std::unique_ptr<DecorrelatedBackoff> decorrelated_;
+};
+
+/// Whether the delays after throttling errors have a law of their own.
+bool throttling_differs(const BackoffRules& rules);
 
 /// Constant, uniform: exact. Others: by quantiles, as many as `pieces`, with the exact mean.
 DelayLaw law_of(const Distribution& distribution, int pieces = 32);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "prediction/elimination.hpp"
 
+#include <retrysim/stop.hpp>
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -108,10 +110,12 @@ void Elimination::run(std::size_t last) {
   std::size_t left = states_;
   // The first rows of the band are shorter; states with them are taken out one by one.
   while (left >= last + kStates && left > band_ + 2 * kStates && band_ >= 2 * kStates) {
+    stop_point();
     take_out_four(left - 1);
     left -= kStates;
   }
   for (std::size_t k = left; k-- > last;) {
+    stop_point();
     sum_up(k);
     for (std::size_t i = lowest(k); i < k; ++i) take_out_of(i, k);
   }

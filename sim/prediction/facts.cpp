@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "prediction/delay_law.hpp"
 #include "prediction/fluid_system.hpp"
@@ -24,7 +25,9 @@ class FactFinder {
 
   Facts all() {
     for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
-      if (is_called(scenario_, s)) service_facts(load_of_service(scenario_, s));
+      if (is_called(scenario_, s)) {
+        service_facts(load_of_service(scenario_, s), calls_left_out(scenario_, s));
+      }
     }
     for (std::size_t c = 0; c < scenario_.clients.size(); ++c) {
       if (!scenario_.clients[c].caller) client_facts(times_of_client(scenario_, c));
@@ -40,30 +43,47 @@ class FactFinder {
                               std::move(meaning), std::move(ignores)});
   }
 
-  void service_facts(const ServiceLoad& load) {
+  /// What a figure leaves out: one thing and another.
+  static std::string also(std::string first, const std::string& second) {
+    if (!first.empty() && !second.empty()) first += "; ";
+    return first + second;
+  }
+
+  /// Of the services that a group calls.
+  std::string calls_of_services(const ClientSpec& c) const {
+    for (const ClientSpec& other : scenario_.clients) {
+      if (other.caller && share_of_calls(c, *other.caller) > 0) {
+        return "the time that services wait for other services";
+      }
+    }
+    return "";
+  }
+
+  void service_facts(const ServiceLoad& load, const std::string& calls) {
     const std::string subject = "service." + load.spec->name;
-    const char* const waiting =
-        load.is_closed ? "waiting, which makes a closed loop ask for less" : "";
+    const std::string waiting =
+        also(load.is_closed ? "waiting, which makes a closed loop ask for less" : "", calls);
     add(subject, "offered_load", load.rate, "1/s", "new requests per second",
-        load.varies ? "that the rate varies: this is its mean over the duration" : waiting);
+        load.varies ? also("that the rate varies: this is its mean over the duration", calls)
+                    : waiting);
     if (load.capacity != kForever) {
       add(subject, "utilization", load.utilization, "1", "work of the first attempts, per capacity",
           waiting);
       add(subject, "utilization_at_last_attempt", load.last_attempt, "1",
-          "the same if every request needed its last attempt", "retry quotas");
-      add(subject, "full_queue_work", load.full_queue, "s", "time to serve a full queue");
+          "the same if every request needed its last attempt", also("retry quotas", calls));
+      add(subject, "full_queue_work", load.full_queue, "s", "time to serve a full queue", calls);
       add(subject, "queueing_time", load.wait, "s",
           "mean wait of first attempts while all is well (Erlang C; scaled by the spread of "
           "service "
           "times, after Allen and Cunneen)",
-          "retries, faults and surges");
+          also("retries, faults and surges", calls));
       add(subject, "wait_within_share", load.wait_within, "1",
           "share of first attempts that wait at most wait_within while all is well (Erlang C)",
-          "retries, faults and surges");
+          also("retries, faults and surges", calls));
     }
     if (load.granted != kForever) {
       add(subject, "load_per_granted_rate", load.rate / load.granted, "1",
-          "new requests per rate that the throttle lets pass");
+          "new requests per rate that the throttle lets pass", calls);
     }
     warn_of_service(scenario_, load, facts_.warnings);
   }
@@ -71,11 +91,12 @@ class FactFinder {
   void client_facts(const ClientTimes& t) {
     const ClientSpec& c = *t.spec;
     const std::string subject = "client." + c.name;
+    const std::string calls = calls_of_services(c);
     add(subject, "attempt_time", t.attempt, "s", "network and service of an attempt, nothing else",
-        "waiting at the service");
+        also("waiting at the service", calls));
     add(subject, "request_time", t.request, "s",
         "mean time of a request while all is well: the first attempt succeeds, after its wait",
-        "retries, faults and surges");
+        also("retries, faults and surges", calls));
     add(subject, "request_time_worst", t.worst, "s",
         "longest time of a request: every attempt times out, every backoff is at its longest",
         c.retry.rate_limit.enabled ? "waiting for send tokens" : "");
@@ -84,7 +105,7 @@ class FactFinder {
     backoff_facts(subject, c);
     quota_facts(subject, t);
     add(subject, "connections", t.connections, "connections",
-        "mean number that a client uses while all is well (Little's law)");
+        "mean number that a client uses while all is well (Little's law)", calls);
     add(subject, "connections_if_all_time_out", t.connections_worst, "connections",
         "the same while every attempt times out", "the retry quota");
     warn_of_client(scenario_, t, facts_.warnings);
@@ -94,14 +115,14 @@ class FactFinder {
     constexpr int kMost = 9;
     const auto retries = static_cast<int>(std::min<std::uint32_t>(c.retry.max_attempts - 1, kMost));
     const BackoffRules& rules = c.retry.backoff;
-    const bool differs = rules.delays.empty() && (rules.base != rules.throttle_base ||
-                                                  rules.jitter != rules.throttle_jitter);
+    const bool differs = throttling_differs(rules);
+    BackoffLaws laws(rules, false), throttled(rules, true);
     for (int i = 1; i <= retries; ++i) {
-      add(subject, fmt::format("backoff_{}", i), backoff_moments(rules, false, i).mean, "s",
+      add(subject, fmt::format("backoff_{}", i), mean_of(laws.next()), "s",
           fmt::format("mean delay before retry {}", i));
       if (!differs) continue;
-      add(subject, fmt::format("throttle_backoff_{}", i), backoff_moments(rules, true, i).mean, "s",
-          fmt::format("the same after a throttling error"));
+      add(subject, fmt::format("throttle_backoff_{}", i), mean_of(throttled.next()), "s",
+          "the same after a throttling error");
     }
   }
 

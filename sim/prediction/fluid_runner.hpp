@@ -6,6 +6,7 @@
 #pragma once
 
 #include <retrysim/fluid.hpp>
+#include <retrysim/stop.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -22,12 +23,18 @@ class Runner {
 
   template <class Visit>  // visit(bin, sample)
   void run(Visit visit) {
-    for (std::size_t k = 0; k < steps_; ++k) visit(k, advance(k));
+    run_until([&](std::size_t k, const FluidSample& now) {
+      visit(k, now);
+      return false;
+    });
   }
-  /// The same until `visit` gives true.
+  /// The same until `visit` gives true. Throws Interrupted if asked to stop.
   template <class Visit>
   void run_until(Visit visit) {
+    StopCounter<64> stop;  // groups may be many
+    stop_point();
     for (std::size_t k = 0; k < steps_; ++k) {
+      stop.count();
       if (visit(k, advance(k))) return;
     }
   }

@@ -91,9 +91,9 @@ FluidClients clients_of(const Scenario& scenario, std::size_t index) {
   g.streams = static_cast<std::size_t>(std::min<double>(g.attempts, kMostStreams));
   g.fates = fates_of(service, c);
   for (const bool throttling : {false, true}) {
+    BackoffLaws laws(retry.backoff, throttling);
     for (std::size_t i = 1; i <= g.streams; ++i) {
-      g.backoff[throttling].push_back(
-          coarsened(backoff_law(retry.backoff, throttling, static_cast<int>(i)), kPieces));
+      g.backoff[throttling].push_back(coarsened(laws.next(), kPieces));
     }
   }
   g.suggested_delay =

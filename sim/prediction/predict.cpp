@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 #include "prediction/service_load.hpp"
@@ -163,6 +164,16 @@ class Predictor {
     }
   }
 
+  /// Why nobody wants to solve a chain with the orbit that was asked for.
+  static std::optional<std::string> too_large(const RetrialQueue& queue) {
+    constexpr double kMostCells = 1.3e8;  // 16 bytes each (elimination.hpp)
+    const double states = (queue.places + 1.0) * (queue.orbit + 1.0);
+    if (states * (std::min(queue.places, queue.orbit) + 1.0) <= kMostCells) return std::nullopt;
+    return fmt::format(
+        "an orbit of {} requests makes {:.0f} states, too many to solve; choose a smaller one",
+        queue.orbit, states);
+  }
+
   void chain(std::size_t s) {
     const std::string subject = "service." + scenario_.services[s].name;
     ChainOrReason found = chain_of(scenario_, s);
@@ -172,6 +183,10 @@ class Predictor {
     }
     auto& queue = std::get<RetrialQueue>(found);
     if (options_.orbit > 0) queue.orbit = options_.orbit;
+    if (const auto why = too_large(queue)) {
+      result_.refusals.push_back({"chain", subject, *why});
+      return;
+    }
     const RetrialQueueLaw law = solve_with_orbit(queue);
     const std::string left_out =
         "faults and surges; the exact number of attempts (its mean counts); what a full queue "

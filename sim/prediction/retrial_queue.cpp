@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/markov_chain.hpp>
+#include <retrysim/stop.hpp>
 
 #include <algorithm>
 #include <boost/math/special_functions/gamma.hpp>
@@ -54,6 +55,7 @@ RetrialQueueChain::RetrialQueueChain(const RetrialQueue& queue)
   const double again = (queue.attempts - 1) / queue.attempts * queue.retry_probability;
   const double pace = 1 / (queue.timeout + queue.backoff);
   for (int q = 0; q <= places_; ++q) {
+    stop_point();
     const bool full = q == places_;
     const double late = full ? 0 : timeout_probability(queue, q);
     for (int o = 0; o <= orbit_; ++o) {

@@ -10,6 +10,7 @@
 
 #include "prediction/delay_law.hpp"
 #include "prediction/fluid_system.hpp"
+#include "prediction/service_load.hpp"
 
 namespace retrysim {
 namespace {
@@ -42,10 +43,11 @@ std::optional<std::string> why_no_chain_service(const ServiceSpec& s) {
   return std::nullopt;
 }
 
-std::optional<std::string> why_no_chain_client(const ClientSpec& c) {
-  const std::string path = "client." + c.name;
+std::optional<std::string> why_no_chain_client(const Scenario& scenario, const ClientSpec& c) {
+  const std::string path = prediction::path_of(scenario, c);
   const ArrivalSpec& a = c.arrivals;
-  if (c.caller || c.strategy) return path + ": calls of services and own strategies";
+  if (c.caller) return path + ": calls that a service makes depend on what it is called for";
+  if (c.strategy) return path + ": what a strategy of the user's own does is not known";
   if (a.process != ArrivalProcess::kPoisson || a.profile) {
     return path + ".arrivals: only a constant Poisson stream has no memory";
   }
@@ -76,9 +78,8 @@ double mean_backoff(const ClientSpec& c) {
   const double most = 32;
   const double retries = std::min<double>(most, static_cast<double>(c.retry.max_attempts) - 1);
   double sum = 0;
-  for (int i = 1; i <= retries; ++i) {
-    sum += prediction::mean_of(prediction::backoff_law(c.retry.backoff, false, i));
-  }
+  prediction::BackoffLaws laws(c.retry.backoff, false);
+  for (int i = 1; i <= retries; ++i) sum += prediction::mean_of(laws.next());
   return retries > 0 ? sum / retries : 0;
 }
 
@@ -96,7 +97,7 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
   double rate_retrying = 0;
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;
-    if (auto why = why_no_chain_client(c)) return *why;
+    if (auto why = why_no_chain_client(scenario, c)) return *why;
     if (first != nullptr &&
         c.timeouts.attempt.constant_value() != first->timeouts.attempt.constant_value()) {
       return "client." + c.name + ".attempt_timeout: the chain has one timeout for all";

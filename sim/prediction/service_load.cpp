@@ -105,6 +105,24 @@ Offered offered_to(const Scenario& scenario, std::size_t service) {
 
 }  // namespace
 
+std::string path_of(const Scenario& scenario, const ClientSpec& client) {
+  if (!client.caller) return "client." + client.name;
+  const std::string& caller = scenario.services[*client.caller].name;
+  return "service." + caller + ".calls." + client.name.substr(caller.size() + 1);
+}
+
+std::string calls_left_out(const Scenario& scenario, std::size_t service) {
+  bool calls = false, called = false;
+  for (const ClientSpec& c : scenario.clients) {
+    if (!c.caller) continue;
+    calls = calls || *c.caller == service;
+    called = called || share_of_calls(c, service) > 0;
+  }
+  std::string text = calls ? "the time that its calls to other services take" : "";
+  if (called) text += text.empty() ? "" : "; ", text += "calls from other services";
+  return text;
+}
+
 bool has_plain_quota(const ClientSpec& client) {
   return client.retry.quota.scope <= RetryScope::kGroup && client.retryer.empty();
 }
@@ -167,11 +185,14 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {
   double longest = attempts * t.timeout, mean = longest;
   // Where the backoff no longer grows, the rest is a product.
   constexpr int kDistinct = 64;
+  const BackoffRules& backoff = c.retry.backoff;
+  const bool differs = throttling_differs(backoff);
+  BackoffLaws late_laws(backoff, false), throttled_laws(backoff, true);
   for (int i = 1; i <= std::min<double>(retries, kDistinct); ++i) {
-    const DelayLaw late = backoff_law(c.retry.backoff, false, i);
-    const DelayLaw throttled = backoff_law(c.retry.backoff, true, i);
+    const DelayLaw late = late_laws.next();
+    const double most_throttled = differs ? most_of(throttled_laws.next()) : 0;
     const double times = i == kDistinct ? std::min(retries, kMost) - kDistinct + 1 : 1;
-    longest += times * std::max(most_of(late), most_of(throttled));
+    longest += times * std::max(most_of(late), most_throttled);
     mean += times * mean_of(late);
   }
   t.worst = std::min(deadline, longest);

@@ -7,6 +7,7 @@
 #include <retrysim/scenario.hpp>
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace retrysim::prediction {
@@ -27,6 +28,12 @@ struct ServiceLoad {
   double granted = 0;       ///< attempts per second that the throttle lets pass; infinite: all
 };
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service);
+/// The table of a group in the scenario: "client.web", "service.front.calls.db".
+std::string path_of(const Scenario& scenario, const ClientSpec& client);
+
+/// What the load of a service leaves out because services call each other; empty: nothing.
+std::string calls_left_out(const Scenario& scenario, std::size_t service);
+
 /// Only its `full_queue`, without the formulas of waiting; infinite for a service that no group of
 /// clients calls.
 double full_queue_time(const Scenario& scenario, std::size_t service);

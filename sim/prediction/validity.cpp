@@ -10,6 +10,7 @@
 
 #include "prediction/delay_law.hpp"
 #include "prediction/fluid_system.hpp"
+#include "prediction/service_load.hpp"
 
 namespace retrysim {
 namespace {
@@ -30,8 +31,8 @@ bool budget_is_ample(const Scenario& scenario, const ClientSpec& c) {
 }
 
 std::optional<std::string> why_no_fluid_client(const Scenario& scenario, const ClientSpec& c) {
-  const std::string path = "client." + c.name;
-  if (c.caller) return path + ".caller: calls that a service makes depend on what it is called for";
+  const std::string path = prediction::path_of(scenario, c);
+  if (c.caller) return path + ": calls that a service makes depend on what it is called for";
   if (c.strategy) return path + ": what a strategy of the user's own does is not known";
   if (!calls_one_service(c)) return path + ".calls: requests to several services";
   if (c.unrepeatable > 0) return path + ".unrepeatable: requests that are not retried";
@@ -107,7 +108,8 @@ std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t se
   bool called = false;
   for (const ClientSpec& c : scenario.clients) {
     if (c.caller == service) {
-      return fmt::format("client.{}.caller: {} waits for the services that it calls", c.name, path);
+      return fmt::format("{}: {} waits for the services that it calls",
+                         prediction::path_of(scenario, c), path);
     }
     if (share_of_calls(c, service) <= 0) continue;
     called = true;

@@ -98,10 +98,13 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   const double most = std::max(1.0, std::ceil(1 / load.utilization) - 1);
   warnings.push_back(
       {path, "client." + client->name + ".retry.max_attempts, " + path + ".queue.capacity",
-       fmt::format(
-           "If every request needs its last attempt, the load is {:.3g} times the capacity: "
+       (load.last_attempt == kForever
+            ? std::string("Requests whose attempts fail are tried again without end, so that the "
+                          "load grows without bound: ")
+            : fmt::format("If every request needs its last attempt, the load is {:.3g} times the "
+                          "capacity: ",
+                          load.last_attempt)) +
            "a state in which every answer is late keeps itself alive when its cause is gone.",
-           load.last_attempt),
        fmt::format(
            "It recovers by itself with {}, with a retry quota, or with a queue too short for "
            "late answers.",

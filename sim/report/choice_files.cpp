@@ -107,6 +107,7 @@ Json choice_json(const ChoiceReport& report) {
     return policy ? Json(choice.policies[*policy].name) : Json();
   };
   Json json;
+  json["id"] = fmt::format("{:016x}", report.id);
   json["requests"] = report.requests;
   json["outcome"] = name(choice.outcome);
   json["best"] = name_of(choice.best);

@@ -8,6 +8,7 @@
 #include "report/result_folder.hpp"
 #include "report/sink.hpp"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@ struct ChoiceReport {
   std::vector<std::string> requests;             ///< as in `ResultIdentity`
   /// The keys that all policies share, and their values as TOML.
   std::vector<std::pair<std::string, std::string>> keys;
+  std::uint64_t id = 0;  ///< of the race (`id_of_choice`)
 };
 
 /// One row a policy: the varied keys, what became of it, its mean and those that have limits.

@@ -115,8 +115,9 @@ bool is_current(const fs::path& folder) {
 struct JournalKind {
   std::string_view name, of;
 };
-constexpr std::array<JournalKind, 2> kJournals = {
-    {{kSweepJournal, "sweep"}, {kTipJournal, "search for a tipping point"}}};
+constexpr std::array<JournalKind, 3> kJournals = {{{kSweepJournal, "sweep"},
+                                                   {kTipJournal, "search for a tipping point"},
+                                                   {kChoiceJournal, "race of policies"}}};
 
 bool is_journal(std::string_view name) {
   return std::any_of(kJournals.begin(), kJournals.end(),

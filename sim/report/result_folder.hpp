@@ -20,10 +20,11 @@
 
 namespace retrysim::report {
 
-/// The journals of a sweep and of a search for tipping points under way, in the folders of their
-/// results. They are no files of another result, and never replaced with one.
+/// The journals of a sweep, a search for tipping points and a race under way, in the folders of
+/// their results. They are no files of another result, and never replaced with one.
 inline constexpr std::string_view kSweepJournal = "sweep.journal";
 inline constexpr std::string_view kTipJournal = "tip.journal";
+inline constexpr std::string_view kChoiceJournal = "choose.journal";
 
 /// Device, number, size and times of change of a file.
 using FileStamp = std::array<std::int64_t, 7>;
@@ -36,7 +37,7 @@ using FileStamp = std::array<std::int64_t, 7>;
 /// answers the same question (`difference`) is replaced: its result files go, with pictures of
 /// them; other files in it stay. Any other result, or a folder with other things in it, is refused
 /// unless `force` is set; even then files that are not ours stay. A folder with a journal belongs
-/// to the sweep or search under way: others are refused, and with `force` the journal goes.
+/// to the sweep, search or race under way: others are refused, and with `force` the journal goes.
 ///
 /// Whoever looks sees the old folder or the new one: they are exchanged in one step (renameat2),
 /// under a lock on the folder that both lie in, so that of several writers one comes after the

@@ -9,7 +9,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -340,8 +343,14 @@ std::string expected(const ValueRules& rules) {
       result = "a list of durations or distributions, such as [\"100ms\", \"1s\"]";
       break;
   }
-  const std::string range = to_string(rules.range);
-  if (!range.empty()) result += " " + range;
+  const Range& range = rules.range;
+  std::string limits = to_string(range);
+  if (rules.kind == ValueKind::kCount && std::isfinite(range.min) && !std::isfinite(range.max)) {
+    // As far as integers of TOML go.
+    limits = "from " + plain(range.min) + " to " +
+             std::to_string(std::numeric_limits<std::int64_t>::max());
+  }
+  if (!limits.empty()) result += " " + limits;
   return result + other_words(rules);
 }
 

@@ -1,6 +1,6 @@
-# Sweeps that are killed, spread over MPI ranks, and sharded; searches that are stopped. The full
-# size of the sweeps, which the project's figures come from, is sweep_interruptions.py --points
-# 10000. And all commands over ranks.
+# Sweeps that are killed, spread over MPI ranks, and sharded; searches and races that are stopped.
+# The full size of the sweeps, which the project's figures come from, is sweep_interruptions.py
+# --points 10000. And all commands over ranks.
 
 foreach(check killed mpi shards)
   add_test(NAME sweep/${check}
@@ -10,11 +10,13 @@ foreach(check killed mpi shards)
     LABELS sweep TIMEOUT 900 SKIP_RETURN_CODE 77)
 endforeach()
 set_tests_properties(sweep/mpi PROPERTIES COST 20)
-add_test(NAME experiment/tip_interruptions
-         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/tip_interruptions.py
-                 --program $<TARGET_FILE:retrysim-cli>)
-set_tests_properties(experiment/tip_interruptions PROPERTIES
-  LABELS "sweep;no-sanitizer" TIMEOUT 900 COST 20)
+foreach(command tip choose)
+  add_test(NAME experiment/${command}_interruptions
+           COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/${command}_interruptions.py
+                   --program $<TARGET_FILE:retrysim-cli>)
+  set_tests_properties(experiment/${command}_interruptions PROPERTIES
+    LABELS "sweep;no-sanitizer" TIMEOUT 900 COST 20)
+endforeach()
 add_test(NAME experiment/ranks
          COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/ranks.py --program $<TARGET_FILE:retrysim-cli>)
 set_tests_properties(experiment/ranks PROPERTIES

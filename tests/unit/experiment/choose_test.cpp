@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/choose.hpp>
 #include <retrysim/request_error.hpp>
+#include <retrysim/simulation.hpp>
+#include <retrysim/stop.hpp>
 
 #include "unit/experiment/request_file.hpp"
 
@@ -10,6 +12,8 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstddef>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -221,6 +225,80 @@ TEST_CASE("Choices that make no sense are refused before anything runs") {
   CHECK_THROWS_AS(choose({given[0]}, most("goodput")), RequestError);
   CHECK_THROWS_WITH(choose(policies({"replications=10,20"}), most("goodput")),
                     Catch::Contains("do not vary replications"));
+}
+
+namespace {
+
+/// Everything that result files are made of.
+bool same_choice(const PolicyChoice& a, const PolicyChoice& b) {
+  if (a.best != b.best || a.stages != b.stages || a.indifference != b.indifference ||
+      a.replications != b.replications || a.policies.size() != b.policies.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a.policies.size(); ++i) {
+    const ChoicePolicy &p = a.policies[i], &q = b.policies[i];
+    if (p.aim != q.aim || p.fate != q.fate || p.stage != q.stage || p.by != q.by) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("A race that is stopped continues from its journal and ends in the same way") {
+  const test::RequestFile place;
+  const auto file = place.folder() / "race.journal";
+  ChooseOptions options = most("goodput");
+  const PolicyChoice whole = choose(policies(kAttempts), options);
+  REQUIRE(whole.stages.size() > 1);
+
+  // Stopped at the beginning of the pilot and of every stage.
+  std::size_t kept = 0;
+  for (std::size_t last = 0; last <= whole.stages.size(); ++last) {
+    ChoiceJournal journal(file, policies(kAttempts), options, last > 0);
+    CHECK(journal.found() == kept);
+    std::atomic<bool> stop{false};
+    ChooseOptions stopped = options;
+    stopped.journal = &journal;
+    stopped.run.jobs = last % 2 == 0 ? 1 : 3;
+    stopped.run.stop = &stop;
+    stopped.stage = [&](std::size_t stage, std::size_t) { stop = stage == last; };
+    CHECK_THROWS_AS(choose(policies(kAttempts), stopped), Interrupted);
+    CHECK((last == 0 || journal.kept() > kept));
+    kept = journal.kept();
+  }
+  SECTION("the rest is simulated") {
+    ChoiceJournal journal(file, policies(kAttempts), options, true);
+    ChooseOptions resumed = options;
+    resumed.journal = &journal;
+    CHECK(same_choice(choose(policies(kAttempts), resumed), whole));
+    CHECK(journal.found() == kept);
+    CHECK(journal.kept() == whole.replications + whole.policies.size());  // and the pilot
+    journal.remove();
+    CHECK_FALSE(std::filesystem::exists(file));
+  }
+  SECTION("what is kept goes over a limit that was set since") {
+    ChoiceJournal journal(file, policies(kAttempts), options, true);
+    ChooseOptions limited = options;
+    limited.journal = &journal;
+    limited.run.max_events = 100;
+    CHECK_THROWS_AS(choose(policies(kAttempts), limited), LimitExceeded);
+    CHECK(journal.kept() == kept);
+  }
+  SECTION("another race does not continue from it") {
+    const auto refuses = [&](const Texts& vary, const ChooseOptions& other, const char* why) {
+      CHECK_THROWS_WITH(ChoiceJournal(file, policies(vary), other, true), Catch::Contains(why));
+    };
+    refuses({"client.web.retry.max_attempts=1,2"}, options, "--vary");
+    refuses(kAttempts, least("goodput"), "--maximize");
+    ChooseOptions other = options;
+    other.confidence = 0.9;
+    refuses(kAttempts, other, "--confidence");
+    other = options;
+    other.batch = 5;
+    refuses(kAttempts, other, "--batch");
+    CHECK(id_of_choice(policies(kAttempts), other) != id_of_choice(policies(kAttempts), options));
+    CHECK_NOTHROW(ChoiceJournal(file, policies(kAttempts), options, true));
+  }
 }
 
 }  // namespace retrysim

@@ -142,6 +142,12 @@ const Edits kRecoverByQuota = {kQuota, "client.web.retry.quota.cost=5",
 
 const std::vector<RuleCase>& rule_cases() {
   static const std::vector<RuleCase> cases = {
+      {"down-before",
+       kDip,
+       {"client.web.deadline=1us"},
+       kDip,
+       {},
+       "down before the fault begins: no request succeeds until then"},
       {"never-recovers", kDip, {}, kDip, {kPatient}, "never recovers"},
       {"too-short-to-tell", kDip, {"duration=16s"}, kDip, {}, "a longer run would tell"},
       {"sometimes-recovers",

@@ -211,4 +211,47 @@ TEST_CASE("a closed loop is not overloaded: its requests wait for each other") {
   CHECK(p.find("fluid", "client.web", "success_rate")->value == 1);
 }
 
+TEST_CASE("Attempts without end are no infinite number in a sentence") {
+  const Facts facts = facts_of(load_scenario(service_and_client(
+      "retry = { mode = \"custom\", max_attempts = \"unlimited\", delays = [0] }\n")));
+  bool found = false;
+  for (const Warning& w : facts.warnings) {
+    CHECK(w.message.find("inf ") == std::string::npos);
+    found = found || w.message.find("the load grows without bound: a state") != std::string::npos;
+  }
+  CHECK(found);
+}
+
+TEST_CASE("Facts say that they leave out what services ask of each other") {
+  const Scenario scenario = load_scenario(
+      "name = \"tree\"\nduration = 100\n"
+      "[service.front]\nservers = 20\nservice_time = \"20ms\"\n"
+      "[service.front.calls.db]\nretry = { mode = \"none\" }\n"
+      "[service.db]\nservers = 8\nservice_time = \"8ms\"\n"
+      "[client.web]\ncalls = \"front\"\nretry = { mode = \"none\" }\n"
+      "arrivals = { process = \"poisson\", total_rate = 600 }\n"
+      "[client.admin]\ncalls = \"db\"\nretry = { mode = \"none\" }\n"
+      "arrivals = { process = \"poisson\", total_rate = 1 }\n");
+  const Facts facts = facts_of(scenario);
+  const auto left_out = [&](const std::string& subject, const std::string& name) -> std::string {
+    for (const Figure& f : facts.figures) {
+      if (f.subject == subject && f.name == name) return f.ignores;
+    }
+    return "no such figure";
+  };
+  CHECK(left_out("service.front", "utilization") ==
+        "the time that its calls to other services take");
+  CHECK(left_out("service.db", "utilization") == "calls from other services");
+  CHECK(left_out("client.web", "attempt_time") ==
+        "waiting at the service; the time that services wait for other services");
+  CHECK(left_out("client.admin", "attempt_time") == "waiting at the service");
+  const Prediction prediction = predict(scenario);
+  REQUIRE(prediction.refusals.size() == 4);  // fluid and chain of both
+  for (const Remark& r : prediction.refusals) {
+    INFO(r.text);
+    CHECK(r.text.find(".caller") == std::string::npos);
+  }
+  CHECK(prediction.refusals[0].text.starts_with("service.front.calls.db: "));
+}
+
 }  // namespace retrysim

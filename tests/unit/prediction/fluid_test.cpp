@@ -3,10 +3,12 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/fluid.hpp>
 #include <retrysim/scenario_file.hpp>
+#include <retrysim/stop.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <stdexcept>
@@ -247,6 +249,17 @@ TEST_CASE("What the fluid does not model it refuses, with the key") {
                                  "retry = { mode = \"none\" }\n"),
                             0),
                   std::domain_error);
+}
+
+TEST_CASE("The fluid ends when it is asked to stop") {
+  const Scenario scenario =
+      load(zombie(0.7, 3, "[fault.outage]\nstart = 5\nduration = 1\ncapacity = 0\n"));
+  std::atomic<bool> stop{true};
+  const StopScope scope(&stop);
+  CHECK_THROWS_AS(run_fluid(scenario, 0), Interrupted);
+  CHECK_THROWS_AS(fluid_tipping_points(scenario, 0), Interrupted);
+  stop = false;
+  CHECK_NOTHROW(run_fluid(scenario, 0));
 }
 
 }  // namespace

@@ -139,6 +139,12 @@ TEST_CASE("Decorrelated jitter grows as theory says") {
   r.cap = Duration::seconds(5);
   CHECK(backoff_moments(r, false, 4).mean == Approx(4.0176024).epsilon(1e-5));
   CHECK(backoff_moments(r, false, 4).sd == Approx(1.3038762).epsilon(1e-4));
+  // A cap below three times the base. The first delay is the cap with probability 1/2, and then the
+  // second has mean 1.9; otherwise it is uniform, and the second is below the cap with probability
+  // log(5/2) / 3.
+  r.cap = Duration::seconds(2);
+  const double below = std::log(2.5) / 3;
+  CHECK(backoff_moments(r, false, 2).mean == Approx((1.9 + 2 - below / 2) / 2).epsilon(1e-6));
   r.cap = Duration::max();  // mean_j = (base + 3 mean_(j-1)) / 2
   double mean = 1;
   for (int i = 1; i <= 8; ++i) {

@@ -2,9 +2,12 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/markov_chain.hpp>
+#include <retrysim/stop.hpp>
 
 #include <Eigen/Dense>
 #include <Eigen/SparseLU>
+#include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -286,6 +289,23 @@ TEST_CASE("The saddle between a healthy and a dead shared server has its known v
   CHECK(b.live == Approx(10).epsilon(1e-9));
   CHECK(b.zombies == Approx(10).epsilon(1e-9));
   CHECK_THROWS_AS(zombie_saddle({.arrival_rate = 1.5}), std::invalid_argument);
+}
+
+TEST_CASE(
+    "Chains end when they are asked to stop, whether states are taken out one by one or not") {
+  const MarkovChain narrow = birth_death(1, 2, 50);
+  MarkovChain wide(200);
+  for (std::size_t i = 0; i + 1 < 200; ++i) {
+    wide.add(i, std::min<std::size_t>(199, i + 20), 1);
+    wide.add(i + 1, i, 2);
+  }
+  std::atomic<bool> stop{true};
+  const StopScope scope(&stop);
+  CHECK_THROWS_AS(narrow.stationary(), Interrupted);
+  CHECK_THROWS_AS(wide.stationary(), Interrupted);
+  CHECK_THROWS_AS(RetrialQueueChain(RetrialQueue{}), Interrupted);
+  stop = false;
+  CHECK_NOTHROW(wide.stationary());
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ TEST_CASE("an edit is its own place") {
         "--set: error: unknown key \"client.web.cuont\"; did you mean \"count\"?\n"
         "client.web.cuont=2\n"
         "^\n"
-        "--set: error: seed = \"x\" is wrong; expected a whole number >= 0\n"
+        "--set: error: seed = \"x\" is wrong; expected a whole number from 0 to "
+        "9223372036854775807\n"
         "seed = x\n"
         "       ^\n");
 }
