@@ -45,12 +45,7 @@ class TimerQueue {
   template <class Soon>
   [[gnu::always_inline]] TimerEntry pop(Soon soon) {
     assert(!empty());
-    const bool is_near = wheel_.head() < far_head_;
-    const TimerEntry entry = is_near ? wheel_.pop() : pop_far(soon);
-    wheel_.advance(entry.key.time);
-    if (is_near && !wheel_.empty()) soon(wheel_.front());
-    head_ = std::min(wheel_.head(), far_head_);
-    return entry;
+    return !wheel_.empty() && wheel_.head() < far_head_ ? pop_near(soon) : pop_far(soon);
   }
   TimerEntry pop() {
     return pop([](const TimerEntry&) {});
@@ -83,6 +78,16 @@ class TimerQueue {
   }
 
   template <class Soon>
+  [[gnu::always_inline]] TimerEntry pop_near(Soon soon) {
+    const TimerEntry entry = wheel_.pop();
+    wheel_.advance(entry.key.time);
+    wheel_.count(1);
+    if (!wheel_.empty()) soon(wheel_.front());
+    head_ = std::min(wheel_.head(), far_head_);
+    return entry;
+  }
+
+  template <class Soon>
   [[gnu::always_inline]] TimerEntry pop_far(Soon soon) {
     if (few_ == 0) refill(soon);
     const TimerEntry entry = sorted_->entries[sorted_->slots[--few_]];
@@ -91,6 +96,8 @@ class TimerQueue {
     } else {
       far_head_ = later_.empty() ? EventKey::never() : later_.head();
     }
+    wheel_.advance(entry.key.time);
+    head_ = wheel_.empty() ? far_head_ : std::min(wheel_.head(), far_head_);
     return entry;
   }
 
@@ -125,6 +132,7 @@ class TimerQueue {
     limit_ = later_.take([&](std::span<const TimerEntry> next) {
       for (const TimerEntry& entry : next) soon(entry);
       sort(next);
+      wheel_.count(static_cast<std::uint32_t>(next.size()));
     });
   }
 

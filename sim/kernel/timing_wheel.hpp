@@ -43,7 +43,7 @@ class TimingWheel {
   /// the queue, and its sequence number must be larger than that of every entry of the same time.
   [[gnu::always_inline]] bool push(const TimerEntry& entry) {
     const Time time = entry.key.time;
-    if (tick_of(time) - first_tick_ >= kSlots) return false;
+    if (tick_of(time) - tick_of(last_) >= kSlots) return false;
     if (free_ == kNone) [[unlikely]] {
       if (!find_room()) return false;
     }
@@ -90,17 +90,19 @@ class TimingWheel {
   }
 
   /// The entry taken last from the whole queue was due at `time`.
-  [[gnu::always_inline]] void advance(Time time) {
-    first_tick_ = tick_of(time);
-    if (--until_fit_ == 0) [[unlikely]]
-      fit(time);
+  void advance(Time time) { last_ = time; }
+  /// So many entries have been taken from the queue since the last call.
+  [[gnu::always_inline]] void count(std::uint32_t taken) {
+    until_fit_ -= static_cast<std::int32_t>(taken);
+    if (until_fit_ <= 0) [[unlikely]]
+      fit();
   }
 
  private:
   static constexpr std::size_t kSlots = 512, kNodes = 512;
   static constexpr std::uint16_t kNone = 0xffff;
   static constexpr int kMostPassed = 8;  // of a slot's entries to find the place of another one
-  static constexpr std::uint32_t kShortestSample = 32, kLongestSample = 1024;
+  static constexpr std::int32_t kShortestSample = 32, kLongestSample = 1024;
 
   struct Node {
     TimerEntry entry;
@@ -146,17 +148,18 @@ class TimingWheel {
 
   // The entry taken last was due at `now`: makes the slots as wide as it has been between two
   // entries since the last time, unless they are nearly so.
-  [[gnu::noinline]] void fit(Time now) {
-    const auto between = static_cast<std::uint64_t>((now - sample_began_).count()) / sample_;
+  [[gnu::noinline]] void fit() {
+    const auto between =
+        static_cast<std::uint64_t>((last_ - sample_began_).count() / (sample_ - until_fit_));
     sample_ = std::min(2 * sample_, kLongestSample);
     until_fit_ = sample_;
-    sample_began_ = now;
+    sample_began_ = last_;
     const std::uint64_t width = std::uint64_t{1} << width_;
     if (width * 5 >= between * 4 && width * 2 <= between * 5) return;
-    rearrange(now, static_cast<int>(std::bit_width(between)));
+    rearrange(static_cast<int>(std::bit_width(between)));
   }
 
-  void rearrange(Time now, int width) {
+  void rearrange(int width) {
     std::array<std::uint16_t, kNodes> ids;  // in the order of the entries
     std::size_t count = 0;
     if (!empty()) {
@@ -169,9 +172,8 @@ class TimingWheel {
     }
     const auto tick = [width](Time t) { return static_cast<std::uint64_t>(t.count()) >> width; };
     const auto time_of = [this](std::uint16_t id) { return slots_->nodes[id].entry.key.time; };
-    if (count > 0 && tick(time_of(ids[count - 1])) - tick(now) >= kSlots) return;  // none is lost
+    if (count > 0 && tick(time_of(ids[count - 1])) - tick(last_) >= kSlots) return;  // none is lost
     width_ = width;
-    first_tick_ = tick_of(now);
     if (count == 0) return;
     Slots& s = *slots_;
     s.lists.fill({});
@@ -188,11 +190,11 @@ class TimingWheel {
 
   std::unique_ptr<Slots> slots_;  // null as long as unused
   EventKey head_;
-  std::uint64_t first_tick_ = 0;  // the slots begin there
-  int width_ = 20;                // of a slot: 2^width_ ns
+  Time last_;       // the slots begin there
+  int width_ = 20;  // of a slot: 2^width_ ns
   std::uint16_t free_ = kNone, used_ = 0;
   std::size_t size_ = 0;
-  std::uint32_t sample_ = kShortestSample, until_fit_ = kShortestSample;
+  std::int32_t sample_ = kShortestSample, until_fit_ = kShortestSample;  // entries
   Time sample_began_;
 };
 

@@ -43,8 +43,8 @@ class RunLimits {
   std::uint64_t next_check_ = 0;  // at so many of them
   // Apart from `done_`: as neighbours the two would be loaded together, just after one was stored.
   std::uint64_t steps_ = 0;
-  std::uint64_t instant_began_ = 0;     // events and steps when this instant began
-  std::uint64_t most_at_once_ = 0;      // requests that may rightly be submitted at one instant
+  std::uint64_t instant_began_ = 0;  // events and steps when this instant began
+  std::uint64_t most_at_once_ = 0;   // requests that may rightly be submitted at one instant
 };
 
 }  // namespace retrysim::model

@@ -36,6 +36,7 @@ Time pop_both(TimingWheel& wheel, Oracle& oracle) {
   REQUIRE(wheel.size() == oracle.size());
   REQUIRE(wheel.empty() == oracle.empty());
   wheel.advance(entry.key.time);
+  wheel.count(1);
   return entry.key.time;
 }
 
