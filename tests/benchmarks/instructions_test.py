@@ -26,10 +26,10 @@ TIMERS = HERE / "closed.toml"
 DRAWN = HERE / "drawn.toml"
 STUDY = HERE.parent.parent / "scenarios" / "study-backoff-and-jitter.toml"
 HEALTHY_CEILING = 396
-OVERLOAD_CEILING = 1075
-TIMERS_CEILING = 482
-DRAWN_CEILING = 481
-STUDY_CEILING = 3790  # an attempt
+OVERLOAD_CEILING = 800
+TIMERS_CEILING = 495
+DRAWN_CEILING = 498
+STUDY_CEILING = 3760  # an attempt
 REFERENCE = 143
 SKIPPED = 77  # for CTest
 
