@@ -7,11 +7,10 @@
 #include "model/parts.hpp"
 #include "model/state.hpp"
 #include "retry/decision.hpp"
+#include "retry/draws_on_demand.hpp"
 
-#include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace retrysim::model {
 namespace {
@@ -30,42 +29,6 @@ RetryDecision checked(const ClientGroup& g, RetryDecision decision) {
   decision.send_tokens = 0;  // those are the business of RetryRules
   return decision;
 }
-
-/// The draws for a backoff. Nearly always one word is all that is needed of them.
-class BackoffDraws {
- public:
-  BackoffDraws(const RandomKey& key, const Request& r)
-      : key_(key), entity_(r.entity), attempts_(r.progress.attempts) {}
-
-  double uniform() {
-    if (draws_) return draws_->uniform();
-    if (std::exchange(one_is_taken_, true)) {
-      all().next();
-      return draws_->uniform();
-    }
-    return static_cast<double>(first_word(key_, entity_, attempts_) >> 11) * 0x1p-53;
-  }
-  Draws& all() {
-    if (!draws_) draws_.emplace(key_, id(entity_, attempts_));
-    return *draws_;
-  }
-
- private:
-  static DrawId id(std::uint64_t entity, std::uint32_t attempts) {
-    return {entity, attempts, 0, Purpose::kBackoff};
-  }
-  // With registers of its own.
-  [[gnu::noinline]] static std::uint64_t first_word(const RandomKey& key, std::uint64_t entity,
-                                                    std::uint32_t attempts) {
-    return Draws::first_word(key, id(entity, attempts));
-  }
-
-  const RandomKey& key_;
-  const std::uint64_t entity_;
-  const std::uint32_t attempts_;
-  bool one_is_taken_ = false;
-  std::optional<Draws> draws_;
-};
 
 std::int32_t quota_of(const RetryState& state) {
   return state.quota != nullptr ? state.quota->available : 0;
@@ -153,7 +116,7 @@ RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r
 RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide_by_rules(ClientGroup& g, Request& r,
                                                                const RetryState& state,
                                                                const Failure& failure) {
-  BackoffDraws draws(*g.key, r);
+  DrawsOnDemand draws(*g.key, {r.entity, r.progress.attempts, 0, Purpose::kBackoff});
   const RetryRules& rules =
       state_.retries_are_over() ? clients_[g.index].last_rules : g.spec->retry;
   return decision::decide(rules, state, r.progress, failure, state_.now, draws);
