@@ -252,6 +252,17 @@ def check_banned_calls(checker):
                     checker.error(path, number, message)
 
 
+def check_places_of_tests(checker):
+    """Tests run side by side: files of theirs need a folder that is nobody else's."""
+    for path, text in checker.sources():
+        if not path.startswith("tests/") or path == "tests/temporary_folder.hpp":
+            continue
+        for number, line in numbered(without_comments_and_strings(text)):
+            if found := re.search(r"\b(?:temp_directory_path|mkdtemp|mkstemp|tmpnam)\b", line):
+                checker.error(path, number, f"{found.group()}: take a test::TemporaryFolder, "
+                              "which no test beside this one has too")
+
+
 def check_libm(checker):
     """No libm function whose result depends on the machine where events are decided.
 
@@ -454,6 +465,7 @@ RULES = [
     check_size_of_classes_and_functions,
     check_marks_of_unfinished_work,
     check_banned_calls,
+    check_places_of_tests,
     check_libm,
     check_fast_math,
     check_includes,

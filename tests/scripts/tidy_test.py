@@ -168,6 +168,13 @@ class Rules(unittest.TestCase):
             self.assert_fires("virtual void f();", "virtual", path)
         self.assert_allowed("virtual void f(std::function<int()>);", "sim/experiment/a.cpp")
 
+    def test_files_of_tests_that_run_side_by_side(self):
+        for call in ("fs::temp_directory_path()", "::mkdtemp(name)", "std::tmpnam(nullptr)"):
+            self.assert_fires(f"auto p = {call};", "TemporaryFolder", "tests/unit/kernel/a.cpp")
+        self.assert_allowed("#pragma once\nauto p = temp_directory_path();",
+                            "tests/temporary_folder.hpp")
+        self.assert_allowed("auto p = temp_directory_path();", "sim/cli/a.cpp")
+
     def test_libm(self):
         for path in ("sim/kernel/a.cpp", "sim/retry/a.cpp", "sim/model/a.cpp"):
             for call in ("std::exp(x)", "log(x)", "::pow(x, y)", "cbrt(x)", "std::sin (x)"):

@@ -5,14 +5,11 @@
 #include <retrysim/random.hpp>
 #include <retrysim/summary.hpp>
 
-#include <unistd.h>
 #include <catch2/catch.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,6 +18,7 @@
 #include "model_families.hpp"
 #include "result_table.hpp"
 #include "series_statistics.hpp"
+#include "temporary_folder.hpp"
 #include "theory_cases.hpp"
 
 namespace retrysim::validation {
@@ -56,23 +54,6 @@ TheoryCase mm1_with(double wrong_by) {
            {"Wq", 1 * factor, 0.02, false, 0},
            {"T_p99", 9.21034037198 * factor, 0.02, false, 0}}};
 }
-
-class CsvFile {
- public:
-  explicit CsvFile(const std::string& rows)
-      : path_(std::filesystem::temp_directory_path() /
-              ("retrysim_cases_" + std::to_string(getpid()) + ".csv")) {
-    std::ofstream(path_) << "case,model,params,quantity,value,precision,run,least_requests,rule\n"
-                         << rows;
-  }
-  ~CsvFile() { std::filesystem::remove(path_); }
-  CsvFile(const CsvFile&) = delete;
-  CsvFile& operator=(const CsvFile&) = delete;
-  std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 TheoryRow row_with(double exact, double precision) {
   TheoryRow row;
@@ -251,10 +232,11 @@ TEST_CASE("Every row of the file has a model that knows its quantity", "[harness
 }
 
 TEST_CASE("Mistakes in the file of cases are reported", "[harness]") {
-  const auto message_of = [](const std::string& rows) -> std::string {
-    const CsvFile file(rows);
+  const test::TemporaryFolder folder;
+  const auto message_of = [&](const std::string& rows) -> std::string {
+    const std::string head = "case,model,params,quantity,value,precision,run,least_requests,rule\n";
     try {
-      read_theory_cases(file.path());
+      read_theory_cases(folder.write("cases.csv", head + rows).string());
     } catch (const std::exception& e) {
       return e.what();
     }

@@ -4,13 +4,12 @@
 // SPDX-License-Identifier: MIT
 #include "execution/journal.hpp"
 
+#include "temporary_folder.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <sys/resource.h>
-#include <unistd.h>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 namespace retrysim::execution {
@@ -21,22 +20,12 @@ namespace fs = std::filesystem;
 /// A path for a journal that goes away with the test.
 class Place {
  public:
-  Place() {
-    std::string name = (fs::temp_directory_path() / "retrysim-journal-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~Place() { fs::remove_all(folder_); }
-  fs::path path() const { return folder_ / "journal"; }
-  std::string content() const {
-    std::ifstream in(path(), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  void set_content(const std::string& bytes) const {
-    std::ofstream(path(), std::ios::binary | std::ios::trunc) << bytes;
-  }
+  fs::path path() const { return folder_.path() / "journal"; }
+  std::string content() const { return test::content_of(path()); }
+  void set_content(const std::string& bytes) const { folder_.write("journal", bytes); }
 
  private:
-  fs::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 const Identity kIdentity = {{"the scenario", "name = \"x\""}, {"--vary", "a=1,2"}};

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <stdlib.h>
+#include "temporary_folder.hpp"
+
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 namespace retrysim::test {
@@ -34,20 +34,14 @@ retry = { mode = "custom", max_attempts = 3, backoff = { base = "10ms", cap = "1
 class RequestFile {
  public:
   explicit RequestFile(const std::string& text = kSmallScenario) {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "retrysim-request-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-    std::ofstream(scenario()) << text;
+    folder_.write("small.toml", text);
   }
-  ~RequestFile() { std::filesystem::remove_all(folder_); }
-  RequestFile(const RequestFile&) = delete;
-  RequestFile& operator=(const RequestFile&) = delete;
 
-  std::filesystem::path folder() const { return folder_; }
-  std::filesystem::path scenario() const { return folder_ / "small.toml"; }
+  const std::filesystem::path& folder() const { return folder_.path(); }
+  std::filesystem::path scenario() const { return folder() / "small.toml"; }
 
  private:
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace retrysim::test

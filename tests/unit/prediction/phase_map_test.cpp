@@ -7,11 +7,12 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/variation.hpp>
 
+#include "temporary_folder.hpp"
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -26,24 +27,16 @@ const char* const kScenario =
     "attempt_timeout = 1\nretry = { mode = \"custom\", max_attempts = 3, delays = [0] }\n"
     "[fault.outage]\nstart = 5\nduration = 1.3\ncapacity = 0\n";
 
-class File {
- public:
-  explicit File(const std::string& text)
-      : path_(std::filesystem::temp_directory_path() / "retrysim-phase-map-test.toml") {
-    std::ofstream(path_) << text;
-  }
-  ~File() { std::filesystem::remove(path_); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
+struct File {
+  test::TemporaryFolder folder;
+  std::filesystem::path path = folder.write("zombie.toml", kScenario);
 };
 
 PhaseMapRequest plane(const File& file, const std::vector<std::string>& varied) {
   VariationsResult read = parse_variations(varied);
   REQUIRE(read.errors.empty());
   PhaseMapRequest request;
-  request.scenario = file.path();
+  request.scenario = file.path;
   request.plane = std::move(read.variations);
   return request;
 }
@@ -55,7 +48,7 @@ Scenario loaded(const std::string& text) {
 }
 
 TEST_CASE("A map knows what the scenario's trigger does") {
-  const File file(kScenario);
+  const File file;
   const PhaseMapResult result = map_phases(plane(
       file, {"client.web.arrivals.total_rate=300,700,1100", "fault.outage.duration=0.5,1.1,1.3"}));
   REQUIRE(result.map);
@@ -92,7 +85,7 @@ TEST_CASE("A closed loop is mapped by runs, as it has no balance of its own") {
 }
 
 TEST_CASE("A plane needs two keys, and a service the fluid models") {
-  const File file(kScenario);
+  const File file;
   CHECK_THROWS_AS(map_phases(plane(file, {"client.web.retry.max_attempts=1,2"})), RequestError);
   CHECK_THROWS_AS(map_phases(plane(file, {"client.web.retry.max_attempts=1,2",
                                           "service.api.queue.discipline=lifo,random"})),
@@ -184,7 +177,7 @@ TEST_CASE("What a simulation is asked depends on the border") {
 TEST_CASE("Simulations confirm what is far from a border, and deny what is wrong", "[repetitive]") {
   // Fluctuations are 3 % of a timeout, and 20 % of it lie between these points and the border: in
   // none of 10^9 sets of replications would a majority do otherwise.
-  const File file(kScenario);
+  const File file;
   const PhaseMapRequest request =
       plane(file, {"client.web.arrivals.total_rate=250,700", "fault.outage.duration=0.9,1.5"});
   PhaseMapResult result = map_phases(request);

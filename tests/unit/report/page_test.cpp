@@ -4,11 +4,10 @@
 #include "report/csv_reader.hpp"
 #include "report/page_json.hpp"
 #include "report/result_manifest.hpp"
+#include "temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -41,25 +40,9 @@ TEST_CASE("No text ends the element that it is in") {
   REQUIRE(nlohmann::json::parse(json_text("\xFF")) == "\xEF\xBF\xBD");
 }
 
-/// A file of its own for each test.
-class CsvFile {
- public:
-  explicit CsvFile(const std::string& content)
-      : path_(std::filesystem::temp_directory_path() /
-              ("retrysim-page-test-" + std::to_string(++count_) + ".csv")) {
-    std::ofstream(path_, std::ios::binary) << content;
-  }
-  ~CsvFile() { std::filesystem::remove(path_); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  static inline int count_ = 0;
-  std::filesystem::path path_;
-};
-
 TEST_CASE("A table is read as it was written") {
-  const CsvFile file("name,value\nplain,1.5\n\"a, \"\"b\"\"\nc\",\n,-2e3\n");
-  CsvReader csv(file.path());
+  const test::TemporaryFolder folder;
+  CsvReader csv(folder.write("table.csv", "name,value\nplain,1.5\n\"a, \"\"b\"\"\nc\",\n,-2e3\n"));
   const std::size_t name = csv.column("name"), value = csv.column("value");
   REQUIRE(csv.next());
   REQUIRE(csv.text(name) == "plain");
@@ -74,10 +57,10 @@ TEST_CASE("A table is read as it was written") {
 }
 
 TEST_CASE("Damage in a table is reported with its line") {
-  const auto message = [](const std::string& content) -> std::string {
-    const CsvFile file(content);
+  const test::TemporaryFolder folder;
+  const auto message = [&](const std::string& content) -> std::string {
     try {
-      CsvReader csv(file.path());
+      CsvReader csv(folder.write("table.csv", content));
       while (csv.next()) csv.number(csv.column("value"));
     } catch (const DamagedResult& e) {
       const std::string text = e.what();

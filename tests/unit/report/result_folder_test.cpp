@@ -6,6 +6,7 @@
 #include "report/output_error.hpp"
 #include "report/result_files.hpp"
 #include "sample_result.hpp"
+#include "temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -26,22 +27,13 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Temporary {
-  fs::path dir;
-
-  Temporary() {
-    std::string name = (fs::temp_directory_path() / "retrysim-test-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    dir = name;
-  }
-  ~Temporary() { fs::remove_all(dir); }
+  const test::TemporaryFolder place;
+  const fs::path dir = place.path();
 
   static void put(const fs::path& file, const std::string& text) {
     std::ofstream(file, std::ios::binary) << text;
   }
-  static std::string get(const fs::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  static std::string get(const fs::path& file) { return test::content_of(file); }
   static std::set<std::string> names_in(const fs::path& folder) {
     std::set<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder)) {

@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include "report/result_identity.hpp"
 
+#include "temporary_folder.hpp"
+
 #include <catch2/catch.hpp>
 
-#include <stdlib.h>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -34,19 +35,6 @@ LoadedScenario scenario(const std::string& duration = "\"600s\"", const std::str
 }
 
 ResultIdentity run_of(const LoadedScenario& loaded) { return identity_of({&loaded}, "run"); }
-
-struct Folder {
-  fs::path dir;
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "retrysim-identity-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    dir = name;
-  }
-  ~Folder() { fs::remove_all(dir); }
-  void put(const std::string& name, const std::string& text) const {
-    std::ofstream(dir / name, std::ios::binary) << text;
-  }
-};
 
 }  // namespace
 
@@ -122,13 +110,13 @@ TEST_CASE("the identity of a result comes back from its result.json") {
 }
 
 TEST_CASE("input files of other content are a difference") {
-  const Folder folder;
-  folder.put("load.csv", "time_s\n1\n");
+  const test::TemporaryFolder folder;
+  folder.write("load.csv", "time_s\n1\n");
   LoadedScenario loaded = scenario();
-  loaded.input_files = {folder.dir / "load.csv"};
+  loaded.input_files = {folder.path() / "load.csv"};
   const ResultIdentity before = run_of(loaded);
   CHECK(difference(before, run_of(loaded)).empty());
-  folder.put("load.csv", "time_s\n2\n");
+  folder.write("load.csv", "time_s\n2\n");
   CHECK(difference(before, run_of(loaded)) == "the contents of load.csv");
 }
 
@@ -146,37 +134,37 @@ TEST_CASE("CRC-32 is that of zip, also piece by piece") {
 }
 
 TEST_CASE("every flipped bit of a result is found") {
-  const Folder folder;
-  folder.put("a.csv", "a,b\n1,2\n");
+  const test::TemporaryFolder folder;
+  folder.write("a.csv", "a,b\n1,2\n");
   const std::string sealed_text =
       sealed({{"program", "retrysim"}, {"scenario", "s"}}, {{"a.csv", 8, crc32("a,b\n1,2\n")}});
-  folder.put("result.json", sealed_text);
-  const Json json = read_sealed(folder.dir);
-  const auto records = file_records(json, folder.dir);
+  folder.write("result.json", sealed_text);
+  const Json json = read_sealed(folder.path());
+  const auto records = file_records(json, folder.path());
   REQUIRE(records.size() == 1);
-  CHECK(fault_of(folder.dir, records[0]).empty());
+  CHECK(fault_of(folder.path(), records[0]).empty());
   CHECK(json["files"] == Json({"a.csv", "result.json"}));
   for (std::size_t i = 0; i < sealed_text.size(); ++i) {
     std::string bad = sealed_text;
     bad[i] = static_cast<char>(bad[i] ^ 1);
-    folder.put("result.json", bad);
+    folder.write("result.json", bad);
     CAPTURE(i);
-    CHECK_THROWS_AS(read_sealed(folder.dir), DamagedResult);
+    CHECK_THROWS_AS(read_sealed(folder.path()), DamagedResult);
   }
-  folder.put("a.csv", "a,b\n1,3\n");
-  CHECK_THAT(fault_of(folder.dir, records[0]), Catch::StartsWith("is damaged: its CRC-32 is"));
-  folder.put("a.csv", "a,b\n");
-  CHECK(fault_of(folder.dir, records[0]) == "is damaged: it has 4 bytes instead of 8");
-  fs::remove(folder.dir / "a.csv");
-  CHECK(fault_of(folder.dir, records[0]) == "is missing");
+  folder.write("a.csv", "a,b\n1,3\n");
+  CHECK_THAT(fault_of(folder.path(), records[0]), Catch::StartsWith("is damaged: its CRC-32 is"));
+  folder.write("a.csv", "a,b\n");
+  CHECK(fault_of(folder.path(), records[0]) == "is damaged: it has 4 bytes instead of 8");
+  fs::remove(folder.path() / "a.csv");
+  CHECK(fault_of(folder.path(), records[0]) == "is missing");
 }
 
 TEST_CASE("JSON that is no result is refused with the file's name") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   for (const std::string text : {"", "[]", "{", "7", "{\"program\": []}", "{\"program\": \"x\"}"}) {
-    folder.put("result.json", text);
-    CHECK_THROWS_WITH(read_sealed(folder.dir), Catch::Contains("result.json"));
+    folder.write("result.json", text);
+    CHECK_THROWS_WITH(read_sealed(folder.path()), Catch::Contains("result.json"));
   }
-  folder.put("result.json", std::string(200'000, '['));
-  CHECK_THROWS_AS(read_sealed(folder.dir), DamagedResult);
+  folder.write("result.json", std::string(200'000, '['));
+  CHECK_THROWS_AS(read_sealed(folder.path()), DamagedResult);
 }

@@ -9,7 +9,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 namespace retrysim::scenario {
 namespace {
@@ -99,14 +98,14 @@ TEST_CASE("without settings an SDK starts in its own mode") {
 
 TEST_CASE("a config file that cannot be read is no config file") {
   Variables variables;
-  variables.set("AWS_CONFIG_FILE", "/tmp");
+  variables.set("AWS_CONFIG_FILE", "/");
   CHECK(load(kScenario).scenario.clients[0].retry.mode == RetryMode::kLegacy);
 }
 
 TEST_CASE("the scenario goes before variables, and they before the config file") {
   Variables variables;
-  const auto file = std::filesystem::temp_directory_path() / "retrysim_environment_test_config";
-  std::ofstream(file) << kConfig;
+  const TemporaryFolder folder;
+  const auto file = folder.write("config", kConfig);
   variables.set("AWS_CONFIG_FILE", file.string());
   LoadedScenario loaded = load(kScenario);
   const std::string from_file = file.string() + " [default]";
@@ -134,7 +133,6 @@ TEST_CASE("the scenario goes before variables, and they before the config file")
   const RetryRules again = load(resolved).scenario.clients[0].retry;
   CHECK(again.mode == RetryMode::kAdaptive);
   CHECK(again.max_attempts == 7);
-  std::filesystem::remove(file);
 }
 
 TEST_CASE("wrong settings are reported with their variable") {
