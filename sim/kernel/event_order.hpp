@@ -24,6 +24,13 @@ struct EventKey {
   friend constexpr bool operator<(const EventKey& a, const EventKey& b) {
     return a.position() < b.position();
   }
+  /// The smaller of two keys, without a branch, too.
+  friend constexpr EventKey earlier(const EventKey& a, const EventKey& b) {
+    const Position first = b.position() < a.position() ? b.position() : a.position();
+    const auto ns = static_cast<std::uint64_t>(first >> 64);
+    return {Time::from_nanoseconds(static_cast<std::int64_t>(ns)),
+            static_cast<std::uint64_t>(first)};
+  }
   static constexpr EventKey never() { return {}; }
 
  private:

@@ -45,9 +45,7 @@ class EventQueue {
   void set(std::uint32_t source, EventKey key) { tournament_.update(source, key); }
 
   /// The source has got an event at `key`, which need not be its next.
-  void offer(std::uint32_t source, EventKey key) {
-    if (key < tournament_.key(source)) tournament_.update(source, key);
-  }
+  void offer(std::uint32_t source, EventKey key) { tournament_.offer(source, key); }
 
   /// The time of the next event, or an earlier one if a timer has been cancelled.
   Time earliest() const { return tournament_.earliest(); }
@@ -62,17 +60,16 @@ class EventQueue {
   template <class TrueHead>
   Next next(TrueHead&& true_head) {
     for (;;) {
-      const std::uint32_t source = tournament_.winner();
-      const EventKey key = tournament_.key(source);
+      const auto [source, time] = tournament_.winner();
       if (roles_[source] < SourceRole::kTimer) [[likely]]
-        return {source, key.time};
+        return {source, time};
       const EventKey head = true_head(source);
-      if (head != key) {
+      if (!tournament_.has_key(source, head)) {
         tournament_.update(source, head);
         continue;
       }
-      if (roles_[source] == SourceRole::kTimer) return {source, key.time};
-      return {answer_at(key.time, source), key.time};
+      if (roles_[source] == SourceRole::kTimer) return {source, time};
+      return {answer_at(time, source), time};
     }
   }
 

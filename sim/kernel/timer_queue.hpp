@@ -83,7 +83,7 @@ class TimerQueue {
     wheel_.advance(entry.key.time);
     wheel_.count(1);
     if (!wheel_.empty()) soon(wheel_.front());
-    head_ = std::min(wheel_.head(), far_head_);
+    head_ = earlier(wheel_.head(), far_head_);
     return entry;
   }
 

@@ -12,13 +12,13 @@ void AttemptRow::begin_bin(Time now) {
 
 void AttemptRows::begin_window() {
   in_window_ = true;
-  first_.begin_window();
+  for (AttemptRow& row : few_) row.begin_window();
   for (AttemptRow& row : later_) row.begin_window();
 }
 
 void AttemptRows::end_window() {
   in_window_ = false;
-  first_.end_window();
+  for (AttemptRow& row : few_) row.end_window();
   for (AttemptRow& row : later_) row.end_window();
 }
 
@@ -30,11 +30,10 @@ void AttemptRows::reach(std::size_t later) {
 }
 
 std::vector<AttemptNumberCounts> AttemptRows::counts() const {
+  std::size_t few = kFew;
+  while (later_.empty() && few > 0 && !few_[few - 1].is_used()) --few;
   std::vector<AttemptNumberCounts> all;
-  if (const AttemptNumberCounts first = first_.counts();
-      !later_.empty() || first_sent() > 0 || first.in_backoff_ns > 0) {
-    all.push_back(first);
-  }
+  for (std::size_t i = 0; i < few; ++i) all.push_back(few_[i].counts());
   for (const AttemptRow& row : later_) all.push_back(row.counts());
   return all;
 }

@@ -15,7 +15,7 @@
 namespace retrysim::stats {
 
 /// The attempts of one number.
-class AttemptRow {
+class alignas(64) AttemptRow {
  public:
   /// One is sent.
   void sent(bool in_cohort, Time now) {
@@ -25,7 +25,12 @@ class AttemptRow {
   }
   /// One of the cohort has ended.
   void ended(AttemptResult result) { ++results_[static_cast<std::size_t>(result)]; }
-  void in_backoff(double ns) { in_backoff_ns_ += ns; }
+  void in_backoff(double ns) {
+    in_backoff_ns_ += ns;
+    had_backoff_ = true;
+  }
+  /// Whether there was an attempt, or a backoff before one.
+  bool is_used() const { return all_sent() > 0 || had_backoff_; }
   std::uint64_t all_sent() const { return sent_[0] + sent_[1]; }
 
   /// Sends in aligned bins of 100 ms are compared from now on, or no more.
@@ -50,28 +55,22 @@ class AttemptRow {
   std::uint64_t before_bin_ = 0;  // sent before the running bin of 100 ms
   std::uint64_t peak_ = 0;
   double in_backoff_ns_ = 0;
+  bool had_backoff_ = false;
 };
 
 /// Those of all numbers.
 class AttemptRows {
  public:
-  AttemptRow& first() { return first_; }
+  AttemptRow& first() { return few_[0]; }
   /// That of attempts of the number `number`. Clients that never give up make any number of
   /// attempts; their counts need not grow without end.
   AttemptRow& of(std::uint32_t number) {
-    if (number == 1) [[likely]]
-      return first_;
-    return of_later(number);
-  }
-  /// The same from number 2 on.
-  AttemptRow& of_later(std::uint32_t number) {
-    const std::size_t later = std::min(number, kMaxAttemptNumber) - 2;
-    if (later >= later_.size()) [[unlikely]]
-      reach(later);
-    return later_[later];
+    if (number > kFew) [[unlikely]]
+      return of_later(number);
+    return few_[number - 1];
   }
   /// First attempts that were sent, of the cohort or not.
-  std::uint64_t first_sent() const { return first_.all_sent(); }
+  std::uint64_t first_sent() const { return few_[0].all_sent(); }
 
   void begin_window();
   void end_window();
@@ -79,10 +78,19 @@ class AttemptRows {
   std::vector<AttemptNumberCounts> counts() const;
 
  private:
+  static constexpr std::uint32_t kFew = 8;
+
+  [[gnu::noinline]] AttemptRow& of_later(std::uint32_t number) {
+    const std::size_t later = std::min(number, kMaxAttemptNumber) - kFew - 1;
+    if (later >= later_.size()) [[unlikely]]
+      reach(later);
+    return later_[later];
+  }
   void reach(std::size_t later);
 
-  AttemptRow first_;
-  std::vector<AttemptRow> later_;  // from number 2 on
+  // By number. Which of the first few is next cannot be predicted: they are not told apart.
+  std::array<AttemptRow, kFew> few_;
+  std::vector<AttemptRow> later_;
   bool in_window_ = false;
 };
 

@@ -80,7 +80,7 @@ class alignas(64) ClientRecorder {
     if (number == 1) [[likely]]
       return rows_.first().sent(in_cohort, now);
     ++tally_.retries;
-    rows_.of_later(number).sent(in_cohort, now);
+    rows_.of(number).sent(in_cohort, now);
   }
   [[gnu::always_inline]] void attempt_ended(const AttemptEnded& event) {
     const auto& [in_cohort, number, result, sent, now] = event;

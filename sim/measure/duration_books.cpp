@@ -5,10 +5,7 @@
 
 namespace retrysim::stats {
 
-DurationBooks::Log* DurationBooks::open_log() {
-  by_set_[pending_headings_] = std::make_unique<Log>();
-  return by_set_[pending_headings_].get();
-}
+void DurationBooks::open_log(std::size_t set) { by_set_[set] = std::make_unique<Log>(); }
 
 void DurationBooks::add_noted(std::size_t set) {
   Log& log = *by_set_[set];

@@ -42,6 +42,11 @@ class DurationBooks {
 
   /// Books a duration, which is not negative, under each of `headings`.
   [[gnu::always_inline]] void add(unsigned headings, Duration duration) {
+    // Nearly all of what is turned away at once takes no time, and nearly nothing else.
+    if (duration == Duration::zero()) {
+      ++log_of(headings).zeros;
+      return;
+    }
     if (duration != pending_ || (headings & pending_headings_) != 0) {
       settle();
       pending_ = duration;
@@ -61,8 +66,8 @@ class DurationBooks {
  private:
   static constexpr std::size_t kSets = 32;
 
-  // What was booked under a set of headings: the first `count` of `noted`, and so many zeros, are
-  // not in the totals yet.
+  // What was booked under a set of headings: the first `count` of `noted`, none of which is zero,
+  // and so many zeros are not in the totals yet.
   struct Log {
     std::size_t count = 0;
     std::uint64_t zeros = 0;
@@ -74,24 +79,23 @@ class DurationBooks {
   /// Books the pending duration.
   [[gnu::always_inline]] void settle() {
     if (pending_headings_ == 0) return;
-    Log* log = by_set_[pending_headings_].get();
-    if (log == nullptr) [[unlikely]]
-      log = open_log();
-    if (pending_ == Duration::zero()) {
-      ++log->zeros;
-    } else {
-      log->noted[log->count++] = static_cast<std::uint64_t>(pending_.count());
-      if (log->count == log->noted.size()) [[unlikely]]
-        add_noted(pending_headings_);
-    }
+    Log& log = log_of(pending_headings_);
+    log.noted[log.count++] = static_cast<std::uint64_t>(pending_.count());
+    if (log.count == log.noted.size()) [[unlikely]]
+      add_noted(pending_headings_);
     pending_headings_ = 0;
   }
-  Log* open_log();
+  [[gnu::always_inline]] Log& log_of(std::size_t set) {
+    if (by_set_[set] == nullptr) [[unlikely]]
+      open_log(set);
+    return *by_set_[set];
+  }
+  void open_log(std::size_t set);
   void add_noted(std::size_t set);
   void add_all_noted();
 
   Duration pending_;
-  unsigned pending_headings_ = 0;  // of the duration booked last; 0: none
+  unsigned pending_headings_ = 0;  // of the last duration that was not zero; 0: none
   BinTotals bin_;
   std::array<std::unique_ptr<Log>, kSets> by_set_;  // null: nothing was booked
 };

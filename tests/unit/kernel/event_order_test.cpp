@@ -315,19 +315,26 @@ TEST_CASE("A message lane refuses what would overtake, and grows") {
 }
 
 TEST_CASE("The tournament names the source with the smallest key") {
-  const std::uint32_t sources = GENERATE(1u, 2u, 3u, 7u, 8u, 33u);
+  const std::uint32_t sources = GENERATE(1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 33u);
   Tournament tournament(sources);
   std::vector<EventKey> keys(sources);
-  REQUIRE(tournament.key(tournament.winner()) == EventKey::never());
+  REQUIRE(tournament.winner().time == Time::max());
   Word words;
   for (std::uint64_t i = 0; i < 5000; ++i) {
     Draws d = words.next();
     const std::uint32_t s = d.below(sources);
     keys[s] = d.below(5) == 0 ? EventKey::never() : EventKey{at_ns(d.below(20)), i};
     tournament.update(s, keys[s]);
+    REQUIRE(tournament.key(s) == keys[s]);
+    REQUIRE(tournament.has_key(s, keys[s]));
+    REQUIRE_FALSE(tournament.has_key(s, {at_ns(30), i}));
     const EventKey least = *std::min_element(keys.begin(), keys.end());
-    REQUIRE(tournament.key(tournament.winner()) == least);
-    if (least != EventKey::never()) REQUIRE(keys[tournament.winner()] == least);
+    REQUIRE(tournament.winner().time == least.time);
+    if (least != EventKey::never()) REQUIRE(keys[tournament.winner().source] == least);
+    const EventKey offered{at_ns(d.below(20)), 10'000 + i};
+    tournament.offer(s, offered);
+    keys[s] = std::min(keys[s], offered);
+    REQUIRE(tournament.key(s) == keys[s]);
   }
 }
 
