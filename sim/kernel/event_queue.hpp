@@ -15,6 +15,7 @@
 #include "kernel/event_order.hpp"
 #include "kernel/tournament.hpp"
 
+#include <cassert>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -32,9 +33,12 @@ enum class SourceRole : std::uint8_t {
 class EventQueue {
  public:
   /// Adds a source, without events; returns its number, the first one being 0. All sources are
-  /// added before anything else is done.
+  /// added before anything else is done, those whose events can be cancelled after the others.
   std::uint32_t add(SourceRole role) {
     const auto source = static_cast<std::uint32_t>(roles_.size());
+    const bool is_certain = role < SourceRole::kTimer;
+    assert(!is_certain || certain_ == source);
+    certain_ += is_certain;
     roles_.push_back(role);
     if (role == SourceRole::kAnswer) answers_.push_back(source);
     tournament_ = Tournament(source + 1);
@@ -61,7 +65,7 @@ class EventQueue {
   Next next(TrueHead&& true_head) {
     for (;;) {
       const auto [source, time] = tournament_.winner();
-      if (roles_[source] < SourceRole::kTimer) [[likely]]
+      if (source < certain_) [[likely]]
         return {source, time};
       const EventKey head = true_head(source);
       if (!tournament_.has_key(source, head)) {
@@ -90,6 +94,7 @@ class EventQueue {
   }
 
   Tournament tournament_{1};
+  std::uint32_t certain_ = 0;  // so many sources, the first ones, whose events come in any case
   std::vector<SourceRole> roles_;
   std::vector<std::uint32_t> answers_;
 };

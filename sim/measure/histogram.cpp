@@ -100,12 +100,8 @@ void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
 template <int kBits>
 void LogLinearHistogram<kBits>::clear() {
   if (total_ == 0) return;
-  // Block by block, and only those that have values: they are few.
-  for (std::size_t block = index(smallest_) >> kBits; block <= index(largest_) >> kBits; ++block) {
-    std::uint64_t* const counts = counts_.data() + ((block << kBits) - first_);
-    const std::uint64_t values = std::accumulate(counts, counts + kSubBuckets, std::uint64_t{0});
-    if (values > 0) std::fill(counts, counts + kSubBuckets, 0);
-  }
+  std::uint64_t* const counts = counts_.data();
+  std::fill(counts + (index(smallest_) - first_), counts + (index(largest_) + 1 - first_), 0);
   total_ = 0;
   smallest_ = ~std::uint64_t{0};
   largest_ = 0;
@@ -120,24 +116,28 @@ typename LogLinearHistogram<kBits>::Rank LogLinearHistogram<kBits>::rank_of(doub
   if (wanted < static_cast<double>(total_)) {
     rank = wanted >= 1 ? static_cast<std::uint64_t>(wanted) : 1;
   }
+  // Whole strides first: a sum without branches is the faster way past empty buckets. From the end
+  // that is nearer.
   constexpr std::size_t kStride = 32;
   static_assert(kSubBuckets % kStride == 0);
-  for (std::size_t block = 0;; ++block) {
-    const std::uint64_t* counts = counts_of(block);
-    if (counts == nullptr) continue;
-    for (std::size_t part = 0; part < kSubBuckets; part += kStride) {
-      // Whole strides first: a sum without branches is the faster way past empty buckets.
-      const std::uint64_t in_stride =
-          std::accumulate(counts + part, counts + part + kStride, std::uint64_t{0});
-      if (rank > in_stride) {
-        rank -= in_stride;
-        continue;
-      }
-      std::size_t i = part;
-      for (; rank > counts[i]; ++i) rank -= counts[i];
-      return {(block << kBits) + i, rank, counts[i]};
-    }
+  const auto in_stride = [](const std::uint64_t* counts) {
+    return std::accumulate(counts, counts + kStride, std::uint64_t{0});
+  };
+  const auto stride_of = [this](std::uint64_t value) {
+    return counts_.data() + (index(value) - first_) / kStride * kStride;
+  };
+  if (std::uint64_t above = total_ - rank; above < rank) {
+    const std::uint64_t* stride = stride_of(largest_);
+    for (std::uint64_t n; (n = in_stride(stride)) <= above; stride -= kStride) above -= n;
+    const std::uint64_t* bucket = stride + kStride - 1;
+    for (; *bucket <= above; --bucket) above -= *bucket;
+    return {first_ + static_cast<std::size_t>(bucket - counts_.data()), *bucket - above, *bucket};
   }
+  const std::uint64_t* stride = stride_of(smallest_);
+  for (std::uint64_t n; (n = in_stride(stride)) < rank; stride += kStride) rank -= n;
+  const std::uint64_t* bucket = stride;
+  for (; *bucket < rank; ++bucket) rank -= *bucket;
+  return {first_ + static_cast<std::size_t>(bucket - counts_.data()), rank, *bucket};
 }
 
 template <int kBits>

@@ -77,7 +77,12 @@ Time Timeouts::end_of_wait(const Attempt& a) const {
   return end;
 }
 
-void Timeouts::attempt_times_out(ClientGroup& g) { time_out(g, *g.timers.timeouts.front()); }
+void Timeouts::attempt_times_out(ClientGroup& g) {
+  Request& r = *g.timers.timeouts.front();
+  // The queue is told at once: it would find out next, with an event that is not there any more.
+  state_.queue.set(g.timers.timeout_source, look_ahead(r.timeout.in_lane.next()));
+  time_out(g, r);
+}
 
 void Timeouts::attempt_times_out_varying() {
   Request& r = state_.requests[RequestId(varying_.front())];
@@ -121,13 +126,15 @@ void Timeouts::pass_deadline(ClientGroup& g, Request& r) {
 }
 
 RETRYSIM_IN_LOOP EventKey Timeouts::next_timeout(GroupId group) const {
-  const kernel::TimerLane<Request*>& lane = state_.groups[group].timers.timeouts;
-  if (lane.empty()) return EventKey::never();
-  const Request& r = *lane.front();
+  return look_ahead(state_.groups[group].timers.timeouts.front());
+}
+
+EventKey Timeouts::look_ahead(const Request* r) const {
+  if (r == nullptr) return EventKey::never();
   // They will be looked at when timers expire, after a long time.
-  kernel::prefetch(state_.attempts[r.attempt]);
-  if (const Request* next = r.timeout.in_lane.next()) kernel::prefetch(*next);
-  return armed(r.timeout.in_lane.key());
+  kernel::prefetch(state_.attempts[r->attempt]);
+  if (const Request* next = r->timeout.in_lane.next()) kernel::prefetch(*next);
+  return armed(r->timeout.in_lane.key());
 }
 
 EventKey Timeouts::next_deadline(GroupId group) const {

@@ -63,6 +63,8 @@ class Timeouts {
   [[gnu::noinline]] void arm_other(ClientGroup& g, Request& r);
   [[gnu::noinline]] void disarm_other(ClientGroup& g, Request& r);
   void time_out(ClientGroup& g, Request& r);
+  /// When the timer of `r`, which will be the first one of its group, expires; null: there is none.
+  [[gnu::always_inline]] inline kernel::EventKey look_ahead(const Request* r) const;
   void pass_deadline(ClientGroup& g, Request& r);
   auto deadline_link();
   auto position();

@@ -130,12 +130,16 @@ void World::add_groups() {
 // The fewer sources, the cheaper each event: only those that can have events.
 void World::add_sources() {
   state_.timer_source = state_.add_source(EventKind::kTimer);
+  assert(state_.timer_source == kTimerSource);
   parts_.serving.add_sources();
-  parts_.watch.add_sources();
+  completion_sources_ = static_cast<std::uint32_t>(state_.sources.size()) - 1;
+  parts_.client_requests.add_sources();
+  first_other_source_ = static_cast<std::uint32_t>(state_.sources.size());
   parts_.service_events.add_sources();
   health_checks_.add_sources();
   parts_.transport.add_sources();
-  parts_.client_requests.add_sources();
+  // Events of these can be cancelled.
+  parts_.watch.add_sources();
   parts_.timeouts.add_sources();
   parts_.send_gate.prepare();
 }
@@ -215,11 +219,12 @@ RETRYSIM_IN_LOOP EventKey World::true_head(std::uint32_t source) const {
 }
 
 void World::dispatch(std::uint32_t source) {
+  // By number: what kind a source is of would have to be read first.
   const EventSource& s = state_.sources[source];
-  if (s.kind == EventKind::kCompletion) [[likely]]
+  if (source - 1 < completion_sources_) [[likely]]
     return parts_.serving.complete(*s.instance);
-  if (s.kind == EventKind::kArrival) return parts_.client_requests.next_arrival(*s.group);
-  if (s.kind == EventKind::kTimer) return timer_due();
+  if (source == kTimerSource) return timer_due();
+  if (source < first_other_source_) return parts_.client_requests.next_arrival(*s.group);
   dispatch_rarer(s);
 }
 

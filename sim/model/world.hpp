@@ -54,6 +54,10 @@ class World {
   [[gnu::noinline]] bool is_over(Time next) const;
   RETRYSIM_IN_LOOP kernel::EventKey true_head(std::uint32_t source) const;
 
+  // The sources of nearly all events have the first numbers: the timers, then the completions of
+  // each instance, then the arrivals of the groups.
+  static constexpr std::uint32_t kTimerSource = 0;
+  std::uint32_t completion_sources_ = 0, first_other_source_ = 0;
   RunState state_;
   Parts parts_;
   // No request meets these, and no part calls them.

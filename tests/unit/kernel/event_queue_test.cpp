@@ -57,8 +57,8 @@ TEST_CASE("An event that is offered counts only if it is the earliest of its sou
 TEST_CASE("A timer that was cancelled does not fire") {
   const SourceRole role = GENERATE(SourceRole::kTimer, SourceRole::kTimeout);
   EventQueue queue;
-  const std::uint32_t timers = queue.add(role);
   const std::uint32_t other = queue.add(SourceRole::kPlain);
+  const std::uint32_t timers = queue.add(role);
   queue.set(timers, {at(3), 1});
   queue.set(other, {at(5), 2});
   EventKey pending{at(8), 3};  // the timer at 3 is gone
@@ -74,10 +74,10 @@ TEST_CASE("A timer that was cancelled does not fire") {
 TEST_CASE("Only timeouts let an answer of the same instant go first") {
   const SourceRole role = GENERATE(SourceRole::kPlain, SourceRole::kTimer, SourceRole::kTimeout);
   EventQueue queue;
-  const std::uint32_t first = queue.add(role);
   const std::uint32_t plain = queue.add(SourceRole::kPlain);
   const std::uint32_t answers = queue.add(SourceRole::kAnswer);
   const std::uint32_t more_answers = queue.add(SourceRole::kAnswer);
+  const std::uint32_t first = queue.add(role);
   const EventKey key{at(5), 1};
   queue.set(first, key);
   queue.set(plain, {at(5), 2});
@@ -119,7 +119,7 @@ TEST_CASE("The event queue agrees with a list of all events") {
   EventQueue queue;
   Model model;
   for (std::uint32_t s = 0; s < sources; ++s) {
-    model.roles.push_back(static_cast<SourceRole>(s % 4));
+    model.roles.push_back(static_cast<SourceRole>(s * 4 / sources));
     queue.add(model.roles.back());
   }
   model.pending.resize(sources);
