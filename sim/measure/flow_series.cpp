@@ -17,9 +17,12 @@ double scale_of(const MetricInfo& metric) {
 FlowSeries client_series(const MetricInfo& metric, std::span<const ClientBin> bins,
                          double width_s) {
   FlowSeries series;
-  for (const ClientBin& bin : bins) {
-    series.numerators.push_back(metric.series.of_clients(bin) / scale_of(metric));
-    series.denominators.push_back(metric.series.per == nullptr ? width_s : metric.series.per(bin));
+  series.numerators.resize(bins.size());
+  series.denominators.assign(bins.size(), width_s);
+  const double scale = scale_of(metric);
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    series.numerators[i] = metric.series.of_clients(bins[i]) / scale;
+    if (metric.series.per != nullptr) series.denominators[i] = metric.series.per(bins[i]);
   }
   return series;
 }
@@ -35,14 +38,15 @@ std::optional<FlowSeries> service_series(const MetricInfo& metric,
     servers += static_cast<double>(service.nominal_servers);
   }
   const bool of_capacity = metric.kind == MetricKind::kCapacity;
+  const std::size_t bins = range.last - range.first;
+  const double scale = scale_of(metric);
   FlowSeries series;
-  for (std::size_t i = range.first; i < range.last; ++i) {
-    double sum = 0;
-    for (const ServiceResult& service : services) {
-      sum += metric.series.of_service(service.bins[i]) / scale_of(metric);
+  series.numerators.assign(bins, 0);
+  series.denominators.assign(bins, of_capacity ? servers * width_s : width_s);
+  for (const ServiceResult& service : services) {
+    for (std::size_t i = 0; i < bins; ++i) {
+      series.numerators[i] += metric.series.of_service(service.bins[range.first + i]) / scale;
     }
-    series.numerators.push_back(sum);
-    series.denominators.push_back(of_capacity ? servers * width_s : width_s);
   }
   return series;
 }

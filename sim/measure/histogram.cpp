@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -100,8 +101,8 @@ void LogLinearHistogram<kBits>::merge(const LogLinearHistogram& other) {
 template <int kBits>
 void LogLinearHistogram<kBits>::clear() {
   if (total_ == 0) return;
-  std::uint64_t* const counts = counts_.data();
-  std::fill(counts + (index(smallest_) - first_), counts + (index(largest_) + 1 - first_), 0);
+  const std::size_t from = index(smallest_) - first_, to = index(largest_) + 1 - first_;
+  std::memset(counts_.data() + from, 0, (to - from) * sizeof(std::uint64_t));
   total_ = 0;
   smallest_ = ~std::uint64_t{0};
   largest_ = 0;

@@ -7,6 +7,8 @@
 
 #include "report/sink.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -42,14 +44,22 @@ class CsvWriter {
   void end_row();
 
  private:
-  void append(std::uint64_t value);
-  void separate();
+  static constexpr std::size_t kNumber = 32;  // characters that suffice for any
+
+  /// Where the next `size` characters of the row go.
+  char* room(std::size_t size);
+  /// The same for a cell of at most that size, after the comma that it may need.
+  char* begin_cell(std::size_t size);
+  /// The cell, and so the row, ends there.
+  void end_cell(const char* end);
 
   Sink& sink_;
-  std::string row_;
+  std::string row_;  // the first `used_` characters are the row
+  std::size_t used_ = 0;
   bool row_has_cells_ = false;
-  double real_ = 0;  // the last one written, and its text
-  std::string real_text_;
+  double real_ = 0;  // the last one written that was no whole number, and its text
+  std::array<char, kNumber> real_text_{};
+  std::size_t real_size_ = 0;
 };
 
 }  // namespace retrysim::report

@@ -4,13 +4,18 @@
 // SPDX-License-Identifier: MIT
 #include "report/staging_folder.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
 #include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace retrysim::report {
 namespace {
@@ -46,11 +51,13 @@ bool is_there(const fs::path& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-std::vector<fs::path> names_in(const fs::path& folder) {
+/// The names that begin with `mark`. People have many things beside a result.
+std::vector<fs::path> names_in(const fs::path& folder, std::string_view mark = "") {
   std::vector<fs::path> names;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    names.push_back(it->path().filename());
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), &::closedir);
+  while (const dirent* const entry = open ? ::readdir(open.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != ".." && name.starts_with(mark)) names.emplace_back(name);
   }
   return names;
 }
@@ -150,8 +157,7 @@ bool StagingFolder::lock() {
 }
 
 void clean_up_after_killed_runs(const fs::path& parent) {
-  for (const fs::path& name : names_in(parent)) {
-    if (!name.string().starts_with(StagingFolder::kMark)) continue;
+  for (const fs::path& name : names_in(parent, StagingFolder::kMark)) {
     const fs::path staging = parent / name;
     const int fd = open_folder(staging);
     if (fd < 0) continue;
