@@ -139,6 +139,9 @@ TEST_CASE("additive jitter, immediate retries and what happens above the cap") {
   rules.jitter = Jitter::kFull;
   CHECK(delay(rules, 3, 0.5) == ms(20));
   CHECK(delay(rules, 4, 0) == ms(50));
+  rules.cap = ms(40);  // met exactly by the third: that is not above the cap, and still has jitter
+  CHECK(delay(rules, 3, 0.5) == ms(20));
+  CHECK(delay(rules, 4, 0.5) == ms(40));
   // The longest delays saturate, by integers too.
   BackoffRules longest = doubling(Duration::seconds(9'000'000'000));
   longest.jitter = Jitter::kAdditive;
