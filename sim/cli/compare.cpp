@@ -65,9 +65,10 @@ po::options_description describe_compare_options() {
        "as in run: repeat replications that do not recover, without retries from the end of the "
        "fault or surge on, and also compare the probability of metastable failures");
   add_simulation_options(
-      options, {"folder of the result files; default results/NAME. An earlier result of the same "
-                "resolved scenario and variants is replaced (see --force)",
-                "format of the comparison on standard output: table (default), csv or json"});
+      options,
+      {"folder of the result files; default results/NAME-compare. An earlier result of the same "
+       "resolved scenario and variants is replaced (see --force)",
+       "format of the comparison on standard output: table (default), csv or json"});
   return options;
 }
 

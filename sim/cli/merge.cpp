@@ -28,7 +28,7 @@ constexpr const char* kMergeUsage =
     "Joins all shards of a sweep (`retrysim sweep --shard I/N`) into the result that the sweep "
     "would\n"
     "have without shards, byte for byte. Example:\n"
-    "  retrysim merge results/capacity-dip-shard-* --out results/capacity-dip\n";
+    "  retrysim merge results/capacity-dip-sweep-shard-* --out results/capacity-dip-sweep\n";
 
 }  // namespace
 

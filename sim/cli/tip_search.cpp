@@ -116,7 +116,8 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
   std::optional<JournalFolder> folder;
   TipSearchOptions search_options;
   if (session.leads()) {
-    folder.emplace(options, options.resume, plan.base.scenario.name, report::kTipJournal, "search");
+    folder.emplace(options, options.resume, result_path(options, plan.base.scenario.name, "tip"),
+                   report::kTipJournal, "search");
     if (options.resume && !folder->unfinished()) {
       if (const auto finished = status_of_finished_search(folder->path(), plan)) {
         report::print_error("note: this search is already complete: {}\n", folder->path().string());

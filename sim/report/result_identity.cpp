@@ -147,6 +147,9 @@ class Differences {
  public:
   Differences(const ResultIdentity& earlier, const ResultIdentity& now)
       : earlier_(earlier), now_(now), same_command_(earlier.command == now.command) {
+    if (!same_command_) {
+      add(fmt::format("the command (there {}, now {})", earlier.command, now.command));
+    }
     const bool same_requests = !same_command_ || earlier.requests == now.requests;
     if (!same_requests) compare_requests();
     compare_keys(same_command_ && same_requests && earlier.version == now.version);
@@ -225,9 +228,14 @@ ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, s
       keep_common(identity.keys, keys);
     }
     inputs.insert(inputs.end(), variant->input_files.begin(), variant->input_files.end());
+    if (!variant->file.empty()) identity.reads.push_back(variant->file);
   }
   std::sort(inputs.begin(), inputs.end());
   inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  identity.reads.insert(identity.reads.end(), inputs.begin(), inputs.end());
+  std::sort(identity.reads.begin(), identity.reads.end());
+  identity.reads.erase(std::unique(identity.reads.begin(), identity.reads.end()),
+                       identity.reads.end());
   for (const fs::path& input : inputs) {
     std::error_code error;
     if (!fs::is_regular_file(input, error)) continue;  // a pipe can be read once only

@@ -25,6 +25,8 @@ struct ResultIdentity {
   /// The keys in force and their values as TOML; of several variants those that they share.
   std::vector<std::pair<std::string, std::string>> keys;
   std::vector<FileRecord> files;  ///< with the CSV inputs among them
+  /// Files and folders that the command reads, which it must not replace.
+  std::vector<std::filesystem::path> reads;
 };
 
 /// Of a result that `command` is about to compute of these variants, at least one.
@@ -45,8 +47,8 @@ std::vector<std::string> map_requests(const std::vector<std::string>& varied,
 
 /// In what `now` asks another question than `earlier`, its first differences in words; empty if
 /// `now` may take the place of `earlier`. These do not matter: the version, the description,
-/// expectations, and more replications. Fewer do. Results of different commands are compared by
-/// the keys that both have.
+/// expectations, and more replications. Fewer do, and another command. Then the keys that both have
+/// are compared, too.
 std::string difference(const ResultIdentity& earlier, const ResultIdentity& now);
 
 }  // namespace retrysim::report
