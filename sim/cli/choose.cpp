@@ -277,8 +277,9 @@ int conclude(const ChooseCommand& options, const PolicyChoice& choice,
   for (Variant& v : grid(variations)) found.values.push_back(std::move(v.values));
   report::write_choice_files(folder.result(), found);
   journal.remove();
-  print_result(options, {folder.path(), "choose.csv",
-                         [&](report::Sink& sink) { report::write_choice_text(sink, found); }});
+  print_result(options, {folder.path(), "choose.csv", [&](report::Sink& sink) {
+                           report::write_choice_text(sink, found, report::output_columns());
+                         }});
   return choice.outcome == ChoiceOutcome::kChosen ? kDone : kExpectationFailed;
 }
 

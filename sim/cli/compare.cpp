@@ -171,6 +171,7 @@ report::ResultIdentity identity(const CompareCommand& options,
   for (const NamedScenario& v : variants) loaded.push_back(&v.loaded);
   std::vector<std::string> requests;
   for (const std::string& vary : options.vary) requests.push_back("--vary " + vary);
+  if (options.twin) requests.emplace_back(report::kTwinRequest);
   return report::identity_of(loaded, "compare", requests);
 }
 
@@ -186,6 +187,7 @@ void write_and_print(const CompareCommand& options, Comparison comparison,
     return comment_of(options, variant, comparison.baseline().name);
   };
   additions.sections = {{"comparison", report::comparison_json(found)}};
+  if (options.twin) additions.sections.push_back({"twin", "true"});
   additions.tables = {
       {"compare.csv", [&](report::Sink& sink) { report::write_comparison_csv(sink, found); }}};
   report::write_result_files(folder, evaluations, additions);

@@ -61,6 +61,10 @@ int merge(const Arguments& arguments) {
                       merged.points == 1 ? "" : "s", folders.size(), folders.size() == 1 ? "" : "s",
                       out);
       }
+      if (merged.points_that_fail > 0) {
+        report::print_error("FAIL expectations at {} of {} points; see {}/points.csv\n",
+                            merged.points_that_fail, merged.points, out);
+      }
       if (merged.points_over_limit > 0) {
         throw LimitExceeded(
             fmt::format("{} of {} points exceeded a limit; see column outcome of points.csv",

@@ -142,9 +142,23 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
   const std::string line = fmt::format("fingerprint {} {:016x}\n", evaluation.scenario().name,
                                        combined_fingerprint(evaluation.set.runs));
   if (options.format == "table") {
-    report::print(line);
+    try {
+      report::print(line);
+    } catch (const report::OutputClosed&) {  // as in print_result
+    }
   } else {
     report::print_error(line);
+  }
+}
+
+/// Says which expectations failed where the summary for people does not.
+void print_failures(const RunOptions& options, const report::Evaluation& evaluation) {
+  if (!options.quiet && options.format == "table") return;
+  const bool several = options.scenarios.size() > 1;
+  for (const ExpectationResult& result : evaluation.expectations) {
+    if (result.passed) continue;
+    report::print_error("FAIL {}{}\n", report::expectation_text(result),
+                        several ? " (" + evaluation.scenario().name + ")" : "");
   }
 }
 
@@ -154,8 +168,10 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
   // Made before the simulation, so that a folder that must not be written is reported at once.
   std::optional<report::ResultFolder> folder;
   if (session.leads()) {
-    folder.emplace(planned.folder, report::identity_of({&planned.loaded}, "run"), options.force, "",
-                   keep_earlier(options, planned.folder));
+    std::vector<std::string> requests;
+    if (options.twin) requests.emplace_back(report::kTwinRequest);
+    folder.emplace(planned.folder, report::identity_of({&planned.loaded}, "run", requests),
+                   options.force, "", keep_earlier(options, planned.folder));
   }
   report::ProgressBar bar = session.progress_bar(name);
   LoadedScenario loaded = planned.loaded;
@@ -174,7 +190,10 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
   });
   if (!session.leads()) return true;
   const report::Evaluation evaluation(results);
-  report::write_result_files(*folder, report::Evaluations(&evaluation, 1));
+  report::ResultAdditions additions;
+  if (options.twin) additions.sections = {{"twin", "true"}};
+  report::write_result_files(*folder, report::Evaluations(&evaluation, 1), additions);
+  print_failures(options, evaluation);
   print_summary(options, evaluation, *folder, json);
   return evaluation.all_expectations_hold();
 }

@@ -222,6 +222,10 @@ int conclude(const SweepCommand& options, Sweep& sweep, report::ResultFolder& fo
   print_result(options, {folder.path(), kPointsCsv, [&](report::Sink& sink) {
                            sink.write(report::sweep_table(sweep.plan(), overview));
                          }});
+  if (overview.points_that_fail > 0 && (options.quiet || options.format != "table")) {
+    report::print_error("FAIL expectations at {} of {} points; see {}\n", overview.points_that_fail,
+                        overview.points, (folder.path() / kPointsCsv).string());
+  }
   if (overview.points_over_limit > 0) {
     report::print_error("retrysim: error: {} of {} points exceeded a limit; the first: {}\n",
                         overview.points_over_limit, overview.points, sweep.first_over_limit());

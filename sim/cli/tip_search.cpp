@@ -38,6 +38,7 @@ std::vector<std::string> tip_requests(const TipRequest& request) {
   std::vector<std::string> requests = {
       report::trigger_request(trigger.path, trigger.first, trigger.last)};
   for (const std::string& vary : request.varying) requests.push_back("--vary " + vary);
+  requests.push_back(report::tolerance_request(request.tolerance));
   return requests;
 }
 

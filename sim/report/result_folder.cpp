@@ -300,7 +300,9 @@ std::string ResultFolder::difference_from(const nlohmann::ordered_json& json) co
   std::string scenario;
   const auto name = json.find("scenario");
   if (name != json.end() && name->is_string()) scenario = *name;
-  if (scenario != identity_.scenario) return fmt::format("the scenario (there \"{}\")", scenario);
+  if (scenario != identity_.scenario) {
+    return fmt::format("the scenario (there \"{}\", now \"{}\")", scenario, identity_.scenario);
+  }
   try {
     return difference(identity_of(json, real_ / kResultJson), identity_);
   } catch (const DamagedResult&) {  // which asks to be replaced

@@ -117,6 +117,9 @@ void read_request(const Json& json, ResultIdentity& identity) {
                                                 trigger.at("first").get<double>(),
                                                 trigger.at("last").get<double>()));
     if (json.contains("curve")) add_varied(json.at("curve").at("vary"));
+    if (trigger.contains("tolerance")) {
+      identity.requests.push_back(tolerance_request(trigger.at("tolerance").get<double>()));
+    }
   } else if (json.contains("load")) {
     const Json& load = json.at("load");
     identity.command = "tip";
@@ -126,6 +129,7 @@ void read_request(const Json& json, ResultIdentity& identity) {
   } else {
     identity.command = "run";
   }
+  if (json.value("twin", false)) identity.requests.emplace_back(kTwinRequest);
 }
 
 std::optional<std::uint64_t> whole_number(const std::string* text) {
@@ -272,6 +276,8 @@ ResultIdentity identity_of(const Json& json, const fs::path& path) {
 std::string trigger_request(const std::string& path, double first, double last) {
   return fmt::format("--trigger {}={}:{}", path, first, last);
 }
+
+std::string tolerance_request(double tolerance) { return fmt::format("--tolerance {}", tolerance); }
 
 std::string hysteresis_request(const std::string& path, const std::vector<double>& loads,
                                double dwell_s) {

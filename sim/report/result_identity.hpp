@@ -36,8 +36,12 @@ ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, s
 /// Of the result that a result.json describes. `path` is for messages. Throws DamagedResult.
 ResultIdentity identity_of(const nlohmann::ordered_json& json, const std::filesystem::path& path);
 
+/// What is asked for with `run --twin` and `compare --twin`; result.json then has `twin`: true.
+inline constexpr const char* kTwinRequest = "--twin";
+
 /// What is asked for with `tip --trigger`, and with `tip --hysteresis`.
 std::string trigger_request(const std::string& path, double first, double last);
+std::string tolerance_request(double tolerance);
 std::string hysteresis_request(const std::string& path, const std::vector<double>& loads,
                                double dwell_s);
 
