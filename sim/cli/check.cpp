@@ -88,8 +88,7 @@ bool check_one(const std::string& path, const std::vector<std::string>& edits, s
   const LoadResult result = load_scenario_file(path, edits);
   for (const Diagnostic& d : result.errors) report::print_error("{}\n", to_string(d));
   if (!result.loaded) return false;
-  // Where a program may read them, lines are not broken.
-  const std::size_t columns = report::known_output_columns().value_or(report::kUnbroken);
+  const std::size_t columns = report::output_columns();
   out.write(fmt::format("# {}\n{}{}", scenario::printable_line(path),
                         needs_text(result.loaded->scenario, jobs, columns),
                         to_toml(*result.loaded, true, columns)));

@@ -272,9 +272,7 @@ int list(const Arguments& arguments) {
   const Topic& topic = find_topic(values);
   const auto& format = values["format"].as<std::string>();
   if (format == "table") {
-    // Where a program may read them, lines are not broken.
-    const std::size_t columns = report::known_output_columns().value_or(report::kUnbroken);
-    report::print(report::listing_text(topic.make(), columns));
+    report::print(report::listing_text(topic.make(), report::output_columns()));
   } else if (format == "csv") {
     report::print(to_csv(topic.make()));
   } else if (format == "json") {
