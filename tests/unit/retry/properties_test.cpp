@@ -37,6 +37,8 @@ Range delay_range(const BackoffRules& rules, ResponseClass response_class, std::
       return {v / 2, v};
     case Jitter::kAdditive:
       return {std::min(v, static_cast<double>(rules.cap.count()) / 2), 2 * v};
+    case Jitter::kProportional:
+      return {v * (1 - rules.jitter_share), v * (1 + rules.jitter_share)};
     case Jitter::kDecorrelated:
       break;
   }

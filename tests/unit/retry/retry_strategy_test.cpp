@@ -390,8 +390,9 @@ TEST_CASE("a quota may take what there is, and waits for a refill if it is told 
   token = crt.refresh_retry_token(std::move(token), failed(kTransient), now);
   CHECK(token.outcome() == Outcome::kQuotaExceeded);
 
-  // Kotlin: 10 tokens a second; whoever comes next waits behind who came before.
-  RetryRules rules = preset("standard", "2.0", "kotlin");
+  // Kotlin at first: 10 tokens a second; whoever comes next waits behind who came before.
+  RetryRules rules =
+      rules_of_release(*find_preset("standard", "2.0", "kotlin", ""), "kotlin@0.17.7");
   rules.quota.initial = 7;
   RetryStrategy kotlin(rules, RandomKey(1, 0));
   kotlin.fix_draws(0);
