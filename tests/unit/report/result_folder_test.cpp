@@ -197,7 +197,7 @@ TEST_CASE_METHOD(Temporary, "what the command reads is not replaced, by no other
   identity.reads = {out / "profile.csv"};
   ResultFolder folder(out, identity, true);
   folder.commit();
-  CHECK(names_in(out) == Names{"profile.csv"});
+  CHECK(names_in(out) == Names{"profile.csv", "scenario.toml"});
 }
 
 TEST_CASE_METHOD(Temporary, "dots behind a symbolic link mean what the system takes them for") {
