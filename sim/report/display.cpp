@@ -28,8 +28,8 @@ int decimals_for(double value, int digits) {
   return std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0, 9);
 }
 
-std::string format_plain(double value) {
-  std::string text = fmt::format("{:.{}f}", value, decimals_for(value, 4));
+std::string format_plain(double value, int digits) {
+  std::string text = fmt::format("{:.{}f}", value, decimals_for(value, digits));
   if (text.find('.') == std::string::npos) return text;
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();

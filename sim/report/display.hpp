@@ -22,8 +22,8 @@ DisplayUnit display_unit(double value, std::string_view unit);
 /// Decimals that show `digits` significant digits of `value`; at most 9.
 int decimals_for(double value, int digits);
 
-/// Four significant digits, without zeros at the end.
-std::string format_plain(double value);
+/// Four significant digits, or as many as are asked for, without zeros at the end.
+std::string format_plain(double value, int digits = 4);
 
 /// A share as a percentage with three significant digits: "3.14 %".
 std::string percent(double share);

@@ -139,7 +139,7 @@ void write_hysteresis_text(Sink& sink, const HysteresisReport& r, std::size_t co
     const auto e = over_runs(r, figure.value);
     out += fmt::format("{:<38}{}\n", figure.text, e ? figure_text(*e, runs) : "never");
   }
-  out += fmt::format("\n  {:>10}  {:>6}  {:>16}  {:>16}  {:>11}  {:>11}\n", "load", "work",
+  out += fmt::format("\n  {:>10}  {:>6}  {:>15}  {:>15}  {:>10}  {:>10}\n", "load", "work",
                      "goodput, up", "goodput, back", "down, up", "down, back");
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t back = r.loop.ramp.steps() - 1 - i;
@@ -151,7 +151,7 @@ void write_hysteresis_text(Sink& sink, const HysteresisReport& r, std::size_t co
     const auto down = [&](std::size_t step) {
       return fmt::format("{} of {}", down_at(r, step), runs);
     };
-    out += fmt::format("  {:>10.6g}  {:>6.3f}  {:>16}  {:>16}  {:>11}  {:>11}\n",
+    out += fmt::format("  {:>10.6g}  {:>6.3f}  {:>15}  {:>15}  {:>10}  {:>10}\n",
                        r.loop.ramp.loads[i], at_step<&StepMeasurement::offered_work>(r, i).mean,
                        goodput(i), goodput(back), down(i), down(back));
   }

@@ -264,12 +264,13 @@ void append_recovery_notes(std::vector<std::string>& notes, const Evaluation& e)
 std::string expectation_text(const ExpectationResult& result) {
   const Expectation& wanted = result.expectation;
   const MetricInfo* metric = find_metric(wanted.metric);
-  const double nearest = wanted.at_least.value_or(wanted.at_most.value_or(0));
+  const double typical = result.estimate ? result.estimate->mean
+                                         : wanted.at_least.value_or(wanted.at_most.value_or(0));
   const DisplayUnit unit = metric == nullptr            ? DisplayUnit{1, ""}
                            : metric->display.percentage ? DisplayUnit{100, " %"}
-                                                        : display_unit(nearest, metric->unit);
+                                                        : display_unit(typical, metric->unit);
   const auto number = [&](double value, int digits) {
-    return fmt::format("{:.{}g}{}", value * unit.scale, digits, unit.name);
+    return format_plain(value * unit.scale, digits) + std::string(unit.name);
   };
   std::string expected = ", expected ";
   if (wanted.at_least) expected += "at least " + number(*wanted.at_least, 6);

@@ -4,14 +4,12 @@
 #include "report/result_folder.hpp"
 
 #include "report/output_error.hpp"
-#include "report/output_file.hpp"
 #include "report/result_files.hpp"
 #include "sample_result.hpp"
 #include "temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -197,7 +195,7 @@ TEST_CASE_METHOD(Temporary, "what the command reads is not replaced, by no other
   identity.reads = {out / "profile.csv"};
   ResultFolder folder(out, identity, true);
   folder.commit();
-  CHECK(names_in(out) == Names{"profile.csv"});
+  CHECK(names_in(out) == Names{"profile.csv", "scenario.toml"});
 }
 
 TEST_CASE_METHOD(Temporary, "dots behind a symbolic link mean what the system takes them for") {
@@ -207,65 +205,6 @@ TEST_CASE_METHOD(Temporary, "dots behind a symbolic link mean what the system ta
   folder.write("a.csv", [](Sink& s) { s.write("text"); });
   folder.commit();
   CHECK(names_in(dir / "far") == Names{"below", "out"});
-}
-
-namespace {
-
-/// Why a page is not written; empty if it is.
-std::string page_refusal(const fs::path& path, bool force,
-                         const std::vector<fs::path>& reads = {}) {
-  const auto is_ours = [](const fs::path& file) { return Temporary::get(file) == "page"; };
-  try {
-    OutputFile(path, {is_ours, "it is not ours", force, reads}).write("new page");
-  } catch (const OutputError& error) {
-    return error.reason();
-  }
-  return "";
-}
-
-}  // namespace
-
-TEST_CASE_METHOD(Temporary,
-                 "an output file replaces its own kind, others by force, its sources never") {
-  const fs::path file = dir / "file";
-  CHECK(page_refusal(file, false).empty());
-  put(file, "page");
-  CHECK(page_refusal(file, false).empty());
-  CHECK(get(file) == "new page");
-  CHECK(page_refusal(file, false) == "it is not ours; --force replaces it");
-  CHECK(page_refusal(file, true).empty());
-  fs::create_symlink("file", dir / "link");
-  fs::create_hard_link(file, dir / "hard");
-  for (const char* name : {"file", "link", "hard"}) {
-    CHECK(page_refusal(dir / name, true, {file}) ==
-          "the command reads this file; choose another name");
-  }
-  CHECK(page_refusal(dir / "link", true).empty());
-  CHECK(fs::is_symlink(dir / "link"));
-  CHECK(names_in(dir) == Names{"file", "link", "hard"});
-}
-
-TEST_CASE_METHOD(Temporary, "pipes and devices are written to or refused, never replaced") {
-  CHECK(page_refusal(dir, true) == "it is a folder");
-  fs::create_symlink("nowhere", dir / "dangling");
-  CHECK(page_refusal(dir / "dangling", true) ==
-        "it is a symbolic link to a file that does not exist");
-  const fs::path pipe = dir / "pipe";
-  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK(page_refusal(pipe, true) == "nobody reads from this pipe");
-  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
-  REQUIRE(reader >= 0);
-  CHECK(page_refusal(pipe, false).empty());
-  std::string text(100, ' ');
-  text.resize(static_cast<std::size_t>(::read(reader, text.data(), text.size())));
-  ::close(reader);
-  CHECK(text == "new page");
-  CHECK(fs::is_fifo(pipe));
-  if (::mknod((dir / "null").c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) return;  // not as root
-  CHECK(page_refusal(dir / "null", true).empty());
-  CHECK(fs::is_character_file(dir / "null"));
-  REQUIRE(::mknod((dir / "disk").c_str(), S_IFBLK | 0600, makedev(7, 250)) == 0);
-  CHECK(page_refusal(dir / "disk", true) == "it is a device");
 }
 
 TEST_CASE_METHOD(Temporary, "a new folder appears with its files at commit, parents included") {
