@@ -9,6 +9,7 @@
 
 #include "model/trace.hpp"
 #include "reference/random_scenario.hpp"
+#include "reference/recount.hpp"
 #include "reference/reference.hpp"
 
 #include <fmt/format.h>
@@ -33,15 +34,15 @@ using reference::kFeatures;
 
 constexpr std::size_t kMostSteps = 200'000;
 
-std::vector<TraceStep> steps_of_engine(const Scenario& scenario) {
+std::vector<TraceStep> steps_of_engine(const Scenario& scenario, RunResult& result) {
   std::vector<TraceStep> steps;
   model::trace = &steps;
   SimulationOptions options;
   options.max_events = kMostSteps;
   try {
-    simulate(scenario, 0, options);
+    result = simulate(scenario, 0, options);
   } catch (const LimitExceeded&) {
-    // The steps so far are compared.
+    // The steps so far are compared; there is no result.
   }
   model::trace = nullptr;
   return steps;
@@ -50,7 +51,7 @@ std::vector<TraceStep> steps_of_engine(const Scenario& scenario) {
 struct Comparison {
   std::vector<TraceStep> engine, reference;
   std::size_t agree = 0;  ///< so many first steps
-  std::string failure;    ///< of the engine, by exception
+  std::string failure;    ///< of the engine, by exception; or what its recorders counted wrong
 
   bool same() const {
     const std::size_t all = std::min(engine.size(), reference.size());
@@ -61,8 +62,9 @@ struct Comparison {
 
 Comparison compare(const Scenario& scenario) {
   Comparison c;
+  RunResult result;
   try {
-    c.engine = steps_of_engine(scenario);
+    c.engine = steps_of_engine(scenario, result);
   } catch (const std::exception& e) {
     c.failure = e.what();
     model::trace = nullptr;
@@ -71,6 +73,9 @@ Comparison compare(const Scenario& scenario) {
   const auto [e, r] =
       std::mismatch(c.engine.begin(), c.engine.end(), c.reference.begin(), c.reference.end());
   c.agree = static_cast<std::size_t>(e - c.engine.begin());
+  if (c.failure.empty() && !result.clients.empty()) {
+    c.failure = reference::recount(scenario, c.engine, result);
+  }
   return c;
 }
 
@@ -118,7 +123,7 @@ void report(std::uint64_t seed) {
   const Comparison c = compare(reference::random_scenario(seed, features).scenario);
   fmt::print("seed {}: engine and reference disagree, also with nothing but: {}\n", seed,
              text_of(features));
-  if (!c.failure.empty()) fmt::print("  the engine says: {}\n", c.failure);
+  if (!c.failure.empty()) fmt::print("  {}\n", c.failure);
   constexpr std::size_t kBefore = 12;
   for (std::size_t i = c.agree < kBefore ? 0 : c.agree - kBefore; i < c.agree; ++i) {
     fmt::print("  both       {}\n", text_of(c.engine[i]));

@@ -963,7 +963,7 @@ class World {
       a.next_call = 0;
       return make_calls(a);
     }
-    tell(Step::kServed, a);
+    tell(Step::kServed, a, executed);
     server_is_free(a, response, executed);
   }
 
