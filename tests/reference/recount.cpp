@@ -28,6 +28,12 @@ struct Lengths {
   }
 };
 
+/// The attempts with one number.
+struct OfNumber {
+  std::uint64_t sent = 0;                        ///< of the cohort
+  std::map<std::int64_t, std::uint64_t> tenths;  ///< of the window, by tenth of a second
+};
+
 struct OfGroup {
   ClientFlow window;
   std::vector<ClientFlow> bins;
@@ -35,6 +41,7 @@ struct OfGroup {
   std::uint64_t requests = 0, attempts = 0, arrivals = 0, executed = 0, late = 0, abandoned = 0;
   std::array<std::uint64_t, kOutcomeCount> outcomes{};
   Lengths latency, latency_ok, attempt_latency, service_latency;
+  std::map<std::uint32_t, OfNumber> numbers;
 };
 
 struct OfService {
@@ -165,6 +172,8 @@ class Recount {
         count(group, now, &ClientFlow::attempts);
         if (step.attempt > 1) count(group, now, &ClientFlow::retries);
         group.attempts += in_cohort;
+        group.numbers[step.attempt].sent += in_cohort;
+        if (in_window(now)) ++group.numbers[step.attempt].tenths[now.count() / 100'000'000];
         break;
       case Step::kArrived:
         a.arrived = now;
@@ -241,6 +250,14 @@ class Recount {
       same("requests of a bin", a.bins[i].requests, b.bins[i].flow.requests);
       same("attempts of a bin", a.bins[i].attempts, b.bins[i].flow.attempts);
       same("successes of a bin", a.bins[i].successes, b.bins[i].flow.successes);
+    }
+    for (const auto& [number, counted] : a.numbers) {
+      if (number > b.by_attempt.size()) continue;
+      const AttemptNumberCounts& recorded = b.by_attempt[number - 1];
+      std::uint64_t peak = 0;
+      for (const auto& [tenth, sends] : counted.tenths) peak = std::max(peak, sends);
+      same(fmt::format("peak of attempts {}", number), peak, recorded.peak_sends_100ms);
+      if (!inner) same(fmt::format("attempts {}", number), counted.sent, recorded.sent);
     }
     if (inner) return;
     same("requests", a.requests, b.requests);
