@@ -18,7 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -1406,6 +1406,9 @@ class World {
 
 std::vector<TraceStep> simulate(const Scenario& scenario, std::uint32_t replication,
                                 std::size_t most) {
+  if (const std::string what = not_covered(scenario); !what.empty()) {
+    throw std::invalid_argument("the reference does not know " + what);
+  }
   return World(scenario, replication, most).run();
 }
 
