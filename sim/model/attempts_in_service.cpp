@@ -44,7 +44,7 @@ Attempt& AttemptsInService::complete(Time now) {
   if (!a.is(Attempt::kRejection | Attempt::kReplay)) [[likely]]
     a.set(Attempt::kExecuted);
   a.stage = Attempt::Stage::kOnTheWire;
-  tell(Step::kServed, now, a);
+  tell(Step::kServed, now, a, a.is(Attempt::kExecuted));
   return a;
 }
 

@@ -75,7 +75,7 @@ void Serving::serve_at_once(Attempt& a) {
   ++state_.sequence;  // the completion's
   tell(Step::kWorking, state_.now, a);
   a.pass_within(state_.now);
-  tell(Step::kServed, state_.now, a);
+  tell(Step::kServed, state_.now, a, true);
   state_.note_event(EventKind::kCompletion, a.id);
   const Reply reply = reply_to(a);
   count_served(a, reply);

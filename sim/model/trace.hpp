@@ -32,7 +32,7 @@ enum class Step : std::uint8_t {
   kQueued,      ///< how many wait there now
   kWorking,     ///< a server begins: demand in ns, servers taken besides
   kHolding,     ///< a server is taken, and waits for another attempt with the same token
-  kServed,      ///< the server has finished
+  kServed,      ///< the server has finished: 1, or 0 if that was no execution
   kCalling,     ///< it has finished its own work, and calls others
   kCalled,      ///< the calls are over
   kAborted,     ///< it leaves its server unfinished

@@ -196,8 +196,10 @@ void schedule_list(const ClientSpec& spec, const RandomKey& key, Time end, Calen
   }
   std::ranges::stable_sort(list, {}, &std::pair<Time, std::uint32_t>::first);
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const auto [time, client] = list[i];
-    if (time < end) calendar.at(time, [&submit, client, i] { submit(client, i); });
+    const std::uint32_t client = list[i].second;
+    if (list[i].first < end) {
+      calendar.at(list[i].first, [&submit, client, i] { submit(client, i); });
+    }
   }
 }
 

@@ -1,14 +1,17 @@
 // Compares the engine with the reference, step by step, in random scenarios.
 //
 //   differential [--scenarios N] [--first SEED]   so many, from this seed on; counts by feature
-//   differential --seed SEED                      one, with all of its steps
+//   differential --seed SEED                      one: where it disagrees, shrunk
+//   differential --files FILE...                  these scenarios, as far as they are covered
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/retry_strategy.hpp>
+#include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
 #include "model/trace.hpp"
 #include "reference/random_scenario.hpp"
+#include "reference/recount.hpp"
 #include "reference/reference.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +20,7 @@
 #include <array>
 #include <cstdlib>
 #include <exception>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,46 +34,38 @@ using reference::Feature;
 using reference::Features;
 using reference::kFeatures;
 
-constexpr std::size_t kMostSteps = 200'000;
-
-std::vector<TraceStep> steps_of_engine(const Scenario& scenario) {
-  std::vector<TraceStep> steps;
-  model::trace = &steps;
-  SimulationOptions options;
-  options.max_events = kMostSteps;
-  try {
-    simulate(scenario, 0, options);
-  } catch (const LimitExceeded&) {
-    // The steps so far are compared.
-  }
-  model::trace = nullptr;
-  return steps;
-}
+constexpr std::size_t kMostEvents = 200'000;  // of one scenario
 
 struct Comparison {
   std::vector<TraceStep> engine, reference;
   std::size_t agree = 0;  ///< so many first steps
-  std::string failure;    ///< of the engine, by exception
+  bool cut = false;       ///< the run was too long: only what there is of it is compared
+  std::string failure;    ///< of the engine, by exception; or what its recorders counted wrong
 
   bool same() const {
-    const std::size_t all = std::min(engine.size(), reference.size());
-    const bool cut = std::max(engine.size(), reference.size()) > kMostSteps / 10;
-    return failure.empty() && agree == all && (cut || engine.size() == reference.size());
+    return failure.empty() && agree == engine.size() && (cut || agree == reference.size());
   }
 };
 
 Comparison compare(const Scenario& scenario) {
   Comparison c;
+  model::trace = &c.engine;
+  SimulationOptions options;
+  options.max_events = kMostEvents;
+  RunResult result;
   try {
-    c.engine = steps_of_engine(scenario);
+    result = simulate(scenario, 0, options);
+  } catch (const LimitExceeded&) {
+    c.cut = true;
   } catch (const std::exception& e) {
     c.failure = e.what();
-    model::trace = nullptr;
   }
+  model::trace = nullptr;
   c.reference = reference::simulate(scenario, 0, c.engine.size() + 1);
   const auto [e, r] =
       std::mismatch(c.engine.begin(), c.engine.end(), c.reference.begin(), c.reference.end());
   c.agree = static_cast<std::size_t>(e - c.engine.begin());
+  if (c.failure.empty() && !c.cut) c.failure = reference::recount(scenario, c.engine, result);
   return c;
 }
 
@@ -113,17 +108,13 @@ Features shrunk(std::uint64_t seed) {
   return allowed;
 }
 
-void report(std::uint64_t seed) {
-  const Features features = shrunk(seed);
-  const Comparison c = compare(reference::random_scenario(seed, features).scenario);
-  fmt::print("seed {}: engine and reference disagree, also with nothing but: {}\n", seed,
-             text_of(features));
-  if (!c.failure.empty()) fmt::print("  the engine says: {}\n", c.failure);
-  constexpr std::size_t kBefore = 12;
+/// The first step that differs, with some before it.
+void print_difference(const Comparison& c) {
+  if (!c.failure.empty()) fmt::print("  {}\n", c.failure);
+  constexpr std::size_t kBefore = 12, kAfter = 3;
   for (std::size_t i = c.agree < kBefore ? 0 : c.agree - kBefore; i < c.agree; ++i) {
     fmt::print("  both       {}\n", text_of(c.engine[i]));
   }
-  constexpr std::size_t kAfter = 3;
   const auto print = [&](std::string_view who, const std::vector<TraceStep>& steps) {
     if (steps.size() <= c.agree) fmt::print("  {:<9}  no more steps\n", who);
     for (std::size_t i = c.agree; i < std::min(c.agree + kAfter, steps.size()); ++i) {
@@ -134,6 +125,43 @@ void report(std::uint64_t seed) {
   print("reference", c.reference);
 }
 
+int compare_seed(std::uint64_t seed) {
+  Features features;
+  features.set();
+  Comparison c = compare(reference::random_scenario(seed, features).scenario);
+  if (c.same()) {
+    fmt::print("seed {}: engine and reference agree in {} steps\n", seed, c.agree);
+    return 0;
+  }
+  features = shrunk(seed);
+  c = compare(reference::random_scenario(seed, features).scenario);
+  fmt::print("seed {}: engine and reference disagree, also with nothing but: {}\n", seed,
+             text_of(features));
+  print_difference(c);
+  return 1;
+}
+
+/// Scenario files; those that the reference does not cover are named.
+int compare_files(std::span<char*> paths) {
+  int status = 0;
+  for (const char* path : paths) {
+    const LoadResult read = load_scenario_file(path);
+    const std::string unknown =
+        read.loaded ? reference::not_covered(read.loaded->scenario) : "its mistakes";
+    if (!unknown.empty()) {
+      fmt::print("{}: the reference does not know {}\n", path, unknown);
+      continue;
+    }
+    const Comparison c = compare(read.loaded->scenario);
+    fmt::print("{}: {} steps{}, {}\n", path, c.engine.size(),
+               c.cut ? " before it is cut short" : "", c.same() ? "agree" : "disagree");
+    if (c.same()) continue;
+    print_difference(c);
+    status = 1;
+  }
+  return status;
+}
+
 int compare_many(std::uint64_t first, std::uint64_t count, bool show_all) {
   Features all;
   all.set();
@@ -141,13 +169,9 @@ int compare_many(std::uint64_t first, std::uint64_t count, bool show_all) {
   std::uint64_t steps = 0, disagreements = 0, cut = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const reference::RandomScenario random = reference::random_scenario(seed, all);
-    if (const std::string what = reference::not_covered(random.scenario); !what.empty()) {
-      fmt::print("seed {}: the reference does not know {}\n", seed, what);
-      return 1;
-    }
     const Comparison c = compare(random.scenario);
     steps += c.engine.size();
-    cut += c.engine.size() != c.reference.size() && c.same();
+    cut += c.cut;
     for (std::size_t i = 0; i < kFeatures; ++i) used[i] += random.features[i];
     if (c.same()) continue;
     ++disagreements;
@@ -155,7 +179,7 @@ int compare_many(std::uint64_t first, std::uint64_t count, bool show_all) {
     if (show_all) {
       fmt::print("seed {} disagrees after {} of {} steps\n", seed, c.agree, c.engine.size());
     } else if (disagreements <= kMostReports) {
-      report(seed);
+      compare_seed(seed);
     }
   }
   fmt::print("{} scenarios, {} steps, {} cut short, {} disagreements\n", count, steps, cut,
@@ -179,14 +203,16 @@ int main(int argc, char** argv) {
     } else if (option == "--first") {
       first = number();
     } else if (option == "--seed") {
-      report(number());
-      return 0;
+      return compare_seed(number());
+    } else if (option == "--files") {
+      return compare_files(std::span(argv, static_cast<std::size_t>(argc)).subspan(i + 1));
     } else if (option == "--list") {
       show_all = true;
     } else {
       fmt::print(stderr,
                  "usage: differential [--scenarios N] [--first SEED] [--list]\n"
-                 "       differential --seed SEED\n");
+                 "       differential --seed SEED\n"
+                 "       differential --files FILE...\n");
       return 2;
     }
   }

@@ -18,13 +18,16 @@ constexpr Duration ms(std::int64_t n) { return Duration::milliseconds(n); }
 
 class Generator {
  public:
-  Generator(std::uint64_t seed, const Features& allowed) : key_(seed, 77), allowed_(allowed) {}
+  Generator(std::uint64_t seed, const Features& allowed)
+      : key_(seed, 77), allowed_(allowed), theme_(seed % 12) {}
 
   RandomScenario make() {
     scenario_.name = "random";
     scenario_.duration = pick(kNoDrain, {ms(500), ms(1000), ms(2000)});
     scenario_.drain = !on(kNoDrain, 0.1);
     scenario_.drain_limit = Duration::seconds(5);
+    scenario_.warmup = pick(kNoDrain, {ms(0), ms(100)});
+    scenario_.interval = pick(kNoDrain, {ms(100), Duration::seconds(1)});
     scenario_.seed = draws(kNoDrain).next() >> 40;
     network();
     services();
@@ -36,6 +39,19 @@ class Generator {
   }
 
  private:
+  // Half of the scenarios are about one thing, so that what belongs together comes together.
+  bool is_in_theme(Feature f) const {
+    static const std::vector<std::vector<Feature>> themes = {
+        {kSideEffects, kIdempotency, kTokenReuse, kTokenWait, kWriteDelay, kErrors},
+        {kLimiter, kThrottle, kErrors, kSecondGroup, kSharedRetryer, kStateScope},
+        {kFaults, kFaultCapacity, kFaultSpeed, kFaultLatency, kSecondService, kInstances},
+        {kSecondService, kCalls, kSecondCall, kParallelCalls, kAbandoned, kServiceTimeout},
+        {kHedging, kInstances, kAbandoned, kPool, kSecondGroup},
+        {kPriority, kSecondGroup, kThirdGroup, kBoundedQueue, kRejectCost, kDropExpired},
+    };
+    return theme_ < themes.size() && std::ranges::find(themes[theme_], f) != themes[theme_].end();
+  }
+
   // Draws of a feature for the group, service or fault that is being made.
   Draws& draws(Feature f) {
     const auto number = static_cast<std::uint64_t>(f);
@@ -45,7 +61,8 @@ class Generator {
     return at->second;
   }
   bool on(Feature f, double probability) {
-    const bool drawn = draws(f).uniform() < probability;
+    const double raised = is_in_theme(f) ? std::max(probability, 0.7) : probability;
+    const bool drawn = draws(f).uniform() < raised;
     const auto i = static_cast<std::size_t>(f);
     if (drawn && allowed_[i]) used_.set(i);
     return drawn && allowed_[i];
@@ -420,6 +437,7 @@ class Generator {
 
   RandomKey key_;
   Features allowed_, used_;
+  std::size_t theme_;
   std::uint32_t place_ = 0;
   std::map<std::pair<std::uint64_t, std::uint32_t>, Draws> draws_;
   Scenario scenario_;

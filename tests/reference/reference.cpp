@@ -18,7 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -99,13 +99,11 @@ struct Instance {
   Service* service = nullptr;
   std::uint32_t number = 0;  ///< among those of its service
   std::int64_t id = 0;       ///< among all
-  RandomKey key{0, 0};
   Impairment wrong;
   std::int64_t working = 0;            ///< servers
   std::list<Attempt*> served, held;    ///< each has a server
   std::list<Attempt*> queue, refused;  ///< first come first
   std::int64_t admitted = 0;           ///< there now, of those that the limit on concurrency counts
-  std::uint64_t picks = 0;             ///< by discipline random
   int under_way = 0;                   ///< attempts, as the balancer sees it
 
   std::int64_t taken() const { return static_cast<std::int64_t>(served.size() + held.size()); }
@@ -197,9 +195,8 @@ class World {
  public:
   World(const Scenario& scenario, std::uint32_t replication, std::size_t most)
       : scenario_(scenario), most_(most), end_(Time::zero() + scenario.duration) {
-    const RandomKey key(scenario.seed, replication);
-    add_services(key);
-    add_groups(key);
+    add_services();
+    add_groups(RandomKey(scenario.seed, replication));
     schedule_faults();
     for (const ClientSpec* spec : by_name(scenario.clients)) {
       Group& g = group_of(*spec);
@@ -250,20 +247,18 @@ class World {
 
   // --- The start
 
-  void add_services(const RandomKey& key) {
+  void add_services() {
     std::int64_t id = 0;
     for (const ServiceSpec& spec : scenario_.services) {
       Service& s = services_.emplace_back();
       s.spec = &spec;
       s.index = services_.size() - 1;
       s.answers = answers_of(spec);
-      const RandomKey own = key.named("service", spec.name);
       for (std::uint32_t n = 0; n < spec.instances.count; ++n) {
         Instance& i = s.instances.emplace_back();
         i.service = &s;
         i.number = n;
         i.id = id++;
-        i.key = spec.instances.count == 1 ? own : own.named("instance", std::to_string(n));
         impair(i);
       }
     }
@@ -963,7 +958,7 @@ class World {
       a.next_call = 0;
       return make_calls(a);
     }
-    tell(Step::kServed, a);
+    tell(Step::kServed, a, executed);
     server_is_free(a, response, executed);
   }
 
@@ -1411,6 +1406,9 @@ class World {
 
 std::vector<TraceStep> simulate(const Scenario& scenario, std::uint32_t replication,
                                 std::size_t most) {
+  if (const std::string what = not_covered(scenario); !what.empty()) {
+    throw std::invalid_argument("the reference does not know " + what);
+  }
   return World(scenario, replication, most).run();
 }
 

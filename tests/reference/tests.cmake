@@ -14,5 +14,5 @@ target_compile_definitions(differential PRIVATE RETRYSIM_TRACE)
 target_link_libraries(differential PRIVATE traced_model retrysim test_flags)
 retrysim_join_tests(differential)
 
-add_test(NAME reference/differential COMMAND differential --scenarios 800)
+add_test(NAME reference/differential COMMAND differential --scenarios 2000)
 set_tests_properties(reference/differential PROPERTIES LABELS reference COST 15)
