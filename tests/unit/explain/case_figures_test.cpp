@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -217,6 +218,174 @@ TEST_CASE_METHOD(Group, "The longest queue of replications is that of the worst 
     const std::vector<std::span<const double>> kept(figures.begin(), figures.end());
     CHECK(explain::group_case(scenario, kept, 0).capacity.largest_queue_s == Approx(6));
   }
+}
+
+TEST_CASE_METHOD(Group, "Patience is the timeout without the network both ways and the service") {
+  scenario.network.latency = Distribution::constant(Duration::milliseconds(100));
+  CHECK(of({}).capacity.patience_s == std::numeric_limits<double>::infinity());
+  scenario.clients[0].timeouts.has_attempt = true;
+  scenario.clients[0].timeouts.attempt = Distribution::constant(Duration::seconds(1));
+  CHECK(of({}).capacity.timeout_s == 1);
+  CHECK(of({}).capacity.patience_s == Approx(0.79));
+}
+
+TEST_CASE_METHOD(Group, "Each bin is before, in or after the disturbances") {
+  // Bins of a second: those that a fault touches are in it, those that begin after its end behind.
+  add_fault(5, 8, 0.5, 1);
+  scenario.faults[0].start = Time::zero() + Duration::milliseconds(5500);
+  scenario.faults[0].duration = Duration::seconds(2);
+  const RunResult one = run(10);
+  const explain::GroupCase c = of({one});
+  CHECK(c.all.seconds == 20);
+  CHECK(c.before.seconds == 5);
+  CHECK(c.during.seconds == 3);
+  CHECK(c.after.seconds == 12);
+  CHECK(c.trouble.seconds == 15);
+  CHECK(c.before.group.requests == 50);
+  CHECK(c.before.first_work_s == Approx(0.5));
+  // A second one 4 s later: what is between is neither, and the last end counts.
+  add_fault(12, 14, 0.5, 1);
+  const explain::GroupCase two = of({one});
+  CHECK(two.before.seconds == 5);
+  CHECK(two.during.seconds == 5);
+  CHECK(two.after.seconds == 6);
+  CHECK(two.disturbances.first_start_s == 5.5);
+  CHECK(two.disturbances.last_end_s == 14);
+  // One inside another ends with that.
+  scenario.faults[1].start = Time::zero() + Duration::seconds(6);
+  scenario.faults[1].duration = Duration::milliseconds(500);
+  CHECK(of({one}).disturbances.last_end_s == 7.5);
+  CHECK(of({one}).during.seconds == 3);
+  // Of two replications there is twice as much.
+  CHECK(of({one, one}).during.seconds == 6);
+}
+
+TEST_CASE_METHOD(Group,
+                 "The work that a service is asked for is that of all groups, by their share") {
+  // The second group sends every other request to the service, and asks half as much of it.
+  scenario.services.resize(2);
+  scenario.clients.resize(2);
+  scenario.clients[1].more_services = {1};
+  RunResult one = run(100);
+  one.services.resize(2);
+  one.clients[1] = one.clients[0];
+  for (ClientBin& bin : one.clients[1].bins) {
+    bin.flow.attempts = 130;
+    bin.flow.retries = 30;
+  }
+  const explain::GroupCase c = of({one});
+  CHECK(c.all.first_work_s == Approx(20 * 0.01 * (100 + 50)));
+  CHECK(c.all.retry_work_s == Approx(20 * 0.01 * 15));
+}
+
+TEST_CASE_METHOD(Group, "A quota is dry from the end of the first bin in which it denies a tenth") {
+  add_fault(5, 10, 0.5, 1);
+  scenario.clients[0].retry.quota.enabled = true;
+  RunResult one = run(100);
+  const auto deny = [&](std::size_t bin, std::uint64_t denied) {
+    one.clients[0].bins[bin].flow.retries = 45;
+    one.clients[0].bins[bin].flow.quota_denied = denied;
+  };
+  deny(3, 45);  // before the fault
+  deny(6, 4);   // 4 of 49
+  CHECK(of({one}).quota_dry.runs == 0);
+  deny(7, 5);  // exactly a tenth of 50
+  deny(9, 45);
+  CHECK(of({one}).quota_dry.runs == 1);
+  CHECK(of({one}).quota_dry.seconds == 3);
+  // The mean of the replications that have it.
+  RunResult other = run(100);
+  std::swap(one, other);
+  deny(11, 40);
+  CHECK(of({one, other, run(100)}).quota_dry.runs == 2);
+  CHECK(of({one, other, run(100)}).quota_dry.seconds == 5);
+  CHECK_FALSE(of({one, other, run(100), run(100)}).quota_dry.in_most_of(4));  // half is not most
+  CHECK(of({one, other, run(100)}).quota_dry.in_most_of(3));
+}
+
+TEST_CASE_METHOD(Group, "Retries are above the capacity from exactly the capacity on") {
+  // Three servers of 10 ms do 300 a second.
+  RunResult one = run(400);
+  const auto retry = [&](std::size_t bin, std::uint64_t retries) {
+    one.clients[0].bins[bin].flow.retries = retries;
+  };
+  retry(2, 299);
+  CHECK(of({one}).retries_above_capacity.runs == 0);
+  retry(3, 300);
+  retry(4, 390);
+  CHECK(of({one}).retries_above_capacity.seconds == 2);
+  CHECK(of({one}).retries_above_capacity.ratio == Approx(1.15));
+}
+
+TEST_CASE_METHOD(Group, "The retries of layers multiply along the longest chain") {
+  scenario.services.resize(4);
+  scenario.services[2].name = "deep";
+  scenario.clients.resize(4);
+  scenario.clients[1].caller = 0;
+  scenario.clients[1].service = 1;
+  scenario.clients[2].caller = 1;
+  scenario.clients[2].service = 2;
+  scenario.clients[3].caller = 0;
+  scenario.clients[3].service = 3;
+  explain::GroupCase c = of({});
+  c.total.requests = 10;
+  c.total.attempts = 15;
+  c.volumes = {{10, 15}, {15, 30}, {30, 90}, {15, 70}};
+  // 1.5 x 2 x 3 at the third layer, 1.5 x 4.67 beside it.
+  CHECK(figure(c, "layers-multiply", "attempts_per_request_ratio") == Approx(9));
+  CHECK(figure(c, "layers-multiply", "layers") == 3);
+  c.volumes[2] = {30, 30};
+  CHECK(figure(c, "layers-multiply", "attempts_per_request_ratio") == Approx(7));
+  CHECK(figure(c, "layers-multiply", "layers") == 2);
+}
+
+TEST_CASE_METHOD(Group, "What the drain adds is the successes after the load has stopped") {
+  explain::GroupCase c = of({run(100)});
+  c.total.requests = 1000;
+  c.total.outcomes[static_cast<std::size_t>(Outcome::kSuccess)] = 950;
+  c.total.successes_within = 700;
+  c.total.ended_within = 800;
+  CHECK(figure(c, "drain-hides-overload", "success_within_duration_share") == Approx(0.7));
+  CHECK(figure(c, "drain-hides-overload", "success_share") == Approx(0.95));
+  c.total.successes_within = 945;
+  CHECK(figure(c, "drain-hides-overload", "success_share") == -1);
+}
+
+TEST_CASE_METHOD(Group, "A quota that ran dry behind the fault is told from its end") {
+  add_fault(5, 10, 0.5, 1);
+  explain::GroupCase c = of({run(100)});
+  c.runs = c.recoveries.gone = 1;
+  const auto told = [&](double seconds) -> explain::Finding {
+    c.quota_dry = {1, seconds, 0};
+    for (const explain::Rule& r : explain::client_rules()) {
+      if (r.about.id == "quota-ran-dry-in-vain") return r.find(c).value();
+    }
+    return {};
+  };
+  CHECK_THAT(told(4).sentence, Catch::Contains(" 4 s "));
+  CHECK_THAT(told(5).sentence, Catch::Contains(" 5 s "));  // exactly at its end
+  CHECK_THAT(told(8).sentence, Catch::Contains(" 3 s "));
+  CHECK(told(8).evidence.at(0).value == 8);
+}
+
+TEST_CASE_METHOD(Group,
+                 "Goodput that is back after exactly as long as the fault took is not late") {
+  const auto answer = [&](double mean_s) -> std::string {
+    add_fault(5, 8, 0.5, 1);
+    explain::GroupCase c = of({});
+    scenario.faults.clear();
+    c.recoveries.back = 2;
+    c.recoveries.mean_s = mean_s;
+    c.recoveries.least_s = mean_s - 1;
+    c.recoveries.most_s = mean_s + 1;
+    c.recoveries.late_s = {mean_s - 1, mean_s + 1};
+    for (const explain::Rule& r : explain::answer_rules()) {
+      if (r.find(c)) return std::string(r.about.id);
+    }
+    return "";
+  };
+  CHECK(answer(3) == "recovers");
+  CHECK(answer(3.001) == "recovers-late");
 }
 
 TEST_CASE("Figures of another scenario are refused") {

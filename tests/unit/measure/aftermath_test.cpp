@@ -76,6 +76,22 @@ TEST_CASE_METHOD(Runs, "a run whose twin recovers is metastable") {
   CHECK(verdict() == StormVerdict::kMetastable);
 }
 
+TEST_CASE_METHOD(Runs, "disturbances that overlap or touch are one, of which the last end counts") {
+  scenario.faults.resize(2);
+  const auto second = [&](std::int64_t start, std::int64_t end) {
+    scenario.faults[1].start = at(start);
+    scenario.faults[1].duration = Duration::seconds(end - start);
+    const stats::Trigger trigger = aftermath().trigger;
+    return std::pair{trigger.start, trigger.end};
+  };
+  CHECK(second(310, 330) == std::pair{at(300), at(330)});
+  CHECK(second(320, 330) == std::pair{at(300), at(330)});
+  CHECK(second(321, 330) == std::pair{at(321), at(330)});
+  CHECK(second(305, 310) == std::pair{at(300), at(320)});
+  CHECK(second(280, 300) == std::pair{at(280), at(320)});
+  CHECK(second(280, 299) == std::pair{at(300), at(320)});
+}
+
 TEST_CASE_METHOD(Runs, "a run whose twin does not recover in time is just sustained") {
   set(twin, 300, 525, 10);  // back after 205 s
   CHECK(verdict() == StormVerdict::kSustained);

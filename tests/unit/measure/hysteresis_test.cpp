@@ -81,14 +81,18 @@ TEST_CASE_METHOD(Ramp, "the loop is what goodput on the way down is short of") {
 }
 
 TEST_CASE_METHOD(Ramp, "a bin in which the second half of a step begins is not in it") {
-  // Steps of 7 s: the second half of the first one is that from 3.5 s on, so bins 4 to 6.
-  ramp.dwell = Duration::seconds(7);
+  // Steps of 7 s: the second half of the first one is that from 3.5 s on, so bins 4 to 6. Steps of
+  // 7.5 s: from 3.75 to 7.5 s, so bins 4 to 6; of the second from 11.25 to 15 s, bins 12 to 14.
+  const std::int64_t dwell_ms = GENERATE(7000, 7500);
+  ramp.dwell = Duration::milliseconds(dwell_ms);
   run.window_end = Time::zero() + ramp.duration();
-  run.all_bins.resize(49);
-  for (std::size_t i = 0; i < 49; ++i) {
-    const auto load = static_cast<std::uint64_t>(ramp.load(i / 7));
-    ClientFlow& flow = run.all_bins[i].flow;
-    flow.requests = flow.arrivals = flow.successes = i % 7 > 3 ? load : 1000;
+  run.all_bins.resize(53);
+  for (std::int64_t i = 0; i < 53; ++i) {
+    const std::int64_t step = i * 1000 / dwell_ms, start = i * 1000 - step * dwell_ms;
+    const bool inside = 2 * start >= dwell_ms && start + 1000 <= dwell_ms && step < 7;
+    ClientFlow& flow = run.all_bins[static_cast<std::size_t>(i)].flow;
+    flow.requests = flow.arrivals = flow.successes =
+        inside ? static_cast<std::uint64_t>(ramp.load(static_cast<std::size_t>(step))) : 1000;
   }
   run.clients[0].bins = run.all_bins;
   const RampRun r = measure_ramp(scenario, ramp, with_counts(run));

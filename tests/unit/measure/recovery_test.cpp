@@ -171,6 +171,23 @@ TEST_CASE_METHOD(Run, "the last of several triggers counts, surges included") {
   CHECK(recovery() == 4.0);
 }
 
+TEST_CASE_METHOD(Run, "of triggers inside each other the last end counts, and each request once") {
+  scenario.faults.resize(2);
+  scenario.faults[1].start = at(52);
+  scenario.faults[1].duration = Duration::seconds(3);
+  set(52, 70, 0);
+  CHECK(recovery() == 10.0);  // 70 - 60
+  const auto hit = [&] {
+    return stats::disturbed(scenario, with_counts(run), std::nullopt).value();
+  };
+  CHECK(hit().requests == 1000);
+  CHECK(hit().failed == 800);
+  scenario.faults[1].duration = Duration::seconds(13);  // from 50 to 60 and from 52 to 65 s
+  CHECK(recovery() == 5.0);
+  CHECK(hit().requests == 1500);
+  CHECK(hit().failed == 1300);
+}
+
 TEST_CASE_METHOD(Run, "a trigger after the end of the scenario does not happen") {
   scenario.faults[0].start = at(200);
   CHECK(stats::triggers(scenario).empty());

@@ -64,6 +64,23 @@ TEST_CASE("Small deviations are left alone, and superfluous servers go at once")
     go(scaler, 5, at(100));
     CHECK(scaler.servers() == 10);
   }
+  SECTION("of exactly the tolerance") {
+    AutoscalingSpec wide = spec;
+    wide.tolerance = 0.25;
+    model::Autoscaler tolerant(wide, 8);
+    tolerant.observe(5, 8, Time::zero());  // 5/8 is 1.25 times the target
+    go(tolerant, 5, at(100));
+    CHECK(tolerant.servers() == 8);
+  }
+  SECTION("not by a server that only rounding asks for") {
+    AutoscalingSpec thirds = spec;
+    thirds.target = 0.3;  // 10 x 0.9 / 0.3 is a little more than 30 in floating point
+    thirds.max = 100;
+    model::Autoscaler exact(thirds, 10);
+    exact.observe(9, 10, Time::zero());
+    go(exact, 9, at(25));
+    CHECK(exact.servers() == 30);
+  }
   SECTION("fewer, but not below the minimum") {
     scaler.observe(2, 10, Time::zero());
     go(scaler, 2, at(10));

@@ -93,6 +93,15 @@ TEST_CASE("A connection that takes too long to set up is a timeout") {
   CHECK(seconds(r.clients[0].latency_m.sum_ns) == Approx(0.200 + 0.050 + 0.200));
 }
 
+TEST_CASE("A connection that takes as long as it may is set up") {
+  Scenario s = requests_at({0});
+  s.network.connect = Distribution::constant(ms(200));
+  s.clients[0].timeouts.connect = ms(200);
+  const ClientResult c = simulate(s, 0).clients[0];
+  CHECK(c.attempts == 1);
+  CHECK(seconds(c.latency_m.sum_ns) == Approx(0.300));
+}
+
 TEST_CASE("A deadline ends the wait for a connection") {
   Scenario s = requests_at({0, 10, 20});
   s.clients[0].max_connections = 1;

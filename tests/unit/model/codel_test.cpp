@@ -36,6 +36,12 @@ TEST_CASE("codel: attempts are turned away at intervals that shrink with the squ
   CHECK(times == std::vector<std::int64_t>{100, 200, 271, 329, 379, 424, 464});
 }
 
+TEST_CASE("codel: a wait of exactly the target is too long, and a queue of two is one") {
+  model::Codel codel({ms(5), ms(100)});
+  for (std::int64_t t = 0; t < 100; ++t) CHECK(turned_away(codel, ms(5), 2, at_ms(t)) == 0);
+  CHECK(turned_away(codel, ms(5), 2, at_ms(100)) == 1);
+}
+
 TEST_CASE("codel: one short wait, or a queue of one, ends it") {
   model::Codel codel({ms(5), ms(100)});
   for (std::int64_t t = 0; t < 100; ++t) CHECK(turned_away(codel, ms(20), 9, at_ms(t)) == 0);

@@ -127,6 +127,17 @@ TEST_CASE("An attempt whose answer would come too late is dropped when its turn 
     CHECK(r.clients[0].dropped == 0);
     CHECK(count(r.clients[0], Outcome::kSuccess) == 3);
   }
+  SECTION("a fault's latency on the way back counts, once") {
+    FaultSpec f;
+    f.start = Time::zero() + ms(30);  // all have arrived
+    f.duration = Duration::seconds(10);
+    f.latency = ms(7);
+    s.faults = {f};
+    test::set_timeout(s.clients[0], ms(346));  // the last answer would be there at 347 ms
+    CHECK(simulate(s, 0).clients[0].dropped == 1);
+    test::set_timeout(s.clients[0], ms(347));
+    CHECK(simulate(s, 0).clients[0].dropped == 0);
+  }
   SECTION("a client that waits for ever is served") {
     CHECK(simulate(s, 0).clients[0].executed == 3);
   }

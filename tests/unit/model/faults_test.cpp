@@ -35,6 +35,23 @@ TEST_CASE("Capacity: services in progress finish, then the server stops, queued 
   CHECK(count(simulate(s, 0).clients[0], Outcome::kSuccess) == 4);
 }
 
+TEST_CASE("A share of the servers is rounded to whole ones, halves upwards") {
+  Scenario s = test::small_world();
+  s.services[0].servers = 3;
+  s.clients[0].count = 6;
+  FaultSpec f = fault(50, 1000);
+  f.capacity = 0.5;
+  s.faults = {f};
+  // Two servers from 50 ms on: of the three that wait, two until 200 ms and one until 300 ms.
+  CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(300));
+  s.faults[0].capacity = 0.49;  // one: until 400 ms
+  CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(400));
+  // Two windows of a half each leave 0.75 of a server.
+  s.faults[0].capacity = 0.5;
+  s.faults.push_back(s.faults[0]);
+  CHECK(simulate(s, 0).last_request_end == Time::zero() + ms(400));
+}
+
 TEST_CASE(
     "Speed rescales the remaining work, also when windows overlap or the server stands still") {
   Scenario s = test::small_world();

@@ -66,6 +66,8 @@ TEST_CASE("Checks take a sick instance out after some failures and bring it back
     CHECK(out_s(simulate(s, 0), 0) == Approx(52.51 - 11.7));
     s.faults[0].speed = 0.06;  // 167 ms: sick, but nobody notices
     CHECK(out_s(simulate(s, 0), 0) == 0);
+    s.faults[0].speed = 0.05;  // an answer at the very instant is in time
+    CHECK(out_s(simulate(s, 0), 0) == 0);
   }
   SECTION("no server works") {
     s.faults[0].capacity = 0;

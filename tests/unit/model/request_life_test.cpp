@@ -177,6 +177,18 @@ TEST_CASE("Closed-loop clients think, ask and wait: the throughput law holds exa
   CHECK(simulate(s, 0).clients[0].requests == 6 * 200);
 }
 
+TEST_CASE("A closed loop submits nothing at the moment at which submissions end") {
+  Scenario s = test::small_world();
+  s.clients[0].arrivals.process = ArrivalProcess::kClosed;
+  s.clients[0].arrivals.think_time = Distribution::constant(ms(900));
+  // One second each, at 0.9, 1.9, ..., 99.9 s.
+  CHECK(simulate(s, 0).clients[0].requests == 100);
+  s.duration = ms(99'900);
+  CHECK(simulate(s, 0).clients[0].requests == 99);
+  s.duration = ms(99'901);
+  CHECK(simulate(s, 0).clients[0].requests == 100);
+}
+
 TEST_CASE("The retry quota belongs to the client, or to its group") {
   Scenario s = test::small_world();
   s.services[0].errors = {{{500, "InternalError"}, 1.0}};

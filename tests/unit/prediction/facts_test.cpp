@@ -359,4 +359,145 @@ TEST_CASE("Of a quota's last tokens, too few for a retry, none is made") {
   CHECK(retries("capacity = 9, timeout_cost = 10") == 0);
 }
 
+/// A service that grants `throttle`, and 400 clients with 150 requests a second in all.
+Facts throttled_facts(const std::string& throttle, const std::string& retry,
+                      const std::string& count = "400") {
+  return facts_of(load_scenario(
+      "name = \"throttled\"\nduration = 100\n[service.api]\nservers = \"unlimited\"\n"
+      "service_time = \"10ms\"\nthrottle = { " +
+      throttle + " }\n[client.web]\ncount = " + count +
+      "\narrivals = { process = \"poisson\", total_rate = 150 }\nretry = { " + retry + " }\n"));
+}
+
+TEST_CASE("The rate that a throttle needs is told as the key has it: of all, or of each client") {
+  const auto advised = [](const std::string& throttle) {
+    return remedy(throttled_facts(throttle, "mode = \"none\""), "service.api.throttle.rate");
+  };
+  CHECK_THAT(advised("rate = 100, burst = 1"), Catch::Contains(" 150 "));
+  // 400 clients with 0.25 each are granted 100; it takes 0.375.
+  CHECK_THAT(advised("rate = 0.25, burst = 1, scope = \"client\""), Catch::Contains(" 0.375 "));
+  CHECK(advised("rate = 150, burst = 1").empty());  // exactly enough
+  CHECK(fact(throttled_facts("rate = 0.25, burst = 1, scope = \"client\"", "mode = \"none\""),
+             "service.api", "load_per_granted_rate") == Approx(1.5));
+}
+
+TEST_CASE("So many adaptive clients as their least rates allow are advised") {
+  const auto advised = [](const std::string& count) {
+    for (const Warning& w :
+         throttled_facts("rate = 100, burst = 1", "mode = \"adaptive\"", count).warnings) {
+      if (w.keys.find("client.web.count") != std::string::npos) return w.remedy;
+    }
+    return std::string();
+  };
+  // Half a request a second each.
+  CHECK(advised("200").empty());
+  CHECK_THAT(advised("201"), Catch::Contains("99 %"));  // 99.5
+  CHECK_THAT(advised("300"), Catch::Contains("66 %"));
+  CHECK_THAT(advised("400"), Catch::Contains("50 %"));
+}
+
+TEST_CASE("A quota that lasts a minute is advised, in whole tokens") {
+  const auto advised = [](const std::string& total_rate, const std::string& capacity) {
+    return remedy(facts_of(load_scenario(
+                      "name = \"quota\"\nduration = 100\n[service.api]\nservers = 2\n"
+                      "service_time = \"10ms\"\n[client.web]\ncount = 400\n"
+                      "attempt_timeout = 1\narrivals = { process = \"poisson\", total_rate = " +
+                      total_rate +
+                      " }\n[client.web.retry]\nmode = \"standard\"\n"
+                      "quota = { timeout_cost = 10, capacity = " +
+                      capacity + " }\n")),
+                  "client.web.retry.quota");
+  };
+  // Two retries of ten tokens for each of 0.4 requests a second: 480 tokens a minute.
+  CHECK_THAT(advised("160", "500"), Catch::Contains("480"));
+  CHECK_THAT(advised("160", "481"), Catch::Contains("480"));
+  CHECK(advised("160", "480").empty());
+  CHECK_THAT(advised("163.3", "500"), Catch::Contains("489"));  // 489.9 would be a little more
+}
+
+TEST_CASE("As many connections are advised as time-outs need, in whole ones") {
+  const auto advised = [](const std::string& total_rate, const std::string& connections) {
+    return remedy(facts_of(load_scenario(
+                      "name = \"pool\"\nduration = 100\n[service.api]\nservers = 2\n"
+                      "service_time = \"10ms\"\n[client.web]\ncount = 10\nattempt_timeout = 2\n"
+                      "max_connections = " +
+                      connections +
+                      "\nretry = { mode = \"custom\", max_attempts = 3, delays = [0] }\n"
+                      "arrivals = { process = \"poisson\", total_rate = " +
+                      total_rate + " }\n")),
+                  "client.web.max_connections");
+  };
+  // Rate x 3 attempts x 2 s.
+  CHECK_THAT(advised("10", "5"), Catch::Contains(" 6,"));
+  CHECK(advised("10", "6").empty());
+  CHECK_THAT(advised("12", "7"), Catch::Contains(" 8,"));  // 7.2
+  CHECK(advised("12", "8").empty());
+}
+
+TEST_CASE("A suggested delay is compared with the backoff after throttling") {
+  const auto advised = [](const std::string& suggested, const std::string& rule) {
+    const Facts facts = throttled_facts(
+        "rate = 100, burst = 1, retry_after = \"" + suggested + "\"",
+        "mode = \"custom\", max_attempts = 3, retry_after = \"" + rule +
+            "\", backoff = { base = \"100ms\", throttle_base = \"3s\", jitter = \"none\" }");
+    for (const Warning& w : facts.warnings) {
+      if (w.keys.find("throttle.retry_after") != std::string::npos) return w.message + w.remedy;
+    }
+    return std::string();
+  };
+  CHECK_THAT(advised("2s", "minimum"), Catch::Contains("2 s") && Catch::Contains("3 s"));
+  CHECK(advised("3s", "minimum").empty());
+  CHECK(advised("5s", "minimum").empty());
+  CHECK_THAT(advised("5s", "ignore"), Catch::Contains("5 s") && Catch::Contains("3 s"));
+}
+
+TEST_CASE("A timeout is too short below the time of an attempt, a deadline below the timeout") {
+  const auto warnings = [](const std::string& timeout, const std::string& deadline) {
+    const Facts facts = facts_of(load_scenario(
+        "name = \"times\"\nduration = 100\nnetwork = { latency = \"20ms\" }\n"
+        "[service.api]\nservers = 2\nservice_time = \"10ms\"\nqueue = { capacity = 0 }\n"
+        "[client.web]\nattempt_timeout = \"" +
+        timeout + "\"\ndeadline = \"" + deadline +
+        "\"\nretry = { mode = \"custom\", max_attempts = 2, delays = [0] }\n"
+        "arrivals = { process = \"poisson\", total_rate = 10 }\n"));
+    return std::pair{remedy(facts, "client.web.attempt_timeout"),
+                     remedy(facts, "client.web.deadline")};
+  };
+  // There, 10 ms, and back: 50 ms.
+  CHECK(warnings("50ms", "10s").first.empty());
+  CHECK_THAT(warnings("49ms", "10s").first, Catch::Contains("50 ms"));
+  CHECK(warnings("60ms", "60ms").second.empty());
+  CHECK_THAT(warnings("60ms", "59ms").second, Catch::Contains("59 ms"));
+}
+
+TEST_CASE("Times of requests end with the deadline, queues are those of all instances") {
+  const Facts facts = facts_of(load_scenario(
+      "name = \"worst\"\nduration = 100\n[service.api]\nservers = 2\nservice_time = \"50ms\"\n"
+      "queue = { capacity = 40 }\ninstances = 3\n"
+      "[client.web]\nattempt_timeout = 1\ndeadline = 2.5\n"
+      "retry = { mode = \"custom\", max_attempts = 4, delays = [0] }\n"
+      "arrivals = { process = \"poisson\", total_rate = 30 }\n"));
+  CHECK(fact(facts, "client.web", "request_time_worst") == 2.5);
+  CHECK(fact(facts, "client.web", "request_time_if_all_time_out") == 4);
+  // 120 places of 50 ms for six servers.
+  CHECK(fact(facts, "service.api", "full_queue_work") == Approx(1));
+  CHECK(fact(facts, "service.api", "utilization") == Approx(0.25));
+}
+
+TEST_CASE("A closed loop whose think time counts from the start asks once in the longer of both") {
+  const auto load = [](const std::string& think, const std::string& more) {
+    return fact(facts_of(load_scenario(
+                    "name = \"loop\"\nduration = 100\n[service.api]\nservers = 100\n"
+                    "service_time = \"10ms\"\n[client.web]\ncount = 40\nretry.mode = \"none\"\n"
+                    "arrivals = { process = \"closed\", think_time = \"" +
+                    think + "\"" + more + " }\n")),
+                "service.api", "offered_load");
+  };
+  CHECK(load("90ms", "") == Approx(400));
+  CHECK(load("90ms", ", think_from = \"start\"") == Approx(40 / 0.09));
+  CHECK(load("10ms", ", think_from = \"start\"") == Approx(4000));
+  CHECK(load("5ms", ", think_from = \"start\"") == Approx(4000));
+  CHECK(load("90ms", ", concurrency = 3") == Approx(1200));
+}
+
 }  // namespace retrysim

@@ -138,6 +138,20 @@ TEST_CASE("a circuit breaker stops retries while too many attempts fail") {
   CHECK(fails_at(60'000) == Outcome::kRetry);
 }
 
+TEST_CASE("a circuit breaker trips at exactly its share of failures, from its least number on") {
+  BreakerRules rules;
+  rules.enabled = true;
+  rules.failure_share = 0.5;
+  rules.min_attempts = 4;
+  CircuitBreaker breaker(rules);
+  breaker.attempt_ended(rules, true, at_ms(0));
+  breaker.attempt_ended(rules, true, at_ms(0));
+  breaker.attempt_ended(rules, false, at_ms(0));
+  CHECK_FALSE(breaker.open(at_ms(0)));  // three are too few
+  breaker.attempt_ended(rules, false, at_ms(0));
+  CHECK(breaker.open(at_ms(0)));  // two of four
+}
+
 TEST_CASE("a circuit breaker that tripped stays open as long as it is told") {
   BreakerRules rules{true, 0.5, 1, Duration::seconds(10), Duration::seconds(5)};
   CircuitBreaker breaker(rules);

@@ -516,3 +516,36 @@ TEST_CASE("server-suggested delays of older SDKs") {
   CHECK(delay("legacy", "go-v1", kThrottling, 3) == 3.5);
   CHECK(delay("legacy", "go-v1", kTransient, 3) == 0.03);
 }
+
+TEST_CASE("what a suggested delay makes of a backoff of a second, with a cap of ten") {
+  const auto delay = [](RetryAfter rule, int suggested_s) {
+    RetryRules rules = preset("standard");
+    rules.retry_after = rule;
+    rules.backoff = {};
+    rules.backoff.base = rules.backoff.throttle_base = Duration::seconds(1);
+    rules.backoff.cap = Duration::seconds(10);
+    RetryStrategy strategy(rules, RandomKey(1, 0));
+    Failure failure = failed(kTransient);
+    failure.retry_after = Duration::seconds(suggested_s);
+    return strategy.refresh_retry_token(strategy.acquire_initial_token(at_ms(0)), failure, at_ms(0))
+        .delay()
+        .in_seconds();
+  };
+  struct Case {
+    RetryAfter rule;
+    double zero, one, three, seven, hundred;
+  };
+  for (const Case& c :
+       {Case{RetryAfter::kIgnore, 1, 1, 1, 1, 1}, Case{RetryAfter::kMinimum, 1, 1, 3, 7, 100},
+        Case{RetryAfter::kClamp, 1, 1, 3, 6, 6}, Case{RetryAfter::kAdd, 1, 2, 4, 8, 101},
+        Case{RetryAfter::kReplace, 0, 1, 3, 7, 10},
+        Case{RetryAfter::kMinimumCapped, 1, 1, 3, 7, 10},
+        Case{RetryAfter::kAddWhenThrottled, 1, 1, 1, 1, 1}}) {
+    CAPTURE(static_cast<int>(c.rule));
+    CHECK(delay(c.rule, 0) == c.zero);
+    CHECK(delay(c.rule, 1) == c.one);
+    CHECK(delay(c.rule, 3) == c.three);
+    CHECK(delay(c.rule, 7) == c.seven);
+    CHECK(delay(c.rule, 100) == c.hundred);
+  }
+}
