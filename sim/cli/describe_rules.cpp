@@ -115,18 +115,16 @@ std::string version_note(const LoadedScenario& loaded) {
   }
   std::string from, example;
   for (const std::string& sdk : sdks) {
-    const TurningPoint* found = nullptr;
-    for (const TurningPoint& p : turning_points(sdk)) {
-      if (p.revision == "2.1" && (found == nullptr || found->revision.empty())) found = &p;
-      if (found == nullptr && p.revisions.find("2.1") != p.revisions.npos) found = &p;
-    }
-    if (found == nullptr) continue;
+    const auto points = turning_points(sdk);
+    const auto by_default = std::ranges::find(points, "2.1", &TurningPoint::revision);
+    const auto has_both = std::ranges::find(points, "2.0|2.1", &TurningPoint::revisions);
+    const auto found = by_default != points.end() ? by_default : has_both;
+    if (found == points.end()) continue;
     from += from.empty() ? "" : ", ";
     from += fmt::format("{} {}", sdk, found->version);
     if (found->revision != "2.1") from += " (with AWS_NEW_RETRIES_2026)";
-    const auto points = turning_points(sdk);
     const auto only = std::ranges::find(points, "2.1", &TurningPoint::revisions);
-    if (only != points.end() && &*only != found) {
+    if (only != points.end() && only != found) {
       from += fmt::format(" ({} in any case)", only->version);
     }
     if (example.empty()) example = fmt::format("{}@{}", sdk, found->version);
