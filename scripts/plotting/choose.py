@@ -73,8 +73,13 @@ def choose_figure(rows, info):
 
 
 def draw_first_stage(axis, first, choice):
-    """A line for each policy, the best one at the top."""
+    """A line for each policy, the best one at the top, and the zone in which differences from it
+    do not matter."""
     shown = set()
+    best = first["mean"].iloc[-1]
+    zone = choice["indifference"] * (-1 if choice["direction"] == "maximize" else 1)
+    axis.axvspan(*sorted((best, best + zone)), color=GREY, alpha=0.15, linewidth=0,
+                 label="indifference zone")
     for place, row in enumerate(first.itertuples()):
         colour, label = next((c, t) for word, c, t in FATES if word == row.outcome)
         bar = None if pd.isna(row.ci_low) else [[row.mean - row.ci_low], [row.ci_high - row.mean]]

@@ -487,7 +487,8 @@ double Selection::margin(std::size_t system) const {
 }
 
 std::size_t Selection::equal_allocation() const {
-  if (rules_.range) return 0;
+  const auto is_bounded = [](const SelectionLimit& limit) { return limit.range.has_value(); };
+  if (rules_.range || std::any_of(rules_.limits.begin(), rules_.limits.end(), is_bounded)) return 0;
   const double t = stats::student_quantile(first_stage_ - 1, 2 * error_of_each(rules_));
   double most = static_cast<double>(first_stage_);
   const auto needs = [&](double variance, double zone) {

@@ -202,8 +202,8 @@ std::string course_text(const PolicyChoice& choice) {
 std::string unseen_text(const PolicyChoice& choice) {
   const std::size_t runs = choice.policies[*choice.best].replications;
   return fmt::format(
-      "A collapse in fewer than {:.2g} % of the runs would not have shown in {} of them.",
-      std::min(100.0, 300.0 / static_cast<double>(runs)), runs);
+      "In {} runs, a collapse that happens in fewer than {:.2g} % of them could have been missed.",
+      runs, std::min(100.0, 300.0 / static_cast<double>(runs)));
 }
 
 std::string saving_text(const PolicyChoice& choice) {

@@ -38,8 +38,12 @@ const FATES = { chosen: "the best", undecided: "undecided", same: "the same as",
   breaks_limit: "breaks a limit", no_value: "no value" };
 
 function choiceTable(result) {
-  const { label, unit, metric } = result.choice;
-  return sortable({ rows: result.policies, columns: [
+  const { label, unit, metric, direction, indifference } = result.choice;
+  // The best first; those without a value last.
+  const worth = ({ mean }) => !exists(mean) ? -Infinity : direction === "minimize" ? -mean : mean;
+  const rows = [...result.policies].sort((a, b) => worth(b) - worth(a));
+  return sortable({ rows, caption: `Differences below ${choiceNumber(result, indifference)
+    } do not matter`, columns: [
     { title: "policy", text: (p) => p.variant },
     { title: label, value: (p) => p.mean,
       node: (p) => intervalCell([p.mean, p.ci_low, p.ci_high], unit, isShare(result, metric)) },
