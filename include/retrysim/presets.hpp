@@ -24,19 +24,54 @@ struct Preset {
   std::string_view source;  ///< where the constants come from
 };
 
+/// A release of an SDK that changed its rules, or the oldest whose rules are known.
+struct TurningPoint {
+  std::string_view sdk;      ///< as its users call it: "botocore", "aws-cli", "smithy-core"
+  std::string_view version;  ///< "1.34.107"
+  std::string_view change;   ///< in a few words
+  std::string_view source;
+  // From here on; what is empty stays as it was.
+  std::string_view mode;       ///< mode by default
+  std::string_view revision;   ///< revision of the standard rules by default
+  std::string_view revisions;  ///< those that there are: "2.0|2.1"
+  /// Makes the rules of the preset, or of the next turning point, those of before. Null: no other.
+  void (*before)(const Preset& preset, RetryRules& rules) = nullptr;
+};
+
 /// Every preset that exists. A default row comes before the rows of single APIs.
 std::span<const Preset> presets();
 
+/// Those of all SDKs, or of one; the oldest release first.
+std::span<const TurningPoint> turning_points();
+std::span<const TurningPoint> turning_points(std::string_view sdk);
+
+// An SDK may be named with its version: "botocore@1.44.0".
+
+bool has_version(std::string_view sdk);
+/// "1.44.0"; empty if there is none.
+std::string_view sdk_version(std::string_view sdk);
+/// Why the version cannot be used, with those that are known; empty if it can, or there is none. A
+/// release that is newer than all that are known has the newest rules.
+std::string version_problem(std::string_view sdk);
+/// Mode and revision in which that release starts; empty without a version.
+std::string_view release_mode(std::string_view sdk);
+std::string_view release_revision(std::string_view sdk);
+/// Whether a revision can be chosen with that release; always true without a version.
+bool release_offers(std::string_view sdk, std::string_view revision);
+/// The rules of a preset as that release has them.
+RetryRules rules_of_release(const Preset& preset, std::string_view sdk);
+
 /// The preset for a combination; an API without numbers of its own uses those of "default" (then
 /// the caller sets `rules.api` itself, which picks the additions to the error classes).
-/// Empty words mean the defaults: revision "2.0", SDK "botocore" (mode custom: none), API
-/// "default". A mode that has no revisions, or does not depend on the SDK, takes any known one, so
-/// that a comparison may vary the mode alone. Null if the combination does not exist.
+/// Empty words mean the defaults: revision "2.0", or that of the SDK's version, SDK "botocore"
+/// (mode custom: none), API "default". For what else follows from a version see `rules_of_release`.
+/// A mode that has no revisions, or does not depend on the SDK, takes any known one, so that a
+/// comparison may vary the mode alone. Null if the combination does not exist.
 const Preset* find_preset(std::string_view mode, std::string_view revision, std::string_view sdk,
                           std::string_view api);
 
 /// The name under which an SDK is known here: "botocore" for boto3, cli and aws-cli, "dotnet" for
-/// powershell, which are built on them. Any other name stays as it is.
+/// powershell, which are built on them; without its version. Any other name stays as it is.
 std::string_view canonical_sdk(std::string_view sdk);
 
 /// What an SDK's client waits for, and how many connections it opens to one host, if nobody says

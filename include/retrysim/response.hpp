@@ -85,12 +85,13 @@ enum class Classifier : std::uint8_t {
   kJavaV2Of2026,  ///< the AWS SDK for Java 2.x under revision 2.1
   kCpp,
   kGoV1,
+  kGoV2,  ///< the reference page, and what the clients of single services add
 };
 template <>
 inline constexpr std::string_view kWords<Classifier> =
     "standard|botocore-legacy|java-v1|java-v2|js-v2|js-v3|dotnet-legacy|ruby|smithy|java-v2-2026|"
-    "cpp|go-v1";
-static_assert(words_end_with(Classifier::kGoV1));
+    "cpp|go-v1|go-v2";
+static_assert(words_end_with(Classifier::kGoV2));
 
 /// Which errors pay the quota's timeout price.
 enum class TimeoutClass : std::uint8_t {
@@ -104,11 +105,12 @@ enum class TimeoutClass : std::uint8_t {
   /// 598 or 599.
   kRequestTimeout,
   kTransient,  ///< every transient error, 5xx among them
+  kListed,     ///< the same, without those that only the model of the service knows
 };
 template <>
 inline constexpr std::string_view kWords<TimeoutClass> =
-    "none|no-answer|connections|networking|request-timeout|transient";
-static_assert(words_end_with(TimeoutClass::kTransient));
+    "none|no-answer|connections|networking|request-timeout|transient|listed";
+static_assert(words_end_with(TimeoutClass::kListed));
 
 /// What a status 429 without a code of the table means; for classifier `kCpp` also 509.
 enum class Status429 : std::uint8_t { kThrottling, kNotRetryable, kTransient };
@@ -121,6 +123,9 @@ struct ErrorRules {
   Classifier classifier = Classifier::kStandard;
   TimeoutClass timeout_class = TimeoutClass::kNoAnswer;
   Status429 status_429 = Status429::kNotRetryable;
+  /// Whether the client can fetch new credentials: only then does classifier `kRuby` retry what
+  /// tells of expired ones.
+  bool refreshable_credentials = false;
 };
 
 /// What a client finds out about one answer.

@@ -24,10 +24,11 @@ static_assert(words_end_with(RetryMode::kCustom));
 
 // --- Backoff -------------------------------------------------------------------------------------
 
-enum class Jitter : std::uint8_t { kNone, kFull, kEqual, kDecorrelated, kAdditive };
+enum class Jitter : std::uint8_t { kNone, kFull, kEqual, kDecorrelated, kAdditive, kProportional };
 template <>
-inline constexpr std::string_view kWords<Jitter> = "none|full|equal|decorrelated|additive";
-static_assert(words_end_with(Jitter::kAdditive));
+inline constexpr std::string_view kWords<Jitter> =
+    "none|full|equal|decorrelated|additive|proportional";
+static_assert(words_end_with(Jitter::kProportional));
 
 /// What becomes of a backoff above the cap.
 enum class OverCap : std::uint8_t {
@@ -54,7 +55,8 @@ static_assert(words_end_with(Rounding::kMantissa));
 /// `cap`, then spread by the jitter. The class of the latest error picks the base; i counts all
 /// retries of the request, whatever their class.
 ///
-/// Jitter, with R uniform on [0, 1): none v; full R v; equal v/2 + R v/2; additive v + R v.
+/// Jitter, with R uniform on [0, 1): none v; full R v; equal v/2 + R v/2; additive v + R v;
+/// proportional v (1 - j + 2 R j) with j = `jitter_share`, which may exceed the cap by the share.
 /// Decorrelated replaces the formula: min(cap, base + R (3 s - base)) with s the previous delay,
 /// `base` before the first.
 struct BackoffRules {
@@ -66,6 +68,7 @@ struct BackoffRules {
   Duration cap = Duration::max();  ///< `max()`: uncapped
   Jitter jitter = Jitter::kNone;
   Jitter throttle_jitter = Jitter::kNone;  ///< jitter after a throttling error
+  double jitter_share = 0.2;               ///< of proportional jitter, in [0, 1]
   int first_exponent = 0;
   int max_exponent = kUnlimited;   ///< limit on first_exponent + i
   bool jitter_before_cap = false;  ///< min(cap, jittered v) instead of jittered min(cap, v)
@@ -241,17 +244,27 @@ enum class BudgetKind : std::uint8_t {
   kNone,
   kWindow,  ///< retries in the last `window` <= share * requests in it + minimum (Finagle)
   kActive,  ///< retries under way <= max(minimum, share * requests under way) (Envoy)
+  /// Retries under way <= max(minimum, share * attempts in the last `window`) (Envoy with
+  /// budget_interval).
+  kInterval,
 };
 template <>
-inline constexpr std::string_view kWords<BudgetKind> = "none|window|active";
-static_assert(words_end_with(BudgetKind::kActive));
+inline constexpr std::string_view kWords<BudgetKind> = "none|window|active|interval";
+static_assert(words_end_with(BudgetKind::kInterval));
+
+/// What a budget is a share of.
+enum class BudgetOf : std::uint8_t { kRequests, kSuccesses };
+template <>
+inline constexpr std::string_view kWords<BudgetOf> = "requests|successes";
+static_assert(words_end_with(BudgetOf::kSuccesses));
 
 /// A budget for retries as a share of requests. Refusals count as `quota_exceeded`.
 struct BudgetRules {
   BudgetKind kind = BudgetKind::kNone;
   double share = 0.2;
-  double minimum = 0;  ///< retries: per second (kWindow), or at once (kActive)
+  double minimum = 0;  ///< retries: per second (kWindow), or at once (kActive, kInterval)
   Duration window = Duration::seconds(10);
+  BudgetOf of = BudgetOf::kRequests;  ///< what counts in the window (kWindow)
 
   bool operator==(const BudgetRules&) const = default;
 };

@@ -83,7 +83,8 @@ class RetryBudget {
  public:
   explicit RetryBudget(const BudgetRules& rules);
 
-  void request_begins(Time now);
+  void request_begins(const BudgetRules& rules, Time now);
+  void succeeded(const BudgetRules& rules, Time now);
   /// Whether one more retry is allowed. `already_retrying`: the request has been granted one
   /// before.
   bool permits(const BudgetRules& rules, bool already_retrying, Time now);
@@ -92,7 +93,7 @@ class RetryBudget {
   void request_ends(bool retried);
 
  private:
-  SlidingCounts counts_;  // requests, retries
+  SlidingCounts counts_;  // requests or successes, retries
   std::uint64_t active_requests_ = 0, active_retries_ = 0;
 };
 

@@ -102,7 +102,8 @@ struct ExpectationResult {
   Expectation expectation;
   std::optional<Estimate> estimate;  ///< empty: the metric does not exist in any replication
   bool passed = false;
-  std::string reason;  ///< one line: what was compared with what
+  bool judged = false;  ///< whether there was a value in every replication to compare
+  std::string reason;   ///< one line: what was compared with what
 };
 
 /// Judges the expectations of the scenario: `at_most` against the upper end of the interval,

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: MIT
 """
 
+import errno
 import os
 
 import matplotlib.pyplot as plt
@@ -10,12 +11,14 @@ import matplotlib.pyplot as plt
 
 def save(figure, path):
     """Writes beside the target and renames; without dates, so that equal figures give equal
-    files. Closes the figure."""
+    files. Only regular files are replaced. Closes the figure."""
     kind = path.suffix[1:]
     metadata = {"png": {"Software": None}, "svg": {"Date": None},
                 "pdf": {"CreationDate": None}}[kind]
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise OSError(errno.EEXIST, f"{path.name} is not a regular file")
         figure.savefig(beside, format=kind, dpi=150, metadata=metadata)
         os.replace(beside, path)
     finally:

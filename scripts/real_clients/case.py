@@ -119,17 +119,24 @@ def nanoseconds(text):
 
 
 def parse_resolved(text):
-    """(key -> value, key -> origin) of a resolved scenario; keys are whole paths."""
-    values, origins, table = {}, {}, ""
+    """(key -> value, key -> origin) of a resolved scenario; keys are whole paths. An origin stands
+    behind the value, or above a line that has no room for it."""
+    values, origins, table, above = {}, {}, "", ""
     for line in text.splitlines():
         if found := re.fullmatch(r"\[([^\]]+)\]", line.strip()):
             table = found.group(1) + "."
-        elif line.strip() and not line.startswith("#"):
-            assignment, _, origin = line.rpartition(" # ")
-            key = assignment.split(" = ", 1)[0].strip()
-            parsed = tomllib.loads("value = " + assignment.split(" = ", 1)[1])
-            values[table + key] = parsed["value"]
-            origins[table + key] = origin.strip()
+        elif line.startswith("#"):
+            above = line[1:].strip()
+        elif line.strip():
+            key, value = line.split(" = ", 1)
+            parsed = tomllib.loads("value = " + value)["value"]
+            alone, _, origin = value.rpartition(" # ")
+            try:
+                behind = tomllib.loads("value = " + alone)["value"] == parsed
+            except tomllib.TOMLDecodeError:  # the mark is in a text
+                behind = False
+            values[table + key.strip()] = parsed
+            origins[table + key.strip()] = origin.strip() if behind else above
     return values, origins
 
 

@@ -21,6 +21,16 @@ class Coverage:
         self.commands = collections.Counter()
 
     def add(self, case):
+        self.add_keys(case)
+        self.commands.update(w for w in case.command if w in ("run", "compare", "choose", "sweep",
+                                                              "predict", "--twin"))
+        if case.command[0] == "tip":
+            kinds = [w for w in ("--hysteresis", "--vary") if w in case.command]
+            self.commands[" ".join(["tip", *kinds])] += 1
+        self.commands["--set"] += bool(case.edits)
+
+    def add_keys(self, case):
+        """What the scenario uses, whatever its command."""
         scenario = rules.Scenario(case.keys, self.vocabulary)
         keys, values, presets, forms = set(), set(), set(), set()
         for path, value in case.keys.items():
@@ -38,30 +48,29 @@ class Coverage:
         self.values.update(values)
         self.presets.update(presets)
         self.distributions.update(forms)
-        self.commands.update(w for w in case.command if w in ("run", "compare", "choose", "sweep",
-                                                              "predict", "--twin"))
-        if case.command[0] == "tip":
-            kinds = [w for w in ("--hysteresis", "--vary") if w in case.command]
-            self.commands[" ".join(["tip", *kinds])] += 1
-        self.commands["--set"] += bool(case.edits)
 
-    def never(self):
-        """What no scenario has used, by name."""
-        missing = [key.pattern for key in self.vocabulary.keys if not self.keys[key.pattern]]
+    def uses(self):
+        """(what the tables have, by name; its key or None; how many scenarios use it)."""
         for key in self.vocabulary.keys:
+            yield key.pattern, key.pattern, self.keys[key.pattern]
             expected = list(key.words) + ([key.else_word] if key.else_word else []) + \
                 (["sdk"] if key.or_sdk else [])
             if key.kind == "boolean":
                 expected += ["true", "false"]
-            missing += [f"{key.pattern} = {word}" for word in expected
-                        if not self.values[key.pattern, word]]
-        missing += [f"preset {preset_name(preset)}" for preset in self.vocabulary.presets
-                    if not self.presets[preset_name(preset)]]
-        missing += [f"distribution {name} ({', '.join(parameters)})"
-                    for name, parameters in self.vocabulary.distributions
-                    if not self.distributions[name, parameters]]
-        missing += [f"command {command}" for command in COMMANDS if not self.commands[command]]
-        return missing
+            for word in expected:
+                yield f"{key.pattern} = {word}", key.pattern, self.values[key.pattern, word]
+        for preset in self.vocabulary.presets:
+            name = preset_name(preset)
+            yield f"preset {name}", None, self.presets[name]
+        for name, parameters in self.vocabulary.distributions:
+            yield (f"distribution {name} ({', '.join(parameters)})", None,
+                   self.distributions[name, parameters])
+
+    def never(self):
+        """What no scenario has used, by name."""
+        missing = [name for name, _, count in self.uses() if not count]
+        return missing + [f"command {command}" for command in COMMANDS
+                          if not self.commands[command]]
 
     def table(self):
         """Lines: how many scenarios used each key, value, preset, distribution and command."""

@@ -11,8 +11,7 @@ import re
 from soaking import csv_inputs
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
-# What one replication may amount to: a scenario should take a moment.
-MOST_REQUESTS = 200
+# What one replication may amount to, beside `Case.most_requests`.
 MOST_BINS = 2000
 FEWEST_REPLICATIONS_FOR_PRECISION = 10
 FEWEST_BINS_FOR_WARMUP = 100
@@ -267,9 +266,9 @@ class Mender:
                            if p[:3] == (*prefix, "surge") and p[-1] == "factor")])
         rate = self.get(prefix, "arrivals.total_rate") or \
             (self.get(prefix, "arrivals.rate") or 0) * count
-        if rate * length * factor > MOST_REQUESTS:
+        if rate * length * factor > self.case.most_requests:
             self.drop(prefix, "arrivals.rate")
-            self.put(prefix, "arrivals.total_rate", MOST_REQUESTS / length / factor)
+            self.put(prefix, "arrivals.total_rate", self.case.most_requests / length / factor)
 
     def fit_servers(self, prefix):
         """Limits that enclose what they start with; unlimited servers have no number to change."""

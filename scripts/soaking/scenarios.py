@@ -117,6 +117,19 @@ ONLY_FROM_POOL = {"duration", "count", "replications", "max_replications", "inte
                   "throttle.window", "keys.count", "health_check.interval"}
 
 
+# Between these a value has a part in what happens; beyond them it seldom lets anything happen.
+ORDINARY_SECONDS = (1e-3, 20)
+ORDINARY_NUMBERS = (0.01, 1000)
+
+
+def is_ordinary(value):
+    """Neither extreme nor zero; words are ordinary."""
+    if isinstance(value, str) and not value[0].isdigit():
+        return True
+    low, high = ORDINARY_SECONDS if isinstance(value, str) else ORDINARY_NUMBERS
+    return low <= rules.seconds(value) <= high
+
+
 @dataclasses.dataclass
 class Case:
     """A scenario and how to run it. Keys are paths: ("client", "c0", "retry", "mode")."""
@@ -127,18 +140,21 @@ class Case:
     edits: tuple = ()  # paths of keys that are given by --set
     command: tuple = ("run",)  # and its own options
     environment: dict = dataclasses.field(default_factory=dict)
+    most_requests: int = 200  # of a client group, roughly: a scenario should take a moment
 
 
 class Generator:
     """One scenario. All of its draws come from its seed."""
 
-    def __init__(self, seed, vocabulary):
+    def __init__(self, seed, vocabulary, ordinary=False, wanted=()):
         self.random = random.Random(seed)
         self.vocabulary = vocabulary
+        self.ordinary = ordinary
+        self.wanted = wanted
         self.case = Case(seed, {})
         self.scenario = rules.Scenario(self.case.keys, vocabulary)
         # A few lengths of time that keep coming back, so that things happen at the same instant.
-        self.ticks = self.random.sample(DURATIONS, 3)
+        self.ticks = self.random.sample(self.usual(DURATIONS), 3)
         # Each scenario uses a few groups of keys much, instead of all of them a little.
         self.eagerness = self.random.choice([0.05, 0.15, 0.3, 0.5])
         self.groups = {}
@@ -146,6 +162,10 @@ class Generator:
 
     def chance(self, probability):
         return self.random.random() < probability
+
+    def usual(self, values):
+        """The ordinary ones of some values, if only those are wanted and there are any."""
+        return self.ordinary and [v for v in values if is_ordinary(v)] or values
 
     def generate(self):
         self.fill((), "")
@@ -167,9 +187,62 @@ class Generator:
         self.fill_some(("expect",), "expect.*", 0.15)
         self.derive("service", self.services)
         self.derive("client", clients)
+        if self.ordinary:
+            self.case.most_requests = 600
+            if self.chance(0.5):
+                self.disturb()
         rules.mend(self.case, self.vocabulary)
         commands.choose(self)
         return self.case
+
+    def disturb(self):
+        """Faults and surges in the middle of a run that is long enough to show what becomes of it,
+        by clients that keep on sending."""
+        keys, choose = self.case.keys, self.random.choice
+        start = choose([2, 3, 3, 5])
+        keys[("duration",)] = choose([10, 15, 20])
+        keys[("interval",)] = choose(["250ms", "500ms", "1s"])
+        for path in [("warmup",), ("drain",)]:
+            if self.chance(0.8):
+                keys.pop(path, None)
+        for path in list(keys):
+            if path[0] == "fault" or "surge" in path:
+                if path[-1] == "start":
+                    keys[path] = start
+                elif path[-1] == "duration":
+                    keys[path] = choose(["500ms", "1s", "2s", "3s"])
+            elif path[0] == "client" and path[2:] == ("arrivals", "process") and self.chance(0.6):
+                keys[path] = choose(["poisson", "constant"])
+            elif path[0] == "service" and path[2:] == ("service_time",):
+                keys[path] = choose(["10ms", "20ms", "50ms", "100ms"])
+        if self.chance(0.6):
+            self.heal(start)
+
+    def heal(self, start):
+        """Nothing but the disturbance is in the way of the requests."""
+        keys, choose = self.case.keys, self.random.choice
+        for path in list(keys):
+            if path[-1] in ("request_loss", "response_loss", "deadline", "latency", "limit",
+                            "control", "profile") or \
+                    path[0] == "service" and ("errors" in path or "throttle" in path):
+                del keys[path]
+            elif path[-1] == "attempt_timeout":
+                keys[path] = choose(["200ms", "500ms", "1s"])
+            elif path[0] == "service" and path[2:] == ("servers",):
+                keys[path] = choose([2, 3, 5])
+            elif path[2:] == ("arrivals", "process"):
+                keys[path] = choose(["poisson", "constant"])
+                keys.pop((*path[:3], "rate"), None)
+                keys[(*path[:3], "total_rate")] = choose([10, 20, 40])
+        keys[("recovery", "window")] = keys[("recovery", "hold")] = "1s"
+        if not any(path[0] == "fault" for path in keys):
+            fault = ("fault", "f0")
+            keys[(*fault, "service")] = choose(self.services)
+            keys[(*fault, "start")] = start
+            keys[(*fault, "duration")] = choose(["500ms", "1s", "2s", "3s"])
+            kind, value = choose([(("capacity",), 0), (("capacity",), 0.2), (("speed",), 0.2),
+                                  (("errors", "unavailable"), 1), (("errors", "throttled"), 0.5)])
+            keys[(*fault, *kind)] = value
 
     def limit_throttle(self, service):
         """Operations or keys with limits of their own, at times where there is a throttle."""
@@ -224,6 +297,8 @@ class Generator:
 
     def wants(self, scope, key, decides):
         """Keys are chosen by group: "retry.quota" of clients is used or not."""
+        if key.pattern in self.wanted and self.chance(0.7):
+            return True
         if key.name in FAVOURED and self.chance(0.3):
             return True
         group = (scope, key.name.rpartition(".")[0] or key.name)
@@ -312,14 +387,16 @@ class Generator:
     def draw_number(self, key):
         pool = POOLS.get(key.pattern) or POOLS.get(key.name)
         if pool and (key.name in ONLY_FROM_POOL or self.chance(0.8)):
-            values = pool
+            # Zeros may mean something, and extremes must not be new to the engine.
+            values = pool if self.ordinary and self.chance(0.1) else self.usual(pool)
         elif key.kind == "duration":
-            values = self.ticks * 3 + DURATIONS
+            values = self.ticks * 3 + self.usual(DURATIONS)
         else:
             values = list(COUNTS if key.kind == "count" else NUMBERS)
             for end in (key.low, key.high):
                 if abs(end) < float("inf"):
                     values.append(int(end) if key.kind == "count" or end == int(end) else end)
+            values = self.usual([v for v in values if rules.in_range(key, v)])
         fitting = [v for v in values if rules.in_range(key, v)]
         if not fitting:
             raise ValueError(f"no value for {key.pattern} lies in its range; give it a pool")
@@ -327,6 +404,7 @@ class Generator:
 
     def draw_distribution(self, key):
         pool = POOLS.get(key.pattern) or POOLS.get(key.name) or self.ticks + DURATIONS
+        pool = self.usual(pool)
         if key.name not in ONLY_FROM_POOL:
             pool = self.ticks + pool
         if self.chance(0.5):
@@ -350,10 +428,11 @@ class Generator:
 
     def add_file(self, kind):
         name = f"{kind}{len(self.case.files)}.csv"
-        self.case.files[name] = csv_inputs.text_of(kind, self.random)
+        self.case.files[name] = csv_inputs.text_of(kind, self.random, self.usual)
         return name
 
 
-def generate(seed, vocabulary):
-    """The scenario of a seed: always the same for the same vocabulary."""
-    return Generator(seed, vocabulary).generate()
+def generate(seed, vocabulary, ordinary=False, wanted=()):
+    """The scenario of a seed: always the same for the same vocabulary. An ordinary one has hardly
+    any extreme values. It is likely to have the keys whose patterns are `wanted`."""
+    return Generator(seed, vocabulary, ordinary, wanted).generate()

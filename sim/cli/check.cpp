@@ -9,6 +9,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/describe_rules.hpp"
 #include "cli/interruption.hpp"
 #include "cli/simulation_options.hpp"
 #include "report/display.hpp"
@@ -88,12 +89,14 @@ bool check_one(const std::string& path, const std::vector<std::string>& edits, s
   const LoadResult result = load_scenario_file(path, edits);
   for (const Diagnostic& d : result.errors) report::print_error("{}\n", to_string(d));
   if (!result.loaded) return false;
-  // Where a program may read them, lines are not broken.
-  const std::size_t columns = report::known_output_columns().value_or(report::kUnbroken);
+  const std::size_t columns = report::output_columns();
   out.write(fmt::format("# {}\n{}{}", scenario::printable_line(path),
                         needs_text(result.loaded->scenario, jobs, columns),
                         to_toml(*result.loaded, true, columns)));
   for (const std::string& note : result.loaded->notes) {
+    report::print_error(report::wrapped(fmt::format("{}: note: {}", path, note), {columns}));
+  }
+  if (const std::string note = version_note(*result.loaded); !note.empty()) {
     report::print_error(report::wrapped(fmt::format("{}: note: {}", path, note), {columns}));
   }
   for (const Warning& w : facts_of(result.loaded->scenario).warnings) {

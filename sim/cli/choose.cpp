@@ -82,7 +82,7 @@ po::options_description describe_choose_options() {
        "resume a race that was interrupted; if there is none, start it");
   add_simulation_options(
       options,
-      {"folder of the result files; default results/NAME. An earlier result of the same "
+      {"folder of the result files; default results/NAME-choose. An earlier result of the same "
        "resolved scenario and request is replaced (see --force)",
        "format of standard output: table (default), csv (choose.csv) or json (result.json)"});
   return options;
@@ -288,8 +288,9 @@ int conclude(const ChooseCommand& options, const PolicyChoice& choice,
   for (Variant& v : grid(variations)) found.values.push_back(std::move(v.values));
   report::write_choice_files(folder.result(), found);
   journal.remove();
-  print_result(options, {folder.path(), "choose.csv",
-                         [&](report::Sink& sink) { report::write_choice_text(sink, found); }});
+  print_result(options, {folder.path(), "choose.csv", [&](report::Sink& sink) {
+                           report::write_choice_text(sink, found, report::output_columns());
+                         }});
   return choice.outcome == ChoiceOutcome::kChosen ? kDone : kExpectationFailed;
 }
 
@@ -303,7 +304,8 @@ int choose(const ChooseCommand& options, const Session& session) {
     return kDone;
   }
   // Opened before the simulation, so that a folder that must not be written is reported at once.
-  JournalFolder folder(options, options.resume, policies.front().loaded.scenario.name,
+  JournalFolder folder(options, options.resume,
+                       result_path(options, policies.front().loaded.scenario.name, "choose"),
                        report::kChoiceJournal, "race");
   const std::uint64_t id = id_of_choice(policies, options.choice);
   if (options.resume && !folder.unfinished()) {

@@ -19,6 +19,7 @@ enum ExitStatus : int {
   kLimitHit = 5,
   kInternalError = 70,
   kInterrupted = 130,
+  kOutputClosed = 141,  ///< as of a program that SIGPIPE has ended
 };
 
 /// A mistake on the command line; main prints it with a hint at --help and exits 2, as it does with

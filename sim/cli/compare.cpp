@@ -65,9 +65,10 @@ po::options_description describe_compare_options() {
        "as in run: repeat replications that do not recover, without retries from the end of the "
        "fault or surge on, and also compare the probability of metastable failures");
   add_simulation_options(
-      options, {"folder of the result files; default results/NAME. An earlier result of the same "
-                "resolved scenario and variants is replaced (see --force)",
-                "format of the comparison on standard output: table (default), csv or json"});
+      options,
+      {"folder of the result files; default results/NAME-compare. An earlier result of the same "
+       "resolved scenario and variants is replaced (see --force)",
+       "format of the comparison on standard output: table (default), csv or json"});
   return options;
 }
 
@@ -170,6 +171,7 @@ report::ResultIdentity identity(const CompareCommand& options,
   for (const NamedScenario& v : variants) loaded.push_back(&v.loaded);
   std::vector<std::string> requests;
   for (const std::string& vary : options.vary) requests.push_back("--vary " + vary);
+  if (options.twin) requests.emplace_back(report::kTwinRequest);
   return report::identity_of(loaded, "compare", requests);
 }
 
@@ -185,6 +187,7 @@ void write_and_print(const CompareCommand& options, Comparison comparison,
     return comment_of(options, variant, comparison.baseline().name);
   };
   additions.sections = {{"comparison", report::comparison_json(found)}};
+  if (options.twin) additions.sections.push_back({"twin", "true"});
   additions.tables = {
       {"compare.csv", [&](report::Sink& sink) { report::write_comparison_csv(sink, found); }}};
   report::write_result_files(folder, evaluations, additions);

@@ -7,6 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 namespace retrysim::cli {
 namespace {
 
@@ -20,14 +24,20 @@ std::string text(Duration d) {
 /// "a / b", or "a" if both are the same.
 std::string pair(const std::string& a, const std::string& b) { return a == b ? a : a + " / " + b; }
 
+std::string text(Jitter jitter, double share) {
+  if (jitter != Jitter::kProportional) return std::string(name(jitter));
+  return fmt::format("{} {} %", name(jitter), share * 100);
+}
+
 }  // namespace
 
 std::string describe_backoff(const RetryRules& rules) {
   const BackoffRules& b = rules.backoff;
   std::string result = pair(text(b.base), text(b.throttle_base));
   if (b.base > Duration::zero() || b.throttle_base > Duration::zero()) {
-    result += fmt::format(", x {}, cap {}, {}", b.factor, text(b.cap),
-                          pair(std::string(name(b.jitter)), std::string(name(b.throttle_jitter))));
+    result +=
+        fmt::format(", x {}, cap {}, {}", b.factor, text(b.cap),
+                    pair(text(b.jitter, b.jitter_share), text(b.throttle_jitter, b.jitter_share)));
   }
   if (b.first_exponent != 0) result += fmt::format(", exponent from {}", b.first_exponent);
   if (b.max_exponent != BackoffRules::kUnlimited) {
@@ -63,17 +73,69 @@ std::string describe_budget(const RetryRules& rules) {
     if (q.threshold > 0) result += fmt::format(", above {}", q.threshold);
   }
   if (rules.budget.kind == BudgetKind::kWindow) {
-    add(fmt::format("{} % of requests in {}, and {}/s", rules.budget.share * 100,
+    add(fmt::format("{} % of {} in {}, and {}/s", rules.budget.share * 100, name(rules.budget.of),
                     text(rules.budget.window), rules.budget.minimum));
   } else if (rules.budget.kind == BudgetKind::kActive) {
     add(fmt::format("{} % of requests under way, at least {}", rules.budget.share * 100,
                     rules.budget.minimum));
+  }
+  if (rules.budget.kind == BudgetKind::kInterval) {
+    add(fmt::format("{} % of attempts in {}, at least {}, under way", rules.budget.share * 100,
+                    text(rules.budget.window), rules.budget.minimum));
   }
   if (rules.breaker.enabled) {
     add(fmt::format("open above {} % failures of {} in {}", rules.breaker.failure_share * 100,
                     rules.breaker.min_attempts, text(rules.breaker.window)));
   }
   return result.empty() ? "-" : result;
+}
+
+std::string describe_versions(std::string_view sdk) {
+  std::string result;
+  for (const TurningPoint& p : turning_points(sdk)) {
+    result.append(result.empty() ? "" : ", ").append(p.version);
+  }
+  return result.empty() ? "-" : result;
+}
+
+std::string version_note(const LoadedScenario& loaded) {
+  std::map<std::string_view, std::string_view> values;  // of the keys that tell
+  for (const ResolvedKey& key : loaded.keys) {
+    if (key.path.ends_with(".retry.sdk")) values[key.path] = key.toml;
+  }
+  std::set<std::string> sdks;
+  for (const ResolvedKey& key : loaded.keys) {
+    constexpr std::string_view kRevision = ".retry.revision";
+    if (!key.path.ends_with(kRevision) || key.origin != Origin::kDefault) continue;
+    const std::string path = key.path.substr(0, key.path.size() - kRevision.size());
+    const auto sdk = values.find(path + ".retry.sdk");
+    if (sdk == values.end() || key.toml != "\"2.0\"" || sdk->second.size() < 2) continue;
+    const std::string_view name = sdk->second.substr(1, sdk->second.size() - 2);
+    if (!has_version(name)) sdks.emplace(name);
+  }
+  std::string from, example;
+  for (const std::string& sdk : sdks) {
+    const TurningPoint* found = nullptr;
+    for (const TurningPoint& p : turning_points(sdk)) {
+      if (p.revision == "2.1" && (found == nullptr || found->revision.empty())) found = &p;
+      if (found == nullptr && p.revisions.find("2.1") != p.revisions.npos) found = &p;
+    }
+    if (found == nullptr) continue;
+    from += from.empty() ? "" : ", ";
+    from += fmt::format("{} {}", sdk, found->version);
+    if (found->revision != "2.1") from += " (with AWS_NEW_RETRIES_2026)";
+    const auto points = turning_points(sdk);
+    const auto only = std::ranges::find(points, "2.1", &TurningPoint::revisions);
+    if (only != points.end() && &*only != found) {
+      from += fmt::format(" ({} in any case)", only->version);
+    }
+    if (example.empty()) example = fmt::format("{}@{}", sdk, found->version);
+  }
+  if (from.empty()) return "";
+  return fmt::format(
+      "rules of revision 2.0; revision 2.1 applies from {} on: name your version, as in "
+      "sdk = \"{}\"",
+      from, example);
 }
 
 std::string describe_errors(const RetryRules& rules) {

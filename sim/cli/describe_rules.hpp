@@ -4,6 +4,7 @@
 #pragma once
 
 #include <retrysim/retry_rules.hpp>
+#include <retrysim/scenario_file.hpp>
 
 #include <string>
 #include <string_view>
@@ -17,6 +18,11 @@ std::string describe_backoff(const RetryRules& rules);
 /// "500: 14 / 5 / 14, +1, last": capacity, prices (transient / throttling / timeout), credit,
 /// refund, and what else is unusual; budgets and breakers. "-": none.
 std::string describe_budget(const RetryRules& rules);
+/// The releases of an SDK at which its rules changed; "-": none are known.
+std::string describe_versions(std::string_view sdk);
+/// For SDKs that are named without their version: from which on revision 2.1 applies. One line, or
+/// empty.
+std::string version_note(const LoadedScenario& loaded);
 
 /// "ruby, 429, timeouts: networking": table of codes and statuses, whether it has 429, and which
 /// errors pay the timeout price.

@@ -11,11 +11,11 @@ namespace retrysim::cli {
 
 namespace fs = std::filesystem;
 
-JournalFolder::JournalFolder(const SimulationSettings& settings, bool resume,
-                             const std::string& scenario, std::string_view journal,
-                             std::string_view what)
-    : path_(settings.out.empty() ? fs::path("results") / scenario : fs::path(settings.out)),
+JournalFolder::JournalFolder(const SimulationSettings& settings, bool resume, fs::path path,
+                             std::string_view journal, std::string_view what)
+    : path_(std::move(path)),
       journal_(journal),
+      kept_(keep_earlier(settings, path_)),
       force_(settings.force),
       resume_(resume) {
   std::error_code error;
@@ -42,8 +42,10 @@ fs::path JournalFolder::open(report::ResultIdentity identity) {
   }
   fs::create_directories(path_, error);
   if (error) throw report::OutputError(path_, error.message());
-  result_ = std::make_unique<report::ResultFolder>(path_, std::move(identity),
-                                                   force_ || (unfinished_ && resume_), journal_);
+  // With --out, whoever began what is resumed here has been allowed to replace what there is.
+  const bool force = force_ || (unfinished_ && resume_ && !kept_);
+  result_ =
+      std::make_unique<report::ResultFolder>(path_, std::move(identity), force, journal_, kept_);
   return result_->path() / journal_;
 }
 

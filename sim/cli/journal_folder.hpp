@@ -24,9 +24,9 @@ namespace retrysim::cli {
 /// nothing are removed again.
 class JournalFolder {
  public:
-  /// What is under way is called `what` in messages ("search"). Throws OutputError if an unfinished
-  /// one is there and neither `resume` nor --force is given.
-  JournalFolder(const SimulationSettings& settings, bool resume, const std::string& scenario,
+  /// `path`: see `result_path`. What is under way is called `what` in messages ("search"). Throws
+  /// OutputError if an unfinished one is there and neither `resume` nor --force is given.
+  JournalFolder(const SimulationSettings& settings, bool resume, std::filesystem::path path,
                 std::string_view journal, std::string_view what);
   ~JournalFolder();
   JournalFolder(const JournalFolder&) = delete;
@@ -44,6 +44,7 @@ class JournalFolder {
  private:
   std::filesystem::path path_;
   std::string_view journal_;
+  report::EarlierKept kept_;
   bool force_, resume_, unfinished_ = false;
   std::vector<std::filesystem::path> made_;  // innermost first
   std::unique_ptr<report::ResultFolder> result_;

@@ -69,6 +69,11 @@ std::vector<std::string> words_of_presets(std::string_view key) {
                                                             : "";
     if (!word.empty()) words.emplace(word);
   }
+  if (key == "retry.sdk") {
+    for (const TurningPoint& p : turning_points()) {
+      words.insert(std::string(p.sdk) + '@' + std::string(p.version));
+    }
+  }
   return {words.begin(), words.end()};
 }
 

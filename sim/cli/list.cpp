@@ -39,6 +39,7 @@ constexpr const char* kListUsage =
     "their own\n"
     "  sdks           SDKs with the constants of each mode in which they can be simulated, and\n"
     "                 the release of the SDK that each was compared with\n"
+    "  releases       releases of SDKs at which the rules changed, for sdk = \"NAME@VERSION\"\n"
     "  defects        known defects of SDKs that retry.defect switches on\n"
     "  distributions  distributions and their parameters\n"
     "  metrics        metrics of summary.csv with unit and meaning\n"
@@ -55,10 +56,11 @@ Table list_modes() {
 }
 
 Table list_sdks() {
-  Table table{{"sdk", "mode", "revision", "api", "attempts", "backoff", "quota", "errors",
-               "retry_after", "long_poll", "send_rate", "client", "compared_with", "source"},
-              {},
-              4};
+  Table table{
+      {"sdk", "mode", "revision", "api", "attempts", "backoff", "quota", "errors", "retry_after",
+       "long_poll", "send_rate", "client", "versions", "compared_with", "source"},
+      {},
+      4};
   std::vector<std::string_view> sdks;
   for (const Preset& p : presets()) {
     if (std::find(sdks.begin(), sdks.end(), p.sdk) == sdks.end()) sdks.push_back(p.sdk);
@@ -74,9 +76,27 @@ Table list_sdks() {
                             std::to_string(r.max_attempts), retries ? describe_backoff(r) : "-",
                             retries ? describe_budget(r) : "-", retries ? describe_errors(r) : "-",
                             std::string(name(r.retry_after)), std::string(name(r.long_poll)),
-                            describe_send_rate(r), describe_client(p.sdk),
+                            describe_send_rate(r), describe_client(p.sdk), describe_versions(p.sdk),
                             compared.empty() ? "-" : std::string(compared), std::string(p.source)});
     }
+  }
+  return table;
+}
+
+Table list_releases() {
+  Table table{
+      {"sdk", "version", "mode", "revision", "revisions", "change", "source"}, {}, 2, "change"};
+  std::string mode, revision, revisions;
+  for (const TurningPoint& p : turning_points()) {
+    const bool oldest = &p == turning_points(p.sdk).data();
+    if (oldest) mode = revision = revisions = "";
+    if (!p.mode.empty()) mode = p.mode;
+    if (!p.revision.empty()) revision = p.revision;
+    if (!p.revisions.empty()) revisions = p.revisions;
+    std::string offered = revisions;
+    if (const auto bar = offered.find('|'); bar != offered.npos) offered.replace(bar, 1, ", ");
+    table.rows.push_back({std::string(p.sdk), std::string(p.version), mode, revision, offered,
+                          std::string(p.change), std::string(p.source)});
   }
   return table;
 }
@@ -195,9 +215,13 @@ struct Topic {
   std::string_view name;
   Table (*make)();
 };
-constexpr Topic kTopics[] = {{"modes", list_modes},      {"sdks", list_sdks},
-                             {"defects", list_defects},  {"distributions", list_distributions},
-                             {"metrics", list_metrics},  {"keys", list_keys},
+constexpr Topic kTopics[] = {{"modes", list_modes},
+                             {"sdks", list_sdks},
+                             {"releases", list_releases},
+                             {"defects", list_defects},
+                             {"distributions", list_distributions},
+                             {"metrics", list_metrics},
+                             {"keys", list_keys},
                              {"verdicts", list_verdicts}};
 
 std::string to_csv(const Table& table) {
@@ -272,9 +296,7 @@ int list(const Arguments& arguments) {
   const Topic& topic = find_topic(values);
   const auto& format = values["format"].as<std::string>();
   if (format == "table") {
-    // Where a program may read them, lines are not broken.
-    const std::size_t columns = report::known_output_columns().value_or(report::kUnbroken);
-    report::print(report::listing_text(topic.make(), columns));
+    report::print(report::listing_text(topic.make(), report::output_columns()));
   } else if (format == "csv") {
     report::print(to_csv(topic.make()));
   } else if (format == "json") {

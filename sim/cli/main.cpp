@@ -60,7 +60,8 @@ constexpr Program kProgram = {
     "Exit status: 0 done, 1 an expectation failed, 2 bad command line, 3 a scenario,\n"
     "an input file or a result to read is missing or wrong, 4 output could not be\n"
     "written (files, or standard output) or must not replace what is there, 5 a limit\n"
-    "was reached, 70 an internal check failed, 130 interrupted.\n"};
+    "was reached, 70 an internal check failed, 130 interrupted, 141 nobody read the rest\n"
+    "of the output.\n"};
 
 void print_help() {
   constexpr std::size_t kWidth = 38;
@@ -133,6 +134,9 @@ int main(int argc, char** argv) {
     failed(kBadCommandLine, e.what());
     report::print_error("Try: retrysim{} --help\n", hint(arguments));
     return kBadCommandLine;
+  } catch (const report::OutputClosed& e) {
+    // As `| head` ends other programs; a page for a pipe is not whole, though.
+    return e.path() == report::kStandardOutput ? kOutputClosed : failed(kOutputFailed, e.what());
   } catch (const report::OutputError& e) {
     return failed(kOutputFailed, e.what());
   } catch (const LimitExceeded& e) {

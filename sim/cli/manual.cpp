@@ -4,16 +4,14 @@
 #include "cli/listing.hpp"
 #include "cli/roff.hpp"
 #include "report/output_error.hpp"
+#include "report/output_file.hpp"
 #include "scenario/keys.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 namespace retrysim::cli {
@@ -148,7 +146,10 @@ ManualPage overview(const Program& program) {
   page.heading("FILES");
   page.item("/usr/share/retrysim/scenarios", "",
             "scenarios to start from, where retrysim was installed as a Debian package");
-  page.item("results/NAME", "", "where the results of a scenario go unless --out names a folder");
+  page.item(
+      "results/NAME, results/NAME-COMMAND", "",
+      "where the results of a scenario go after `run`, and after other commands, unless --out "
+      "names a folder; earlier results that differ are kept as results/NAME.1, ...");
   page.heading("SEE ALSO");
   page.paragraph(others + "`retrysim-scenario`(5), `retrysim-metrics`(7), `retrysim-plot`(1)");
   return {"retrysim.1", page.text()};
@@ -241,10 +242,7 @@ ManualPage metrics_page() {
 }
 
 void write_page(const fs::path& folder, const ManualPage& page) {
-  const fs::path path = folder / page.file;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << page.text << std::flush;
-  if (!file) throw report::OutputError(path, std::strerror(errno));
+  report::OutputFile(folder / page.file, {{}, "", true, {}}).write(page.text);
 }
 
 }  // namespace

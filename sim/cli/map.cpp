@@ -70,7 +70,7 @@ po::options_description describe_map_options() {
        "simulate N points near the borders, each with the scenario's replications");
   add_simulation_options(
       options,
-      {"folder of the result files; default results/NAME with --confirm, otherwise none. An "
+      {"folder of the result files; default results/NAME-map with --confirm, otherwise none. An "
        "earlier "
        "result of the same resolved scenario and plane is replaced (see --force)",
        "format of standard output: table (a picture, the default), csv (map.csv) or json "

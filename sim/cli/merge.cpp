@@ -28,7 +28,7 @@ constexpr const char* kMergeUsage =
     "Joins all shards of a sweep (`retrysim sweep --shard I/N`) into the result that the sweep "
     "would\n"
     "have without shards, byte for byte. Example:\n"
-    "  retrysim merge results/capacity-dip-shard-* --out results/capacity-dip\n";
+    "  retrysim merge results/capacity-dip-sweep-shard-* --out results/capacity-dip-sweep\n";
 
 }  // namespace
 
@@ -60,6 +60,10 @@ int merge(const Arguments& arguments) {
         report::print("{} point{} from {} shard{}\n\nResult files: {}\n", merged.points,
                       merged.points == 1 ? "" : "s", folders.size(), folders.size() == 1 ? "" : "s",
                       out);
+      }
+      if (merged.points_that_fail > 0) {
+        report::print_error("FAIL expectations at {} of {} points; see {}/points.csv\n",
+                            merged.points_that_fail, merged.points, out);
       }
       if (merged.points_over_limit > 0) {
         throw LimitExceeded(

@@ -15,18 +15,14 @@ namespace {
 
 void copy_file(report::Sink& sink, const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw report::OutputError("standard output", path.string() + " cannot be read");
+  if (!in) throw report::OutputError(report::kStandardOutput, path.string() + " cannot be read");
   std::string block(1 << 16, '\0');
   while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0) {
     sink.write(std::string_view(block.data(), static_cast<std::size_t>(in.gcount())));
   }
 }
 
-}  // namespace
-
-void print_result(const SimulationSettings& settings, const ShownResult& result,
-                  std::string_view before) {
-  if (settings.quiet) return;
+void show(const SimulationSettings& settings, const ShownResult& result, std::string_view before) {
   report::StandardOutput out(settings.format);
   out.write(before);
   if (settings.format == "csv") {
@@ -38,6 +34,17 @@ void print_result(const SimulationSettings& settings, const ShownResult& result,
     out.write(fmt::format("\nResult files: {}\n", result.folder.string()));
   }
   out.flush();
+}
+
+}  // namespace
+
+void print_result(const SimulationSettings& settings, const ShownResult& result,
+                  std::string_view before) {
+  if (settings.quiet) return;
+  try {
+    show(settings, result, before);
+  } catch (const report::OutputClosed&) {  // the files are there; whoever looked has seen enough
+  }
 }
 
 }  // namespace retrysim::cli

@@ -4,22 +4,17 @@
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/launch.hpp"
-#include "report/output_error.hpp"
+#include "report/output_file.hpp"
 #include "report/page.hpp"
 #include "report/result_manifest.hpp"
-#include "report/sink.hpp"
 #include "report/terminal.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
 #include <boost/program_options.hpp>
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace retrysim::cli {
@@ -36,36 +31,17 @@ bool is_own_page(const fs::path& file) {
   return in && head == report::kPageHead;
 }
 
-void check_target(const fs::path& file, bool force) {
-  std::error_code error;
-  if (fs::is_directory(file, error)) throw report::OutputError(file, "it is a folder");
-  if (force || !fs::exists(file, error) || is_own_page(file)) return;
-  throw report::OutputError(file, "it is no page of retrysim; --force replaces it");
-}
-
-/// Writes beside the target first: whoever opens that sees a whole page.
-void write_page(const fs::path& file, std::string_view page) {
-  fs::path fresh = file;
-  fresh += fmt::format(".{}.new", ::getpid());
-  const auto fail = [&](int code) {
-    std::error_code ignored;
-    fs::remove(fresh, ignored);
-    throw report::OutputError(file, std::generic_category().message(code));
-  };
-  const int descriptor = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail(errno);
-  try {
-    report::DescriptorSink sink(descriptor, file);
-    sink.write(page);
-    sink.flush();
-  } catch (...) {
-    ::close(descriptor);
-    std::error_code ignored;
-    fs::remove(fresh, ignored);
-    throw;
+/// What a page about a result is made of.
+std::vector<fs::path> files_of(const std::vector<fs::path>& folders) {
+  std::vector<fs::path> files;
+  for (const fs::path& folder : folders) {
+    files.push_back(folder / report::kResultJson);
+    const auto json = report::read_sealed(folder);
+    for (const report::FileRecord& file : report::file_records(json, files.back())) {
+      files.push_back(folder / file.name);
+    }
   }
-  if (::close(descriptor) != 0) fail(errno);
-  if (::rename(fresh.c_str(), file.c_str()) != 0) fail(errno);
+  return files;
 }
 
 constexpr const char* kReportUsage =
@@ -101,15 +77,18 @@ int report(const Arguments& arguments) {
   fs::path file = folders.size() == 1 ? folders.front() / "report.html" : "report.html";
   if (values.count("out") != 0) file = values["out"].as<std::string>();
   if (file.empty()) throw UsageError("--out: name a file");
+  bool is_stream = false;
   try {
-    const std::string page = report::html_page(folders);
-    check_target(file, values["force"].as<bool>());
-    write_page(file, page);
+    const report::OutputFile output(file, {is_own_page, "it is no page of retrysim",
+                                           values["force"].as<bool>(), files_of(folders)});
+    is_stream = output.is_stream();
+    output.write(report::html_page(folders));
   } catch (const report::DamagedResult& e) {
     report::print_error("retrysim: error: {}\n", e.what());
     return kBadInput;
   }
-  if (!values["quiet"].as<bool>()) report::print("Page: {}\n", file.string());
+  // Where a page goes down standard output, nothing else may.
+  if (!values["quiet"].as<bool>() && !is_stream) report::print("Page: {}\n", file.string());
   return kDone;
 }
 

@@ -48,8 +48,8 @@ po::options_description describe_run_options() {
   po::options_description options("Options");
   add_simulation_options(
       options,
-      {"folder of the result files; default results/NAME, with several scenarios DIR/NAME "
-       "each. An earlier result of the same resolved scenario is replaced (see --force)",
+      {"folder of the result files, with several scenarios DIR/NAME each; default results/NAME. "
+       "An earlier result of the same resolved scenario is replaced (see --force)",
        "format of the summary on standard output: table (default), csv or json (with several "
        "scenarios an array)"});
   options.add_options()  //
@@ -90,10 +90,9 @@ std::optional<std::vector<PlannedRun>> plan(const RunOptions& options, const Ses
       throw UsageError(fmt::format(
           "two of the scenarios are named \"{}\"; their results would share a folder", name));
     }
-    const fs::path folder = options.scenarios.size() > 1
-                                ? fs::path(options.out.empty() ? "results" : options.out) / name
-                            : options.out.empty() ? fs::path("results") / name
-                                                  : fs::path(options.out);
+    const fs::path folder = options.scenarios.size() > 1 && !options.out.empty()
+                                ? fs::path(options.out) / name
+                                : result_path(options, name, "run");
     planned.push_back({std::move(*result.loaded), folder});
   }
   if (failed) return std::nullopt;
@@ -143,9 +142,23 @@ void print_summary(const RunOptions& options, const report::Evaluation& evaluati
   const std::string line = fmt::format("fingerprint {} {:016x}\n", evaluation.scenario().name,
                                        combined_fingerprint(evaluation.set.runs));
   if (options.format == "table") {
-    report::print(line);
+    try {
+      report::print(line);
+    } catch (const report::OutputClosed&) {  // as in print_result
+    }
   } else {
     report::print_error(line);
+  }
+}
+
+/// Says which expectations failed where the summary for people does not.
+void print_failures(const RunOptions& options, const report::Evaluation& evaluation) {
+  if (!options.quiet && options.format == "table") return;
+  const bool several = options.scenarios.size() > 1;
+  for (const ExpectationResult& result : evaluation.expectations) {
+    if (result.passed) continue;
+    report::print_error("FAIL {}{}\n", report::expectation_text(result),
+                        several ? " (" + evaluation.scenario().name + ")" : "");
   }
 }
 
@@ -155,7 +168,10 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
   // Made before the simulation, so that a folder that must not be written is reported at once.
   std::optional<report::ResultFolder> folder;
   if (session.leads()) {
-    folder.emplace(planned.folder, report::identity_of({&planned.loaded}, "run"), options.force);
+    std::vector<std::string> requests;
+    if (options.twin) requests.emplace_back(report::kTwinRequest);
+    folder.emplace(planned.folder, report::identity_of({&planned.loaded}, "run", requests),
+                   options.force, "", keep_earlier(options, planned.folder));
   }
   report::ProgressBar bar = session.progress_bar(name);
   LoadedScenario loaded = planned.loaded;
@@ -174,7 +190,10 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
   });
   if (!session.leads()) return true;
   const report::Evaluation evaluation(results);
-  report::write_result_files(*folder, report::Evaluations(&evaluation, 1));
+  report::ResultAdditions additions;
+  if (options.twin) additions.sections = {{"twin", "true"}};
+  report::write_result_files(*folder, report::Evaluations(&evaluation, 1), additions);
+  print_failures(options, evaluation);
   print_summary(options, evaluation, *folder, json);
   return evaluation.all_expectations_hold();
 }

@@ -33,10 +33,9 @@ void Session::print_note(std::string_view note) const {
 std::unique_ptr<report::ResultFolder> Session::result_folder(
     const report::ResultIdentity& identity) const {
   if (!leads()) return nullptr;
-  namespace fs = std::filesystem;
-  const fs::path path =
-      settings_.out.empty() ? fs::path("results") / identity.scenario : fs::path(settings_.out);
-  return std::make_unique<report::ResultFolder>(path, identity, settings_.force);
+  const auto path = result_path(settings_, identity.scenario, identity.command);
+  return std::make_unique<report::ResultFolder>(path, identity, settings_.force, "",
+                                                keep_earlier(settings_, path));
 }
 
 report::ProgressBar Session::progress_bar(std::string name) const {

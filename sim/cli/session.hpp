@@ -52,8 +52,8 @@ class Session {
   void print_notes(const LoadedScenario& loaded) const;
   void print_note(std::string_view note) const;
 
-  /// Where the results of a scenario go: --out, or results/NAME. Null if this process does not
-  /// lead. Throws OutputError, also if another result is there.
+  /// Where the results of a scenario go: see `result_path`. Null if this process does not lead.
+  /// Throws OutputError, also if another result is where --out says.
   std::unique_ptr<report::ResultFolder> result_folder(const report::ResultIdentity& identity) const;
 
   /// Whether this process leads and the user wants to see how far it is.

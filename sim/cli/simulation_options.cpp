@@ -13,6 +13,22 @@
 namespace retrysim::cli {
 
 namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+fs::path result_path(const SimulationSettings& settings, const std::string& scenario,
+                     std::string_view command) {
+  if (!settings.out.empty()) return settings.out;
+  return fs::path("results") /
+         (command == "run" ? scenario : fmt::format("{}-{}", scenario, command));
+}
+
+report::EarlierKept keep_earlier(const SimulationSettings& settings, const fs::path& folder) {
+  if (!settings.out.empty()) return {};
+  return [folder](const fs::path& kept, const std::string& difference) {
+    report::print_error("note: the earlier result in {} differs in {}; it is now in {}\n",
+                        folder.string(), difference, kept.string());
+  };
+}
 
 void add_simulation_options(po::options_description& options, const SimulationHelp& help) {
   const auto text = [] { return po::value<std::string>(); };
@@ -31,11 +47,10 @@ void add_simulation_options(po::options_description& options, const SimulationHe
        "or off")                                    //
       ("out", text()->value_name("DIR"), help.out)  //
       ("force", po::bool_switch(),
-       "also replace a result of another scenario, one whose keys, seed, length, varied values or "
-       "input files differ, or one with more replications. Without --force a result may be "
-       "replaced if it differs only in version, description or expectations, or has fewer "
-       "replications")                                               //
-      ("format", text()->value_name("table|csv|json"), help.format)  //
+       "replace whatever result is in the folder. Without --force a result is replaced if it "
+       "differs only in version, description or expectations, or has fewer replications; another "
+       "one is refused with --out, and otherwise kept as results/NAME.1, results/NAME.2, ...")  //
+      ("format", text()->value_name("table|csv|json"), help.format)                             //
       ("max-events", text()->value_name("N"),
        "give up after N events, counted over all replications (exit status 5). In a sweep and in "
        "choose the limit is for each replication; the other points of a sweep go on")  //

@@ -9,11 +9,14 @@
 
 #include "cli/command_line.hpp"
 #include "cli/launch.hpp"
+#include "report/result_folder.hpp"
 
 #include <boost/program_options.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim::cli {
@@ -30,6 +33,16 @@ struct SimulationSettings {
   std::optional<Duration> timeout;
   std::optional<std::uint64_t> max_memory;  ///< bytes of each process; otherwise what is free
 };
+
+/// Where the results of a scenario go: to the folder of --out, or below results to NAME after a run
+/// and NAME-COMMAND after any other command.
+std::filesystem::path result_path(const SimulationSettings& settings, const std::string& scenario,
+                                  std::string_view command);
+
+/// For ResultFolder: without --out, an earlier result that differs is kept, and the user is told
+/// where.
+report::EarlierKept keep_earlier(const SimulationSettings& settings,
+                                 const std::filesystem::path& folder);
 
 /// The texts of --help that depend on the command.
 struct SimulationHelp {

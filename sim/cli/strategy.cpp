@@ -9,6 +9,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/describe_rules.hpp"
 #include "cli/strategy_calls.hpp"
 #include "cli/strategy_responses.hpp"
 #include "cli/strategy_table.hpp"
@@ -81,7 +82,8 @@ po::options_description describe_strategy_options() {
   const auto text = [] { return po::value<std::string>(); };
   options.add_options()  //
       ("mode", text()->value_name("MODE"),
-       "none, legacy, standard, adaptive or custom; required")  //
+       "none, legacy, standard, adaptive or custom; required, unless --sdk names a version, whose "
+       "default it then is")  //
       ("responses", text()->value_name("LIST"),
        "answers to the attempts: responses separated by ',', calls by ';'. A response is an HTTP "
        "status with an optional error code and header (500, 400:ThrottlingException, "
@@ -91,8 +93,12 @@ po::options_description describe_strategy_options() {
        "and, optionally, pause_s (time before a call), takes_s (time until the answer) and draw "
        "(replaces the random draws after it)")  //
       ("revision", text()->value_name("REVISION"),
-       "revision of the standard rules: 2.0 (default), 2.1, smithy or smithy-2.1")               //
-      ("sdk", text()->value_name("SDK"), "SDK whose rules apply; botocore by default")           //
+       "revision of the standard rules: 2.0 (default, unless --sdk names a version), 2.1, smithy "
+       "or "
+       "smithy-2.1")  //
+      ("sdk", text()->value_name("SDK"),
+       "SDK whose rules apply, with its version if you like (botocore@1.44.0); botocore by "
+       "default")                                                                                //
       ("api", text()->value_name("API"), "a service with numbers of its own, such as dynamodb")  //
       ("draw", text()->value_name("R"),
        "replace every random draw by R in [0,1]: 1 shows the longest delays")       //
@@ -116,7 +122,8 @@ StrategyOptions options_of(const po::variables_map& values) {
   const auto given = [&values](const char* name) { return values.count(name) != 0; };
   StrategyOptions options;
   options.mode = text("mode");
-  if (options.mode.empty())
+  options.sdk = text("sdk");
+  if (options.mode.empty() && !has_version(options.sdk))
     throw UsageError("--mode is missing; expected one such as --mode standard");
   if (!given("responses") && !given("calls")) {
     throw UsageError("--responses is missing; expected some, such as --responses '500,200'");
@@ -126,7 +133,6 @@ StrategyOptions options_of(const po::variables_map& values) {
     throw UsageError(fmt::format("--calls and --{} cannot be used together", other));
   }
   options.revision = text("revision");
-  options.sdk = text("sdk");
   options.api = text("api");
   options.calls = given("calls") ? read_calls(text("calls")) : parse_calls(text("responses"));
   if (given("draw")) {
@@ -187,14 +193,19 @@ RetryRules resolve_rules(const StrategyOptions& options) {
       throw UsageError(fmt::format("'{}' is not a name", word));
     }
   }
-  if (!find_preset(options.mode, options.revision, options.sdk, options.api)) {
-    const std::array asked = {options.mode, options.revision, options.sdk};
+  const std::string mode =
+      options.mode.empty() ? std::string(release_mode(options.sdk)) : options.mode;
+  if (const std::string problem = version_problem(options.sdk); !problem.empty()) {
+    throw UsageError("--sdk: " + problem);
+  }
+  if (!find_preset(mode, options.revision, options.sdk, options.api)) {
+    const std::array asked = {mode, options.revision, options.sdk};
     std::string combination;
     for (const std::string& word : asked) {
       if (!word.empty()) combination += (combination.empty() ? "" : " ") + word;
     }
     const std::string_view before =
-        options.mode == "legacy" ? scenario::predecessor(options.sdk) : std::string_view();
+        mode == "legacy" ? scenario::predecessor(options.sdk) : std::string_view();
     throw UsageError(fmt::format(
         "there are no rules for '{}'{}; there are: {}", combination,
         before.empty() ? "" : fmt::format(" (the predecessor of {} is {})", options.sdk, before),
@@ -213,6 +224,9 @@ RetryRules resolve_rules(const StrategyOptions& options) {
   }
   for (const std::string& note : result.loaded->notes) {
     report::print_error("note: {}\n", in_own_words(note));
+  }
+  if (const std::string note = version_note(*result.loaded); !note.empty()) {
+    report::print_error("note: {}\n", note);
   }
   RetryRules rules = result.loaded->scenario.clients.at(0).retry;
   if (options.quota) {

@@ -56,7 +56,8 @@ po::options_description describe_sweep_options() {
        "joins the N results");
   add_simulation_options(
       options,
-      {"folder of the result files; default results/NAME (of a shard results/NAME-shard-I-of-N). "
+      {"folder of the result files; default results/NAME-sweep (of a shard "
+       "results/NAME-sweep-shard-I-of-N). "
        "An earlier result of the same resolved scenario and grid is replaced (see --force)",
        "format of standard output: table (default), csv (points.csv) or json (result.json)"});
   return options;
@@ -94,10 +95,10 @@ SweepCommand read_sweep_options(const po::variables_map& values) {
 }
 
 fs::path folder_of(const SweepCommand& options, const std::string& name) {
-  if (!options.out.empty()) return options.out;
   const auto& shard = options.request.shard;
-  return fs::path("results") /
-         (shard ? fmt::format("{}-shard-{}-of-{}", name, shard->index, shard->count) : name);
+  return result_path(
+      options, name,
+      shard ? fmt::format("sweep-shard-{}-of-{}", shard->index, shard->count) : "sweep");
 }
 
 /// What is asked for beside the scenario.
@@ -165,9 +166,11 @@ Begun begin(const SweepCommand& options, SweepPlan plan, const ReplicationOption
   fs::create_directories(path, error);
   if (error) throw report::OutputError(path, error.message());
   Begun begun;
+  const auto kept = keep_earlier(options, path);
+  // With --out, whoever began what is resumed here has been allowed to replace what there is.
   begun.folder = std::make_unique<report::ResultFolder>(
       path, report::identity_of({&plan.base}, "sweep", requests_of(options.request)),
-      options.force || (unfinished && options.resume), report::kSweepJournal);
+      options.force || (unfinished && options.resume && !kept), report::kSweepJournal, kept);
   const SweepOptions sweep_options{run, begun.folder->path() / report::kSweepJournal,
                                    options.resume};
   try {
@@ -219,6 +222,10 @@ int conclude(const SweepCommand& options, Sweep& sweep, report::ResultFolder& fo
   print_result(options, {folder.path(), kPointsCsv, [&](report::Sink& sink) {
                            sink.write(report::sweep_table(sweep.plan(), overview));
                          }});
+  if (overview.points_that_fail > 0 && (options.quiet || options.format != "table")) {
+    report::print_error("FAIL expectations at {} of {} points; see {}\n", overview.points_that_fail,
+                        overview.points, (folder.path() / kPointsCsv).string());
+  }
   if (overview.points_over_limit > 0) {
     report::print_error("retrysim: error: {} of {} points exceeded a limit; the first: {}\n",
                         overview.points_over_limit, overview.points, sweep.first_over_limit());

@@ -47,7 +47,7 @@ po::options_description describe_tip_options() {
        "resume a search that was interrupted; if there is none, start it");
   add_simulation_options(
       options,
-      {"folder of the result files; default results/NAME. An earlier result of the same "
+      {"folder of the result files; default results/NAME-tip. An earlier result of the same "
        "resolved scenario, trigger and variations is replaced (see --force)",
        "format of standard output: table (default), csv (tip.csv, with --vary curve.csv) or json "
        "(result.json)"});

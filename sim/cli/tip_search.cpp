@@ -38,6 +38,7 @@ std::vector<std::string> tip_requests(const TipRequest& request) {
   std::vector<std::string> requests = {
       report::trigger_request(trigger.path, trigger.first, trigger.last)};
   for (const std::string& vary : request.varying) requests.push_back("--vary " + vary);
+  requests.push_back(report::tolerance_request(request.tolerance));
   return requests;
 }
 
@@ -116,7 +117,8 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
   std::optional<JournalFolder> folder;
   TipSearchOptions search_options;
   if (session.leads()) {
-    folder.emplace(options, options.resume, plan.base.scenario.name, report::kTipJournal, "search");
+    folder.emplace(options, options.resume, result_path(options, plan.base.scenario.name, "tip"),
+                   report::kTipJournal, "search");
     if (options.resume && !folder->unfinished()) {
       if (const auto finished = status_of_finished_search(folder->path(), plan)) {
         report::print_error("note: this search is already complete: {}\n", folder->path().string());

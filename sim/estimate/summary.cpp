@@ -129,6 +129,7 @@ ExpectationResult judge(const Scenario& scenario, const Expectation& expectation
   const double high = e.ci_high.value_or(e.mean);
   const double low = e.ci_low.value_or(e.mean);
   result.passed = true;
+  result.judged = true;
   const auto check = [&](bool holds, double value, std::string_view sign, double bound) {
     result.passed = result.passed && holds;
     if (!result.reason.empty()) result.reason += ", ";

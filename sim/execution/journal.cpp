@@ -104,7 +104,12 @@ std::optional<std::string_view> whole_record(std::string_view bytes) {
 
 Journal::Journal(std::filesystem::path path, std::size_t units)
     : path_(std::move(path)), units_(units) {
-  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  // Only a file of our own is written over: no pipe, no device, nothing that a link leads to.
+  struct stat there {};
+  if (::lstat(path_.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+    throw JournalError(path_.string() + " is not a regular file");
+  }
+  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (fd_ < 0) fail();
   // Where a file system has no locks, nothing is locked.
   if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {

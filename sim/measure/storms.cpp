@@ -300,7 +300,11 @@ Duration largest_backoff(const RetryRules& rules) {
   for (std::uint64_t i = 0; i < steps && factor > 1 && longest > 0 && longest < cap; ++i) {
     longest *= factor;
   }
-  return Duration::from_nanoseconds(std::min(longest, cap));
+  longest = std::min(longest, cap);
+  const bool proportional =
+      backoff.jitter == Jitter::kProportional || backoff.throttle_jitter == Jitter::kProportional;
+  if (proportional && !backoff.jitter_before_cap) longest *= 1 + backoff.jitter_share;
+  return Duration::from_nanoseconds(longest);
 }
 
 Duration amplification_span(const Scenario& scenario, std::optional<std::size_t> group) {

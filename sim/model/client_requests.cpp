@@ -3,6 +3,7 @@
 
 #include "model/parts.hpp"
 #include "model/state.hpp"
+#include "model/trace.hpp"
 
 namespace retrysim::model {
 
@@ -43,6 +44,7 @@ void ClientRequests::submit(ClientGroup& g, ClientId client, std::uint64_t entit
     r.in_cohort = parts_.call_tree.enter(r, caller);
   }
   ++submitted_;
+  tell(Step::kSubmitted, state_.now, r, client);
   if (g.begins_in_steps && !begin_in_steps(g, r)) return;
   if (!g.gated) [[likely]]
     return parts_.transport.send_here(g, r);
@@ -79,6 +81,7 @@ RETRYSIM_IN_LOOP void ClientRequests::finish_here(ClientGroup& g, Request& r, Ou
                      .submitted = submitted,
                      .now = state_.now});
   ++ended_;
+  tell(Step::kEnded, state_.now, r, static_cast<int>(outcome), r.progress.attempts);
   if (g.ends_in_steps) end_in_steps(g, r, outcome);
   r.open = false;
   state_.requests.release(r);

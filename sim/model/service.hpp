@@ -22,6 +22,7 @@
 #include "model/service_traits.hpp"
 #include "model/streams.hpp"
 #include "model/throttle.hpp"
+#include "model/trace.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -134,6 +135,7 @@ class Service {
     if (queue_.is_full()) return Admission::kFull;
     in_service.demand.draw(a);
     queue_.join(a);
+    tell(Step::kQueued, now, a, static_cast<std::int64_t>(queued()));
     return Admission::kQueued;
   }
   [[gnu::noinline]] Admission admit_if_concurrency_allows(Attempt& a, Time now);

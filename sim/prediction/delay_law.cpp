@@ -58,7 +58,7 @@ DelayLaw floored(const DelayLaw& law, double quantum) {
   return result;
 }
 
-DelayLaw spread(Jitter jitter, double v) {
+DelayLaw spread(Jitter jitter, double share, double v) {
   if (v == kForever && jitter != Jitter::kNone) return {{kForever, kForever, 1}};
   switch (jitter) {
     case Jitter::kFull:
@@ -67,6 +67,8 @@ DelayLaw spread(Jitter jitter, double v) {
       return {{v / 2, v, 1}};
     case Jitter::kAdditive:
       return {{v, 2 * v, 1}};
+    case Jitter::kProportional:
+      return {{v * (1 - share), v * (1 + share), 1}};
     case Jitter::kNone:
     case Jitter::kDecorrelated:
       break;
@@ -75,7 +77,7 @@ DelayLaw spread(Jitter jitter, double v) {
 }
 
 /// Random whole quanta below v, or up to it.
-DelayLaw spread_quanta(Jitter jitter, double quanta, double quantum, bool inclusive) {
+DelayLaw spread_quanta(Jitter jitter, double share, double quanta, double quantum, bool inclusive) {
   const auto from_to = [&](double first, double last) -> DelayLaw {
     last = std::max(first, last);
     return {{first * quantum, last * quantum, 1}};
@@ -87,6 +89,10 @@ DelayLaw spread_quanta(Jitter jitter, double quanta, double quantum, bool inclus
       return from_to(std::floor(quanta / 2), std::floor(quanta / 2) + std::floor(quanta / 2));
     case Jitter::kAdditive:
       return from_to(quanta, 2 * quanta - (inclusive ? 0 : 1));
+    case Jitter::kProportional: {
+      const double reach = std::floor(share * quanta);
+      return from_to(quanta - reach, quanta + reach - (inclusive || reach == 0 ? 0 : 1));
+    }
     case Jitter::kNone:
     case Jitter::kDecorrelated:
       break;
@@ -164,15 +170,18 @@ DelayLaw independent_law(const BackoffRules& rules, bool throttling, int retry) 
   const bool inclusive = rules.rounding == Rounding::kIntegersInclusive;
   if (quantum > 0 && (rules.rounding == Rounding::kIntegers || inclusive)) {
     law = v == kForever ? DelayLaw{{cap, cap, 1}}
-                        : spread_quanta(jitter, std::floor(v / quantum + 1e-9), quantum, inclusive);
+                        : spread_quanta(jitter, rules.jitter_share, std::floor(v / quantum + 1e-9),
+                                        quantum, inclusive);
   } else if (quantum > 0 && rules.rounding == Rounding::kMantissa && jitter == Jitter::kFull) {
     const double drawn = std::max(0.0, std::ceil(base / quantum - 1e-9) - 1);
     law = {{0, drawn == 0 ? 0 : drawn * quantum * growth, 1}};
   } else {
-    law = spread(jitter, v);
+    law = spread(jitter, rules.jitter_share, v);
     if (quantum > 0) law = floored(law, quantum);
   }
-  return rules.over_cap == OverCap::kRedraw ? redrawn(law, cap) : limited(law, cap);
+  if (rules.over_cap == OverCap::kRedraw) return redrawn(law, cap);
+  const bool capped_before = jitter == Jitter::kProportional && !rules.jitter_before_cap;
+  return capped_before ? law : limited(law, cap);
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ void write_choose_csv(Sink& sink, const ChoiceReport& report);
 void write_race_csv(Sink& sink, const ChoiceReport& report);
 void write_choice_json(Sink& sink, const ChoiceReport& report,
                        const std::vector<FileRecord>& files);
-/// The table of who left when and because of whom, and a sentence that says who is the best.
-void write_choice_text(Sink& sink, const ChoiceReport& report);
+/// The table of who left when and because of whom, and a sentence that says who is the best, in
+/// lines of at most `columns`.
+void write_choice_text(Sink& sink, const ChoiceReport& report, std::size_t columns);
 
 /// The policy whose scenario the result has: the best one, else the one nearest to the limits, else
 /// the first.

@@ -37,21 +37,9 @@ std::string mean_text(const std::vector<double>& observations, const MetricInfo&
   return format_metric(*e, metric);
 }
 
-/// At blanks, into lines of at most 100 columns, the later ones indented.
-std::string in_lines(std::string_view text) {
-  constexpr std::size_t kColumns = 100;
-  std::string result, line;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (!line.empty() && columns_of(line) + 1 + columns_of(word) > kColumns) {
-      result += line + "\n ";
-      line.clear();
-    }
-    line += (line.empty() && result.empty() ? "" : " ") + std::string(word);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return result + line + "\n";
+/// Sentences, the later lines indented.
+std::string in_lines(std::string_view text, std::size_t columns) {
+  return wrapped(text, {columns, "", "  "});
 }
 
 std::string plural(std::size_t n, std::string_view noun, std::string_view ending = "s") {
@@ -134,29 +122,36 @@ std::vector<std::size_t> order_of(const PolicyChoice& choice) {
   return order;
 }
 
-void append_head(std::string& out, const PolicyChoice& choice) {
+void append_head(std::string& out, const PolicyChoice& choice, std::size_t columns) {
   const Scenario& scenario = choice.policies.front().loaded.scenario;
-  out += fmt::format("{}: the {} {} among {}, seed {}\n", scenario.name, superlative(choice),
-                     aim_name(choice), policies(choice.policies.size()), scenario.seed);
-  if (!scenario.description.empty()) out += scenario.description + "\n";
+  out += in_lines(fmt::format("{}: the {} {} among {}, seed {}", scenario.name, superlative(choice),
+                              aim_name(choice), policies(choice.policies.size()), scenario.seed),
+                  columns);
+  if (!scenario.description.empty()) out += in_lines(scenario.description, columns);
   const MetricInfo& metric = *choice.aim.metric;
-  out += in_lines(fmt::format(
-      "Differences below {} do not matter{}. {}", difference_text(choice.indifference, metric),
-      choice.from_first_stage ? " (chosen after the first stage; see --indifference)" : "",
+  const std::string assumed =
       choice.procedure == ChoiceProcedure::kBounds
           ? "Nothing is assumed about the distribution of the values."
           : fmt::format("Assumes that {} are normally distributed.",
                         choice.batch == 1
                             ? "the values of the replications"
-                            : fmt::format("averages of {} replications", choice.batch))));
+                            : fmt::format("averages of {} replications", choice.batch));
+  out += in_lines(
+      fmt::format(
+          "Differences below {} do not matter{}. {}", difference_text(choice.indifference, metric),
+          choice.from_first_stage ? " (chosen after the first stage; see --indifference)" : "",
+          assumed),
+      columns);
   for (const ChoiceLimit& limit : choice.limits) {
     out +=
         in_lines(fmt::format("Subject to {}; means within {} of that may be judged either way.",
-                             limit_text(limit), difference_text(*limit.tolerance, *limit.metric)));
+                             limit_text(limit), difference_text(*limit.tolerance, *limit.metric)),
+                 columns);
   }
 }
 
-void append_table(std::string& out, const PolicyChoice& choice) {
+/// A row of the table; where that leaves no room for why, the name has a line of its own.
+void append_table(std::string& out, const PolicyChoice& choice, std::size_t columns) {
   const std::vector<std::size_t> order = order_of(choice);
   struct Row {
     std::string replications, name, mean, reason;
@@ -173,13 +168,21 @@ void append_table(std::string& out, const PolicyChoice& choice) {
     name_width = std::max(name_width, columns_of(row.name));
     mean_width = std::max(mean_width, columns_of(row.mean));
   }
+  constexpr std::size_t kNumber = 12, kGap = 2, kNarrowest = 20;
+  const bool in_rows = kNumber + name_width + mean_width + 3 * kGap + kNarrowest <= columns;
   out += "\n";
   for (const Row& row : rows) {
-    std::string line =
-        fmt::format("{:>12}  {}  {}  {}", row.replications, pad_right(row.name, name_width),
-                    pad_left(row.mean, mean_width), row.reason);
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
+    const std::string mean = pad_left(row.mean, mean_width);
+    std::string front = in_rows ? fmt::format("{:>12}  {}  {}  ", row.replications,
+                                              pad_right(row.name, name_width), mean)
+                                : fmt::format("{:>12}  {}  ", row.replications, mean);
+    if (!in_rows) out += in_lines(row.name, columns);
+    const std::string below(columns_of(front), ' ');
+    if (row.reason.empty()) {
+      out += front.erase(front.find_last_not_of(' ') + 1) + "\n";
+    } else {
+      out += wrapped(row.reason, {columns, front, below});
+    }
   }
   if (order.size() + 1 > rows.size()) {
     out +=
@@ -293,17 +296,17 @@ std::string answer_text(const PolicyChoice& choice) {
 
 }  // namespace
 
-void write_choice_text(Sink& sink, const ChoiceReport& report) {
+void write_choice_text(Sink& sink, const ChoiceReport& report, std::size_t columns) {
   const PolicyChoice& choice = report.found;
   std::string out;
-  append_head(out, choice);
-  append_table(out, choice);
+  append_head(out, choice, columns);
+  append_table(out, choice, columns);
   if (!choice.notes.empty()) out += "\n";
-  for (const std::string& note : choice.notes) out += in_lines("note: " + note);
-  out += "\n" + in_lines(answer_text(choice));
+  for (const std::string& note : choice.notes) out += in_lines("note: " + note, columns);
+  out += "\n" + in_lines(answer_text(choice), columns);
   if (choice.equal_allocation > 0 && choice.best &&
       same_as_best(choice) + 1 < choice.policies.size()) {
-    out += in_lines(saving_text(choice));
+    out += in_lines(saving_text(choice), columns);
   }
   sink.write(out);
 }

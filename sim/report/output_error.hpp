@@ -26,4 +26,11 @@ class OutputError : public std::runtime_error {
   std::string reason_;
 };
 
+/// Nobody reads any more from the pipe that output goes to, as after `| head`.
+class OutputClosed : public OutputError {
+ public:
+  explicit OutputClosed(std::filesystem::path path)
+      : OutputError(std::move(path), "nobody reads from this pipe") {}
+};
+
 }  // namespace retrysim::report

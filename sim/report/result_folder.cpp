@@ -4,6 +4,7 @@
 #include "report/result_folder.hpp"
 
 #include "report/output_error.hpp"
+#include "report/output_file.hpp"
 #include "scenario/whole_file.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +16,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <system_error>
@@ -25,13 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Pictures that scripts/plot.py puts beside the data; they are out of date with it.
-constexpr std::array<std::string_view, 11> kPictures = {
-    "overview",  "latency",    "compare", "sweep", "sweep_clients", "tip",
-    "tip_curve", "hysteresis", "choose",  "map",   "phase_plane"};
-/// The page that `retrysim report` puts there.
-constexpr std::string_view kReportPage = "report.html";
-constexpr std::array<std::string_view, 3> kPictureFormats = {".png", ".svg", ".pdf"};
+/// Names with a greater number are no earlier results of ours.
+constexpr std::uint64_t kMostNumber = 1'000'000'000;
 
 [[noreturn]] void fail(const fs::path& path, int error) {
   throw OutputError(path, std::generic_category().message(error));
@@ -111,6 +109,27 @@ bool is_current(const fs::path& folder) {
                        folder.end();
 }
 
+/// Whether renameat2 said that the system cannot exchange two folders.
+bool cannot_exchange(int error) { return error == EINVAL || error == ENOSYS || error == ENOTSUP; }
+
+/// One more than the highest number behind `stem` in the names of a folder: who sorts by number
+/// sorts by age.
+std::uint64_t next_number(const fs::path& folder, std::string_view stem) {
+  std::uint64_t highest = 0;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(stem)) continue;
+    std::uint64_t number = 0;
+    const char* const last = name.data() + name.size();
+    const auto [stop, wrong] = std::from_chars(name.data() + stem.size(), last, number);
+    if (wrong == std::errc() && stop == last && number < kMostNumber) {
+      highest = std::max(highest, number);
+    }
+  }
+  return highest + 1;
+}
+
 /// What is under way in a folder with this journal.
 struct JournalKind {
   std::string_view name, of;
@@ -138,15 +157,18 @@ bool holds_something(const fs::path& folder) {
 }  // namespace
 
 ResultFolder::ResultFolder(const fs::path& target, ResultIdentity identity, bool force,
-                           std::string_view own_journal)
+                           std::string_view own_journal, EarlierKept kept)
     : target_(target.lexically_normal()),
       identity_(std::move(identity)),
       force_(force),
-      own_journal_(own_journal) {
+      own_journal_(own_journal),
+      kept_(std::move(kept)) {
   if (!target_.has_filename()) target_ = target_.parent_path();
+  // As the system reads it: what ".." means depends on symbolic links in front of it.
   std::error_code error;
-  real_ = fs::weakly_canonical(fs::absolute(target_), error);
+  real_ = fs::weakly_canonical(fs::absolute(target), error);
   if (error) real_ = fs::absolute(target_);
+  if (!real_.has_filename()) real_ = real_.parent_path();
   const FolderLock lock(parent());
   // A result that is half replaced gets its own files back before it is looked at.
   clean_up_after_killed_runs(real_);
@@ -182,46 +204,118 @@ void ResultFolder::check_target() {
   if (!is_known) {
     earlier_files_.clear();
     earlier_stamp_.reset();
+    difference_.clear();
   }
-  if (status.type() == fs::file_type::not_found) return;
+  if (status.type() == fs::file_type::not_found) {
+    if (!fs::is_symlink(fs::symlink_status(real_, error))) return;
+    throw OutputError(target_, "is a symbolic link to a folder that does not exist");
+  }
   if (status.type() == fs::file_type::none) throw OutputError(target_, error.message());
   if (status.type() != fs::file_type::directory) throw OutputError(target_, "is not a folder");
   existed_ = true;
+  check_kinds();  // result.json, which is read next, might be a pipe
   const auto earlier = is_known ? std::nullopt : read_earlier_result(real_);
   if (earlier) {
     earlier_files_ = files_of(*earlier);
     earlier_stamp_ = stamp;
+    check_kinds();
   }
-  if (force_) return;
-  for (const auto& [name, of] : kJournals) {
-    if (name == own_journal_ || !fs::exists(real_ / name, error)) continue;
-    throw OutputError(
-        target_, fmt::format("it contains an unfinished {}; use another folder or --force", of));
+  if (!force_) check_journals();
+  if (is_known) return;
+  if (is_one_of(real_, identity_.reads)) {
+    throw OutputError(target_, "the command reads from this folder; use another one");
   }
-  if (earlier) {
-    check_earlier(*earlier);
-  } else if (!is_known && holds_something(real_)) {
+  if (!own_journal_.empty()) check_read(own_journal_);
+  const std::string difference = earlier ? difference_from(*earlier) : "";
+  if (!difference.empty() && !force_) {
+    keep_or_refuse(difference);
+    return;
+  }
+  check_reads(earlier && difference.empty() ? &*earlier : nullptr);
+  if (!earlier && !force_ && holds_something(real_)) {
     throw OutputError(target_,
                       "it contains files that do not belong to a result; use another folder or "
                       "--force");
   }
 }
 
-void ResultFolder::check_earlier(const nlohmann::ordered_json& json) const {
+void ResultFolder::check_journals() const {
+  std::error_code error;
+  for (const auto& [name, of] : kJournals) {
+    if (name == own_journal_ || !fs::exists(real_ / name, error)) continue;
+    throw OutputError(
+        target_, fmt::format("it contains an unfinished {}; use another folder or --force", of));
+  }
+}
+
+/// Whatever has the name of a result file must be one that can be replaced.
+void ResultFolder::check_kinds() const {
+  std::error_code error;
+  for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!is_ours(name)) continue;
+    const std::string kind = irregular_kind(it->path());
+    if (!kind.empty()) throw OutputError(target_ / name, kind);
+  }
+}
+
+bool ResultFolder::is_ours(const std::string& name) const {
+  return scenario::is_result_file(name) ||
+         std::find(earlier_files_.begin(), earlier_files_.end(), name) != earlier_files_.end();
+}
+
+/// What the command reads must not go. A file that an earlier result of the same question has
+/// written, and nobody has changed since, comes back as it is.
+void ResultFolder::check_reads(const nlohmann::ordered_json* same_question) {
+  std::vector<FileRecord> records;
+  try {
+    if (same_question != nullptr) records = file_records(*same_question, real_ / kResultJson);
+  } catch (const DamagedResult&) {  // then nothing is known to be as it was
+  }
+  const auto is_intact = [&](const std::string& name) {
+    const auto record = std::find_if(records.begin(), records.end(),
+                                     [&](const FileRecord& r) { return r.name == name; });
+    return record != records.end() && fault_of(real_, *record).empty();
+  };
+  std::error_code error;
+  for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!is_ours(name) || is_intact(name)) continue;
+    if (!earlier_stamp_ || !kept_ || force_ || must_stay_in_place()) {
+      check_read(name);
+    } else if (is_one_of(it->path(), identity_.reads)) {
+      difference_ = fmt::format("{}, which this command reads", name);
+      return;
+    }
+  }
+}
+
+void ResultFolder::check_read(std::string_view name) const {
+  if (!is_one_of(real_ / name, identity_.reads)) return;
+  throw OutputError(target_ / name, "the command reads this file; use another folder");
+}
+
+/// The first differences of an earlier result from the new one; empty if that may take its place.
+std::string ResultFolder::difference_from(const nlohmann::ordered_json& json) const {
   std::string scenario;
   const auto name = json.find("scenario");
   if (name != json.end() && name->is_string()) scenario = *name;
   if (scenario != identity_.scenario) {
-    throw OutputError(target_, "it contains a result of scenario \"" + scenario +
-                                   "\"; use another folder or --force");
+    return fmt::format("the scenario (there \"{}\", now \"{}\")", scenario, identity_.scenario);
   }
-  std::string changed;
   try {
-    changed = difference(identity_of(json, real_ / kResultJson), identity_);
+    return difference(identity_of(json, real_ / kResultJson), identity_);
   } catch (const DamagedResult&) {  // which asks to be replaced
+    return kept_ ? "its damaged result.json" : "";
   }
-  if (changed.empty()) return;
-  throw OutputError(target_, "it contains a result that differs in " + changed +
+}
+
+void ResultFolder::keep_or_refuse(const std::string& difference) {
+  if (kept_ && !must_stay_in_place()) {
+    difference_ = difference;
+    return;
+  }
+  throw OutputError(target_, "it contains a result that differs in " + difference +
                                  "; replace it with --force, or keep it and choose another folder "
                                  "with --out");
 }
@@ -282,6 +376,8 @@ void ResultFolder::commit() {
   check_target();  // somebody else may have been there meanwhile
   if (!existed_) {
     rename_or_throw(staging_.result(), real_);
+  } else if (!difference_.empty()) {
+    keep_earlier();
   } else if (in_place_) {
     replace_files();
   } else {
@@ -300,12 +396,14 @@ std::vector<std::string> ResultFolder::outdated_files() const {
   }
   names.insert(names.end(), earlier_files_.begin(), earlier_files_.end());
   if (!earlier_files_.empty()) {
-    for (const std::string_view picture : kPictures) {
-      for (const std::string_view format : kPictureFormats) {
-        names.push_back(std::string(picture).append(format));
+    // What somebody else has put under these names is not ours.
+    std::error_code error;
+    for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
+      const std::string name = it->path().filename().string();
+      if (scenario::is_made_from_result(name) && irregular_kind(it->path()).empty()) {
+        names.push_back(name);
       }
     }
-    names.emplace_back(kReportPage);
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
@@ -331,13 +429,55 @@ std::vector<std::string> ResultFolder::link_others(const std::vector<std::string
   return others;
 }
 
-void ResultFolder::exchange() {
-  const std::vector<std::string> ours = outdated_files();
-  const std::vector<std::string> others = link_others(ours);
+/// The new folder gets the permissions of the earlier one.
+void ResultFolder::take_permissions() const {
   struct stat before {};
   if (::stat(real_.c_str(), &before) == 0) {
     (void)::chmod(staging_.result().c_str(), before.st_mode & 07777);
   }
+}
+
+/// First the new result lies beside the earlier one under the name that is for that, and then they
+/// change places: nothing is lost whenever the process dies.
+void ResultFolder::keep_earlier() {
+  take_permissions();
+  const auto link_journal = [&] {
+    const fs::path journal = real_ / own_journal_;
+    if (own_journal_.empty() || !fs::exists(journal)) return;
+    if (::link(journal.c_str(), (staging_.result() / own_journal_).c_str()) != 0)
+      fail(target_, errno);
+  };
+  link_journal();
+  const std::string stem = real_.filename().string() + ".";
+  std::uint64_t number = next_number(parent(), stem);
+  fs::path kept;
+  do {
+    kept = parent() / (stem + std::to_string(number++));
+  } while (fs::exists(fs::symlink_status(kept)));
+  rename_or_throw(staging_.result(), kept);
+  if (::renameat2(AT_FDCWD, kept.c_str(), AT_FDCWD, real_.c_str(), RENAME_EXCHANGE) != 0) {
+    const int error = errno;
+    rename_or_throw(kept, staging_.result());
+    if (!cannot_exchange(error)) fail(target_, error);
+    rename_or_throw(real_, kept);
+    if (::rename(staging_.result().c_str(), real_.c_str()) != 0) {
+      const int second = errno;
+      ::rename(kept.c_str(), real_.c_str());
+      fail(target_, second);
+    }
+  }
+  if (!own_journal_.empty()) ::unlink((kept / own_journal_).c_str());
+  // As the user calls the folder, unless that is a symbolic link to it.
+  fs::path shown = target_;
+  shown += kept.native().substr(real_.native().size());
+  std::error_code error;
+  kept_(fs::equivalent(shown, kept, error) ? shown : kept, difference_);
+}
+
+void ResultFolder::exchange() {
+  const std::vector<std::string> ours = outdated_files();
+  const std::vector<std::string> others = link_others(ours);
+  take_permissions();
   if (!others.empty()) announce(others);
   // If this fails, or the process dies, `StagingFolder` gives back what was announced.
   for (const std::string& name : others) {
@@ -359,7 +499,7 @@ void ResultFolder::swap_with_target(bool announced) {
       0) {
     return;
   }
-  if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) fail(target_, errno);
+  if (!cannot_exchange(errno)) fail(target_, errno);
   if (!announced) announce({});
   rename_or_throw(real_, staging_.earlier());
   if (::rename(staging_.result().c_str(), real_.c_str()) != 0) {

@@ -8,6 +8,7 @@
 #include "report/sink.hpp"
 #include "report/staged_files.hpp"
 #include "report/staging_folder.hpp"
+#include "scenario/result_names.hpp"
 
 #include <array>
 #include <cstdint>
@@ -20,14 +21,17 @@
 
 namespace retrysim::report {
 
-/// The journals of a sweep, a search for tipping points and a race under way, in the folders of
-/// their results. They are no files of another result, and never replaced with one.
-inline constexpr std::string_view kSweepJournal = "sweep.journal";
-inline constexpr std::string_view kTipJournal = "tip.journal";
-inline constexpr std::string_view kChoiceJournal = "choose.journal";
+using scenario::kChoiceJournal;
+using scenario::kSweepJournal;
+using scenario::kTipJournal;
 
 /// Device, number, size and times of change of a file.
 using FileStamp = std::array<std::int64_t, 7>;
+
+/// Told that an earlier result in the place of a new one, which it differs from in `difference`, is
+/// now the folder `kept`.
+using EarlierKept =
+    std::function<void(const std::filesystem::path& kept, const std::string& difference)>;
 
 /// Collects the files of one result in a staging folder beside the place of the result, and moves
 /// them there at `commit`. Without a commit nothing is left behind and an earlier result stays as
@@ -38,6 +42,13 @@ using FileStamp = std::array<std::int64_t, 7>;
 /// them; other files in it stay. Any other result, or a folder with other things in it, is refused
 /// unless `force` is set; even then files that are not ours stay. A folder with a journal belongs
 /// to the sweep, search or race under way: others are refused, and with `force` the journal goes.
+///
+/// With `kept`, another result is not refused but keeps all it has under the next free of the names
+/// "NAME.1", "NAME.2", ... beside the new one: whoever looks sees one of them under NAME at any
+/// time.
+///
+/// Only regular files are replaced, and none that the command reads (`ResultIdentity::reads`), be
+/// it by another name, unless they are as the earlier result of the same question left them.
 ///
 /// Whoever looks sees the old folder or the new one: they are exchanged in one step (renameat2),
 /// under a lock on the folder that both lie in, so that of several writers one comes after the
@@ -51,7 +62,7 @@ class ResultFolder {
   /// `own_journal`: the name of the journal that the result is made with; empty without one. Throws
   /// OutputError if the folder must not or cannot be written.
   ResultFolder(const std::filesystem::path& target, ResultIdentity identity, bool force,
-               std::string_view own_journal = {});
+               std::string_view own_journal = {}, EarlierKept kept = {});
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
@@ -70,7 +81,15 @@ class ResultFolder {
 
  private:
   void check_target();
-  void check_earlier(const nlohmann::ordered_json& result) const;
+  void check_journals() const;
+  bool is_ours(const std::string& name) const;
+  std::string difference_from(const nlohmann::ordered_json& result) const;
+  void check_kinds() const;
+  void check_reads(const nlohmann::ordered_json* same_question);
+  void check_read(std::string_view name) const;
+  void keep_or_refuse(const std::string& difference);
+  void take_permissions() const;
+  void keep_earlier();
   bool must_stay_in_place() const;
   void make_staging();
   void exchange();
@@ -86,6 +105,7 @@ class ResultFolder {
   ResultIdentity identity_;
   bool force_;
   std::string_view own_journal_;
+  EarlierKept kept_;
   bool existed_ = false;
   bool in_place_ = false;
   StagingFolder staging_;
@@ -94,6 +114,7 @@ class ResultFolder {
   std::vector<FileRecord> files_;           // of the new result, as written
   std::vector<std::string> earlier_files_;  // that an earlier result says it has
   std::optional<FileStamp> earlier_stamp_;  // of its result.json, when it was read
+  std::string difference_;                  // from an earlier result that is to be kept
   bool committed_ = false;
 };
 

@@ -117,6 +117,9 @@ void read_request(const Json& json, ResultIdentity& identity) {
                                                 trigger.at("first").get<double>(),
                                                 trigger.at("last").get<double>()));
     if (json.contains("curve")) add_varied(json.at("curve").at("vary"));
+    if (trigger.contains("tolerance")) {
+      identity.requests.push_back(tolerance_request(trigger.at("tolerance").get<double>()));
+    }
   } else if (json.contains("load")) {
     const Json& load = json.at("load");
     identity.command = "tip";
@@ -126,6 +129,7 @@ void read_request(const Json& json, ResultIdentity& identity) {
   } else {
     identity.command = "run";
   }
+  if (json.value("twin", false)) identity.requests.emplace_back(kTwinRequest);
 }
 
 std::optional<std::uint64_t> whole_number(const std::string* text) {
@@ -147,6 +151,9 @@ class Differences {
  public:
   Differences(const ResultIdentity& earlier, const ResultIdentity& now)
       : earlier_(earlier), now_(now), same_command_(earlier.command == now.command) {
+    if (!same_command_) {
+      add(fmt::format("the command (there {}, now {})", earlier.command, now.command));
+    }
     const bool same_requests = !same_command_ || earlier.requests == now.requests;
     if (!same_requests) compare_requests();
     compare_keys(same_command_ && same_requests && earlier.version == now.version);
@@ -225,9 +232,14 @@ ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, s
       keep_common(identity.keys, keys);
     }
     inputs.insert(inputs.end(), variant->input_files.begin(), variant->input_files.end());
+    if (!variant->file.empty()) identity.reads.push_back(variant->file);
   }
   std::sort(inputs.begin(), inputs.end());
   inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  identity.reads.insert(identity.reads.end(), inputs.begin(), inputs.end());
+  std::sort(identity.reads.begin(), identity.reads.end());
+  identity.reads.erase(std::unique(identity.reads.begin(), identity.reads.end()),
+                       identity.reads.end());
   for (const fs::path& input : inputs) {
     std::error_code error;
     if (!fs::is_regular_file(input, error)) continue;  // a pipe can be read once only
@@ -264,6 +276,8 @@ ResultIdentity identity_of(const Json& json, const fs::path& path) {
 std::string trigger_request(const std::string& path, double first, double last) {
   return fmt::format("--trigger {}={}:{}", path, first, last);
 }
+
+std::string tolerance_request(double tolerance) { return fmt::format("--tolerance {}", tolerance); }
 
 std::string hysteresis_request(const std::string& path, const std::vector<double>& loads,
                                double dwell_s) {

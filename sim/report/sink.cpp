@@ -66,6 +66,7 @@ std::size_t DescriptorSink::write_some(std::string_view text) {
   const ssize_t written = ::write(descriptor_, text.data(), text.size());
   if (written >= 0) return static_cast<std::size_t>(written);
   if (errno == EINTR || errno == EAGAIN) return 0;
+  if (errno == EPIPE) throw OutputClosed(path_);
   throw OutputError(path_, std::generic_category().message(errno));
 }
 

@@ -25,7 +25,8 @@ class StringSink : public Sink {
 };
 
 /// Writes to an open file descriptor through a buffer; does not own the descriptor. Throws
-/// OutputError, which names `path`, if the system refuses, and Interrupted if asked to stop, even
+/// OutputError, which names `path`, if the system refuses (OutputClosed if nobody reads from the
+/// other end of a pipe), and Interrupted if asked to stop, even
 /// while nobody reads from the other end of a pipe. Call `flush` at the end: the destructor drops
 /// what is left.
 class DescriptorSink : public Sink {

@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "scenario/result_names.hpp"
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -34,7 +36,7 @@ class FolderLock {
 class StagingFolder {
  public:
   /// How the names of staging folders begin.
-  static constexpr std::string_view kMark = ".retrysim-new-";
+  static constexpr std::string_view kMark = scenario::kStagingMark;
 
   StagingFolder() = default;
   ~StagingFolder();

@@ -273,13 +273,6 @@ void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
 
 MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, bool force) {
   const std::vector<ShardFolder> shards = open_shards(folders);
-  for (const fs::path& folder : folders) {
-    std::error_code error;
-    if (fs::equivalent(folder, target, error)) {
-      throw MergeError(folder.string() +
-                       " is one of the shards; expected another folder for the joined result");
-    }
-  }
   Json result = shards.front().result;
   MergedSweep merged;
   merged.points = result["sweep"]["points"];
@@ -289,7 +282,14 @@ MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, b
   }
   result["sweep"]["points_that_fail"] = merged.points_that_fail;
   result["sweep"]["points_over_limit"] = merged.points_over_limit;
-  ResultFolder folder(target, identity_of(result, shards.front().path / kResult), force);
+  ResultIdentity identity = identity_of(result, shards.front().path / kResult);
+  for (const ShardFolder& shard : shards) {
+    identity.reads.push_back(shard.path);
+    for (const FileRecord& file : file_records(shard.result, shard.path / kResult)) {
+      identity.reads.push_back(shard.path / file.name);
+    }
+  }
+  ResultFolder folder(target, std::move(identity), force);
   // The names of the points come first, but every file has its place in the list.
   StringSink points;
   const std::vector<MergedPoint> of_points = merge_points(points, shards, merged.points);

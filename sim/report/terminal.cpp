@@ -28,7 +28,7 @@ void prepare_standard_streams() {
 }
 
 StandardOutput::StandardOutput(For readers)
-    : readers_(readers), output_(STDOUT_FILENO, "standard output") {}
+    : readers_(readers), output_(STDOUT_FILENO, kStandardOutput) {}
 
 void StandardOutput::write(std::string_view text) {
   if (readers_ == For::kPeople) {
@@ -38,7 +38,7 @@ void StandardOutput::write(std::string_view text) {
   }
 }
 
-std::optional<std::size_t> known_output_columns() {
+std::size_t output_columns() {
   constexpr std::size_t kWide = 160;
   std::size_t columns = 0;
   if (const char* text = std::getenv("COLUMNS")) {
@@ -46,11 +46,9 @@ std::optional<std::size_t> known_output_columns() {
   }
   winsize size{};
   if (columns == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
-  if (columns == 0) return std::nullopt;
+  if (columns == 0) return kNarrowColumns;
   return std::clamp(columns, kNarrowColumns, kWide);
 }
-
-std::size_t output_columns() { return known_output_columns().value_or(kNarrowColumns); }
 
 void print(std::string_view text) {
   StandardOutput out(StandardOutput::For::kPeople);

@@ -21,6 +21,9 @@ namespace retrysim::report {
 /// size of files, fail like any other writing instead of ending the process. Call it first of all.
 void prepare_standard_streams();
 
+/// What messages call it.
+inline constexpr const char* kStandardOutput = "standard output";
+
 /// Standard output, through a buffer. For people, what a terminal might obey is written as an
 /// escape; programs get the text as it is. Throws OutputError; call `flush` at the end.
 class StandardOutput : public Sink {
@@ -42,10 +45,6 @@ class StandardOutput : public Sink {
 /// Columns that tables and sentences may take: those that COLUMNS says, or the terminal at standard
 /// output, but from 80 to 160; without either 80.
 std::size_t output_columns();
-/// The same; empty if neither says so: a program may read the lines.
-std::optional<std::size_t> known_output_columns();
-/// As a number of columns: more than any line has.
-inline constexpr std::size_t kUnbroken = std::size_t{1} << 40;
 
 /// Writes a whole text for people to standard output. Throws OutputError.
 void print(std::string_view text);

@@ -240,10 +240,7 @@ void append_expectations(std::string& out, const Evaluation& e, std::size_t colu
   if (e.expectations.empty()) return;
   out += "\nExpectations\n";
   for (const ExpectationResult& r : e.expectations) {
-    const std::string of = r.expectation.client == "all" ? "" : " of " + r.expectation.client;
-    out +=
-        wrapped(fmt::format("{}: {}{}: {}", r.expectation.name, r.expectation.metric, of, r.reason),
-                {columns, r.passed ? "  pass  " : "  FAIL  ", "        "});
+    out += wrapped(expectation_text(r), {columns, r.passed ? "  pass  " : "  FAIL  ", "        "});
   }
 }
 
@@ -263,6 +260,41 @@ void append_recovery_notes(std::vector<std::string>& notes, const Evaluation& e)
 }
 
 }  // namespace
+
+std::string expectation_text(const ExpectationResult& result) {
+  const Expectation& wanted = result.expectation;
+  const MetricInfo* metric = find_metric(wanted.metric);
+  const double nearest = wanted.at_least.value_or(wanted.at_most.value_or(0));
+  const DisplayUnit unit = metric == nullptr            ? DisplayUnit{1, ""}
+                           : metric->display.percentage ? DisplayUnit{100, " %"}
+                                                        : display_unit(nearest, metric->unit);
+  const auto number = [&](double value, int digits) {
+    return fmt::format("{:.{}g}{}", value * unit.scale, digits, unit.name);
+  };
+  std::string expected = ", expected ";
+  if (wanted.at_least) expected += "at least " + number(*wanted.at_least, 6);
+  if (wanted.at_least && wanted.at_most) expected += " and ";
+  if (wanted.at_most) expected += "at most " + number(*wanted.at_most, 6);
+  if (!result.estimate || !result.judged) return wanted.name + ": " + result.reason + expected;
+  const Estimate& e = *result.estimate;
+  // An end of the interval must not look like a bound that it is not.
+  const auto looks_like = [&](double end, const std::optional<double>& bound, int digits) {
+    return bound && end != *bound && number(end, digits) == number(*bound, digits);
+  };
+  int digits = 3;
+  while (digits < 9 && (looks_like(e.ci_low.value_or(e.mean), wanted.at_least, digits) ||
+                        looks_like(e.ci_high.value_or(e.mean), wanted.at_most, digits))) {
+    ++digits;
+  }
+  std::string text =
+      fmt::format("{}: {}{} {}", wanted.name, wanted.metric,
+                  wanted.client == "all" ? "" : " of " + wanted.client, number(e.mean, digits));
+  if (e.ci_low && e.ci_high) {
+    text += fmt::format(" (95 % CI from {} to {})", number(*e.ci_low, digits),
+                        number(*e.ci_high, digits));
+  }
+  return text + expected;
+}
 
 std::string format_estimate(const Estimate& estimate, std::string_view unit) {
   return format_scaled(estimate, display_unit(estimate.mean, unit));

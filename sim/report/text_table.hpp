@@ -30,6 +30,9 @@ std::string format_number(double value, std::string_view unit);
 /// line each, without "note: ".
 std::vector<std::string> result_notes(const Evaluation& evaluation);
 
+/// "slo: success_rate 61.2 % (95 % CI from 60.1 % to 62.3 %), expected at least 99 %"
+std::string expectation_text(const ExpectationResult& result);
+
 /// What `run` prints: the scenario and what it asks, the answer in words, expectations; then tables
 /// of related metrics, with a column for each client group and one for all together (a single group
 /// has one column), as many beside each other as `columns` hold; storms; and notes on what limits

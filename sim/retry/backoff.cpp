@@ -16,7 +16,8 @@ namespace {
 /// `spread` by random integers, as Java's nextInt (`inclusive` false) and PHP's mt_rand (true) draw
 /// them. A fixed draw of 1 gives the upper bound, which Java's full jitter itself never reaches.
 constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max();
-std::int64_t spread_integers(Jitter jitter, std::int64_t v, double uniform, bool inclusive) {
+std::int64_t spread_integers(Jitter jitter, double share, std::int64_t v, double uniform,
+                             bool inclusive) {
   const auto random_to = [uniform](std::int64_t n, bool with_n) {
     const double drawn = uniform * (static_cast<double>(n) + (with_n ? 1 : 0));
     return drawn < static_cast<double>(n) ? static_cast<std::int64_t>(drawn) : n;
@@ -28,6 +29,10 @@ std::int64_t spread_integers(Jitter jitter, std::int64_t v, double uniform, bool
       return v / 2 + random_to(v / 2, true);
     case Jitter::kAdditive:
       return v > kLongest / 2 ? kLongest : v + random_to(v, inclusive);
+    case Jitter::kProportional: {
+      const auto reach = static_cast<std::int64_t>(share * static_cast<double>(v));
+      return v > kLongest / 2 ? kLongest : v - reach + random_to(2 * reach, inclusive);
+    }
     case Jitter::kNone:
     case Jitter::kDecorrelated:
       break;
@@ -97,8 +102,8 @@ Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, doub
     const Duration whole = Duration::from_nanoseconds(v);
     if (whole == Duration::max()) return rules.cap;
     const std::int64_t quanta = whole.count() / rules.quantum.count();
-    return rules.quantum *
-           spread_integers(jitter, quanta, uniform, rules.rounding == Rounding::kIntegersInclusive);
+    return rules.quantum * spread_integers(jitter, rules.jitter_share, quanta, uniform,
+                                           rules.rounding == Rounding::kIntegersInclusive);
   }
   if (rules.rounding == Rounding::kMantissa && jitter == Jitter::kFull) {
     return Duration::from_nanoseconds(mantissa(rules, base, attempts, uniform));
@@ -106,7 +111,7 @@ Duration in_quanta(const BackoffRules& rules, Duration base, Jitter jitter, doub
   // In quanta, as the SDKs compute: in nanoseconds a product just below a whole quantum would be
   // rounded up to it.
   const double quanta = v / static_cast<double>(rules.quantum.count());
-  return whole_quanta(spread(jitter, quanta, uniform), rules.quantum);
+  return whole_quanta(spread(jitter, rules.jitter_share, quanta, uniform), rules.quantum);
 }
 
 }  // namespace backoff

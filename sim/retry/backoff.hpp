@@ -51,8 +51,9 @@ inline double nanoseconds(Duration d) {
                               : static_cast<double>(d.count());
 }
 
-/// `v` with its jitter; both in the same unit, nanoseconds or quanta.
-inline double spread(Jitter jitter, double v, double uniform) {
+/// `v` with its jitter; both in the same unit, nanoseconds or quanta. `share`: of proportional
+/// jitter.
+inline double spread(Jitter jitter, double share, double v, double uniform) {
   switch (jitter) {
     case Jitter::kFull:
       return uniform == 0 ? 0 : uniform * v;  // v may be infinite
@@ -60,6 +61,10 @@ inline double spread(Jitter jitter, double v, double uniform) {
       return uniform == 0 ? v / 2 : v / 2 + uniform * (v / 2);
     case Jitter::kAdditive:
       return uniform == 0 ? v : v + uniform * v;
+    case Jitter::kProportional: {
+      const double factor = 1 - share + uniform * (2 * share);
+      return factor == 0 ? 0 : factor * v;  // v may be infinite
+    }
     case Jitter::kNone:
     case Jitter::kDecorrelated:
       break;
@@ -111,11 +116,17 @@ template <class BackoffDraws>
                  : static_cast<double>(base.count()) * growth(rules, progress.attempts);
   if (v > cap && rules.over_cap == OverCap::kFlat) return rules.cap;
   if (!rules.jitter_before_cap && rules.over_cap != OverCap::kRedraw) v = std::min(v, cap);
-  const Duration delay = rules.quantum > Duration::zero()
-                             ? in_quanta(rules, base, jitter, v, progress.attempts, uniform)
-                             : Duration::from_nanoseconds(spread(jitter, v, uniform));
+  const Duration delay =
+      rules.quantum > Duration::zero()
+          ? in_quanta(rules, base, jitter, v, progress.attempts, uniform)
+          : Duration::from_nanoseconds(spread(jitter, rules.jitter_share, v, uniform));
   if (delay <= rules.cap) [[likely]]
     return delay;
+  // Of a backoff that has been capped already only this jitter makes more.
+  if (jitter == Jitter::kProportional && !rules.jitter_before_cap &&
+      rules.over_cap != OverCap::kRedraw) {
+    return delay;
+  }
   if (rules.over_cap != OverCap::kRedraw) return rules.cap;
   const double again = fixed_draw ? *fixed_draw : draws.uniform();
   return Duration::from_nanoseconds(cap / 2 + again * (cap / 2));

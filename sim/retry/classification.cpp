@@ -31,10 +31,17 @@ ResponseClass find_code(std::span<const ServiceCode> codes, std::string_view api
   return ResponseClass::kNotRetryable;
 }
 
-bool has_throttl(std::string_view code) {
-  constexpr std::string_view kPart = "throttl";
+/// Whether a code has `part`, which is lower case, in it, in any case.
+bool has_in_it(std::string_view code, std::string_view part) {
   const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-  return std::search(code.begin(), code.end(), kPart.begin(), kPart.end(), same) != code.end();
+  return std::search(code.begin(), code.end(), part.begin(), part.end(), same) != code.end();
+}
+
+/// Whether new credentials may help, and can be had.
+bool is_refreshable(const ErrorRules& rules, const ErrorTable& table, std::string_view code) {
+  return rules.refreshable_credentials &&
+         (contains(table.credential_codes, code) ||
+          (table.any_name_with_expired && has_in_it(code, "expired")));
 }
 
 ResponseClass class_of_429(Status429 meaning) {
@@ -50,13 +57,16 @@ ResponseClass class_of_429(Status429 meaning) {
 }
 
 /// The class that the error code gives, whatever the status; kNotRetryable for an unknown one.
-ResponseClass class_by_code(const ErrorTable& table, std::string_view api,
+ResponseClass class_by_code(const ErrorRules& rules, const ErrorTable& table, std::string_view api,
                             const Response& response) {
   const ResponseClass listed = find_code(table.codes_with_status, api, response);
   if (listed != ResponseClass::kNotRetryable) return listed;
   if (contains(table.throttling_codes, response.code)) return ResponseClass::kThrottling;
-  if (table.any_name_with_throttl && has_throttl(response.code)) return ResponseClass::kThrottling;
+  if (table.any_name_with_throttl && has_in_it(response.code, "throttl")) {
+    return ResponseClass::kThrottling;
+  }
   if (contains(table.transient_codes, response.code)) return ResponseClass::kTransient;
+  if (is_refreshable(rules, table, response.code)) return ResponseClass::kTransient;
   return ResponseClass::kNotRetryable;
 }
 
@@ -71,7 +81,7 @@ ResponseClass class_by_table(const ErrorRules& rules, std::string_view api,
   const ErrorTable& table = error_table(rules.classifier);
   const ResponseClass by_status = class_by_status_alone(rules, table, response.status);
   if (by_status != ResponseClass::kNotRetryable) return by_status;
-  const ResponseClass by_code = class_by_code(table, api, response);
+  const ResponseClass by_code = class_by_code(rules, table, api, response);
   if (by_code != ResponseClass::kNotRetryable) return by_code;
   if (response.status == 429 || contains(table.statuses_like_429, response.status)) {
     return !api.empty() && api == table.api_without_429 ? ResponseClass::kNotRetryable
@@ -130,11 +140,13 @@ bool pays_timeout_price(const ErrorRules& rules, std::string_view api, const Res
       if (transport) return false;
       if (is_request_timeout(response)) return true;
       return contains(kTimeoutStatuses, response.status) &&
-             class_by_code(error_table(rules.classifier), api, response) ==
+             class_by_code(rules, error_table(rules.classifier), api, response) ==
                  ResponseClass::kNotRetryable;
     case TimeoutClass::kTransient:
       return response_class == ResponseClass::kTransient ||
              response_class == ResponseClass::kTimeout;
+    case TimeoutClass::kListed:
+      return transport || class_by_table(rules, api, response) == ResponseClass::kTransient;
   }
   return false;
 }

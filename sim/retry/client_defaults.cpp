@@ -46,7 +46,10 @@ constexpr ClientDefaults kDefaults[] = {
 }  // namespace
 
 std::string_view canonical_sdk(std::string_view sdk) {
+  sdk = sdk.substr(0, sdk.find('@'));
   if (sdk == "boto3" || sdk == "cli" || sdk == "aws-cli") return "botocore";
+  if (sdk == "smithy-core") return "js-v3";
+  if (sdk == "smithy-kotlin") return "kotlin";
   return sdk == "powershell" ? "dotnet" : sdk;
 }
 

@@ -22,18 +22,20 @@ constexpr std::string_view kStandardTransientCodes[] = {"RequestTimeout",
 constexpr std::string_view kJsV3TransientCodes[] = {"TimeoutError", "RequestTimeout",
                                                     "RequestTimeoutException"};
 
-// Ruby also fetches new credentials for expired ones, corrects a skewed clock and discovers a new
-// endpoint, and then tries again.
+// Ruby also corrects a skewed clock and discovers a new endpoint, and then tries again.
 constexpr std::string_view kRubyTransientCodes[] = {
     "RequestTimeout",        "RequestTimeoutException",
     "InternalError",         "IDPCommunicationError",
-    "InvalidClientTokenId",  "UnrecognizedClientException",
-    "InvalidAccessKeyId",    "AuthFailure",
-    "InvalidIdentityToken",  "ExpiredToken",
-    "ExpiredTokenException", "RequestTimeTooSkewed",
+    "AuthFailure",           "RequestTimeTooSkewed",
     "RequestExpired",        "InvalidSignatureException",
     "SignatureDoesNotMatch", "RequestInTheFuture",
 };
+
+// If its credentials can be refreshed, it fetches new ones after these and tries again.
+constexpr std::string_view kRubyCredentialCodes[] = {
+    "InvalidClientTokenId", "UnrecognizedClientException", "InvalidAccessKeyId",
+    "AuthFailure",          "InvalidIdentityToken",        "ExpiredToken",
+    "ExpiredTokenException"};
 
 constexpr ServiceCode kStandardServiceCodes[] = {
     {"sts", 0, "IDPCommunicationError", ResponseClass::kTransient},
@@ -160,6 +162,14 @@ constexpr std::string_view kGoV1TransientCodes[] = {"RequestTimeout", "RequestTi
 constexpr ServiceCode kGoV1ServiceCodes[] = {
     {"kinesis", 0, "LimitExceededException", ResponseClass::kTransient},
     {"sts", 0, "IDPCommunicationError", ResponseClass::kTransient},
+    {"s3", 408, "", ResponseClass::kTransient},
+};
+
+// The clients for S3 make an error code of the status where an answer has none, and know
+// RequestTimeout by its name.
+constexpr ServiceCode kGoV2ServiceCodes[] = {
+    {"sts", 0, "IDPCommunicationError", ResponseClass::kTransient},
+    {"s3", 408, "", ResponseClass::kTransient},
 };
 
 constexpr int kTransientStatuses[] = {500, 502, 503, 504};
@@ -202,6 +212,10 @@ constexpr ServiceCode kDotnetLegacyCodes[] = {
     {"", 503, "Throttling", ResponseClass::kThrottling},
     {"", 503, "ThrottlingException", ResponseClass::kThrottling},
     {"", 503, "ProvisionedThroughputExceededException", ResponseClass::kThrottling},
+    {"dynamodb", 400, "TransactionInProgressException", ResponseClass::kThrottling},
+    {"dynamodb", 503, "TransactionInProgressException", ResponseClass::kThrottling},
+    {"dynamodb-streams", 400, "TransactionInProgressException", ResponseClass::kThrottling},
+    {"dynamodb-streams", 503, "TransactionInProgressException", ResponseClass::kThrottling},
 };
 
 constexpr std::string_view kJavaV1ThrottlingCodes[] = {
@@ -258,12 +272,16 @@ const ErrorTable& error_table(Classifier classifier) {
                                     .codes_with_status = kGoV1ServiceCodes,
                                     .transient_statuses = kGoV1TransientStatuses,
                                     .throttling_statuses = kGoV1ThrottlingStatuses};
+  static constexpr ErrorTable kGoV2{kStandardThrottlingCodes, kStandardTransientCodes,
+                                    kGoV2ServiceCodes, kTransientStatuses};
   static constexpr ErrorTable kDotnetLegacy{{}, {}, kDotnetLegacyCodes, kTransientStatuses};
   static constexpr ErrorTable kRuby{.throttling_codes = kStandardThrottlingCodes,
                                     .transient_codes = kRubyTransientCodes,
                                     .transient_from_status = kEvery5xx,
                                     .any_name_with_throttl = true,
-                                    .throttling_statuses = k429};
+                                    .throttling_statuses = k429,
+                                    .credential_codes = kRubyCredentialCodes,
+                                    .any_name_with_expired = true};
   static constexpr ErrorTable kCpp{kCppThrottlingCodes, kCppTransientCodes, kStandardServiceCodes,
                                    kTimeoutStatuses,    kEvery5xx,          false,
                                    k509IsLike429};
@@ -293,6 +311,8 @@ const ErrorTable& error_table(Classifier classifier) {
       return kCpp;
     case Classifier::kGoV1:
       return kGoV1;
+    case Classifier::kGoV2:
+      return kGoV2;
   }
   return kStandard;
 }

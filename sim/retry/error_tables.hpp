@@ -30,6 +30,10 @@ struct ErrorTable {
   std::span<const int> statuses_like_429 = {};
   std::span<const int> throttling_statuses = {};  ///< whatever the code
   std::string_view api_without_429 = {};          ///< the one service where a 429 is final
+  /// Transient, but only if new credentials can be fetched; with `any_name_with_expired` also every
+  /// code that has the word in it.
+  std::span<const std::string_view> credential_codes = {};
+  bool any_name_with_expired = false;
 };
 
 const ErrorTable& error_table(Classifier classifier);

@@ -54,6 +54,8 @@ inline const BackoffRules kDotnetLegacy =
       b.factor = 4;
       b.first_exponent = 1;
     });
+inline const BackoffRules kDotnetLegacyDynamodb =
+    backoff(ms(50), ms(50), ms(30'000), Jitter::kNone);
 inline const BackoffRules kRubyLegacy = backoff(ms(300), ms(300), kNoCap, Jitter::kNone);
 inline const BackoffRules kRubyLegacyDynamodb =
     with(backoff(ms(25), ms(25), kNoCap, Jitter::kNone),
@@ -73,7 +75,10 @@ inline const BackoffRules kGoV1 = with(backoff(ms(30), ms(500), ms(300'000), Jit
                                        [](BackoffRules& b) { b.over_cap = OverCap::kRedraw; });
 inline const BackoffRules kGoV1Dynamodb = with(kGoV1, [](BackoffRules& b) { b.base = ms(50); });
 inline const BackoffRules kKotlin =
-    with(backoff(ms(10), ms(10), kCap, kFull), [](BackoffRules& b) { b.factor = 1.5; });
+    with(backoff(ms(10), ms(1000), kCap, kFull), [](BackoffRules& b) {
+      b.factor = 1.5;
+      b.quantum = ms(1);
+    });
 inline const BackoffRules kCrt = with(backoff(ms(500), ms(500), kCap, kFull), [](BackoffRules& b) {
   b.max_exponent = 63;
   b.decorrelated_from_full = true;
@@ -144,10 +149,7 @@ inline const QuotaRules kJavaV1Standard =
 inline const QuotaRules kJavaV2Legacy = quota(5, 0, 5, Refund::kLastOrCredit);
 inline const QuotaRules kJavaV2Standard = quota(5, 5, 5, Refund::kLastOrCredit);
 inline const QuotaRules kDotnetLegacyQuota = quota(5, 5, 5, Refund::kLast);
-inline const QuotaRules kKotlinQuota = with(quota(5, 10, 10, Refund::kCredit), [](QuotaRules& q) {
-  q.refill_rate = 10;
-  q.on_empty = QuotaOnEmpty::kWait;
-});
+inline const QuotaRules kKotlinQuota = quota(5, 10, 10, Refund::kLast);
 inline const QuotaRules kQuota20 = quota(5, 5, 10, Refund::kLast);
 inline const QuotaRules kGoV2Quota20 = quota(5, 5, 10, Refund::kLastAndCredit);
 inline const QuotaRules kPhpQuota20 = with(quota(5, 5, 10, Refund::kSharedLast), [](QuotaRules& q) {
@@ -187,6 +189,9 @@ inline constexpr ErrorRules kRubyErrorsOf2026 = {Classifier::kRuby, TimeoutClass
                                                  k429IsThrottling};
 inline constexpr ErrorRules kGoV1Errors = {Classifier::kGoV1, TimeoutClass::kNoAnswer,
                                            k429IsThrottling};
+inline constexpr ErrorRules kGoV2Errors = {Classifier::kGoV2, TimeoutClass::kNoAnswer, k429IsNot};
+inline constexpr ErrorRules kKotlinErrors = {Classifier::kStandard, TimeoutClass::kListed,
+                                             k429IsNot};
 inline constexpr ErrorRules kRustErrors = {Classifier::kStandard, TimeoutClass::kTransient,
                                            k429IsNot};
 inline constexpr ErrorRules kCppErrors = {Classifier::kCpp, TimeoutClass::kRequestTimeout,

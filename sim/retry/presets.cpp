@@ -55,7 +55,13 @@ constexpr std::string_view kJavaV2AdaptiveFiles =
     "aws-sdk-java-v2 2.44 DefaultAdaptiveRetryStrategy, RateLimiterTokenBucket";
 constexpr std::string_view kJsV3Files =
     "smithy-typescript packages/core, StandardRetryStrategy.ts (6815d3e, August 2026)";
-constexpr std::string_view kReference = "AWS SDK reference, retry behavior of 2026";
+constexpr std::string_view kKotlinFiles =
+    "smithy-kotlin StandardRetryTokenBucket.kt, ExponentialBackoffWithJitter.kt, "
+    "StandardRetryStrategy.kt (1.7.6, a2753e0)";
+constexpr std::string_view kDotnetFiles =
+    "aws-sdk-net StandardRetryPolicy.cs (4.x, 2026, with UseNewRetries2026)";
+constexpr std::string_view kDotnetDynamodbFiles =
+    "aws-sdk-net DynamoDBRetryPolicy.cs (c91a2bc), DefaultRetryPolicy.cs";
 
 // clang-format off
 const Row kRows[] = {
@@ -83,8 +89,11 @@ const Row kRows[] = {
    "aws-sdk-cpp DefaultRetryStrategy.cpp, CoreErrors.cpp (20bc07a), HttpResponse.h"},
   {kLegacy, "", "dotnet", "default", 5, kDotnetLegacy, kDotnetLegacyQuota, kDotnetLegacyErrors,
    kIgnore, kReturn, "aws-sdk-net DefaultRetryPolicy.cs, RetryPolicy.cs, ClientConfig.cs"},
-  {kLegacy, "", "dotnet", kDynamodb, 11, kDotnetLegacy, kDotnetLegacyQuota, kDotnetLegacyErrors,
-   kIgnore, kReturn, "aws-sdk-net AmazonDynamoDBConfig.cs, DefaultRetryPolicy.cs"},
+  // Ten is the number of retries: RetryLimitReached compares it with those made.
+  {kLegacy, "", "dotnet", kDynamodb, 11, kDotnetLegacyDynamodb, kDotnetLegacyQuota,
+   kDotnetLegacyErrors, kIgnore, kReturn, kDotnetDynamodbFiles},
+  {kLegacy, "", "dotnet", kStreams, 11, kDotnetLegacyDynamodb, kDotnetLegacyQuota,
+   kDotnetLegacyErrors, kIgnore, kReturn, kDotnetDynamodbFiles},
   {kLegacy, "", "ruby", "default", 4, kRubyLegacy, kNoQuota, kRubyErrors, kIgnore, kReturn,
    "aws-sdk-ruby plugins/retry_errors.rb"},
   {kLegacy, "", "ruby", kDynamodb, 11, kRubyLegacyDynamodb, kNoQuota, kRubyErrors, kIgnore,
@@ -97,8 +106,8 @@ const Row kRows[] = {
    "aws-sdk-go aws/client/default_retryer.go, aws/request/retryer.go"},
   {kLegacy, "", "go-v1", kDynamodb, 11, kGoV1Dynamodb, kNoQuota, kGoV1Errors, kAddWhenThrottled,
    kReturn, "aws-sdk-go service/dynamodb/customizations.go"},
-  {kLegacy, "", "kotlin", "default", 3, kKotlin, kKotlinQuota, kErrors, kIgnore, kReturn,
-   "smithy-kotlin ExponentialBackoffWithJitter, StandardRetryTokenBucket"},
+  {kLegacy, "", "kotlin", "default", 3, kKotlin, kKotlinQuota, kKotlinErrors, kClamp, kReturn,
+   kKotlinFiles},
   {kLegacy, "", "c-io", "default", 6, kCrt, kNoQuota, kErrors, kIgnore, kReturn,
    "aws-c-io exponential_backoff_retry_strategy.c"},
   {kLegacy, "", "guidance", "default", 4, kGuidance, kNoQuota, kErrors, kIgnore, kReturn,
@@ -117,20 +126,22 @@ const Row kRows[] = {
   {kStandard, "2.0", "cpp", "default", 3, kCppStandard20, kQuota20, kCppErrors, kIgnore, kReturn,
    "aws-sdk-cpp RetryStrategy.cpp (10540c7), CoreErrors.cpp (20bc07a), HttpResponse.h"},
   {kStandard, "2.0", "dotnet", "default", 3, kJitterBeforeCap20, kQuota20, kErrors, kIgnore,
-   kReturn, "aws-sdk-net StandardRetryPolicy.cs"},
+   kReturn, kDotnetFiles},
   {kStandard, "2.0", "dotnet", kDynamodb, 11, kJitterBeforeCap20, kQuota20, kErrors, kIgnore,
-   kReturn, "aws-sdk-net StandardRetryPolicy.cs, AmazonDynamoDBConfig.cs"},
+   kReturn, kDotnetFiles},
+  {kStandard, "2.0", "dotnet", kStreams, 11, kJitterBeforeCap20, kQuota20, kErrors, kIgnore,
+   kReturn, kDotnetFiles},
   {kStandard, "2.0", "ruby", "default", 3, kJitterBeforeCap20, kQuota20, kRubyErrors, kIgnore,
    kReturn, "aws-sdk-ruby plugins/retry_errors.rb, retries/retry_quota.rb"},
   {kStandard, "2.0", "php", "default", 3, kPhpStandard20, kPhpQuota20, kConnectionErrors, kIgnore,
    kReturn, "aws-sdk-php RetryMiddlewareV2.php, QuotaManager.php"},
-  {kStandard, "2.0", "go-v2", "default", 3, kGoV2Standard20, kGoV2Quota20, kErrors, kIgnore,
+  {kStandard, "2.0", "go-v2", "default", 3, kGoV2Standard20, kGoV2Quota20, kGoV2Errors, kIgnore,
    kReturn, "aws-sdk-go-v2 aws/retry/standard.go, timeout_error.go, middleware.go, "
    "jitter_backoff.go; pull request 3400"},
   {kStandard, "2.0", "rust", "default", 3, kStandard20, kQuota20, kRustErrors, kReplace, kReturn,
    "smithy-rs retries/strategy/standard.rs, token_bucket.rs"},
-  {kStandard, "2.0", "kotlin", "default", 3, kKotlin, kKotlinQuota, kErrors, kIgnore, kReturn,
-   "smithy-kotlin StandardRetryStrategy, StandardRetryTokenBucket"},
+  {kStandard, "2.0", "kotlin", "default", 3, kKotlin, kKotlinQuota, kKotlinErrors, kClamp, kReturn,
+   kKotlinFiles},
   {kStandard, "2.0", "c-io", "default", 4, kCrt, kCrtQuota, kConnectionErrors, kIgnore, kReturn,
    "aws-c-io standard_retry_strategy.c"},
 
@@ -144,17 +155,17 @@ const Row kRows[] = {
    kWait, "aws-sdk-cpp RetryStrategy.cpp (10540c7), CoreErrors.cpp (20bc07a), "
    "DynamoDBStreamsClientConfiguration.cpp (ffd539a)"},
   {kStandard, "2.1", "dotnet", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
-   kReference},
+   kDotnetFiles},
   {kStandard, "2.1", "ruby", "default", 3, kStandard21, kQuota21, kRubyErrorsOf2026, kClamp, kWait,
    "aws-sdk-ruby plugins/retry_errors.rb (2026)"},
   {kStandard, "2.1", "php", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "aws-sdk-php tests/Retry/Standard (2026)"},
-  {kStandard, "2.1", "go-v2", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWaitBase,
+  {kStandard, "2.1", "go-v2", "default", 3, kStandard21, kQuota21, kGoV2Errors, kClamp, kWaitBase,
    "aws-sdk-go-v2 aws/retry/jitter_backoff.go, retry2026_test.go (058d984); pull request 3400"},
   {kStandard, "2.1", "rust", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
    "smithy-rs retries/strategy/standard.rs (2026)"},
-  {kStandard, "2.1", "kotlin", "default", 3, kStandard21, kQuota21, kErrors, kClamp, kWait,
-   kReference},
+  {kStandard, "2.1", "kotlin", "default", 3, kWholeMilliseconds21, kQuota21, kErrors, kClamp, kWait,
+   kKotlinFiles},
 
   // "At 5 or more attempts" is asked of a counter that begins at 0 with the first attempt: six.
   {kStandard, "smithy", "", "default", 6, kSmithyBackoff, kSmithyQuota, kSmithyErrors, kMinimum,
@@ -224,7 +235,8 @@ const AdaptiveRow kAdaptiveRows[] = {
    "smithy-rs retries/client_rate_limiter.rs, strategy/standard.rs (56ee88c, August 2026)"},
   {"2.1", "rust", limiter([](SendRateRules& r) { r.initial_measured_rate = 0.5; }),
    "smithy-rs client/orchestrator.rs, retries/client_rate_limiter.rs (56ee88c, August 2026)"},
-  {"", "kotlin", limiter([](SendRateRules&) {}), "smithy-kotlin AdaptiveRateLimiter"},
+  {"", "kotlin", limiter([](SendRateRules& r) { r.wait = SendTokenWait::kRecheck; }),
+   "smithy-kotlin AdaptiveRetryStrategy.kt, AdaptiveRateLimiter.kt (1.7.6, d76a1ff)"},
 };
 // clang-format on
 
@@ -323,6 +335,7 @@ std::span<const Preset> presets() { return table(); }
 
 const Preset* find_preset(std::string_view mode, std::string_view revision, std::string_view sdk,
                           std::string_view api) {
+  if (revision.empty()) revision = release_revision(sdk);
   if (revision.empty()) revision = "2.0";
   sdk = canonical_sdk(sdk);
   if (sdk.empty() && mode != kCustom) sdk = "botocore";

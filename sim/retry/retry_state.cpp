@@ -85,15 +85,22 @@ void SlidingCounts::add_second(Time now, std::uint32_t n) {
 
 RetryBudget::RetryBudget(const BudgetRules& rules) : counts_(rules.window) {}
 
-void RetryBudget::request_begins(Time now) {
-  counts_.add_first(now);
+void RetryBudget::request_begins(const BudgetRules& rules, Time now) {
+  if (rules.of == BudgetOf::kRequests || rules.kind != BudgetKind::kWindow) counts_.add_first(now);
   ++active_requests_;
 }
 
+void RetryBudget::succeeded(const BudgetRules& rules, Time now) {
+  if (rules.of == BudgetOf::kSuccesses && rules.kind == BudgetKind::kWindow) {
+    counts_.add_first(now);
+  }
+}
+
 bool RetryBudget::permits(const BudgetRules& rules, bool already_retrying, Time now) {
-  if (rules.kind == BudgetKind::kActive) {
-    const double limit =
-        std::max(rules.minimum, rules.share * static_cast<double>(active_requests_));
+  if (rules.kind != BudgetKind::kWindow) {
+    const std::uint64_t requests =
+        rules.kind == BudgetKind::kInterval ? counts_.first(now) : active_requests_;
+    const double limit = std::max(rules.minimum, rules.share * static_cast<double>(requests));
     // The retry under way of a request becomes its next one.
     return already_retrying || static_cast<double>(active_retries_) + 1 <= limit;
   }
@@ -103,8 +110,9 @@ bool RetryBudget::permits(const BudgetRules& rules, bool already_retrying, Time 
 }
 
 void RetryBudget::retry_granted(const BudgetRules& rules, bool already_retrying, Time now) {
-  if (rules.kind == BudgetKind::kActive) {
+  if (rules.kind != BudgetKind::kWindow) {
     active_retries_ += already_retrying ? 0 : 1;
+    if (rules.kind == BudgetKind::kInterval) counts_.add_first(now);  // it is an attempt, too
   } else {
     counts_.add_second(now);
   }

@@ -147,7 +147,7 @@ int take_send_tokens(const RetryRules& rules, const RetryState& state, const Err
 }  // namespace decision
 
 void begin_request(const RetryRules& rules, const RetryState& state, Time now) {
-  if (state.budget != nullptr) state.budget->request_begins(now);
+  if (state.budget != nullptr) state.budget->request_begins(rules.budget, now);
   if (state.quota != nullptr && rules.quota.credit_on == CreditOn::kStart) {
     if (state.accrual != nullptr) {
       state.accrual->add(rules.quota.credit, *state.quota, rules.quota.capacity);
@@ -193,6 +193,7 @@ void record_success(const RetryRules& rules, const RetryState& state, const Retr
   if (state.limiter != nullptr) state.limiter->on_response(now, false);
   if (state.breaker != nullptr) state.breaker->attempt_ended(rules.breaker, false, now);
   if (state.throttle != nullptr) state.throttle->accepted(now);
+  if (state.budget != nullptr) state.budget->succeeded(rules.budget, now);
   if (!rules.quota.enabled) return;
   assert(state.quota != nullptr);
   const QuotaRules& q = rules.quota;

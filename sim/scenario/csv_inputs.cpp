@@ -7,6 +7,7 @@
 #include <retrysim/stop.hpp>
 
 #include "scenario/csv_library.hpp"
+#include "scenario/result_names.hpp"
 #include "scenario/suggestions.hpp"
 #include "scenario/trimmed.hpp"
 #include "scenario/whole_file.hpp"
@@ -239,11 +240,7 @@ const CsvFile* CsvFiles::open(const std::string& name, Place place) {
   const std::filesystem::path path = (directory_ / name).lexically_normal();
   if (const auto known = files_.find(path); known != files_.end()) return &known->second;
   // The resolved scenario and its inputs lie beside the result files in one folder.
-  for (const std::string_view taken :
-       {"summary.csv", "replications.csv", "timeseries.csv", "service.csv", "latency.csv",
-        "attempts.csv", "instances.csv", "storms.csv", "phases.csv", "burstiness.csv",
-        "mean_timeseries.csv", "mean_service.csv", "result.json", "scenario.toml"}) {
-    if (path.filename() != taken) continue;
+  if (is_taken_by_results(path.filename().native())) {
     problems_->add(place, in_quotes(name) + " has the name of a result file; rename it");
     return nullptr;
   }

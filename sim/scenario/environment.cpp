@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/environment.hpp"
 
+#include <retrysim/presets.hpp>
+
 #include "scenario/trimmed.hpp"
 #include "scenario/whole_file.hpp"
 
@@ -69,7 +71,8 @@ std::optional<std::string> find_in_profile(std::string_view text, std::string_vi
 }
 
 bool RetryEnvironment::new_retries_for(std::string_view sdk) const {
-  const bool exact = sdk == "php" || sdk == "go-v2";
+  const std::string_view name = canonical_sdk(sdk);
+  const bool exact = name == "php" || name == "go-v2";
   return exact ? new_retries_2026 == "true" : is_true(new_retries_2026);
 }
 

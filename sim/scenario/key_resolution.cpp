@@ -112,7 +112,7 @@ void KeyResolution::resolve_rule(const KeyInfo& key) {
   if (toml == rule_of(*preset, key)) {
     record(full_path(key.name), toml, Origin::kPreset, preset_->name());
   } else {
-    record(full_path(key.name), toml, Origin::kDefault, preset_->defect_behind(key, toml));
+    record(full_path(key.name), toml, Origin::kDefault, preset_->reason_for(key, toml));
   }
 }
 

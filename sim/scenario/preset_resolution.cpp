@@ -34,14 +34,16 @@ std::string legacy_hint(const PresetChoice& choice) {
 
 void PresetResolution::choose() {
   if (std::exchange(chosen_, true)) return;
+  if (!check_version()) return;
   for (const KeyInfo& key : keys_.keys()) {
     if (key.role == KeyRole::kPresetChoice && keys_.is_wrong(key.name)) return;
   }
   const auto& choice = slots_.to<PresetChoice>();
+  if (!check_revision()) return;
   preset_ = find_preset(choice.mode, choice.revision, choice.sdk, choice.api);
   if (preset_ == nullptr) return report_no_preset();
   name_ = name_of(*preset_);
-  slots_.to<RetryRules>() = preset_->rules;
+  slots_.to<RetryRules>() = rules_of_release(*preset_, choice.sdk);
   // Also a service without numbers of its own may have error codes of its own.
   slots_.to<RetryRules>().api = choice.api;
   check_api();
@@ -57,23 +59,63 @@ void PresetResolution::apply_defect() {
                     ": it has no such part; `retrysim list defects` tells what each is");
 }
 
-std::string PresetResolution::defect_behind(const KeyInfo& key, const std::string& toml) const {
-  const Defect* defect = find_defect(slots_.to<PresetChoice>().defect);
+std::string PresetResolution::reason_for(const KeyInfo& key, const std::string& toml) const {
+  const auto& choice = slots_.to<PresetChoice>();
+  RetryRules rules = rules_of_release(*preset_, choice.sdk);
+  const auto is_behind = [&] { return toml == key.access.from_rules(rules, key.rules.else_word); };
+  if (has_version(choice.sdk) && is_behind()) return "release " + choice.sdk;
+  const Defect* defect = find_defect(choice.defect);
   if (defect == nullptr) return "";
-  RetryRules rules = preset_->rules;
   defect->apply(rules);
-  const bool is_behind = toml == key.access.from_rules(rules, key.rules.else_word);
-  return is_behind ? "defect " + std::string(defect->name) : "";
+  return is_behind() ? "defect " + std::string(defect->name) : "";
+}
+
+std::string_view PresetResolution::written_sdk() const {
+  const Node* sdk = keys_.find("retry.sdk");
+  return sdk != nullptr && sdk->is_text() ? std::string_view(sdk->text) : std::string_view();
+}
+
+bool PresetResolution::check_version() {
+  const auto& choice = slots_.to<PresetChoice>();
+  const std::string problem = version_problem(choice.sdk);
+  if (!problem.empty()) {
+    problems_.add(keys_.place_of("retry.sdk"),
+                  keys_.full_path("retry.sdk") + " = " + in_quotes(choice.sdk) + ": " + problem);
+    return false;
+  }
+  return true;
+}
+
+bool PresetResolution::check_revision() {
+  const auto& choice = slots_.to<PresetChoice>();
+  if (choice.mode == "legacy" || release_offers(choice.sdk, choice.revision)) return true;
+  std::string changes;
+  for (const TurningPoint& p : turning_points(choice.sdk)) {
+    if (p.revisions.empty()) continue;
+    if (!changes.empty()) changes += "; ";
+    changes.append(p.version).append(": ").append(p.change);
+  }
+  problems_.add(keys_.place_of("retry.revision"),
+                keys_.full_path("retry.revision") + " = " + in_quotes(choice.revision) + ": " +
+                    choice.sdk +
+                    " does not have that revision; leave the key out, or name another " +
+                    "version (" + changes + ")");
+  return false;
 }
 
 std::optional<EnvironmentSetting> PresetResolution::from_environment(const KeyInfo& key) {
   const auto& choice = slots_.to<PresetChoice>();
-  if (!choice.from_environment) return std::nullopt;
-  if (!environment_) environment_ = read_retry_environment();
-  const Node* sdk = keys_.find("retry.sdk");
-  return key.environment.find(
-      {*environment_, sdk != nullptr && sdk->is_text() ? std::string_view(sdk->text) : "botocore",
-       choice.mode});
+  const std::string_view sdk = written_sdk();
+  if (choice.from_environment) {
+    if (!environment_) environment_ = read_retry_environment();
+    const auto setting =
+        key.environment.find({*environment_, sdk.empty() ? "botocore" : sdk, choice.mode});
+    if (setting) return setting;
+  }
+  const std::string_view own = key.name == "retry.mode"       ? release_mode(sdk)
+                               : key.name == "retry.revision" ? release_revision(sdk)
+                                                              : "";
+  return own.empty() ? std::nullopt : std::optional(EnvironmentSetting{std::string(own), ""});
 }
 
 Place PresetResolution::environment_place() const {

@@ -24,13 +24,19 @@ constexpr Range kAmount{.min = 0, .max = 1e9};
 // From the environment, or the mode in which the SDK starts.
 std::optional<EnvironmentSetting> mode_from(const EnvironmentQuery& query) {
   if (query.environment.mode) return query.environment.mode;
-  const auto mode = default_mode(query.sdk, query.environment.new_retries_for(query.sdk));
+  const bool after_2026 =
+      query.environment.new_retries_for(query.sdk) && release_offers(query.sdk, "2.1");
+  if (has_version(query.sdk) && !after_2026) return std::nullopt;  // the release says it
+  const auto mode = default_mode(query.sdk, after_2026);
   if (!mode) return std::nullopt;
   return EnvironmentSetting{std::string(*mode), ""};
 }
 
 std::optional<EnvironmentSetting> revision_from(const EnvironmentQuery& query) {
   if (!query.environment.new_retries_for(query.sdk)) return std::nullopt;
+  if (!release_offers(query.sdk, "2.1") || release_revision(query.sdk) == "2.1") {
+    return std::nullopt;
+  }
   if (find_preset(query.mode, "2.1", query.sdk, "default") == nullptr) return std::nullopt;
   return EnvironmentSetting{"2.1", "AWS_NEW_RETRIES_2026"};
 }
@@ -77,7 +83,9 @@ std::vector<KeyInfo> preset_keys() {
            .when = kHasPresets,
            .role = KeyRole::kPresetChoice},
           "The SDK whose legacy rules, or deviations from the standard rules, apply (botocore if "
-          "not given); in mode custom, other software."),
+          "not given); in mode custom, other software. With its version, as in "
+          "\"botocore@1.44.0\", the rules are those of that release, which also gives mode and "
+          "revision where they are not written."),
       key("retry.api", text(), into<&PresetChoice::api>,
           {.fallback = "default", .when = kHasPresets, .role = KeyRole::kPresetChoice},
           "The AWS service called, if it has numbers or error codes of its own."),
@@ -158,12 +166,19 @@ constexpr KeyInfo kErrorClassKeys[] = {
     key("retry.status_429", word(), into<&RetryRules::errors, &ErrorRules::status_429>,
         {.when = kRetries},
         "What a status 429 without a known code is; with classifier cpp also a 509."),
+    key("retry.refreshable_credentials", boolean(),
+        into<&RetryRules::errors, &ErrorRules::refreshable_credentials>,
+        {.when = "retry.classifier = ruby"},
+        "Whether expired credentials can be fetched anew: only then are errors that tell of them, "
+        "such as ExpiredToken, retried."),
     key("retry.timeout_class", word(), into<&RetryRules::errors, &ErrorRules::timeout_class>,
         {.when = kRetries},
         "Which errors pay the timeout price: none; no-answer: no connection, or no answer in time; "
         "connections: every transport error; networking: those, RequestTimeout and InternalError; "
         "request-timeout: that code, or status 408, 419, 440, 504, 598 or 599 without a known "
-        "code; transient: every transient error."),
+        "code; transient: every transient error; listed: the same, but for those that only the "
+        "model "
+        "of the service calls retryable."),
 };
 
 constexpr KeyInfo kBackoffKeys[] = {
@@ -178,9 +193,14 @@ constexpr KeyInfo kBackoffKeys[] = {
         {.when = kFormula}, "Longest backoff."),
     key("retry.backoff.jitter", word(),
         Access{store_jitter, into<kB, &B::jitter>.from_rules, kWords<Jitter>}, {.when = kFormula},
-        "How the backoff is spread at random; also after throttling errors."),
+        "How the backoff is spread at random; also after throttling errors. proportional: by a "
+        "factor "
+        "from 1 - jitter_share to 1 + jitter_share, applied after the cap."),
     key("retry.backoff.throttle_jitter", word(), into<kB, &B::throttle_jitter>, {.when = kFormula},
         "How the backoff after a throttling error is spread."),
+    key("retry.backoff.jitter_share", number(kShare), into<kB, &B::jitter_share>,
+        {.when = kFormula},
+        "How far jitter \"proportional\" takes the backoff up and down, as a share of it."),
     key("retry.backoff.first_exponent", count({.min = 0, .max = 64}), into<kB, &B::first_exponent>,
         {.when = kFormula}, "Power of the factor before the first retry."),
     key("retry.backoff.max_exponent", count({.min = 0, .max = 1000}).or_word("unlimited"),
@@ -300,15 +320,21 @@ constexpr std::string_view kHasThrottle = "retry.client_throttle.k != none";
 
 constexpr KeyInfo kBeyondKeys[] = {
     key("retry.budget.kind", word(), into<kBudget, &BudgetRules::kind>, {.when = kRetries},
-        "Budget for retries: window: a share of the requests in a window (Finagle); active: a "
-        "share of the requests in progress (Envoy)."),
+        "Budget for retries: window: a share of the requests in a window (Finagle); active: "
+        "retries "
+        "in progress, as a share of the requests in progress (Envoy); interval: retries in "
+        "progress, as a share of the attempts in a window (Envoy with budget_interval)."),
     key("retry.budget.share", number(kNotNegative), into<kBudget, &BudgetRules::share>,
         {.when = kHasBudget}, "Retries per request."),
     key("retry.budget.minimum", number(kNotNegative), into<kBudget, &BudgetRules::minimum>,
         {.when = kHasBudget},
-        "Retries that are always allowed: per second (window), or at once (active)."),
+        "Retries that are always allowed: per second (window), or at once (active, interval)."),
     key("retry.budget.window", duration(kPositive), into<kBudget, &BudgetRules::window>,
-        {.when = "retry.budget.kind = window"}, "How far back requests and retries count."),
+        {.when = "retry.budget.kind = window|interval"},
+        "How far back requests and retries count."),
+    key("retry.budget.of", word(), into<kBudget, &BudgetRules::of>,
+        {.when = "retry.budget.kind = window"},
+        "What the share is of: requests, as they begin, or successes."),
     key("retry.breaker.failure_share", number(kPositiveShare).or_word("none"),
         into_switched<kBreaker, &BreakerRules::failure_share>, {.when = kRetries},
         "Share of failed attempts at which a circuit breaker stops all retries."),

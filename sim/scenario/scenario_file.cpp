@@ -69,10 +69,12 @@ LoadResult load_scenario_file(const std::filesystem::path& path,
                               const std::vector<std::string>& variant_edits) {
   std::string error;
   const auto text = scenario::read_whole_file(path, scenario::kMostScenarioBytes, error);
-  if (text) {
-    return load_scenario_text(*text, path.string(), path.parent_path(), edits, variant_edits);
-  }
   LoadResult result;
+  if (text) {
+    result = load_scenario_text(*text, path.string(), path.parent_path(), edits, variant_edits);
+    if (result.loaded) result.loaded->file = path;
+    return result;
+  }
   Diagnostic& d = result.errors.emplace_back();
   d.file = path.string();
   d.message = error;

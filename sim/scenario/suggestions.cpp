@@ -64,6 +64,7 @@ std::string suggestion(std::string_view name, const std::vector<std::string_view
 }
 
 std::string_view predecessor(std::string_view sdk) {
+  sdk = canonical_sdk(sdk);
   if (sdk == "js-v3") return "js-v2";
   if (sdk == "java-v2") return "java-v1";
   if (sdk == "go-v2") return "go-v1";

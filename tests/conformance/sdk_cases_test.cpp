@@ -83,5 +83,5 @@ TEST_CASE("single SDKs decide, charge and wait as their sources say") {
       CHECK(delay == Duration::zero());
     }
   }
-  CHECK(rows.size() == 73);
+  CHECK(rows.size() == 138);
 }

@@ -13,13 +13,10 @@ import argparse
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
-from sweep_interruptions import SKIPPED, Failed, files_of
-
-MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3"]
+from sweep_interruptions import MPIRUN, SKIPPED, Failed, files_of, run_job
 
 # What steers a run by its own results: a warm-up that is found, a precision; and all kinds of
 # results: two tiers, effects, polls, a profile from a file.
@@ -133,9 +130,8 @@ class Checker:
             (place / "trace.csv").write_text(
                 "\n".join(["time_s", *(f"{i / rate}" for i in range(40))]) + "\n")
 
-    def run(self, command, limit=300):
-        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True,
-                              check=False, timeout=limit)
+    def run(self, command):
+        return run_job(command, self.folder)
 
     def results(self, command):
         """What is printed, and the files by their path; `results` is gone then."""
@@ -168,7 +164,7 @@ class Checker:
     def check_out_of_step(self, usual, other, before="true"):
         script = (f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {before or "true"}; '
                   f'exec "$0" {other}; fi; exec "$0" {usual}')
-        done = self.run([*MPIRUN, "sh", "-c", script, self.program], limit=300)
+        done = self.run([*MPIRUN, "sh", "-c", script, self.program])
         if done.returncode == 0 or "rank 1 was given different work" not in done.stderr:
             raise Failed(f"rank 1 with {before} {other}: exit status {done.returncode}:\n"
                          f"{done.stderr}")

@@ -26,6 +26,12 @@ import tempfile
 import time
 
 SKIPPED = 77
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3"]
+# Seconds after which a job, which takes a few, will not end any more. A test that hangs is one that
+# fails, and leaves nothing behind.
+PATIENCE = 300
+# The same after a rank was killed, of which mpirun has nothing to do but to notice it.
+PATIENCE_WITH_MPIRUN = 60
 ATTEMPTS = 5  # values of the second key
 SCENARIO = """
 name = "small"
@@ -73,7 +79,7 @@ class Checker:
         return [self.program, "sweep", *self.arguments, "--out", str(self.folder / out), *more]
 
     def run(self, command, expected=0):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = run_job(command)
         if done.returncode != expected:
             raise Failed(f"{' '.join(command)}\nexit status {done.returncode}, expected {expected}:"
                          f"\n{done.stderr}")
@@ -146,20 +152,18 @@ class Checker:
         if shutil.which("mpirun") is None:
             print("skipped: there is no mpirun (Debian package openmpi-bin)")
             return SKIPPED
-        mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3"]
-        probe = subprocess.run(mpirun + self.command("probe"), capture_output=True, text=True,
-                               check=False)
+        probe = run_job(MPIRUN + self.command("probe"))
         if "built without MPI" in probe.stderr:
             print("skipped: the program was built without MPI (RETRYSIM_MPI=OFF, or not found)")
             return SKIPPED
         if probe.returncode != 0:
             raise Failed(f"exit status {probe.returncode}:\n{probe.stderr}")
         self.check_same("probe")
-        kills, rounds, kept = 0, 0, 0
+        kills, rounds, kept, stuck = 0, 0, 0, 0
         while kills < max(1, self.kills // 2):
             out = f"mpi-{rounds}"
-            process = subprocess.Popen(mpirun + self.command(out, "--resume"),
-                                       stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen(MPIRUN + self.command(out, "--resume"),
+                                       stderr=subprocess.PIPE, text=True, start_new_session=True)
             ranks = self.wait_for_ranks(process)
             time.sleep(self.random.uniform(0.02, 0.25) * self.seconds)
             victim = self.random.choice(ranks) if ranks else None
@@ -168,7 +172,17 @@ class Checker:
                     os.kill(victim, signal.SIGKILL)
             except ProcessLookupError:
                 victim = None
-            errors = process.communicate(timeout=600)[1]
+            patience = PATIENCE_WITH_MPIRUN if victim else PATIENCE
+            try:
+                errors = process.communicate(timeout=patience)[1]
+            except subprocess.TimeoutExpired:
+                alive = [pid for pid in ranks if is_program(pid, self.program)]
+                errors = end_job(process)
+                if victim is None or alive:
+                    raise Failed(f"the job does not end; its ranks {alive} are alive:\n{errors}")
+                # Open MPI's mpirun (4.1) now and then waits for itself when a rank is killed: its
+                # ranks are gone, and so is the job.
+                stuck += 1
             if process.returncode != 0:
                 if victim is None:
                     raise Failed(f"exit status {process.returncode}:\n{errors}")
@@ -178,14 +192,16 @@ class Checker:
             self.check_same(out)
             rounds, kept = rounds + 1, 0
         out = f"mpi-{rounds}"
-        self.run(mpirun + self.command(out, "--resume"))
+        self.run(MPIRUN + self.command(out, "--resume"))
         self.check_same(out)
-        print(f"one of three ranks killed {kills} times: same files")
+        print(f"one of three ranks killed {kills} times: same files"
+              + (f"; mpirun got stuck {stuck} times" if stuck else ""))
         return 0
 
     def wait_for_ranks(self, mpirun):
-        """Process numbers of the three ranks; fewer if the job ends meanwhile."""
-        while mpirun.poll() is None:
+        """Process numbers of the three ranks; none if the job ends, or never has three."""
+        end = time.monotonic() + PATIENCE
+        while mpirun.poll() is None and time.monotonic() < end:
             ranks = [pid for pid in descendants(mpirun.pid) if is_program(pid, self.program)]
             if len(ranks) == 3:
                 return ranks
@@ -200,6 +216,29 @@ class Checker:
         self.run([self.program, "merge", *folders, "--out", str(self.folder / "merged"), "--quiet"])
         self.check_same("merged")
         print("five shards merged: same files")
+
+
+def run_job(command, folder=None):
+    """What came of a command that may start others. If it takes too long it is ended with them."""
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, start_new_session=True) as process:
+        try:
+            out, errors = process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired as too_long:
+            errors = end_job(process)
+            raise Failed(f"{command}\ndoes not end within {PATIENCE} s:\n{errors}") from too_long
+    return subprocess.CompletedProcess(command, process.returncode, out, errors)
+
+
+def end_job(process):
+    """Kills a process and all that it has started, which may take no notice of anything but
+    SIGKILL. What it had to say."""
+    for pid in [process.pid, *descendants(process.pid)]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    return process.communicate()[1]
 
 
 def files_of(folder):

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import random
 import struct
 import subprocess
@@ -594,6 +595,21 @@ class PlotTest(unittest.TestCase):
         self.assertEqual(done.returncode, 4)
         self.assertIn("cannot write", done.stderr)
         self.assertEqual(plot(folder, "--format", "bmp").returncode, 2)
+
+    def test_only_regular_files_are_replaced(self):
+        folder = make_results(self.root / "r")
+        mine = self.root / "mine"
+        mine.write_text("years of work", encoding="utf-8")
+        (folder / "overview.png").symlink_to(mine)
+        done = plot(folder)
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("overview.png is not a regular file", done.stderr)
+        self.assertTrue((folder / "overview.png").is_symlink())
+        self.assertEqual(mine.read_text(encoding="utf-8"), "years of work")
+        (folder / "overview.png").unlink()
+        os.mkfifo(folder / "overview.png")
+        self.assertEqual(plot(folder).returncode, 4)
+        self.assertTrue((folder / "overview.png").is_fifo())
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ class Oracle:
     mode: str
     services: dict
     revision: str = ""
+    version: str = ""  # what the program is told: "botocore@1.29.27", which chooses the revision
     headers: tuple = ()  # those whose delay the SDK takes; of several the first in the answer
     long_poll: dict = dataclasses.field(default_factory=dict)  # share of sequences, by service
     settings: tuple = ()  # keys of [client.X.retry] in which this release differs
@@ -66,45 +67,48 @@ class Oracle:
         return answer
 
 
-# 1.29.27 does not know a code that later releases retry in legacy mode, and takes the jitter before
-# the cap in the other modes.
+# 1.29.27 does not know a code that later releases retry in legacy mode.
 def botocore(mode):
-    old_jitter = ("backoff.jitter_before_cap=true",) if mode != "legacy" else ()
     return Oracle(f"botocore-{mode}", "botocore", "1.29.27", "botocore", mode, BOTOCORE_SERVICES,
-                  revision="" if mode == "legacy" else "2.0", settings=old_jitter,
+                  revision="" if mode == "legacy" else "2.0", version="botocore@1.29.27",
                   unknown=(("dynamodb", 409, "ReplicatedWriteConflictException"),))
 
 
 def js_v3(mode, revision):
     core = {"2.0": "3.39.0", "2.1": "3.41.0"}[revision]
+    version = {"2.0": "smithy-core@3.39.0", "2.1": "js-v3@3.1143.0"}[revision]
     return Oracle(f"js-v3-{mode}-{revision}", "AWS SDK for JavaScript v3", f"3.1143.0, core {core}",
-                  "js-v3", mode, JS_V3_SERVICES, revision=revision, headers=BOTH_HEADERS,
-                  long_poll={"sqs": 0.7})
+                  "js-v3", mode, JS_V3_SERVICES, revision=revision, version=version,
+                  headers=BOTH_HEADERS, long_poll={"sqs": 0.7})
 
 
 # The release of Debian 12 does not know the one code that only STS has.
 def go_v2(mode):
     return Oracle(f"go-v2-{mode}", "AWS SDK for Go v2", "1.17.1", "go-v2", mode, GO_SERVICES,
-                  revision="2.0", unknown=(("sts", None, "IDPCommunicationError"),))
+                  revision="2.0", version="go-v2@1.17.1", unknown=(("sts", None, "IDPCommunicationError"),))
 
 
 def ruby(mode):
     return Oracle(f"ruby-{mode}", "AWS SDK for Ruby", "core 3.168.1", "ruby", mode,
-                  {"kms": Service(1)}, revision="" if mode == "legacy" else "2.0", clock_skew=True)
+                  {"kms": Service(1)}, revision="" if mode == "legacy" else "2.0",
+                  version="ruby@3.168.1", settings=("refreshable_credentials=true",),
+                  clock_skew=True)
 
 
 ORACLES = [
     botocore("legacy"),
     botocore("standard"),
     botocore("adaptive"),
-    Oracle("js-v2", "AWS SDK for JavaScript v2", "2.1693.0", "js-v2", "legacy", JS_V2_SERVICES),
+    Oracle("js-v2", "AWS SDK for JavaScript v2", "2.1693.0", "js-v2", "legacy", JS_V2_SERVICES,
+           version="js-v2@2.1693.0"),
     js_v3("standard", "2.0"),
     js_v3("adaptive", "2.0"),
     js_v3("standard", "2.1"),
     js_v3("adaptive", "2.1"),
     # A connection that breaks while the answer is read may have done its work: no retry.
     Oracle("go-v1", "AWS SDK for Go v1", "1.44.133", "go-v1", "legacy", GO_SERVICES,
-           headers=("retry-after",), draws=10**7, final_transports=("reset",)),
+           version="go-v1@1.44.133", headers=("retry-after",), draws=10**7,
+           final_transports=("reset",)),
     go_v2("standard"),
     go_v2("adaptive"),
     ruby("legacy"),

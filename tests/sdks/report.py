@@ -56,7 +56,7 @@ def table(results):
     lines = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
     for result in results:
         oracle, coverage = result.oracle, result.coverage
-        preset = " ".join(filter(None, [oracle.sdk, oracle.mode, oracle.revision]))
+        preset = f"{oracle.version} {oracle.mode}"
         if oracle.settings:
             preset += ", " + ", ".join(f"`{s}`" for s in oracle.settings)
         lines.append(f"| {oracle.title} | {result.version} | {preset} | {result.calls:,} "

@@ -44,10 +44,8 @@ def response_text(answer, headers):
 
 
 def command(program, oracle, sequence):
-    words = [program, "strategy", "--mode", oracle.mode, "--sdk", oracle.sdk,
+    words = [program, "strategy", "--mode", oracle.mode, "--sdk", oracle.version,
              "--api", sequence["service"], "--calls", "-", "--format", "json"]
-    if oracle.revision:
-        words += ["--revision", oracle.revision]
     settings = list(oracle.settings)
     if sequence["max_attempts"] is not None:
         settings.append(f"max_attempts={sequence['max_attempts']}")

@@ -92,6 +92,29 @@ TEST_CASE("replications of two kinds are described apart") {
   }
 }
 
+TEST_CASE("a change of mode is seen in as many bins as its size asks for") {
+  const Scenario s = one_group();
+  const auto switch_times = [&](int high, int until) {
+    std::vector<RunResult> runs;
+    for (std::uint32_t r = 0; r < 12; ++r) {
+      runs.push_back(run_with(r, [&](int bin) {
+        if (r % 3 == 1) return bin < until ? high : 0;
+        return (bin + static_cast<int>(r)) % 7 == 0 ? high - 1 : high;
+      }));
+    }
+    std::vector<double> times;
+    const auto found = stats::find_bistability(s, runs, MetricValues(s, runs));
+    REQUIRE(found);
+    for (const stats::ModeSwitch& change : found->switches) times.push_back(change.time_s);
+    return times;
+  };
+  // Goodput 99.86 and 25: 256 x 99.86 / 74.86^2 = 4.6 bins, so 5. Their mean is below 25 and a
+  // quarter of the distance, 43.7, with the third empty bin, which ends at 18 s.
+  CHECK(switch_times(100, 15) == std::vector<double>(4, 18));
+  // 9.86 and 3.33: 59 bins, but no more than 6 of 60. 5 is above 3.33 + 1.63, so with the fourth.
+  CHECK(switch_times(10, 20) == std::vector<double>(4, 24));
+}
+
 TEST_CASE(
     "replications that change over at any time are seen one by one, unless something made them") {
   Scenario s = one_group();

@@ -107,6 +107,21 @@ TEST_CASE("one pair has a difference but no interval") {
   CHECK_FALSE(d.p_holm.has_value());
 }
 
+TEST_CASE("a series of one pair has no share of the family's error") {
+  const Series one = {1.0};
+  const PairedDifference alone = difference(kDrug2, kDrug1);
+  const auto family =
+      paired_differences(std::vector<Series>{one, kDrug2}, kDrug1, PairedTest::kStudent);
+  CHECK_FALSE(family[0].interval.has_value());
+  CHECK(family[1].interval->low == alone.interval->low);
+  CHECK(family[1].interval->high == alone.interval->high);
+  CHECK(family[1].p_holm == alone.p_value);
+  // Two of two pairs have.
+  const auto two =
+      paired_differences(std::vector<Series>{{1.0, 2.0}, kDrug2}, kDrug1, PairedTest::kStudent);
+  CHECK(two[1].interval->low < alone.interval->low);
+}
+
 TEST_CASE("sides that go against each other have a negative correlation and cost replications") {
   const PairedDifference d = difference(series({1, 2, 3, 4}), series({4, 3, 2, 1.5}));
   CHECK(*d.correlation < -0.9);

@@ -80,6 +80,26 @@ TEST_CASE_METHOD(Ramp, "the loop is what goodput on the way down is short of") {
   CHECK(r.loop_share == Approx(500.0 / 550));
 }
 
+TEST_CASE_METHOD(Ramp, "a bin in which the second half of a step begins is not in it") {
+  // Steps of 7 s: the second half of the first one is that from 3.5 s on, so bins 4 to 6.
+  ramp.dwell = Duration::seconds(7);
+  run.window_end = Time::zero() + ramp.duration();
+  run.all_bins.resize(49);
+  for (std::size_t i = 0; i < 49; ++i) {
+    const auto load = static_cast<std::uint64_t>(ramp.load(i / 7));
+    ClientFlow& flow = run.all_bins[i].flow;
+    flow.requests = flow.arrivals = flow.successes = i % 7 > 3 ? load : 1000;
+  }
+  run.clients[0].bins = run.all_bins;
+  const RampRun r = measure_ramp(scenario, ramp, with_counts(run));
+  for (std::size_t step = 0; step < 7; ++step) {
+    CHECK(r.steps[step].offered_load == ramp.load(step));
+    CHECK(r.steps[step].goodput == ramp.load(step));
+    CHECK(r.steps[step].attempt_rate == ramp.load(step));
+    CHECK(r.steps[step].offered_work == Approx(0.02 * ramp.load(step)));
+  }
+}
+
 TEST_CASE_METHOD(Ramp, "what does not tip has nothing to recover from") {
   for (ClientBin& bin : run.all_bins) bin.flow.successes = bin.flow.requests;
   const RampRun r = measure_ramp(scenario, ramp, with_counts(run));

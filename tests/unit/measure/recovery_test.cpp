@@ -127,6 +127,26 @@ TEST_CASE_METHOD(Run, "what cannot be confirmed before the end is censored") {
   CHECK(!recovery());
 }
 
+TEST_CASE_METHOD(Run, "a bin that straddles an end of the window is not in it") {
+  const auto bins = [&](std::int64_t start_ms, std::int64_t end_ms) {
+    run.window_start = Time::zero() + Duration::milliseconds(start_ms);
+    run.window_end = Time::zero() + Duration::milliseconds(end_ms);
+    const stats::BinRange range = stats::window_bins(run, run.all_bins);
+    return std::pair{range.first, range.last};
+  };
+  CHECK(bins(2500, 9500) == std::pair<std::size_t, std::size_t>{3, 9});
+  CHECK(bins(2000, 9000) == std::pair<std::size_t, std::size_t>{2, 9});
+  CHECK(bins(2001, 8999) == std::pair<std::size_t, std::size_t>{3, 8});
+  CHECK(bins(2500, 2900) == std::pair<std::size_t, std::size_t>{2, 2});  // none
+  // A peak in that bin is none of the window.
+  run.clients.resize(1);
+  run.services.resize(1);
+  run.all_bins[2].flow.arrivals = 124;
+  run.all_bins[5].flow.arrivals = 17;
+  bins(2500, 9500);
+  CHECK(metric_value(*find_metric("peak_attempt_rate"), scenario, run, std::nullopt) == 17);
+}
+
 TEST_CASE_METHOD(Run, "bins of the drain do not count") {
   for (std::size_t i = 200; i < 210; ++i) run.all_bins[i].flow.successes = 100;
   set(60, 175, 0);

@@ -195,6 +195,34 @@ TEST_CASE_METHOD(StormRun,
   CHECK(*found[0].predicted_drain_s() == Approx(300 * 0.007 / (1 - 0.7)));
 }
 
+TEST_CASE_METHOD(StormRun, "a fault during a storm is part of its trigger") {
+  scenario.faults.resize(2);
+  scenario.faults[1].start = at(330);
+  scenario.faults[1].duration = Duration::seconds(10);
+  storm(300, 530, 300, 50);
+  // Together they last from 300 to 340 s: patience is 400 s, not 100 s. Back 190 s after.
+  CHECK(storms().at(0).trigger_end_s == 340.0);
+  CHECK(storms().at(0).recovery_s == 190.0);
+  CHECK(storms().at(0).aftermath.patience_s == 400);
+  CHECK(storms().at(0).verdict == StormVerdict::kTransient);
+  // The shorter one inside the longer one does not end it.
+  scenario.faults[1].start = at(305);
+  CHECK(storms().at(0).trigger_end_s == 320.0);
+  CHECK(storms().at(0).aftermath.patience_s == 200);
+}
+
+TEST_CASE_METHOD(StormRun, "a fault before the storm is part of the trigger if they touch") {
+  scenario.faults.resize(2);
+  scenario.faults[1].start = at(250);
+  scenario.faults[1].duration = Duration::seconds(50);
+  storm(300, 530, 300, 50);
+  CHECK(storms().at(0).aftermath.patience_s == 700);  // from 250 to 320 s
+  CHECK(storms().at(0).verdict == StormVerdict::kTransient);
+  scenario.faults[1].duration = Duration::seconds(49);  // over a second before the other begins
+  CHECK(storms().at(0).aftermath.patience_s == 200);
+  CHECK(storms().at(0).verdict == StormVerdict::kSustained);
+}
+
 TEST_CASE_METHOD(StormRun, "a storm of its own has no trigger") {
   scenario.faults.clear();
   storm(500, 540, 300, 50);

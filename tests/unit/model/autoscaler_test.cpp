@@ -93,6 +93,8 @@ TEST_CASE("What has been started is not started twice, and nothing is said of id
   CHECK(scaler.servers() == 4);
   go(scaler, 4, at(110));
   CHECK(scaler.servers() == 8);
+  go(scaler, 4, at(220));  // half of them are busy, as they should be
+  CHECK(scaler.servers() == 8);
   // No server works (a fault): no utilization, no change.
   model::Autoscaler dead(spec, 4);
   for (int look = 1; look <= 20; ++look) {
@@ -100,6 +102,26 @@ TEST_CASE("What has been started is not started twice, and nothing is said of id
     dead.step(at(10 * look));
   }
   CHECK(dead.servers() == 4);
+}
+
+TEST_CASE("Nothing is scaled in while servers start, and more are started if that is not enough") {
+  AutoscalingSpec spec = rule();
+  spec.delay = Duration::seconds(100);
+  spec.cooldown = Duration::zero();
+  model::Autoscaler scaler(spec, 4);
+  scaler.observe(4, 4, Time::zero());
+  go(scaler, 4, at(10));
+  SECTION("falling load") {
+    go(scaler, 1, at(109));
+    CHECK(scaler.servers() == 4);  // not 2
+    // The four are there at 110 s, where a quarter was busy: 8 x 0.25 / 0.5.
+    go(scaler, 1, at(110));
+    CHECK(scaler.servers() == 4);
+  }
+  SECTION("no news") {
+    go(scaler, 4, at(500));
+    CHECK(scaler.servers() == 8);
+  }
 }
 
 /// 8 requests a second of 1 s each, all at the target with 16 servers; 4 at the start.

@@ -69,6 +69,18 @@ TEST_CASE("Answers decide whether a connection is kept") {
   CHECK(count(c, AttemptResult::kTimeout) == 2);
 }
 
+TEST_CASE("Who waited for a connection sets up a new one if that was dropped") {
+  Scenario s = requests_at({0, 10});
+  s.network.connect = Distribution::constant(ms(30));
+  s.clients[0].max_connections = 1;
+  s.clients[0].retry.max_attempts = 1;
+  // Both are answered as soon as they arrive; the first at 30 ms. Then the second goes.
+  s.services[0].errors = {{{500, "InternalError"}, 1.0}};
+  CHECK(seconds(simulate(s, 0).clients[0].latency_m.sum_ns) == Approx(0.030 + 0.050));
+  s.services[0].errors = {{{400, "ValidationException"}, 1.0}};  // the connection is kept
+  CHECK(seconds(simulate(s, 0).clients[0].latency_m.sum_ns) == Approx(0.030 + 0.020));
+}
+
 TEST_CASE("A connection that takes too long to set up is a timeout") {
   Scenario s = requests_at({0});
   s.network.connect = Distribution::constant(ms(500));
@@ -212,6 +224,10 @@ TEST_CASE("Waiting once: all go after the time that was computed at first") {
   // Once: both go at 2.001 s, and the bucket goes below zero.
   s.clients[0].retry.rate_limit.wait = SendTokenWait::kOnce;
   CHECK(send_wait() == Approx(1.501 + 1.251));
+  // A fifth at 2.1 s finds 1 - 2 + 0.099 / 2 tokens: one is there 3.901 s later.
+  s.clients[0].arrivals.rows.push_back(Time::zero() + ms(2100));
+  CHECK(send_wait() == Approx(1.501 + 1.251 + 3.901));
+  s.clients[0].arrivals.rows.pop_back();
   s.clients[0].timeouts.deadline = Duration::seconds(1);
   const ClientResult c = simulate(s, 0).clients[0];
   CHECK(count(c, Outcome::kDeadlineExceeded) == 2);

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <vector>
 
+#include "model/rate_function.hpp"
 #include "model/workload.hpp"
 #include "unit/model/small_world.hpp"
 
@@ -123,6 +124,32 @@ TEST_CASE("Surges and profiles change the rate in bursts") {
   // one).
   CHECK(halves[0] == Approx(150'375 - 125).margin(6 * 388));
   CHECK(halves[1] == Approx(50'375 - 125).margin(6 * 225));
+}
+
+TEST_CASE("A surge that ends while the rate rises has its highest rate at its end") {
+  ClientSpec s = bursty(50, true);
+  RateProfile up;
+  up.linear = true;
+  up.times = {at_second(0), at_second(100)};
+  up.rates = {0, 2};
+  s.arrivals.profile = up;
+  s.arrivals.surges = {{"a", Time::zero(), Duration::seconds(50), 3}};
+  // From 0 to 3 at 50 s, then from 1 to 2.
+  const RateFunction rate(10, s.arrivals.profile, s.arrivals.surges);
+  CHECK(rate.highest() == Approx(30).epsilon(1e-12));
+  CHECK(RateFunction(10, s.arrivals.profile, {}).highest() == Approx(20).epsilon(1e-12));
+  // 2000 requests a second in the first second of four, times the rate in its middle: with
+  // t = 4k + 0.5 the sum of 3t/50 over k = 0, ..., 12 is 19.11, that of t/50 over 13, ...,
+  // 24 17.88.
+  CHECK(static_cast<double>(requests(s, 100).size()) == Approx(2000 * 36.99).margin(6 * 272));
+}
+
+TEST_CASE("Rounding to nanoseconds does not bias high rates in bursts") {
+  // Three bursts of 0.1 ms at 2 requests a nanosecond: six standard deviations of 6e5.
+  ClientSpec s = bursty(1, true);
+  s.arrivals.rate = 1e9;
+  s.arrivals.on = s.arrivals.off = Distribution::constant(Duration::microseconds(100));
+  CHECK(static_cast<double>(requests(s, 5e-4).size()) == Approx(6e5).margin(6 * 775));
 }
 
 TEST_CASE("Nothing comes from nothing, and rare requests are not searched for beyond the end") {

@@ -64,6 +64,19 @@ TEST_CASE("codel: catches up after a pause, and remembers its rate for a while")
   CHECK(turned_away(codel, ms(20), 9, at_ms(3200)) == 1);
 }
 
+TEST_CASE("codel: the rate is remembered for 16 intervals after the next one was due") {
+  model::Codel codel({ms(5), ms(100)});
+  for (const std::int64_t t : {0, 100}) turned_away(codel, ms(20), 9, at_ms(t));
+  CHECK(turned_away(codel, ms(300), 9, at_ms(400)) == 4);  // the next is due at 423.2 ms
+  CHECK(turned_away(codel, ms(1), 9, at_ms(410)) == 0);
+  const std::int64_t begin = GENERATE(600, 1000, 2000, 2023, 2024, 3000);
+  turned_away(codel, ms(20), 9, at_ms(begin - 100));
+  CHECK(turned_away(codel, ms(20), 9, at_ms(begin)) == 1);
+  const std::int64_t next = begin + (begin <= 2023 ? 50 : 100);  // 100 / sqrt(4) or sqrt(1)
+  CHECK(turned_away(codel, ms(20), 9, at_ms(next - 1)) == 0);
+  CHECK(turned_away(codel, ms(20), 9, at_ms(next)) == 1);
+}
+
 TEST_CASE("codel keeps the waiting time of an overloaded service short") {
   Scenario s = test::small_world();
   s.services[0].service_time = Distribution::constant(ms(10));

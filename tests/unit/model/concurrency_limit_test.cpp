@@ -98,6 +98,37 @@ TEST_CASE("gradient2: the limit follows the ratio of long-term and present time"
   CHECK(limit.limit() == 21);
 }
 
+TEST_CASE("gradient2 forgets the times of an overload sooner") {
+  ConcurrencySpec spec;
+  spec.control = ConcurrencyControl::kGradient2;
+  spec.min = 1;
+  spec.headroom = 0;
+  spec.smoothing = 1;
+  spec.long_window = 19;  // the newest sample weighs a tenth
+  ConcurrencyLimit limit(spec);
+  for (int i = 0; i < 10; ++i) limit.learn(ms(1000), 1, true);  // little used: the limit stays
+  CHECK(limit.limit() == 20);
+  // 910 is more than twice 100, so 864.5; then 788.05, so 748.6475.
+  for (int i = 0; i < 2; ++i) limit.learn(ms(100), 1, true);
+  CHECK(limit.limit() == 20);
+  // 823.78 on average: 20 x 1.5 x 823.78 / 1500 = 16.48. Without that it would be 17.92.
+  limit.learn(ms(1500), 20, true);
+  CHECK(limit.limit() == 16);
+}
+
+TEST_CASE("gradient2: up to twice the present time the average is no overload's") {
+  ConcurrencySpec spec;
+  spec.control = ConcurrencyControl::kGradient2;
+  spec.min = 1;
+  spec.headroom = 0;
+  spec.smoothing = 1;
+  spec.long_window = 1;  // the newest sample is the average
+  ConcurrencyLimit limit(spec);
+  for (int i = 0; i < 11; ++i) limit.learn(ms(100), 1, true);
+  limit.learn(ms(100), 20, true);  // 1.5 x 100 / 100
+  CHECK(limit.limit() == 20);
+}
+
 TEST_CASE("gradient2 finds a limit under overload that keeps the time at the service short") {
   Scenario s = test::small_world();
   s.services[0].service_time = Distribution::exponential(0.01);

@@ -190,6 +190,21 @@ TEST_CASE("Processor sharing: the capacity bounds those in service") {
   CHECK(r.clients[0].waited == 0);
 }
 
+TEST_CASE("Processor sharing: rejections take a share of the servers, but no place") {
+  Scenario s = arrivals_at({0, 10, 200});
+  s.services[0].queue.discipline = Discipline::kProcessorSharing;
+  s.services[0].queue.capacity = 1;
+  s.services[0].rejection.cost = ms(150);
+  for (ClientSpec& c : s.clients) c.retry.max_attempts = 1;
+  const RunResult r = simulate(s, 0);
+  // The first has 90 ms left at 10 ms and half a server from then on: it is done at 190 ms, when
+  // 60 ms of the rejection are left. The third shares with that from 200 to 300 ms.
+  CHECK(r.clients[0].executed == 1);
+  CHECK(r.clients[1].rejected == 1);
+  CHECK(r.clients[2].executed == 1);
+  CHECK(r.ended == Time::zero() + ms(350));
+}
+
 TEST_CASE("Processor sharing: what is wasted is the share that abandoned attempts have") {
   Scenario s = arrivals_at({0, 0});
   s.services[0].queue.discipline = Discipline::kProcessorSharing;
@@ -227,6 +242,30 @@ TEST_CASE("Processor sharing stays exact over days without an idle moment") {
   CHECK(exact);
   CHECK(sharing.size() == 1);
   CHECK(sharing.next_end() > now + Duration::seconds(900'000'000));
+}
+
+TEST_CASE("Processor sharing: what is left stays the same when the sums start over") {
+  // They do when each attempt has been given 18 minutes. An attempt of 30 minutes has 10 left after
+  // 20; the one of a minute that comes then is done at 22 minutes, the one of 10 in time with it.
+  model::ProcessorSharing sharing;
+  sharing.set_power(2, 1);
+  sharing.insert(0, 1800e9);
+  sharing.insert(1, 1800e9);
+  const auto minutes = [](std::int64_t n) { return Time::zero() + Duration::seconds(60 * n); };
+  sharing.advance(minutes(20));
+  sharing.insert(2, 60e9);
+  sharing.insert(3, 600e9);
+  std::vector<std::pair<std::uint32_t, Time>> ends;
+  while (sharing.next_end() != Time::max()) {
+    const Time end = sharing.next_end();
+    sharing.advance(end);
+    ends.emplace_back(sharing.pop(), end);
+  }
+  // Four share two servers until the third has its minute, 2 minutes later; the other three have 9
+  // minutes left each, at two thirds of a server. Equals are in the order in which they came.
+  const Time last = minutes(22) + Duration::seconds(810);
+  CHECK(ends == std::vector<std::pair<std::uint32_t, Time>>{
+                    {2, minutes(22)}, {0, last}, {1, last}, {3, last}});
 }
 
 }  // namespace

@@ -61,6 +61,11 @@ TEST_CASE("Latency is added each way while the window lasts") {
   s.faults = {f};
   // 10 ms there; back after the window: 1 ms.
   CHECK(simulate(s, 0).clients[0].latency_m.sum_ns == 111 * 1'000'000);
+  // A window that outlasts the answer, or ends when that is under way: 10 ms there and back.
+  for (const std::int64_t window : {1000, 111}) {
+    s.faults[0].duration = ms(window);
+    CHECK(simulate(s, 0).clients[0].latency_m.sum_ns == 120 * 1'000'000);
+  }
   // Messages sent later may overtake: client 2 asks at 60 ms and arrives at 61 ms, client 1, sent
   // within a window that ends at 55 ms, arrives at 104 ms.
   s.faults[0] = fault(0, 55);

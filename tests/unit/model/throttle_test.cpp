@@ -133,6 +133,26 @@ TEST_CASE("In windows a number of attempts passes, from the start of each") {
   }
 }
 
+TEST_CASE("Who asks exactly as fast as tokens come is never refused, however times are rounded") {
+  // An interval of 1/0.7 s is no whole number of nanoseconds: what flows in meanwhile is up to
+  // 3.5e-10 of a token too little.
+  Scenario s = test::small_world();
+  s.duration = Duration::seconds(1000);
+  s.services[0].servers = ServiceSpec::kUnlimited;
+  s.services[0].throttle = {0.7, 1, ThrottleScope::kService, Duration::zero()};
+  s.clients[0].retry.max_attempts = 1;
+  s.clients[0].arrivals.process = ArrivalProcess::kConstant;
+  s.clients[0].arrivals.rate = 0.7;
+  const RunResult r = simulate(s, 0);
+  CHECK(r.clients[0].requests == 700);
+  CHECK(count(r.clients[0], AttemptResult::kThrottled) == 0);
+  // 20 ns early, 1.4e-8 of a token is missing: that is no matter of rounding.
+  Throttle throttle(s.services[0].throttle);
+  CHECK(throttle.pass(0, 0, Time::zero()));
+  CHECK_FALSE(throttle.pass(0, 0, Time::from_nanoseconds(1'428'571'408)));
+  CHECK(throttle.pass(0, 0, Time::from_nanoseconds(1'428'571'429)));
+}
+
 TEST_CASE("A window may begin with the run only: time is counted from zero") {
   ThrottleSpec spec{1, 1, ThrottleScope::kService, {}, Duration::seconds(3)};
   Throttle throttle(spec);

@@ -254,4 +254,109 @@ TEST_CASE("Facts say that they leave out what services ask of each other") {
   CHECK(prediction.refusals[0].text.starts_with("service.front.calls.db: "));
 }
 
+/// What is advised about these keys; empty if nothing is.
+std::string remedy(const Facts& facts, const std::string& keys) {
+  for (const Warning& w : facts.warnings) {
+    if (w.keys.starts_with(keys)) return w.remedy;
+  }
+  return "";
+}
+
+bool has_digits(const std::string& text) {
+  return text.find_first_of("0123456789") != std::string::npos;
+}
+
+TEST_CASE("A queue is too long if its last answer, there and back, comes too late") {
+  // Clients wait 1 s. Two servers of 10 ms, 0.103 s each way: 1 - 0.206 - 0.01 = 0.784 s are left
+  // for the queue, so 156.8 places of 5 ms each.
+  const auto with_places = [](const std::string& places) {
+    return facts_of(
+        load_scenario("name = \"round-trip\"\nduration = 100\nnetwork = { latency = \"103ms\" }\n"
+                      "[service.api]\nservers = 2\nservice_time = \"10ms\"\nqueue = { capacity = " +
+                      places +
+                      " }\n[client.web]\nattempt_timeout = 1\nretry = { mode = \"none\" }\n"
+                      "arrivals = { process = \"poisson\", total_rate = 100 }\n"));
+  };
+  CHECK(remedy(with_places("156"), "service.api.queue.capacity").empty());
+  for (const char* places : {"157", "170", "200"}) {  // 0.85 s is less than one way leaves
+    INFO(places);
+    CHECK_THAT(remedy(with_places(places), "service.api.queue.capacity"), Catch::Contains("156"));
+  }
+}
+
+TEST_CASE("As many attempts are advised as the service can carry at the load of all of them") {
+  const auto advised = [](const std::string& rate) {
+    return remedy(
+        facts_of(load_scenario("name = \"attempts\"\nduration = 100\n[service.api]\nservers = 2\n"
+                               "queue = { capacity = 400 }\nservice_time = \"10ms\"\n"
+                               "[client.web]\nattempt_timeout = 1\n"
+                               "retry = { mode = \"custom\", max_attempts = 9, delays = [0] }\n"
+                               "arrivals = { process = \"poisson\", total_rate = " +
+                               rate + " }\n")),
+        "client.web.retry.max_attempts");
+  };
+  // Capacity 200/s. At exactly a half two attempts are as much as it can do, and so too much.
+  REQUIRE_FALSE(advised("100").empty());
+  CHECK_FALSE(has_digits(advised("100")));
+  CHECK_THAT(advised("99"), Catch::Contains("2 attempts"));  // 1.98 a half: below
+  CHECK_FALSE(has_digits(advised("101")));
+  CHECK_THAT(advised("50"), Catch::Contains("3 attempts"));  // four fill it
+  CHECK_THAT(advised("40"), Catch::Contains("4 attempts"));  // five do
+  CHECK_THAT(advised("66"), Catch::Contains("3 attempts"));  // 0.99
+}
+
+TEST_CASE("At a whole load one server more than that carries it") {
+  const auto advised = [](const std::string& rate) {
+    return remedy(facts_of(load_scenario(
+                      "name = \"servers\"\nduration = 100\n[service.api]\nservers = 2\n"
+                      "service_time = \"10ms\"\n[client.web]\nretry = { mode = \"none\" }\n"
+                      "arrivals = { process = \"poisson\", total_rate = " +
+                      rate + " }\n")),
+                  "service.api.servers");
+  };
+  CHECK_THAT(advised("200"), Catch::Contains("3 servers"));  // 2 servers have no time to spare
+  CHECK_THAT(advised("400"), Catch::Contains("5 servers"));
+  CHECK_THAT(advised("399"), Catch::Contains("4 servers"));
+  CHECK(advised("199").empty());
+}
+
+TEST_CASE("A mean wait is told where a queue cuts it short by little only") {
+  // M/M/1 at 0.9: 0.09 s. The queue must hold five times that: 45 places of 10 ms.
+  const auto is_told = [](const std::string& places) {
+    const Facts facts = facts_of(load_scenario(
+        "name = \"short\"\nduration = 100\n[service.api]\nqueue = { capacity = " + places +
+        " }\nservice_time = { distribution = \"exponential\", mean = \"10ms\" }\n"
+        "[client.web]\nretry = { mode = \"none\" }\n"
+        "arrivals = { process = \"poisson\", total_rate = 90 }\n"));
+    for (const Figure& f : facts.figures) {
+      if (f.name != "queueing_time") continue;
+      CHECK(f.value == Approx(0.09));
+      return true;
+    }
+    return false;
+  };
+  CHECK_FALSE(is_told("10"));
+  CHECK_FALSE(is_told("20"));
+  CHECK_FALSE(is_told("44"));
+  CHECK(is_told("46"));
+  CHECK(is_told("1000"));
+}
+
+TEST_CASE("Of a quota's last tokens, too few for a retry, none is made") {
+  const auto retries = [](const std::string& quota) {
+    const Facts facts = facts_of(
+        load_scenario("name = \"dry\"\nduration = 100\n[service.api]\nservice_time = \"10ms\"\n"
+                      "[client.web]\ncount = 5\nattempt_timeout = 1\n"
+                      "arrivals = { process = \"poisson\", total_rate = 50 }\n"
+                      "[client.web.retry]\nmode = \"standard\"\nquota = { " +
+                      quota + " }\n"));
+    CHECK(fact(facts, "client.web", "quota_retries_in_outage_all_clients") ==
+          5 * fact(facts, "client.web", "quota_retries_in_outage"));
+    return fact(facts, "client.web", "quota_retries_in_outage");
+  };
+  CHECK(retries("capacity = 1015, timeout_cost = 10") == 101);
+  CHECK(retries("capacity = 1020, timeout_cost = 10") == 102);
+  CHECK(retries("capacity = 9, timeout_cost = 10") == 0);
+}
+
 }  // namespace retrysim

@@ -121,6 +121,12 @@ TEST_CASE("Means and spreads of single backoffs are those of theory") {
     CHECK(moments(Jitter::kFull).sd == Approx(c.sd_full).epsilon(1e-7));
     CHECK(moments(Jitter::kEqual).mean == Approx(c.equal).epsilon(1e-9));
     CHECK(moments(Jitter::kEqual).sd == Approx(c.sd_equal).epsilon(1e-7));
+    // A factor from 0.8 to 1.2, after the cap.
+    CHECK(moments(Jitter::kProportional).mean == Approx(c.exact).epsilon(1e-9));
+    CHECK(moments(Jitter::kProportional).sd ==
+          Approx(0.2 * c.exact / std::sqrt(3.0)).epsilon(1e-7));
+    CHECK(moments(Jitter::kProportional).most == Approx(1.2 * c.exact).epsilon(1e-9));
+    CHECK(moments(Jitter::kProportional, true).most <= c.cap * (1 + 1e-9));
     CHECK(moments(Jitter::kFull, true).mean == Approx(c.inner).epsilon(1e-9));
     CHECK(moments(Jitter::kFull, true).sd == Approx(c.sd_inner).epsilon(1e-7));
   }

@@ -4,13 +4,17 @@
 #include "report/result_folder.hpp"
 
 #include "report/output_error.hpp"
+#include "report/output_file.hpp"
 #include "report/result_files.hpp"
 #include "sample_result.hpp"
 #include "temporary_folder.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
@@ -19,6 +23,8 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <string_view>
+#include <vector>
 
 using namespace retrysim;
 using namespace retrysim::report;
@@ -69,6 +75,198 @@ std::string refusal(const fs::path& target, const std::string& scenario) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Writes a result of one file; whoever kept the earlier one says where it is.
+Names kept_by(const fs::path& out, const std::string& scenario, std::string_view journal = {}) {
+  Names kept;
+  ResultFolder folder(out, scenario, false, journal, [&](const fs::path& place, const auto& what) {
+    kept.insert(place.filename().string() + ": " + what);
+  });
+  folder.write("a.csv", [&](Sink& s) { s.write(scenario); });
+  folder.write("result.json", [&](Sink& s) {
+    s.write("{\"program\": \"retrysim\", \"scenario\": \"" + scenario +
+            "\", \"files\": [\"a.csv\", \"result.json\"]}");
+  });
+  folder.commit();
+  return kept;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Temporary, "another result is kept under the next number, with all it has") {
+  const fs::path out = earlier("s");
+  put(out / "overview.png", "picture of the old data");
+  put(out / "notes.txt", "my notes");
+  fs::create_directory(out / "mine");
+  CHECK(kept_by(out, "t") == Names{"out.1: the scenario (there \"s\", now \"t\")"});
+  CHECK(names_in(out) == Names{"a.csv", "result.json"});
+  CHECK(names_in(dir / "out.1") ==
+        Names{"a.csv", "input.csv", "result.json", "overview.png", "notes.txt", "mine"});
+  // The same question takes the place of its answer; numbers go on where files are in the way.
+  CHECK(kept_by(out, "t").empty());
+  put(dir / "out.7", "not ours");
+  put(dir / "out.old", "not ours");
+  CHECK(kept_by(out, "u").size() == 1);
+  CHECK(names_in(dir) == Names{"out", "out.1", "out.7", "out.8", "out.old"});
+  CHECK(get(dir / "out.8" / "a.csv") == "t");
+  // By another name of the folder, it is kept beside the folder itself.
+  fs::create_directory(dir / "elsewhere");
+  fs::create_directory_symlink("../out", dir / "elsewhere" / "link");
+  CHECK(kept_by(dir / "elsewhere" / "link", "v")
+            .count("out.9: the scenario (there \"u\", now \"v\")") == 1);
+  CHECK(get(out / "a.csv") == "v");
+}
+
+TEST_CASE_METHOD(Temporary, "a journal goes with the new result, not with the one that is kept") {
+  const fs::path out = earlier("s");
+  put(out / "sweep.journal", "under way");
+  CHECK(kept_by(out, "t", kSweepJournal).size() == 1);
+  CHECK(names_in(out) == Names{"a.csv", "result.json", "sweep.journal"});
+  CHECK(names_in(dir / "out.1") == Names{"a.csv", "input.csv", "result.json"});
+}
+
+TEST_CASE_METHOD(Temporary, "what is kept needs no permission, other things do") {
+  fs::create_directory(dir / "foreign");
+  put(dir / "foreign" / "thesis.tex", "years of work");
+  CHECK_THROWS_WITH(kept_by(dir / "foreign", "s"), Catch::Contains("do not belong to a result"));
+  const fs::path out = earlier("s");
+  put(out / "tip.journal", "under way");
+  CHECK_THROWS_WITH(kept_by(out, "t"), Catch::Contains("an unfinished search"));
+}
+
+TEST_CASE_METHOD(Temporary, "who comes second keeps what has come meanwhile") {
+  Names kept;
+  ResultFolder second(dir / "out", "other", false, {},
+                      [&](const fs::path& at, const auto&) { kept.insert(at.filename()); });
+  CHECK(kept_by(dir / "out", "s").empty());
+  second.write("b.csv", [](Sink& s) { s.write("second"); });
+  second.commit();
+  CHECK(kept == Names{"out.1"});
+  CHECK(get(dir / "out.1" / "a.csv") == "s");
+  CHECK(names_in(dir / "out") == Names{"b.csv"});
+}
+
+TEST_CASE_METHOD(Temporary, "only regular files are replaced, even by force") {
+  const auto refused = [&](const fs::path& out, const std::string& why) {
+    const Names before = names_in(out);
+    CHECK_THROWS_WITH(ResultFolder(out, "s", true), Catch::EndsWith(why));
+    CHECK(names_in(out) == before);
+  };
+  const fs::path out = earlier("s");
+  REQUIRE(::mkfifo((out / "summary.csv").c_str(), 0600) == 0);
+  refused(out, "summary.csv: is a pipe");
+  fs::remove(out / "summary.csv");
+  put(dir / "mine", "years of work");
+  fs::create_symlink("../mine", out / "choose.journal");
+  refused(out, "choose.journal: is a symbolic link");
+  fs::remove(out / "choose.journal");
+  fs::remove(out / "input.csv");  // a name of the earlier result
+  fs::create_symlink("../mine", out / "input.csv");
+  refused(out, "input.csv: is a symbolic link");
+  fs::remove(out / "input.csv");
+  fs::rename(out / "result.json", out / "earlier");
+  REQUIRE(::mkfifo((out / "result.json").c_str(), 0600) == 0);
+  refused(out, "result.json: is a pipe");
+  if (::mknod((dir / "device").c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0) {  // as root
+    fs::rename(dir / "device", out / "storms.csv");
+    fs::remove(out / "result.json");
+    refused(out, "storms.csv: is a device");
+  }
+  fs::create_symlink("nowhere", dir / "dangling");
+  CHECK(refusal(dir / "dangling", "s") == "is a symbolic link to a folder that does not exist");
+}
+
+TEST_CASE_METHOD(Temporary, "what the command reads is not replaced, by no other name either") {
+  const fs::path out = earlier("s");
+  ResultIdentity identity("s");
+  const auto refused = [&](const fs::path& read, const std::string& why) {
+    identity.reads = {read};
+    CHECK_THROWS_WITH(ResultFolder(out, identity, true), Catch::EndsWith(why));
+  };
+  put(out / "scenario.toml", "mine");
+  refused(out / "scenario.toml", "scenario.toml: the command reads this file; use another folder");
+  fs::create_symlink(out / "scenario.toml", dir / "link.toml");
+  refused(dir / "link.toml", "scenario.toml: the command reads this file; use another folder");
+  fs::create_hard_link(out / "input.csv", dir / "hard.csv");
+  refused(dir / "hard.csv", "input.csv: the command reads this file; use another folder");
+  refused(out / ".." / "out", "the command reads from this folder; use another one");
+  // What the result says nothing of stays, and so may be read.
+  put(out / "profile.csv", "mine");
+  identity.reads = {out / "profile.csv"};
+  ResultFolder folder(out, identity, true);
+  folder.commit();
+  CHECK(names_in(out) == Names{"profile.csv"});
+}
+
+TEST_CASE_METHOD(Temporary, "dots behind a symbolic link mean what the system takes them for") {
+  fs::create_directories(dir / "far" / "below");
+  fs::create_directory_symlink(dir / "far" / "below", dir / "link");
+  ResultFolder folder(dir / "link" / ".." / "out", "s", false);
+  folder.write("a.csv", [](Sink& s) { s.write("text"); });
+  folder.commit();
+  CHECK(names_in(dir / "far") == Names{"below", "out"});
+}
+
+namespace {
+
+/// Why a page is not written; empty if it is.
+std::string page_refusal(const fs::path& path, bool force,
+                         const std::vector<fs::path>& reads = {}) {
+  const auto is_ours = [](const fs::path& file) { return Temporary::get(file) == "page"; };
+  try {
+    OutputFile(path, {is_ours, "it is not ours", force, reads}).write("new page");
+  } catch (const OutputError& error) {
+    return error.reason();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Temporary,
+                 "an output file replaces its own kind, others by force, its sources never") {
+  const fs::path file = dir / "file";
+  CHECK(page_refusal(file, false).empty());
+  put(file, "page");
+  CHECK(page_refusal(file, false).empty());
+  CHECK(get(file) == "new page");
+  CHECK(page_refusal(file, false) == "it is not ours; --force replaces it");
+  CHECK(page_refusal(file, true).empty());
+  fs::create_symlink("file", dir / "link");
+  fs::create_hard_link(file, dir / "hard");
+  for (const char* name : {"file", "link", "hard"}) {
+    CHECK(page_refusal(dir / name, true, {file}) ==
+          "the command reads this file; choose another name");
+  }
+  CHECK(page_refusal(dir / "link", true).empty());
+  CHECK(fs::is_symlink(dir / "link"));
+  CHECK(names_in(dir) == Names{"file", "link", "hard"});
+}
+
+TEST_CASE_METHOD(Temporary, "pipes and devices are written to or refused, never replaced") {
+  CHECK(page_refusal(dir, true) == "it is a folder");
+  fs::create_symlink("nowhere", dir / "dangling");
+  CHECK(page_refusal(dir / "dangling", true) ==
+        "it is a symbolic link to a file that does not exist");
+  const fs::path pipe = dir / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(page_refusal(pipe, true) == "nobody reads from this pipe");
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  CHECK(page_refusal(pipe, false).empty());
+  std::string text(100, ' ');
+  text.resize(static_cast<std::size_t>(::read(reader, text.data(), text.size())));
+  ::close(reader);
+  CHECK(text == "new page");
+  CHECK(fs::is_fifo(pipe));
+  if (::mknod((dir / "null").c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0) return;  // not as root
+  CHECK(page_refusal(dir / "null", true).empty());
+  CHECK(fs::is_character_file(dir / "null"));
+  REQUIRE(::mknod((dir / "disk").c_str(), S_IFBLK | 0600, makedev(7, 250)) == 0);
+  CHECK(page_refusal(dir / "disk", true) == "it is a device");
+}
 
 TEST_CASE_METHOD(Temporary, "a new folder appears with its files at commit, parents included") {
   const fs::path out = dir / "x" / "y" / "out";
@@ -177,8 +375,10 @@ TEST_CASE_METHOD(Temporary, "a full disk is reported with the final path and lea
 
 TEST_CASE_METHOD(Temporary, "what is not ours is refused") {
   const fs::path out = earlier("s");
-  CHECK(refusal(out, "other") ==
-        "it contains a result of scenario \"s\"; use another folder or --force");
+  CHECK(
+      refusal(out, "other") ==
+      "it contains a result that differs in the scenario (there \"s\", now \"other\"); replace it "
+      "with --force, or keep it and choose another folder with --out");
   CHECK(refusal(out, "s") == "no refusal");
   fs::create_directory(dir / "foreign");
   put(dir / "foreign" / "thesis.tex", "years of work");
@@ -412,7 +612,9 @@ TEST_CASE_METHOD(Temporary, "who comes second finds what has come meanwhile") {
               [](Sink& s) { s.write("{\"program\": \"retrysim\", \"scenario\": \"s\"}"); });
   first.commit();
   second.write("b.csv", [](Sink& s) { s.write("second"); });
-  CHECK_THROWS_WITH(second.commit(), Catch::Contains("it contains a result of scenario \"s\""));
+  CHECK_THROWS_WITH(
+      second.commit(),
+      Catch::Contains("it contains a result that differs in the scenario (there \"s\""));
   CHECK(names_in(dir / "out") == Names{"a.csv", "result.json"});
 }
 
@@ -426,7 +628,7 @@ TEST_CASE_METHOD(Temporary, "an earlier result that changes meanwhile is judged 
     ResultFolder folder(out, "s", false);
     put(out / "result.json", result("another", "a.csv"));
     folder.write("b.csv", [](Sink& s) { s.write("new"); });
-    CHECK_THROWS_WITH(folder.commit(), Catch::Contains("a result of scenario \"another\""));
+    CHECK_THROWS_WITH(folder.commit(), Catch::Contains("the scenario (there \"another\""));
   }
   CHECK(get(out / "result.json") == result("another", "a.csv"));
   put(out / "result.json", result("s", "a.csv"));

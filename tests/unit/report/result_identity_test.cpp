@@ -19,8 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-LoadedScenario scenario(const std::string& duration = "\"600s\"", const std::string& seed = "1",
-                        const std::string& replications = "20") {
+LoadedScenario a_scenario(const std::string& duration = "\"600s\"", const std::string& seed = "1",
+                          const std::string& replications = "20") {
   LoadedScenario loaded;
   loaded.scenario.name = "s";
   for (const auto& [path, toml] : {std::pair<std::string, std::string>{"name", "\"s\""},
@@ -39,14 +39,14 @@ ResultIdentity run_of(const LoadedScenario& loaded) { return identity_of({&loade
 }  // namespace
 
 TEST_CASE("a result takes the place of the same one and of one with fewer replications") {
-  const ResultIdentity good = run_of(scenario());
-  CHECK(difference(good, run_of(scenario())).empty());
-  CHECK(difference(good, run_of(scenario("\"600s\"", "1", "50"))).empty());
-  LoadedScenario other_goal = scenario();
+  const ResultIdentity good = run_of(a_scenario());
+  CHECK(difference(good, run_of(a_scenario())).empty());
+  CHECK(difference(good, run_of(a_scenario("\"600s\"", "1", "50"))).empty());
+  LoadedScenario other_goal = a_scenario();
   other_goal.keys.back().toml = "0.9";
   CHECK(difference(good, run_of(other_goal)).empty());
-  CHECK(difference(good, run_of(scenario("600"))).empty());
-  CHECK(difference(good, run_of(scenario("\"10min\""))).empty());
+  CHECK(difference(good, run_of(a_scenario("600"))).empty());
+  CHECK(difference(good, run_of(a_scenario("\"10min\""))).empty());
   ResultIdentity older = good;
   older.version = "0.0.9";
   older.keys.emplace_back("a_key_of_then", "1");
@@ -54,12 +54,12 @@ TEST_CASE("a result takes the place of the same one and of one with fewer replic
 }
 
 TEST_CASE("a changed key, seed or length and fewer replications are differences") {
-  const ResultIdentity good = run_of(scenario());
-  CHECK(difference(good, run_of(scenario("10"))) == "duration (there \"600s\", now 10)");
-  CHECK(difference(good, run_of(scenario("\"600s\"", "2"))) == "seed (there 1, now 2)");
-  CHECK(difference(good, run_of(scenario("\"600s\"", "1", "2"))) ==
+  const ResultIdentity good = run_of(a_scenario());
+  CHECK(difference(good, run_of(a_scenario("10"))) == "duration (there \"600s\", now 10)");
+  CHECK(difference(good, run_of(a_scenario("\"600s\"", "2"))) == "seed (there 1, now 2)");
+  CHECK(difference(good, run_of(a_scenario("\"600s\"", "1", "2"))) ==
         "replications (there 20, now fewer: 2)");
-  LoadedScenario more = scenario("10", "2", "3");
+  LoadedScenario more = a_scenario("10", "2", "3");
   more.keys[4].toml = "\"5s\"";
   more.keys.push_back({"drain", "false", Origin::kScenario, ""});
   CHECK(difference(good, run_of(more)) ==
@@ -68,27 +68,26 @@ TEST_CASE("a changed key, seed or length and fewer replications are differences"
   CHECK(difference(run_of(more), good).ends_with("and 1 more"));
 }
 
-TEST_CASE("other values to vary are a difference, another command alone is none") {
-  const LoadedScenario base = scenario();
+TEST_CASE("other values to vary are a difference, and so is another command") {
+  const LoadedScenario base = a_scenario();
   const auto sweep = [&](const std::string& vary) {
     return identity_of({&base}, "sweep", {"--vary " + vary});
   };
   CHECK(difference(sweep("a=1,2"), sweep("a=1,2")).empty());
   CHECK(difference(sweep("a=1,2"), sweep("a=1,3")) ==
         "what was asked for (there --vary a=1,2; now --vary a=1,3)");
-  CHECK(difference(run_of(base), sweep("a=1,2")).empty());
-  const LoadedScenario few = scenario("\"600s\"", "1", "5");
-  CHECK(difference(run_of(base), identity_of({&few}, "sweep", {"--vary a=1"})).empty());
-  const LoadedScenario short_one = scenario("10");
-  CHECK(!difference(run_of(base), identity_of({&short_one}, "sweep", {"--vary a=1"})).empty());
+  CHECK(difference(run_of(base), sweep("a=1,2")) == "the command (there run, now sweep)");
+  const LoadedScenario short_one = a_scenario("10");
+  CHECK(difference(run_of(base), identity_of({&short_one}, "sweep", {"--vary a=1"})) ==
+        "the command (there run, now sweep), duration (there \"600s\", now 10)");
 }
 
 TEST_CASE("of several variants the keys count that they share") {
-  const LoadedScenario a = scenario("10"), b = scenario("20");
+  const LoadedScenario a = a_scenario("10"), b = a_scenario("20");
   const ResultIdentity both = identity_of({&a, &b}, "compare", {"--vary duration=10,20"});
-  CHECK(difference(run_of(scenario()), both).empty());
-  const LoadedScenario c = scenario("10", "2"), d = scenario("20", "2");
-  CHECK(difference(run_of(scenario()), identity_of({&c, &d}, "compare", {})) ==
+  CHECK(difference(identity_of({&b, &a}, "compare", {"--vary duration=10,20"}), both).empty());
+  const LoadedScenario c = a_scenario("10", "2"), d = a_scenario("20", "2");
+  CHECK(difference(identity_of({&a, &b}, "compare"), identity_of({&c, &d}, "compare")) ==
         "seed (there 1, now 2)");
 }
 
@@ -105,6 +104,10 @@ TEST_CASE("the identity of a result comes back from its result.json") {
   json["trigger"] = {{"path", "a.b"}, {"first", 1}, {"last", 2.5}};
   CHECK(identity_of(json, "result.json").requests ==
         std::vector<std::string>{trigger_request("a.b", 1, 2.5)});
+  json["trigger"]["tolerance"] = 0.5;
+  json["twin"] = true;
+  CHECK(identity_of(json, "result.json").requests ==
+        std::vector<std::string>{trigger_request("a.b", 1, 2.5), "--tolerance 0.5", "--twin"});
   json["variants"] = 7;
   CHECK_THROWS_AS(identity_of(json, "result.json"), DamagedResult);
 }
@@ -112,7 +115,7 @@ TEST_CASE("the identity of a result comes back from its result.json") {
 TEST_CASE("input files of other content are a difference") {
   const test::TemporaryFolder folder;
   folder.write("load.csv", "time_s\n1\n");
-  LoadedScenario loaded = scenario();
+  LoadedScenario loaded = a_scenario();
   loaded.input_files = {folder.path() / "load.csv"};
   const ResultIdentity before = run_of(loaded);
   CHECK(difference(before, run_of(loaded)).empty());

@@ -78,8 +78,10 @@ web: all is well: 100 % of the requests succeed, with 1.3 attempts each.
 batch: all is well: 100 % of the requests succeed, with 1 attempt each.
 
 Expectations
-  pass  works: success_rate of web: lower end 1 >= 0.9
-  FAIL  calm: amplification: upper end 1.52354 <= 1.05
+  pass  works: success_rate of web 100 % (95 % CI from 100 % to 100 %), expected
+        at least 90 %
+  FAIL  calm: amplification 1.1 (95 % CI from 0.676 to 1.52), expected at most
+        1.05
 
 2 replications of 2 s, seed 7
 Means over replications ± half the 95 % interval.

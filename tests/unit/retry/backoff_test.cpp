@@ -102,6 +102,51 @@ TEST_CASE("jitter before the cap piles up at the cap") {
   CHECK(delay(rules, 3, 0.9) == ms(3000));
 }
 
+TEST_CASE("proportional jitter is a factor around 1, applied after the cap") {
+  BackoffRules rules = doubling(ms(100));
+  rules.jitter = Jitter::kProportional;
+  rules.cap = ms(1000);
+  CHECK(delay(rules, 1, 0) == ms(80));  // the share is 0.2 if nobody says otherwise
+  CHECK(delay(rules, 1, 0.5) == ms(100));
+  CHECK(delay(rules, 1, 1) == ms(120));
+  CHECK(delay(rules, 3, 1) == ms(480));
+  CHECK(delay(rules, 5, 0) == ms(800));  // min(1.6 s, 1 s), and 20 % to either side
+  CHECK(delay(rules, 5, 1) == ms(1200));
+  CHECK(delay(rules, 4'000'000'000, 1) == ms(1200));
+  rules.jitter_share = 0.5;
+  CHECK(delay(rules, 5, 1) == ms(1500));
+  CHECK(delay(rules, 5, 0.25) == ms(750));
+  rules.jitter_share = 0;
+  CHECK(delay(rules, 2, 0.7) == ms(200));
+  rules.jitter_share = 1;
+  CHECK(delay(rules, 2, 0) == Duration::zero());
+  CHECK(delay(rules, 2, 1) == ms(400));
+  rules.jitter_share = 0.5;
+  rules.jitter_before_cap = true;  // then the cap is the most
+  CHECK(delay(rules, 5, 1) == ms(1000));
+  CHECK(delay(rules, 5, 0) == ms(800));
+  rules.jitter_before_cap = false;
+  rules.over_cap = OverCap::kFlat;
+  CHECK(delay(rules, 5, 1) == ms(1000));
+  CHECK(delay(rules, 4, 1) == ms(1200));  // 800 ms is not above the cap
+  rules.over_cap = OverCap::kRedraw;
+  CHECK(delay(rules, 4, 1) == ms(1000));  // 1.2 s is: drawn anew between 0.5 and 1 s
+  rules.over_cap = OverCap::kLimit;
+  rules.base = Duration::microseconds(1'500);
+  rules.quantum = ms(1);
+  CHECK(delay(rules, 2, 0) == ms(1));  // 1.5, rounded down
+  CHECK(delay(rules, 2, 1) == ms(4));  // 4.5
+  rules.rounding = Rounding::kIntegers;
+  CHECK(delay(rules, 2, 0) == ms(2));  // 3 - 1, and 0 or 1 more
+  CHECK(delay(rules, 2, 0.99) == ms(3));
+  rules.rounding = Rounding::kIntegersInclusive;
+  CHECK(delay(rules, 2, 0.99) == ms(4));
+  // Without a cap the longest delays saturate.
+  BackoffRules longest = doubling(ms(1000));
+  longest.jitter = Jitter::kProportional;
+  CHECK(delay(longest, 4'000'000'000, 0.5) == Duration::max());
+}
+
 TEST_CASE("whole milliseconds are drawn as Java draws integers") {
   BackoffRules rules = doubling(ms(5));
   rules.quantum = ms(1);
@@ -139,6 +184,9 @@ TEST_CASE("additive jitter, immediate retries and what happens above the cap") {
   rules.jitter = Jitter::kFull;
   CHECK(delay(rules, 3, 0.5) == ms(20));
   CHECK(delay(rules, 4, 0) == ms(50));
+  rules.cap = ms(40);  // met exactly by the third: that is not above the cap, and still has jitter
+  CHECK(delay(rules, 3, 0.5) == ms(20));
+  CHECK(delay(rules, 4, 0.5) == ms(40));
   // The longest delays saturate, by integers too.
   BackoffRules longest = doubling(Duration::seconds(9'000'000'000));
   longest.jitter = Jitter::kAdditive;

@@ -194,8 +194,8 @@ TEST_CASE("SDKs differ in what they retry") {
       {"legacy", "dotnet", 503, "ThrottlingException", kThrottling},
       {"legacy", "dotnet", 403, "ThrottlingException", kNotRetryable},
       {"legacy", "dotnet", 400, "SlowDown", kNotRetryable},
-      // Ruby fetches new credentials and corrects its clock.
-      {"standard", "ruby", 403, "ExpiredTokenException", kTransient},
+      // Ruby corrects its clock; new credentials it can fetch only if it is told so.
+      {"standard", "ruby", 403, "ExpiredTokenException", kNotRetryable},
       {"standard", "ruby", 403, "RequestTimeTooSkewed", kTransient},
       {"standard", "botocore", 403, "ExpiredTokenException", kNotRetryable},
   };
@@ -206,6 +206,32 @@ TEST_CASE("SDKs differ in what they retry") {
   const ErrorRules in_2026 = find_preset("standard", "2.1", "java-v2", "")->rules.errors;
   const Response limit{.status = 400, .code = "LimitExceededException"};
   CHECK(classify(in_2026, "default", limit).response_class == kThrottling);
+}
+
+TEST_CASE("Ruby retries what tells of expired credentials only where it can fetch new ones") {
+  ErrorRules rules = find_preset("standard", "2.0", "ruby", "")->rules.errors;
+  const auto class_of = [&](const char* code) {
+    return classify(rules, "default", {.status = 403, .code = code}).response_class;
+  };
+  for (const bool refreshable : {false, true}) {
+    rules.refreshable_credentials = refreshable;
+    for (const char* code : {"ExpiredToken", "InvalidAccessKeyId", "MySessionHasEXPIRED"}) {
+      INFO(code);
+      CHECK(class_of(code) == (refreshable ? kTransient : kNotRetryable));
+    }
+    CHECK(class_of("RequestExpired") == kTransient);  // a skewed clock
+    CHECK(class_of("AccessDenied") == kNotRetryable);
+    CHECK(class_of("ExpiredThrottle") == kThrottling);
+  }
+}
+
+TEST_CASE("Kotlin's timeout price is for errors that its own list knows") {
+  const ErrorRules rules = find_preset("standard", "2.0", "kotlin", "")->rules.errors;
+  const ErrorTraits retryable{.retry_safety = RetrySafety::kYes};
+  CHECK(classify(rules, "default", {.status = 503}).timeout);
+  CHECK(classify(rules, "default", {.status = 503, .traits = retryable}).timeout);
+  CHECK_FALSE(classify(rules, "default", {.status = 409, .traits = retryable}).timeout);
+  CHECK(classify(rules, "default", {.transport = TransportError::kConnection}).timeout);
 }
 
 TEST_CASE("which errors pay the timeout price depends on the SDK") {

@@ -130,7 +130,8 @@ TEST_CASE("the SDKs' own timeouts and connections") {
 TEST_CASE("who checks its bucket again after waiting") {
   for (const Preset& p : presets()) {
     if (p.mode != "adaptive") continue;
-    const bool rechecks = p.sdk == "js-v3" || p.sdk == "go-v2" || p.sdk == "dotnet";
+    const bool rechecks =
+        p.sdk == "js-v3" || p.sdk == "go-v2" || p.sdk == "dotnet" || p.sdk == "kotlin";
     CHECK((p.rules.rate_limit.wait == SendTokenWait::kRecheck) == rechecks);
   }
 }
@@ -175,8 +176,8 @@ TEST_CASE("every SDK of the field is there, in the modes it has") {
     }
   }
   CHECK(exists("standard", "smithy", ""));
-  for (const char* sdk :
-       {"fixed-delay", "circuit-breaker", "grpc", "finagle", "envoy", "sre", "hedging"}) {
+  for (const char* sdk : {"fixed-delay", "circuit-breaker", "grpc", "grpc-go", "grpc-java",
+                          "grpc-js", "finagle", "envoy", "envoy-interval", "sre", "hedging"}) {
     CHECK(exists("custom", "", sdk));
   }
 }
@@ -304,9 +305,9 @@ TEST_CASE("a defect changes what it names and nothing else") {
     Refund refund;
   };
   const Row rows[] = {{"2.0", "botocore", Refund::kLast},
-                      {"2.0", "go-v2", Refund::kLast},      // the price alone
-                      {"2.0", "java-v2", Refund::kLast},    // "or credit"
-                      {"2.0", "kotlin", Refund::kNone},     // only ever a credit
+                      {"2.0", "go-v2", Refund::kLast},    // the price alone
+                      {"2.0", "java-v2", Refund::kLast},  // "or credit"
+                      {"2.0", "kotlin", Refund::kLast},
                       {"2.0", "php", Refund::kSharedLast},  // a price, whoever paid it
                       {"smithy", "", Refund::kNone}};
   for (const Row& row : rows) {

@@ -39,7 +39,7 @@ TEST_CASE("a budget of the window allows a share of its requests and a minimum p
   const BudgetRules rules{BudgetKind::kWindow, 0.2, 0.5, Duration::seconds(10)};
   RetryBudget budget(rules);
   int allowed = 0;
-  for (int i = 0; i < 100; ++i) budget.request_begins(at_ms(100));
+  for (int i = 0; i < 100; ++i) budget.request_begins(rules, at_ms(100));
   const auto acquire = [&](std::int64_t time_ms) {
     if (!budget.permits(rules, false, at_ms(time_ms))) return false;
     budget.retry_granted(rules, false, at_ms(time_ms));
@@ -54,8 +54,8 @@ TEST_CASE("a budget of the window allows a share of its requests and a minimum p
 TEST_CASE("a budget of what is under way counts retries until their requests end") {
   const BudgetRules rules{BudgetKind::kActive, 0.2, 3, Duration::seconds(10)};
   RetryBudget budget(rules);
-  const auto begin = [&budget](int n) {
-    for (int i = 0; i < n; ++i) budget.request_begins(Time::zero());
+  const auto begin = [&](int n) {
+    for (int i = 0; i < n; ++i) budget.request_begins(rules, Time::zero());
   };
   const auto acquire = [&](bool again) {
     if (!budget.permits(rules, again, Time::zero())) return false;
@@ -72,6 +72,53 @@ TEST_CASE("a budget of what is under way counts retries until their requests end
   budget.request_ends(true);
   begin(1);
   CHECK(acquire(false));
+}
+
+TEST_CASE("a budget by interval counts the attempts of a window and the retries under way") {
+  const BudgetRules rules{BudgetKind::kInterval, 0.2, 3, Duration::seconds(10)};
+  RetryBudget budget(rules);
+  const auto begin = [&](std::int64_t time_ms, int n) {
+    for (int i = 0; i < n; ++i) budget.request_begins(rules, at_ms(time_ms));
+  };
+  const auto granted = [&](std::int64_t time_ms, bool again = false) {
+    if (!budget.permits(rules, again, at_ms(time_ms))) return false;
+    budget.retry_granted(rules, again, at_ms(time_ms));
+    return true;
+  };
+  begin(100, 8);
+  for (int i = 0; i < 8; ++i) budget.request_ends(false);  // ended requests count nevertheless
+  begin(200, 10);
+  for (int i = 0; i < 3; ++i) CHECK(granted(300));  // 0.2 x 18 = 3.6, and never less than 3
+  CHECK(granted(300));                              // 0.2 x (18 + 3) = 4.2
+  CHECK_FALSE(granted(300));                        // 0.2 x (18 + 4) = 4.4
+  begin(400, 3);
+  CHECK(granted(500));        // 0.2 x 25 = 5
+  CHECK(granted(500, true));  // a further retry of a request takes no place of another's
+  CHECK_FALSE(granted(500));  // 0.2 x 27 = 5.4
+  budget.request_ends(true);
+  CHECK(granted(600));  // one less is under way
+  // All of it has left the window: the minimum is less than the 5 that are still under way.
+  CHECK_FALSE(granted(20'000));
+  for (int i = 0; i < 3; ++i) budget.request_ends(true);
+  CHECK(granted(20'000));        // two are under way
+  CHECK_FALSE(granted(20'000));  // three
+}
+
+TEST_CASE("a budget of successes gets nothing from requests that fail") {
+  BudgetRules rules{BudgetKind::kWindow, 0.2, 1, Duration::seconds(10)};
+  rules.of = BudgetOf::kSuccesses;
+  RetryBudget budget(rules);
+  const auto left = [&] {
+    int n = 0;
+    for (; budget.permits(rules, false, at_ms(200)); ++n) {
+      budget.retry_granted(rules, false, at_ms(200));
+    }
+    return n;
+  };
+  for (int i = 0; i < 100; ++i) budget.request_begins(rules, at_ms(100));
+  CHECK(left() == 10);  // 1 per second for 10 s
+  for (int i = 0; i < 50; ++i) budget.succeeded(rules, at_ms(100));
+  CHECK(left() == 10);  // 0.2 x 50
 }
 
 TEST_CASE("a circuit breaker stops retries while too many attempts fail") {

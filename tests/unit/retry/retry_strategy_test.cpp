@@ -390,8 +390,9 @@ TEST_CASE("a quota may take what there is, and waits for a refill if it is told 
   token = crt.refresh_retry_token(std::move(token), failed(kTransient), now);
   CHECK(token.outcome() == Outcome::kQuotaExceeded);
 
-  // Kotlin: 10 tokens a second; whoever comes next waits behind who came before.
-  RetryRules rules = preset("standard", "2.0", "kotlin");
+  // Kotlin at first: 10 tokens a second; whoever comes next waits behind who came before.
+  RetryRules rules =
+      rules_of_release(*find_preset("standard", "2.0", "kotlin", ""), "kotlin@0.17.7");
   rules.quota.initial = 7;
   RetryStrategy kotlin(rules, RandomKey(1, 0));
   kotlin.fix_draws(0);
@@ -404,6 +405,36 @@ TEST_CASE("a quota may take what there is, and waits for a refill if it is told 
   CHECK(wait(now) == 800'000'000);         // 5 more in another 0.5 s
   CHECK(wait(at_ms(800)) == 500'000'000);  // nothing left from the past
   CHECK(wait(at_ms(800 + 500 + 10'000)) == 0);
+
+  // Half a token that has flowed in shortens the wait: 5 - 2 - 0.5 more in 0.25 s.
+  RetryStrategy half(rules, RandomKey(1, 0));
+  half.fix_draws(0);
+  const auto half_wait = [&](Time at) {
+    RetryToken t = half.acquire_initial_token(at);
+    return half.refresh_retry_token(std::move(t), failed(kTransient), at).delay().count();
+  };
+  CHECK(half_wait(now) == 0);
+  CHECK(half_wait(at_ms(50)) == 250'000'000);
+  CHECK(half_wait(at_ms(50)) == 750'000'000);  // the half is gone
+}
+
+TEST_CASE("the client-side throttle takes an answer that is not retryable for accepted") {
+  // The least draw: it refuses as soon as more than half of the answers were not accepted.
+  const auto sent = [](ResponseClass answer) {
+    RetryStrategy strategy(find_preset("custom", "", "sre", "")->rules, RandomKey(1, 0));
+    strategy.fix_draws(0);
+    int n = 0;
+    for (int i = 0; i < 100; ++i) {
+      RetryToken token = strategy.acquire_initial_token(Time::zero());
+      strategy.acquire_send_token(token, Time::zero());
+      if (!token.may_send()) continue;
+      ++n;
+      strategy.refresh_retry_token(std::move(token), failed(answer), Time::zero());
+    }
+    return n;
+  };
+  CHECK(sent(ResponseClass::kNotRetryable) == 100);
+  CHECK(sent(kTransient) < 100);
 }
 
 TEST_CASE("fractions of tokens add up") {

@@ -1,0 +1,291 @@
+// At which releases the rules of an SDK changed. The rows of presets.cpp are the newest rules of
+// each mode and revision; what is here says which revision and mode a release starts in, and how
+// the rules were before.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/presets.hpp>
+
+#include "retry/preset_concerns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <system_error>
+
+namespace retrysim {
+namespace {
+
+constexpr std::string_view kBlog =
+    "AWS developer blog, updated retry behavior (November 2026), as reported";
+
+// --- How the rules were before a release ---------------------------------------------------------
+
+bool is_2_0(const Preset& preset) { return preset.revision == "2.0"; }
+
+void jitter_before_cap(const Preset& preset, RetryRules& rules) {
+  if (is_2_0(preset)) rules.backoff.jitter_before_cap = true;
+}
+
+void old_js_v3(const Preset& preset, RetryRules& rules) {
+  if (!is_2_0(preset)) return;
+  rules.backoff.jitter_before_cap = true;
+  rules.retry_after = RetryAfter::kIgnore;
+  // A success raised the level to at least the capacity.
+  rules.quota.credit = rules.quota.capacity;
+  rules.quota.refund = Refund::kCredit;
+}
+
+void waiting_kotlin(const Preset&, RetryRules& rules) {
+  rules.quota.refill_rate = 10;
+  rules.quota.on_empty = QuotaOnEmpty::kWait;
+  rules.quota.refund = Refund::kCredit;
+}
+
+void kotlin_before_2026(const Preset&, RetryRules& rules) {
+  rules.backoff.throttle_base = rules.backoff.base;
+  rules.retry_after = RetryAfter::kIgnore;
+}
+
+void kotlin_queue(const Preset& preset, RetryRules& rules) {
+  // Whoever waited lost what else there was; the nearest to that is to wait in line.
+  if (preset.mode == "adaptive") rules.rate_limit.wait = SendTokenWait::kQueue;
+}
+
+void reserve_send_tokens(const Preset& preset, RetryRules& rules) {
+  if (preset.mode == "adaptive" && is_2_0(preset)) rules.rate_limit.wait = SendTokenWait::kReserve;
+}
+
+void full_jitter(const Preset&, RetryRules& rules) {
+  const auto ms = [](int n) { return Duration::milliseconds(n); };
+  rules.backoff = preset::backoff(ms(100), ms(100), ms(1000), Jitter::kFull);
+}
+
+void wide_grpc_jitter(const Preset&, RetryRules& rules) {
+  // A factor of 0.4 to 1.2 is 0.8 and half of that to either side.
+  rules.backoff.base = rules.backoff.throttle_base = Duration::milliseconds(80);
+  rules.backoff.cap = Duration::milliseconds(800);
+  rules.backoff.jitter_share = 0.5;
+}
+
+// --- The releases --------------------------------------------------------------------------------
+
+constexpr std::string_view k20 = "2.0";
+constexpr std::string_view k21 = "2.1";
+constexpr std::string_view kBoth = "2.0|2.1";
+constexpr std::string_view kModes = "standard and adaptive mode, revision 2.0";
+constexpr std::string_view kOptIn = "revision 2.1 with AWS_NEW_RETRIES_2026";
+constexpr std::string_view kDefault21 = "revision 2.1";
+constexpr std::string_view kDefault21Standard = "revision 2.1, standard mode by default";
+constexpr std::string_view kOldest = "the oldest release taken";
+constexpr std::string_view kJitter = "jitter after the cap instead of before";
+
+// Of each name the oldest release first. What a release does not say is as before.
+constexpr TurningPoint kTurningPoints[] = {
+    {"botocore", "1.15.0", kModes, "botocore CHANGELOG.rst", "legacy", k20, k20},
+    {"botocore", "1.34.107", kJitter, "botocore CHANGELOG.rst, pull request 3178", "", "", "",
+     jitter_before_cap},
+    {"botocore", "1.43.3", kOptIn, "botocore CHANGELOG.rst", "", "", kBoth},
+    {"botocore", "1.44.0", kDefault21Standard, kBlog, "standard", k21, k21},
+    {"boto3", "1.12.0", kModes, "with botocore 1.15.0", "legacy", k20, k20},
+    {"boto3", "1.34.107", kJitter, "with botocore 1.34.107", "", "", "", jitter_before_cap},
+    {"boto3", "1.43.3", kOptIn, "with botocore 1.43.3", "", "", kBoth},
+    {"boto3", "1.44.0", kDefault21Standard, "with botocore 1.44.0", "standard", k21, k21},
+    {"aws-cli", "1.18.0", kModes, "with botocore 1.15.0", "legacy", k20, k20},
+    {"aws-cli", "1.32.107", kJitter, "with botocore 1.34.107", "", "", "", jitter_before_cap},
+    {"aws-cli", "2.0.0", "standard mode by default", "AWS CLI user guide, retries", "standard", "",
+     kBoth},
+    {"aws-cli", "2.40.0", kDefault21, kBlog, "", k21, k21},
+    {"java-v1", "1.0.0", kOldest, "", "legacy", k20, k20},
+    {"java-v2", "2.0.0", kOldest, "", "legacy", k20, k20},
+    {"java-v2", "2.44.0", kOptIn, "aws-sdk-java-v2 pull request 6925", "", "", kBoth},
+    {"js-v2", "2.0.0", kOldest, "", "legacy", k20, k20},
+    {"js-v3", "3.0.0", "suggested delays are ignored, every success fills the quota",
+     "smithy-typescript packages/util-retry before 4.3.0", "standard", k20, k20},
+    {"js-v3", "3.723.0", "what npm installs with it today has revision 2.1",
+     "package.json of @aws-sdk/client-dynamodb, npm (@smithy/core 3.41.0)", "", k21, kBoth,
+     old_js_v3},
+    {"js-v3", "3.1166.0", "revision 2.1 alone", kBlog, "", "", k21},
+    {"smithy-core", "3.24.0",
+     "retries are part of it; revision 2.0, or 2.1 with "
+     "SMITHY_NEW_RETRIES_2026",
+     "smithy-typescript packages/core/CHANGELOG.md", "standard", k20, kBoth},
+    {"smithy-core", "3.40.0", kDefault21, "@smithy/core 3.40.0 from npm", "", k21, k21},
+    {"cpp", "1.0.0", kOldest, "", "legacy", k20, kBoth},
+    {"cpp", "1.11.926", kDefault21Standard, kBlog, "standard", k21, k21},
+    {"dotnet", "3.5.0", kModes, "aws-sdk-net, AWSSDK.Core 3.5", "legacy", k20, k20},
+    {"dotnet", "4.0.0", "standard mode by default", "aws-sdk-net, AWSSDK.Core 4", "standard", "",
+     ""},
+    {"dotnet", "4.0.4.0", kOptIn, "aws-sdk-net issue 4411", "", "", kBoth},
+    {"dotnet", "4.0.103.0", kDefault21, kBlog, "", k21, k21},
+    {"powershell", "4.1.0", kModes, "with AWSSDK.Core 3.5", "legacy", k20, k20},
+    {"powershell", "5.0.0", "standard mode by default", "with AWSSDK.Core 4", "standard", "", ""},
+    {"powershell", "5.0.202", kOptIn, "aws-tools-for-powershell issue 418", "", "", kBoth},
+    {"powershell", "5.0.332", kDefault21, kBlog, "", k21, k21},
+    {"ruby", "3.0.0", kOldest, "versions of aws-sdk-core", "legacy", k20, k20},
+    {"ruby", "3.248.0", kOptIn, "aws-sdk-ruby pull request 3379", "", "", kBoth},
+    {"ruby", "3.267.0", kDefault21Standard, kBlog, "standard", k21, k21},
+    {"php", "3.0.0", kOldest, "", "legacy", k20, kBoth},
+    {"php", "3.403.3", kDefault21Standard, kBlog, "standard", k21, k21},
+    {"go-v1", "1.0.0", kOldest, "", "legacy", k20, k20},
+    {"go-v2", "1.0.0", kOldest, "versions of the module aws-sdk-go-v2", "standard", k20, kBoth},
+    {"go-v2", "1.48.0", kDefault21, kBlog, "", k21, k21},
+    {"rust", "1.0.0", kOldest, "versions of aws-config", "standard", k20, kBoth},
+    {"rust", "1.8.17", "send tokens that are not there are not taken",
+     "smithy-rs pull request 4632 (777c24b, April 2026)", "", "", "", reserve_send_tokens},
+    {"rust", "1.13.2", "revision 2.1 with BehaviorVersion v2026_11_10", kBlog, "", k21, kBoth},
+    {"kotlin", "0.17.7", "the quota waits for its refill", "aws-sdk-kotlin CHANGELOG.md",
+     "standard", k20, kBoth},
+    {"kotlin", "0.28.0", "an empty quota ends the request",
+     "aws-sdk-kotlin issue 1318, smithy-kotlin 5773669", "", "", "", waiting_kotlin},
+    {"kotlin", "1.6.34",
+     "1 s after throttling, suggested delays (a release of May 2026; 1.6.33 is "
+     "the last known to be without)",
+     "smithy-kotlin CHANGELOG.md 1.6.14", "", "", "", kotlin_before_2026},
+    {"smithy-kotlin", "0.21.0", "the quota waits for its refill", "smithy-kotlin CHANGELOG.md",
+     "standard", k20, k20},
+    {"smithy-kotlin", "0.22.0", "an empty quota ends the request", "smithy-kotlin 5773669", "", "",
+     "", waiting_kotlin},
+    {"smithy-kotlin", "1.6.9", "a wait for send tokens is checked again", "smithy-kotlin d76a1ff",
+     "", "", "", kotlin_queue},
+    {"smithy-kotlin", "1.6.14",
+     "1 s after throttling, suggested delays; revision 2.1 with "
+     "SMITHY_NEW_RETRIES_2026",
+     "smithy-kotlin CHANGELOG.md", "", "", kBoth, kotlin_before_2026},
+    {"grpc-go", "1.0.0", "full jitter", "", "custom", "", ""},
+    {"grpc-go", "1.69.0", "a factor of 0.8 to 1.2", "grpc-go pull request 7869", "", "", "",
+     full_jitter},
+    {"grpc-java", "1.0.0", "full jitter", "", "custom", "", ""},
+    {"grpc-java", "1.71.0", "a factor of 0.4 to 1.2, by mistake", "grpc-java pull request 11858",
+     "", "", "", full_jitter},
+    {"grpc-java", "1.80.0", "a factor of 0.8 to 1.2", "grpc-java pull request 12639", "", "", "",
+     wide_grpc_jitter},
+    {"grpc-js", "1.0.0", "full jitter", "", "custom", "", ""},
+    {"grpc-js", "1.14.0", "a factor of 0.8 to 1.2", "grpc-node issue 2959, commit 82b331d", "", "",
+     "", full_jitter},
+};
+
+// The version that belongs to a successor with a name of its own.
+struct Successor {
+  std::string_view sdk, from, name;
+};
+constexpr Successor kSuccessors[] = {{"java-v1", "2", "java-v2"}, {"js-v2", "3", "js-v3"}};
+
+// --- Versions ------------------------------------------------------------------------------------
+
+constexpr std::size_t kMostParts = 6;
+using Version = std::array<int, kMostParts>;
+
+/// Numbers with dots between them, also after a "v"; parts that are missing are 0.
+std::optional<Version> parse_version(std::string_view text) {
+  if (text.starts_with('v')) text.remove_prefix(1);
+  Version version{};
+  for (std::size_t part = 0; part < kMostParts; ++part) {
+    const std::size_t end = std::min(text.find('.'), text.size());
+    const std::string_view digits = text.substr(0, end);
+    const auto [rest, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), version[part]);
+    const bool whole = error == std::errc{} && rest == digits.data() + digits.size();
+    if (!whole || digits.front() == '-') return std::nullopt;
+    if (end == text.size()) return version;
+    text.remove_prefix(end + 1);
+  }
+  return std::nullopt;
+}
+
+Version version_of(const TurningPoint& point) { return *parse_version(point.version); }
+
+/// The name whose releases are meant.
+std::string_view releases_name(std::string_view sdk) {
+  sdk = sdk.substr(0, sdk.find('@'));
+  return sdk == "cli" ? "aws-cli" : sdk;
+}
+
+std::string list_of(std::span<const TurningPoint> points) {
+  std::string list;
+  for (const TurningPoint& p : points) {
+    if (!list.empty()) list += "; ";
+    list.append(p.version).append(" (").append(p.change).append(")");
+  }
+  return list;
+}
+
+/// What the newest release up to this one says that says anything.
+std::string_view latest(std::string_view sdk, std::string_view TurningPoint::*what) {
+  const auto version = parse_version(sdk_version(sdk));
+  std::string_view found;
+  if (!version) return found;
+  for (const TurningPoint& p : turning_points(sdk)) {
+    if (version_of(p) <= *version && !(p.*what).empty()) found = p.*what;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::span<const TurningPoint> turning_points() { return kTurningPoints; }
+
+std::span<const TurningPoint> turning_points(std::string_view sdk) {
+  const std::string_view name = releases_name(sdk);
+  const auto is_of = [&](const TurningPoint& p) { return p.sdk == name; };
+  const auto* first = std::ranges::find_if(kTurningPoints, is_of);
+  const auto* last = std::find_if_not(first, std::end(kTurningPoints), is_of);
+  return {first, last};
+}
+
+std::string_view sdk_version(std::string_view sdk) {
+  const std::size_t at = sdk.find('@');
+  return at == sdk.npos ? std::string_view() : sdk.substr(at + 1);
+}
+
+bool has_version(std::string_view sdk) { return sdk.find('@') != sdk.npos; }
+
+std::string version_problem(std::string_view sdk) {
+  if (!has_version(sdk)) return "";
+  const std::string name(sdk.substr(0, sdk.find('@')));
+  const std::string version(sdk_version(sdk));
+  const std::span<const TurningPoint> points = turning_points(sdk);
+  if (points.empty())
+    return "no versions of \"" + name + "\" are known; leave out \"@" + version + "\"";
+  const std::string known = "; the rules changed at these releases: " + list_of(points);
+  const auto parsed = parse_version(version);
+  if (!parsed) {
+    return "\"" + version + "\" is not a version; expected one such as \"" + name + "@" +
+           std::string(points.back().version) + "\"" + known;
+  }
+  if (*parsed < version_of(points.front())) {
+    return "the rules of " + name + " " + version + " are not known, only later ones" + known;
+  }
+  for (const Successor& s : kSuccessors) {
+    if (s.sdk == name && *parsed >= *parse_version(s.from)) {
+      return name + " has no version " + version + "; did you mean \"" + std::string(s.name) + "@" +
+             version + "\"?";
+    }
+  }
+  return "";
+}
+
+std::string_view release_mode(std::string_view sdk) { return latest(sdk, &TurningPoint::mode); }
+
+std::string_view release_revision(std::string_view sdk) {
+  return latest(sdk, &TurningPoint::revision);
+}
+
+bool release_offers(std::string_view sdk, std::string_view revision) {
+  const std::string_view offered = latest(sdk, &TurningPoint::revisions);
+  return offered.empty() || (revision != k20 && revision != k21) ||
+         offered.find(revision) != offered.npos;
+}
+
+RetryRules rules_of_release(const Preset& preset, std::string_view sdk) {
+  RetryRules rules = preset.rules;
+  const auto version = parse_version(sdk_version(sdk));
+  if (!version) return rules;
+  const std::span<const TurningPoint> points = turning_points(sdk);
+  for (auto p = points.rbegin(); p != points.rend() && version_of(*p) > *version; ++p) {
+    if (p->before != nullptr && preset.revision != k21) p->before(preset, rules);
+  }
+  return rules;
+}
+
+}  // namespace retrysim

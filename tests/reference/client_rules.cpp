@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: MIT
+#include "reference/client_rules.hpp"
+
+#include <sleef.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace retrysim::reference {
+namespace {
+
+bool is_throttling(const ErrorInfo& error) {
+  return error.response_class == ResponseClass::kThrottling;
+}
+
+bool has_attempts_left(const RetryRules& rules, const Progress& progress) {
+  return rules.max_attempts == RetryRules::kUnlimited ||
+         static_cast<std::uint32_t>(progress.attempts) < rules.max_attempts;
+}
+
+// --- The delay before a retry
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double in_ns(Duration d) {
+  return d == Duration::max() ? kInfinity : static_cast<double>(d.count());
+}
+
+/// By repeated squaring, which is part of the rule: it decides how the power is rounded.
+double power(double base, std::int64_t exponent) {
+  double result = 1, square = base;
+  for (std::int64_t e = std::abs(exponent); e > 0; e /= 2) {
+    if (e % 2 == 1) result *= square;
+    square *= square;
+  }
+  return exponent < 0 ? 1 / result : result;
+}
+
+/// The formula v = base x factor^(first_exponent + i), i = 0 for the first retry.
+double grown(const BackoffRules& rules, double base, int attempts) {
+  if (base == 0) return 0;
+  const std::int64_t i = attempts - 1;
+  return base *
+         power(rules.factor, std::min<std::int64_t>(rules.first_exponent + i, rules.max_exponent));
+}
+
+double spread(Jitter jitter, double v, double u) {
+  if (jitter == Jitter::kFull) return u == 0 ? 0 : u * v;
+  if (jitter == Jitter::kEqual) return u == 0 ? v / 2 : v / 2 + u * (v / 2);
+  if (jitter == Jitter::kAdditive) return u == 0 ? v : v + u * v;
+  return v;
+}
+
+std::int64_t below(double u, std::int64_t n, bool inclusive) {
+  const double drawn = u * (static_cast<double>(n) + (inclusive ? 1 : 0));
+  return drawn < static_cast<double>(n) ? static_cast<std::int64_t>(drawn) : n;
+}
+
+Duration in_integers(const BackoffRules& rules, Jitter jitter, double v, double u) {
+  const Duration limited = Duration::from_nanoseconds(v);
+  if (limited == Duration::max()) return rules.cap;
+  const bool inclusive = rules.rounding == Rounding::kIntegersInclusive;
+  std::int64_t n = limited.count() / rules.quantum.count();
+  if (jitter == Jitter::kFull) n = below(u, n, inclusive);
+  if (jitter == Jitter::kEqual) n = n / 2 + below(u, n / 2, true);
+  if (jitter == Jitter::kAdditive) n = n + below(u, n, inclusive);
+  return rules.quantum * n;
+}
+
+Duration decorrelated(const BackoffRules& rules, Duration base, const Progress& progress,
+                      double u) {
+  const double b = in_ns(base), cap = in_ns(rules.cap), last = in_ns(progress.previous_delay);
+  Duration delay;
+  if (rules.decorrelated_from_full && progress.attempts == 1) {
+    delay = Duration::from_nanoseconds(u * std::min(b, cap));
+  } else if (rules.decorrelated_from_full) {
+    const double x = std::min(cap, 3 * last);
+    delay = Duration::from_nanoseconds(std::min(b, x) + u * (std::max(b, x) - std::min(b, x)));
+    delay = std::min(delay, rules.cap);
+  } else {
+    const double high = std::max(b, 3 * (last == 0 ? b : last));
+    delay = std::min(rules.cap, Duration::from_nanoseconds(b + u * (high - b)));
+  }
+  if (rules.quantum == Duration::zero() || delay == Duration::max()) return delay;
+  return rules.quantum * (delay.count() / rules.quantum.count());
+}
+
+Duration backoff(const BackoffRules& rules, bool throttling, const Progress& progress,
+                 Draws& draws) {
+  if (!rules.delays.empty()) {
+    const auto retry = static_cast<std::size_t>(progress.attempts - 1);
+    return rules.delays[std::min(retry, rules.delays.size() - 1)].sample(draws);
+  }
+  const Duration base = throttling ? rules.throttle_base : rules.base;
+  const Jitter jitter = throttling ? rules.throttle_jitter : rules.jitter;
+  const double u = jitter == Jitter::kNone ? 0 : draws.uniform();
+  if (progress.attempts <= rules.immediate_retries) return Duration::zero();
+  if (jitter == Jitter::kDecorrelated) return decorrelated(rules, base, progress, u);
+
+  const double cap = in_ns(rules.cap);
+  double v = grown(rules, static_cast<double>(base.count()), progress.attempts);
+  if (rules.over_cap == OverCap::kFlat && v > cap) return rules.cap;
+  if (rules.over_cap != OverCap::kRedraw && !rules.jitter_before_cap) v = std::min(v, cap);
+
+  Duration delay;
+  const double quantum = static_cast<double>(rules.quantum.count());
+  if (quantum == 0) {
+    delay = Duration::from_nanoseconds(spread(jitter, v, u));
+  } else if (rules.rounding == Rounding::kIntegers ||
+             rules.rounding == Rounding::kIntegersInclusive) {
+    delay = in_integers(rules, jitter, v, u);
+  } else if (rules.rounding == Rounding::kMantissa && jitter == Jitter::kFull) {
+    const double quanta = std::trunc(u * (static_cast<double>(base.count()) / quantum));
+    delay = Duration::from_nanoseconds(grown(rules, quanta * quantum, progress.attempts));
+  } else {
+    const double quanta = spread(jitter, v / quantum, u);
+    delay = quanta < 9.2e18 ? rules.quantum * static_cast<std::int64_t>(quanta) : Duration::max();
+  }
+  if (delay <= rules.cap) return delay;
+  if (rules.over_cap != OverCap::kRedraw) return rules.cap;
+  return Duration::from_nanoseconds(cap / 2 + draws.uniform() * (cap / 2));
+}
+
+Duration with_suggestion(const RetryRules& rules, const Failure& failure, Duration t) {
+  if (!failure.retry_after || failure.error.no_retry_after) return t;
+  const Duration ra = *failure.retry_after;
+  switch (rules.retry_after) {
+    case RetryAfter::kIgnore:
+      return t;
+    case RetryAfter::kMinimum:
+      return std::max(ra, t);
+    case RetryAfter::kClamp:
+      return std::min(std::max(ra, t), t + Duration::seconds(5));
+    case RetryAfter::kAdd:
+      return t + ra;
+    case RetryAfter::kReplace:
+      return std::min(ra, rules.backoff.cap);
+    case RetryAfter::kMinimumCapped:
+      return std::max(std::min(ra, rules.backoff.cap), t);
+    case RetryAfter::kAddWhenThrottled:
+      return is_throttling(failure.error) ? t + ra : t;
+  }
+  return t;
+}
+
+// --- The quota
+
+struct Payment {
+  bool made = true;
+  int amount = 0;
+  Duration wait = {};
+};
+
+Payment pay(const QuotaRules& rules, Quota& quota, const ErrorInfo& error, Time now) {
+  quota.refill(rules, now);
+  if (rules.threshold != 0 && quota.level <= rules.threshold * Quota::kToken) return {false};
+  Payment payment;
+  payment.amount = error.timeout          ? rules.timeout_cost
+                   : is_throttling(error) ? rules.throttle_cost
+                                          : rules.cost;
+  if (rules.partial && quota.whole() > 0) payment.amount = std::min(payment.amount, quota.whole());
+  if (payment.amount <= quota.whole()) {
+    quota.level -= payment.amount * Quota::kToken;
+  } else if (rules.on_empty == QuotaOnEmpty::kWait && rules.refill_rate > 0) {
+    // It takes the tokens of the time to come; whoever asks next waits behind it.
+    const double missing =
+        payment.amount - quota.whole() - static_cast<double>(quota.level % Quota::kToken) * 1e-9;
+    quota.level = 0;
+    quota.refilled_at = std::max(quota.refilled_at, now) +
+                        Duration::from_nanoseconds(missing / rules.refill_rate * 1e9);
+    payment.wait = quota.refilled_at - now;
+  } else {
+    return {false};
+  }
+  quota.last_cost = payment.amount;
+  return payment;
+}
+
+// --- Budgets and breakers
+
+bool others_permit(const RetryRules& rules, const ClientState& state, const Progress& progress,
+                   Time now) {
+  if (state.breaker != nullptr && now < state.breaker->open_until) return false;
+  if (state.budget == nullptr) return true;
+  Budget& budget = *state.budget;
+  if (rules.budget.kind == BudgetKind::kActive) {
+    const double limit = std::max(rules.budget.minimum, rules.budget.share * budget.requests);
+    return progress.attempts > 1 || budget.retries + 1 <= limit;
+  }
+  const double limit = rules.budget.share * budget.counts.first(now) +
+                       rules.budget.minimum * rules.budget.window.in_seconds();
+  return budget.counts.second(now) + 1 <= limit;
+}
+
+void count_retry(const RetryRules& rules, const ClientState& state, const Progress& progress,
+                 Time now) {
+  if (state.budget == nullptr) return;
+  if (rules.budget.kind == BudgetKind::kWindow) state.budget->counts.add_second(now);
+  if (rules.budget.kind == BudgetKind::kActive && progress.attempts == 1) ++state.budget->retries;
+}
+
+void attempt_ended(const RetryRules& rules, Breaker& breaker, bool failed, Time now) {
+  breaker.counts.add_first(now);
+  if (failed) breaker.counts.add_second(now);
+  const double attempts = breaker.counts.first(now), failures = breaker.counts.second(now);
+  const BreakerRules& b = rules.breaker;
+  if (attempts < b.min_attempts || failures == 0 || failures < b.failure_share * attempts) return;
+  breaker.open_until = std::max(breaker.open_until, now + b.open + Duration::nanoseconds(1));
+}
+
+void take_note(const RetryRules& rules, const ClientState& state, const ErrorInfo& error,
+               Time now) {
+  if (state.limiter != nullptr && rules.rate_limit.update == LimiterUpdate::kAll) {
+    state.limiter->hear(now, is_throttling(error));
+  }
+  if (state.quota != nullptr && error.retryable()) {
+    state.quota->level =
+        std::max<std::int64_t>(0, state.quota->level - rules.quota.failure_cost * Quota::kToken);
+  }
+  if (state.breaker != nullptr) attempt_ended(rules, *state.breaker, error.retryable(), now);
+  if (state.throttle != nullptr && !error.retryable()) state.throttle->counts.add_second(now);
+}
+
+}  // namespace
+
+void Quota::give(const QuotaRules& rules, double tokens) {
+  if (!(tokens > 0)) return;
+  const double most = rules.capacity - whole();
+  level += static_cast<std::int64_t>(std::min(tokens, most) * kToken + 0.5);
+  level = std::min(level, rules.capacity * kToken);
+}
+
+void Quota::refill(const QuotaRules& rules, Time now) {
+  if (rules.refill_rate <= 0 || now <= refilled_at) return;
+  std::int64_t passed_ns = (now - refilled_at).count();
+  const std::int64_t whole_ns = rules.refill_interval.count();
+  if (whole_ns > 0) passed_ns = passed_ns / whole_ns * whole_ns;
+  refilled_at = refilled_at + Duration::nanoseconds(passed_ns);
+  give(rules, static_cast<double>(passed_ns) / 1e9 * rules.refill_rate);
+}
+
+// --- The send-rate limiter
+
+Limiter::Limiter(const SendRateRules& rules)
+    : rules_(rules), measured_(rules.initial_measured_rate) {
+  if (rules.initial_fill_rate <= 0) return;
+  fill_rate_ = rules.initial_fill_rate;
+  capacity_ = std::max(1.0, fill_rate_);
+  refilled_ = Time::zero();
+}
+
+double Limiter::level_at(Time now) const {
+  if (!refilled_) return level_;
+  return std::min(capacity_, level_ + (now - *refilled_).in_seconds() * fill_rate_);
+}
+
+void Limiter::refill(Time now) {
+  level_ = level_at(now);
+  refilled_ = now;
+}
+
+bool Limiter::take(Time now, int tokens) {
+  if (!enabled_) return true;
+  refill(now);
+  if ((tokens - level_) / fill_rate_ * 1e9 >= 1) return false;
+  level_ = std::max(0.0, level_ - tokens);
+  return true;
+}
+
+Duration Limiter::wait(Time now, int tokens) const {
+  if (!enabled_) return Duration::zero();
+  const double ns = (tokens - level_at(now)) / fill_rate_ * 1e9;
+  if (ns < 1) return Duration::zero();
+  return ns >= 9e18 ? Duration::max()
+                    : Duration::nanoseconds(static_cast<std::int64_t>(std::ceil(ns)));
+}
+
+Duration Limiter::reserve(Time now, int tokens) {
+  if (!enabled_) return Duration::zero();
+  const Duration time = wait(now, tokens);
+  refill(now);
+  level_ -= tokens;
+  return time;
+}
+
+void Limiter::hear(Time now, bool throttling) {
+  const auto rounded = [this](double rate) {
+    if (!rules_.round_rates || !(rate < 1e10)) return rate;
+    return std::trunc(rate * 1e8 + 0.5) / 1e8;
+  };
+  // The send rate, by half seconds. The first response of a new one is counted in the old one.
+  ++responses_;
+  const std::int64_t half_second = now.count() / 500'000'000;
+  if (half_second > interval_) {
+    const double rate = responses_ / (static_cast<double>(half_second - interval_) * 0.5);
+    measured_ = rounded(rate * 0.8 + measured_ * (1 - 0.8));
+    interval_ = half_second;
+    responses_ = 0;
+  }
+  // The rate that it allows follows the CUBIC curve.
+  double rate;
+  if (throttling) {
+    highest_ = enabled_ ? std::min(measured_, fill_rate_) : measured_;
+    climb_s_ = Sleef_cinz_cbrtd1_u10purec(highest_ * (1 - 0.7) / 0.4);
+    throttled_ = now;
+    enabled_ = true;
+    rate = highest_ * 0.7;
+  } else {
+    const double t = (now - throttled_).in_seconds() - climb_s_;
+    rate = 0.4 * (t * t * t) + highest_;
+  }
+  refill(now);  // at the rate that held until now
+  fill_rate_ = std::max(rounded(std::min(rate, 2 * measured_)), rules_.min_rate);
+  capacity_ = std::max(fill_rate_, 1.0);
+}
+
+// --- Counts
+
+Counts::Counts(Duration window) : tenth_ns_(std::max<std::int64_t>(1, window.count() / 10)) {}
+
+void Counts::add_first(Time now) {
+  if (tenth_ns_ > 0) {
+    ++tenths_[now.count() / tenth_ns_].first;
+    return;
+  }
+  calls_.pop_front();
+  calls_.push_back({1, 0});
+}
+
+void Counts::add_second(Time now) {
+  ++(tenth_ns_ > 0 ? tenths_[now.count() / tenth_ns_] : calls_.back()).second;
+}
+
+Counts::Pair Counts::sum(Time now) const {
+  Pair all;
+  const auto add = [&all](const Pair& p) {
+    all.first += p.first;
+    all.second += p.second;
+  };
+  for (const Pair& p : calls_) add(p);
+  if (tenth_ns_ == 0) return all;
+  for (auto t = tenths_.lower_bound(now.count() / tenth_ns_ - 9); t != tenths_.end(); ++t) {
+    add(t->second);
+  }
+  return all;
+}
+
+// --- The steps of a request
+
+void request_begins(const RetryRules& rules, const ClientState& state, Time now) {
+  if (state.budget != nullptr) {
+    state.budget->counts.add_first(now);
+    ++state.budget->requests;
+  }
+  if (state.quota != nullptr && rules.quota.credit_on == CreditOn::kStart) {
+    state.quota->give(rules.quota, rules.quota.credit);
+  }
+}
+
+void request_ends(const ClientState& state, bool retried) {
+  if (state.budget == nullptr) return;
+  --state.budget->requests;
+  if (retried && state.budget->retries > 0) --state.budget->retries;
+}
+
+bool throttle_permits(const RetryRules& rules, const ClientState& state, Time now, double uniform) {
+  Counts& counts = state.throttle->counts;
+  const double requests = counts.first(now), accepts = counts.second(now);
+  counts.add_first(now);
+  return uniform * (requests + 1) >= requests - rules.throttle.k * accepts;
+}
+
+Decision decide(const RetryRules& rules, const ClientState& state, Progress& progress,
+                const Failure& failure, Time now, Draws draws) {
+  const ErrorInfo& error = failure.error;
+  const SendRateRules& sending = rules.rate_limit;
+  const bool has_quota = state.quota != nullptr;
+  const QuotaOrder order = rules.quota.order;
+  take_note(rules, state, error, now);
+
+  // Who pays before it is known whether there will be a retry.
+  std::optional<Payment> paid;
+  if (has_quota && order == QuotaOrder::kBeforeClassification) {
+    paid = pay(rules.quota, *state.quota, error, now);
+    if (!paid->made && error.retryable() && failure.repeatable) return {Outcome::kQuotaExceeded};
+  }
+  if (!error.retryable() || !failure.repeatable) return {Outcome::kNotRetryable};
+
+  const bool attempts_left = has_attempts_left(rules, progress);
+  if (has_quota && (order == QuotaOrder::kBeforeAttempts || order == QuotaOrder::kRollback)) {
+    paid = pay(rules.quota, *state.quota, error, now);
+    if (!attempts_left && !paid->made) return {Outcome::kQuotaExceeded};
+  }
+  const auto give_back = [&] {
+    if (paid && paid->made) state.quota->give(rules.quota, paid->amount);
+  };
+  if (!attempts_left) {
+    if (order == QuotaOrder::kRollback) give_back();
+    return {Outcome::kMaxAttemptsExceeded};
+  }
+  if (state.limiter != nullptr && sending.update == LimiterUpdate::kRetried) {
+    state.limiter->hear(now, is_throttling(error));
+  }
+  if (rules.probability < 1 && draws.uniform() >= rules.probability) {
+    give_back();
+    return {Outcome::kMaxAttemptsExceeded};
+  }
+  if (!others_permit(rules, state, progress, now)) {
+    give_back();
+    return {Outcome::kQuotaExceeded};
+  }
+
+  // Send tokens that are asked for before the quota, and only if they are there.
+  const int send_cost = is_throttling(error) ? sending.costly_retry_cost : sending.retry_cost;
+  std::optional<Duration> send_wait;
+  if (state.limiter != nullptr && sending.acquire == SendTokenTiming::kInsteadOfBackoff &&
+      sending.wait != SendTokenWait::kReserve) {
+    send_wait = state.limiter->take(now, send_cost) ? Duration::zero()
+                                                    : state.limiter->wait(now, send_cost);
+  }
+
+  if (has_quota && !paid) paid = pay(rules.quota, *state.quota, error, now);
+  const bool refused = paid && !paid->made;
+  if (refused && !(failure.long_poll && rules.long_poll != LongPoll::kReturn)) {
+    return {Outcome::kQuotaExceeded};
+  }
+  const bool as_throttling =
+      is_throttling(error) && !(refused && rules.long_poll == LongPoll::kWaitBase);
+  const Duration t = backoff(rules.backoff, as_throttling, progress, draws);
+  Duration delay = with_suggestion(rules, failure, t);
+  if (refused) return {Outcome::kQuotaExceeded, delay};
+
+  progress.held_cost = paid ? paid->amount : 0;
+  progress.previous_delay = t;
+  count_retry(rules, state, progress, now);
+  if (paid) delay += paid->wait;
+  if (state.limiter == nullptr) return {Outcome::kRetry, delay};
+
+  if (sending.update == LimiterUpdate::kRetriedThrottling && is_throttling(error)) {
+    state.limiter->hear(now, true);
+  }
+  switch (sending.acquire) {
+    case SendTokenTiming::kBeforeSend:
+    case SendTokenTiming::kBeforeBackoff:
+      return {Outcome::kRetry, delay, send_cost};
+    case SendTokenTiming::kWithBackoff:
+      return {Outcome::kRetry, delay + state.limiter->reserve(now, send_cost)};
+    case SendTokenTiming::kInsteadOfBackoff:
+      if (!send_wait) send_wait = state.limiter->reserve(now, send_cost);
+      if (*send_wait > Duration::zero()) delay = std::min(*send_wait, rules.backoff.cap);
+      return {Outcome::kRetry, delay};
+    case SendTokenTiming::kFirstAttempt:
+      break;
+  }
+  return {Outcome::kRetry, delay};
+}
+
+bool permit_hedge(const RetryRules& rules, const ClientState& state, Progress& progress, Time now) {
+  if (!has_attempts_left(rules, progress)) return false;
+  if (!others_permit(rules, state, progress, now)) return false;
+  if (state.quota != nullptr) {
+    const Payment payment = pay(rules.quota, *state.quota, {ResponseClass::kTransient}, now);
+    if (!payment.made) return false;
+    progress.held_cost = payment.amount;
+  }
+  count_retry(rules, state, progress, now);
+  return true;
+}
+
+void request_succeeds(const RetryRules& rules, const ClientState& state, const Progress& progress,
+                      Time now) {
+  if (state.limiter != nullptr) state.limiter->hear(now, false);
+  if (state.breaker != nullptr) attempt_ended(rules, *state.breaker, false, now);
+  if (state.throttle != nullptr) state.throttle->counts.add_second(now);
+  if (state.quota == nullptr) return;
+  const QuotaRules& q = rules.quota;
+  const double credit = q.credit_on == CreditOn::kSuccess ? q.credit : 0;
+  const double held = progress.held_cost;
+  double amount = credit;
+  if (progress.attempts > 1) {
+    switch (q.refund) {
+      case Refund::kLast:
+        amount = held;
+        break;
+      case Refund::kCost:
+        amount = q.cost;
+        break;
+      case Refund::kCredit:
+        break;
+      case Refund::kNone:
+        amount = 0;
+        break;
+      case Refund::kLastAndCredit:
+        amount = credit + held;
+        break;
+      case Refund::kLastOrCredit:
+        amount = std::max(credit, held);
+        break;
+      case Refund::kSharedLast:
+        amount = state.quota->last_cost;
+        break;
+    }
+  }
+  state.quota->refill(q, now);
+  state.quota->give(q, amount);
+}
+
+}  // namespace retrysim::reference

@@ -1,0 +1,134 @@
+// What a client remembers between requests and how it decides about a retry, written down once more
+// and as plainly as possible: the rules of sim/retry/README.md and of the comments in
+// include/retrysim/retry_rules.hpp. Nothing of sim/retry is used here but the tables that say which
+// error is of which class.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/random.hpp>
+#include <retrysim/response.hpp>
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/retry_strategy.hpp>
+#include <retrysim/time.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace retrysim::reference {
+
+/// The bucket of tokens that retries pay from, in billionths of a token.
+struct Quota {
+  static constexpr std::int64_t kToken = 1'000'000'000;
+  std::int64_t level = 0;
+  Time refilled_at;
+  int last_cost = 0;  ///< of any request
+
+  int whole() const { return static_cast<int>(level / kToken); }
+  void give(const QuotaRules& rules, double tokens);
+  void refill(const QuotaRules& rules, Time now);
+};
+
+/// The limit on the send rate of adaptive mode.
+class Limiter {
+ public:
+  explicit Limiter(const SendRateRules& rules);
+
+  bool take(Time now, int tokens);
+  Duration wait(Time now, int tokens) const;
+  Duration reserve(Time now, int tokens);
+  bool can_ever_hold(int tokens) const { return !enabled_ || tokens <= capacity_; }
+  void hear(Time now, bool throttling);
+  double fill_rate() const { return fill_rate_; }
+
+ private:
+  double level_at(Time now) const;
+  void refill(Time now);
+
+  SendRateRules rules_;
+  bool enabled_ = false;
+  double fill_rate_ = 0, capacity_ = 0, level_ = 0;
+  std::optional<Time> refilled_;
+  double measured_ = 0;        // sends per second
+  std::int64_t interval_ = 0;  // the half second that has been measured last
+  int responses_ = 0;          // since then
+  Time throttled_;
+  double highest_ = 0;  // rate at the last throttling error
+  double climb_s_ = 0;  // until the curve is there again
+};
+
+/// Two counts over the last tenths of a window, or over the last calls.
+class Counts {
+ public:
+  explicit Counts(Duration window);
+  explicit Counts(int calls) : calls_(static_cast<std::size_t>(calls), Pair{}) {}
+
+  void add_first(Time now);
+  void add_second(Time now);
+  double first(Time now) { return sum(now).first; }
+  double second(Time now) { return sum(now).second; }
+
+ private:
+  struct Pair {
+    double first = 0, second = 0;
+  };
+  Pair sum(Time now) const;
+
+  std::int64_t tenth_ns_ = 0;
+  std::map<std::int64_t, Pair> tenths_;
+  std::deque<Pair> calls_;  // the newest last
+};
+
+/// A budget for retries (BudgetRules).
+struct Budget {
+  Counts counts;  ///< requests, retries
+  double requests = 0, retries = 0;
+};
+struct Breaker {
+  Counts counts;  ///< attempts, failures
+  Time open_until;
+};
+struct ClientThrottle {
+  Counts counts;  ///< requests, accepts
+};
+
+/// Those that a request uses; null: its client has none.
+struct ClientState {
+  Quota* quota = nullptr;
+  Limiter* limiter = nullptr;
+  Budget* budget = nullptr;
+  Breaker* breaker = nullptr;
+  ClientThrottle* throttle = nullptr;
+
+  bool any() const {
+    return quota != nullptr || limiter != nullptr || budget != nullptr || breaker != nullptr ||
+           throttle != nullptr;
+  }
+};
+
+/// What a request remembers of its retries.
+struct Progress {
+  int attempts = 0;
+  int held_cost = 0;
+  Duration previous_delay;
+};
+
+struct Decision {
+  Outcome outcome = Outcome::kRetry;
+  Duration delay = {};
+  int send_tokens = 0;
+};
+
+void request_begins(const RetryRules& rules, const ClientState& state, Time now);
+void request_ends(const ClientState& state, bool retried);
+bool throttle_permits(const RetryRules& rules, const ClientState& state, Time now, double uniform);
+Decision decide(const RetryRules& rules, const ClientState& state, Progress& progress,
+                const Failure& failure, Time now, Draws draws);
+bool permit_hedge(const RetryRules& rules, const ClientState& state, Progress& progress, Time now);
+void request_succeeds(const RetryRules& rules, const ClientState& state, const Progress& progress,
+                      Time now);
+
+}  // namespace retrysim::reference

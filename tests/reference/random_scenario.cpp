@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: MIT
+#include "reference/random_scenario.hpp"
+
+#include <retrysim/presets.hpp>
+#include <retrysim/random.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace retrysim::reference {
+namespace {
+
+using enum Feature;
+
+constexpr Duration ms(std::int64_t n) { return Duration::milliseconds(n); }
+
+class Generator {
+ public:
+  Generator(std::uint64_t seed, const Features& allowed) : key_(seed, 77), allowed_(allowed) {}
+
+  RandomScenario make() {
+    scenario_.name = "random";
+    scenario_.duration = pick(kNoDrain, {ms(500), ms(1000), ms(2000)});
+    scenario_.drain = !on(kNoDrain, 0.1);
+    scenario_.drain_limit = Duration::seconds(5);
+    scenario_.seed = draws(kNoDrain).next() >> 40;
+    network();
+    services();
+    calls();
+    const std::size_t outside = 1 + on(kSecondGroup, 0.4) + on(kThirdGroup, 0.2);
+    for (std::size_t i = 0; i < outside; ++i) group();
+    for (std::size_t i = 0; i < 4 && on(kFaults, 0.4); ++i) fault();
+    return {std::move(scenario_), used_};
+  }
+
+ private:
+  // Draws of a feature for the group, service or fault that is being made.
+  Draws& draws(Feature f) {
+    const auto number = static_cast<std::uint64_t>(f);
+    const std::uint32_t place = place_;
+    const auto [at, is_new] =
+        draws_.try_emplace({number, place}, Draws(key_, {number, place, 0, Purpose::kArrival}));
+    return at->second;
+  }
+  bool on(Feature f, double probability) {
+    const bool drawn = draws(f).uniform() < probability;
+    const auto i = static_cast<std::size_t>(f);
+    if (drawn && allowed_[i]) used_.set(i);
+    return drawn && allowed_[i];
+  }
+  template <class T>
+  T pick(Feature f, std::initializer_list<T> values) {
+    return values.begin()[draws(f).below(static_cast<std::uint32_t>(values.size()))];
+  }
+  template <class Enum>
+  Enum any(Feature f, Enum last) {
+    return static_cast<Enum>(draws(f).below(static_cast<std::uint32_t>(last) + 1));
+  }
+  Duration time(Feature f) {
+    return pick(f, {ms(1), ms(2), ms(5), ms(10), ms(10), ms(20), ms(50), ms(100)});
+  }
+  /// A length of time: nearly always a round number, or exponential.
+  Distribution length(Feature f) {
+    const Duration mean = time(f);
+    const double s = mean.in_seconds();
+    if (on(kOtherTimes, 0.1)) {
+      switch (draws(f).below(8)) {
+        case 0:
+          return Distribution::uniform(s / 2, s * 2);
+        case 1:
+          return Distribution::erlang(s, 3);
+        case 2:
+          return Distribution::lognormal(s, 1.5);
+        case 3:
+          return Distribution::pareto(s, 2.5);
+        case 4:
+          return Distribution::normal(s, s / 2);
+        case 5:
+          return Distribution::gamma(s, 0.5);
+        case 6:
+          return Distribution::hyperexponential_cv(s, 3);
+        default:
+          return Distribution::empirical({0, s, 2 * s}, {1, 2, 1});
+      }
+    }
+    return draws(f).uniform() < 0.6 ? Distribution::constant(mean) : Distribution::exponential(s);
+  }
+
+  void network() {
+    NetworkSpec& n = scenario_.network;
+    if (on(kLatency, 0.5))
+      n.latency = Distribution::constant(pick(kLatency, {ms(1), ms(5), ms(10)}));
+    if (on(kRandomLatency, 0.15)) n.latency = length(kRandomLatency);
+    if (on(kConnectTime, 0.1)) n.connect = length(kConnectTime);
+    if (on(kLoss, 0.1)) n.request_loss = 0.1;
+    if (on(kLoss, 0.1)) n.response_loss = 0.1;
+  }
+
+  void services() {
+    const std::size_t count = 1 + on(kSecondService, 0.3) + on(kCalls, 0.3) + on(kSecondCall, 0.3);
+    for (std::size_t i = 0; i < count; ++i) {
+      ++place_;
+      service();
+    }
+  }
+
+  void service() {
+    ServiceSpec& s = scenario_.services.emplace_back();
+    s.name = pick<std::string>(kSecondService, {"a", "b", "x"}) +
+             std::to_string(scenario_.services.size());
+    s.service_time = length(kNoServiceTime);
+    if (on(kNoServiceTime, 0.05)) s.service_time = {};
+    s.servers = pick<std::int64_t>(kUnlimitedServers, {1, 1, 2, 2, 3, 5, 30});
+    if (on(kUnlimitedServers, 0.05)) s.servers = ServiceSpec::kUnlimited;
+    if (on(kErrors, 0.3)) s.errors = errors(kErrors);
+    if (on(kIndependent, 0.07)) {
+      s.model = ServiceModelKind::kIndependent;
+      s.servers = ServiceSpec::kUnlimited;
+    }
+    if (on(kInstances, 0.25)) {
+      s.instances.count = pick<std::uint32_t>(kInstances, {2, 3, 4});
+      s.instances.balancing = any(kInstances, Balancing::kTwoChoices);
+    }
+    slowdown(s);
+    if (on(kLifo, 0.2)) s.queue.discipline = Discipline::kLifo;
+    if (on(kPriority, 0.2)) s.queue.discipline = Discipline::kPriority;
+    if (on(kBoundedQueue, 0.5)) s.queue.capacity = pick<std::int64_t>(kBoundedQueue, {0, 1, 5, 20});
+    if (on(kDropExpired, 0.15)) s.queue.drop_expired = true;
+    if (on(kConcurrency, 0.2)) s.concurrency.limit = pick<std::int64_t>(kConcurrency, {1, 3, 10});
+    if (on(kOverflow, 0.4)) s.rejection.overflow = any(kOverflow, Overflow::kDrop);
+    if (on(kRejectCost, 0.15)) s.rejection.cost = pick(kRejectCost, {ms(1), ms(2), ms(5)});
+    if (on(kAbandoned, 0.5)) s.abandoned = any(kAbandoned, Abandoned::kAbort);
+    if (on(kServiceTimeout, 0.15)) s.timeout = time(kServiceTimeout);
+    throttle(s);
+    if (on(kOwnAnswers, 0.15)) s.answers.overflow = ServiceAnswer{{503, "SlowDown"}, ms(30)};
+    if (on(kOwnAnswers, 0.15)) s.answers.call_failed = ServiceAnswer{{429, ""}};
+    if (on(kCapacityProfile, 0.1) && s.servers != ServiceSpec::kUnlimited) {
+      s.profile = {{Time::zero(), Time::zero() + ms(200), Time::zero() + ms(400)},
+                   {1, pick(kCapacityProfile, {0.0, 0.5}), pick(kCapacityProfile, {1.0, 2.0})}};
+    }
+    s.parallel_calls = on(kParallelCalls, 0.5);
+    idempotency(s);
+  }
+
+  std::vector<RandomError> errors(Feature f) {
+    std::vector<RandomError> all;
+    const double p = pick(f, {0.05, 0.2, 0.4});
+    all.push_back({{pick(f, {500, 503, 400, 429}), ""}, p});
+    if (draws(f).uniform() < 0.5) all.push_back({{400, "ThrottlingException"}, p / 2});
+    return all;
+  }
+
+  void slowdown(ServiceSpec& s) {
+    if (!on(kSlowdown, 0.15)) return;
+    s.slowdown.curve = any(kSlowdown, SlowdownCurve::kTable);
+    s.slowdown.per_attempt = 0.25;
+    if (s.slowdown.curve == SlowdownCurve::kTable) s.slowdown.table = {{0, 2, 5}, {1, 1.5, 4}};
+  }
+
+  void throttle(ServiceSpec& s) {
+    if (!on(kThrottle, 0.3)) return;
+    ThrottleSpec& t = s.throttle;
+    t.rate = pick(kThrottle, {20.0, 100.0, 200.0});
+    t.burst = pick(kThrottle, {1.0, 5.0, 20.0});
+    if (on(kThrottleWindow, 0.3)) t.window = ms(100);
+    if (on(kThrottleScope, 0.4)) t.scope = any(kThrottleScope, ThrottleScope::kKey);
+    if (on(kRetryAfter, 0.3)) t.retry_after = time(kRetryAfter);
+    if (!on(kThrottleLimits, 0.3)) return;
+    const double own = pick(kThrottleLimits, {0.0, 10.0, 50.0});
+    if (draws(kThrottleLimits).uniform() < 0.5) {
+      t.operations = {{"put", own, 2, {}}, {"get", 40, 5, ms(50)}};
+    } else {
+      t.keys = {{"1", own, 2, {}}};
+    }
+  }
+
+  void idempotency(ServiceSpec& s) {
+    if (!on(kIdempotency, 0.3)) return;
+    IdempotencySpec& i = s.idempotency;
+    i.window = pick(kIdempotency, {ms(20), ms(200), Duration::seconds(60)});
+    i.replay = any(kIdempotency, IdempotentReplay::kAlreadyExists);
+    i.in_progress = any(kIdempotency, InProgress::kExecute);
+    if (on(kTokenWait, 0.4)) i.in_progress = InProgress::kWait;
+    i.replay_cost = pick(kIdempotency, {Duration::zero(), ms(1)});
+    if (on(kWriteDelay, 0.3)) i.write_delay = length(kWriteDelay);
+  }
+
+  void fault() {
+    ++place_;
+    FaultSpec& f = scenario_.faults.emplace_back();
+    f.name = pick<std::string>(kFaults, {"p", "q", "r"}) + std::to_string(place_);
+    f.service = draws(kFaults).below(static_cast<std::uint32_t>(scenario_.services.size()));
+    ServiceSpec& s = scenario_.services[f.service];
+    f.start = Time::zero() + pick(kFaults, {ms(0), ms(100), ms(200), ms(250), ms(400)});
+    f.duration = pick(kFaults, {ms(50), ms(100), ms(200), ms(500)});
+    if (on(kFaultCapacity, 0.4) && s.servers != ServiceSpec::kUnlimited) {
+      f.capacity = pick(kFaultCapacity, {0.0, 0.3, 0.5, 2.0});
+    }
+    if (on(kFaultSpeed, 0.4)) f.speed = pick(kFaultSpeed, {0.0, 0.1, 0.5, 0.7, 2.0});
+    if (on(kFaultLatency, 0.3)) f.latency = pick(kFaultLatency, {ms(5), ms(10), ms(50)});
+    if (on(kFaultErrors, 0.3)) f.errors = errors(kFaultErrors);
+    if (on(kFaultLoss, 0.15)) f.request_loss = 0.3;
+    if (on(kFaultLoss, 0.15)) f.response_loss = 0.3;
+    if (on(kFaultUnreachable, 0.1)) f.unreachable = true;
+    if (on(kFaultBlackHole, 0.1)) f.black_hole = true;
+    const bool calls = std::ranges::any_of(
+        scenario_.clients, [&](const ClientSpec& c) { return c.caller == f.service; });
+    const bool waits = s.idempotency.in_progress == InProgress::kWait;
+    if (on(kFaultRestart, 0.2) && !calls && !waits) f.cold_restart = true;
+    if (on(kFaultOfInstance, 0.5) && s.instances.count > 1) {
+      f.instance = 1 + draws(kFaultOfInstance).below(s.instances.count);
+      f.instances = 1 + draws(kFaultOfInstance).below(s.instances.count - f.instance + 1);
+    }
+  }
+
+  // Services call only services after them.
+  void calls() {
+    for (std::size_t caller = 0; caller < scenario_.services.size(); ++caller) {
+      for (std::size_t callee = caller + 1; callee < scenario_.services.size(); ++callee) {
+        ++place_;
+        if (!on(callee == caller + 1 ? kCalls : kSecondCall, 0.6)) continue;
+        ClientSpec& c = scenario_.clients.emplace_back();
+        c.name = pick<std::string>(kCalls, {"m", "n", "o"}) + std::to_string(place_);
+        c.service = callee;
+        c.caller = caller;
+        c.count = scenario_.services[caller].instances.count;
+        client(c);
+      }
+    }
+  }
+
+  void group() {
+    ++place_;
+    ClientSpec& c = scenario_.clients.emplace_back();
+    c.name = pick<std::string>(kSecondGroup, {"g", "h", "z"}) + std::to_string(place_);
+    c.count = pick<std::uint32_t>(kSecondGroup, {1, 1, 2, 5, 20});
+    c.service = draws(kSecondGroup).below(on(kSecondService, 0.5) ? services_count() : 1);
+    if (on(kSeveralTargets, 0.15))
+      c.more_services = {draws(kSeveralTargets).below(services_count())};
+    arrivals(c);
+    operations(c);
+    client(c);
+  }
+  std::uint32_t services_count() const {
+    return static_cast<std::uint32_t>(scenario_.services.size());
+  }
+
+  void arrivals(ClientSpec& c) {
+    ArrivalSpec& a = c.arrivals;
+    const double total = pick(kSurge, {20.0, 100.0, 200.0, 400.0});
+    a.rate = total / c.count;
+    if (on(kConstantArrivals, 0.3)) {
+      a.process = ArrivalProcess::kConstant;
+      a.aligned = draws(kConstantArrivals).uniform() < 0.5;
+    }
+    if (on(kProfile, 0.15)) {
+      a.profile = {{Time::zero(), Time::zero() + ms(100), Time::zero() + ms(300)},
+                   {pick(kProfile, {0.0, 1.0}), 2, pick(kProfile, {0.0, 0.5})},
+                   draws(kProfile).uniform() < 0.5};
+    }
+    if (on(kSurge, 0.15)) a.surges.push_back({"s", Time::zero() + ms(100), ms(100), 3});
+    if (on(kSurge, 0.15)) a.surges.push_back({"r", Time::zero() + ms(150), ms(100), 0.5});
+    if (on(kClosed, 0.25)) {
+      a.process = ArrivalProcess::kClosed;
+      a.think_time = length(kClosed);
+      a.concurrency = pick<std::uint32_t>(kClosed, {1, 1, 3});
+      a.think_from_start = on(kThinkFromStart, 0.3);
+    }
+    if (on(kHerd, 0.15)) {
+      a.process = ArrivalProcess::kOnce;
+      c.count = pick<std::uint32_t>(kHerd, {5, 50});
+      a.start = Time::zero() + pick(kHerd, {ms(0), ms(100)});
+      a.spread = pick(kHerd, {ms(0), ms(0), ms(100)});
+    }
+    if (!on(kTrace, 0.12)) return;
+    a.process = ArrivalProcess::kTrace;
+    if (draws(kTrace).uniform() < 0.5) {
+      for (int i = 0; i < 60; ++i) a.rows.push_back(Time::zero() + ms(i / 3 * 10));
+    } else {
+      a.profile = {{Time::zero(), Time::zero() + ms(200)}, {total, total / 2}, false};
+      a.even_spacing = draws(kTrace).uniform() < 0.5;
+    }
+  }
+
+  void operations(ClientSpec& c) {
+    if (on(kOperations, 0.25)) {
+      c.operations = {{"get", 2, 1, {}}, {"put", 1, 2.5, {}}};
+      if (draws(kOperations).uniform() < 0.3) c.operations[1].service = services_count() - 1;
+    }
+    if (!on(kKeys, 0.25)) return;
+    c.keys.count = pick<std::uint32_t>(kKeys, {2, 5, 20});
+    c.keys.popularity = any(kKeys, Popularity::kHot);
+    c.keys.exponent = 1.1;
+    c.keys.hot_share = 0.4;
+  }
+
+  // What outside groups and callers have in common.
+  void client(ClientSpec& c) {
+    c.priority = static_cast<std::uint8_t>(draws(kPriority).below(3));
+    if (on(kTimeout, 0.8)) {
+      c.timeouts.has_attempt = true;
+      c.timeouts.attempt = Distribution::constant(time(kTimeout));
+    }
+    if (on(kRandomTimeout, 0.1)) {
+      c.timeouts.has_attempt = true;
+      c.timeouts.attempt = length(kRandomTimeout);
+    }
+    if (on(kConnectTimeout, 0.2)) c.timeouts.connect = time(kConnectTimeout);
+    if (on(kDeadline, 0.3)) {
+      c.timeouts.deadline = pick(kDeadline, {ms(10), ms(50), ms(100), ms(300)});
+    }
+    if (on(kPool, 0.1)) c.max_connections = pick<std::uint32_t>(kPool, {1, 2, 5});
+    if (on(kLongPoll, 0.15)) c.long_poll = true;
+    if (on(kUnrepeatable, 0.1)) c.unrepeatable = 0.3;
+    if (on(kSideEffects, 0.4)) {
+      c.side_effects.mutating = pick(kSideEffects, {0.5, 1.0});
+      c.side_effects.idempotency_token = draws(kSideEffects).uniform() < 0.9;
+      if (on(kTokenReuse, 0.2)) c.side_effects.token_reuse = 0.2;
+    }
+    strategy(c.retry);
+    if (!on(kSharedRetryer, 0.15) || c.caller) return;
+    c.retryer = "shared";
+    for (const ClientSpec& other : scenario_.clients) {
+      if (&other != &c && other.retryer == c.retryer) c.retry = other.retry;
+    }
+  }
+
+  void strategy(RetryRules& r) {
+    if (on(kPreset, 0.5)) {
+      const auto all = presets();
+      r = all[draws(kPreset).below(static_cast<std::uint32_t>(all.size()))].rules;
+      r.max_attempts = std::min(r.max_attempts, 8u);
+    } else {
+      r.mode = RetryMode::kCustom;
+      r.max_attempts = pick(kPreset, {1u, 2u, 3u, 5u});
+      r.backoff.base = r.backoff.throttle_base = time(kPreset);
+      r.backoff.cap = ms(100);
+    }
+    if (on(kBackoff, 0.5)) backoff(r.backoff);
+    if (on(kQuota, 0.3)) quota(r.quota);
+    if (on(kLimiter, 0.2)) limiter(r.rate_limit);
+    if (on(kStateScope, 0.15)) {
+      r.quota.scope = any(kStateScope, RetryScope::kKey);
+      r.rate_limit.scope = any(kStateScope, RetryScope::kKey);
+    }
+    if (on(kBudget, 0.1)) {
+      r.budget = {any(kBudget, BudgetKind::kActive), 0.2, pick(kBudget, {0.0, 1.0}), ms(100)};
+    }
+    if (on(kBreaker, 0.1)) r.breaker = {true, 0.5, 5, ms(100), pick(kBreaker, {ms(0), ms(50)})};
+    if (on(kClientThrottle, 0.1)) {
+      r.throttle = {true, pick(kClientThrottle, {1.1, 2.0}), ms(200),
+                    pick(kClientThrottle, {0, 20})};
+    }
+    if (on(kHedging, 0.15)) r.hedging = {true, time(kHedging)};
+    if (on(kProbability, 0.1)) r.probability = 0.6;
+    if (on(kRetryAfter, 0.4)) r.retry_after = any(kRetryAfter, RetryAfter::kAddWhenThrottled);
+    if (on(kLongPoll, 0.3)) r.long_poll = any(kLongPoll, LongPoll::kWaitBase);
+  }
+
+  void backoff(BackoffRules& b) {
+    b.base = time(kBackoff);
+    b.throttle_base = time(kBackoff);
+    b.factor = pick(kBackoff, {1.0, 1.6, 2.0, 3.0});
+    b.cap = pick(kBackoff, {ms(20), ms(100), Duration::max()});
+    b.jitter = any(kBackoff, Jitter::kAdditive);
+    b.throttle_jitter = any(kBackoff, Jitter::kAdditive);
+    b.first_exponent = pick(kBackoff, {0, 0, 1, -1});
+    b.max_exponent = pick(kBackoff, {2, BackoffRules::kUnlimited});
+    b.jitter_before_cap = draws(kBackoff).uniform() < 0.3;
+    b.over_cap = any(kBackoff, OverCap::kRedraw);
+    if (b.cap == Duration::max()) b.over_cap = OverCap::kLimit;
+    b.immediate_retries = pick(kBackoff, {0, 0, 1});
+    b.decorrelated_from_full = draws(kBackoff).uniform() < 0.3;
+    if (on(kQuantum, 0.3)) {
+      b.quantum = pick(kQuantum, {ms(1), ms(3)});
+      b.rounding = any(kQuantum, Rounding::kMantissa);
+    }
+    if (on(kDelays, 0.1)) b.delays = {length(kDelays), length(kDelays)};
+  }
+
+  void quota(QuotaRules& q) {
+    q = {};
+    q.enabled = true;
+    q.capacity = pick(kQuota, {5, 20, 100});
+    q.initial = pick(kQuota, {0, 5});
+    q.cost = pick(kQuota, {1, 5});
+    q.throttle_cost = pick(kQuota, {0, 1, 5});
+    q.timeout_cost = pick(kQuota, {1, 2, 10});
+    q.credit = pick(kQuota, {0.0, 0.1, 1.0});
+    q.credit_on = any(kQuota, CreditOn::kStart);
+    q.refund = any(kQuota, Refund::kSharedLast);
+    q.partial = draws(kQuota).uniform() < 0.2;
+    if (on(kQuotaOrder, 0.3)) q.order = any(kQuotaOrder, QuotaOrder::kRollback);
+    if (on(kQuotaRefill, 0.3)) {
+      q.refill_rate = pick(kQuotaRefill, {1.0, 50.0});
+      q.refill_interval = pick(kQuotaRefill, {ms(0), ms(10)});
+      q.on_empty = any(kQuotaRefill, QuotaOnEmpty::kWait);
+    }
+    if (!on(kQuotaThreshold, 0.2)) return;
+    q.threshold = q.capacity / 2;
+    q.failure_cost = 1;
+  }
+
+  void limiter(SendRateRules& l) {
+    l = {};
+    l.enabled = true;
+    l.on_empty = pick(kLimiter, {OnEmpty::kBlock, OnEmpty::kBlock, OnEmpty::kFail});
+    l.acquire = any(kLimiter, SendTokenTiming::kFirstAttempt);
+    l.wait = any(kLimiter, SendTokenWait::kRecheck);
+    l.update = any(kLimiter, LimiterUpdate::kRetriedThrottling);
+    l.retry_cost = pick(kLimiter, {1, 1, 5});
+    l.costly_retry_cost = pick(kLimiter, {1, 1, 10});
+    l.min_rate = pick(kLimiter, {0.5, 5.0, 20.0});
+    l.initial_measured_rate = pick(kLimiter, {0.0, 0.5});
+    l.initial_fill_rate = pick(kLimiter, {0.0, 1.0});
+    l.round_rates = draws(kLimiter).uniform() < 0.3;
+  }
+
+  RandomKey key_;
+  Features allowed_, used_;
+  std::uint32_t place_ = 0;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, Draws> draws_;
+  Scenario scenario_;
+};
+
+}  // namespace
+
+RandomScenario random_scenario(std::uint64_t seed, const Features& allowed) {
+  return Generator(seed, allowed).make();
+}
+
+}  // namespace retrysim::reference

@@ -1,0 +1,133 @@
+// Random scenarios for the comparison of the engine with the reference: small ones, in which much
+// happens at the same instant, servers are short, and clients lose patience.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+#include <retrysim/words.hpp>
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace retrysim::reference {
+
+/// What a scenario may have. Each is drawn by itself: without one, the others are as they were.
+enum class Feature : std::uint8_t {
+  kSecondGroup,
+  kThirdGroup,
+  kSecondService,
+  kClosed,
+  kThinkFromStart,
+  kConstantArrivals,
+  kHerd,
+  kTrace,
+  kProfile,
+  kSurge,
+  kOtherTimes,
+  kNoServiceTime,
+  kUnlimitedServers,
+  kIndependent,
+  kSlowdown,
+  kLifo,
+  kPriority,
+  kBoundedQueue,
+  kOverflow,
+  kRejectCost,
+  kAbandoned,
+  kDropExpired,
+  kServiceTimeout,
+  kConcurrency,
+  kThrottle,
+  kThrottleWindow,
+  kThrottleScope,
+  kThrottleLimits,
+  kErrors,
+  kOwnAnswers,
+  kRetryAfter,
+  kInstances,
+  kCapacityProfile,
+  kCalls,
+  kSecondCall,
+  kParallelCalls,
+  kFaults,
+  kFaultCapacity,
+  kFaultSpeed,
+  kFaultLatency,
+  kFaultErrors,
+  kFaultLoss,
+  kFaultUnreachable,
+  kFaultBlackHole,
+  kFaultRestart,
+  kFaultOfInstance,
+  kLatency,
+  kRandomLatency,
+  kLoss,
+  kConnectTime,
+  kPool,
+  kTimeout,
+  kRandomTimeout,
+  kConnectTimeout,
+  kDeadline,
+  kPreset,
+  kBackoff,
+  kQuantum,
+  kDelays,
+  kQuota,
+  kQuotaRefill,
+  kQuotaThreshold,
+  kQuotaOrder,
+  kLimiter,
+  kStateScope,
+  kBudget,
+  kBreaker,
+  kClientThrottle,
+  kHedging,
+  kProbability,
+  kLongPoll,
+  kUnrepeatable,
+  kSharedRetryer,
+  kOperations,
+  kKeys,
+  kSeveralTargets,
+  kSideEffects,
+  kIdempotency,
+  kTokenReuse,
+  kTokenWait,
+  kWriteDelay,
+  kNoDrain,
+};
+inline constexpr std::size_t kFeatures = static_cast<std::size_t>(Feature::kNoDrain) + 1;
+using Features = std::bitset<kFeatures>;
+
+struct RandomScenario {
+  Scenario scenario;
+  Features features;  ///< that it has
+};
+
+/// The scenario of this seed, without those features that are not `allowed`.
+RandomScenario random_scenario(std::uint64_t seed, const Features& allowed);
+
+}  // namespace retrysim::reference
+
+namespace retrysim {
+
+template <>
+inline constexpr std::string_view kWords<reference::Feature> =
+    "second group|third group|second service|closed loop|think from start|constant arrivals|herd|"
+    "trace|rate profile|surge|other distributions|no service time|unlimited servers|"
+    "model independent|slowdown|lifo|priority|bounded queue|overflow|reject cost|abandoned work|"
+    "drop expired|service timeout|concurrency limit|throttle|throttle window|throttle scope|"
+    "throttle limits|random errors|own answers|retry-after|instances|capacity profile|calls|"
+    "second call|parallel calls|faults|fault of capacity|fault of speed|fault of latency|"
+    "fault with errors|fault with loss|fault unreachable|fault black hole|fault with restart|"
+    "fault of single instances|latency|random latency|loss|connect time|connection pool|timeout|"
+    "random timeout|connect timeout|deadline|preset|backoff|quantum|delays|quota|quota refill|"
+    "quota threshold|quota order|send-rate limiter|scope of states|budget|breaker|"
+    "client throttle|hedging|probability|long poll|unrepeatable|shared retryer|operations|keys|"
+    "several targets|side effects|idempotency|token reuse|token wait|write delay|no drain";
+static_assert(words_end_with(reference::Feature::kNoDrain));
+
+}  // namespace retrysim

@@ -1,0 +1,1446 @@
+// SPDX-License-Identifier: MIT
+#include "reference/reference.hpp"
+
+#include <retrysim/random.hpp>
+#include <retrysim/run_result.hpp>
+
+#include "reference/arrivals.hpp"
+#include "reference/calendar.hpp"
+#include "reference/client_rules.hpp"
+
+#include <sleef.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace retrysim::reference {
+namespace {
+
+using model::Step;
+using model::TraceStep;
+
+struct Attempt;
+struct Group;
+struct Instance;
+struct Request;
+struct Service;
+
+// --- What there is in the world
+
+/// An attempt with a token may be the one that the token stands for.
+struct Token {
+  std::size_t group = 0;
+  std::uint64_t name = 0;
+  friend auto operator<=>(const Token&, const Token&) = default;
+};
+
+struct Request {
+  Group* group = nullptr;
+  std::uint64_t entity = 0;  ///< names its draws
+  std::uint32_t client = 0;
+  Time submitted;
+  Progress progress;
+  enum { kOnItsWay, kWaitingForToken, kWaitingForConnection, kInBackoff, kEnded } phase = kOnItsWay;
+  std::list<Attempt*> under_way;  ///< the newest first
+  int send_tokens = 0;            ///< that its next attempt needs
+  bool retried = false;
+  std::optional<Duration> backoff_after_token;
+  bool new_connection = false;
+  bool mutating = false, has_token = false;
+  Token token;
+  std::optional<Calendar::Key> timeout, deadline, hedge;
+  Attempt* caller = nullptr;  ///< the attempt that it is a call of
+  int caller_round = 0;
+};
+
+struct Attempt {
+  Request* request = nullptr;
+  Group* group = nullptr;
+  Instance* at = nullptr;
+  int number = 0;
+  bool given_up = false;
+  bool new_connection = false;
+  Time arrived;
+  enum { kTravelling, kQueued, kServed, kHeld, kLost, kGone } stage = kTravelling;
+  bool refused = false;     ///< what a server does, or is to do, is turning it away
+  bool replayed = false;    ///< its token answers it
+  bool in_session = false;  ///< its token stands for it
+  bool counted = false;     ///< by the limit on concurrency
+  Response answer;
+  double work_ns = 0;  ///< left since then, for a server of speed 1
+  Time worked_since;
+  Calendar::Key completion;
+  std::optional<Calendar::Key> service_timeout;
+  // Its calls to other services.
+  bool calling = false, call_failed = false;
+  int round = 0;
+  std::size_t next_call = 0, open_calls = 0;
+};
+
+/// What is wrong with an instance at present.
+struct Impairment {
+  double capacity = 1, speed = 1, request_loss = 0, response_loss = 0;
+  Duration latency;
+  bool unreachable = false, black_hole = false;
+  std::vector<std::pair<double, ErrorAnswer>> errors;  ///< by cumulative probability
+};
+
+struct Instance {
+  Service* service = nullptr;
+  std::uint32_t number = 0;  ///< among those of its service
+  std::int64_t id = 0;       ///< among all
+  RandomKey key{0, 0};
+  Impairment wrong;
+  std::int64_t working = 0;            ///< servers
+  std::list<Attempt*> served, held;    ///< each has a server
+  std::list<Attempt*> queue, refused;  ///< first come first
+  std::int64_t admitted = 0;           ///< there now, of those that the limit on concurrency counts
+  std::uint64_t picks = 0;             ///< by discipline random
+  int under_way = 0;                   ///< attempts, as the balancer sees it
+
+  std::int64_t taken() const { return static_cast<std::int64_t>(served.size() + held.size()); }
+};
+
+struct Session {
+  std::uint64_t intent = 0;
+  Time stored;
+  std::optional<Time> expires;  ///< none: in progress
+  int executions = 0;
+};
+
+struct Allowance {
+  double left = 0;
+  Time since;
+};
+
+struct Service {
+  const ServiceSpec* spec = nullptr;
+  std::size_t index = 0;
+  ServiceAnswers answers;
+  std::deque<Instance> instances;
+  std::vector<Group*> callees;
+  Instance* last = nullptr;  ///< that the balancer chose
+  std::map<std::tuple<std::string, std::size_t, std::string>, Allowance> allowances;
+  std::map<Token, Session> sessions;
+  std::map<Token, std::list<Attempt*>> token_waits;
+};
+
+/// Requests that wait for a send token, and when the first of them can have one.
+struct TokenLine {
+  Limiter limiter;
+  std::list<Request*> line;
+  std::optional<Calendar::Key> wake;
+};
+
+struct ConnectionPool {
+  std::uint32_t open = 0, idle = 0;
+  std::list<Request*> line;
+};
+
+using StatePlace = std::tuple<std::uint32_t, std::string>;  ///< client, and what it keeps apart
+struct States {
+  std::map<StatePlace, Quota> quotas;
+  std::map<StatePlace, TokenLine> lines;
+  std::map<std::uint32_t, Budget> budgets;
+  std::map<std::uint32_t, Breaker> breakers;
+  std::map<std::uint32_t, ClientThrottle> throttles;
+};
+
+struct Group {
+  const ClientSpec* spec = nullptr;
+  std::size_t index = 0;
+  RandomKey key{0, 0};
+  Submit submit;
+  std::shared_ptr<States> states;
+  std::map<std::uint32_t, std::uint32_t> ordinals, thinks;                ///< by client
+  std::map<std::uint32_t, std::uint64_t> last_tokens;                     ///< by client
+  std::map<std::pair<std::uint32_t, std::size_t>, ConnectionPool> pools;  ///< client, service
+};
+
+template <class Spec>
+std::vector<const Spec*> by_name(const std::vector<Spec>& all) {
+  std::vector<const Spec*> order;
+  for (const Spec& spec : all) order.push_back(&spec);
+  std::ranges::stable_sort(order, {}, [](const Spec* s) { return s->name; });
+  return order;
+}
+
+std::int64_t bits(double x) { return std::bit_cast<std::int64_t>(x); }
+
+Response response_of(const ErrorAnswer& error, std::optional<Duration> retry_after = {}) {
+  Response r;
+  r.status = error.status;
+  r.code = error.code;
+  r.retry_after = retry_after;
+  r.traits = error.traits;
+  return r;
+}
+Response response_of(const ServiceAnswer& a) { return response_of(a.error, a.retry_after); }
+Response no_response(TransportError transport) {
+  Response r;
+  r.status = 0;
+  r.transport = transport;
+  return r;
+}
+
+class World {
+ public:
+  World(const Scenario& scenario, std::uint32_t replication, std::size_t most)
+      : scenario_(scenario), most_(most), end_(Time::zero() + scenario.duration) {
+    const RandomKey key(scenario.seed, replication);
+    add_services(key);
+    add_groups(key);
+    schedule_faults();
+    for (const ClientSpec* spec : by_name(scenario.clients)) {
+      Group& g = group_of(*spec);
+      if (spec->caller || spec->arrivals.process == ArrivalProcess::kClosed) continue;
+      schedule_arrivals(*spec, g.key, end_, calendar_, g.submit);
+    }
+    for (const ClientSpec* spec : by_name(scenario.clients)) {
+      if (spec->caller || spec->arrivals.process != ArrivalProcess::kClosed) continue;
+      for (std::uint32_t client = 0; client < spec->count; ++client) {
+        for (std::uint32_t k = 0; k < spec->arrivals.concurrency; ++k) {
+          think(group_of(*spec), client, Time::zero());
+        }
+      }
+    }
+  }
+
+  std::vector<TraceStep> run() {
+    const Time last =
+        scenario_.drain ? end_ + scenario_.drain_limit : end_ + Duration::nanoseconds(-1);
+    while (calendar_.next() <= last && calendar_.next() != Time::max() && steps_.size() < most_) {
+      calendar_.step();
+      settle();
+    }
+    return std::move(steps_);
+  }
+
+ private:
+  Time now() const { return calendar_.now; }
+  Group& group_of(const ClientSpec& spec) {
+    return groups_[static_cast<std::size_t>(&spec - scenario_.clients.data())];
+  }
+
+  void tell(Step step, const Attempt& a, std::int64_t first = 0, std::int64_t second = 0) {
+    steps_.push_back({now(), step, static_cast<std::uint16_t>(a.group->index),
+                      static_cast<std::uint32_t>(a.number), a.request->entity, first, second});
+  }
+  void tell(Step step, const Request& r, std::int64_t first = 0, std::int64_t second = 0) {
+    steps_.push_back(
+        {now(), step, static_cast<std::uint16_t>(r.group->index), 0, r.entity, first, second});
+  }
+
+  Draws draws(const Attempt& a, Purpose purpose) const {
+    return {a.group->key, {a.request->entity, static_cast<std::uint32_t>(a.number), 0, purpose}};
+  }
+  Draws draws(const Request& r, Purpose purpose) const {
+    return {r.group->key, {r.entity, 0, 0, purpose}};
+  }
+
+  // --- The start
+
+  void add_services(const RandomKey& key) {
+    std::int64_t id = 0;
+    for (const ServiceSpec& spec : scenario_.services) {
+      Service& s = services_.emplace_back();
+      s.spec = &spec;
+      s.index = services_.size() - 1;
+      s.answers = answers_of(spec);
+      const RandomKey own = key.named("service", spec.name);
+      for (std::uint32_t n = 0; n < spec.instances.count; ++n) {
+        Instance& i = s.instances.emplace_back();
+        i.service = &s;
+        i.number = n;
+        i.id = id++;
+        i.key = spec.instances.count == 1 ? own : own.named("instance", std::to_string(n));
+        impair(i);
+      }
+    }
+  }
+
+  void add_groups(const RandomKey& key) {
+    std::map<std::string, std::shared_ptr<States>> shared;
+    groups_.resize(scenario_.clients.size());
+    for (Group& g : groups_) {
+      g.index = static_cast<std::size_t>(&g - groups_.data());
+      g.spec = &scenario_.clients[g.index];
+      g.key = key.named("client", g.spec->name);
+      g.submit = [this, &g](std::uint32_t client, std::uint64_t entity) {
+        submit(g, client, entity, nullptr);
+      };
+      std::shared_ptr<States> own = std::make_shared<States>();
+      g.states = g.spec->retryer.empty() ? own : shared.emplace(g.spec->retryer, own).first->second;
+      if (g.spec->caller) services_[*g.spec->caller].callees.push_back(&g);
+    }
+    for (Service& s : services_) {
+      if (!s.spec->parallel_calls) continue;
+      std::ranges::stable_sort(s.callees, {}, [](const Group* g) { return g->spec->name; });
+    }
+  }
+
+  // --- Clients that make requests
+
+  void think(Group& g, std::uint32_t client, Time last_submitted) {
+    const ArrivalSpec& loop = g.spec->arrivals;
+    const std::uint64_t entity = name_of(client, g.thinks[client]++);
+    Draws random(g.key, {entity, 0, 0, Purpose::kThinkTime});
+    Duration time = loop.think_time.sample(random);
+    if (loop.think_from_start) {
+      time = std::max(Duration::zero(), time - (now() - last_submitted));
+    }
+    if (now() + time >= end_) return;
+    calendar_.in(time, [this, &g, client] {
+      submit(g, client, name_of(client, g.ordinals[client]++), nullptr);
+    });
+  }
+
+  void submit(Group& g, std::uint32_t client, std::uint64_t entity, Attempt* caller) {
+    Request& r = requests_.emplace_back();
+    r.group = &g;
+    r.entity = entity;
+    r.client = client;
+    r.submitted = now();
+    r.caller = caller;
+    if (caller != nullptr) r.caller_round = caller->round;
+    r.send_tokens = g.spec->retry.rate_limit.enabled ? 1 : 0;
+    tell(Step::kSubmitted, r, client);
+    decide_effects(r);
+    if (g.spec->timeouts.deadline != Duration::max()) {
+      r.deadline = calendar_.in(
+          g.spec->timeouts.deadline, [this, &r] { deadline_passes(r); }, Calendar::Role::kTimeout);
+    }
+    request_begins(g.spec->retry, state_of(r), now());
+    begin_attempt(r);
+  }
+
+  void decide_effects(Request& r) {
+    const SideEffectSpec& spec = r.group->spec->side_effects;
+    if (spec.mutating <= 0) return;
+    Draws random = draws(r, Purpose::kSideEffect);
+    r.mutating = random.uniform() < spec.mutating;
+    if (!r.mutating) return;
+    r.has_token = spec.idempotency_token;
+    r.token = {r.group->index, r.entity};
+    if (spec.token_reuse <= 0) return;
+    const auto last = r.group->last_tokens.find(r.client);
+    if (last != r.group->last_tokens.end() && random.uniform() < spec.token_reuse) {
+      r.token.name = last->second;
+    }
+    r.group->last_tokens[r.client] = r.token.name;
+  }
+
+  void end(Request& r, Outcome outcome) {
+    Group& g = *r.group;
+    tell(Step::kEnded, r, static_cast<int>(outcome), r.progress.attempts);
+    r.phase = Request::kEnded;
+    if (r.deadline) calendar_.cancel(*r.deadline);
+    r.deadline.reset();
+    request_ends(state_of(r), r.retried);
+    if (r.caller != nullptr) return call_ended(r, outcome == Outcome::kSuccess);
+    if (g.spec->arrivals.process == ArrivalProcess::kClosed) think(g, r.client, r.submitted);
+  }
+
+  // --- What a request is about: the same in every attempt
+
+  std::string operation(const Request& r) const {
+    const std::size_t i = operation_index(r);
+    return i == kNone ? "" : r.group->spec->operations[i].name;
+  }
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  std::size_t operation_index(const Request& r) const {
+    const std::vector<OperationSpec>& all = r.group->spec->operations;
+    if (all.empty()) return kNone;
+    double sum = 0, up_to = 0;
+    for (const OperationSpec* o : by_name(all)) sum += o->share;
+    const double u = draws(r, Purpose::kServiceTime).uniform();
+    const OperationSpec* chosen = nullptr;
+    for (const OperationSpec* o : by_name(all)) {
+      chosen = o;
+      up_to += o->share;
+      if (u < up_to / sum) break;
+    }
+    return static_cast<std::size_t>(chosen - all.data());
+  }
+  std::uint32_t key_asked(const Request& r) const {
+    const KeySpec& spec = r.group->spec->keys;
+    if (spec.count <= 1) return 0;
+    Draws random = draws(r, Purpose::kKey);
+    if (spec.popularity == Popularity::kUniform) return random.below(spec.count);
+    const double u = random.uniform();
+    if (spec.popularity == Popularity::kHot) {
+      return u < spec.hot_share ? 0 : 1 + random.below(spec.count - 1);
+    }
+    std::vector<double> up_to;
+    double sum = 0;
+    for (std::uint32_t k = 1; k <= spec.count; ++k) {
+      sum += Sleef_cinz_powd1_u10purec(k, -spec.exponent);
+      up_to.push_back(sum);
+    }
+    for (std::uint32_t k = 0; k < spec.count; ++k) {
+      if (u < up_to[k] / sum) return k;
+    }
+    return spec.count - 1;
+  }
+  Service& service_of(const Request& r) {
+    const ClientSpec& spec = *r.group->spec;
+    if (const std::size_t i = operation_index(r); i != kNone && spec.operations[i].service) {
+      return services_[*spec.operations[i].service];
+    }
+    if (spec.more_services.empty()) return services_[spec.service];
+    Draws random = draws(r, Purpose::kTarget);
+    const std::uint32_t chosen =
+        random.below(static_cast<std::uint32_t>(spec.more_services.size()) + 1);
+    return services_[chosen == 0 ? spec.service : spec.more_services[chosen - 1]];
+  }
+  bool is_repeatable(const Request& r) const {
+    const double share = r.group->spec->unrepeatable;
+    return share <= 0 || draws(r, Purpose::kBody).uniform() >= share;
+  }
+
+  // --- Retry state, and who shares it
+
+  StatePlace place(const Request& r, RetryScope scope) {
+    switch (scope) {
+      case RetryScope::kClient:
+        break;
+      case RetryScope::kGroup:
+        return {0, ""};
+      case RetryScope::kService:
+        return {r.client, std::to_string(service_of(r).index)};
+      case RetryScope::kOperation:
+        return {r.client, operation(r)};
+      case RetryScope::kKey:
+        return {r.client, std::to_string(key_asked(r))};
+    }
+    return {r.client, ""};
+  }
+  TokenLine& line_of(const Request& r) {
+    const SendRateRules& rules = r.group->spec->retry.rate_limit;
+    return r.group->states->lines.emplace(place(r, rules.scope), TokenLine{Limiter(rules), {}, {}})
+        .first->second;
+  }
+  ClientState state_of(const Request& r) {
+    const RetryRules& rules = r.group->spec->retry;
+    States& all = *r.group->states;
+    ClientState state;
+    if (rules.quota.enabled) {
+      Quota full{rules.quota.initial * Quota::kToken, {}, 0};
+      state.quota = &all.quotas.emplace(place(r, rules.quota.scope), full).first->second;
+    }
+    if (rules.rate_limit.enabled) state.limiter = &line_of(r).limiter;
+    if (rules.budget.kind != BudgetKind::kNone) {
+      const Budget fresh{Counts(rules.budget.window)};
+      state.budget = &all.budgets.emplace(r.client, fresh).first->second;
+    }
+    if (rules.breaker.enabled) {
+      const Breaker fresh{Counts(rules.breaker.window), {}};
+      state.breaker = &all.breakers.emplace(r.client, fresh).first->second;
+    }
+    if (rules.throttle.enabled) {
+      const ThrottleRules& t = rules.throttle;
+      const ClientThrottle fresh{t.window_calls > 0 ? Counts(t.window_calls) : Counts(t.window)};
+      state.throttle = &all.throttles.emplace(r.client, fresh).first->second;
+    }
+    return state;
+  }
+
+  // --- Before an attempt is sent: the client's throttle, send tokens, a connection
+
+  void begin_attempt(Request& r) {
+    const RetryRules& rules = r.group->spec->retry;
+    if (rules.throttle.enabled) {
+      Draws random(r.group->key, {r.entity, static_cast<std::uint32_t>(r.progress.attempts) + 1, 0,
+                                  Purpose::kClientThrottle});
+      if (!throttle_permits(rules, state_of(r), now(), random.uniform())) {
+        if (r.under_way.empty()) end(r, Outcome::kNoSendToken);
+        return;
+      }
+    }
+    if (r.send_tokens > 0 && !take_send_tokens(r)) return;
+    if (take_connection(r)) send(r);
+  }
+
+  bool take_send_tokens(Request& r) {
+    TokenLine& own = line_of(r);
+    const SendRateRules& rules = r.group->spec->retry.rate_limit;
+    if (own.line.empty() && own.limiter.take(now(), r.send_tokens)) {
+      r.send_tokens = 0;
+      return true;
+    }
+    if (rules.on_empty == OnEmpty::kFail) {
+      end(r, Outcome::kNoSendToken);
+      return false;
+    }
+    switch (rules.wait) {
+      case SendTokenWait::kQueue:
+        r.phase = Request::kWaitingForToken;
+        tell(Step::kWaiting, r, -1);
+        own.line.push_back(&r);
+        if (own.line.front() == &r) schedule_wake(own);
+        break;
+      case SendTokenWait::kOnce:
+      case SendTokenWait::kRecheck:
+        wait_for_token(r, own.limiter.wait(now(), r.send_tokens));
+        break;
+      case SendTokenWait::kReserve: {
+        const Duration time = own.limiter.reserve(now(), r.send_tokens);
+        r.send_tokens = 0;
+        wait_for_token(r, time);
+        break;
+      }
+    }
+    return false;
+  }
+
+  void wait_for_token(Request& r, Duration time) {
+    if (is_past_deadline(r, time)) return end(r, Outcome::kDeadlineExceeded);
+    r.phase = Request::kWaitingForToken;
+    tell(Step::kWaiting, r, time.count());
+    calendar_.in(time, [this, &r] {
+      Limiter& limiter = line_of(r).limiter;
+      const bool recheck = r.group->spec->retry.rate_limit.wait == SendTokenWait::kRecheck;
+      if (r.send_tokens > 0 && recheck && !limiter.take(now(), r.send_tokens)) {
+        return wait_for_token(r, limiter.wait(now(), r.send_tokens));
+      }
+      if (r.send_tokens > 0 && !recheck) limiter.reserve(now(), r.send_tokens);
+      has_send_tokens(r);
+    });
+  }
+
+  /// When the first in line can have its tokens, as things stand.
+  void schedule_wake(TokenLine& own) {
+    if (own.wake) calendar_.cancel(*own.wake);
+    own.wake.reset();
+    if (own.line.empty() || !own.limiter.can_ever_hold(own.line.front()->send_tokens)) return;
+    const Duration time = own.limiter.wait(now(), own.line.front()->send_tokens);
+    own.wake = calendar_.in(time, [this, &own] {
+      Request& r = *own.line.front();
+      own.wake.reset();
+      if (!own.limiter.take(now(), r.send_tokens)) return schedule_wake(own);
+      leave_token_line(r);
+      has_send_tokens(r);
+    });
+  }
+
+  void leave_token_line(Request& r) {
+    TokenLine& own = line_of(r);
+    const bool first = own.line.front() == &r;
+    own.line.remove(&r);
+    if (first) schedule_wake(own);
+  }
+
+  void has_send_tokens(Request& r) {
+    r.send_tokens = 0;
+    if (r.backoff_after_token) {
+      return back_off(r, *std::exchange(r.backoff_after_token, std::nullopt));
+    }
+    if (take_connection(r)) send(r);
+  }
+
+  bool counts_connections(const Group& g) const {
+    const Distribution& connect = scenario_.network.connect;
+    return g.spec->max_connections != ClientSpec::kUnlimited || !connect.is_constant() ||
+           connect.constant_value() > Duration::zero();
+  }
+  ConnectionPool& pool_of(const Request& r) {
+    return r.group->pools[{r.client, service_of(r).index}];
+  }
+
+  bool take_connection(Request& r) {
+    if (!counts_connections(*r.group)) return true;
+    ConnectionPool& pool = pool_of(r);
+    r.new_connection = pool.idle == 0;
+    if (pool.idle > 0) {
+      --pool.idle;
+      return true;
+    }
+    if (pool.open < r.group->spec->max_connections) {
+      ++pool.open;
+      return true;
+    }
+    if (!r.under_way.empty()) return false;  // a hedge does not wait
+    r.phase = Request::kWaitingForConnection;
+    tell(Step::kWaiting, r, -2);
+    pool.line.push_back(&r);
+    return false;
+  }
+
+  void give_connection_back(Request& r, bool reusable) {
+    if (!counts_connections(*r.group)) return;
+    ConnectionPool& pool = pool_of(r);
+    if (!pool.line.empty()) {
+      Request& next = *pool.line.front();
+      pool.line.pop_front();
+      next.new_connection = !reusable;
+      connected_.push_back(&next);
+    } else if (reusable) {
+      ++pool.idle;
+    } else {
+      --pool.open;
+    }
+  }
+
+  // --- On the way
+
+  void send(Request& r) {
+    Group& g = *r.group;
+    Attempt& a = attempts_.emplace_back();
+    r.phase = Request::kOnItsWay;
+    a.request = &r;
+    a.group = &g;
+    a.number = ++r.progress.attempts;
+    a.new_connection = r.new_connection && counts_connections(g);
+    r.under_way.push_front(&a);
+    set_timeout(r);
+    set_hedge(r);
+    a.at = &choose_instance(a, service_of(r));
+    ++a.at->under_way;
+    tell(Step::kSent, a, a.at->id);
+    travel(a);
+  }
+
+  void set_timeout(Request& r) {
+    stop_timeout(r);  // it runs from the latest attempt
+    if (!r.group->spec->timeouts.has_attempt) return;
+    Draws random = draws(*r.under_way.front(), Purpose::kTimeout);
+    r.timeout = calendar_.in(
+        r.group->spec->timeouts.attempt.sample(random),
+        [this, &r] {
+          r.timeout.reset();
+          give_up(r, AttemptResult::kTimeout);
+          fail(r, no_response(TransportError::kTimeout));
+        },
+        Calendar::Role::kTimeout);
+  }
+  void stop_timeout(Request& r) {
+    if (r.timeout) calendar_.cancel(*r.timeout);
+    r.timeout.reset();
+  }
+
+  Instance& choose_instance(const Attempt& a, Service& s) {
+    const auto n = static_cast<std::uint32_t>(s.instances.size());
+    std::uint32_t chosen = 0;
+    Draws random = draws(a, Purpose::kBalancing);
+    switch (s.spec->instances.balancing) {
+      case Balancing::kRoundRobin:
+        chosen = s.last == nullptr ? 0 : (s.last->number + 1) % n;
+        break;
+      case Balancing::kRandom:
+        if (n > 1) chosen = random.below(n);
+        break;
+      case Balancing::kLeastConnections: {
+        std::vector<std::uint32_t> least;
+        for (const Instance& i : s.instances) {
+          if (!least.empty() && i.under_way > s.instances[least[0]].under_way) continue;
+          if (!least.empty() && i.under_way < s.instances[least[0]].under_way) least.clear();
+          least.push_back(i.number);
+        }
+        chosen =
+            least[least.size() == 1 ? 0 : random.below(static_cast<std::uint32_t>(least.size()))];
+        break;
+      }
+      case Balancing::kTwoChoices:
+        if (n > 1) {
+          chosen = random.below(n);
+          std::uint32_t other = random.below(n - 1);
+          if (other >= chosen) ++other;
+          if (s.instances[other].under_way < s.instances[chosen].under_way) chosen = other;
+        }
+        break;
+    }
+    s.last = &s.instances[chosen];
+    return *s.last;
+  }
+
+  Duration latency(const Attempt& a, Purpose purpose) const {
+    Draws random = draws(a, purpose);
+    return scenario_.network.latency.sample(random) + a.at->wrong.latency;
+  }
+
+  void travel(Attempt& a) {
+    const Impairment& wrong = a.at->wrong;
+    Duration time = latency(a, Purpose::kNetwork);
+    if (a.new_connection) {
+      Draws random = draws(a, Purpose::kConnect);
+      const Duration setup = scenario_.network.connect.sample(random);
+      const Duration limit = a.group->spec->timeouts.connect;
+      if (setup > limit || (wrong.black_hole && limit != Duration::max())) {
+        return answer_in(a, limit, no_response(TransportError::kTimeout));
+      }
+      time += setup;
+    }
+    if (wrong.black_hole) return lose(a);
+    if (wrong.unreachable) {
+      return answer_in(a, time + latency(a, Purpose::kResponse),
+                       no_response(TransportError::kConnection));
+    }
+    if (draws(a, Purpose::kLoss).uniform() < wrong.request_loss) return lose(a);
+    if (time == Duration::zero()) return arrive(a);
+    calendar_.in(time, [this, &a] { arrive(a); });
+  }
+
+  void answer_in(Attempt& a, Duration time, const Response& answer) {
+    a.answer = answer;
+    calendar_.in(
+        time, [this, &a] { deliver(a); }, Calendar::Role::kAnswer);
+  }
+
+  /// The answer sets out. True if it is there at once.
+  bool answer(Attempt& a, const Response& response) {
+    a.answer = response;
+    a.stage = Attempt::kTravelling;
+    tell(Step::kAnswering, a, model::mark_of(response));
+    Draws random = draws(a, Purpose::kLoss);
+    random.uniform();  // was for the way there
+    if (random.uniform() < a.at->wrong.response_loss) {
+      lose(a);
+      return false;
+    }
+    const Duration time = latency(a, Purpose::kResponse);
+    if (time == Duration::zero()) return true;
+    answer_in(a, time, response);
+    return false;
+  }
+  /// The same in the midst of an event: the client hears it when that is over.
+  void answer_later(Attempt& a, const Response& response) {
+    if (answer(a, response)) answered_.push_back(&a);
+  }
+
+  void lose(Attempt& a) {
+    tell(Step::kLost, a);
+    a.stage = Attempt::kLost;
+    if (a.given_up) gone(a);
+  }
+
+  // --- At the service
+
+  void arrive(Attempt& a) {
+    Instance& i = *a.at;
+    const ServiceSpec& spec = *i.service->spec;
+    a.arrived = now();
+    tell(Step::kArrived, a);
+    if (a.given_up && spec.abandoned != Abandoned::kServe) return gone(a);
+    if (spec.model != ServiceModelKind::kIndependent) {
+      if (const ErrorAnswer* error = random_error(a)) return answer_later(a, response_of(*error));
+    }
+    if (!passes_throttle(a)) return turn_away(a, i.service->answers.throttled);
+    if (i.admitted >= spec.concurrency.limit) return refuse(a, i.service->answers.limit);
+    const bool must_wait = i.taken() >= i.working || !i.queue.empty() || !i.refused.empty();
+    if (must_wait && static_cast<std::int64_t>(i.queue.size()) >= spec.queue.capacity) {
+      return refuse(a, i.service->answers.overflow);
+    }
+    a.counted = true;
+    ++i.admitted;
+    if (must_wait) {
+      join(i.queue, a);
+    } else {
+      start(a);
+    }
+    if (spec.timeout == Duration::max()) return;
+    a.service_timeout = calendar_.in(
+        spec.timeout, [this, &a] { service_times_out(a); }, Calendar::Role::kTimeout);
+  }
+
+  void join(std::list<Attempt*>& line, Attempt& a) {
+    line.push_back(&a);
+    a.stage = Attempt::kQueued;
+    tell(Step::kQueued, a, static_cast<std::int64_t>(a.at->queue.size() + a.at->refused.size()));
+  }
+
+  const ErrorAnswer* random_error(const Attempt& a) const {
+    const double u = draws(a, Purpose::kServiceError).uniform();
+    for (const auto& [up_to, error] : a.at->wrong.errors) {
+      if (u < up_to) return &error;
+    }
+    return nullptr;
+  }
+
+  bool passes_throttle(const Attempt& a) {
+    Service& s = *a.at->service;
+    const ThrottleSpec& spec = s.spec->throttle;
+    if (spec.rate <= 0) return true;
+    const Request& r = *a.request;
+    double rate = spec.rate, burst = spec.burst;
+    Duration window = spec.window;
+    std::string limit;
+    const auto use_own = [&](const std::vector<ThrottleLimit>& limits, const std::string& about) {
+      for (const ThrottleLimit& l : limits) {
+        if (l.name != about) continue;
+        limit = l.name;
+        rate = l.rate;
+        burst = l.burst;
+        window = l.window;
+      }
+    };
+    use_own(spec.operations, operation(r));
+    use_own(spec.keys, std::to_string(key_asked(r) + 1));
+    if (rate <= 0) return true;
+    std::size_t group = 0;
+    std::string who;
+    if (spec.scope == ThrottleScope::kClient) group = r.group->index + 1;
+    if (spec.scope == ThrottleScope::kClient) who = std::to_string(r.client);
+    if (spec.scope == ThrottleScope::kOperation) who = operation(r);
+    if (spec.scope == ThrottleScope::kKey) who = std::to_string(key_asked(r));
+
+    const bool windows = window > Duration::zero();
+    const double most =
+        windows ? std::max(1.0, std::floor(rate * window.in_seconds() * (1 + 1e-9))) : burst;
+    Allowance& own =
+        s.allowances.emplace(std::tuple(limit, group, who), Allowance{most, {}}).first->second;
+    if (!windows) own.left = std::min(most, own.left + (now() - own.since).in_seconds() * rate);
+    const auto window_of = [&](Time t) { return t.count() / window.count(); };
+    if (windows && window_of(now()) != window_of(own.since)) own.left = most;
+    own.since = now();
+    if (own.left < 1 - 1e-9) return false;  // less than a billionth of a token may be missing
+    own.left = std::max(0.0, own.left - 1);
+    return true;
+  }
+
+  void refuse(Attempt& a, const ServiceAnswer& response) {
+    if (a.at->service->spec->rejection.overflow == Overflow::kDrop) return lose(a);
+    turn_away(a, response);
+  }
+  void turn_away(Attempt& a, const ServiceAnswer& response) {
+    if (a.at->service->spec->rejection.cost == Duration::zero()) {
+      return answer_later(a, response_of(response));
+    }
+    a.refused = true;
+    a.answer = response_of(response);
+    Instance& i = *a.at;
+    if (i.taken() < i.working && i.queue.empty() && i.refused.empty()) return start(a);
+    join(i.refused, a);
+  }
+
+  /// Free servers take what waits.
+  void serve_queue(Instance& i) {
+    while (i.taken() < i.working && (!i.refused.empty() || !i.queue.empty())) {
+      Attempt& a = next_of(i);
+      if (!is_dropped(a)) start(a);
+    }
+  }
+  Attempt& next_of(Instance& i) {
+    std::list<Attempt*>& line = i.refused.empty() ? i.queue : i.refused;
+    auto next = line.begin();
+    if (i.refused.empty()) {
+      switch (i.service->spec->queue.discipline) {
+        case Discipline::kLifo:
+          next = std::prev(line.end());
+          break;
+        case Discipline::kPriority:
+          next = std::ranges::max_element(
+              line, {}, [](const Attempt* a) { return a->group->spec->priority; });
+          break;
+        default:
+          break;
+      }
+    }
+    Attempt& a = **next;
+    line.erase(next);
+    return a;
+  }
+  /// Its turn has come: is it worth serving?
+  bool is_dropped(Attempt& a) {
+    const ServiceSpec& spec = *a.at->service->spec;
+    const bool in_vain = a.given_up && spec.abandoned == Abandoned::kDropAtDequeue;
+    const bool late = !a.refused && spec.queue.drop_expired && would_be_late(a);
+    if (!in_vain && !late) return false;
+    tell(Step::kLeftQueue, a);
+    leave(a);
+    if (in_vain) {
+      gone(a);
+    } else {
+      lose(a);
+    }
+    return true;
+  }
+  bool would_be_late(const Attempt& a) {
+    if (a.given_up) return true;
+    const Request& r = *a.request;
+    Time end = Time::max();
+    if (r.timeout) end = std::min(end, r.timeout->first);
+    if (r.deadline) end = std::min(end, r.deadline->first);
+    if (end == Time::max()) return false;
+    const Impairment& wrong = a.at->wrong;
+    const Distribution& network = scenario_.network.latency;
+    const Duration back =
+        network.is_constant() ? network.constant_value() + wrong.latency : Duration::zero();
+    return now() + time_at_speed(demand(a), wrong.speed) + back > end;
+  }
+
+  void start(Attempt& a) {
+    if (!look_at_token(a)) return hold(a);
+    work_on(a);
+  }
+  /// It has a server, which does nothing for it.
+  void hold(Attempt& a) {
+    tell(Step::kHolding, a);
+    a.stage = Attempt::kHeld;
+    a.at->held.push_back(&a);
+  }
+  void work_on(Attempt& a) {
+    Instance& i = *a.at;
+    a.work_ns = demand(a);
+    tell(Step::kWorking, a, static_cast<std::int64_t>(a.work_ns), i.taken());
+    a.stage = Attempt::kServed;
+    i.served.push_back(&a);
+    schedule_completion(a);
+  }
+
+  double demand(const Attempt& a) {
+    const ServiceSpec& spec = *a.at->service->spec;
+    if (a.refused) return static_cast<double>(spec.rejection.cost.count());
+    if (a.replayed) return static_cast<double>(spec.idempotency.replay_cost.count());
+    Draws random = draws(a, Purpose::kServiceTime);
+    auto ns = static_cast<double>(spec.service_time.sample(random).count());
+    if (const std::size_t i = operation_index(*a.request); i != kNone) {
+      ns = std::round(ns * a.group->spec->operations[i].work);
+    }
+    if (spec.slowdown.enabled()) ns = std::round(ns * slowdown(spec.slowdown, a.at->taken()));
+    return ns;
+  }
+  static double slowdown(const SlowdownSpec& spec, std::int64_t others) {
+    const auto n = static_cast<double>(others);
+    double factor = 1;
+    switch (spec.curve) {
+      case SlowdownCurve::kLinear:
+        return 1 + spec.per_attempt * n;
+      case SlowdownCurve::kPower:
+        if (n > 0) factor += spec.per_attempt * Sleef_cinz_powd1_u10purec(n, spec.exponent);
+        break;
+      case SlowdownCurve::kExponential:
+        factor = Sleef_cinz_expd1_u10purec(spec.per_attempt * n);
+        break;
+      case SlowdownCurve::kTable: {
+        const std::vector<double>& x = spec.table.in_service;
+        const std::vector<double>& y = spec.table.factors;
+        std::size_t i = 0;
+        while (i + 1 < x.size() && x[i + 1] <= n) ++i;
+        factor = y[i];
+        if (i + 1 < x.size()) factor += (y[i + 1] - y[i]) * ((n - x[i]) / (x[i + 1] - x[i]));
+        break;
+      }
+    }
+    return std::min(1e12, factor);
+  }
+  static Duration time_at_speed(double ns, double speed) {
+    if (ns == 0) return Duration::zero();
+    return speed > 0 ? Duration::from_nanoseconds(ns / speed) : Duration::max();
+  }
+  void schedule_completion(Attempt& a) {
+    a.worked_since = now();
+    a.completion = calendar_.in(
+        time_at_speed(a.work_ns, a.at->wrong.speed), [this, &a] { complete(a); },
+        Calendar::Role::kAnswer);
+  }
+
+  void complete(Attempt& a) {
+    Instance& i = *a.at;
+    i.served.remove(&a);
+    Response response = a.answer;
+    const bool executed = !a.refused && !a.replayed;
+    if (executed) response = {};
+    if (executed && i.service->spec->model == ServiceModelKind::kIndependent) {
+      if (const ErrorAnswer* error = random_error(a)) response = response_of(*error);
+    }
+    if (executed && !i.service->callees.empty() && response.status == 200) {
+      tell(Step::kCalling, a);
+      a.stage = Attempt::kHeld;
+      i.held.push_back(&a);
+      a.calling = true;
+      a.call_failed = false;
+      ++a.round;
+      a.next_call = 0;
+      return make_calls(a);
+    }
+    tell(Step::kServed, a);
+    server_is_free(a, response, executed);
+  }
+
+  void server_is_free(Attempt& a, const Response& response, bool executed) {
+    a.stage = Attempt::kTravelling;
+    leave(a);
+    if (executed) close_session(a, response.status == 200);
+    serve_queue(*a.at);
+    if (a.given_up) return gone(a);
+    if (answer(a, response)) deliver(a);
+  }
+
+  /// It is not there any more, of those that the limits count.
+  void leave(Attempt& a) {
+    if (a.service_timeout) calendar_.cancel(*a.service_timeout);
+    a.service_timeout.reset();
+    if (std::exchange(a.counted, false)) --a.at->admitted;
+  }
+  void gone(Attempt& a) {
+    a.stage = Attempt::kGone;
+    drop_session(a);
+  }
+
+  /// It leaves the queue, or its server, before it is done.
+  void take_out(Attempt& a) {
+    Instance& i = *a.at;
+    leave(a);
+    if (a.stage == Attempt::kQueued) {
+      tell(Step::kLeftQueue, a);
+      i.queue.remove(&a);
+      i.refused.remove(&a);
+      return;
+    }
+    tell(Step::kAborted, a);
+    if (a.stage == Attempt::kServed) calendar_.cancel(a.completion);
+    if (a.stage == Attempt::kHeld) stop_waiting(a);
+    i.served.remove(&a);
+    i.held.remove(&a);
+    drop_session(a);
+  }
+  void stop_waiting(Attempt& a) {
+    a.calling = false;
+    for (auto& [token, line] : a.at->service->token_waits) line.remove(&a);
+  }
+
+  void service_times_out(Attempt& a) {
+    const bool had_server = a.stage != Attempt::kQueued;
+    take_out(a);
+    if (had_server) serve_queue(*a.at);
+    if (a.given_up) return gone(a);
+    answer_later(a, response_of(a.at->service->answers.timeout));
+  }
+
+  // --- Idempotency tokens
+
+  bool remembers_tokens(const Attempt& a) const {
+    const IdempotencySpec& spec = a.at->service->spec->idempotency;
+    return a.request->mutating && a.request->has_token && spec.window > Duration::zero() &&
+           spec.replay != IdempotentReplay::kNone;
+  }
+
+  /// A server begins with it. False if it has to wait for another one.
+  bool look_at_token(Attempt& a) {
+    if (a.refused || !remembers_tokens(a)) return true;
+    Service& s = *a.at->service;
+    const IdempotencySpec& spec = s.spec->idempotency;
+    const Token& token = a.request->token;
+    Draws random = draws(a, Purpose::kTokenWrite);
+    const Time stored = now() + spec.write_delay.sample(random);
+    std::erase_if(s.sessions, [&](const auto& one) {
+      return one.second.expires && *one.second.expires <= now();
+    });
+    const auto found = s.sessions.find(token);
+    a.replayed = false;
+    if (found == s.sessions.end()) {
+      s.sessions[token] = {a.request->entity, stored, {}, 1};
+      a.in_session = true;
+      return true;
+    }
+    Session& session = found->second;
+    const bool is_other = session.intent != a.request->entity;
+    if (now() < session.stored) {
+      if (is_other) return true;
+      session.stored = std::min(session.stored, stored);
+      ++session.executions;
+      a.in_session = true;
+      return true;
+    }
+    if (is_other) {
+      a.answer = response_of(ErrorAnswer{400, "IdempotentParameterMismatch"});
+    } else if (session.expires) {
+      a.answer = {};
+      if (spec.replay == IdempotentReplay::kAlreadyExists) {
+        a.answer = response_of(ErrorAnswer{409, "EntityAlreadyExists"});
+      }
+    } else if (spec.in_progress == InProgress::kExecute) {
+      return true;
+    } else if (spec.in_progress == InProgress::kWait) {
+      s.token_waits[token].push_back(&a);
+      return false;
+    } else {
+      a.answer = response_of(ErrorAnswer{400, "PriorRequestNotComplete"});
+    }
+    a.replayed = true;
+    return true;
+  }
+
+  /// It has been executed.
+  void close_session(Attempt& a, bool succeeded) {
+    if (!succeeded) return drop_session(a);
+    if (!remembers_tokens(a)) return;
+    a.in_session = false;
+    Service& s = *a.at->service;
+    Session& session = s.sessions[a.request->token];
+    session.intent = a.request->entity;
+    session.expires = now() + s.spec->idempotency.window;
+    token_is_free(a);
+  }
+  void drop_session(Attempt& a) {
+    if (!std::exchange(a.in_session, false)) return;
+    Service& s = *a.at->service;
+    const auto found = s.sessions.find(a.request->token);
+    if (found != s.sessions.end() && !found->second.expires) {
+      if (--found->second.executions == 0) s.sessions.erase(found);
+    }
+    token_is_free(a);
+  }
+  void token_is_free(const Attempt& a) {
+    Service& s = *a.at->service;
+    const Token& token = a.request->token;
+    if (!s.token_waits[token].empty()) free_tokens_.emplace_back(&s, token);
+  }
+  void go_on_after_token(Service& s, const Token& token) {
+    for (Attempt* a : std::exchange(s.token_waits[token], {})) {
+      a->at->held.remove(a);
+      start(*a);
+    }
+  }
+
+  // --- Calls to other services
+
+  void make_calls(Attempt& a) {
+    const Service& s = *a.at->service;
+    const std::size_t first = a.next_call;
+    a.open_calls = s.spec->parallel_calls ? s.callees.size() : 1;
+    a.next_call += a.open_calls;
+    const std::uint64_t entity = draws(a, Purpose::kCall).next();
+    for (std::size_t i = first; i < a.next_call; ++i) {
+      submit(*s.callees[i], a.at->number, entity, &a);
+    }
+  }
+  void call_ended(const Request& r, bool succeeded) {
+    Attempt& a = *r.caller;
+    if (!a.calling || a.round != r.caller_round) return;
+    a.call_failed |= !succeeded;
+    if (--a.open_calls == 0) calls_over_.push_back(&a);
+  }
+  void go_on_after_calls(Attempt& a) {
+    if (!a.calling) return;
+    const Service& s = *a.at->service;
+    if (!a.call_failed && a.next_call < s.callees.size()) return make_calls(a);
+    a.calling = false;
+    a.at->held.remove(&a);
+    tell(Step::kCalled, a);
+    server_is_free(a, a.call_failed ? response_of(s.answers.call_failed) : Response{}, true);
+  }
+
+  // --- The client has an answer, or stops waiting
+
+  void deliver(Attempt& a) {
+    Request& r = *a.request;
+    if (a.given_up) {
+      tell(Step::kUnused, a);
+      return gone(a);
+    }
+    const Group& g = *r.group;
+    tell(Step::kDelivered, a, model::mark_of(a.answer));
+    const ErrorInfo error = classify(g.spec->retry.errors, g.spec->retry.api, a.answer);
+    r.under_way.remove(&a);
+    if (r.under_way.empty()) stop_timeout(r);
+    --a.at->under_way;
+    const bool reusable = error.response_class != ResponseClass::kTransient &&
+                          error.response_class != ResponseClass::kTimeout;
+    give_connection_back(r, reusable);
+    gone(a);
+    if (!error.success()) return fail(r, a.answer);
+    request_succeeds(g.spec->retry, state_of(r), r.progress, now());
+    limiter_changed(r);
+    give_up_rest(r);
+    end(r, Outcome::kSuccess);
+  }
+
+  void give_up_rest(Request& r) {
+    stop_timeout(r);
+    give_up(r, AttemptResult::kAbandoned);
+  }
+  void give_up(Request& r, AttemptResult result) {
+    std::vector<Instance*> freed;
+    while (!r.under_way.empty()) {
+      Attempt& a = *r.under_way.front();
+      r.under_way.pop_front();
+      tell(Step::kGivenUp, a, static_cast<int>(result));
+      a.given_up = true;
+      --a.at->under_way;
+      const Abandoned policy = a.at->service->spec->abandoned;
+      const bool at_server = a.stage == Attempt::kServed || a.stage == Attempt::kHeld;
+      if (a.stage == Attempt::kLost) {
+        gone(a);
+      } else if (a.stage == Attempt::kQueued &&
+                 (policy == Abandoned::kRemove || policy == Abandoned::kAbort)) {
+        take_out(a);
+        gone(a);
+      } else if (at_server && policy == Abandoned::kAbort) {
+        take_out(a);
+        gone(a);
+        if (freed.empty() || freed.back() != a.at) freed.push_back(a.at);
+      }
+      give_connection_back(r, false);
+    }
+    for (Instance* i : freed) serve_queue(*i);
+  }
+
+  void deadline_passes(Request& r) {
+    if (r.phase == Request::kWaitingForToken) leave_token_line(r);
+    if (r.phase == Request::kWaitingForConnection) pool_of(r).line.remove(&r);
+    if (r.phase == Request::kOnItsWay) give_up_rest(r);
+    end(r, Outcome::kDeadlineExceeded);
+  }
+
+  bool is_past_deadline(const Request& r, Duration delay) const {
+    return r.deadline && now() + delay >= r.deadline->first;
+  }
+
+  // --- Retries
+
+  void limiter_changed(Request& r) {
+    if (!r.group->spec->retry.rate_limit.enabled) return;
+    TokenLine& own = line_of(r);
+    if (!own.line.empty()) schedule_wake(own);
+  }
+
+  void fail(Request& r, const Response& response) {
+    const RetryRules& rules = r.group->spec->retry;
+    const Failure failure{classify(rules.errors, rules.api, response), response.retry_after,
+                          r.group->spec->long_poll, is_repeatable(r)};
+    const ClientState state = state_of(r);
+    const auto attempts = static_cast<std::uint32_t>(r.progress.attempts);
+    const Decision decision =
+        decide(rules, state, r.progress, failure, now(),
+               Draws(r.group->key, {r.entity, attempts, 0, Purpose::kBackoff}));
+    if (state.any()) {
+      tell(Step::kRetryState, r, state.quota == nullptr ? 0 : state.quota->whole(),
+           bits(state.limiter == nullptr ? 0 : state.limiter->fill_rate()));
+    }
+    limiter_changed(r);
+    tell(Step::kDecided, r, decision.delay.count(),
+         static_cast<int>(decision.outcome) + 256 * decision.send_tokens);
+    if (decision.outcome != Outcome::kRetry) {
+      if (!r.under_way.empty() && failure.error.retryable()) return;  // another may still succeed
+      give_up_rest(r);
+      if (decision.delay > Duration::zero()) return back_off(r, decision.delay, true);
+      return end(r, decision.outcome);
+    }
+    r.retried = true;
+    if (rules.hedging.enabled) return begin_attempt(r);
+    r.send_tokens = decision.send_tokens;
+    if (r.send_tokens > 0 && rules.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
+      r.backoff_after_token = decision.delay;
+      if (!take_send_tokens(r)) return;
+      r.backoff_after_token.reset();
+    }
+    back_off(r, decision.delay);
+  }
+
+  void back_off(Request& r, Duration delay, bool then_fail = false) {
+    if (is_past_deadline(r, delay)) return end(r, Outcome::kDeadlineExceeded);
+    r.phase = Request::kInBackoff;
+    calendar_.in(delay, [this, &r, then_fail] {
+      if (then_fail) return end(r, Outcome::kQuotaExceeded);
+      begin_attempt(r);
+    });
+  }
+
+  void set_hedge(Request& r) {
+    const RetryRules& rules = r.group->spec->retry;
+    if (!rules.hedging.enabled) return;
+    if (r.hedge) calendar_.cancel(*r.hedge);
+    r.hedge.reset();
+    if (rules.max_attempts != RetryRules::kUnlimited &&
+        static_cast<std::uint32_t>(r.progress.attempts) >= rules.max_attempts) {
+      return;
+    }
+    r.hedge = calendar_.in(rules.hedging.delay, [this, &r] {
+      r.hedge.reset();
+      if (r.under_way.empty() || !is_repeatable(r)) return;
+      if (!permit_hedge(r.group->spec->retry, state_of(r), r.progress, now())) return;
+      r.retried = true;
+      begin_attempt(r);
+    });
+  }
+
+  // --- What an event leaves to be done at its instant
+
+  void settle() {
+    while (!answered_.empty() || !connected_.empty() || !calls_over_.empty() ||
+           !free_tokens_.empty()) {
+      for (Attempt* a : std::exchange(answered_, {})) deliver(*a);
+      for (; !connected_.empty(); connected_.pop_front()) send(*connected_.front());
+      for (; !calls_over_.empty(); calls_over_.pop_front()) go_on_after_calls(*calls_over_.front());
+      for (; !free_tokens_.empty(); free_tokens_.pop_front()) {
+        go_on_after_token(*free_tokens_.front().first, free_tokens_.front().second);
+      }
+    }
+  }
+
+  // --- Faults
+
+  void schedule_faults() {
+    struct Change {
+      Time time;
+      Service* service;
+      const FaultSpec* fault;  ///< null: the service's profile
+      bool restart;
+    };
+    std::vector<Change> changes;
+    for (const FaultSpec* f : by_name(scenario_.faults)) {
+      changes.push_back({f->start, &services_[f->service], f, f->cold_restart});
+      changes.push_back({f->start + f->duration, &services_[f->service], f, false});
+    }
+    for (Service& s : services_) {
+      if (!s.spec->profile) continue;
+      for (const Time t : s.spec->profile->times) {
+        if (t > Time::zero()) changes.push_back({t, &s, nullptr, false});
+      }
+    }
+    std::ranges::stable_sort(
+        changes, {}, [](const Change& c) { return std::pair(c.time, c.service->spec->name); });
+    for (const Change& c : changes) {
+      calendar_.at(c.time, [this, c] {
+        for (Instance& i : c.service->instances) {
+          if (c.fault != nullptr && !c.fault->concerns(i.number)) continue;
+          if (c.restart) restart(i, c.fault->instance == FaultSpec::kAllInstances);
+          impair(i);
+          serve_queue(i);
+        }
+      });
+    }
+  }
+
+  /// What is wrong with an instance now: factors multiply, latencies add, probabilities are those
+  /// of independent sources.
+  void impair(Instance& i) {
+    const ServiceSpec& spec = *i.service->spec;
+    const Impairment before = std::exchange(i.wrong, {});
+    Impairment& wrong = i.wrong;
+    if (spec.profile) {
+      for (std::size_t k = 0; k < spec.profile->times.size(); ++k) {
+        if (spec.profile->times[k] <= now()) wrong.capacity = spec.profile->factors[k];
+      }
+    }
+    double escaped = 1;
+    const auto add_errors = [&](std::vector<RandomError> errors) {
+      std::ranges::stable_sort(errors, {}, [](const RandomError& e) {
+        return std::pair(e.answer.status, e.answer.code);
+      });
+      double hit = 0;
+      for (const RandomError& e : errors) {
+        hit += e.probability;
+        wrong.errors.emplace_back(1 - escaped * (1 - hit), e.answer);
+      }
+      escaped *= 1 - hit;
+    };
+    const auto either = [](double a, double b) { return b == 0 ? a : 1 - (1 - a) * (1 - b); };
+    wrong.request_loss = scenario_.network.request_loss;
+    wrong.response_loss = scenario_.network.response_loss;
+    add_errors(spec.errors);
+    for (const FaultSpec* f : by_name(scenario_.faults)) {
+      if (f->service != i.service->index || !f->concerns(i.number)) continue;
+      if (now() < f->start || now() >= f->start + f->duration) continue;
+      wrong.capacity *= f->capacity;
+      wrong.speed *= f->speed;
+      wrong.latency += f->latency;
+      wrong.request_loss = either(wrong.request_loss, f->request_loss);
+      wrong.response_loss = either(wrong.response_loss, f->response_loss);
+      wrong.unreachable |= f->unreachable;
+      wrong.black_hole |= f->black_hole;
+      add_errors(f->errors);
+    }
+    i.working = spec.servers;
+    if (spec.servers != ServiceSpec::kUnlimited) {
+      i.working = std::llround(static_cast<double>(spec.servers) * wrong.capacity);
+    } else if (wrong.capacity == 0) {
+      i.working = 0;
+    }
+    if (wrong.speed == before.speed) return;
+    for (Attempt* a : in_order_of_completion(i)) {
+      calendar_.cancel(a->completion);
+      const auto worked_ns = static_cast<double>((now() - a->worked_since).count());
+      a->work_ns = std::max(0.0, std::round(a->work_ns - worked_ns * before.speed));
+      schedule_completion(*a);
+    }
+  }
+  static std::list<Attempt*> in_order_of_completion(const Instance& i) {
+    std::list<Attempt*> all = i.served;
+    all.sort([](const Attempt* a, const Attempt* b) { return a->completion < b->completion; });
+    return all;
+  }
+
+  /// It forgets everything; connections break.
+  void restart(Instance& i, bool throttle_too) {
+    std::list<Attempt*> all = in_order_of_completion(i);
+    for (Attempt* a : all) take_out(*a);
+    while (!i.refused.empty() || !i.queue.empty()) {
+      Attempt& a = next_of(i);
+      tell(Step::kLeftQueue, a);
+      leave(a);
+      all.push_back(&a);
+    }
+    for (Attempt* a : all) {
+      if (a->given_up) {
+        gone(*a);
+      } else {
+        answer_later(*a, no_response(TransportError::kConnection));
+      }
+    }
+    if (throttle_too) i.service->allowances.clear();
+  }
+
+  const Scenario& scenario_;
+  const std::size_t most_;
+  const Time end_;  // of submissions
+  Calendar calendar_;
+  std::deque<Service> services_;
+  std::vector<Group> groups_;
+  std::deque<Request> requests_;
+  std::deque<Attempt> attempts_;
+  std::vector<Attempt*> answered_;
+  std::deque<Request*> connected_;
+  std::deque<Attempt*> calls_over_;
+  std::deque<std::pair<Service*, Token>> free_tokens_;
+  std::vector<TraceStep> steps_;
+};
+
+}  // namespace
+
+std::vector<TraceStep> simulate(const Scenario& scenario, std::uint32_t replication,
+                                std::size_t most) {
+  return World(scenario, replication, most).run();
+}
+
+std::string not_covered(const Scenario& scenario) {
+  for (const ServiceSpec& s : scenario.services) {
+    if (s.model == ServiceModelKind::kOcc) return "model occ";
+    if (s.autoscaling.target > 0) return "autoscaling";
+    if (s.instances.health_check.enabled()) return "health checks";
+    if (s.queue.discipline == Discipline::kRandom) return "queue discipline random";
+    if (s.queue.discipline == Discipline::kProcessorSharing) return "processor sharing";
+    if (s.queue.discipline == Discipline::kCodel) return "controlled delay";
+    if (s.concurrency.control != ConcurrencyControl::kFixed) return "adaptive concurrency limits";
+  }
+  for (const ClientSpec& c : scenario.clients) {
+    if (c.strategy) return "strategies of the user's own";
+    if (c.side_effects.reconciles) return "reads before retries";
+    if (c.caller) continue;
+    if (c.arrivals.process == ArrivalProcess::kOnOff) return "bursts";
+    if (c.arrivals.process == ArrivalProcess::kPoll) return "polling";
+  }
+  for (const FaultSpec& f : scenario.faults) {
+    if (!f.cold_restart) continue;
+    for (const ClientSpec& c : scenario.clients) {
+      if (c.caller == f.service) return "a restart of a service that calls others";
+    }
+    if (scenario.services[f.service].idempotency.in_progress == InProgress::kWait) {
+      return "a restart of a service whose attempts wait for tokens";
+    }
+  }
+  return "";
+}
+
+}  // namespace retrysim::reference

@@ -1,0 +1,170 @@
+// What the version of an SDK decides.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/presets.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <set>
+#include <string>
+
+using namespace retrysim;
+
+namespace {
+
+RetryRules rules_of(const char* mode, const char* revision, const char* sdk) {
+  const Preset* preset = find_preset(mode, revision, sdk, "");
+  REQUIRE(preset != nullptr);
+  return rules_of_release(*preset, sdk);
+}
+
+}  // namespace
+
+TEST_CASE("every turning point has a version, a change and rows to change") {
+  std::set<std::string> seen, names;
+  std::string_view last;
+  for (const TurningPoint& p : turning_points()) {
+    INFO(p.sdk << ' ' << p.version);
+    const std::string release = std::string(p.sdk) + "@" + std::string(p.version);
+    CHECK(version_problem(release) == "");
+    CHECK_FALSE(p.change.empty());
+    CHECK(seen.insert(release).second);
+    if (p.sdk != last) {
+      CHECK(names.insert(std::string(p.sdk)).second);  // those of one name are together
+      CHECK_FALSE(p.mode.empty());
+      CHECK(p.before == nullptr);
+    }
+    last = p.sdk;
+    // A release starts in rules that exist.
+    CHECK(find_preset(release_mode(release), release_revision(release), release, "") != nullptr);
+    const std::string later = release + ".1";  // in order
+    CHECK(release_revision(later) == release_revision(release));
+    CHECK(canonical_sdk(release) == canonical_sdk(p.sdk));
+  }
+  for (const Preset& p : presets()) {
+    const bool is_text = p.sdk == "c-io" || p.sdk == "guidance" || p.mode == "custom";
+    CHECK((is_text || p.sdk.empty() || !turning_points(p.sdk).empty()));
+  }
+}
+
+TEST_CASE("the version decides from which release on revision 2.1 is the default") {
+  const auto revision = [](const char* sdk) { return std::string(release_revision(sdk)); };
+  CHECK(revision("botocore@1.43.99") == "2.0");
+  CHECK(revision("botocore@1.44.0") == "2.1");
+  CHECK(revision("botocore@1.44") == "2.1");
+  CHECK(revision("botocore@v1.44.0") == "2.1");
+  CHECK(revision("botocore@2.0") == "2.1");      // newer than all that are known
+  CHECK(revision("botocore@1.100.0") == "2.1");  // numbers, not text
+  CHECK(revision("botocore@1.5") != "2.1");
+  CHECK(revision("boto3@1.44.0") == "2.1");
+  CHECK(revision("cli@2.39.9") == "2.0");
+  CHECK(revision("aws-cli@2.40.0") == "2.1");
+  CHECK(revision("go-v2@1.47.9") == "2.0");
+  CHECK(revision("go-v2@1.48.0") == "2.1");
+  CHECK(revision("php@3.403.2") == "2.0");
+  CHECK(revision("php@3.403.3") == "2.1");
+  CHECK(revision("ruby@3.266.0") == "2.0");
+  CHECK(revision("ruby@3.267.0") == "2.1");
+  CHECK(revision("cpp@1.11.925") == "2.0");
+  CHECK(revision("cpp@1.11.926") == "2.1");
+  CHECK(revision("dotnet@4.0.102.9") == "2.0");
+  CHECK(revision("dotnet@4.0.103.0") == "2.1");
+  CHECK(revision("powershell@5.0.331") == "2.0");
+  CHECK(revision("powershell@5.0.332") == "2.1");
+  CHECK(revision("rust@1.13.1") == "2.0");
+  CHECK(revision("rust@1.13.2") == "2.1");
+  CHECK(revision("java-v2@2.99.0") == "2.0");
+  CHECK(revision("kotlin@1.9.0") == "2.0");
+  CHECK(revision("js-v3@3.700.0") == "2.0");
+  CHECK(revision("js-v3@3.1143.0") == "2.1");  // as npm installs it
+  CHECK(revision("js-v3@3.1166.0") == "2.1");
+  CHECK(revision("smithy-core@3.39.0") == "2.0");
+  CHECK(revision("smithy-core@3.40.0") == "2.1");
+  CHECK(revision("botocore").empty());
+  CHECK(find_preset("standard", "", "botocore@1.44.0", "") ==
+        find_preset("standard", "2.1", "botocore", ""));
+  CHECK(find_preset("standard", "", "botocore@1.43.0", "") ==
+        find_preset("standard", "2.0", "botocore", ""));
+}
+
+TEST_CASE("the version decides in which mode an SDK starts") {
+  CHECK(release_mode("botocore@1.43.0") == "legacy");
+  CHECK(release_mode("botocore@1.44.0") == "standard");
+  CHECK(release_mode("aws-cli@1.32.0") == "legacy");
+  CHECK(release_mode("aws-cli@2.15.0") == "standard");
+  CHECK(release_mode("dotnet@3.7.0") == "legacy");
+  CHECK(release_mode("dotnet@4.0.1") == "standard");
+  CHECK(release_mode("grpc-go@1.70.0") == "custom");
+  CHECK(release_mode("botocore").empty());
+}
+
+TEST_CASE("releases before a change have the rules of before") {
+  CHECK(rules_of("standard", "", "botocore@1.34.106").backoff.jitter_before_cap);
+  CHECK(rules_of("adaptive", "", "botocore@1.29.27").backoff.jitter_before_cap);
+  CHECK_FALSE(rules_of("standard", "", "botocore@1.34.107").backoff.jitter_before_cap);
+  CHECK_FALSE(rules_of("legacy", "", "botocore@1.29.27").backoff.jitter_before_cap);
+  CHECK_FALSE(rules_of("standard", "", "botocore").backoff.jitter_before_cap);
+
+  CHECK(rules_of("standard", "", "js-v3@3.700.0").retry_after == RetryAfter::kIgnore);
+  CHECK(rules_of("standard", "", "js-v3@3.1143.0").retry_after == RetryAfter::kClamp);
+  CHECK(rules_of("standard", "2.0", "js-v3@3.1143.0").retry_after == RetryAfter::kClamp);
+
+  const RetryRules first = rules_of("standard", "", "kotlin@0.20.0");
+  CHECK(first.quota.on_empty == QuotaOnEmpty::kWait);
+  CHECK(first.quota.refill_rate == 10);
+  CHECK(first.backoff.throttle_base == Duration::milliseconds(10));
+  const RetryRules later = rules_of("standard", "", "kotlin@1.6.33");
+  CHECK(later.quota.on_empty == QuotaOnEmpty::kFail);
+  CHECK(later.quota.refund == Refund::kLast);
+  CHECK(later.backoff.throttle_base == Duration::milliseconds(10));
+  CHECK(rules_of("standard", "", "smithy-kotlin@1.6.14").backoff.throttle_base ==
+        Duration::seconds(1));
+
+  CHECK(rules_of("adaptive", "", "rust@1.8.0").rate_limit.wait == SendTokenWait::kReserve);
+  CHECK(rules_of("adaptive", "", "rust@1.9.0").rate_limit.wait == SendTokenWait::kQueue);
+
+  const auto grpc = [](const char* sdk) { return rules_of("custom", "", sdk).backoff; };
+  CHECK(grpc("grpc-go@1.68.0").jitter == Jitter::kFull);
+  CHECK(grpc("grpc-go@1.69.0").jitter == Jitter::kProportional);
+  CHECK(grpc("grpc-java@1.70.0").jitter == Jitter::kFull);
+  CHECK(grpc("grpc-java@1.70.0").base == Duration::milliseconds(100));
+  CHECK(grpc("grpc-java@1.80.0").jitter_share == 0.2);
+  CHECK(grpc("grpc-js@1.13.4").throttle_jitter == Jitter::kFull);
+  CHECK(grpc("grpc-js@1.14.0").throttle_jitter == Jitter::kProportional);
+  // By mistake a factor of 0.4 to 1.2: of 100 ms from 40 to 120, of the cap of 1 s up to 1.2 s.
+  const BackoffRules wide = grpc("grpc-java@1.71.0");
+  CHECK(wide.base * 4 == Duration::milliseconds(320));
+  CHECK(wide.jitter_share == 0.5);
+  CHECK(wide.cap == Duration::milliseconds(800));
+}
+
+TEST_CASE("which revisions a release offers") {
+  CHECK_FALSE(release_offers("botocore@1.43.2", "2.1"));
+  CHECK(release_offers("botocore@1.43.3", "2.1"));
+  CHECK(release_offers("botocore@1.43.3", "2.0"));
+  CHECK_FALSE(release_offers("botocore@1.44.0", "2.0"));
+  CHECK(release_offers("botocore", "2.1"));
+  CHECK(release_offers("js-v3@3.1143.0", "2.0"));
+}
+
+TEST_CASE("a version that is none, or is not known, is told with those that are") {
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != text.npos;
+  };
+  for (const char* sdk : {"botocore@", "botocore@one", "botocore@1..2", "botocore@1.44.0-rc1",
+                          "botocore@-1", "botocore@1.", "botocore@1.2.3.4.5.6.7",
+                          "botocore@99999999999", "botocore@1.44.0 ", "botocore@v"}) {
+    INFO(sdk);
+    const std::string problem = version_problem(sdk);
+    CHECK(has(problem, "is not a version"));
+    CHECK(has(problem, "1.34.107 ("));
+    CHECK(has(problem, "1.44.0 ("));
+  }
+  CHECK(has(version_problem("botocore@1.14.9"), "not known"));
+  CHECK(has(version_problem("botocore@1.14.9"), "1.15.0 ("));
+  CHECK(has(version_problem("js-v2@3.1.0"), "js-v3@3.1.0"));
+  CHECK(has(version_problem("guidance@1.0"), "no versions"));
+  CHECK(has(version_problem("cobol@1.0"), "no versions"));
+  CHECK(version_problem("botocore") == "");
+  CHECK(version_problem("botocore@77.0") == "");
+}
