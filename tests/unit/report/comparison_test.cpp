@@ -9,6 +9,7 @@
 #include "report/sink.hpp"
 #include "sample_result.hpp"
 
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
