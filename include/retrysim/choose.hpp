@@ -57,12 +57,24 @@ ChoiceLimit parse_choice_limit(const std::string& text);
 
 class ChoiceJournal;
 
+/// How a race decides: selection.hpp has the rules, and what each promises.
+enum class ChoiceProcedure : std::uint8_t {
+  kBounds,  ///< for shares and probabilities only; assumes nothing about their distribution
+  kNormal,  ///< assumes that observations are normally distributed; quicker
+};
+template <>
+inline constexpr std::string_view kWords<ChoiceProcedure> = "bounds|normal";
+static_assert(words_end_with(ChoiceProcedure::kNormal));
+
 struct ChooseOptions {
   ChoiceAim aim;
   std::vector<ChoiceLimit> limits;
+  /// If not given: kBounds where the metric of the aim has bounds, else kNormal. Limits of metrics
+  /// with bounds are tested by these with kBounds, or if nothing is given.
+  std::optional<ChoiceProcedure> procedure;
   /// Differences smaller than this, in the metric's unit, do not matter. If not given: 1 % of the
-  /// best value in a pilot replication of each policy, to two digits. The race does not use pilot
-  /// replications, so that they do not weaken what is promised.
+  /// best mean of the first stage, or more if `max_replications` would not tell that apart
+  /// (`SelectionRules::indifference`).
   std::optional<double> indifference;
   double confidence = 0.95;  ///< above 0.5 and below 1
   /// An observation is the average of so many successive replications. Averages are nearer to the
@@ -73,7 +85,7 @@ struct ChooseOptions {
   /// `progress` begins anew at each stage. `first`, `fingerprint` and `kept_memory` are ignored.
   ReplicationOptions run;
   /// Called before each stage is simulated, in the calling thread of the executor's owner: its
-  /// number (from 1; 0 is the pilot) and how many policies are in the race. May be empty.
+  /// number (from 1) and how many policies are in the race. May be empty.
   std::function<void(std::size_t stage, std::size_t racing)> stage;
   /// Where finished replications are kept; null: nowhere. Of several processes only the executor's
   /// owner has one.
@@ -123,12 +135,13 @@ struct ChoicePolicy {
   std::string name;
   LoadedScenario loaded;
   SelectionFate fate = SelectionFate::kRacing;  ///< of the selected one kRacing
-  std::size_t by = 0;     ///< with kBeaten, kSame: another policy; kBreaksLimit: a limit
+  std::size_t by = 0;     ///< with kBeaten, kAsGood, kSame: another policy; kBreaksLimit: a limit
   std::size_t stage = 0;  ///< after which it left the race; the last one if it did not
   std::size_t replications = 0;
-  std::vector<bool> keeps;                   ///< the limits that it is known to keep
-  const MetricInfo* missing = nullptr;       ///< with kDropped: what a replication has no value of
-  std::vector<double> aim;                   ///< its observations: averages of batches
+  std::vector<bool> keeps;              ///< the limits that it is known to keep
+  const MetricInfo* missing = nullptr;  ///< with kDropped: what a replication has no value of
+  std::size_t not_recovered = 0;        ///< replications that did not recover from a disturbance
+  std::vector<double> aim;              ///< its observations: averages of batches
   std::vector<std::vector<double>> limited;  ///< [limit][observation]
 };
 
@@ -151,8 +164,9 @@ struct PolicyChoice {
   std::vector<ChoicePolicy> policies;  ///< as given
   ChoiceAim aim;
   std::vector<ChoiceLimit> limits;  ///< with their tolerances
+  ChoiceProcedure procedure = ChoiceProcedure::kBounds;
   double indifference = 0;
-  bool from_pilot = false;  ///< whether the indifference zone comes from the pilot
+  bool from_first_stage = false;  ///< whether the indifference zone comes from the first stage
   double confidence = 0.95;
   std::size_t batch = 1;
   std::vector<std::size_t> stages;  ///< replications of each policy in the race after each stage
@@ -160,8 +174,13 @@ struct PolicyChoice {
   /// Replications of each policy that a procedure in two stages takes for the same promise if it
   /// runs all policies equally often (`Selection::equal_allocation`). 0: there was no first stage.
   std::size_t equal_allocation = 0;
-  /// If undecided: after so many replications of each of those left the race would be over.
-  std::size_t replications_needed = 0;
+  /// If undecided: after so many replications of each of those left the race would be over, at the
+  /// latest (kNormal) or probably (kBounds). Nothing: that cannot be told.
+  std::optional<std::size_t> replications_needed;
+  /// If undecided: of those left that are known to keep the limits, the one with the best mean.
+  std::optional<std::size_t> leader;
+  /// None of those left is better than the leader by more than this, with probability `confidence`.
+  double margin = 0;
   std::vector<std::string> notes;  ///< for the reader: what limits the answer
 
   std::size_t count(SelectionFate fate) const;

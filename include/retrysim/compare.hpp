@@ -93,7 +93,8 @@ VariantsResult load_variants(const std::filesystem::path& file,
                              const std::string& baseline = "");
 
 struct CompareOptions {
-  std::vector<const MetricInfo*> metrics;  ///< never null; empty: `headline_metrics()`
+  /// Never null; empty: `headline_metrics()`. `recovered` is added where there is a disturbance.
+  std::vector<const MetricInfo*> metrics;
   /// Repeat replications that do not recover, without retries from the end of the fault or surge
   /// on. This sets RunResult::metastable and provides the metric metastable_probability.
   bool twin = false;
@@ -120,6 +121,18 @@ struct ComparisonRow {
   PairedDifference difference;
 };
 
+/// What one value of a key does in place of the baseline's value, averaged over the combinations of
+/// the other keys: a main effect, for one metric of all clients together.
+struct KeyEffect {
+  std::string key, value, base_value;
+  const MetricInfo* metric = nullptr;  ///< never null
+  /// Of the averages over the combinations, replication by replication. The intervals of all values
+  /// of a key hold together.
+  PairedDifference difference;
+  std::size_t combinations = 0;  ///< of the other keys, with both values
+  double least = 0, most = 0;  ///< mean difference in the combinations: how much it depends on them
+};
+
 /// What a comparison found.
 struct Comparison {
   std::vector<ComparedVariant> variants;  ///< the first one is the baseline
@@ -129,6 +142,9 @@ struct Comparison {
   /// By variant, client and metric. A metric that exists on neither side has no row; one that
   /// exists on one side only has a row without pairs.
   std::vector<ComparisonRow> rows;
+  /// By key, value and metric, if more than four variants combine values of two or more keys (their
+  /// names tell: "servers=2 jitter=full"); otherwise empty.
+  std::vector<KeyEffect> effects;
 
   const ComparedVariant& baseline() const { return variants.front(); }
   /// Null if there is none.

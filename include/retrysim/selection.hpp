@@ -1,15 +1,35 @@
 // The best of several systems by a fully sequential race: each is observed again and again, and
 // leaves as soon as another one is clearly better. Knows nothing of simulations; it is fed numbers.
 //
-// The rule, for k systems and r observations of each, the larger the better, with
-//     beta  = (1 - confidence) / (k - 1 + number of limits)
+// There are two procedures, for k systems with the error
+//     beta = (1 - confidence) / (k - 1 + number of limits)
+// for each comparison.
+//
+// **Bounds** needs no distribution, only the range of the observations. It holds that one system's
+// mean exceeds another's by more than m once a gambler who bets against the opposite at fair odds
+// has multiplied the stake by 1 / beta. The gambler divides the stake among fixed bets,
+//     capital after r observations = sum over b of w_b prod_{s <= r} (1 + b (d_s - m))
+// with d the differences, b = 1/W, 1/(2W), ... and W the width of the range, half of the stake on
+// the largest. If the mean of d is at most m, this is a nonnegative supermartingale, which ever
+// reaches 1 / beta with probability beta at most (Ville 1939), whatever the distribution. The
+// system with the best mean of those that are known to keep all limits removes every system that it
+// is better than (m = 0); it is selected once no other one is better than it by more than the
+// indifference zone (m = -zone). With probability `confidence` the selected system is within the
+// zone of the best one that keeps the limits: the best one is lost only if one of the k - 1 others
+// wins a bet against it, or it a bet against its own limits. That holds for every zone at the same
+// time, so the zone may depend on what was observed. The price: a loss of the whole range that
+// happens in a share p of the observations is ruled out by about log(2 / beta) / p of them, and not
+// by fewer.
+//
+// **Normal** is procedure KN. With
 //     h2    = ((1.6 beta)^(-2 / (n0 - 1)) - 1) (n0 - 1)        n0 observations: the first stage
 //     kappa = ((0.05 beta)^(-2 / (n0 - 1)) - 1) (n0 - 1) / 2
-// System i loses to l once the sum of l's observations exceeds that of i by more than
+// system i loses to l once the sum of l's r observations exceeds that of i by more than
 //     max(0, h2 S^2 / (2 delta) - delta r / 2)
-// where S^2 is the sample variance of their differences in the first stage and delta the
-// indifference zone. Where no boundary is left, the larger sum wins. This is procedure KN with
-// c = 1 and the error 0.8 beta: h2 = 2 eta (n0 - 1), and its eta solves
+// where delta is the indifference zone and S^2 the sample variance of their differences, in the
+// first stage or in all observations so far, whichever is larger: where differences are skewed, a
+// first stage often shows too little of them. Where no boundary is left, the larger sum wins. This
+// is KN with c = 1 and the error 0.8 beta: h2 = 2 eta (n0 - 1), and its eta solves
 // (1 + 2 eta)^(-(n0 - 1) / 2) / 2 = 0.8 beta. Because S^2 is the variance of the differences,
 // common random numbers make the race shorter.
 //
@@ -25,22 +45,26 @@
 // Any numbers of observations may lie between two judgements: the bounds are those of processes
 // that are observed at any times.
 //
-// A limit on the mean of another number is tested by the same boundaries, with the distance from
-// the bound instead of the difference and the limit's tolerance instead of delta. All tests run
-// side by side. A comparison is decided when it first leaves its boundary, whatever happens later,
+// A limit on the mean of another number is tested in the same ways, with the distance from the
+// bound instead of the difference and the limit's tolerance instead of delta. All tests run side by
+// side. A comparison of KN is decided when it first leaves its boundary, whatever happens later,
 // but only systems that are known to keep all limits remove others by it.
 //
-// What is promised: if the observations are independent and (jointly) normal, no system's mean is
-// within delta of the best one's and none is within a tolerance of a limit, the best system that
+// What Normal promises: if the observations are independent and (jointly) normal, no system's mean
+// is within delta of the best one's and none is within a tolerance of a limit, the best system that
 // keeps the limits is selected with probability `confidence` or more. The best one is lost only if
 // it fails one of its limits, or if one of the k - 1 others passes the limit that it breaks or wins
 // the comparison that it should lose: k - 1 + limits events of probability beta at most.
 //
-// Sources: Kim and Nelson 2001, A fully sequential procedure for indifference-zone selection in
-// simulation, ACM TOMACS 11, 251-273 (KN). Robbins 1970, Statistical methods related to the law of
-// the iterated logarithm, Annals of Mathematical Statistics 41, 1397-1409 (lines). Batur and Kim
-// 2010, Finding feasible systems in the presence of constraints on multiple performance measures,
-// ACM TOMACS 20, 13 (limits). Andradottir and Kim 2010, Fully sequential procedures for comparing
+// Sources: Waudby-Smith and Ramdas 2024, Estimating means of bounded random variables by betting,
+// Journal of the Royal Statistical Society B 86, 1-27 (bounds; a race by bounds is Maron and Moore
+// 1994, Hoeffding races, NIPS 6). Kim and Nelson 2001, A fully sequential procedure for
+// indifference-zone selection in simulation, ACM TOMACS 11, 251-273 (KN). Kim and Nelson 2006, On
+// the asymptotic validity of fully sequential selection procedures, Operations Research 54, 475-488
+// (variances that are updated). Robbins 1970, Statistical methods related to the law of the
+// iterated logarithm, Annals of Mathematical Statistics 41, 1397-1409 (lines). Batur and Kim 2010,
+// Finding feasible systems in the presence of constraints on multiple performance measures, ACM
+// TOMACS 20, 13 (limits). Andradottir and Kim 2010, Fully sequential procedures for comparing
 // constrained systems via simulation, Naval Research Logistics 57, 403-421 (both at once). Healey,
 // Andradottir and Kim 2014, ACM TOMACS 24, 14 (several limits, common random numbers).
 //
@@ -62,24 +86,36 @@
 
 namespace retrysim {
 
+/// Between which values all observations of a number lie.
+struct SelectionRange {
+  double low = 0, high = 1;
+  double width() const { return high - low; }
+};
+
 /// What the mean of a number other than the aim must be.
 struct SelectionLimit {
   double bound = 0;
   bool at_least = false;  ///< otherwise at most
   double tolerance = 0;   ///< above 0; a mean this near to the bound may be judged either way
+  std::optional<SelectionRange> range = std::nullopt;  ///< if given, this limit is tested by bounds
 };
 
 struct SelectionRules {
-  std::size_t systems = 0;   ///< at least 2
-  bool maximize = true;      ///< otherwise the smallest mean is the best
-  double indifference = 0;   ///< above 0: differences of means smaller than this do not matter
+  std::size_t systems = 0;  ///< at least 2
+  bool maximize = true;     ///< otherwise the smallest mean is the best
+  /// Differences of means smaller than this do not matter. 0: the first judgement sets it to 1 % of
+  /// the best mean, or more if `patience` observations of each system would not tell that apart.
+  double indifference = 0;
   double confidence = 0.95;  ///< probability of a correct selection, above 1/2 and below 1
-  std::vector<SelectionLimit> limits;
+  std::vector<SelectionLimit> limits = {};
+  std::optional<SelectionRange> range = std::nullopt;  ///< if given, Bounds, otherwise Normal
+  std::size_t patience = 1000;
 };
 
 enum class SelectionFate : std::uint8_t {
   kRacing,
-  kBeaten,       ///< another system has the better mean
+  kBeaten,       ///< another system has the better mean, by more than the zone as observed
+  kAsGood,       ///< no better than another one by more than the zone, which does better or leads
   kSame,         ///< another one had the same value in every observation and comes first
   kBreaksLimit,  ///< its mean is on the wrong side of a limit
   kDropped,      ///< by `drop`
@@ -102,7 +138,7 @@ class Selection {
 
   /// One more observation of a system in the race: the aim and, for each limit, its number. The
   /// r-th observations of all systems may be correlated; better so. Throws std::invalid_argument if
-  /// the system is not in the race, or a number is missing or not finite.
+  /// the system is not in the race, or a number is missing, not finite or out of its range.
   void add(std::size_t system, double aim, std::span<const double> limited = {});
 
   /// Takes a system out of the race that cannot be observed. Not part of what is promised.
@@ -122,19 +158,27 @@ class Selection {
   double mean(std::size_t system) const;
   double limited_mean(std::size_t system, std::size_t limit) const;
 
+  /// With the indifference zone that the first judgement set, if none was given.
   const SelectionRules& rules() const { return rules_; }
   /// Observations of each system in the first stage; 0 before the first judgement.
   std::size_t first_stage() const { return first_stage_; }
   /// Of the whole race.
   std::size_t observations() const;
-  /// After so many observations of each system still racing the race is over at the latest. Call it
-  /// after the first judgement.
-  std::size_t most_observations() const;
+  /// After so many observations of each system still racing the race is over at the latest (Normal,
+  /// if the variances stay as they are), or probably, if what is to come is like what was observed
+  /// (Bounds; nothing if it would go on without end). Call it after the first judgement.
+  std::optional<std::size_t> most_observations() const;
+  /// Of those still racing, the one with the best mean of those that are known to keep all limits.
+  std::optional<std::size_t> leader() const;
+  /// No system still racing has a mean that is better than `system`'s by more than this, with
+  /// probability `confidence` (Bounds: at any time; Normal: Student intervals by Bonferroni, if it
+  /// is asked once).
+  double margin(std::size_t system) const;
   /// Observations of each system that a procedure in two stages needs for the same promise, if all
   /// systems are observed equally often: max(n0, t^2 S^2 / delta^2) with the largest S^2 and
   /// Student's quantile t at 1 - beta, n0 - 1 degrees of freedom (Clark and Yang 1986, A Bonferroni
   /// selection procedure when using common random numbers with unknown variances, Winter Simulation
-  /// Conference), and likewise for limits. Call it after the first judgement.
+  /// Conference), and likewise for limits. Call it after the first judgement. 0 if anything is tested by bounds.
   std::size_t equal_allocation() const;
 
   /// beta of the rule.
@@ -142,33 +186,51 @@ class Selection {
   /// h2 of KN and kappa of a line, which are wrong with probability `error`.
   static double h2(double error, std::size_t first_stage);
   static double kappa(double error, std::size_t first_stage);
+  /// By what the gambler of Bounds has multiplied the stake at most so far, betting against "the
+  /// mean is at most `claim`" with numbers none of which is below `claim` by more than `worst`.
+  static double most_capital(std::span<const double> numbers, double claim, double worst);
 
  private:
   enum class Decision : std::uint8_t { kOpen, kFirstWins, kSecondWins };
+  /// Of two numbers, or of one against a bound, observation by observation.
+  struct Spread {
+    std::size_t count = 0;
+    double mean = 0, squares = 0;  ///< of what was added; sum of squared distances from the mean
+    double first = 0;              ///< sample variance in the first stage
+    void add(double value);
+    double variance() const;  ///< the larger of the first stage's and that of all
+  };
   struct Pair {
-    double variance = 0;
+    Spread spread;
     Decision decision = Decision::kOpen;
   };
-  /// Values in the first stage, [limit or the aim][observation].
-  using FirstStage = std::vector<std::vector<double>>;
+  /// [the aim, then each limit][observation]
+  using History = std::vector<std::vector<double>>;
 
   void end_first_stage();
+  void choose_zone();
   double boundary(double variance, double zone, std::size_t observations) const;
   Pair& pair(std::size_t first, std::size_t second);
   const Pair& pair(std::size_t first, std::size_t second) const;
   bool has_won(std::size_t system, std::size_t other) const;
   bool keeps_limits(std::size_t system) const;
   void judge_limits(std::size_t system);
+  std::optional<bool> keeps_limit(std::size_t system, std::size_t limit) const;
   void judge_pair(std::size_t first, std::size_t second);
   void remove_losers();
+  void judge_by_bounds();
+  bool is_worse(std::size_t system, std::size_t than) const;
+  /// By how much each observation of `system` is better than that of `other`.
+  std::vector<double> leads(std::size_t system, std::size_t other) const;
+  void leave(std::size_t loser, std::size_t winner);
 
   SelectionRules rules_;
   std::size_t first_stage_ = 0;
   double h2_ = 0, kappa_ = 0;
   std::vector<SelectionState> states_;
-  std::vector<FirstStage> first_;               // emptied at its end
-  std::vector<Pair> pairs_;                     // second > first, row by row
-  std::vector<std::vector<double>> variances_;  // [system][limit]
+  std::vector<History> history_;
+  std::vector<Pair> pairs_;                   // second > first, row by row; with Normal
+  std::vector<std::vector<Spread>> spreads_;  // [system][limit]
 };
 
 }  // namespace retrysim

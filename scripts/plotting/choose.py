@@ -17,7 +17,7 @@ from plotting.results import ResultError
 COLUMNS = "variant stage replications mean ci_low ci_high outcome"
 # What became of a policy in the first stage: word of race.csv, colour, words of the legend.
 FATES = (("chosen", GREEN, "the best"), ("racing", BLUE, "goes on"), ("undecided", BLUE, "goes on"),
-         ("beaten", GREY, "beaten"), ("same", SKY, "the same as another one"),
+         ("beaten", GREY, "beaten"), ("as_good", SKY, "as good within the zone"), ("same", SKY, "the same as another one"),
          ("breaks_limit", ORANGE, "breaks a limit"), ("no_value", ORANGE, "has no value"))
 LONGEST_LIST = 60
 
@@ -73,8 +73,13 @@ def choose_figure(rows, info):
 
 
 def draw_first_stage(axis, first, choice):
-    """A line for each policy, the best one at the top."""
+    """A line for each policy, the best one at the top, and the zone in which differences from it
+    do not matter."""
     shown = set()
+    best = first["mean"].iloc[-1]
+    zone = choice["indifference"] * (-1 if choice["direction"] == "maximize" else 1)
+    axis.axvspan(*sorted((best, best + zone)), color=GREY, alpha=0.15, linewidth=0,
+                 label="indifference zone")
     for place, row in enumerate(first.itertuples()):
         colour, label = next((c, t) for word, c, t in FATES if word == row.outcome)
         bar = None if pd.isna(row.ci_low) else [[row.mean - row.ci_low], [row.ci_high - row.mean]]

@@ -1,5 +1,5 @@
 """The picture of a comparison: how each variant differs from the baseline, metric by metric, and
-what work each one does for the time it takes.
+how much success each one has for the work it makes.
 
 SPDX-License-Identifier: MIT
 """
@@ -12,10 +12,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from plotting.drawing import pale
-from plotting.results import ResultError, label_title, number_of, seconds_label
+from plotting.results import ResultError, label_title, number_of
 
 NUMBERS = ["difference", "ci_low", "ci_high", "relative_difference", "relative_ci_low",
            "relative_ci_high"]
@@ -138,8 +138,8 @@ def close_points(axis, points):
     """(place, names) of points so close that their names would lie on top of each other."""
     axis.autoscale_view()
     groups = []
-    for name, time, work in points:
-        place = (time["mean"], work["mean"])
+    for name, work, success in points:
+        place = (work["mean"], success["mean"])
         x, y = axis.transData.transform(place)
         for group in groups:
             if abs(x - group[0]) < 60 and abs(y - group[1]) < 18:
@@ -151,35 +151,34 @@ def close_points(axis, points):
 
 
 def draw_work(axis, comparison, looks, labels):
-    """Attempts per request against the mean latency, with 95 % intervals."""
+    """Success rate against attempts per request, with 95 % intervals."""
     points = []
     for name in comparison.names:
-        time, work = (comparison.mean(name, m) for m in ("latency_mean", "amplification"))
-        if time and work:
-            points.append((name, time, work))
+        work, success = (comparison.mean(name, m) for m in ("amplification", "success_rate"))
+        if work and success:
+            points.append((name, work, in_percent(success)))
     if len(points) > 2 and all(is_number(labels[name]) for name, *_ in points):
         ordered = sorted(points, key=lambda p: number_of(labels[p[0]]))
-        axis.plot([t["mean"] for _, t, _ in ordered], [w["mean"] for *_, w in ordered],
+        axis.plot([w["mean"] for _, w, _ in ordered], [s["mean"] for *_, s in ordered],
                   color="#999999", linewidth=1.2, zorder=1)
-    for name, time, work in points:
+    for name, work, success in points:
         colour = looks[name]
         spread = [[[row["mean"] - row["ci_low"]], [row["ci_high"] - row["mean"]]]
-                  if row["ci_low"] is not None else None for row in (time, work)]
-        axis.errorbar(time["mean"], work["mean"], xerr=spread[0], yerr=spread[1],
+                  if row["ci_low"] is not None else None for row in (work, success)]
+        axis.errorbar(work["mean"], success["mean"], xerr=spread[0], yerr=spread[1],
                       marker="o", markersize=8, color=colour, linestyle="none", linewidth=1.4)
-    positive = [t["mean"] for _, t, _ in points if t["mean"] > 0]
-    if positive and max(positive) > 8 * min(positive):
-        axis.set_xscale("log")
-        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.xaxis.set_minor_formatter(FuncFormatter(lambda _value, _position: ""))
-    axis.xaxis.set_major_formatter(FuncFormatter(seconds_label))
     axis.margins(x=0.18, y=0.2)
     for place, names in close_points(axis, points):
         axis.annotate(cut(in_short([labels[n] for n in names]), 40), place, xytext=(8, 6),
                       textcoords="offset points", fontsize=10)
-    axis.set_title("Work against time: better is lower and to the left")
-    axis.set_xlabel("mean latency of a request")
-    axis.set_ylabel("attempts / request")
+    axis.set_title("Success against work: better is higher and to the left")
+    axis.set_xlabel("attempts / request")
+    axis.set_ylabel("success rate [%]")
+
+
+def in_percent(row):
+    return {key: None if row[key] is None else 100 * row[key]
+            for key in ("mean", "ci_low", "ci_high")}
 
 
 def in_short(names):

@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.patches import Patch
 
 from plotting.drawing import (BLUE, GREEN, ORANGE, PURPLE, RED, entries_below, group_styles,
@@ -63,15 +64,21 @@ def outcome_parts(rows):
     return [part for part in parts if part[1].sum() > 1e-4 * rows["sent"].sum()]
 
 
+def requests_of(results, client):
+    """Also those that never sent an attempt: they are among the requests that did not succeed."""
+    row = results.summary("requests", client)
+    return row["mean"] if row else 0
+
+
 def draw_attempts_by_group(axis, results):
     """Attempts per request of each group, by what became of them."""
     groups, rows = results.groups(), results.attempts
     colours = [style["colour"] for _, style in group_styles(results)]
     sums = rows.groupby("client").sum(numeric_only=True).reindex(groups).fillna(0)
-    first = rows[rows["attempt"] == 1].set_index("client")["sent"].reindex(groups)
-    first, left, entries = first.fillna(1).clip(lower=1), np.zeros(len(groups)), []
+    requests = pd.Series({name: requests_of(results, name) for name in groups})
+    requests, left, entries = requests.clip(lower=1), np.zeros(len(groups)), []
     for label, numbers, _, hatch, shade in outcome_parts(sums):
-        widths = (numbers / first).to_numpy()
+        widths = (numbers / requests).to_numpy()
         axis.barh(range(len(groups)), widths, left=left, color=[pale(c, shade) for c in colours],
                   hatch=hatch, edgecolor="white", linewidth=0.5)
         left = left + widths
@@ -84,7 +91,7 @@ def draw_attempts_by_group(axis, results):
     entries_below(axis, entries)
     axis.set_title("What became of the attempts")
     axis.set_ylabel("client group")
-    axis.set_xlabel("attempts / request that was sent")
+    axis.set_xlabel("attempts / request")
 
 
 def draw_attempts(axis, results):

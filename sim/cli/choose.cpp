@@ -66,10 +66,13 @@ po::options_description describe_choose_options() {
        "'latency_p99_s<=0.5+-0.01'. May be given several times")  //
       ("indifference", text()->value_name("D"),
        "a difference that does not matter, in the unit of the metric; default: 1 % of the best "
-       "value in a pilot replication of each policy")  //
+       "mean of the first stage, or more if --max-replications would not tell that apart")  //
+      ("procedure", text()->value_name("bounds|normal"),
+       "bounds: assumes nothing about the distribution, for shares and probabilities (the default "
+       "for these); normal: assumes normally distributed values, takes fewer replications")  //
       ("confidence", text()->value_name("P"),
-       "probability of choosing the best policy if no other is nearer than the indifference; "
-       "default 0.95")  //
+       "probability that no policy is better than the chosen one by more than the indifference "
+       "(with normal: if none is nearer to the best than that); default 0.95")  //
       ("batch", text()->value_name("M"),
        "an observation is the average of M replications, which is nearer to the normal "
        "distribution that is assumed; default 1")  //
@@ -142,6 +145,14 @@ ChooseCommand read_choose_options(const po::variables_map& values) {
   if (const auto zone = text_of(values, "indifference")) {
     o.choice.indifference = read_number("indifference", *zone);
   }
+  if (const auto text = text_of(values, "procedure")) {
+    for (const ChoiceProcedure p : {ChoiceProcedure::kBounds, ChoiceProcedure::kNormal}) {
+      if (*text == name(p)) o.choice.procedure = p;
+    }
+    if (!o.choice.procedure) {
+      throw UsageError(fmt::format("--procedure: '{}' is neither bounds nor normal", *text));
+    }
+  }
   if (const auto p = text_of(values, "confidence")) {
     o.choice.confidence = read_number("confidence", *p);
   }
@@ -166,6 +177,7 @@ std::vector<std::string> requests_of(const ChooseCommand& options) {
                        (limit.tolerance ? fmt::format("+-{}", *limit.tolerance) : ""));
   }
   if (o.indifference) requests.push_back(fmt::format("--indifference {}", *o.indifference));
+  if (o.procedure) requests.push_back(fmt::format("--procedure {}", name(*o.procedure)));
   requests.push_back(fmt::format("--confidence {}", o.confidence));
   if (o.batch > 1) requests.push_back(fmt::format("--batch {}", o.batch));
   return requests;
@@ -228,8 +240,7 @@ PolicyChoice race(const ChooseCommand& options, std::vector<NamedScenario> polic
     if (bar) bar->show(share);
   };
   with_progress.stage = [&](std::size_t stage, std::size_t racing) {
-    const std::string what = stage == 0 ? "pilot" : fmt::format("stage {}", stage);
-    bar.emplace(fmt::format("{}, {}: {} in the race", name, what, racing),
+    bar.emplace(fmt::format("{}, stage {}: {} in the race", name, stage, racing),
                 session.shows_progress());
   };
   // Gives how many replications are kept; a journal without any is not.
@@ -321,9 +332,10 @@ constexpr const char* kChooseUsage =
     "       retrysim choose SCENARIO --vary PATH=V1,V2,... --minimize METRIC [options]\n\n"
     "Finds the best combination of the varied keys. All policies run the first stage\n"
     "(--replications) with the same random numbers; then those that are clearly worse leave, and\n"
-    "the others go on until one is left (procedure KN by Kim and Nelson). The best policy is\n"
-    "chosen with a probability of at least --confidence, unless another one is nearer to it than\n"
-    "--indifference. Expectations of the scenario are not evaluated. Example:\n"
+    "the others go on until one is left, or until the rest is known to be no better by more than\n"
+    "--indifference. For shares and probabilities this holds with --confidence whatever their\n"
+    "distribution; for other metrics it assumes normally distributed values (procedure KN by Kim\n"
+    "and Nelson). Expectations of the scenario are not evaluated. Example:\n"
     "  retrysim choose scenarios/capacity-dip.toml --vary "
     "client.standard.retry.max_attempts=1,2,3,5 \\\n"
     "      --vary client.standard.retry.backoff.jitter=none,full --maximize goodput --client "

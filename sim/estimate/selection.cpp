@@ -3,10 +3,13 @@
 
 #include "estimate/paired.hpp"
 
+#include <fmt/format.h>
 #include <sleef.h>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -17,13 +20,18 @@ bool is_positive(double value) { return value > 0 && std::isfinite(value); }
 
 void check(const SelectionRules& rules) {
   if (rules.systems < 2) throw std::invalid_argument("a selection needs at least two systems");
-  if (!is_positive(rules.indifference)) {
+  if (rules.indifference != 0 && !is_positive(rules.indifference)) {
     throw std::invalid_argument("the indifference zone of a selection is a number above 0");
   }
   if (!(rules.confidence > 0.5 && rules.confidence < 1)) {
     throw std::invalid_argument("the confidence of a selection is above 0.5 and below 1");
   }
+  const auto has_width = [](const std::optional<SelectionRange>& range) {
+    return !range || (std::isfinite(range->low) && is_positive(range->width()));
+  };
+  if (!has_width(rules.range)) throw std::invalid_argument("a range ends above its beginning");
   for (const SelectionLimit& limit : rules.limits) {
+    if (!has_width(limit.range)) throw std::invalid_argument("a range ends above its beginning");
     if (!std::isfinite(limit.bound) || !is_positive(limit.tolerance)) {
       throw std::invalid_argument("a limit of a selection has a bound and a tolerance above 0");
     }
@@ -35,17 +43,47 @@ void check(const SelectionRules& rules) {
 constexpr double kSlopes[] = {2, 8, 32, 128};
 constexpr double kErrorOfLine = 0.05;
 
-/// Sample variance of a - b, element by element; of a alone if there is no b.
-double variance(const std::vector<double>& a, const std::vector<double>* b) {
-  const auto n = static_cast<double>(a.size());
-  const auto value = [&](std::size_t i) { return b == nullptr ? a[i] : a[i] - (*b)[i]; };
-  double sum = 0, squares = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += value(i);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double distance = value(i) - sum / n;
-    squares += distance * distance;
+/// Of a comparison by bounds: the largest bet, in stakes for each width of the range, has half of
+/// the stake; each of the others is half of the one before, and they share the rest equally.
+constexpr std::size_t kBets = 13;
+constexpr double kStakeOfLargestBet = 0.5;
+
+/// A zone that the first stage sets: of the best mean, and of what `patience` can tell apart.
+constexpr double kShareOfBest = 0.01;
+constexpr double kRoom = 1.5;
+
+struct Capital {
+  double most = 1, last = 1;
+};
+
+Capital capital_of(std::span<const double> numbers, double claim, double worst) {
+  double capitals[kBets], bets[kBets];
+  for (std::size_t i = 0; i < kBets; ++i) {
+    capitals[i] = i == 0 ? kStakeOfLargestBet : (1 - kStakeOfLargestBet) / (kBets - 1);
+    bets[i] = i == 0 ? 1 / worst : bets[i - 1] / 2;
   }
-  return squares / (n - 1);
+  Capital result;
+  for (const double number : numbers) {
+    result.last = 0;
+    for (std::size_t i = 0; i < kBets; ++i) {
+      capitals[i] *= std::max(0.0, 1 + bets[i] * (number - claim));
+      result.last += capitals[i];
+    }
+    result.most = std::max(result.most, result.last);
+  }
+  return result;
+}
+
+/// To two significant digits.
+double rounded(double value) {
+  const std::string text = fmt::format("{:.2g}", value);
+  double result = value;
+  std::from_chars(text.data(), text.data() + text.size(), result);
+  return result;
+}
+
+bool is_within(double value, const std::optional<SelectionRange>& range) {
+  return std::isfinite(value) && (!range || (value >= range->low && value <= range->high));
 }
 
 /// The first whole number above `value`, or the largest that fits.
@@ -55,6 +93,21 @@ std::size_t whole_above(double value) {
 }
 
 }  // namespace
+
+void Selection::Spread::add(double value) {
+  ++count;
+  const double distance = value - mean;
+  mean += distance / static_cast<double>(count);
+  squares += distance * (value - mean);
+}
+
+double Selection::Spread::variance() const {
+  return count < 2 ? first : std::max(first, squares / static_cast<double>(count - 1));
+}
+
+double Selection::most_capital(std::span<const double> numbers, double claim, double worst) {
+  return capital_of(numbers, claim, worst).most;
+}
 
 double Selection::error_of_each(const SelectionRules& rules) {
   return (1 - rules.confidence) / static_cast<double>(rules.systems - 1 + rules.limits.size());
@@ -76,7 +129,7 @@ Selection::Selection(SelectionRules rules) : rules_(std::move(rules)) {
   state.limited.resize(rules_.limits.size());
   state.keeps.resize(rules_.limits.size());
   states_.assign(rules_.systems, state);
-  first_.assign(rules_.systems, FirstStage(1 + rules_.limits.size()));
+  history_.assign(rules_.systems, History(1 + rules_.limits.size()));
 }
 
 void Selection::add(std::size_t system, double aim, std::span<const double> limited) {
@@ -84,17 +137,21 @@ void Selection::add(std::size_t system, double aim, std::span<const double> limi
   if (state.fate != SelectionFate::kRacing) {
     throw std::invalid_argument("a system that has left the race is not observed any more");
   }
-  const auto is_finite = [](double value) { return std::isfinite(value); };
-  if (limited.size() != rules_.limits.size() || !std::isfinite(aim) ||
-      !std::all_of(limited.begin(), limited.end(), is_finite)) {
-    throw std::invalid_argument("an observation has a finite number for the aim and each limit");
+  bool fits = limited.size() == rules_.limits.size() && is_within(aim, rules_.range);
+  for (std::size_t i = 0; fits && i < limited.size(); ++i) {
+    fits = is_within(limited[i], rules_.limits[i].range);
+  }
+  if (!fits) {
+    throw std::invalid_argument(
+        "an observation has a finite number within its range for the aim and each limit");
   }
   ++state.observations;
   state.sum += aim;
-  for (std::size_t i = 0; i < limited.size(); ++i) state.limited[i] += limited[i];
-  if (first_stage_ > 0) return;
-  first_[system][0].push_back(aim);
-  for (std::size_t i = 0; i < limited.size(); ++i) first_[system][i + 1].push_back(limited[i]);
+  history_[system][0].push_back(aim);
+  for (std::size_t i = 0; i < limited.size(); ++i) {
+    state.limited[i] += limited[i];
+    history_[system][i + 1].push_back(limited[i]);
+  }
 }
 
 void Selection::drop(std::size_t system) { states_.at(system).fate = SelectionFate::kDropped; }
@@ -108,8 +165,29 @@ void Selection::judge() {
       throw std::logic_error("systems are judged after equally many observations, at least 2");
     }
   }
+  if (pairs_.empty() && !rules_.range) {
+    pairs_.resize(rules_.systems * (rules_.systems - 1) / 2);
+  }
+  spreads_.resize(rules_.systems, std::vector<Spread>(rules_.limits.size()));
+  for (const std::size_t i : judged) {
+    for (std::size_t l = 0; l < rules_.limits.size(); ++l) {
+      Spread& spread = spreads_[i][l];
+      while (spread.count < observations) spread.add(history_[i][l + 1][spread.count]);
+    }
+    for (const std::size_t other : judged) {
+      if (other <= i || rules_.range) continue;
+      Spread& spread = pair(i, other).spread;
+      while (spread.count < observations) {
+        spread.add(history_[i][0][spread.count] - history_[other][0][spread.count]);
+      }
+    }
+  }
   if (first_stage_ == 0) end_first_stage();
   for (const std::size_t i : judged) judge_limits(i);
+  if (rules_.range) {
+    judge_by_bounds();
+    return;
+  }
   const std::vector<std::size_t> left = racing();
   for (std::size_t a = 0; a < left.size(); ++a) {
     for (std::size_t b = a + 1; b < left.size(); ++b) judge_pair(left[a], left[b]);
@@ -118,22 +196,42 @@ void Selection::judge() {
 }
 
 void Selection::end_first_stage() {
-  const std::vector<std::size_t> judged = racing();
-  first_stage_ = states_[judged.front()].observations;
+  first_stage_ = states_[racing().front()].observations;
   const double error = error_of_each(rules_);
   h2_ = h2(error * (1 - kErrorOfLine * static_cast<double>(std::size(kSlopes))), first_stage_);
   kappa_ = kappa(error * kErrorOfLine, first_stage_);
-  pairs_.resize(rules_.systems * (rules_.systems - 1) / 2);
-  variances_.resize(rules_.systems);
-  for (const std::size_t i : judged) {
-    for (std::size_t limit = 0; limit < rules_.limits.size(); ++limit) {
-      variances_[i].push_back(variance(first_[i][limit + 1], nullptr));
-    }
+  for (std::vector<Spread>& spreads : spreads_) {
+    for (Spread& spread : spreads) spread.first = spread.variance();
+  }
+  for (Pair& p : pairs_) p.spread.first = p.spread.variance();
+  if (rules_.indifference == 0) choose_zone();
+}
+
+/// The zone depends on what the first stage showed. Bounds hold for all zones at once; those of KN
+/// and the lines hold given the variances, and means are independent of these in normal samples.
+void Selection::choose_zone() {
+  const std::vector<std::size_t> judged = racing();
+  const std::size_t best = *std::max_element(judged.begin(), judged.end(),
+                                             [this](auto a, auto b) { return is_worse(a, b); });
+  const double error = error_of_each(rules_);
+  const auto patience = static_cast<double>(std::max(rules_.patience, first_stage_));
+  double zone = kShareOfBest * std::fabs(mean(best));
+  if (rules_.range) {
+    // The zone within which equals are known to be after so many observations.
+    const double equals = Sleef_cinz_powd1_u10purec(error * kStakeOfLargestBet, -1 / patience) - 1;
+    zone = std::max(zone, kRoom * rules_.range->width() * equals);
+  } else {
+    const double t = stats::student_quantile(first_stage_ - 1, 2 * error);
     for (const std::size_t other : judged) {
-      if (other > i) pair(i, other).variance = variance(first_[i][0], &first_[other][0]);
+      if (other == best) continue;
+      const Spread& spread = pair(std::min(best, other), std::max(best, other)).spread;
+      const double noise = std::sqrt(spread.first / static_cast<double>(first_stage_));
+      if (std::fabs(spread.mean) > t * noise) continue;  // told apart already
+      zone = std::max(zone, std::sqrt(h2_ * spread.first / patience));
     }
   }
-  first_ = {};
+  // Nothing to tell apart, and all are 0: any zone does.
+  rules_.indifference = zone > 0 ? rounded(zone) : std::numeric_limits<double>::min();
 }
 
 double Selection::boundary(double variance, double zone, std::size_t observations) const {
@@ -164,17 +262,43 @@ bool Selection::keeps_limits(std::size_t system) const {
   return std::all_of(keeps.begin(), keeps.end(), [](bool kept) { return kept; });
 }
 
+/// Nothing: not known yet.
+std::optional<bool> Selection::keeps_limit(std::size_t system, std::size_t limit) const {
+  const SelectionLimit& rule = rules_.limits[limit];
+  const SelectionState& state = states_[system];
+  const double sign = rule.at_least ? 1 : -1;
+  if (!rule.range) {
+    const double above =
+        state.limited[limit] - rule.bound * static_cast<double>(state.observations);
+    const double edge =
+        boundary(spreads_[system][limit].variance(), rule.tolerance, state.observations);
+    if (sign * above >= edge) return true;
+    return sign * above <= -edge ? std::optional(false) : std::nullopt;
+  }
+  // Margins are bets on the limit, their opposites bets against it.
+  std::vector<double> margins = history_[system][limit + 1];
+  for (double& m : margins) m = sign * (m - rule.bound);
+  const double ends[] = {sign * (rule.range->low - rule.bound),
+                         sign * (rule.range->high - rule.bound)};
+  const double least = std::min(ends[0], ends[1]), most = std::max(ends[0], ends[1]);
+  const double wanted = 1 / error_of_each(rules_);
+  // No mean that is possible would break it, or keep it.
+  if (least >= -rule.tolerance) return true;
+  if (most <= rule.tolerance) return false;
+  if (most_capital(margins, -rule.tolerance, -rule.tolerance - least) >= wanted) return true;
+  for (double& m : margins) m = -m;
+  if (most_capital(margins, -rule.tolerance, most - rule.tolerance) >= wanted) return false;
+  return std::nullopt;
+}
+
 void Selection::judge_limits(std::size_t system) {
   SelectionState& state = states_[system];
   for (std::size_t i = 0; i < rules_.limits.size(); ++i) {
     if (state.keeps[i]) continue;
-    const SelectionLimit& limit = rules_.limits[i];
-    const double above = state.limited[i] - limit.bound * static_cast<double>(state.observations);
-    const double margin = limit.at_least ? above : -above;
-    const double edge = boundary(variances_[system][i], limit.tolerance, state.observations);
-    if (margin >= edge) {
+    const std::optional<bool> kept = keeps_limit(system, i);
+    if (kept == true) {
       state.keeps[i] = true;
-    } else if (margin <= -edge) {
+    } else if (kept == false) {
       state.fate = SelectionFate::kBreaksLimit;
       state.by = i;
       return;
@@ -182,12 +306,65 @@ void Selection::judge_limits(std::size_t system) {
   }
 }
 
+bool Selection::is_worse(std::size_t system, std::size_t than) const {
+  const double a = states_[system].sum, b = states_[than].sum;
+  return a == b ? system > than : (a < b) == rules_.maximize;
+}
+
+std::vector<double> Selection::leads(std::size_t system, std::size_t other) const {
+  const std::vector<double>&a = history_[system][0], &b = history_[other][0];
+  std::vector<double> result(std::min(a.size(), b.size()));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = rules_.maximize ? a[i] - b[i] : b[i] - a[i];
+  }
+  return result;
+}
+
+void Selection::leave(std::size_t loser, std::size_t winner) {
+  const auto n = static_cast<double>(states_[loser].observations);
+  const bool same = history_[loser][0] == history_[winner][0];
+  const bool near = std::fabs(states_[winner].sum - states_[loser].sum) <= rules_.indifference * n;
+  states_[loser].fate = same   ? SelectionFate::kSame
+                        : near ? SelectionFate::kAsGood
+                               : SelectionFate::kBeaten;
+  states_[loser].by = winner;
+}
+
+std::optional<std::size_t> Selection::leader() const {
+  std::optional<std::size_t> best;
+  for (const std::size_t i : racing()) {
+    if (keeps_limits(i) && (!best || is_worse(*best, i))) best = i;
+  }
+  return best;
+}
+
+void Selection::judge_by_bounds() {
+  const std::optional<std::size_t> best = leader();
+  if (!best) return;
+  const double wanted = 1 / error_of_each(rules_), width = rules_.range->width();
+  std::vector<std::size_t> left;
+  bool all_as_good = true;
+  for (const std::size_t i : racing()) {
+    if (i == *best) continue;
+    const std::vector<double> lead = leads(*best, i);
+    if (most_capital(lead, 0, width) >= wanted) {
+      leave(i, *best);
+      continue;
+    }
+    left.push_back(i);
+    all_as_good = all_as_good && most_capital(lead, -rules_.indifference, width) >= wanted;
+  }
+  if (!all_as_good) return;
+  for (const std::size_t i : left) leave(i, *best);
+}
+
 void Selection::judge_pair(std::size_t first, std::size_t second) {
   Pair& compared = pair(first, second);
   if (compared.decision != Decision::kOpen) return;
   const double difference = states_[first].sum - states_[second].sum;
   const double lead = rules_.maximize ? difference : -difference;
-  const double edge = boundary(compared.variance, rules_.indifference, states_[first].observations);
+  const double edge =
+      boundary(compared.spread.variance(), rules_.indifference, states_[first].observations);
   if (lead > edge || (edge <= 0 && lead >= 0)) {
     compared.decision = Decision::kFirstWins;
   } else if (-lead > edge) {
@@ -199,22 +376,14 @@ void Selection::judge_pair(std::size_t first, std::size_t second) {
 /// limits, decisions of long ago may form a circle, and somebody must remain.
 void Selection::remove_losers() {
   std::vector<std::size_t> order = racing();
-  const auto is_worse = [this](std::size_t a, std::size_t b) {
-    if (states_[a].sum == states_[b].sum) return a > b;
-    return (states_[a].sum < states_[b].sum) == rules_.maximize;
-  };
-  std::sort(order.begin(), order.end(), is_worse);
+  std::sort(order.begin(), order.end(), [this](auto a, auto b) { return is_worse(a, b); });
   for (const std::size_t loser : order) {
     // The best of those that beat it.
     const auto winner = std::find_if(order.rbegin(), order.rend(), [&](std::size_t other) {
       return other != loser && states_[other].fate == SelectionFate::kRacing &&
              keeps_limits(other) && has_won(other, loser);
     });
-    if (winner == order.rend()) continue;
-    const Pair& decided = pair(std::min(*winner, loser), std::max(*winner, loser));
-    const bool same = decided.variance <= 0 && states_[*winner].sum == states_[loser].sum;
-    states_[loser].fate = same ? SelectionFate::kSame : SelectionFate::kBeaten;
-    states_[loser].by = *winner;
+    if (winner != order.rend()) leave(loser, *winner);
   }
 }
 
@@ -250,34 +419,85 @@ std::size_t Selection::observations() const {
   return sum;
 }
 
-std::size_t Selection::most_observations() const {
+std::optional<std::size_t> Selection::most_observations() const {
   std::size_t most = first_stage_;
   const auto until = [&](double variance, double zone) {
     most = std::max(most, whole_above(h2_ * variance / (zone * zone)));
   };
   const std::vector<std::size_t> left = racing();
-  for (std::size_t a = 0; a < left.size(); ++a) {
-    for (std::size_t i = 0; i < rules_.limits.size(); ++i) {
-      if (!states_[left[a]].keeps[i]) until(variances_[left[a]][i], rules_.limits[i].tolerance);
+  for (const std::size_t i : left) {
+    for (std::size_t l = 0; l < rules_.limits.size(); ++l) {
+      if (states_[i].keeps[l]) continue;
+      if (rules_.limits[l].range) return std::nullopt;
+      until(spreads_[i][l].variance(), rules_.limits[l].tolerance);
     }
-    for (std::size_t b = a + 1; b < left.size(); ++b) {
-      const Pair& compared = pair(left[a], left[b]);
-      if (compared.decision == Decision::kOpen) until(compared.variance, rules_.indifference);
+  }
+  if (!rules_.range) {
+    for (std::size_t a = 0; a < left.size(); ++a) {
+      for (std::size_t b = a + 1; b < left.size(); ++b) {
+        const Pair& compared = pair(left[a], left[b]);
+        if (compared.decision == Decision::kOpen) {
+          until(compared.spread.variance(), rules_.indifference);
+        }
+      }
     }
+    return most;
+  }
+  const std::optional<std::size_t> best = leader();
+  if (!best) return std::nullopt;
+  const double wanted = 1 / error_of_each(rules_);
+  for (const std::size_t i : left) {
+    if (i == *best) continue;
+    const std::vector<double> lead = leads(*best, i);
+    const Capital capital = capital_of(lead, -rules_.indifference, rules_.range->width());
+    if (capital.most >= wanted) continue;
+    // Grows as it did on average; half of the stake at first.
+    const double growth = Sleef_cinz_logd1_u10purec(capital.last / kStakeOfLargestBet);
+    if (!(growth > 0)) return std::nullopt;
+    const double needed = Sleef_cinz_logd1_u10purec(wanted / kStakeOfLargestBet) / growth;
+    most = std::max(most, whole_above(static_cast<double>(lead.size()) * needed));
   }
   return most;
 }
 
+double Selection::margin(std::size_t system) const {
+  const double error = error_of_each(rules_);
+  double margin = 0;
+  for (const std::size_t other : racing()) {
+    if (other == system) continue;
+    const std::vector<double> lead = leads(system, other);
+    if (!rules_.range) {
+      Spread spread;
+      for (const double value : lead) spread.add(value);
+      const auto n = static_cast<double>(spread.count);
+      const double t = stats::student_quantile(spread.count - 1, 2 * error);
+      margin = std::max(margin, t * std::sqrt(spread.variance() / n) - spread.mean);
+      continue;
+    }
+    constexpr int kHalvings = 40;
+    const double width = rules_.range->width();
+    double low = margin, high = width;
+    for (int i = 0; i < kHalvings && high > low; ++i) {
+      const double middle = low + (high - low) / 2;
+      (most_capital(lead, -middle, width) >= 1 / error ? high : low) = middle;
+    }
+    margin = std::max(margin, high);
+  }
+  return margin;
+}
+
 std::size_t Selection::equal_allocation() const {
+  const auto is_bounded = [](const SelectionLimit& limit) { return limit.range.has_value(); };
+  if (rules_.range || std::any_of(rules_.limits.begin(), rules_.limits.end(), is_bounded)) return 0;
   const double t = stats::student_quantile(first_stage_ - 1, 2 * error_of_each(rules_));
   double most = static_cast<double>(first_stage_);
   const auto needs = [&](double variance, double zone) {
     most = std::max(most, std::ceil(t * t * variance / (zone * zone)));
   };
-  for (const Pair& compared : pairs_) needs(compared.variance, rules_.indifference);
-  for (const std::vector<double>& variances : variances_) {
-    for (std::size_t i = 0; i < variances.size(); ++i) {
-      needs(variances[i], rules_.limits[i].tolerance);
+  for (const Pair& compared : pairs_) needs(compared.spread.first, rules_.indifference);
+  for (const std::vector<Spread>& spreads : spreads_) {
+    for (std::size_t i = 0; i < spreads.size(); ++i) {
+      needs(spreads[i].first, rules_.limits[i].tolerance);
     }
   }
   return static_cast<std::size_t>(std::min(most, 1e15));

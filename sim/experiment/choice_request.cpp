@@ -53,6 +53,12 @@ void check_metric(const MetricInfo* metric, const std::string& client, std::stri
 }
 
 void check_numbers(const ChooseOptions& options) {
+  if (options.procedure == ChoiceProcedure::kBounds && !experiment::range_of(*options.aim.metric)) {
+    throw RequestError(fmt::format(
+        "--procedure bounds: {} has no upper bound; use it for shares and probabilities, such as "
+        "success_rate or recovered",
+        options.aim.metric->name));
+  }
   if (options.indifference &&
       !(*options.indifference > 0 && std::isfinite(*options.indifference))) {
     throw RequestError("--indifference: a number above 0 is needed");
@@ -136,6 +142,18 @@ ChoiceLimit parse_choice_limit(const std::string& text) {
 }
 
 namespace experiment {
+
+std::optional<SelectionRange> range_of(const MetricInfo& metric) {
+  switch (metric.range) {
+    case MetricRange::kShare:
+      return SelectionRange{0, 1};
+    case MetricRange::kCorrelation:
+      return SelectionRange{-1, 1};
+    case MetricRange::kNotNegative:
+      break;
+  }
+  return std::nullopt;
+}
 
 std::size_t place_of_client(const Scenario& scenario, std::string_view client) {
   const auto found = std::find_if(scenario.clients.begin(), scenario.clients.end(),

@@ -6,6 +6,7 @@
 #include <retrysim/choose.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,9 @@ void check_choice(const std::vector<NamedScenario>& policies, const ChooseOption
 
 /// The limits, each with a tolerance. Throws RequestError if there is none for a bound.
 std::vector<ChoiceLimit> with_tolerances(std::vector<ChoiceLimit> limits);
+
+/// Between which values every replication's value of the metric lies, if there is an upper bound.
+std::optional<SelectionRange> range_of(const MetricInfo& metric);
 
 /// Where `MetricValues` keeps a client group, or "all".
 std::size_t place_of_client(const Scenario& scenario, std::string_view client);

@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -21,10 +20,6 @@
 
 namespace retrysim {
 namespace {
-
-// A number that no replication of the race has.
-constexpr std::uint32_t kPilotReplication = ~std::uint32_t{0};
-constexpr double kShareOfBest = 0.01;
 
 /// Some replications of some policies.
 struct Heat {
@@ -152,14 +147,6 @@ class Track {
   std::vector<std::shared_ptr<const Scenario>> scenarios_;
 };
 
-/// To two significant digits.
-double rounded(double value) {
-  const std::string text = fmt::format("{:.2g}", value);
-  double result = value;
-  std::from_chars(text.data(), text.data() + text.size(), result);
-  return result;
-}
-
 /// The race of one choice.
 class Race {
  public:
@@ -167,7 +154,6 @@ class Race {
       : choice_(choice), options_(options), track_(track) {}
 
   void run() {
-    choice_.indifference = options_.indifference ? *options_.indifference : zone_of_pilot();
     Selection selection(rules());
     const auto batches = [&](std::size_t n) { return n / options_.batch * options_.batch; };
     const auto first =
@@ -178,8 +164,10 @@ class Race {
       run_stage(selection, so_far, next);
       so_far = next;
       if (selection.finished() || so_far >= most) break;
-      next = std::min({most, selection.most_observations() * options_.batch,
-                       so_far + std::max(options_.batch, batches(so_far / 10))});
+      next = std::min(most, so_far + std::max(options_.batch, batches(so_far / 10)));
+      if (const auto last = selection.most_observations()) {
+        next = std::min(next, *last * options_.batch);
+      }
       // The boundaries are closed by then, but nobody may be left to observe twice for nothing.
       next = std::max(next, so_far + options_.batch);
     }
@@ -187,6 +175,11 @@ class Race {
   }
 
  private:
+  std::optional<SelectionRange> range_of(const MetricInfo& metric) const {
+    if (options_.procedure == ChoiceProcedure::kNormal) return std::nullopt;
+    return experiment::range_of(metric);
+  }
+
   std::size_t place_of(std::size_t policy) const {
     return experiment::place_of_client(choice_.policies[policy].loaded.scenario,
                                        choice_.aim.client);
@@ -197,51 +190,17 @@ class Race {
     return values.at(replication, place_of(policy), index_of(metric));
   }
 
-  bool keeps_limits(const MetricValues& values, std::size_t policy) const {
-    return std::all_of(choice_.limits.begin(), choice_.limits.end(), [&](const ChoiceLimit& l) {
-      const auto value = value_of(values, 0, policy, *l.metric);
-      return value && (l.at_least ? *value >= l.bound : *value <= l.bound);
-    });
-  }
-
-  /// The best value of those that keep the limits in the pilot; of all, if none does.
-  double zone_of_pilot() {
-    choice_.from_pilot = true;
-    Heat heat{all(), kPilotReplication, 1, {}};
-    if (options_.stage) options_.stage(0, heat.policies.size());
-    std::optional<double> best, best_of_all;
-    track_.run(heat, [&](std::size_t policy, const MetricValues& values) {
-      const auto value = value_of(values, 0, policy, *choice_.aim.metric);
-      if (!value) return;
-      const auto better = [&](const std::optional<double>& than) {
-        return !than || (choice_.aim.maximize ? *value > *than : *value < *than);
-      };
-      if (better(best_of_all)) best_of_all = value;
-      if (keeps_limits(values, policy) && better(best)) best = value;
-    });
-    if (!best) best = best_of_all;
-    const double zone = best ? rounded(std::fabs(*best) * kShareOfBest) : 0;
-    if (zone > 0) return zone;
-    throw RequestError(fmt::format(
-        "--indifference is missing, and the best {} in a pilot replication of each policy, of "
-        "which it would be 1 %, {}; say which difference does not matter",
-        choice_.aim.metric->name, best ? "is 0" : "does not exist"));
-  }
-
-  std::vector<std::size_t> all() const {
-    std::vector<std::size_t> policies(choice_.policies.size());
-    for (std::size_t i = 0; i < policies.size(); ++i) policies[i] = i;
-    return policies;
-  }
-
   SelectionRules rules() const {
     SelectionRules rules;
     rules.systems = choice_.policies.size();
     rules.maximize = choice_.aim.maximize;
-    rules.indifference = choice_.indifference;
+    rules.indifference = options_.indifference.value_or(0);
+    rules.range = range_of(*choice_.aim.metric);
+    rules.patience = std::max<std::size_t>(1, options_.max_replications / options_.batch);
     rules.confidence = choice_.confidence;
     for (const ChoiceLimit& limit : choice_.limits) {
-      rules.limits.push_back({limit.bound, limit.at_least, *limit.tolerance});
+      rules.limits.push_back(
+          {limit.bound, limit.at_least, *limit.tolerance, range_of(*limit.metric)});
     }
     return rules;
   }
@@ -272,6 +231,10 @@ class Race {
 
   void observe(Selection& selection, std::size_t i, const MetricValues& values) {
     ChoicePolicy& policy = choice_.policies[i];
+    const MetricInfo& recovered = *find_metric("recovered");
+    for (std::size_t r = 0; r < values.runs(); ++r) {
+      policy.not_recovered += value_of(values, r, i, recovered) == 0.0;
+    }
     const auto size = static_cast<double>(options_.batch);
     for (std::size_t r = 0; r < values.runs(); r += options_.batch) {
       const auto average = [&](const MetricInfo& metric) {
@@ -304,14 +267,22 @@ class Race {
 
   void conclude(const Selection& selection) {
     choice_.best = selection.best();
+    choice_.indifference = selection.rules().indifference;
+    choice_.from_first_stage = !options_.indifference;
+    choice_.procedure =
+        selection.rules().range ? ChoiceProcedure::kBounds : ChoiceProcedure::kNormal;
     if (selection.first_stage() > 0) {
       choice_.equal_allocation = selection.equal_allocation() * options_.batch;
-      choice_.replications_needed = selection.most_observations() * options_.batch;
     }
     if (choice_.best) {
       choice_.outcome = ChoiceOutcome::kChosen;
     } else if (!selection.racing().empty()) {
       choice_.outcome = ChoiceOutcome::kUndecided;
+      choice_.leader = selection.leader();
+      if (choice_.leader) choice_.margin = selection.margin(*choice_.leader);
+      if (const auto needed = selection.most_observations()) {
+        choice_.replications_needed = *needed * options_.batch;
+      }
     } else if (choice_.count(SelectionFate::kBreaksLimit) == 0) {
       choice_.outcome = ChoiceOutcome::kNoneHasValues;
     } else {
@@ -345,14 +316,21 @@ class Race {
   Track& track_;
 };
 
-/// What makes the observations anything but normal.
+/// What the reader should know of the observations: rare collapses, and whatever is not normal
+/// where that is assumed.
 void add_notes(PolicyChoice& choice) {
-  const std::string_view more = "; averages (--batch 5, with more --replications) are nearer to it";
-  const std::string_view race = "the race assumes normally distributed observations, but";
+  for (const ChoicePolicy& p : choice.policies) {
+    if (p.not_recovered == 0 || 2 * p.not_recovered >= p.replications) continue;
+    choice.notes.push_back(fmt::format("{}: {} of {} replications did not recover", p.name,
+                                       p.not_recovered, p.replications));
+  }
+  if (choice.procedure == ChoiceProcedure::kBounds) return;
   const auto note_proportion = [&](const MetricInfo& metric) {
     if (metric.summary != MetricSummary::kProportion || choice.batch >= 10) return;
     choice.notes.push_back(
-        fmt::format("{} {} is 0 or 1 in each replication{}", race, metric.name, more));
+        fmt::format("the race assumes normally distributed observations, but {} is 0 or 1 in each "
+                    "replication; --procedure bounds assumes nothing",
+                    metric.name));
   };
   note_proportion(*choice.aim.metric);
   for (const ChoiceLimit& limit : choice.limits) note_proportion(*limit.metric);
@@ -361,14 +339,15 @@ void add_notes(PolicyChoice& choice) {
     with_modes += stats::find_modes(policy.aim).has_value();
   }
   if (with_modes > 0) {
-    choice.notes.push_back(fmt::format("{} {} of {} of {} policies falls into two modes{}", race,
-                                       choice.aim.metric->name, with_modes, choice.policies.size(),
-                                       more));
+    choice.notes.push_back(fmt::format(
+        "the race assumes normally distributed observations, but {} of {} of {} policies falls "
+        "into two modes; averages (--batch 5, with more --replications) are nearer to it",
+        choice.aim.metric->name, with_modes, choice.policies.size()));
   }
   const std::size_t observations = choice.stages.empty() ? 0 : choice.stages[0] / choice.batch;
   if (observations > 0 && observations < 10) {
     choice.notes.push_back(fmt::format(
-        "a first stage of {} observations tells little of their variance, which makes the race "
+        "a first stage of {} observations tells little about their variance, which makes the race "
         "longer; 10 or more are usual",
         observations));
   }

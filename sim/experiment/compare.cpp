@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -116,6 +118,159 @@ bool has_values(const PairedDifference& d) {
   return d.pairs + d.only_variant + d.only_baseline > 0;
 }
 
+/// "servers=2 jitter=full" as keys and values; empty if the name is of another form.
+std::vector<std::pair<std::string, std::string>> keys_of(const std::string& name) {
+  std::vector<std::pair<std::string, std::string>> keys;
+  for (std::size_t from = 0; from <= name.size();) {
+    const std::size_t to = std::min(name.find(' ', from), name.size());
+    const std::string part = name.substr(from, to - from);
+    const std::size_t equals = part.find('=');
+    if (equals == 0 || equals == std::string::npos) return {};
+    keys.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    from = to + 1;
+  }
+  return keys;
+}
+
+/// The variants as points of a grid: the value of each key. Without keys if their names are of
+/// another form.
+class Grid {
+ public:
+  explicit Grid(const std::vector<ComparedVariant>& variants) {
+    if (!read(variants)) keys_.clear();
+  }
+  const std::vector<std::string>& keys() const { return keys_; }
+  const std::string& value(std::size_t variant, std::size_t key) const {
+    return values_[variant][key];
+  }
+  /// In the order of the variants, the baseline's first.
+  std::vector<std::string> values_of(std::size_t key) const {
+    std::vector<std::string> result;
+    for (const auto& values : values_) {
+      if (std::find(result.begin(), result.end(), values[key]) == result.end()) {
+        result.push_back(values[key]);
+      }
+    }
+    return result;
+  }
+  /// The variant that differs from another one in this value alone, if there is one.
+  std::optional<std::size_t> with(std::size_t variant, std::size_t key,
+                                  const std::string& value) const {
+    std::vector<std::string> wanted = values_[variant];
+    wanted[key] = value;
+    const auto found = std::find(values_.begin(), values_.end(), wanted);
+    if (found == values_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - values_.begin());
+  }
+
+ private:
+  bool read(const std::vector<ComparedVariant>& variants) {
+    for (const ComparedVariant& v : variants) {
+      const auto keys = keys_of(v.name);
+      std::vector<std::string> names, values;
+      for (const auto& [key, value] : keys) {
+        names.push_back(key);
+        values.push_back(value);
+      }
+      if (values_.empty()) keys_ = names;
+      if (names.empty() || names != keys_) return false;
+      values_.push_back(std::move(values));
+    }
+    return true;
+  }
+
+  std::vector<std::string> keys_;
+  std::vector<std::vector<std::string>> values_;  // [variant][key]
+};
+
+stats::Series average(const std::vector<const stats::Series*>& series) {
+  stats::Series result;
+  for (std::size_t r = 0; r < series.front()->size(); ++r) {
+    double sum = 0;
+    bool complete = true;
+    for (const stats::Series* s : series) {
+      complete = complete && r < s->size() && (*s)[r];
+      if (complete) sum += *(*s)[r];
+    }
+    result.push_back(complete ? std::optional(sum / static_cast<double>(series.size()))
+                              : std::nullopt);
+  }
+  return result;
+}
+
+/// Of one key: the effects of its values on one metric, whose series by variant are given.
+void add_effects(std::vector<KeyEffect>& effects, const Grid& grid, std::size_t key,
+                 const MetricInfo& metric, const std::vector<stats::Series>& series) {
+  const std::vector<std::string> values = grid.values_of(key);
+  for (std::size_t v = 1; v < values.size(); ++v) {
+    KeyEffect effect{grid.keys()[key], values[v], values[0], &metric, {}, 0, 0, 0};
+    std::vector<const stats::Series*> with, without;
+    for (std::size_t base = 0; base < series.size(); ++base) {
+      const auto other = grid.with(base, key, values[v]);
+      if (grid.value(base, key) != values[0] || !other) continue;
+      const auto one = stats::paired_differences(std::span(&series[*other], 1), series[base]);
+      if (one.front().pairs == 0) continue;
+      const double difference = one.front().difference;
+      effect.least = with.empty() ? difference : std::min(effect.least, difference);
+      effect.most = with.empty() ? difference : std::max(effect.most, difference);
+      with.push_back(&series[*other]);
+      without.push_back(&series[base]);
+    }
+    effect.combinations = with.size();
+    if (with.empty()) continue;
+    // As wide as if all values of the key had been compared with the same baseline.
+    const std::vector<stats::Series> family(values.size() - 1, average(with));
+    effect.difference = stats::paired_differences(family, average(without)).front();
+    if (has_values(effect.difference)) effects.push_back(std::move(effect));
+  }
+}
+
+constexpr std::size_t kMostWithoutEffects = 4;  // variants
+
+std::vector<KeyEffect> effects_of(const Comparison& comparison) {
+  std::vector<KeyEffect> effects;
+  if (comparison.variants.size() <= kMostWithoutEffects) return effects;
+  const Grid grid(comparison.variants);
+  std::vector<std::size_t> varied;
+  for (std::size_t k = 0; k < grid.keys().size(); ++k) {
+    if (grid.values_of(k).size() > 1) varied.push_back(k);
+  }
+  if (varied.size() < 2) return effects;
+  for (const std::size_t key : varied) {
+    for (const MetricInfo* metric : comparison.metrics) {
+      std::vector<stats::Series> series;
+      for (const ComparedVariant& v : comparison.variants) {
+        series.push_back(series_of(v, "all", index_of(*metric)));
+      }
+      add_effects(effects, grid, key, *metric, series);
+    }
+  }
+  // By value, then metric.
+  std::stable_sort(effects.begin(), effects.end(), [&](const KeyEffect& a, const KeyEffect& b) {
+    const auto place = [&](const KeyEffect& e) {
+      const auto k = static_cast<std::size_t>(
+          std::find(grid.keys().begin(), grid.keys().end(), e.key) - grid.keys().begin());
+      const auto values = grid.values_of(k);
+      return std::pair(k, std::find(values.begin(), values.end(), e.value) - values.begin());
+    };
+    return place(a) < place(b);
+  });
+  return effects;
+}
+
+/// After a disturbance whether it ends well is always among what is compared.
+void add_recovered(std::vector<const MetricInfo*>& metrics,
+                   const std::vector<ComparedVariant>& variants) {
+  const MetricInfo* recovered = find_metric("recovered");
+  const bool exists = std::any_of(variants.begin(), variants.end(), [&](const auto& v) {
+    const stats::Series series = series_of(v, "all", index_of(*recovered));
+    return std::any_of(series.begin(), series.end(), [](const auto& r) { return r.has_value(); });
+  });
+  if (exists && std::find(metrics.begin(), metrics.end(), recovered) == metrics.end()) {
+    metrics.push_back(recovered);
+  }
+}
+
 }  // namespace
 
 std::vector<const MetricInfo*> headline_metrics() { return metrics_of(MetricList::kCompared); }
@@ -194,6 +349,7 @@ Comparison compare_runs(std::vector<ComparedVariant> variants,
   for (auto& rows : by_variant) {
     std::move(rows.begin(), rows.end(), std::back_inserter(comparison.rows));
   }
+  comparison.effects = effects_of(comparison);
   return comparison;
 }
 
@@ -214,8 +370,10 @@ Comparison compare(std::vector<NamedScenario> variants, const CompareOptions& op
     }
   });
   for (ComparedVariant& v : compared) v.values = MetricValues(v.loaded.scenario, v.runs);
-  return compare_runs(std::move(compared),
-                      options.metrics.empty() ? headline_metrics() : options.metrics);
+  std::vector<const MetricInfo*> metrics = options.metrics;
+  if (metrics.empty()) metrics = headline_metrics();
+  add_recovered(metrics, compared);
+  return compare_runs(std::move(compared), std::move(metrics));
 }
 
 }  // namespace retrysim

@@ -28,6 +28,8 @@ std::string_view outcome_of(const PolicyChoice& choice, std::size_t policy) {
       return choice.best == policy ? "chosen" : "undecided";
     case SelectionFate::kBeaten:
       return "beaten";
+    case SelectionFate::kAsGood:
+      return "as_good";
     case SelectionFate::kSame:
       return "same";
     case SelectionFate::kBreaksLimit:
@@ -45,6 +47,7 @@ std::string reason_of(const PolicyChoice& choice, std::size_t policy) {
     case SelectionFate::kRacing:
       break;
     case SelectionFate::kBeaten:
+    case SelectionFate::kAsGood:
     case SelectionFate::kSame:
       return choice.policies[p.by].name;
     case SelectionFate::kBreaksLimit:
@@ -91,6 +94,7 @@ Json policy_json(const ChoiceReport& report, std::size_t policy) {
   json["by"] = reason.empty() ? Json() : Json(reason);
   json["stage"] = p.stage;
   json["replications"] = p.replications;
+  json["not_recovered"] = p.not_recovered;
   json.update(estimate_json(estimate_of(p.aim, *choice.aim.metric, p.aim.size())));
   for (std::size_t l = 0; l < p.limited.size(); ++l) {
     const MetricInfo& metric = *choice.limits[l].metric;
@@ -126,7 +130,10 @@ Json choice_json(const ChoiceReport& report) {
   }
   json["confidence"] = choice.confidence;
   json["indifference"] = choice.indifference;
-  json["indifference_from_pilot"] = choice.from_pilot;
+  json["indifference_from_first_stage"] = choice.from_first_stage;
+  json["procedure"] = name(choice.procedure);
+  json["leader"] = name_of(choice.leader);
+  json["margin"] = choice.leader ? Json(choice.margin) : Json();
   json["batch"] = choice.batch;
   json["stages"] = choice.stages;
   json["replications"] = choice.replications;

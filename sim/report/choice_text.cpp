@@ -88,6 +88,9 @@ std::string reason_text(const PolicyChoice& choice, const ChoicePolicy& p, bool 
       return is_best ? "the best" : "still in the race";
     case SelectionFate::kBeaten:
       return "beaten by " + choice.policies[p.by].name;
+    case SelectionFate::kAsGood:
+      return fmt::format("as good as {} within {}", choice.policies[p.by].name,
+                         difference_text(choice.indifference, *choice.aim.metric));
     case SelectionFate::kSame:
       return "the same as " + choice.policies[p.by].name;
     case SelectionFate::kBreaksLimit: {
@@ -126,14 +129,18 @@ void append_head(std::string& out, const PolicyChoice& choice, std::size_t colum
                   columns);
   if (!scenario.description.empty()) out += in_lines(scenario.description, columns);
   const MetricInfo& metric = *choice.aim.metric;
+  const std::string assumed =
+      choice.procedure == ChoiceProcedure::kBounds
+          ? "Nothing is assumed about the distribution of the values."
+          : fmt::format("Assumes that {} are normally distributed.",
+                        choice.batch == 1
+                            ? "the values of the replications"
+                            : fmt::format("averages of {} replications", choice.batch));
   out += in_lines(
       fmt::format(
-          "Differences below {} do not matter{}. Assumed: {} are independent and normally "
-          "distributed.",
-          difference_text(choice.indifference, metric),
-          choice.from_pilot ? " (1 % of the best in a pilot replication of each policy)" : "",
-          choice.batch == 1 ? "the values of the replications"
-                            : fmt::format("averages of {} replications", choice.batch)),
+          "Differences below {} do not matter{}. {}", difference_text(choice.indifference, metric),
+          choice.from_first_stage ? " (chosen after the first stage; see --indifference)" : "",
+          assumed),
       columns);
   for (const ChoiceLimit& limit : choice.limits) {
     out +=
@@ -193,6 +200,15 @@ std::string course_text(const PolicyChoice& choice) {
   return text + ".";
 }
 
+/// What an assumption of normality hides. In n runs an event of probability 3 / n is missed with
+/// probability 5 % (the rule of three).
+std::string unseen_text(const PolicyChoice& choice) {
+  const std::size_t runs = choice.policies[*choice.best].replications;
+  return fmt::format(
+      "In {} runs, a collapse that happens in fewer than {:.2g} % of them could have been missed.",
+      runs, std::min(100.0, 300.0 / static_cast<double>(runs)));
+}
+
 std::string saving_text(const PolicyChoice& choice) {
   const auto equal = static_cast<double>(choice.equal_allocation * choice.policies.size());
   const double times = equal / static_cast<double>(choice.replications);
@@ -215,16 +231,20 @@ std::string chosen_text(const PolicyChoice& choice) {
       fmt::format("{} has the {} {}", spoken_name(choice.policies[*choice.best].name),
                   superlative(choice), aim_name(choice));
   if (!choice.limits.empty()) text += fmt::format(" of those with {}", limits_text(choice));
-  text += fmt::format(
-      " with a probability of at least {:.6g} %, unless another policy{} is within "
-      "{} of it",
-      100 * choice.confidence, same > 0 ? " that differs from it" : "",
-      difference_text(choice.indifference, *choice.aim.metric));
-  if (!choice.limits.empty()) {
-    text += choice.limits.size() == 1 ? " or within the tolerance of the limit"
-                                      : " or within the tolerance of a limit";
+  const std::string zone = difference_text(choice.indifference, *choice.aim.metric);
+  if (choice.procedure == ChoiceProcedure::kBounds) {
+    text += fmt::format(", or one within {} of it, with {:.6g} % confidence", zone,
+                        100 * choice.confidence);
+  } else {
+    text += fmt::format(" with {:.6g} % confidence, unless another policy{} is within {} of it",
+                        100 * choice.confidence, same > 0 ? " that differs from it" : "", zone);
+    if (!choice.limits.empty()) {
+      text += choice.limits.size() == 1 ? " or within the tolerance of the limit"
+                                        : " or within the tolerance of a limit";
+    }
   }
   text += ": " + course_text(choice);
+  if (choice.procedure == ChoiceProcedure::kNormal) text += " " + unseen_text(choice);
   if (same > 0) {
     text += fmt::format(" {} had the same {} in every replication.", policies(same),
                         choice.aim.metric->label());
@@ -255,13 +275,23 @@ std::string answer_text(const PolicyChoice& choice) {
     case ChoiceOutcome::kUndecided:
       break;
   }
-  return fmt::format(
-      "Undecided: {} left after {}. {} of each would decide it at the latest; allow more with "
-      "--max-replications, or give a larger --indifference.",
-      policies(choice.count(SelectionFate::kRacing)) +
-          (choice.count(SelectionFate::kRacing) == 1 ? " is" : " are"),
-      plural(choice.stages.back(), "replication"),
-      plural(choice.replications_needed, "replication"));
+  const std::size_t left = choice.count(SelectionFate::kRacing);
+  std::string text =
+      fmt::format("Undecided: {} left after {}.", policies(left) + (left == 1 ? " is" : " are"),
+                  plural(choice.stages.back(), "replication"));
+  if (choice.leader && left > 1) {
+    text += fmt::format(" With {:.6g} % confidence none of them is better than {} by more than {}.",
+                        100 * choice.confidence, choice.policies[*choice.leader].name,
+                        difference_text(choice.margin, *choice.aim.metric));
+  }
+  if (choice.replications_needed) {
+    text += fmt::format(" {}{} of each would decide it{};",
+                        choice.procedure == ChoiceProcedure::kBounds ? "About " : "",
+                        plural(*choice.replications_needed, "replication"),
+                        choice.procedure == ChoiceProcedure::kBounds ? "" : " at the latest");
+    return text + " allow more with --max-replications, or give a larger --indifference.";
+  }
+  return text + " Allow more with --max-replications, or give a larger --indifference.";
 }
 
 }  // namespace
@@ -274,7 +304,8 @@ void write_choice_text(Sink& sink, const ChoiceReport& report, std::size_t colum
   if (!choice.notes.empty()) out += "\n";
   for (const std::string& note : choice.notes) out += in_lines("note: " + note, columns);
   out += "\n" + in_lines(answer_text(choice), columns);
-  if (choice.best && same_as_best(choice) + 1 < choice.policies.size()) {
+  if (choice.equal_allocation > 0 && choice.best &&
+      same_as_best(choice) + 1 < choice.policies.size()) {
     out += in_lines(saving_text(choice), columns);
   }
   sink.write(out);

@@ -100,6 +100,22 @@ std::string comparison_json(const ComparisonReport& comparison) {
   json["rows"] = Json::array();
   for (const ComparisonRow& row : comparison.found.rows)
     json["rows"].push_back(row_json(comparison, row));
+  json["effects"] = Json::array();
+  for (const KeyEffect& e : comparison.found.effects) {
+    const PairedDifference& d = e.difference;
+    json["effects"].push_back(
+        {{"key", e.key},
+         {"value", e.value},
+         {"instead_of", e.base_value},
+         {"metric", e.metric->name},
+         {"difference", d.difference},
+         {"ci_low", optional_json(d.interval ? std::optional(d.interval->low) : std::nullopt)},
+         {"ci_high", optional_json(d.interval ? std::optional(d.interval->high) : std::nullopt)},
+         {"significant", d.significant},
+         {"combinations", e.combinations},
+         {"least", e.least},
+         {"most", e.most}});
+  }
   json["sentences"] = sentences(comparison);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

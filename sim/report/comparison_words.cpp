@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -82,13 +83,21 @@ Amount scaled_amount(double size, std::optional<Interval> interval, double scale
   return amount;
 }
 
-/// What one variant does to one client.
+/// What one thing does in place of another to one client, from the rows of its metrics.
 class Sentence {
  public:
-  Sentence(const ComparisonReport& comparison, std::size_t variant, const std::string& client)
-      : comparison_(comparison), variant_(variant), client_(client) {
+  using Find = std::function<const ComparisonRow*(const MetricInfo&)>;
+
+  Sentence(const ComparisonReport& comparison, std::string name, std::string base, Find find)
+      : comparison_(comparison), name_(std::move(name)), base_(std::move(base)), find_(find) {
     finite_ = demand_is_finite(comparison.baseline().scenario());
     chosen_ = comparison.found.metrics != headline_metrics();
+  }
+
+  /// Whether runs are counted that recover: not for averages over several variants.
+  Sentence& with_recoveries() {
+    counts_recoveries_ = true;
+    return *this;
   }
 
   std::string text() {
@@ -98,32 +107,45 @@ class Sentence {
     for (const MetricInfo* metric : comparison_.found.metrics) {
       if (metric->display.place(MetricList::kSpoken) == 0) add_without_words(*metric);
     }
-    const std::string& name = comparison_.evaluations[variant_].set.variant;
-    const std::string& base = comparison_.baseline().set.variant;
-    std::string text = client_ == "all" ? "" : client_ + ": ";
-    text += spoken_name(name);
-    if (main_.empty()) {
-      if (unclear_.empty() && equal_.empty() && small_.empty()) return "";
-      if (unclear_.empty() && small_.empty())
-        return text + " makes no difference to " + joined(equal_, " and ") + ".";
-      if (unclear_.empty())
-        return text + " makes hardly any difference: " + joined(small_, " and ") + "." + equal_in();
-      text += " cannot be told apart from " + spoken_baseline(name, base) +
-              ": no significant difference in " + joined(unclear_, " or ") + ".";
+    std::string text = spoken_name(name_);
+    const std::string base = spoken_baseline(name_, base_);
+    if (!recovery_.empty() && !main_.empty()) {
+      text += " " + recovery_ + ". It " + main_clause(base) + rest();
+    } else if (!recovery_.empty()) {
+      text += " " + recovery_ + ".";
+    } else if (!main_.empty()) {
+      text += " " + main_clause(base) + rest();
+    } else if (!unclear_.empty()) {
+      text +=
+          " does not differ significantly from " + base + " in " + joined(unclear_, " or ") + ".";
+    } else if (!small_.empty()) {
+      text += " is practically the same as " + base + " in " + joined(small_, " and ") + ".";
+      return text + equal_in() + also_recovery_;
+    } else if (!equal_.empty()) {
+      return text + " makes no difference to " + joined(equal_, " and ") + "." + also_recovery_;
     } else {
-      text += " has " + main_ + (main_is_factor_ ? " of " : " than ") +
-              spoken_baseline(name, base) + main_interval_;
-      if (!also_.empty()) text += ", with " + joined(also_, " and ");
-      text += ".";
-      if (!unclear_.empty()) {
-        text += " No significant difference in " + joined(unclear_, " or ") + ".";
-      }
+      return also_recovery_.empty() ? "" : text + ":" + also_recovery_;
     }
-    if (!small_.empty()) text += " Hardly different: " + joined(small_, " and ") + ".";
-    return text + equal_in();
+    if (!small_.empty()) text += " Practically the same: " + joined(small_, " and ") + ".";
+    return text + equal_in() + also_recovery_;
   }
 
  private:
+  std::string main_clause(const std::string& base) const {
+    return main_ +
+           (main_is_points_   ? (main_is_more_ ? " over " : " compared with ")
+            : main_is_factor_ ? " of "
+                              : " than ") +
+           base + main_interval_;
+  }
+
+  std::string rest() const {
+    std::string text = also_.empty() ? "." : ", with " + joined(also_, " and ") + ".";
+    if (!unclear_.empty())
+      text += " No significant difference in " + joined(unclear_, " or ") + ".";
+    return text;
+  }
+
   std::string equal_in() const {
     return equal_.empty() ? "" : " Equal in " + joined(equal_, " and ") + ".";
   }
@@ -135,10 +157,13 @@ class Sentence {
 
   void add(const MetricInfo& metric) {
     const MetricWords& words = metric.display.words;
-    if (words.less.empty()) {
+    if (metric.name == "recovered" && counts_recoveries_) {
+      add_recovery(metric);
+    } else if (words.less.empty()) {
       if (chosen_) add_without_words(metric);
     } else if (metric.name != "completion_time_s" || finite_ || chosen_) {
-      add_difference(metric, metric.label(), words);
+      add_difference(
+          metric, metric.name == "recovered" ? "probability of recovery" : metric.label(), words);
     }
   }
 
@@ -150,8 +175,34 @@ class Sentence {
     add_difference(metric, name, {less, more});
   }
 
+  /// In runs rather than percent: "never recovers (0 of 10 runs; no retries 10 of 10)".
+  void add_recovery(const MetricInfo& metric) {
+    const ComparisonRow* row = find_(metric);
+    if (row == nullptr || row->difference.pairs == 0) return;
+    const PairedDifference& d = row->difference;
+    const auto runs = static_cast<double>(d.pairs);
+    const auto count = [&](double mean) { return std::lround(mean * runs); };
+    const long own = count(d.mean), others = count(d.baseline_mean), all = std::lround(runs);
+    if (d.identical) {
+      if (own == all) return;
+      also_recovery_ = own == 0 ? fmt::format(" Neither recovers in any of {} runs.", all)
+                                : fmt::format(" Both recover in {} of {} runs only.", own, all);
+    } else if (d.significant) {
+      const std::string counts = fmt::format("{} of {}", others, all);
+      const std::string base = spoken_baseline(name_, base_);
+      recovery_ = own == 0
+                      ? fmt::format("never recovers (0 of {} runs; {} in {})", all, base, counts)
+                  : own == all
+                      ? fmt::format("recovers in all {} runs ({} in {})", all, base, counts)
+                      : fmt::format("recovers in {} of {} runs ({} in {})", own, all, base, counts);
+    } else {
+      also_recovery_ = fmt::format(" Recovers in {} of {} runs, {} in {}: too few to tell apart.",
+                                   own, all, spoken_baseline(name_, base_), others);
+    }
+  }
+
   void add_difference(const MetricInfo& metric, std::string_view noun, const MetricWords& words) {
-    const ComparisonRow* row = comparison_.found.find(variant_, client_, metric);
+    const ComparisonRow* row = find_(metric);
     if (row == nullptr || !row->difference.interval || is_nothing(row->difference)) return;
     const PairedDifference& d = row->difference;
     if (d.identical) {
@@ -162,31 +213,80 @@ class Sentence {
       unclear_.emplace_back(noun);
       return;
     }
-    const Amount amount = amount_of(*row);
-    const std::string what =
-        amount.is_factor
-            ? fmt::format("{} the {}", amount.value, noun)
-            : fmt::format("{} {}", amount.value, d.difference < 0 ? words.less : words.more);
     if (is_negligible(*row)) {
-      small_.push_back(what);
-    } else if (main_.empty()) {
-      main_ = what;
-      main_is_factor_ = amount.is_factor;
-      if (!amount.interval.empty()) main_interval_ = " (95 % CI " + amount.interval + ")";
-    } else {
-      also_.push_back(what + (amount.interval.empty() ? "" : " (" + amount.interval + ")"));
+      small_.emplace_back(noun);
+      return;
     }
+    const Amount amount = amount_of(*row);
+    const bool more = d.difference > 0;
+    const bool is_points = shown_as_percentage(metric);
+    std::string value = amount.value;
+    if (is_points) value.insert(value.rfind("points"), "percentage ");
+    const std::string what =
+        metric.name == "recovery_s" && d.mean == 0 ? "recovery at once instead of later"
+        : amount.is_factor                         ? fmt::format("{} the {}", value, noun)
+                           : fmt::format("{} {}", value, more ? words.more : words.less);
+    if (!main_.empty()) {
+      also_.push_back(what + (amount.interval.empty() ? "" : " (" + amount.interval + ")"));
+      return;
+    }
+    main_is_factor_ = amount.is_factor;
+    main_is_points_ = is_points;
+    main_is_more_ = more;
+    main_ = is_points ? fmt::format("{} the {} by {}", more ? "raises" : "lowers", noun, value)
+                      : "has " + what;
+    if (!amount.interval.empty()) main_interval_ = " (95 % CI " + amount.interval + ")";
   }
 
   const ComparisonReport& comparison_;
-  std::size_t variant_;
-  const std::string& client_;
+  std::string name_, base_;
+  Find find_;
+  bool counts_recoveries_ = false;
   bool finite_ = false;  ///< all demand comes at once
   bool chosen_ = false;  ///< the user chose the metrics
-  std::string main_, main_interval_;
-  bool main_is_factor_ = false;
+  std::string main_, main_interval_, recovery_, also_recovery_;
+  bool main_is_factor_ = false, main_is_points_ = false, main_is_more_ = false;
   std::vector<std::string> also_, small_, unclear_, equal_;
 };
+
+/// One for each value of a key in place of the baseline's, averaged over the other keys.
+void add_effects(std::vector<std::string>& result, const ComparisonReport& comparison) {
+  const std::vector<KeyEffect>& effects = comparison.found.effects;
+  for (std::size_t from = 0; from < effects.size();) {
+    std::size_t to = from;
+    std::vector<ComparisonRow> rows;
+    for (; to < effects.size() && effects[to].key == effects[from].key &&
+           effects[to].value == effects[from].value;
+         ++to) {
+      rows.push_back({0, "all", effects[to].metric, effects[to].difference});
+    }
+    const auto find = [&](const MetricInfo& metric) -> const ComparisonRow* {
+      const auto row = std::find_if(rows.begin(), rows.end(),
+                                    [&](const ComparisonRow& r) { return r.metric == &metric; });
+      return row == rows.end() ? nullptr : &*row;
+    };
+    const KeyEffect& first = effects[from];
+    std::string text = Sentence(comparison, first.key + "=" + first.value,
+                                first.key + "=" + first.base_value, find)
+                           .text();
+    // A mean effect that changes its sign describes nobody's.
+    for (std::size_t e = from; e < to; ++e) {
+      const KeyEffect& effect = effects[e];
+      ComparisonRow least{0, "all", effect.metric, effect.difference}, most = least;
+      least.difference.difference = effect.least;
+      most.difference.difference = effect.most;
+      if (!shown_as_percentage(*effect.metric) || effect.least >= 0 || effect.most <= 0 ||
+          is_negligible(least) || is_negligible(most)) {
+        continue;
+      }
+      text += fmt::format(
+          " Its effect on {} depends on the other keys: from {:.3g} to {:+.3g} percentage points.",
+          effect.metric->label(), 100 * effect.least, 100 * effect.most);
+    }
+    if (!text.empty()) result.push_back(std::move(text));
+    from = to;
+  }
+}
 
 }  // namespace
 
@@ -263,12 +363,23 @@ std::vector<std::string> clients_of(const ComparisonReport& comparison) {
 std::vector<std::string> sentences(const ComparisonReport& comparison) {
   constexpr std::size_t kMostByGroup = 6;
   std::vector<std::string> result;
+  if (!comparison.found.effects.empty()) {
+    add_effects(result, comparison);
+    return result;
+  }
   const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMostByGroup;
   for (const std::string& client : clients_of(comparison)) {
     if (client != "all" && !by_group) continue;
     for (std::size_t v = 1; v <= comparison.variants(); ++v) {
-      std::string text = Sentence(comparison, v, client).text();
-      if (!text.empty()) result.push_back(std::move(text));
+      const auto find = [&](const MetricInfo& metric) {
+        return comparison.found.find(v, client, metric);
+      };
+      std::string text = Sentence(comparison, comparison.evaluations[v].set.variant,
+                                  comparison.baseline().set.variant, find)
+                             .with_recoveries()
+                             .text();
+      if (text.empty()) continue;
+      result.push_back((client == "all" ? "" : client + ": ") + text);
     }
   }
   return result;

@@ -61,7 +61,7 @@ TEST_CASE("The policy with the most goodput is chosen for any number of threads"
     CHECK(choice.outcome == ChoiceOutcome::kChosen);
     CHECK(choice.policies[0].name == "max_attempts=1");
     CHECK(choice.stages.front() == 10);
-    CHECK_FALSE(choice.from_pilot);
+    CHECK_FALSE(choice.from_first_stage);
     std::size_t replications = 0;
     for (const ChoicePolicy& p : choice.policies) {
       CHECK(p.aim.size() == p.replications);
@@ -112,19 +112,41 @@ TEST_CASE("An observation is the average of a batch, and stages are whole batche
   CHECK(batched.best == std::size_t{0});
 }
 
-TEST_CASE("Without an indifference zone 1 % of the best pilot replication becomes it") {
+TEST_CASE("Without an indifference zone the first stage sets it") {
   const std::vector<NamedScenario> given = policies(kAttempts);
   const PolicyChoice choice = choose(given, most("goodput"));
   double best = 0;
-  for (const NamedScenario& p : given) {
-    const RunResult run = simulate(p.loaded.scenario, ~std::uint32_t{0});
-    best = std::max(best, *metric_value(*find_metric("goodput"), p.loaded.scenario, run, {}));
+  for (std::uint32_t r = 0; r < 10; ++r) {
+    const RunResult run = simulate(given[0].loaded.scenario, r);
+    best += *metric_value(*find_metric("goodput"), given[0].loaded.scenario, run, {}) / 10;
   }
-  CHECK(choice.from_pilot);
-  CHECK(choice.indifference == Approx(best / 100).epsilon(0.05));  // two digits
-  // Nothing to take 1 % of.
-  CHECK_THROWS_WITH(choose(given, least("throttled_share")),
-                    Catch::Contains("--indifference") && Catch::Contains("is 0"));
+  CHECK(choice.from_first_stage);
+  CHECK(choice.procedure == ChoiceProcedure::kNormal);
+  // No less than 1 % of the best, to two digits.
+  CHECK(choice.indifference >= best / 100 * 0.95);
+  CHECK(choice.stages.front() == 10);
+  // Nothing to take 1 % of: what equals need in 1,000 replications, three policies.
+  const PolicyChoice zero = choose(given, least("throttled_share"));
+  CHECK(zero.procedure == ChoiceProcedure::kBounds);
+  CHECK(zero.indifference == Approx(1.5 * (std::pow(0.0125, -0.001) - 1)).epsilon(0.02));
+  REQUIRE(zero.best);
+  CHECK(zero.count(SelectionFate::kSame) == 2);
+}
+
+TEST_CASE("Shares are chosen by their bounds, unless a normal distribution is asked for") {
+  ChooseOptions options = most("success_rate");
+  options.indifference = 0.05;
+  const PolicyChoice bounds = choose(policies(kAttempts), options);
+  CHECK(bounds.procedure == ChoiceProcedure::kBounds);
+  CHECK(bounds.equal_allocation == 0);
+  options.procedure = ChoiceProcedure::kNormal;
+  const PolicyChoice normal = choose(policies(kAttempts), options);
+  CHECK(normal.procedure == ChoiceProcedure::kNormal);
+  CHECK(normal.best == bounds.best);
+  CHECK(normal.replications <= bounds.replications);
+  options = most("goodput");
+  options.procedure = ChoiceProcedure::kBounds;
+  CHECK_THROWS_WITH(choose(policies(kAttempts), options), Catch::Contains("no upper bound"));
 }
 
 TEST_CASE("Only policies that keep the limits can be chosen") {
@@ -160,7 +182,10 @@ TEST_CASE("A race that takes too long is undecided and says what it would take")
   const PolicyChoice choice = choose(policies({"seed=1,2"}), options);
   CHECK(choice.outcome == ChoiceOutcome::kUndecided);
   CHECK(choice.stages == std::vector<std::size_t>{10, 11, 12, 13, 14});
-  CHECK(choice.replications_needed > 1000);
+  CHECK(choice.replications_needed.value() > 1000);
+  REQUIRE(choice.leader);
+  CHECK(choice.margin > 0);
+  CHECK(choice.margin < 30);
 }
 
 TEST_CASE("A policy without a value in some replication is taken out") {
@@ -251,10 +276,10 @@ TEST_CASE("A race that is stopped continues from its journal and ends in the sam
   const PolicyChoice whole = choose(policies(kAttempts), options);
   REQUIRE(whole.stages.size() > 1);
 
-  // Stopped at the beginning of the pilot and of every stage.
+  // Stopped at the beginning of every stage.
   std::size_t kept = 0;
-  for (std::size_t last = 0; last <= whole.stages.size(); ++last) {
-    ChoiceJournal journal(file, policies(kAttempts), options, last > 0);
+  for (std::size_t last = 1; last <= whole.stages.size(); ++last) {
+    ChoiceJournal journal(file, policies(kAttempts), options, last > 1);
     CHECK(journal.found() == kept);
     std::atomic<bool> stop{false};
     ChooseOptions stopped = options;
@@ -263,7 +288,7 @@ TEST_CASE("A race that is stopped continues from its journal and ends in the sam
     stopped.run.stop = &stop;
     stopped.stage = [&](std::size_t stage, std::size_t) { stop = stage == last; };
     CHECK_THROWS_AS(choose(policies(kAttempts), stopped), Interrupted);
-    CHECK((last == 0 || journal.kept() > kept));
+    CHECK((last == 1 || journal.kept() > kept));
     kept = journal.kept();
   }
   SECTION("the rest is simulated") {
@@ -272,7 +297,7 @@ TEST_CASE("A race that is stopped continues from its journal and ends in the sam
     resumed.journal = &journal;
     CHECK(same_choice(choose(policies(kAttempts), resumed), whole));
     CHECK(journal.found() == kept);
-    CHECK(journal.kept() == whole.replications + whole.policies.size());  // and the pilot
+    CHECK(journal.kept() == whole.replications);
     journal.remove();
     CHECK_FALSE(std::filesystem::exists(file));
   }
@@ -293,6 +318,9 @@ TEST_CASE("A race that is stopped continues from its journal and ends in the sam
     ChooseOptions other = options;
     other.confidence = 0.9;
     refuses(kAttempts, other, "--confidence");
+    other = options;
+    other.procedure = ChoiceProcedure::kNormal;
+    refuses(kAttempts, other, "--procedure");
     other = options;
     other.batch = 5;
     refuses(kAttempts, other, "--batch");

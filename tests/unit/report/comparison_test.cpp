@@ -9,6 +9,7 @@
 #include "report/sink.hpp"
 #include "sample_result.hpp"
 
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -172,8 +173,51 @@ TEST_CASE("sentences say plainly where nothing is significant") {
   variants.add("n=1", {2, 9, 3, 3, 4, 2, 3, 4, 2, 3});
   variants.add("n=2", {4, 2, 5, 5, 1, 4, 5, 2, 4, 5});
   const std::vector<std::string> found = sentences(variants.compared({"amplification"}));
-  CHECK(found.back() ==
-        "n=2 cannot be told apart from n=1: no significant difference in attempts per request.");
+  CHECK(found.back() == "n=2 does not differ significantly from n=1 in attempts per request.");
+}
+
+TEST_CASE("many combinations of keys have effects by key instead of sentences by variant") {
+  // a adds 10 retries, b=y adds 4 and b=z takes 6 away, and both together add 8 more.
+  Variants variants;
+  for (const int a : {1, 2}) {
+    for (const char b : {'x', 'y', 'z'}) {
+      std::vector<std::uint64_t> retries;
+      for (const int base : {100, 120, 110, 130, 90, 105}) {
+        const int more = (a == 2 ? 10 : 0) +
+                         (b == 'y'   ? 4
+                          : b == 'z' ? -6
+                                     : 0) +
+                         (a == 2 && b == 'z' ? 8 : 0);
+        retries.push_back(static_cast<std::uint64_t>(base + more));
+      }
+      variants.add(fmt::format("a={} b={}", a, b), retries);
+    }
+  }
+  const ComparisonReport c = variants.compared({"retries"});
+  REQUIRE(c.found.effects.size() == 3);
+  const auto check = [&](std::size_t i, const char* key, const char* value, const char* base,
+                         double mean, double least, double most, std::size_t combinations) {
+    const KeyEffect& e = c.found.effects[i];
+    CHECK(e.key == key);
+    CHECK(e.value == value);
+    CHECK(e.base_value == base);
+    CHECK(e.difference.difference == Approx(mean));
+    CHECK(e.least == Approx(least));
+    CHECK(e.most == Approx(most));
+    CHECK(e.combinations == combinations);
+  };
+  check(0, "a", "2", "1", (10 + 10 + 18) / 3.0, 10, 18, 3);
+  check(1, "b", "y", "x", 4, 4, 4, 2);
+  check(2, "b", "z", "x", -2, -6, 2, 2);
+  const std::vector<std::string> found = sentences(c);
+  REQUIRE(found.size() == 3);
+  CHECK(found[0].starts_with("a=2 has "));
+  CHECK(found[0].find(" % higher retries than a=1") != std::string::npos);
+  CHECK(found[2].starts_with("b=z has "));
+  // A single key, or names of another form, have none.
+  Variants single;
+  for (const char* name : {"n=1", "n=2", "n=3", "n=4", "n=5"}) single.add(name, {1, 2, 3});
+  CHECK(single.compared({"retries"}).found.effects.empty());
 }
 
 TEST_CASE("whoever asks for a metric gets a sentence about it") {
@@ -238,7 +282,7 @@ TEST_CASE("differences too small to matter are no main clause and have no star")
   variants.add("n=2", a_few_more);
   const ComparisonReport c = variants.compared({"retries"});
   REQUIRE(c.found.find(1, "web", *find_metric("retries"))->difference.significant);
-  CHECK(sentences(c).back() == "n=2 makes hardly any difference: 0.398 % higher retries.");
+  CHECK(sentences(c).back() == "n=2 is practically the same as n=1 in retries.");
   const std::string table = table_of(c);
   CHECK(table.find(" ~\n") != std::string::npos);
   CHECK(table.find(" *\n") == std::string::npos);
