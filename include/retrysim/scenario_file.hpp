@@ -54,7 +54,7 @@ struct LoadedScenario {
   std::vector<std::string> notes;                  ///< for the user: gaps filled in a trace, ...
 };
 
-/// The notes, each once, in alphabetical order.
+/// The notes, each once, in alphabetical order; of very many the first ten, and how many more.
 std::vector<std::string> distinct_notes(const LoadedScenario& loaded);
 
 /// Either a scenario, or at least one error (all mistakes of meaning at once, at most 20, by
