@@ -45,7 +45,7 @@ enum class MetricKind : std::uint8_t {
   kRatio,        ///< `sum` / `per`: any other ratio of two sums, means of durations included
   kRate,         ///< `sum` per second of the window
   kLevel,        ///< time average over the window: `sum` / length of the window
-  kCapacity,     ///< `sum` / time that the nominal servers have in the window
+  kCapacity,     ///< `sum` / server time that there was (ServiceResult::capacity_ns)
   kDeviation,    ///< variance or standard deviation
   kQuantile,     ///< quantile of durations
   kPeak,         ///< the largest of many values

@@ -166,6 +166,7 @@ struct ServiceFlow {
   double queue_ns = 0;            ///< time integrals: waiting attempts,
   double busy_ns = 0;             ///< busy servers,
   double servers_ns = 0;          ///< working servers,
+  double extra_servers_ns = 0;    ///< servers beyond the nominal ones that work or finish work,
   double in_system_ns = 0;        ///< waiting and in service,
   double in_system_squared_ns = 0;
   double all_busy_ns = 0;  ///< time in which no working server was free
@@ -327,7 +328,7 @@ struct ServiceResult {
   ServiceFlow window;
   double wasted_after_give_up_ns = 0;  ///< window: server time on attempts already given up
   /// Whole server times whose answer nobody waited for, of what ended in the window: of executions,
-  /// and of the reads of model "occ".
+  /// and of the reads of model "occ". At most the busy time of the window.
   double wasted_full_ns = 0;
   std::uint64_t unused = 0;  ///< executions, ended in the window, whose answer nobody waited for
   std::uint64_t failed = 0;  ///< those whose answer, a failure, reached the client in time
@@ -336,6 +337,13 @@ struct ServiceResult {
   std::vector<ServiceFlow> bins;
   std::vector<std::uint32_t> queued;      ///< waiting attempts at the start of each count bin
   std::vector<InstanceResult> instances;  ///< empty if there is only one
+
+  /// The server time that there was in a stretch of time with the flow `f`: that of the nominal
+  /// servers, and of those beyond them that a profile, a fault or autoscaling adds. Busy servers
+  /// are never more.
+  double capacity_ns(const ServiceFlow& f, double length_ns) const {
+    return static_cast<double>(nominal_servers) * length_ns + f.extra_servers_ns;
+  }
 
   bool operator==(const ServiceResult&) const = default;
 };
@@ -417,8 +425,8 @@ RETRYSIM_FIELDS(WaitTotals, backoff_time_m, send_wait_ns, connection_wait_ns, ba
 RETRYSIM_FIELDS(ClientSeries, window, bins, counts, phases, successes_per_client, ended_per_client)
 
 RETRYSIM_FIELDS(ServiceFlow, arrivals, admitted, rejected, throttled, errors, completions, wasted,
-                queue_ns, busy_ns, servers_ns, in_system_ns, in_system_squared_ns, all_busy_ns,
-                queue_max)
+                queue_ns, busy_ns, servers_ns, extra_servers_ns, in_system_ns, in_system_squared_ns,
+                all_busy_ns, queue_max)
 
 RETRYSIM_FIELDS(InstanceResult, attempts, results, busy_ns, in_system_ns, queue_ns, out_ns,
                 queue_max)

@@ -222,6 +222,8 @@ double share_of_calls(const ClientSpec& client, std::size_t service);
 double mean_work(const ClientSpec& client, std::size_t service);
 /// Whether all of its requests go to one service.
 bool calls_one_service(const ClientSpec& client);
+/// Those that its requests go to, in the order of their numbers.
+std::vector<std::size_t> called_services(const ClientSpec& client);
 
 /// Bound on a metric of summary.csv that makes a scenario a test.
 struct Expectation {

@@ -55,7 +55,7 @@ struct LoadedScenario {
   std::filesystem::path file;                      ///< that it was read from; empty: from a text
 };
 
-/// The notes, each once, in alphabetical order.
+/// The notes, each once, in alphabetical order; of very many the first ten, and how many more.
 std::vector<std::string> distinct_notes(const LoadedScenario& loaded);
 
 /// Either a scenario, or at least one error (all mistakes of meaning at once, at most 20, by

@@ -36,8 +36,6 @@ ENVIRONMENT = {
 }
 
 MAY_BE_NEGATIVE = {"autocorrelation"}
-# Shares of the nominal capacity, which profiles, faults and autoscaling may raise.
-MAY_EXCEED_1 = {"wasted_share", "wasted_after_give_up_share"}
 ROUNDING = 1e-9
 
 
@@ -191,9 +189,9 @@ def implausible(run_):
     between minimum and maximum."""
     for row in rows_of(run_, "replications.csv"):
         metric, value = row["metric"], float(row["value"])
-        share = metric.endswith(("_share", "success_rate", "_probability"))
+        share = metric.endswith(("_share", "success_rate", "_probability", "utilization"))
         if not math.isfinite(value) or value < -ROUNDING and metric not in MAY_BE_NEGATIVE or \
-                share and value > 1 + ROUNDING and metric not in MAY_EXCEED_1:
+                share and value > 1 + ROUNDING:
             return Failure(f"implausible: {metric}", f"{metric} of {row['client']} = {value}")
     for row in rows_of(run_, "summary.csv"):
         if row["mean"] and row["min"] and row["max"]:

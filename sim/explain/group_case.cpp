@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "explain/group_case.hpp"
 
+#include <retrysim/stop.hpp>
+
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <vector>
 
 #include "measure/aftermath.hpp"
@@ -16,14 +19,36 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 
 double seconds(Time t) { return (t - Time::zero()).in_seconds(); }
 
-/// Share of the capacity of `service` that the faults of one moment leave.
-double capacity_left(const Scenario& scenario, std::size_t service, Time at) {
-  double left = 1;
-  for (const FaultSpec& f : scenario.faults) {
-    if (f.service != service || at < f.start || at >= f.start + f.duration) continue;
-    left *= f.unreachable ? 0 : f.capacity * f.speed;
+/// The least share of the capacity of `service` that faults leave at the start of a disturbance.
+/// `triggers` are in the order of their starts.
+double least_capacity(const Scenario& scenario, std::size_t service,
+                      std::span<const stats::Trigger> triggers) {
+  std::vector<std::size_t> by_start;
+  for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
+    if (scenario.faults[i].service == service) by_start.push_back(i);
   }
-  return left;
+  std::ranges::stable_sort(by_start, {}, [&](std::size_t i) { return scenario.faults[i].start; });
+  std::set<std::size_t> on;  // by their places in the scenario
+  auto next = by_start.begin();
+  double least = 1;
+  StopCounter<> stop;
+  for (const stats::Trigger& t : triggers) {
+    for (; next != by_start.end() && scenario.faults[*next].start <= t.start; ++next) {
+      on.insert(*next);
+    }
+    std::erase_if(on, [&](std::size_t i) {
+      const FaultSpec& f = scenario.faults[i];
+      return t.start >= f.start + f.duration;
+    });
+    double left = 1;
+    for (const std::size_t i : on) {
+      stop.count();
+      const FaultSpec& f = scenario.faults[i];
+      left *= f.unreachable ? 0 : f.capacity * f.speed;
+    }
+    least = std::min(least, left);
+  }
+  return least;
 }
 
 class CaseBuilder {
@@ -34,6 +59,15 @@ class CaseBuilder {
            scenario.services[scenario.clients[group].service]},
         runs_(runs) {
     c_.volumes.resize(scenario.clients.size());
+    for (const stats::Trigger& t : triggers_) {
+      latest_ends_.push_back(latest_ends_.empty() ? t.end : std::max(latest_ends_.back(), t.end));
+    }
+    for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
+      const ClientSpec& client = scenario.clients[c];
+      if (share_of_calls(client, c_.client.service) == 0) continue;
+      callers_.push_back(
+          {c, c_.service.service_time.mean_seconds() * mean_work(client, c_.client.service)});
+    }
     name_disturbance();
     find_capacity();
   }
@@ -89,9 +123,7 @@ class CaseBuilder {
     k.limited = s.servers != ServiceSpec::kUnlimited && k.service_time_s > 0 &&
                 s.model == ServiceModelKind::kQueue;
     k.servers = k.limited ? static_cast<double>(s.servers) * s.instances.count : 0;
-    for (const stats::Trigger& t : triggers_) {
-      k.left = std::min(k.left, capacity_left(c_.scenario, c_.client.service, t.start));
-    }
+    k.left = std::min(k.left, least_capacity(c_.scenario, c_.client.service, triggers_));
     k.timeout_s =
         c_.client.timeouts.has_attempt ? c_.client.timeouts.attempt.mean_seconds() : kForever;
     k.patience_s = k.timeout_s - 2 * c_.scenario.network.latency.mean_seconds() - k.service_time_s;
@@ -148,8 +180,10 @@ class CaseBuilder {
 
   /// Whether a fault or surge is on all through the bin, or at its edges at least.
   bool is_disturbed(Time start, Time end) const {
-    return std::any_of(triggers_.begin(), triggers_.end(),
-                       [&](const stats::Trigger& t) { return start < t.end && t.start < end; });
+    // Of those that start before the end, the last one to end.
+    const auto begun = std::ranges::lower_bound(triggers_, end, {}, &stats::Trigger::start);
+    const auto count = static_cast<std::size_t>(begun - triggers_.begin());
+    return count > 0 && start < latest_ends_[count - 1];
   }
 
   void add_bin(Stretch& s, const RunResult& run, std::size_t bin) const {
@@ -171,13 +205,9 @@ class CaseBuilder {
   /// What all groups that call the service ask of it in a bin.
   Work work_of(const RunResult& run, std::size_t bin) const {
     Work work;
-    for (std::size_t c = 0; c < run.clients.size(); ++c) {
-      const ClientSpec& client = c_.scenario.clients[c];
-      if (share_of_calls(client, c_.client.service) == 0) continue;
-      if (bin >= run.clients[c].bins.size()) continue;
+    for (const auto& [c, each] : callers_) {
+      if (c >= run.clients.size() || bin >= run.clients[c].bins.size()) continue;
       const ClientFlow& flow = run.clients[c].bins[bin].flow;
-      const double each =
-          c_.service.service_time.mean_seconds() * mean_work(client, c_.client.service);
       work.first_s += each * static_cast<double>(flow.attempts - flow.retries);
       work.retry_s += each * static_cast<double>(flow.retries);
     }
@@ -250,6 +280,12 @@ class CaseBuilder {
   }
 
   std::vector<stats::Trigger> triggers_;
+  struct Caller {
+    std::size_t group;
+    double work_s;  ///< of an attempt, on average
+  };
+  std::vector<Caller> callers_;    // all groups that call the service
+  std::vector<Time> latest_ends_;  // of each trigger and all before it
   GroupCase c_;
   std::span<const RunResult> runs_;
 };

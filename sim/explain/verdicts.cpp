@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <retrysim/stop.hpp>
 #include <retrysim/verdict.hpp>
 
 #include <cstddef>
@@ -48,6 +49,7 @@ std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResul
   std::vector<Verdict> all;
   if (runs.empty()) return all;
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
+    stop_point();
     const explain::GroupCase group = explain::group_case(scenario, runs, c);
     if (group.total.requests > 0) add_group(all, group);
   }
@@ -73,6 +75,7 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
     throw std::invalid_argument("these are not the figures of a replication of the scenario");
   }
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
+    stop_point();
     std::vector<std::span<const double>> own;
     for (const std::vector<double>& figures : figures_by_run) {
       own.push_back(std::span(figures).subspan(c * count, count));

@@ -33,19 +33,17 @@ std::optional<FlowSeries> service_series(const MetricInfo& metric,
   if (services.empty() || (metric.services != nullptr && !metric.services(services))) {
     return std::nullopt;
   }
-  double servers = 0;
-  for (const ServiceResult& service : services) {
-    servers += static_cast<double>(service.nominal_servers);
-  }
   const bool of_capacity = metric.kind == MetricKind::kCapacity;
   const std::size_t bins = range.last - range.first;
   const double scale = scale_of(metric);
   FlowSeries series;
   series.numerators.assign(bins, 0);
-  series.denominators.assign(bins, of_capacity ? servers * width_s : width_s);
+  series.denominators.assign(bins, of_capacity ? 0 : width_s);
   for (const ServiceResult& service : services) {
     for (std::size_t i = 0; i < bins; ++i) {
-      series.numerators[i] += metric.series.of_service(service.bins[range.first + i]) / scale;
+      const ServiceFlow& bin = service.bins[range.first + i];
+      series.numerators[i] += metric.series.of_service(bin) / scale;
+      if (of_capacity) series.denominators[i] += service.capacity_ns(bin, width_s * 1e9) / 1e9;
     }
   }
   return series;

@@ -20,9 +20,11 @@ double divisor(const MetricInfo& metric, const MetricInput& in) {
     case MetricKind::kLevel:
       return in.window_s() * 1e9;
     case MetricKind::kCapacity: {
-      double servers = 0;
-      for (const ServiceResult& s : in.services) servers += static_cast<double>(s.nominal_servers);
-      return servers * in.window_s() * 1e9;
+      double capacity = 0;
+      for (const ServiceResult& s : in.services) {
+        capacity += s.capacity_ns(s.window, in.window_s() * 1e9);
+      }
+      return capacity;
     }
     default:
       return 1;

@@ -116,9 +116,8 @@ double work_ns(const MetricInput& in) {
   for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
     if (in.group && *in.group != g) continue;
     const ClientSpec& client = in.scenario.clients[g];
-    for (std::size_t s = 0; s < in.scenario.services.size(); ++s) {
+    for (const std::size_t s : called_services(client)) {
       const double work = mean_work(client, s);
-      if (work <= 0) continue;
       const ServiceSpec& service = in.scenario.services[s];
       sum += static_cast<double>(in.run.clients[g].window.arrivals) * work * passes(service) *
              service.service_time.mean_seconds() * 1e9;

@@ -92,9 +92,10 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
                  "for the answer any more, or it was a failure", bad_executions)
         .shown(Display().lower_is_better()),
     capacity("work_load", "Mean service time of all attempts that arrive (model occ: read and "
-             "write), rejected ones included, per nominal capacity; may exceed 1", work_ns)
+             "write), rejected ones included, per capacity; may exceed 1", work_ns)
         .shown(Display().lower_is_better()),
-    capacity("utilization", "Busy share of the nominal servers", at_services<&S::busy_ns>)
+    capacity("utilization", "Busy share of the capacity", at_services<&S::busy_ns>)
+        .within(MetricRange::kShare)
         .service_bins(at_service<&S::busy_ns>)
         .in_percent()
         .shown(label("utilization").line(kService, 1, "utilization").in(kSwept, 6)),
@@ -262,12 +263,14 @@ constexpr auto kOfWorkAndRecovery = std::to_array<MetricInfo>({
     capacity("wasted_share", "Share of capacity spent on answers that were lost or that nobody was "
              "waiting for any more, counting whole service times; failures that reached their "
              "client do not count", wasted_ns)
+        .within(MetricRange::kShare)
         .in_percent()
         .shown(label("wasted capacity").lower_is_better()
             .spoken(9, {"less wasted capacity", "more wasted capacity"})
             .line(kService, 4, "wasted capacity", kZero).in(kCompared, 8)),
     capacity("wasted_after_give_up_share", "Share of capacity spent on attempts after their client "
              "had given up", wasted_after_give_up_ns)
+        .within(MetricRange::kShare)
         .in_percent().shown(Display().lower_is_better()),
     count("wasted_s", "s", "Service time of those answers", wasted_s)
         .of(kServices).shown(Display().lower_is_better()),

@@ -58,10 +58,11 @@ double per_of(const MetricInfo& metric, const PhaseResult& phase) {
   return metric.series.per != nullptr ? metric.series.per(bin_of(phase)) : 0;
 }
 
-double servers_of(std::span<const ServiceResult> services) {
+double capacity_ns(const PhaseResult& phase, std::span<const ServiceResult> services) {
   double servers = 0;
   for (const ServiceResult& s : services) servers += static_cast<double>(s.nominal_servers);
-  return servers;
+  const auto length_ns = static_cast<double>((phase.end - phase.start).count());
+  return servers * length_ns + phase.service.extra_servers_ns;
 }
 
 std::optional<double> value_of(const MetricInfo& metric, const PhaseResult& phase,
@@ -83,7 +84,7 @@ std::optional<double> value_of(const MetricInfo& metric, const PhaseResult& phas
       below = seconds * 1e9;
       break;
     case MetricKind::kCapacity:
-      below = servers_of(services) * seconds * 1e9;
+      below = capacity_ns(phase, services);
       break;
     default:
       break;

@@ -200,8 +200,17 @@ std::vector<Disturbance> disturbances(const Scenario& scenario) {
 }
 
 std::vector<Trigger> triggers(const Scenario& scenario) {
-  const std::vector<Disturbance> named = disturbances(scenario);
-  return {named.begin(), named.end()};
+  std::vector<Trigger> all;
+  const Time end = Time::zero() + scenario.duration;
+  const auto add = [&](Time start, Duration length) {
+    if (start < end && length > Duration::zero()) all.push_back({start, start + length});
+  };
+  for (const FaultSpec& f : scenario.faults) add(f.start, f.duration);
+  for (const ClientSpec& client : scenario.clients) {
+    for (const SurgeSpec& s : client.arrivals.surges) add(s.start, s.duration);
+  }
+  std::ranges::sort(all, {}, [](const Trigger& t) { return std::pair(t.start, t.end); });
+  return all;
 }
 
 BinRange window_bins(const RunResult& run, std::span<const ClientBin> bins) {

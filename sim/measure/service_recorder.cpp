@@ -26,7 +26,8 @@ void add_integrals(ServiceFlow& flow, const StationLog::Integrals& integrals, bo
 ServiceRecorder::ServiceRecorder(const ServiceSpec& spec, const RunSpan& span)
     : working_(spec.all_servers()),
       span_(&span),
-      has_queue_(retrysim::has_queue(spec.queue.discipline)) {
+      has_queue_(retrysim::has_queue(spec.queue.discipline)),
+      nominal_(spec.all_servers()) {
   result_.unlimited = spec.servers == ServiceSpec::kUnlimited;
   result_.nominal_servers = result_.unlimited ? 0 : spec.all_servers();
   log_.set_servers(working_);
@@ -68,10 +69,22 @@ void ServiceRecorder::integrate_servers(Time now) {
   servers_since_ = now;
 }
 
+double ServiceRecorder::extra_ns_until(Time now) const {
+  return static_cast<double>(extra_) * static_cast<double>((now - extra_since_).count());
+}
+
+void ServiceRecorder::note_extra(std::int64_t servers, Time now) {
+  extra_ns_ += extra_ns_until(now);
+  extra_since_ = now;
+  extra_ = servers;
+}
+
 void ServiceRecorder::fold_segment(Time end) {
   integrate_servers(end);
+  note_extra(extra_, end);
   add_integrals(flow_, log_.fold(end), has_queue_);
   flow_.servers_ns = std::exchange(servers_ns_, 0);
+  flow_.extra_servers_ns = std::exchange(extra_ns_, 0);
   flow_.queue_max = std::exchange(queue_max_, queued_);
   row_.merge(flow_);
   if (in_window_) result_.window.merge(flow_);
@@ -94,11 +107,16 @@ ServiceFlow ServiceRecorder::totals(Time now) const {
   ServiceFlow flow = flow_;
   add_integrals(flow, log.fold(now), has_queue_);
   flow.servers_ns = servers_ns_ + servers_ns_until(now);
+  flow.extra_servers_ns = extra_ns_ + extra_ns_until(now);
   flow.merge(before_);
   return flow;
 }
 
 ServiceResult ServiceRecorder::finish() {
+  // Work that began before the window counts whole, and then may be more than was done in it.
+  const double busy_ns = result_.window.busy_ns;
+  result_.wasted_full_ns = std::min(result_.wasted_full_ns, busy_ns);
+  result_.wasted_after_give_up_ns = std::min(result_.wasted_after_give_up_ns, busy_ns);
   result_.bins.shrink_to_fit();
   result_.queued.pop_back();
   return std::move(result_);

@@ -11,6 +11,7 @@
 #include "measure/run_span.hpp"
 #include "measure/station_log.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -56,6 +57,9 @@ class alignas(64) ServiceRecorder {
       queue_max_ = now.queued;
     if (now.working != working_) [[unlikely]]
       set_servers(now.working, now.now);
+    const std::int64_t extra = std::max(now.busy, working_) - nominal_;
+    if (std::max<std::int64_t>(extra, 0) != extra_) [[unlikely]]
+      note_extra(std::max<std::int64_t>(extra, 0), now.now);
   }
   /// What it has been told, to be compared with what is there.
   StationLevels levels() const;
@@ -83,6 +87,10 @@ class alignas(64) ServiceRecorder {
   /// Since they were integrated last.
   double servers_ns_until(Time now) const;
   void integrate_servers(Time now);
+  /// From `now` on there are so many servers beyond the nominal ones: that work, or that finish
+  /// what they do.
+  void note_extra(std::int64_t servers, Time now);
+  double extra_ns_until(Time now) const;
 
   ServiceFlow flow_;  // of the running segment
   std::uint64_t queued_ = 0, queue_max_ = 0;
@@ -93,6 +101,9 @@ class alignas(64) ServiceRecorder {
   bool has_queue_;  // processor sharing has none
   Time servers_since_;
   double servers_ns_ = 0;
+  std::int64_t nominal_, extra_ = 0;
+  Time extra_since_;
+  double extra_ns_ = 0;
   Time in_vain_since_;
   double in_vain_ = 0;        // servers
   ServiceFlow row_, before_;  // of the running bin; of all earlier segments

@@ -33,7 +33,7 @@ class Books {
  private:
   void close_service(ServiceId service);
   void close_instance(ServiceId service, InstanceId instance);
-  void check_group(const RunResult& result, GroupId group) const;
+  void check_group(const RunResult& result, GroupId group, bool polls) const;
   void check_service(const RunResult& result, ServiceId service) const;
   Service::TimeSpent time_spent(InstanceId instance, Time end) const;
   std::string_view wrong_instances(const RunResult& result, ServiceId service) const;

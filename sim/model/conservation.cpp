@@ -3,6 +3,8 @@
 // world ran, so that a mistake in one place shows in the other.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/stop.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +23,9 @@
 namespace retrysim::model {
 namespace {
 
-/// Sums of integers are exact; time integrals are sums of doubles.
-constexpr double kRounding = 1e-9;
+/// Sums of integers are exact; time integrals are sums of doubles, to which each event may add
+/// once, with a rounding error or four. How far they may be off, relative to their size.
+double rounding_after(std::uint64_t events) { return 1e-9 + static_cast<double>(events) * 0x1p-51; }
 
 template <class Counts>
 std::uint64_t total(const Counts& counts) {
@@ -91,7 +94,8 @@ std::string_view miscount_at_service(const ClientResult& c, bool refused_at_once
 }
 
 /// Parts of the latencies against their whole, and (Little's law) against the levels over time.
-std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool cohort_is_all) {
+std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool cohort_is_all,
+                           double rounding) {
   const bool all_ended = c.outcomes[static_cast<std::size_t>(Outcome::kUnfinished)] == 0;
   const WideNanoseconds parts =
       c.send_wait_ns + c.connection_wait_ns + c.backoff_total_ns + c.attempt_total_ns;
@@ -108,7 +112,7 @@ std::string_view lost_time(const ClientResult& c, bool attempts_overlap, bool co
   // Those before the window are in the levels, but not in the cohort.
   const auto differs = [&](double level, WideNanoseconds times) {
     const double sum = static_cast<double>(times);
-    const double margin = 1 + std::max(level, sum) * kRounding;
+    const double margin = 1 + std::max(level, sum) * rounding;
     return level < sum - margin || (cohort_is_all && all_ended && level > sum + margin);
   };
   if (differs(in_flight, c.attempt_total_ns)) return "Little's law: attempts in flight";
@@ -187,31 +191,33 @@ void Books::check(const RunResult& result) const {
   if (parts_.client_requests.submitted() != parts_.client_requests.ended()) {
     violated("requests submitted and ended differ");
   }
-  for (const GroupId i : Ids<GroupId>(state_.groups.size())) check_group(result, i);
+  // Jobs are polled for to their end, beyond the window, which calls other services as well.
+  const bool polls = std::ranges::any_of(state_.scenario.clients, [](const ClientSpec& client) {
+    return client.arrivals.process == ArrivalProcess::kPoll;
+  });
+  for (const GroupId i : Ids<GroupId>(state_.groups.size())) {
+    stop_point();
+    check_group(result, i, polls);
+  }
   for (const ServiceId i : Ids<ServiceId>(state_.instances.services())) check_service(result, i);
   // Last: a wrong count has an error that says more.
   if (const std::string wrong = wrong_level(result); !wrong.empty()) violated(wrong);
 }
 
-void Books::check_group(const RunResult& result, GroupId group) const {
+void Books::check_group(const RunResult& result, GroupId group, bool polls) const {
   const Scenario& scenario = state_.scenario;
   const ClientSpec& spec = scenario.clients[group];
   const ClientResult& c = result.clients[group];
   const auto check = [&](std::string_view wrong) {
     if (!wrong.empty()) violated(fmt::format("client {}: {}", spec.name, wrong));
   };
-  // Jobs are polled for to their end, beyond the window, which calls other services as well.
-  const bool polls = std::ranges::any_of(scenario.clients, [](const ClientSpec& client) {
-    return client.arrivals.process == ArrivalProcess::kPoll;
-  });
   const bool cohort_is_all = scenario.warmup == Duration::zero() && !polls;
   check(miscount(c, open_attempts_[group]));
-  check(lost_time(c, spec.retry.hedging.enabled, cohort_is_all));
+  check(lost_time(c, spec.retry.hedging.enabled, cohort_is_all, rounding_after(result.events)));
   bool refused_at_once = true, only_service_succeeds = true, deduplicated = true;
   bool waits_for_tokens = false, stores_late = false, times_all_waits = true;
   std::uint64_t passes = spec.side_effects.reconciles ? 2 : 1;
-  for (std::size_t i = 0; i < scenario.services.size(); ++i) {
-    if (share_of_calls(spec, i) <= 0) continue;
+  for (const std::size_t i : called_services(spec)) {
     refused_at_once &= refuses_at_once(scenario.services[i]);
     only_service_succeeds &= errors_are_failures(scenario, i);
     deduplicated &= deduplicates(scenario, spec, i);
@@ -248,15 +254,14 @@ void Books::check_service(const RunResult& result, ServiceId service) const {
     violated(fmt::format("service {}: {}", state_.scenario.services[service].name, wrong));
   };
   const double window_ns = static_cast<double>((result.window_end - result.window_start).count());
-  // Each event may add to a level's integral once, with a rounding error or four.
-  const double rounding = kRounding + static_cast<double>(result.events) * 0x1p-51;
+  const double rounding = rounding_after(result.events);
   // Servers that are taken away finish what they do: more may be busy than work, but never more
   // than worked at once before.
   for (const InstanceId i : state_.instances.of(service)) {
     const Service& there = state_.instances[i];
     most_servers += static_cast<double>(there.power().most_servers());
   }
-  if (s.window.busy_ns > most_servers * window_ns * (1 + kRounding)) {
+  if (s.window.busy_ns > most_servers * window_ns * (1 + rounding)) {
     check("more busy time than servers");
   }
   if (s.unused + s.failed > s.window.completions) {

@@ -39,10 +39,19 @@ Impairment FaultTimeline::at(std::size_t service, std::uint32_t instance, Time n
     escaped *= 1 - hit;
   };
   add(service_errors_[service]);
-  for (std::size_t i = 0; i < order_.size(); ++i) {
+  FaultsOfService& faults = faults_of_[service];
+  for (; faults.begun < faults.by_start.size(); ++faults.begun) {
+    const std::size_t next = faults.by_start[faults.begun];
+    if (scenario_->faults[order_[next]].start > now) break;
+    faults.on.insert(next);
+  }
+  std::erase_if(faults.on, [&](std::size_t i) {
     const FaultSpec& f = scenario_->faults[order_[i]];
-    if (f.service != service || !f.concerns(instance)) continue;
-    if (now < f.start || now >= f.start + f.duration) continue;
+    return now >= f.start + f.duration;
+  });
+  for (const std::size_t i : faults.on) {
+    const FaultSpec& f = scenario_->faults[order_[i]];
+    if (!f.concerns(instance)) continue;
     all.capacity *= f.capacity;
     all.speed *= f.speed;
     all.latency += f.latency;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -27,6 +28,14 @@ class FaultTimeline {
       changes_.push_back({f.start, f.service, &f, f.cold_restart});
       changes_.push_back({f.start + f.duration, f.service, &f});
       fault_errors_.push_back(number(f.errors, answer_of));
+    }
+    faults_of_.resize(scenario.services.size());
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      faults_of_[scenario.faults[order_[i]].service].by_start.push_back(i);
+    }
+    for (FaultsOfService& of : faults_of_) {
+      std::ranges::stable_sort(
+          of.by_start, {}, [this](std::size_t i) { return scenario_->faults[order_[i]].start; });
     }
     for (std::size_t i = 0; i < scenario.services.size(); ++i) {
       const ServiceSpec& s = scenario.services[i];
@@ -55,6 +64,7 @@ class FaultTimeline {
   Change pop() { return changes_[at_++]; }
 
   /// Everything that is wrong at `now` with `service`, or with the instance of it with this index.
+  /// `now` is never earlier than in the call before.
   Impairment at(std::size_t service, std::uint32_t instance, Time now) const;
 
  private:
@@ -63,6 +73,12 @@ class FaultTimeline {
     std::uint16_t answer;
   };
   using Errors = std::vector<NumberedError>;
+  /// The faults of a service, by their places in `order_`.
+  struct FaultsOfService {
+    std::vector<std::size_t> by_start;
+    std::size_t begun = 0;     ///< so many of these have begun
+    std::set<std::size_t> on;  ///< those that have, less some that are over
+  };
 
   template <class AnswerOf>
   static Errors number(const std::vector<RandomError>& errors, AnswerOf answer_of) {
@@ -77,7 +93,8 @@ class FaultTimeline {
   void sort();
 
   const Scenario* scenario_;
-  std::vector<std::size_t> order_;  // the faults by name
+  std::vector<std::size_t> order_;                  // the faults by name
+  mutable std::vector<FaultsOfService> faults_of_;  // they follow the time that is asked about
   std::vector<Change> changes_;
   std::size_t at_ = 0;
   std::vector<Errors> fault_errors_, service_errors_;  // faults: in that order

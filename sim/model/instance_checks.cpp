@@ -17,8 +17,7 @@ namespace retrysim::model {
 namespace {
 
 /// Whether time integrals differ by more than the rounding of their sums.
-bool differ(double a, double b, std::uint64_t events) {
-  const double rounding = 1e-9 + static_cast<double>(events) * 0x1p-51;
+bool differ(double a, double b, double rounding) {
   return std::abs(a - b) > 1 + rounding * std::max(a, b);
 }
 
@@ -27,6 +26,8 @@ bool differ(double a, double b, std::uint64_t events) {
 std::string_view Books::wrong_instances(const RunResult& result, ServiceId service) const {
   const ServiceResult& s = result.services[service];
   if (s.instances.empty()) return "";
+  // Each event may add to an integral once.
+  const double rounding = 1e-9 + static_cast<double>(result.events) * 0x1p-51;
   InstanceResult sum;
   const double window_ns = static_cast<double>((result.window_end - result.window_start).count());
   for (const InstanceResult& one : s.instances) {
@@ -34,7 +35,7 @@ std::string_view Books::wrong_instances(const RunResult& result, ServiceId servi
     sum.busy_ns += one.busy_ns;
     sum.in_system_ns += one.in_system_ns;
     if (one.out_ns > window_ns) return "an instance was out of rotation for longer than the window";
-    if (one.queue_ns > static_cast<double>(one.queue_max) * window_ns * (1 + 1e-9)) {
+    if (one.queue_ns > static_cast<double>(one.queue_max) * window_ns * (1 + rounding) + 1) {
       return "the mean of an instance's queue is above its maximum";
     }
   }
@@ -53,8 +54,8 @@ std::string_view Books::wrong_instances(const RunResult& result, ServiceId servi
   if (all_known && parts_.balancer.under_way(service) != static_cast<std::uint64_t>(in_flight)) {
     return "balancer and clients disagree on the attempts under way";
   }
-  if (differ(sum.busy_ns, s.window.busy_ns, result.events)) return "busy time of the instances";
-  if (differ(sum.in_system_ns, s.window.in_system_ns, result.events)) {
+  if (differ(sum.busy_ns, s.window.busy_ns, rounding)) return "busy time of the instances";
+  if (differ(sum.in_system_ns, s.window.in_system_ns, rounding)) {
     return "attempts at the instances";
   }
   return "";

@@ -19,7 +19,8 @@
 namespace retrysim::model {
 namespace {
 
-/// Time integrals are sums of doubles; each event may add to one of them once.
+/// How far a time integral may be off, relative to its size: it is a sum of doubles, and each event
+/// may add to it once.
 double rounding_of(std::uint64_t events) { return 1e-9 + static_cast<double>(events) * 0x1p-51; }
 
 std::string in_words(const stats::GroupLevels& l) {
@@ -43,7 +44,8 @@ std::string difference(const Levels& recorded, const Levels& real) {
 
 /// Waiting requests, and attempts in flight, against the requests that can have been open.
 /// `in_flight_too`: without hedging a request has one attempt at most, and none while it waits.
-std::string_view wrong_bin(const ClientResult& c, double width_ns, bool in_flight_too) {
+std::string_view wrong_bin(const ClientResult& c, double width_ns, bool in_flight_too,
+                           double rounding) {
   std::uint64_t open = 0;  // when the bin begins
   for (const ClientBin& bin : c.bins) {
     const ClientFlow& f = bin.flow;
@@ -54,7 +56,7 @@ std::string_view wrong_bin(const ClientResult& c, double width_ns, bool in_fligh
     const double busy = f.limiter_waiting_ns + f.connection_waiting_ns + f.in_backoff_ns +
                         (in_flight_too ? f.in_flight_ns : 0);
     const double most = static_cast<double>(open + f.requests) * width_ns;
-    if (busy > most * (1 + 1e-9) + 1) return "more requests under way than there were";
+    if (busy > most * (1 + rounding) + 1) return "more requests under way than there were";
     if (open + f.requests < f.successes + f.failures) return "more requests ended than began";
     open += f.requests - f.successes - f.failures;
   }
@@ -146,11 +148,13 @@ std::string Books::wrong_level_of_group(const RunResult& result, GroupId group,
   std::string wrong = difference(state_.recorder.client(group).levels(), real);
   if (!wrong.empty()) return wrong;
   const double rounding = rounding_of(result.events);
-  if (c.has_quota &&
-      !(c.quota_mean >= -rounding && c.quota_mean <= rules.quota.capacity + rounding)) {
+  const double most_tokens = rules.quota.capacity;
+  const double margin = rounding * std::max(1.0, most_tokens);
+  if (c.has_quota && !(c.quota_mean >= -margin && c.quota_mean <= most_tokens + margin)) {
     return "the mean level of the retry quota is out of range";
   }
-  wrong = wrong_bin(c, static_cast<double>(result.interval.count()), !rules.hedging.enabled);
+  wrong =
+      wrong_bin(c, static_cast<double>(result.interval.count()), !rules.hedging.enabled, rounding);
   return wrong.empty() ? std::string(wrong_means(c)) : wrong;
 }
 

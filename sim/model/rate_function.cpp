@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "model/rate_function.hpp"
 
+#include <retrysim/stop.hpp>
+
 #include "model/name_order.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <set>
 
 namespace retrysim::model {
 namespace {
@@ -37,13 +41,31 @@ RateFunction::RateFunction(double base, const std::optional<RateProfile>& profil
   }
   std::sort(edges.begin(), edges.end());
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  // The surges that are on, by their places in the order of names: factors are always multiplied in
+  // that order, which decides the last bit of the product.
+  const std::vector<std::size_t> order = name_order(surges);
+  std::vector<std::size_t> by_start(order.size());
+  std::iota(by_start.begin(), by_start.end(), std::size_t{0});
+  std::ranges::stable_sort(by_start, {}, [&](std::size_t i) { return surges[order[i]].start; });
+  std::set<std::size_t> on;
+  std::size_t begun = 0;
+  StopCounter<> stop;
   for (const Time t : edges) {
     double rate = 1, slope = 0;
     if (profile) evaluate(*profile, t, &rate, &slope);
     double factor = base;
-    for (const std::size_t i : name_order(surges)) {
-      const SurgeSpec& s = surges[i];
-      if (s.start <= t && t < s.start + s.duration) factor *= s.factor;
+    for (; begun < by_start.size() && surges[order[by_start[begun]]].start <= t; ++begun) {
+      on.insert(by_start[begun]);
+    }
+    for (auto at = on.begin(); at != on.end();) {
+      stop.count();
+      const SurgeSpec& s = surges[order[*at]];
+      if (t < s.start + s.duration) {
+        factor *= s.factor;
+        ++at;
+      } else {
+        at = on.erase(at);
+      }
     }
     const Piece piece{t.in_seconds(), rate * factor, slope * factor};
     const bool same = !pieces_.empty() && piece.slope == 0 && pieces_.back().slope == 0 &&

@@ -44,7 +44,8 @@ class ServicePower {
     if (spec_->servers == ServiceSpec::kUnlimited) {
       working_ = impairment_.capacity > 0 ? ServiceSpec::kUnlimited : 0;
     } else {
-      constexpr double kMost = 1e18;  // still counts as an integer
+      // Those of all instances together still count as an integer.
+      constexpr double kMost = 9e18 / InstancesSpec::kMost;
       const auto servers =
           static_cast<double>(autoscaler_ ? autoscaler_->servers() : spec_->servers);
       working_ = std::llround(std::min(kMost, servers * impairment_.capacity));

@@ -211,8 +211,9 @@ void write_choice_json(Sink& sink, const ChoiceReport& report,
   for (std::size_t i = 0; i < report.found.policies.size(); ++i) {
     json["policies"].push_back(policy_json(report, i));
   }
+  json["services"] = services_json(scenario);
   json["keys"] = Json::object();
-  for (const auto& [path, value] : report.keys) json["keys"][path] = value;
+  for (const auto& [path, value] : report.keys) append_member(json["keys"], path, value);
   sink.write(sealed(json, files));
 }
 

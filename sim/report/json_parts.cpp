@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: MIT
 #include "report/json_parts.hpp"
 
+#include <utility>
+
 namespace retrysim::report {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json service_json(const ServiceSpec& service) {
+  const double demand = service.service_time.mean_seconds();
+  const bool limited = service.servers != ServiceSpec::kUnlimited;
+  Json json;
+  json["name"] = service.name;
+  json["servers"] = limited ? Json(service.servers) : Json();
+  if (service.instances.count > 1) json["instances"] = service.instances.count;
+  json["mean_service_time_s"] = demand;
+  json["capacity_per_s"] =
+      limited && demand > 0 ? Json(static_cast<double>(service.all_servers()) / demand) : Json();
+  return json;
+}
+
 }  // namespace
+
+Json services_json(const Scenario& scenario) {
+  Json json = Json::array();
+  for (const ServiceSpec& service : scenario.services) json.push_back(service_json(service));
+  return json;
+}
 
 Json result_head(std::string_view command, const Scenario& scenario, std::size_t replications) {
   Json json;
@@ -23,8 +44,14 @@ Json result_head(std::string_view command, const Scenario& scenario, std::size_t
 
 Json keys_json(const LoadedScenario& scenario) {
   Json json = Json::object();
-  for (const ResolvedKey& key : scenario.keys) json[key.path] = key.toml;
+  for (const ResolvedKey& key : scenario.keys) append_member(json, key.path, key.toml);
   return json;
+}
+
+void append_member(Json& object, std::string name, Json value) {
+  using Members = Json::object_t::Container;
+  Members& members = object.get_ref<Json::object_t&>();
+  members.emplace_back(std::move(name), std::move(value));
 }
 
 Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }

@@ -110,6 +110,7 @@ JsonText& JsonText::end(char bracket) {
 
 // What stands between two values, or between a key and its value.
 void JsonText::next() {
+  stop_.count();
   if (has_key_) {
     has_key_ = false;
     return;

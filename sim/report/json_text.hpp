@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/stop.hpp>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstddef>
@@ -48,7 +50,8 @@ class JsonText {
   std::size_t depth_ = 0;
   bool first_ = true;     // nothing is in the innermost object or array yet
   bool has_key_ = false;  // the next value follows its key
-  double real_ = 0;       // the last one written, and its text
+  StopCounter<> stop_;
+  double real_ = 0;  // the last one written, and its text
   std::string real_text_;
 };
 

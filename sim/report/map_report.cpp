@@ -169,6 +169,7 @@ void write_map_json(Sink& sink, const MapReport& r, const std::vector<FileRecord
   map["agree"] = count_of(r, MapVerdict::kAgree);
   map["disagree"] = count_of(r, MapVerdict::kDisagree);
   map["outside_validity"] = count_of(r, MapVerdict::kOutsideValidity);
+  json["services"] = services_json(r.scenario.scenario);
   json["keys"] = keys_json(r.scenario);
   sink.write(sealed(json, files));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/page_data.hpp"
 
+#include "report/json_parts.hpp"
+
 #include <retrysim/metrics.hpp>
 #include <retrysim/variation.hpp>
 
@@ -72,13 +74,21 @@ Json metric_json(const std::string& name, const std::string& unit) {
   return json;
 }
 
-/// The place of `name` in `names`, where it is appended if it is new.
-std::size_t place_of(std::vector<std::string>& names, const std::string& name) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  names.push_back(name);
-  return names.size() - 1;
-}
+/// Names in the order in which they came first.
+class NameList {
+ public:
+  /// The place of `name`, which is appended if it is new.
+  std::size_t place_of(const std::string& name) {
+    const auto [at, is_new] = places_.emplace(name, names_.size());
+    if (is_new) names_.push_back(name);
+    return at->second;
+  }
+  const std::vector<std::string>& all() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, std::size_t> places_;
+};
 
 /// Collects the parts of the metadata of one result.
 class Metadata {
@@ -105,12 +115,12 @@ class Metadata {
     if (result_.has("hysteresis.csv")) out_["hysteresis"]["rows"] = table("hysteresis.csv");
     if (result_.has("map.csv")) out_["map"]["points"] = map_points();
     out_["toml"] = content_of(result_.folder / "scenario.toml");
-    out_["clients"] = clients_;
+    out_["clients"] = clients_.all();
     out_["metrics"] = std::move(metrics_);
     return json_for_script(out_);
   }
 
-  const std::vector<std::string>& variants() const { return names_; }
+  const std::vector<std::string>& variants() const { return names_.all(); }
 
  private:
   /// Of a run or a comparison from result.json, of a sweep from points.csv.
@@ -118,24 +128,28 @@ class Metadata {
     out_["variants"] = Json::array();
     if (result_.json.contains("variants")) {
       for (Json variant : result_.json.at("variants")) {
-        names_.push_back(variant.at("variant"));
-        if (names_.size() == 1) {
+        names_.place_of(variant.at("variant"));
+        if (names_.all().size() == 1) {
           out_["keys"] = variant.at("keys");
         } else {
           variant["keys"] = differing_keys(variant.at("keys"));
         }
-        if (names_.size() == 1) variant.erase("keys");
+        if (names_.all().size() == 1) variant.erase("keys");
         out_["variants"].push_back(std::move(variant));
       }
       return;
     }
     out_["keys"] = result_.json.value("keys", Json::object());
+    out_["services"] = result_.json.value("services", Json::array());
   }
 
   Json differing_keys(const Json& keys) const {
+    std::map<std::string_view, const Json*> first;
+    for (const auto& [key, value] : out_["keys"].items()) first.emplace(key, &value);
     Json differing = Json::object();
     for (const auto& [key, value] : keys.items()) {
-      if (out_["keys"].value(key, Json()) != value) differing[key] = value;
+      const auto at = first.find(key);
+      if (at == first.end() || *at->second != value) append_member(differing, key, value);
     }
     return differing;
   }
@@ -150,8 +164,8 @@ class Metadata {
     while (csv.next()) {
       const std::string& name = csv.text(metric);
       note_metric(name, csv.text(unit));
-      summary[name].push_back({place_of(names_, csv.text(variant)),
-                               place_of(clients_, csv.text(client)), cell_json(csv, mean),
+      summary[name].push_back({names_.place_of(csv.text(variant)),
+                               clients_.place_of(csv.text(client)), cell_json(csv, mean),
                                cell_json(csv, low, 5), cell_json(csv, high, 5),
                                cell_json(csv, count)});
     }
@@ -172,8 +186,8 @@ class Metadata {
       const std::string place = csv.text(variant) + "\n" + csv.text(client) + "\n" +
                                 csv.text(phase) + "\n" + csv.text(kind) + "\n" + csv.text(start);
       if (phases.empty() || place != last) {
-        phases.push_back({{"v", place_of(names_, csv.text(variant))},
-                          {"c", place_of(clients_, csv.text(client))},
+        phases.push_back({{"v", names_.place_of(csv.text(variant))},
+                          {"c", clients_.place_of(csv.text(client))},
                           {"phase", csv.text(phase)},
                           {"kind", csv.text(kind)},
                           {"start", cell_json(csv, start)},
@@ -283,16 +297,16 @@ class Metadata {
         throw DamagedResult(result_.folder / "points.csv",
                             fmt::format("has a point that is not in the grid: {}", csv.text(name)));
       }
-      const std::size_t place = place_of(names_, csv.text(name));
+      const std::size_t place = names_.place_of(csv.text(name));
       out["at"].push_back({at->second, place, csv.text(outcome)});
     }
-    out["names"] = names_;
+    out["names"] = names_.all();
   }
 
   const CheckedResult& result_;
   Json out_;
   Json metrics_ = Json::object();
-  std::vector<std::string> names_, clients_;
+  NameList names_, clients_;
 };
 
 }  // namespace

@@ -124,6 +124,7 @@ void write_prediction_files(ResultFolder& folder, const PredictionReport& r) {
                               {"tipping_s", plane.tipping ? Json(rounded(*plane.tipping)) : Json()},
                               {"attempt_timeout_s", plane.timeout}});
   }
+  json["services"] = services_json(r.scenario.scenario);
   json["keys"] = keys_json(r.scenario);
   folder.write("result.json", [&](Sink& sink) { sink.write(sealed(json, folder.files())); });
   folder.commit();

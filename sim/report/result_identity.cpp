@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -30,11 +31,21 @@ bool matters(std::string_view key) {
          !key.ends_with(".retry.from_environment");  // its effect is in other keys
 }
 
-const std::string* find(const Keys& keys, std::string_view name) {
-  const auto at =
-      std::find_if(keys.begin(), keys.end(), [&](const auto& key) { return key.first == name; });
-  return at == keys.end() ? nullptr : &at->second;
-}
+/// Keys by name.
+class KeyIndex {
+ public:
+  explicit KeyIndex(const Keys& keys) {
+    for (const auto& [name, value] : keys) index_.emplace(name, &value);
+  }
+  /// Null if there is none.
+  const std::string* find(std::string_view name) const {
+    const auto at = index_.find(name);
+    return at == index_.end() ? nullptr : at->second;
+  }
+
+ private:
+  std::map<std::string_view, const std::string*> index_;
+};
 
 /// The value of a number or a duration, which a bare number is in seconds; nothing of other values.
 std::optional<double> quantity(std::string_view toml) {
@@ -57,8 +68,9 @@ bool same_value(std::string_view a, std::string_view b) {
 
 /// Leaves those keys that `other` has with the same value.
 void keep_common(Keys& keys, const Keys& other) {
+  const KeyIndex others(other);
   std::erase_if(keys, [&](const auto& key) {
-    const std::string* value = find(other, key.first);
+    const std::string* value = others.find(key.first);
     return value == nullptr || !same_value(*value, key.second);
   });
 }
@@ -142,8 +154,8 @@ std::optional<std::uint64_t> whole_number(const std::string* text) {
 
 /// Whether a result would take the place of one with more replications.
 bool fewer_replications(const ResultIdentity& earlier, const ResultIdentity& now) {
-  const auto before = whole_number(find(earlier.keys, kReplications));
-  const auto after = whole_number(find(now.keys, kReplications));
+  const auto before = whole_number(KeyIndex(earlier.keys).find(kReplications));
+  const auto after = whole_number(KeyIndex(now.keys).find(kReplications));
   return before && after && *after < *before;
 }
 
@@ -187,9 +199,10 @@ class Differences {
 
   /// `all_of_them`: a key that one side has alone is a difference, too.
   void compare_keys(bool all_of_them) {
+    const KeyIndex earlier(earlier_.keys), now(now_.keys);
     for (const auto& [path, value] : now_.keys) {
       if (!matters(path) || path == kReplications) continue;
-      const std::string* before = find(earlier_.keys, path);
+      const std::string* before = earlier.find(path);
       if (before == nullptr ? all_of_them : !same_value(*before, value)) {
         add(fmt::format("{} (there {}, now {})", path, before == nullptr ? "unset" : *before,
                         value));
@@ -197,13 +210,13 @@ class Differences {
     }
     if (all_of_them) {
       for (const auto& [path, value] : earlier_.keys) {
-        if (!matters(path) || find(now_.keys, path) != nullptr) continue;
+        if (!matters(path) || now.find(path) != nullptr) continue;
         add(fmt::format("{} (there {}, now unset)", path, value));
       }
     }
     if (same_command_ && fewer_replications(earlier_, now_)) {
-      add(fmt::format("replications (there {}, now fewer: {})", *find(earlier_.keys, kReplications),
-                      *find(now_.keys, kReplications)));
+      add(fmt::format("replications (there {}, now fewer: {})", *earlier.find(kReplications),
+                      *now.find(kReplications)));
     }
   }
 

@@ -18,19 +18,6 @@ using Json = nlohmann::ordered_json;
 
 double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-Json service_json(const ServiceSpec& service) {
-  const double demand = service.service_time.mean_seconds();
-  const bool limited = service.servers != ServiceSpec::kUnlimited;
-  Json json;
-  json["name"] = service.name;
-  json["servers"] = limited ? Json(service.servers) : Json();
-  if (service.instances.count > 1) json["instances"] = service.instances.count;
-  json["mean_service_time_s"] = demand;
-  json["capacity_per_s"] =
-      limited && demand > 0 ? Json(static_cast<double>(service.all_servers()) / demand) : Json();
-  return json;
-}
-
 Json window_json(std::string_view kind, const std::string& name, Time start, Duration duration) {
   Json json;
   json["kind"] = kind;
@@ -51,10 +38,7 @@ Json variant_json(const Evaluation& e) {
   json["interval_s"] = seconds(scenario.interval.count());
   add_certainty(json, e);
   json["notes"] = result_notes(e);
-  json["services"] = Json::array();
-  for (const ServiceSpec& service : scenario.services) {
-    json["services"].push_back(service_json(service));
-  }
+  json["services"] = services_json(scenario);
   json["disturbances"] = Json::array();
   for (const FaultSpec& fault : scenario.faults) {
     Json window = window_json("fault", fault.name, fault.start, fault.duration);
@@ -75,8 +59,13 @@ Json variant_json(const Evaluation& e) {
       json["disturbances"].push_back(std::move(window));
     }
   }
-  json["keys"] = keys_json(e.set.scenario);
   return json;
+}
+
+void write_variant(JsonText& text, const Evaluation& e) {
+  text.begin_object().members(variant_json(e)).key("keys").begin_object();
+  for (const ResolvedKey& key : e.set.scenario.keys) text.key(key.path).text(key.toml);
+  text.end_object().end_object();
 }
 
 void write_summary(JsonText& text, const Evaluation& e) {
@@ -153,7 +142,7 @@ void write_result_json(Sink& sink, Evaluations evaluations, const std::vector<Fi
   JsonText text;
   text.begin_object().members(result_head("", first.scenario(), first.set.runs.size()));
   text.key("variants").begin_array();
-  for (const Evaluation& e : evaluations) text.json(variant_json(e));
+  for (const Evaluation& e : evaluations) write_variant(text, e);
   text.end_array().key("verdicts").begin_array();
   for (const Evaluation& e : evaluations) {
     for (const Verdict& v : e.verdicts) text.json(verdict_json(e, v));

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "report/result_manifest.hpp"
 
+#include <retrysim/stop.hpp>
+
+#include "report/json_parts.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +14,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 namespace retrysim::report {
 namespace {
@@ -19,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSeal = "crc32_of_this_file";
 constexpr std::string_view kNoDigits = "00000000";
-constexpr int kDeepest = 64;
+constexpr std::size_t kDeepest = 64;
 
 /// Where the digits of the seal stand in the text of a result.json; npos if they do not.
 std::size_t place_of_seal(std::string_view text) {
@@ -32,18 +37,90 @@ std::size_t place_of_seal(std::string_view text) {
 
 std::string digits(std::uint32_t crc) { return fmt::format("{:08x}", crc); }
 
+/// Builds a value from the events of the library's reader. The reader of its own looks through all
+/// members of an object for each new one, which takes minutes for the keys of a large scenario.
+/// Members come in the order of the text; of two with the same name, the first one is found.
+class Builder : public nlohmann::json_sax<Json> {
+ public:
+  /// Of the outermost object, members in `skip` are left out.
+  explicit Builder(std::span<const std::string_view> skip) : skip_(skip) {}
+
+  bool too_deep() const { return too_deep_; }
+  Json take() { return std::move(root_); }
+
+  bool null() override { return scalar(nullptr); }
+  bool boolean(bool value) override { return scalar(value); }
+  bool number_integer(number_integer_t value) override { return scalar(value); }
+  bool number_unsigned(number_unsigned_t value) override { return scalar(value); }
+  bool number_float(number_float_t value, const string_t&) override { return scalar(value); }
+  bool string(string_t& value) override { return scalar(std::move(value)); }
+  bool binary(binary_t& value) override { return scalar(std::move(value)); }
+  bool start_object(std::size_t) override { return begin(Json::object()); }
+  bool start_array(std::size_t) override { return begin(Json::array()); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool key(string_t& name) override {
+    skipping_ = skipped_ == 0 && open_.size() == 1 && std::ranges::find(skip_, name) != skip_.end();
+    name_ = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;
+  }
+
+ private:
+  Json* add(Json value) {
+    if (open_.empty()) return &(root_ = std::move(value));
+    Json& parent = *open_.back();
+    if (parent.is_array()) return &parent.emplace_back(std::move(value));
+    append_member(parent, std::move(name_), std::move(value));
+    return &parent.back();
+  }
+
+  bool scalar(Json value) {
+    stop_.count();
+    const bool left_out = skipped_ > 0 || std::exchange(skipping_, false);
+    if (!left_out) add(std::move(value));
+    return true;
+  }
+
+  bool begin(Json container) {
+    stop_.count();
+    too_deep_ = too_deep_ || open_.size() + skipped_ > kDeepest;
+    if (too_deep_) return false;
+    if (skipped_ > 0 || std::exchange(skipping_, false)) {
+      ++skipped_;
+    } else {
+      open_.push_back(add(std::move(container)));
+    }
+    return true;
+  }
+
+  bool end() {
+    if (skipped_ > 0) {
+      --skipped_;
+    } else {
+      open_.pop_back();
+    }
+    return true;
+  }
+
+  std::span<const std::string_view> skip_;
+  Json root_;
+  std::vector<Json*> open_;  // the containers that have begun; none of them moves while it is here
+  std::string name_;         // of the next member
+  bool skipping_ = false;    // the next value is left out
+  std::size_t skipped_ = 0;  // containers that have begun and are left out
+  bool too_deep_ = false;
+  StopCounter<> stop_;
+};
+
 Json parse(const fs::path& file, const std::string& text, std::span<const std::string_view> skip) {
-  bool too_deep = false;
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& value) {
-    too_deep = too_deep || depth > kDeepest;
-    const bool skipped =
-        depth == 1 && event == Json::parse_event_t::key &&
-        std::find(skip.begin(), skip.end(), value.get_ref<const std::string&>()) != skip.end();
-    return !too_deep && !skipped;
-  };
-  Json json = Json::parse(text, watch, false);
-  if (too_deep) throw DamagedResult(file, "is damaged: its JSON is nested too deeply");
-  if (json.is_discarded()) throw DamagedResult(file, "is damaged: it is not JSON");
+  Builder builder(skip);
+  const bool whole = Json::sax_parse(text, &builder);
+  if (builder.too_deep()) throw DamagedResult(file, "is damaged: its JSON is nested too deeply");
+  if (!whole) throw DamagedResult(file, "is damaged: it is not JSON");
+  Json json = builder.take();
   if (!json.is_object()) throw DamagedResult(file, "is damaged: it is not a JSON object");
   return json;
 }

@@ -204,6 +204,7 @@ Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
   if (plan.shard) sweep["shard"] = {{"index", plan.shard->index}, {"count", plan.shard->count}};
   sweep["points_that_fail"] = overview.points_that_fail;
   sweep["points_over_limit"] = overview.points_over_limit;
+  json["services"] = services_json(plan.base.scenario);
   json["keys"] = keys_json(plan.base);
   return json;
 }

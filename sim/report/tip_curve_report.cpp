@@ -354,6 +354,7 @@ void write_curve_json(Sink& sink, const TipCurveReport& r, const std::vector<Fil
     }
   }
   out["points"] = points;
+  json["services"] = services_json(plan.base.scenario);
   json["keys"] = keys_json(plan.base);
   sink.write(sealed(json, files));
 }

@@ -38,6 +38,22 @@ double mean_work(const ClientSpec& client, std::size_t service) {
   return weighed_calls(client, service, [](const OperationSpec& o) { return o.work; });
 }
 
+std::vector<std::size_t> called_services(const ClientSpec& client) {
+  std::vector<std::size_t> all;
+  bool plain = client.operations.empty();
+  for (const OperationSpec& o : client.operations) {
+    if (o.service && o.share > 0) all.push_back(*o.service);
+    plain = plain || (!o.service && o.share > 0);
+  }
+  if (plain) {
+    all.push_back(client.service);
+    all.insert(all.end(), client.more_services.begin(), client.more_services.end());
+  }
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
 bool calls_one_service(const ClientSpec& client) {
   const auto is_the_one = [&](std::size_t service) { return service == client.service; };
   return std::ranges::all_of(client.more_services, is_the_one) &&

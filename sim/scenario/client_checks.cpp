@@ -74,9 +74,8 @@ void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Memb
 void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
   if (spec.priority == 0) return;
   const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
-  for (std::size_t s = 0; s < services.size(); ++s) {
-    const bool by_priority = services[s].queue.discipline == Discipline::kPriority;
-    if (by_priority && share_of_calls(spec, s) > 0) return;
+  for (const std::size_t s : called_services(spec)) {
+    if (services[s].queue.discipline == Discipline::kPriority) return;
   }
   t.loaded.notes.push_back(keys.path() + ".priority has no effect: service." +
                            services[spec.service].name + ".queue.discipline is not \"priority\"");
@@ -85,8 +84,7 @@ void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& 
 void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
   const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
   const ServiceSpec& first = services[spec.service];
-  for (std::size_t s = 0; s < services.size(); ++s) {
-    if (share_of_calls(spec, s) <= 0) continue;
+  for (const std::size_t s : called_services(spec)) {
     if (services[s].price == first.price && services[s].rejection.price == first.rejection.price) {
       continue;
     }
@@ -175,9 +173,9 @@ void note_idle_keys(Tables& t) {
   for (const ClientSpec& c : s.clients) {
     bool by_key = (c.retry.quota.enabled && c.retry.quota.scope == RetryScope::kKey) ||
                   (c.retry.rate_limit.enabled && c.retry.rate_limit.scope == RetryScope::kKey);
-    for (std::size_t i = 0; i < s.services.size(); ++i) {
+    for (const std::size_t i : called_services(c)) {
       const ThrottleSpec& throttle = s.services[i].throttle;
-      if (throttle.rate <= 0 || share_of_calls(c, i) <= 0) continue;
+      if (throttle.rate <= 0) continue;
       by_key = by_key || throttle.scope == ThrottleScope::kKey || !throttle.keys.empty();
     }
     if (by_key && c.keys.count == 1) {

@@ -89,13 +89,15 @@ constexpr KeyInfo kArrivalKeys[] = {
 };
 
 constexpr KeyInfo kSendingKeys[] = {
-    key("attempt_timeout", distribution().or_word("none").or_as_the_sdk(),
+    key("attempt_timeout",
+        distribution().of(Quantity::kRequestTime).or_word("none").or_as_the_sdk(),
         Access{store_attempt_timeout}, {.fallback = "none"},
         "How long an attempt waits for its answer; \"sdk\": as long as the clients of retry.sdk do "
         "by default."),
-    key("deadline", duration(kPositive).or_word("none"), into<kTimeouts, &TimeoutSpec::deadline>,
-        {.fallback = "none"}, "Longest time for a whole request, waiting and backoff included."),
-    key("connect_timeout", duration(kPositive).or_word("none").or_as_the_sdk(),
+    key("deadline", request_time(kPositive).or_word("none"),
+        into<kTimeouts, &TimeoutSpec::deadline>, {.fallback = "none"},
+        "Longest time for a whole request, waiting and backoff included."),
+    key("connect_timeout", request_time(kPositive).or_word("none").or_as_the_sdk(),
         into<kTimeouts, &TimeoutSpec::connect>, {.fallback = "none"},
         "How long an attempt waits for a new connection."),
     key("max_connections", count(kUpToBillion).or_word("unlimited").or_as_the_sdk(),
@@ -133,8 +135,8 @@ constexpr KeyInfo kSideEffectKeys[] = {
         {.fallback = "0.0"}, "Share of the requests that have side effects."),
     key("idempotency_token", boolean(), into<kSideEffects, &SideEffectSpec::idempotency_token>,
         {.fallback = "true"}, "Whether those carry a token that is the same in every attempt."),
-    key("reconcile_read", distribution().or_word("none"), Access{store_reconcile_read},
-        {.fallback = "none"},
+    key("reconcile_read", distribution().of(Quantity::kRequestTime).or_word("none"),
+        Access{store_reconcile_read}, {.fallback = "none"},
         "Before a retry of such a request the client asks the service whether it has taken effect, "
         "and sends it again only if not: server time of that read. Read and request are one "
         "attempt, with one attempt_timeout. Not with retry.hedging or model = occ."),
@@ -181,7 +183,7 @@ constexpr KeyInfo kSurgeKeys[] = {
         "When the surge begins."),
     key("duration", duration(kPositive), into<&SurgeSpec::duration>, {.required = true},
         "How long it lasts."),
-    key("factor", number(kNotNegative), into<&SurgeSpec::factor>, {.required = true},
+    key("factor", factor(), into<&SurgeSpec::factor>, {.required = true},
         "Factor on the arrival rate."),
 };
 

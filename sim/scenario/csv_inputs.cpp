@@ -12,6 +12,8 @@
 #include "scenario/trimmed.hpp"
 #include "scenario/whole_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -124,8 +126,8 @@ class Rows {
     problems_.add(place_of(cell), std::move(message));
   }
 
-  // A finite number >= 0, or an error.
-  std::optional<double> number(unsigned cell, const Cells& cells) {
+  // A finite number >= 0, at most `most`, or an error.
+  std::optional<double> number(unsigned cell, const Cells& cells, double most = 1e18) {
     const std::string_view text = cells[cell];
     const std::string name = names_[cell];
     double value = 0;
@@ -136,6 +138,9 @@ class Rows {
       fail(cell, name + ": " + in_quotes(text) + " is not a finite number; expected a number >= 0");
     } else if (value < 0) {
       fail(cell, name + ": " + std::string(text) + " is negative; expected a number >= 0");
+    } else if (value > most) {
+      fail(cell, name + ": " + std::string(text) + " is too large; expected at most " +
+                     fmt::format("{:.0f}", most));
     } else {
       return value;
     }
@@ -345,10 +350,12 @@ std::optional<TimedRates> read_steps(const CsvFile& file, CsvFiles& files, const
                                      const std::string& steps = "time_s") {
   Rows<2> rows(file, files, {steps.c_str(), column});
   const bool timed = steps == "time_s";
+  constexpr double kMostFactor = 1e6, kMostRate = 1e12;
+  const double most = std::string_view(column) == "rate" ? kMostRate : kMostFactor;
   TimedRates result;
   for (Rows<2>::Cells cells{}; rows.next(cells);) {
     const auto time = rows.number(0, cells);
-    const auto rate = rows.number(1, cells);
+    const auto rate = rows.number(1, cells, most);
     if (!time || !rate) continue;
     if (result.times_s.empty() && *time != 0) {
       rows.fail(0, steps + (timed ? ": the first time is " : ": the first number is ") +

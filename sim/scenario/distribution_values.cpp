@@ -255,6 +255,12 @@ std::vector<std::string_view> distribution_member_names() {
   return result;
 }
 
+bool is_duration_parameter(std::string_view name) {
+  return std::ranges::any_of(kParameters, [&](const Parameter& p) {
+    return p.name == name && p.kind == ParameterKind::kDuration;
+  });
+}
+
 std::optional<Distribution> read_distribution(const std::string& path, const Node& node,
                                               CsvFiles& files) {
   if (node.is_table()) return DistributionReader(path, node, files).read();

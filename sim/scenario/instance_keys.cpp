@@ -42,7 +42,7 @@ constexpr KeyInfo kInstanceKeys[] = {
         "Time between two checks of an instance. A check sees whatever an attempt would meet, "
         "except "
         "for the queue and the throttle."),
-    key("health_check.timeout", duration(kPositiveRunLength),
+    key("health_check.timeout", request_time(kPositiveRunLength),
         into<kInstances, kCheck, &HealthCheckSpec::timeout>,
         {.fallback = "5s", .when = "health_check.interval != none", .idle_when = "instances = 1"},
         "Time after which a check has failed."),

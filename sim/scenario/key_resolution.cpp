@@ -83,6 +83,8 @@ void KeyResolution::resolve_given(const KeyInfo& key, const Node& node, Applies 
   if (!value->text.empty()) text = value->text;
   key.access.store(slots_, *value);
   record_given(path, render_value(key.rules, node), node);
+  const std::string slip = likely_slip(key.rules, node);
+  if (!slip.empty()) loaded_.notes.push_back(path + slip);
 }
 
 void KeyResolution::resolve_absent(const KeyInfo& key) {

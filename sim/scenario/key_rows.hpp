@@ -8,6 +8,7 @@
 
 #include "scenario/keys.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <type_traits>
@@ -28,10 +29,22 @@ inline constexpr Range kUpToMillion{.min = 1, .max = 1e6};
 constexpr ValueRules duration(Range range) {
   return {.kind = ValueKind::kDuration, .range = range, .words = {}, .else_word = {}, .unit = "s"};
 }
+/// Of a request or a part of one.
+constexpr ValueRules request_time(Range range) {
+  return duration(range).of(Quantity::kRequestTime);
+}
 constexpr ValueRules of_kind(ValueKind kind, Range range = {}) {
   return {.kind = kind, .range = range, .words = {}, .else_word = {}, .unit = {}};
 }
-constexpr ValueRules number(Range range = {}) { return of_kind(ValueKind::kNumber, range); }
+// More than any scenario needs, and few enough that products of some such numbers stay finite.
+inline constexpr double kLargestNumber = 1e12;
+constexpr ValueRules number(Range range = {}) {
+  if (range.min >= 0) range.max = std::min(range.max, kLargestNumber);
+  return of_kind(ValueKind::kNumber, range);
+}
+/// A factor on something that a fault or surge changes.
+inline constexpr Range kFactorRange{.min = 0, .max = 1e6};
+constexpr ValueRules factor() { return number(kFactorRange).of(Quantity::kFactor); }
 constexpr ValueRules count(Range range) { return of_kind(ValueKind::kCount, range); }
 constexpr ValueRules text() { return of_kind(ValueKind::kText); }
 constexpr ValueRules names() { return of_kind(ValueKind::kNames); }

@@ -10,8 +10,11 @@
 #include "scenario/throttle_limits.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace retrysim::scenario {
 namespace {
@@ -65,8 +68,8 @@ bool find_services(Tables& t, const KeyResolution& keys, const std::vector<std::
 void check_reconciliation(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
   if (!spec.side_effects.reconciles) return;
   const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
-  for (std::size_t s = 0; s < services.size(); ++s) {
-    if (services[s].model != ServiceModelKind::kOcc || share_of_calls(spec, s) <= 0) continue;
+  for (const std::size_t s : called_services(spec)) {
+    if (services[s].model != ServiceModelKind::kOcc) continue;
     t.problems.add(keys.place_of("reconcile_read"),
                    keys.path() + ".reconcile_read does not go with service." + services[s].name +
                        ".model = \"occ\", each of whose attempts begins with a read already; "
@@ -118,12 +121,37 @@ void resolve_client(Tables& t, const Member& member, const Node& siblings) {
   t.loaded.scenario.clients.push_back(std::move(spec));
 }
 
-// Keys from number `first` on go behind the others of their service, to be written in one table.
-void move_to_service(Tables& t, const std::string& prefix, std::size_t first) {
-  const auto news = t.loaded.keys.begin() + static_cast<std::ptrdiff_t>(first);
-  auto at = news;
-  while (at != t.loaded.keys.begin() && !std::prev(at)->path.starts_with(prefix)) --at;
-  std::rotate(at, news, t.loaded.keys.end());
+// The keys of the calls of a service, among all keys.
+struct KeysOfCalls {
+  std::string prefix;  // of all keys of the service
+  std::size_t first = 0, last = 0;
+};
+
+// Puts them behind the other keys of their service, to be written in one table. They are the last
+// ones, and the services come in the same order as before.
+void move_to_services(Tables& t, const std::vector<KeysOfCalls>& calls) {
+  if (calls.empty()) return;
+  std::vector<ResolvedKey>& keys = t.loaded.keys;
+  std::vector<ResolvedKey> in_order;
+  in_order.reserve(keys.size());
+  auto next = calls.begin();
+  const auto take = [&](std::size_t from, std::size_t to) {
+    const auto begin = keys.begin();
+    in_order.insert(in_order.end(),
+                    std::make_move_iterator(begin + static_cast<std::ptrdiff_t>(from)),
+                    std::make_move_iterator(begin + static_cast<std::ptrdiff_t>(to)));
+  };
+  const std::size_t others = calls.front().first;
+  for (std::size_t i = 0; i < others; ++i) {
+    const bool of_caller = next != calls.end() && keys[i].path.starts_with(next->prefix);
+    const bool last = of_caller && (i + 1 == others || !keys[i + 1].path.starts_with(next->prefix));
+    take(i, i + 1);
+    if (!last) continue;
+    take(next->first, next->last);
+    ++next;
+  }
+  for (; next != calls.end(); ++next) take(next->first, next->last);
+  keys = std::move(in_order);
 }
 
 void resolve_call(Tables& t, const Member& service, std::size_t caller, const Member& member,
@@ -140,26 +168,24 @@ void resolve_call(Tables& t, const Member& service, std::size_t caller, const Me
   keys.resolve();
   apply_client_defaults(t, keys, spec);
   check_quota(t, keys, spec);
-  const auto names = t.service_names();
-  const auto callee = std::find(names.begin(), names.end(), member.name);
-  if (callee == names.end()) {
+  const auto callee = t.index_of_service(member.name);
+  if (!callee) {
+    if (!t.problems.wants(member.place)) return;
     t.problems.add(member.place, path + ": there is no such service to call; " +
-                                     suggestion(member.name, names, "there are"));
+                                     suggestion(member.name, t.service_names(), "there are"));
     return;
   }
-  spec.service = static_cast<std::size_t>(callee - names.begin());
+  spec.service = *callee;
   check_reconciliation(t, keys, spec);
   check_end_of_lost_requests(t, keys, member, spec);
   note_idle_priority(t, keys, spec);
   t.loaded.scenario.clients.push_back(std::move(spec));
 }
 
-void resolve_calls(Tables& t, const Member& service) {
+void resolve_calls(Tables& t, const Member& service, std::vector<KeysOfCalls>& moved) {
   const Member* calls = service.value.find("calls");
   if (calls == nullptr || !calls->value.is_table()) return;
-  const auto names = t.service_names();
-  const auto caller =
-      static_cast<std::size_t>(std::find(names.begin(), names.end(), service.name) - names.begin());
+  const std::size_t caller = *t.index_of_service(service.name);
   if (t.loaded.scenario.services[caller].model == ServiceModelKind::kOcc) {
     t.problems.add(calls->place, "service." + service.name +
                                      ".calls does not apply to model = \"occ\"; expected another "
@@ -169,7 +195,7 @@ void resolve_calls(Tables& t, const Member& service) {
   t.for_each_in(service.value, "calls", [&](const Member& member, const Node& siblings) {
     resolve_call(t, service, caller, member, siblings);
   });
-  move_to_service(t, "service." + service.name + ".", known);
+  moved.push_back({"service." + service.name + ".", known, t.loaded.keys.size()});
 }
 
 void check_circles(Tables& t) {
@@ -196,7 +222,9 @@ void resolve_clients(Tables& t) {
     return;
   }
   t.for_each("client", [&](const Member& m, const Node& all) { resolve_client(t, m, all); });
-  t.for_each("service", [&](const Member& m, const Node&) { resolve_calls(t, m); });
+  std::vector<KeysOfCalls> moved;
+  t.for_each("service", [&](const Member& m, const Node&) { resolve_calls(t, m, moved); });
+  move_to_services(t, moved);
   check_circles(t);
   check_retryers(t);
   check_throttle_limits(t);

@@ -20,18 +20,32 @@ std::string share_text(double value) { return fmt::format("{:.6g}", value); }
 
 void check_expectation_client(Tables& t, const KeyResolution& keys, const Expectation& spec) {
   if (!keys.has("client") || spec.client == "all") return;
-  std::vector<std::string_view> names;  // as written: a group with mistakes exists, too
+  if (t.is_client(spec.client) || !t.problems.wants(keys.place_of("client"))) return;
+  std::vector<std::string_view> names;
   if (const Node* clients = t.of_kind("client")) {
     for (const Member& client : clients->members) names.push_back(client.name);
   }
   for (const ClientSpec& client : t.loaded.scenario.clients) {
     if (client.caller) names.push_back(client.name);
   }
-  if (std::find(names.begin(), names.end(), spec.client) != names.end()) return;
   names.push_back("all");
   t.problems.add(keys.place_of("client"), keys.path() + ".client = " + in_quotes(spec.client) +
                                               ": there is no such client; " +
                                               suggestion(spec.client, names, "there are"));
+}
+
+// A share is at most 1: a bound above that is a percentage, or can never decide anything.
+void check_share(Tables& t, const KeyResolution& keys, const Expectation& spec) {
+  const MetricInfo* metric = find_metric(spec.metric);
+  if (metric == nullptr || metric->range != MetricRange::kShare) return;
+  for (const auto& [key, bound] :
+       {std::pair("at_least", spec.at_least), {"at_most", spec.at_most}}) {
+    if (!bound || (*bound >= 0 && *bound <= 1)) continue;
+    t.problems.add(keys.place_of(key), keys.path() + "." + key + " = " + share_text(*bound) +
+                                           " is wrong: " + spec.metric +
+                                           " is a share; expected a number from 0 to 1" +
+                                           percent_hint(*bound));
+  }
 }
 
 void check_bounds(Tables& t, const KeyResolution& keys, const Expectation& spec,
@@ -59,6 +73,7 @@ void resolve_expectation(Tables& t, const Member& member, const Node& siblings) 
                    keys.path() + ".metric = " + unknown_metric(spec.metric));
   }
   check_expectation_client(t, keys, spec);
+  check_share(t, keys, spec);
   check_bounds(t, keys, spec, member);
   t.loaded.scenario.expectations.push_back(std::move(spec));
 }

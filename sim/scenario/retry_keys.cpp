@@ -156,7 +156,8 @@ constexpr KeyInfo kAttemptKeys[] = {
         "Attempts of one request, the first included."),
     key("retry.probability", number(kShare), into<&RetryRules::probability>, {.when = kCustom},
         "Chance that a permitted retry is made."),
-    key("retry.delays", distributions(), into<kB, &B::delays>, {.when = kCustom},
+    key("retry.delays", distributions().of(Quantity::kRequestTime), into<kB, &B::delays>,
+        {.when = kCustom},
         "Delay before each retry, instead of the backoff formula; the last one is repeated."),
 };
 
@@ -182,14 +183,14 @@ constexpr KeyInfo kErrorClassKeys[] = {
 };
 
 constexpr KeyInfo kBackoffKeys[] = {
-    key("retry.backoff.base", duration(kNotNegative),
+    key("retry.backoff.base", request_time(kNotNegative),
         Access{store_base, into<kB, &B::base>.from_rules}, {.when = kFormula},
         "Backoff before the first retry, before jitter; in mode custom after any error."),
-    key("retry.backoff.throttle_base", duration(kNotNegative), into<kB, &B::throttle_base>,
+    key("retry.backoff.throttle_base", request_time(kNotNegative), into<kB, &B::throttle_base>,
         {.when = kFormula}, "The same after a throttling error."),
     key("retry.backoff.factor", number(kPositive), into<kB, &B::factor>, {.when = kFormula},
         "Growth of the backoff from one retry to the next."),
-    key("retry.backoff.cap", duration(kNotNegative).or_word("none"), into<kB, &B::cap>,
+    key("retry.backoff.cap", request_time(kNotNegative).or_word("none"), into<kB, &B::cap>,
         {.when = kFormula}, "Longest backoff."),
     key("retry.backoff.jitter", word(),
         Access{store_jitter, into<kB, &B::jitter>.from_rules, kWords<Jitter>}, {.when = kFormula},
@@ -215,8 +216,8 @@ constexpr KeyInfo kBackoffKeys[] = {
     key("retry.backoff.immediate_retries", count({.min = 0, .max = 1e9}),
         into<kB, &B::immediate_retries>, {.when = kFormula},
         "Number of first retries that are made without delay."),
-    key("retry.backoff.quantum", duration(kNotNegative), into<kB, &B::quantum>, {.when = kFormula},
-        "Delays are whole multiples of this; 0: not rounded."),
+    key("retry.backoff.quantum", request_time(kNotNegative), into<kB, &B::quantum>,
+        {.when = kFormula}, "Delays are whole multiples of this; 0: not rounded."),
     key("retry.backoff.rounding", word(), into<kB, &B::rounding>, {.when = kFormula},
         "How delays become whole multiples: down: rounded down; integers: a random number of "
         "quanta below the backoff; integers-inclusive: up to the backoff; mantissa: the base is "
@@ -354,7 +355,7 @@ constexpr KeyInfo kBeyondKeys[] = {
     key("retry.client_throttle.window_calls", count({.min = 0, .max = 1e7}).in("attempts"),
         into<kClientThrottle, &ThrottleRules::window_calls>, {.when = kHasThrottle},
         "Count this many last attempts instead; 0: those of the window."),
-    key("retry.hedging.delay", duration(kNotNegative).or_word("none"),
+    key("retry.hedging.delay", request_time(kNotNegative).or_word("none"),
         into_switched<&RetryRules::hedging, &HedgingRules::delay>, {.when = kCustom},
         "If no answer has come after this time, the next attempt is sent while the first is still "
         "in progress."),

@@ -7,6 +7,7 @@
 #include "scenario/keys.hpp"
 #include "scenario/printable.hpp"
 #include "scenario/scenario_reader.hpp"
+#include "scenario/suggestions.hpp"
 #include "scenario/values.hpp"
 #include "scenario/whole_file.hpp"
 
@@ -116,6 +117,12 @@ std::vector<std::string> distinct_notes(const LoadedScenario& loaded) {
   std::vector<std::string> notes = loaded.notes;  // a file used twice is noted twice
   std::sort(notes.begin(), notes.end());
   notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
+  constexpr std::size_t kMost = 10;
+  if (notes.size() > kMost + 1) {
+    const std::size_t more = notes.size() - kMost;
+    notes.resize(kMost);
+    notes.push_back("... and " + scenario::grouped(more) + " more notes");
+  }
   return notes;
 }
 

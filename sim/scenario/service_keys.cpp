@@ -74,8 +74,8 @@ constexpr KeyInfo kServiceKeys[] = {
     key("autoscaling.tolerance", number(kNotNegative), into<kScaling, &AutoscalingSpec::tolerance>,
         {.fallback = "0.1", .when = "autoscaling.target != none"},
         "Deviation from the target that is tolerated, as a share of the target."),
-    key("service_time", distribution(), into<&ServiceSpec::service_time>, {.required = true},
-        "Time a server works on one attempt."),
+    key("service_time", distribution().of(Quantity::kRequestTime), into<&ServiceSpec::service_time>,
+        {.required = true}, "Time a server works on one attempt."),
     key("slowdown", number(kNotNegative), into<&ServiceSpec::slowdown, &SlowdownSpec::per_attempt>,
         {.fallback = "0.0", .when = "model != independent"},
         "Extra service time per attempt already in service, as a fraction of the attempt's own."),
@@ -86,10 +86,11 @@ constexpr KeyInfo kServiceKeys[] = {
         {.fallback = "unlimited", .when = "model != independent"},
         "Attempts that may wait, not counting those in service; with processor-sharing attempts in "
         "service."),
-    key("queue.target", duration(kNotNegative), into<kQueue, &QueueSpec::codel, &CodelSpec::target>,
+    key("queue.target", request_time(kNotNegative),
+        into<kQueue, &QueueSpec::codel, &CodelSpec::target>,
         {.fallback = "5ms", .when = "queue.discipline = codel"},
         "Acceptable waiting time (RFC 8289)."),
-    key("queue.interval", duration(kPositive),
+    key("queue.interval", request_time(kPositive),
         into<kQueue, &QueueSpec::codel, &CodelSpec::interval>,
         {.fallback = "100ms", .when = "queue.discipline = codel"},
         "How long the target may be exceeded before attempts are shed; they get the overflow "
@@ -99,7 +100,7 @@ constexpr KeyInfo kServiceKeys[] = {
         "When the turn of a waiting attempt comes, drop it if its answer could not arrive before "
         "its client's timeout or deadline; its service time is assumed to be known. An attempt "
         "that finds a free server is always served."),
-    key("wait_within", duration(kNotNegative).or_word("none"), into<&ServiceSpec::wait_within>,
+    key("wait_within", request_time(kNotNegative).or_word("none"), into<&ServiceSpec::wait_within>,
         {.fallback = "none"},
         "Longest time in the queue that counts as prompt, for the metrics service_level and "
         "wait_within_share; it changes nothing else."),
@@ -135,7 +136,7 @@ constexpr KeyInfo kServiceKeys[] = {
         into<kLimit, &ConcurrencySpec::backoff_ratio>,
         {.fallback = "0.9", .when = "concurrency.control = aimd"},
         "Factor on the limit after an attempt that was slow or not served to the end."),
-    key("concurrency.slow", duration(kPositive), into<kLimit, &ConcurrencySpec::slow>,
+    key("concurrency.slow", request_time(kPositive), into<kLimit, &ConcurrencySpec::slow>,
         {.fallback = "5s", .when = "concurrency.control = aimd"},
         "Time at the service from which an attempt counts as slow."),
     key("price", number(kNotNegative), into<&ServiceSpec::price>, {.fallback = "1.0"},
@@ -147,7 +148,7 @@ constexpr KeyInfo kServiceKeys[] = {
     key("overflow", word(), into<kRejection, &RejectionSpec::overflow>,
         {.fallback = "unavailable", .when = "model != independent"},
         "Answer of a full queue or of the concurrency limit; drop: no answer."),
-    key("reject_cost", duration(kRunLength), into<kRejection, &RejectionSpec::cost>,
+    key("reject_cost", request_time(kRunLength), into<kRejection, &RejectionSpec::cost>,
         {.fallback = "0s", .when = "model != independent"},
         "Server time that turning an attempt away (throttle or overflow) takes, before any other "
         "work; the answer is sent at its end. A drop costs nothing."),
@@ -155,7 +156,7 @@ constexpr KeyInfo kServiceKeys[] = {
         {.fallback = "serve", .when = "model != independent"},
         "What happens to an attempt whose client has given up; remove takes it out of the queue, "
         "abort also out of service."),
-    key("timeout", duration(kPositive).or_word("none"), into<&ServiceSpec::timeout>,
+    key("timeout", request_time(kPositive).or_word("none"), into<&ServiceSpec::timeout>,
         {.fallback = "none", .when = "model != independent"},
         "The service's own limit on the time of an attempt in queue and service together, after "
         "which it answers 504 GatewayTimeout and abandons the work."),
@@ -170,7 +171,8 @@ constexpr KeyInfo kServiceKeys[] = {
         {.fallback = "service", .when = "throttle.rate != unlimited"},
         "Whether there is one bucket for all, or one for each client, for each operation (of the "
         "same name, whichever group it is in) or for each key that is asked for (client.*.keys)."),
-    key("throttle.retry_after", duration(kNotNegative), into<kThrottle, &ThrottleSpec::retry_after>,
+    key("throttle.retry_after", request_time(kNotNegative),
+        into<kThrottle, &ThrottleSpec::retry_after>,
         {.fallback = "0s", .when = "throttle.rate != unlimited"},
         "Delay suggested to throttled clients; 0: none."),
     key("throttle.window", duration(kPositiveRunLength).or_word("none"), Access{store_window},
@@ -193,11 +195,11 @@ constexpr KeyInfo kServiceKeys[] = {
         "What happens to an attempt while another one with its token is in service: error: 400 "
         "PriorRequestNotComplete; execute: it is executed as well; wait: it keeps its server until "
         "that one is done, and is then answered as replay says, or executed if that one failed."),
-    key("idempotency.replay_cost", duration(kNotNegative),
+    key("idempotency.replay_cost", request_time(kNotNegative),
         into<kIdempotency, &IdempotencySpec::replay_cost>,
         {.fallback = "0s", .when = "idempotency.window != none"},
         "Server time of an attempt that is answered because of its token."),
-    key("idempotency.write_delay", distribution(),
+    key("idempotency.write_delay", distribution().of(Quantity::kRequestTime),
         into<kIdempotency, &IdempotencySpec::write_delay>,
         {.fallback = "0s", .when = "idempotency.window != none"},
         "Time from the check of a token, when a server begins with an attempt, until the token is "
@@ -221,11 +223,11 @@ constexpr KeyInfo kFaultKeys[] = {
         "When the fault begins."),
     key("duration", duration(kPositive), into<&FaultSpec::duration>, {.required = true},
         "How long it lasts."),
-    key("capacity", number(kNotNegative), into<&FaultSpec::capacity>, {.fallback = "1.0"},
+    key("capacity", factor(), into<&FaultSpec::capacity>, {.fallback = "1.0"},
         "Factor on the number of working servers; work in progress is finished."),
-    key("speed", number(kNotNegative), into<&FaultSpec::speed>, {.fallback = "1.0"},
+    key("speed", factor(), into<&FaultSpec::speed>, {.fallback = "1.0"},
         "Factor on the speed of each server."),
-    key("latency", duration(kNotNegative), into<&FaultSpec::latency>, {.fallback = "0s"},
+    key("latency", request_time(kNotNegative), into<&FaultSpec::latency>, {.fallback = "0s"},
         "Delay added to the network, each way."),
     key("request_loss", number(kShare), into<&FaultSpec::request_loss>, {.fallback = "0.0"},
         "Probability that an attempt never reaches the service; adds to the network's."),

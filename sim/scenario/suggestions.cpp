@@ -53,14 +53,25 @@ std::string joined(const std::vector<std::string_view>& words) {
   return result;
 }
 
+std::string grouped(std::size_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string joined_first(const std::vector<std::string_view>& words) {
+  // A long list (thousands of client groups, say) helps nobody.
+  constexpr std::size_t kMost = 10;
+  if (words.size() <= kMost) return joined(words);
+  return joined({words.begin(), words.begin() + kMost}) + ", ... and " +
+         grouped(words.size() - kMost) + " more";
+}
+
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& known,
                        std::string_view prefix) {
   const std::string_view near = nearest(name, known);
   if (!near.empty()) return "did you mean \"" + std::string(near) + "\"?";
-  // A long list (thousands of client groups, say) helps nobody.
-  constexpr std::size_t kMost = 40;
-  if (known.size() <= kMost) return std::string(prefix) + ": " + joined(known);
-  return std::string(prefix) + ": " + joined({known.begin(), known.begin() + kMost}) + ", ...";
+  return std::string(prefix) + ": " + joined_first(known);
 }
 
 std::string_view predecessor(std::string_view sdk) {

@@ -16,7 +16,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The nearest of `known`, the first of equals; empty if none is near enough to be a misspelling.
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
 
-/// `did you mean "x"?` if one is near, else `PREFIX: a, b, c`.
+/// The same of the first ten of them: "a, b, ... and 99,990 more". For messages, where the user may
+/// have written any number of them.
+std::string joined_first(const std::vector<std::string_view>& words);
+
+/// "99,990".
+std::string grouped(std::size_t number);
+
+/// `did you mean "x"?` if one is near, else `PREFIX: a, b, c`, the first ten of them.
 std::string suggestion(std::string_view name, const std::vector<std::string_view>& known,
                        std::string_view prefix);
 

@@ -45,33 +45,53 @@ void Tables::explain_new_entity(KeyResolution& keys, const KeyScope& scope, cons
   }
 }
 
-void Tables::default_service(KeyResolution& keys, std::string_view key) const {
+void Tables::default_service(KeyResolution& keys, std::string_view key) {
   const auto& services = loaded.scenario.services;
   if (services.empty()) {
     keys.set_default(key, render_text(""));  // one mistake, reported once
   } else if (services.size() == 1) {
     keys.set_default(key, render_text(services.front().name));
   } else {
-    keys.set_missing_message(key, "the services are: " + joined(service_names()));
+    if (services_text_.empty()) services_text_ = joined_first(service_names());
+    keys.set_missing_message(key, "the services are: " + services_text_);
   }
 }
 
 std::optional<std::size_t> Tables::find_service(const KeyResolution& keys, std::string_view key,
                                                 const std::string& name) {
   if (!keys.has(key) || loaded.scenario.services.empty()) return std::nullopt;
+  if (const auto at = index_of_service(name)) return at;
+  if (!problems.wants(keys.place_of(key))) return std::nullopt;
   const auto names = service_names();
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
   problems.add(keys.place_of(key), keys.path() + "." + std::string(key) + " = " + in_quotes(name) +
                                        ": there is no such service; " +
                                        suggestion(name, names, "there are"));
   return std::nullopt;
 }
 
+std::optional<std::size_t> Tables::index_of_service(std::string_view name) {
+  const std::vector<ServiceSpec>& services = loaded.scenario.services;
+  for (std::size_t i = services_by_name_.size(); i < services.size(); ++i) {
+    services_by_name_.emplace(services[i].name, i);
+  }
+  const auto at = services_by_name_.find(name);
+  return at == services_by_name_.end() ? std::nullopt : std::optional(at->second);
+}
+
 std::vector<std::string_view> Tables::service_names() const {
   std::vector<std::string_view> names;
   for (const ServiceSpec& service : loaded.scenario.services) names.push_back(service.name);
   return names;
+}
+
+bool Tables::is_client(std::string_view name) {
+  if (clients_.empty()) {
+    for (const ClientSpec& client : loaded.scenario.clients) clients_.insert(client.name);
+    if (const Node* written = of_kind("client")) {
+      for (const Member& client : written->members) clients_.insert(client.name);
+    }
+  }
+  return clients_.contains(name);
 }
 
 void Tables::note_if_late(const std::string& path, Time start, std::string_view effect) {

@@ -10,6 +10,8 @@
 #include "scenario/document.hpp"
 #include "scenario/key_resolution.hpp"
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -47,11 +49,17 @@ class Tables {
                         const Node& siblings, const Slots& slots);
 
   /// A fault or client group that does not name its service means the only one.
-  void default_service(KeyResolution& keys, std::string_view key) const;
+  void default_service(KeyResolution& keys, std::string_view key);
   /// The index of the service called `name`; an error if there is none.
   std::optional<std::size_t> find_service(const KeyResolution& keys, std::string_view key,
                                           const std::string& name);
+  /// The same without an error.
+  std::optional<std::size_t> index_of_service(std::string_view name);
   std::vector<std::string_view> service_names() const;
+
+  /// Whether there is a client group of that name: as written, even with mistakes, or for the calls
+  /// of a service. All have been resolved.
+  bool is_client(std::string_view name);
 
   /// What starts after the last request does nothing; mostly it is a mistake.
   void note_if_late(const std::string& path, Time start, std::string_view effect);
@@ -64,6 +72,9 @@ class Tables {
 
  private:
   bool is_made_by_edit(const Member& member) const;
+  std::map<std::string, std::size_t, std::less<>> services_by_name_;  // those known so far
+  std::set<std::string_view> clients_;                                // once all are known
+  std::string services_text_;  // the first of them, for messages; once all are known
   void explain_new_entity(KeyResolution& keys, const KeyScope& scope, const Member& member,
                           const Node& siblings) const;
 };

@@ -77,7 +77,8 @@ std::optional<NumberWithUnit> parse_number_with_unit(std::string_view text) {
   const std::size_t end = text.find_last_of("0123456789.");
   if (end == std::string_view::npos) return std::nullopt;
   NumberWithUnit result{text.substr(0, end + 1), 0, 0};
-  const std::string_view name = text.substr(end + 1);
+  std::string_view name = text.substr(end + 1);
+  if (name.starts_with(' ')) name.remove_prefix(1);  // "2 s", as durations are shown
   const auto unit =
       std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) { return u.name == name; });
   if (unit == kUnits.end()) return std::nullopt;
@@ -102,6 +103,11 @@ std::optional<WrittenDuration> duration_of(const Node& node) {
 // How a wrong value is shown: as the user wrote it, if that is short.
 std::string shown(const Node& node) {
   if (node.is_text()) return in_quotes(node.text);
+  constexpr std::size_t kLongest = 60;
+  if (node.kind == Node::Kind::kArray) {
+    std::string list = render(node);
+    if (list.size() <= kLongest) return list;
+  }
   if (node.is_table() || node.kind == Node::Kind::kArray || node.kind == Node::Kind::kDate) {
     return std::string(describe(node.kind));
   }
@@ -156,9 +162,12 @@ class ValueReader {
     return false;
   }
 
-  bool fail() {
+  bool fail(const std::string& hint = "") {
+    const bool empty = node_.kind == Node::Kind::kArray && node_.members.empty();
     files_.problems().add(node_.place,
-                          path_ + " = " + shown(node_) + " is wrong; expected " + expected(rules_));
+                          path_ + " = " + shown(node_) +
+                              (empty ? " is empty; expected " : " is wrong; expected ") +
+                              expected(rules_) + hint);
     return false;
   }
 
@@ -194,7 +203,9 @@ class ValueReader {
   bool read_number() {
     if (node_.kind != Node::Kind::kReal && node_.kind != Node::Kind::kInteger) return fail();
     value_.number = node_.real;
-    return (std::isfinite(node_.real) && in_range(rules_.range, node_.real)) || fail();
+    if (std::isfinite(node_.real) && in_range(rules_.range, node_.real)) return true;
+    const bool is_share = rules_.range.min >= 0 && rules_.range.max == 1;
+    return fail(is_share ? percent_hint(node_.real) : "");
   }
 
   bool read_count() {
@@ -340,7 +351,7 @@ std::string expected(const ValueRules& rules) {
       result = "a duration such as \"250ms\", a number of seconds or { distribution = ..., ... }";
       break;
     case ValueKind::kDistributionList:
-      result = "a list of durations or distributions, such as [\"100ms\", \"1s\"]";
+      result = "a list of at least one duration or distribution, such as [\"100ms\", \"1s\"]";
       break;
   }
   const Range& range = rules.range;
@@ -357,6 +368,48 @@ std::string expected(const ValueRules& rules) {
 std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
                                 CsvFiles& files) {
   return ValueReader(rules, path, node, files).read();
+}
+
+namespace {
+
+// From here on a bare number of seconds is rare where requests are timed.
+constexpr double kLongRequestSeconds = 100;
+// From here on a factor may be a percentage.
+constexpr double kLargeFactor = 10;
+
+// The first number without a unit that is long for a part of a request: the value itself, one of a
+// list, or a parameter of a distribution that is a duration.
+const Node* bare_long_time(const Node& node) {
+  const bool number = node.kind == Node::Kind::kInteger || node.kind == Node::Kind::kReal;
+  if (number) return node.real >= kLongRequestSeconds ? &node : nullptr;
+  for (const Member& member : node.members) {
+    if (!member.name.empty() && !is_duration_parameter(member.name)) continue;
+    if (const Node* found = bare_long_time(member.value)) return found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string percent_hint(double value) {
+  if (!(value > 1 && value <= 100)) return "";
+  return "; did you mean " + plain(value / 100) + " (" + plain(value) + " %)?";
+}
+
+std::string likely_slip(const ValueRules& rules, const Node& node) {
+  if (rules.quantity == Quantity::kRequestTime) {
+    const Node* found = bare_long_time(node);
+    if (found == nullptr) return "";
+    const std::string number = plain(found->real);
+    return " = " + shown(node) + (found == &node ? " is " : " has ") + number +
+           " s, since a number without a unit is in seconds; did you mean \"" + number + "ms\"?";
+  }
+  const bool number = node.kind == Node::Kind::kInteger || node.kind == Node::Kind::kReal;
+  if (rules.quantity == Quantity::kFactor && number && node.real >= kLargeFactor) {
+    return " = " + shown(node) + " is " + plain(node.real) + " times as much" +
+           percent_hint(node.real);
+  }
+  return "";
 }
 
 std::string render_value(const ValueRules& rules, const Node& node) {

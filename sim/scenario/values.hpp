@@ -45,6 +45,14 @@ inline constexpr Range kShare{.min = 0, .max = 1};
 /// "> 0", ">= 1", "from 0 to 1"; empty for every number.
 std::string to_string(const Range& range);
 
+/// What kind of quantity a value is: values that would be unusual for it, and mostly are written in
+/// the wrong unit, are noted (`likely_slip`).
+enum class Quantity : std::uint8_t {
+  kOther,
+  kFactor,       ///< 1 is as usual; some write 50 for 50 %
+  kRequestTime,  ///< of a request or a part of one; some write 2000 for 2000 ms
+};
+
 /// Stands for what the SDK has by default.
 inline constexpr std::string_view kAsTheSdk = "sdk";
 
@@ -56,6 +64,7 @@ struct ValueRules {
   std::string_view else_word;  ///< a word accepted instead, such as "unlimited"; may be empty
   std::string_view unit;       ///< "s", "1/s", "tokens"; empty: none
   bool or_sdk = false;         ///< "sdk" is accepted as well: as the SDK has it
+  Quantity quantity = Quantity::kOther;
 
   /// The same, but for the word that is accepted as well.
   constexpr ValueRules or_word(std::string_view word) const {
@@ -67,6 +76,12 @@ struct ValueRules {
   constexpr ValueRules or_as_the_sdk() const {
     ValueRules rules = *this;
     rules.or_sdk = true;
+    return rules;
+  }
+  /// The same of such a kind.
+  constexpr ValueRules of(Quantity its_kind) const {
+    ValueRules rules = *this;
+    rules.quantity = its_kind;
     return rules;
   }
   /// The same in a unit.
@@ -100,6 +115,13 @@ struct Value {
 std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
                                 CsvFiles& files);
 
+/// What the user may have meant instead, with what the value says now: "= 2000 is 2000 s; did you
+/// mean "2000ms"?". Empty if there is no doubt. `node` has been read by `rules`.
+std::string likely_slip(const ValueRules& rules, const Node& node);
+
+/// ", did you mean 0.5 (50 %)?", if `value` is a percentage where a share is expected.
+std::string percent_hint(double value);
+
 /// The value as a resolved scenario writes it: files by their file name alone.
 std::string render_value(const ValueRules& rules, const Node& node);
 
@@ -115,7 +137,7 @@ struct WrittenDuration {
   double seconds = 0;
 };
 
-/// "250ms", "1.5s", "2min" (ns us ms s min h); nothing if malformed, negative or above 285 years
+/// "250ms", "1.5 s", "2min" (ns us ms s min h); nothing if malformed, negative or above 285 years
 /// (9e9 s).
 std::optional<WrittenDuration> parse_duration(std::string_view text);
 
@@ -131,6 +153,9 @@ const std::vector<DistributionForm>& distribution_forms();
 
 /// Names of all parameters of any distribution, and `distribution` itself.
 std::vector<std::string_view> distribution_member_names();
+
+/// Whether a parameter of distributions is a length of time.
+bool is_duration_parameter(std::string_view name);
 
 /// Reads a distribution; reports mistakes.
 std::optional<Distribution> read_distribution(const std::string& path, const Node& node,

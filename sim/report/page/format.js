@@ -110,9 +110,9 @@ function tomlValue(text) {
 
 const UNITS = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600 };
 
-/** Seconds of "1.5min" or of a number; NaN for anything else. */
+/** Seconds of "1.5min", "2 s" or of a number; NaN for anything else. */
 function durationOf(value) {
   if (typeof value === "number") return value;
-  const parts = /^([0-9.eE+-]+)(ns|us|ms|s|min|h)$/.exec(String(value));
+  const parts = /^([0-9.eE+-]+) ?(ns|us|ms|s|min|h)$/.exec(String(value));
   return parts ? Number(parts[1]) * UNITS[parts[2]] : NaN;
 }

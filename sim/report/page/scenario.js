@@ -24,12 +24,15 @@ function reader(keys) {
 const namesOf = (keys, pattern) =>
   [...new Set(Object.keys(keys).map((key) => (pattern.exec(key) || [])[1]).filter(Boolean))];
 
-/** The mean of a distribution as TOML says it, in seconds. */
-function meanOf(text) {
-  const value = tomlValue(text);
-  if (typeof value === "number" || exists(durationOf(value))) return durationOf(value);
-  const mean = /\b(?:mean|value)\s*=\s*"([^"]+)"/.exec(String(text));
-  return mean ? durationOf(mean[1]) : NaN;
+/** The mean service time of a service in seconds, as the result has it: only the program reads
+ * distributions. NaN where a sweep varies it, since the result has that of its scenario. */
+function serviceTimeOf(result, v, name) {
+  const varied = (result.sweep ? result.sweep.sliders : []).flatMap((slider) => slider.paths)
+    .some((path) => /^service\.[^.]+\.service_time(\.|$)/.test(path));
+  if (varied) return NaN;
+  const services = (result.variants[v] || {}).services || result.services || [];
+  const found = services.find((service) => service.name === name);
+  return found && exists(found.mean_service_time_s) ? found.mean_service_time_s : NaN;
 }
 
 const PROCESSES = { once: "all at once", closed: "closed loop", poll: "polling" };
@@ -78,9 +81,9 @@ function throttleLines(get, keys, name) {
     ...named.flatMap((operation) => line(operations + operation, `throttle of ${operation}:`))];
 }
 
-function serviceLines(get, keys, name) {
+function serviceLines(get, keys, name, demand) {
   const key = (rest, otherwise) => get(`service.${name}.${rest}`, otherwise);
-  const servers = key("servers"), demand = meanOf(keys[`service.${name}.service_time`]);
+  const servers = key("servers");
   const lines = [];
   const instances = key("instances", 1);
   if (exists(servers)) {
@@ -103,8 +106,8 @@ function serviceLines(get, keys, name) {
 }
 
 /** Boxes by layer: clients, balancers in front of services, services by depth of their calls. */
-function graphOf(keys) {
-  const get = reader(keys);
+function graphOf(result, v) {
+  const keys = keysOf(result, v), get = reader(keys);
   const services = namesOf(keys, /^service\.([^.]+)\./);
   const groups = namesOf(keys, /^client\.(.+)\.calls$/);
   const boxes = [], edges = [], depth = new Map();
@@ -133,7 +136,7 @@ function graphOf(keys) {
     const balanced = get(`service.${name}.instances`, 1) > 1;
     const layer = depthOf(name) * 2;
     boxes.push({ id: `service ${name}`, kind: "service", title: name, layer,
-      lines: serviceLines(get, keys, name) });
+      lines: serviceLines(get, keys, name, serviceTimeOf(result, v, name)) });
     if (balanced) {
       boxes.push({ id: `balancer ${name}`, kind: "balancer", title: "balancer", layer: layer - 1,
         lines: typeof policy === "string" ? [policy] : [] });
@@ -348,7 +351,7 @@ function drawWindows(result, v, width) {
 }
 
 function scenarioDrawing(result, v) {
-  const graph = graphOf(keysOf(result, v));
+  const graph = graphOf(result, v);
   return [new Figure({ title: "Who calls whom", kind: "diagram",
     draw: (width) => drawGraph(graph, width) }).element,
   windowsOf(result, v).length > 0 ? new Figure({ title: "What happens when", kind: "diagram",

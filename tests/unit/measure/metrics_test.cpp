@@ -154,6 +154,13 @@ TEST_CASE_METHOD(Fixture, "capacity shares refer to the nominal servers") {
   CHECK(number("wasted_s") == 30);
 }
 
+TEST_CASE_METHOD(Fixture, "capacity shares count servers beyond the nominal ones") {
+  run.services[0].window.extra_servers_ns = 100e9;
+  CHECK(number("utilization") == 0.5);   // 150 / (200 + 100)
+  CHECK(number("wasted_share") == 0.1);  // 30 / 300
+  CHECK(number("wasted_after_give_up_share") == 20. / 300);
+}
+
 TEST_CASE_METHOD(Fixture, "an unlimited service has no utilization but still wastes time") {
   run.services[0].unlimited = true;
   for (const char* name :

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "model/autoscaler.hpp"
 
+#include <retrysim/metrics.hpp>
+
 #include <catch2/catch.hpp>
 
 #include "unit/model/small_world.hpp"
@@ -179,6 +181,17 @@ TEST_CASE("A capacity fault takes its share of the servers that autoscaling has 
   const std::vector<ServiceFlow>& bins = r.services[0].bins;
   CHECK(bins[501].servers_ns == bins[498].servers_ns / 2);
   CHECK(bins[506].servers_ns == bins[498].servers_ns);
+}
+
+TEST_CASE("Shares of the capacity count the servers that autoscaling adds") {
+  const Scenario s = overloaded();
+  const RunResult r = simulate(s, 0);
+  const ServiceResult& service = r.services[0];
+  CHECK(service.window.busy_ns > 4 * 1000e9);  // more than the nominal servers could
+  const double share = *metric_value(*find_metric("utilization"), s, r, std::nullopt);
+  CHECK(share <= 1);
+  CHECK(share == Approx(service.window.busy_ns / service.capacity_ns(service.window, 1000e9)));
+  for (const ServiceFlow& bin : service.bins) CHECK(bin.busy_ns <= service.capacity_ns(bin, 1e9));
 }
 
 TEST_CASE("A run with autoscaling ends when its work is done") {

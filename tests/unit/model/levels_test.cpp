@@ -4,6 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include "small_world.hpp"
 
+#include <retrysim/metrics.hpp>
+
 #include <catch2/catch.hpp>
 
 using namespace retrysim;
@@ -39,6 +41,45 @@ TEST_CASE("A quota that each request credits when it starts is averaged with tho
   s.clients[0].retry.quota.credit = 0.5;
   // A token every other second: 0, 1, 1, 2, 2, 3, 3, 4, 4, 5.
   CHECK(simulate(s, 0).clients[0].quota_mean == Approx(25 / 10.0));
+}
+
+TEST_CASE("A quota of the largest capacity passes the checks at the end of the run") {
+  Scenario s = one_a_second();
+  s.duration = Duration::milliseconds(50'369);
+  s.clients[0].count = 7;
+  QuotaRules& q = s.clients[0].retry.quota;
+  q.capacity = q.initial = 1'000'000'000;
+  CHECK(simulate(s, 0).clients[0].quota_mean == Approx(1e9));
+}
+
+TEST_CASE("Shares of the capacity stay below 1 where a profile adds servers") {
+  Scenario s = one_a_second();
+  s.services[0].servers = 10;
+  s.services[0].service_time = Distribution::constant(ms(100));
+  s.services[0].profile = CapacityProfile{{Time::zero()}, {3}};
+  s.clients[0].arrivals.rate = 400;
+  s.clients[0].timeouts.has_attempt = true;
+  s.clients[0].timeouts.attempt = Distribution::constant(Duration::seconds(1));
+  s.clients[0].retry.mode = RetryMode::kNone;
+  const RunResult r = simulate(s, 0);
+  const auto value = [&](std::string_view metric) {
+    return *metric_value(*find_metric(metric), s, r, std::nullopt);
+  };
+  CHECK(value("utilization") > 0.95);
+  CHECK(value("utilization") <= 1);
+  CHECK(value("wasted_share") <= value("utilization"));
+  CHECK(value("wasted_after_give_up_share") <= value("utilization"));
+}
+
+TEST_CASE("Work that began before the window is not more than was done in it") {
+  Scenario s = one_a_second();
+  s.warmup = Duration::milliseconds(9'900);
+  s.services[0].servers = 100;
+  s.services[0].service_time = Distribution::constant(Duration::milliseconds(4'950));
+  s.clients[0].timeouts.has_attempt = true;
+  s.clients[0].timeouts.attempt = Distribution::constant(ms(10));
+  const RunResult r = simulate(s, 0);
+  CHECK(r.services[0].wasted_full_ns <= r.services[0].window.busy_ns);
 }
 
 TEST_CASE("A quota whose credits at the start are spent on retries is never below zero") {

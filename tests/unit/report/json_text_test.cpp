@@ -3,14 +3,23 @@
 // SPDX-License-Identifier: MIT
 #include "report/json_text.hpp"
 
+#include <retrysim/stop.hpp>
+
+#include "report/result_manifest.hpp"
+#include "temporary_folder.hpp"
+
 #include <catch2/catch.hpp>
 
+#include <array>
+#include <atomic>
 #include <bit>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace retrysim::report;
@@ -72,4 +81,45 @@ TEST_CASE("JSON text: numbers are those of the library") {
   }
   text.end_array();
   CHECK(text.take() == dumped_by_library(json));
+}
+
+// Each value is a step at which the work may end, so that no size of a result keeps --timeout
+// waiting.
+TEST_CASE("JSON text: writing and reading end when they are asked to") {
+  std::atomic<bool> stop{false};
+  const retrysim::StopScope scope(&stop);
+  retrysim::test::TemporaryFolder folder;
+  const auto write = [] {
+    JsonText text;
+    text.begin_object();
+    for (int i = 0; i < 10'000; ++i) text.key(std::to_string(i)).integer(1);
+    text.end_object();
+    return text.take();
+  };
+  std::ofstream(folder.path() / "large.json") << write();
+  CHECK(read_json(folder.path() / "large.json").size() == 10'000);
+  stop = true;
+  CHECK_THROWS_AS(write(), retrysim::Interrupted);
+  CHECK_THROWS_AS(read_json(folder.path() / "large.json"), retrysim::Interrupted);
+}
+
+TEST_CASE("JSON of results: members keep their order, and some are left out") {
+  retrysim::test::TemporaryFolder folder;
+  const auto file = folder.path() / "a.json";
+  const std::string text =
+      R"({"z": [1, -2, 2.5, null, true], "skip": {"z": [[1], {}]}, "a": {"y": "x", "b": []}})";
+  std::ofstream(file) << text;
+  CHECK(read_json(file) == Json::parse(text));
+  constexpr std::array<std::string_view, 2> kSkip = {"skip", "y"};
+  Json without = Json::parse(text);
+  without.erase("skip");
+  CHECK(read_json(file, kSkip) == without);
+  CHECK(read_json(file, kSkip).dump() == without.dump());
+  for (const char* damaged : {"", "{", "[1]", "3", "{\"a\": }", "{} {}"}) {
+    INFO(damaged);
+    std::ofstream(file) << damaged;
+    CHECK_THROWS_AS(read_json(file), DamagedResult);
+  }
+  std::ofstream(file) << "{\"a\": " << std::string(100, '[') << std::string(100, ']') << "}";
+  CHECK_THROWS_AS(read_json(file), DamagedResult);
 }

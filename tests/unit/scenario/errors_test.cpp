@@ -287,3 +287,71 @@ TEST_CASE("an edit that makes a new table by a misspelt name hears of the near o
                              "dip"));
   CHECK_THAT(errors_of(kSmall, {"fault.outage.capacity=0.5"}), !Catch::Contains("makes a new"));
 }
+
+TEST_CASE("an absurd number is an error with its place") {
+  CHECK_THAT(errors_of(kSmall + "[fault.f]\nstart = 1\nduration = 1\ncapacity = 1e300\n"),
+             Catch::StartsWith("demo.toml:11:12: error: fault.f.capacity = 1e+300 is wrong; "
+                               "expected a number from 0 to 1000000\n"));
+  CHECK_THAT(
+      errors_of(kSmall + "[service.api.throttle]\nrate = 1e300\n"),
+      Catch::StartsWith("demo.toml:9:8: error: service.api.throttle.rate = 1e+300 is wrong"));
+}
+
+TEST_CASE("an empty list is told to be empty") {
+  CHECK_THAT(errors_of(kSmall + "retry.delays = []\n", {"client.web.retry.mode=custom"}),
+             Catch::StartsWith("demo.toml:8:16: error: client.web.retry.delays = [] is empty; "
+                               "expected a list of at least one duration or distribution, such as "
+                               "[\"100ms\", \"1s\"]\n"));
+  CHECK_THAT(errors_of(kSmall + "calls = []\n"),
+             Catch::Contains("client.web.calls = [] is empty; expected text in quotes, or a list"));
+  CHECK_THAT(errors_of(kSmall + "calls = [1, 2]\n"),
+             Catch::Contains("client.web.calls = [1, 2] is wrong"));
+}
+
+TEST_CASE("a percentage where a share is expected is an error with the share") {
+  CHECK_THAT(errors_of(kSmall + "[network]\nrequest_loss = 5\n"),
+             Catch::Contains("network.request_loss = 5 is wrong; expected a number from 0 to 1; "
+                             "did you mean 0.05 (5 %)?"));
+  const std::string expect = "[expect.slo]\nmetric = \"success_rate\"\n";
+  CHECK_THAT(errors_of(kSmall + expect + "at_least = 99\n"),
+             Catch::Contains("demo.toml:10:12: error: expect.slo.at_least = 99 is wrong: "
+                             "success_rate is a share; expected a number from 0 to 1; did you "
+                             "mean 0.99 (99 %)?"));
+  CHECK_THAT(errors_of(kSmall + expect + "at_most = 1.5\n"), Catch::Contains("is a share"));
+  CHECK(errors_of(kSmall + "[expect.slo]\nmetric = \"amplification\"\nat_most = 3\n").empty());
+}
+
+TEST_CASE("values that are unusual for their kind are noted with the likely meaning") {
+  const auto notes = [](const std::string& more, const Edits& edits = {}) {
+    std::string all;
+    for (const std::string& note : load(kSmall + more, edits).notes) all += note + "\n";
+    return all;
+  };
+  const std::string fault = "[fault.f]\nstart = 1\nduration = 1\n";
+  CHECK(notes(fault + "capacity = 50\n") ==
+        "fault.f.capacity = 50 is 50 times as much; did you mean 0.5 (50 %)?\n");
+  CHECK_THAT(notes(fault + "speed = 20\n"), Catch::Contains("did you mean 0.2 (20 %)?"));
+  CHECK(notes(fault + "capacity = 1.5\n").empty());  // scaling out
+  CHECK(notes("attempt_timeout = 2000\n") ==
+        "client.web.attempt_timeout = 2000 is 2000 s, since a number without a unit is in seconds; "
+        "did you mean \"2000ms\"?\n");
+  CHECK(notes("attempt_timeout = \"2000 s\"\n").empty());
+  CHECK(notes("attempt_timeout = 30\n").empty());
+  CHECK_THAT(notes("", {"service.api.service_time.mean=250",
+                        "service.api.service_time.distribution=exponential"}),
+             Catch::Contains("has 250 s"));
+  CHECK(notes("", {"duration=600"}).empty());  // not a time of a request
+}
+
+TEST_CASE("a message lists ten names at most") {
+  std::string text = "name = \"many\"\nduration = \"1s\"\n";
+  for (int i = 0; i < 1010; ++i) {
+    text += "[service.s" + std::to_string(i) + "]\nservice_time = \"1ms\"\n";
+  }
+  text += "[client.c]\narrivals = { process = \"poisson\", rate = 1 }\nretry.mode = \"none\"\n";
+  CHECK_THAT(errors_of(text), Catch::Contains("the services are: s0, s1, s2, s3, s4, s5, s6, s7, "
+                                              "s8, s9, ... and 1,000 more\n"));
+  CHECK_THAT(errors_of(text + "calls = \"quite-another-name\"\n"),
+             Catch::Contains("there are: s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, ... and 1,000 "
+                             "more\n"));
+}
