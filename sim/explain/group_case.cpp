@@ -16,16 +16,6 @@ constexpr double kForever = std::numeric_limits<double>::infinity();
 
 double seconds(Time t) { return (t - Time::zero()).in_seconds(); }
 
-/// Share of the capacity of `service` that the faults of one moment leave.
-double capacity_left(const Scenario& scenario, std::size_t service, Time at) {
-  double left = 1;
-  for (const FaultSpec& f : scenario.faults) {
-    if (f.service != service || at < f.start || at >= f.start + f.duration) continue;
-    left *= f.unreachable ? 0 : f.capacity * f.speed;
-  }
-  return left;
-}
-
 class CaseBuilder {
  public:
   CaseBuilder(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group)
@@ -90,7 +80,7 @@ class CaseBuilder {
                 s.model == ServiceModelKind::kQueue;
     k.servers = k.limited ? static_cast<double>(s.servers) * s.instances.count : 0;
     for (const stats::Trigger& t : triggers_) {
-      k.left = std::min(k.left, capacity_left(c_.scenario, c_.client.service, t.start));
+      k.left = std::min(k.left, capacity_left(c_.scenario, c_.client.service, t.start).share());
     }
     k.timeout_s =
         c_.client.timeouts.has_attempt ? c_.client.timeouts.attempt.mean_seconds() : kForever;
