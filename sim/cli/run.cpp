@@ -21,7 +21,10 @@
 #include "report/terminal.hpp"
 #include "report/text_table.hpp"
 
+#include <retrysim/verdict.hpp>
+
 #include <fmt/format.h>
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <filesystem>
 #include <memory>
@@ -36,6 +39,7 @@ namespace fs = std::filesystem;
 struct RunOptions : SimulationSettings {
   std::vector<std::string> scenarios;
   bool fingerprint = false, twin = false;
+  std::vector<experiment::TwinPart> twin_parts;
 };
 
 /// One scenario with the place of its results.
@@ -56,10 +60,33 @@ po::options_description describe_run_options() {
       ("fingerprint", po::bool_switch(),
        "print a 64-bit hash of the sequence of events (to standard error with --format csv or "
        "json)")  //
-      ("twin", po::bool_switch(),
+      ("twin", po::value<std::string>()->implicit_value("retries")->value_name("=PART,..."),
        "repeat each replication that does not recover, without retries from the end of the fault "
-       "or surge on: if it then recovers, the failure is metastable");
+       "or surge on: if it then recovers, the failure is metastable. With --twin=PART repeat all "
+       "of them without that part and say what is different: quota, limiter, jitter, queue-bound; "
+       "several with commas between them, and retries");
   return options;
+}
+
+/// The parts of `--twin`.
+void read_twins(std::string_view list, RunOptions& o) {
+  while (!list.empty()) {
+    const std::string_view word = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), word.size() + 1));
+    const auto parts = experiment::twin_parts();
+    const auto part =
+        std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p.word == word; });
+    if (part != parts.end()) {
+      o.twin_parts.push_back(*part);
+    } else if (word == "retries") {
+      o.twin = true;
+    } else {
+      throw UsageError(
+          fmt::format("--twin={}: there is no such part; expected retries, quota, "
+                      "limiter, jitter or queue-bound",
+                      word));
+    }
+  }
 }
 
 RunOptions read_run_options(const po::variables_map& values) {
@@ -68,7 +95,7 @@ RunOptions read_run_options(const po::variables_map& values) {
   if (o.scenarios.empty()) throw UsageError("no scenario given; expected retrysim run SCENARIO...");
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
   o.fingerprint = values["fingerprint"].as<bool>();
-  o.twin = values["twin"].as<bool>();
+  if (values.count("twin") > 0) read_twins(values["twin"].as<std::string>(), o);
   return o;
 }
 
@@ -170,6 +197,15 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
     if (options.twin) {
       results.storms_with_twins = std::make_shared<const std::vector<std::vector<stats::Storm>>>(
           experiment::storms_with_twins(loaded.scenario, results.runs, run_options));
+    }
+    for (const experiment::TwinPart& part : options.twin_parts) {
+      Scenario twin = loaded.scenario;
+      if (!part.remove(twin)) continue;  // it is without it
+      const std::vector<RunResult> runs =
+          experiment::simulate_twin(twin, results.runs, run_options);
+      const std::vector<Verdict> said =
+          twin_verdicts(loaded.scenario, results.runs, twin, runs, part.words);
+      results.twin_verdicts.insert(results.twin_verdicts.end(), said.begin(), said.end());
     }
   });
   if (!session.leads()) return true;
