@@ -55,9 +55,9 @@ def draw(rng):
                         "speed = 0.7", "unreachable = true", "errors = { internal = 0.3 }",
                         "errors = { internal = 0.02 }", 'latency = "300ms"'])
     timeout = rng.choice(["none", "200ms", "1s", "5s"])
+    custom = 'mode = "custom", max_attempts = 5, backoff = { base = "20ms", cap = "1s" }'
     retry = rng.choice(['mode = "none"', 'mode = "standard"', 'mode = "legacy"',
-                        'mode = "standard", quota = { capacity = 1000000 }',
-                        'mode = "custom", max_attempts = 5, backoff = { base = "20ms", cap = "1s" }'])
+                        'mode = "standard", quota = { capacity = 1000000 }', custom])
     errors = rng.choice(["", "", "", "", "errors = { internal = 0.001 }",
                          "errors = { internal = 0.1 }"])
     queue = f'"{capacity}"' if capacity == "unlimited" else capacity

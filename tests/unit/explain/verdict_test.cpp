@@ -269,7 +269,7 @@ const std::vector<RuleCase>& rule_cases() {
        {},
        kDip,
        {kOnce},
-       "after the fault first attempts need 60 % of the capacity, with retries "},
+       "after the fault first attempts need 59 % of the capacity, with retries 1.8 times "},
       {"retries-above-capacity",
        kDip,
        {},
@@ -454,7 +454,7 @@ TEST_CASE("Instances without a fault keep their capacity") {
   gone.push_back("fault.dip.capacity=0");
   CHECK(find(verdicts_on(kDip, gone), "no-capacity") == nullptr);
   Edits more = one;
-  more.push_back("client.web.arrivals.total_rate=190");
+  more.push_back("client.web.arrivals.total_rate=200");
   const std::vector<Verdict> all = verdicts_on(kDip, more);
   INFO(listed(all));
   const Verdict* overload = find(all, "overload-by-disturbance");
