@@ -60,32 +60,52 @@ po::options_description describe_run_options() {
       ("fingerprint", po::bool_switch(),
        "print a 64-bit hash of the sequence of events (to standard error with --format csv or "
        "json)")  //
-      ("twin", po::value<std::string>()->implicit_value("retries")->value_name("=PART,..."),
+      ("twin", po::value<std::string>()->value_name("retries|quota|limiter|jitter|queue-bound"),
        "repeat each replication that does not recover, without retries from the end of the fault "
-       "or surge on: if it then recovers, the failure is metastable. With --twin=PART repeat all "
-       "of them without that part and say what is different: quota, limiter, jitter, queue-bound; "
-       "several with commas between them, and retries");
+       "or surge on (retries, which is meant without a value): if it then recovers, the failure is "
+       "metastable. With another part repeat all of them without it, and say what is different; "
+       "several with commas between them");
   return options;
 }
 
-/// The parts of `--twin`.
-void read_twins(std::string_view list, RunOptions& o) {
+constexpr std::string_view kTwinOfRetries = "retries";
+
+/// The parts of `--twin`; empty if there is another word among them.
+std::optional<std::vector<std::string_view>> twins_in(std::string_view list) {
+  std::vector<std::string_view> words;
   while (!list.empty()) {
     const std::string_view word = list.substr(0, list.find(','));
     list.remove_prefix(std::min(list.size(), word.size() + 1));
     const auto parts = experiment::twin_parts();
-    const auto part =
-        std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p.word == word; });
-    if (part != parts.end()) {
-      o.twin_parts.push_back(*part);
-    } else if (word == "retries") {
-      o.twin = true;
-    } else {
-      throw UsageError(
-          fmt::format("--twin={}: there is no such part; expected retries, quota, "
-                      "limiter, jitter or queue-bound",
-                      word));
-    }
+    const bool known = std::any_of(parts.begin(), parts.end(),
+                                   [&](const auto& part) { return part.word == word; });
+    if (!known && word != kTwinOfRetries) return std::nullopt;
+    words.push_back(word);
+  }
+  return words;
+}
+
+/// `--twin` alone is about retries; what follows it may be a scenario.
+Arguments with_value_of_twin(Arguments arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] != "--twin") continue;
+    if (i + 1 < arguments.size() && twins_in(arguments[i + 1])) continue;
+    arguments[i] += fmt::format("={}", kTwinOfRetries);
+  }
+  return arguments;
+}
+
+void read_twins(const std::string& list, RunOptions& o) {
+  const auto words = twins_in(list);
+  if (!words) {
+    throw UsageError(
+        fmt::format("--twin={}: there is no such part; expected retries, quota, "
+                    "limiter, jitter or queue-bound",
+                    list));
+  }
+  o.twin = std::count(words->begin(), words->end(), kTwinOfRetries) > 0;
+  for (const experiment::TwinPart& part : experiment::twin_parts()) {
+    if (std::count(words->begin(), words->end(), part.word) > 0) o.twin_parts.push_back(part);
   }
 }
 
@@ -224,7 +244,8 @@ constexpr const char* kRunUsage =
 }  // namespace
 
 int run(const Arguments& arguments) {
-  const auto values = read_command(arguments, describe_run_options(), "scenario", kRunUsage);
+  const auto values =
+      read_command(with_value_of_twin(arguments), describe_run_options(), "scenario", kRunUsage);
   if (!values) return kDone;
   const RunOptions options = read_run_options(*values);
   return in_session({"run", arguments}, options, [&](const Session& session) -> int {

@@ -80,7 +80,11 @@ std::string its_first(const GroupCase& c) {
 
 /// "only 12 % of the requests made during the fault succeed".
 std::string only_succeed(const Requests& r, const std::string& when) {
+  constexpr double kHardlyAny = 1e-4;
   if (r.succeeded == 0) return fmt::format("no request made {} succeeds", when);
+  if (r.success_share() < kHardlyAny) {
+    return fmt::format("hardly any request made {} succeeds", when);
+  }
   return fmt::format("only {} of the requests made {} succeed", spoken_share(r.success_share()),
                      when);
 }
