@@ -5,8 +5,10 @@
 //     const std::vector<PhaseSummary> phases = summarize_phases(scenario, {scenario, runs});
 //     for (const PhaseSummary& p : phases) ... p.client, p.phase.name, p.find("success_rate") ...
 //
-// Phases follow the flow rule: an event counts in the phase in which it happens. The phases of the
-// division (all but kNamed) add up to the window, to the count.
+// What a phase says of requests is about the requests made in it, whenever they end: their number,
+// success, attempts and latency. Rates, levels and counts of what happens to attempts are about
+// what happens while it lasts. The phases of the division (all but kNamed) add up to the window, to
+// the count.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -59,8 +61,7 @@ std::vector<Phase> phases_of(const Scenario& scenario);
 
 /// The metrics that phases have: those of the table of metrics that can be told phase by phase, in
 /// its order, then counts of attempts and requests that only phases have (`throttled`, `errors`,
-/// `timeouts`, `quota_denied`, `rejected`). Success counts per request that ended in the phase,
-/// amplification attempts per request submitted in it.
+/// `timeouts`, `quota_denied`, `rejected`).
 const std::vector<const MetricInfo*>& phase_metrics();
 
 /// Every metric of every phase of every replication, for each client group and all together.

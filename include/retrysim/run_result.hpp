@@ -180,7 +180,28 @@ struct ServiceFlow {
 /// The probabilities of the quantiles in `PhaseLatency`.
 inline constexpr std::array<double, 4> kPhaseQuantiles = {0.5, 0.9, 0.99, 0.999};
 
-/// Latencies of the requests of the cohort that ended in one phase.
+/// The requests of the cohort that were made in one phase, whatever became of them and whenever it
+/// did: in a later phase, or in the drain.
+struct PhaseRequests {
+  std::array<std::uint64_t, kOutcomeCount> outcomes{};  ///< by Outcome
+  std::uint64_t attempts = 0;                           ///< that they sent
+  std::uint64_t unsent = 0;                             ///< of the requests, those that sent none
+
+  std::uint64_t ended_as(Outcome outcome) const {
+    return outcomes[static_cast<std::size_t>(outcome)];
+  }
+  std::uint64_t requests() const;
+  std::uint64_t successes() const { return ended_as(Outcome::kSuccess); }
+  std::uint64_t failures() const {
+    return requests() - successes() - ended_as(Outcome::kUnfinished);
+  }
+  std::uint64_t retries() const { return attempts - (requests() - unsent); }
+  void merge(const PhaseRequests& o);
+
+  bool operator==(const PhaseRequests&) const = default;
+};
+
+/// Latencies of those of them that ended.
 struct PhaseLatency {
   std::uint64_t count = 0;
   double sum_ns = 0;
@@ -194,6 +215,7 @@ struct PhaseLatency {
 /// zeros, from `start` to the same `end`, if the run did not have the phase.
 struct PhaseResult {
   Time start, end;
+  PhaseRequests made;
   ClientFlow flow;
   std::uint64_t rejected = 0;  ///< attempts answered by a full queue (not `throttled`, not drop)
   PhaseLatency latency, latency_ok;
@@ -401,7 +423,9 @@ RETRYSIM_FIELDS(RequestCounts, requests, failed, successes, failures, failed_att
 
 RETRYSIM_FIELDS(PhaseLatency, count, sum_ns, quantiles_s)
 
-RETRYSIM_FIELDS(PhaseResult, start, end, flow, rejected, latency, latency_ok, service)
+RETRYSIM_FIELDS(PhaseRequests, outcomes, attempts, unsent)
+
+RETRYSIM_FIELDS(PhaseResult, start, end, made, flow, rejected, latency, latency_ok, service)
 
 RETRYSIM_FIELDS(JobCounts, begun, ends, checks, detection_delay_m)
 

@@ -288,4 +288,16 @@ struct Scenario {
 /// in common, and all groups have as many keys as the one with the most.
 StateCounts state_counts(const Scenario& scenario);
 
+/// What profile and faults leave of a service at one moment, all instances together.
+struct CapacityLeft {
+  double servers = 1;  ///< working servers per nominal server; without autoscaling
+  double speed = 1;    ///< mean over them; that of servers that cannot be reached is 0
+  double share() const { return servers * speed; }
+};
+CapacityLeft capacity_left(const Scenario& scenario, std::size_t service, Time at);
+/// When that may change, in order.
+std::vector<Time> capacity_changes(const Scenario& scenario, std::size_t service);
+/// Mean share of the capacity in [from, to).
+double mean_capacity_left(const Scenario& scenario, std::size_t service, Time from, Time to);
+
 }  // namespace retrysim

@@ -57,6 +57,13 @@ std::vector<VerdictRule> verdict_rules();
 /// without time series have answers, but few causes.
 std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResult> runs);
 
+/// What became of each client group that sent requests without a part of the scenario, such as "the
+/// retry quota": `twin_runs` are the replications `runs` of the same scenario without it. Rule
+/// "twin", which is not among `verdict_rules`.
+std::vector<Verdict> twin_verdicts(const Scenario& scenario, std::span<const RunResult> runs,
+                                   const Scenario& twin, std::span<const RunResult> twin_runs,
+                                   std::string_view part);
+
 /// All that verdicts need to know of one replication of `scenario`, so that many can be judged
 /// without their results: numbers that mean nothing by themselves, many of them zero.
 std::vector<double> verdict_figures(const Scenario& scenario, const RunResult& run);

@@ -21,7 +21,10 @@
 #include "report/terminal.hpp"
 #include "report/text_table.hpp"
 
+#include <retrysim/verdict.hpp>
+
 #include <fmt/format.h>
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <filesystem>
 #include <memory>
@@ -36,6 +39,7 @@ namespace fs = std::filesystem;
 struct RunOptions : SimulationSettings {
   std::vector<std::string> scenarios;
   bool fingerprint = false, twin = false;
+  std::vector<experiment::TwinPart> twin_parts;
 };
 
 /// One scenario with the place of its results.
@@ -56,10 +60,53 @@ po::options_description describe_run_options() {
       ("fingerprint", po::bool_switch(),
        "print a 64-bit hash of the sequence of events (to standard error with --format csv or "
        "json)")  //
-      ("twin", po::bool_switch(),
+      ("twin", po::value<std::string>()->value_name("retries|quota|limiter|jitter|queue-bound"),
        "repeat each replication that does not recover, without retries from the end of the fault "
-       "or surge on: if it then recovers, the failure is metastable");
+       "or surge on (retries, which is meant without a value): if it then recovers, the failure is "
+       "metastable. With another part repeat all of them without it, and say what is different; "
+       "several with commas between them");
   return options;
+}
+
+constexpr std::string_view kTwinOfRetries = "retries";
+
+/// The parts of `--twin`; empty if there is another word among them.
+std::optional<std::vector<std::string_view>> twins_in(std::string_view list) {
+  std::vector<std::string_view> words;
+  while (!list.empty()) {
+    const std::string_view word = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), word.size() + 1));
+    const auto parts = experiment::twin_parts();
+    const bool known = std::any_of(parts.begin(), parts.end(),
+                                   [&](const auto& part) { return part.word == word; });
+    if (!known && word != kTwinOfRetries) return std::nullopt;
+    words.push_back(word);
+  }
+  return words;
+}
+
+/// `--twin` alone is about retries; what follows it may be a scenario.
+Arguments with_value_of_twin(Arguments arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] != "--twin") continue;
+    if (i + 1 < arguments.size() && twins_in(arguments[i + 1])) continue;
+    arguments[i] += fmt::format("={}", kTwinOfRetries);
+  }
+  return arguments;
+}
+
+void read_twins(const std::string& list, RunOptions& o) {
+  const auto words = twins_in(list);
+  if (!words) {
+    throw UsageError(
+        fmt::format("--twin={}: there is no such part; expected retries, quota, "
+                    "limiter, jitter or queue-bound",
+                    list));
+  }
+  o.twin = std::count(words->begin(), words->end(), kTwinOfRetries) > 0;
+  for (const experiment::TwinPart& part : experiment::twin_parts()) {
+    if (std::count(words->begin(), words->end(), part.word) > 0) o.twin_parts.push_back(part);
+  }
 }
 
 RunOptions read_run_options(const po::variables_map& values) {
@@ -68,7 +115,7 @@ RunOptions read_run_options(const po::variables_map& values) {
   if (o.scenarios.empty()) throw UsageError("no scenario given; expected retrysim run SCENARIO...");
   static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
   o.fingerprint = values["fingerprint"].as<bool>();
-  o.twin = values["twin"].as<bool>();
+  if (values.count("twin") > 0) read_twins(values["twin"].as<std::string>(), o);
   return o;
 }
 
@@ -187,6 +234,15 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
       results.storms_with_twins = std::make_shared<const std::vector<std::vector<stats::Storm>>>(
           experiment::storms_with_twins(loaded.scenario, results.runs, run_options));
     }
+    for (const experiment::TwinPart& part : options.twin_parts) {
+      Scenario twin = loaded.scenario;
+      if (!part.remove(twin)) continue;  // it is without it
+      const std::vector<RunResult> runs =
+          experiment::simulate_twin(twin, results.runs, run_options);
+      const std::vector<Verdict> said =
+          twin_verdicts(loaded.scenario, results.runs, twin, runs, part.words);
+      results.twin_verdicts.insert(results.twin_verdicts.end(), said.begin(), said.end());
+    }
   });
   if (!session.leads()) return true;
   const report::Evaluation evaluation(results);
@@ -207,7 +263,8 @@ constexpr const char* kRunUsage =
 }  // namespace
 
 int run(const Arguments& arguments) {
-  const auto values = read_command(arguments, describe_run_options(), "scenario", kRunUsage);
+  const auto values =
+      read_command(with_value_of_twin(arguments), describe_run_options(), "scenario", kRunUsage);
   if (!values) return kDone;
   const RunOptions options = read_run_options(*values);
   return in_session({"run", arguments}, options, [&](const Session& session) -> int {

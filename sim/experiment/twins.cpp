@@ -3,8 +3,10 @@
 
 #include <retrysim/needs.hpp>
 
+#include <array>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 namespace retrysim::experiment {
 namespace {
@@ -48,7 +50,56 @@ class Judgement {
   bool metastable_ = false, open_ = false;
 };
 
+bool remove_quota(Scenario& s) {
+  bool any = false;
+  for (ClientSpec& client : s.clients) any |= std::exchange(client.retry.quota.enabled, false);
+  return any;
+}
+
+bool remove_limiter(Scenario& s) {
+  bool any = false;
+  for (ClientSpec& client : s.clients) any |= std::exchange(client.retry.rate_limit.enabled, false);
+  return any;
+}
+
+bool remove_jitter(Scenario& s) {
+  bool any = false;
+  for (ClientSpec& client : s.clients) {
+    BackoffRules& b = client.retry.backoff;
+    any |= std::exchange(b.jitter, Jitter::kNone) != Jitter::kNone;
+    any |= std::exchange(b.throttle_jitter, Jitter::kNone) != Jitter::kNone;
+  }
+  return any;
+}
+
+bool remove_queue_bound(Scenario& s) {
+  bool any = false;
+  for (ServiceSpec& service : s.services) {
+    any |=
+        std::exchange(service.queue.capacity, ServiceSpec::kUnlimited) != ServiceSpec::kUnlimited;
+  }
+  return any;
+}
+
+constexpr std::array kTwinParts = {
+    TwinPart{"quota", "the retry quota", remove_quota},
+    TwinPart{"limiter", "adaptive mode's send limiter", remove_limiter},
+    TwinPart{"jitter", "jitter", remove_jitter},
+    TwinPart{"queue-bound", "a bound on the queue", remove_queue_bound},
+};
+
 }  // namespace
+
+std::span<const TwinPart> twin_parts() { return kTwinParts; }
+
+std::vector<RunResult> simulate_twin(const Scenario& twin, std::span<const RunResult> runs,
+                                     const ReplicationOptions& options) {
+  std::vector<RunSpec> specs;
+  for (const RunResult& run : runs) specs.push_back({&twin, run.replication});
+  ReplicationOptions twin_options = options;
+  twin_options.kept_memory += runs.size() * total_bytes(needs_of(twin).result);
+  return simulate_all(specs, twin_options);
+}
 
 std::vector<std::vector<Storm>> storms_with_twins(const Scenario& scenario,
                                                   std::vector<RunResult>& runs,

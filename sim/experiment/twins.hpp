@@ -1,4 +1,5 @@
-// The twin test: do the runs that did not recover fail to because of their retries?
+// The twin test: do the runs that did not recover fail to because of their retries? And what would
+// be different without another part of the scenario?
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -9,6 +10,8 @@
 
 #include "measure/storms.hpp"
 
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace retrysim::experiment {
@@ -18,5 +21,19 @@ namespace retrysim::experiment {
 std::vector<std::vector<stats::Storm>> storms_with_twins(const Scenario& scenario,
                                                          std::vector<RunResult>& runs,
                                                          const ReplicationOptions& options);
+
+/// A part that a twin of the whole scenario goes without.
+struct TwinPart {
+  std::string_view word;   ///< of the command line
+  std::string_view words;  ///< in sentences
+  /// Takes it out, if it is there.
+  bool (*remove)(Scenario&);
+};
+/// Quota, limiter, jitter and queue bound.
+std::span<const TwinPart> twin_parts();
+
+/// The replications `runs` once more, of `twin`: the scenario without something.
+std::vector<RunResult> simulate_twin(const Scenario& twin, std::span<const RunResult> runs,
+                                     const ReplicationOptions& options);
 
 }  // namespace retrysim::experiment

@@ -1,10 +1,14 @@
 // What became of a client group: of these rules the first that applies gives the answer.
 //
+// An answer is about before, during and after: it compares the requests made in each of them, with
+// regard to how many they are, and its severity is that of the worst of them.
+//
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "explain/rules.hpp"
@@ -14,10 +18,55 @@ namespace retrysim::explain {
 namespace {
 
 using Found = std::optional<Finding>;
+using enum Severity;
 
 constexpr double kWell = 0.99;  ///< success rate of a group that has no trouble
+constexpr double kFewest = 5;   ///< requests; all of them failing is no chance
 
-bool back_at_once(const GroupCase& c) { return c.recovers() && c.recoveries.late_s.empty(); }
+enum class Change { kNone, kWorse, kUnclear };
+
+/// Whether fewer requests succeed than before, by a point and by more than chance explains: three
+/// standard errors of the difference, each side with one more failure and one more success.
+Change success_change(const Requests& before, const Requests& then) {
+  if (before.made < kFewest || then.made < kFewest) return Change::kUnclear;
+  constexpr double kNoticeable = 0.01;
+  const double difference = before.success_share() - then.success_share();
+  if (difference <= kNoticeable) return Change::kNone;
+  const double p = (before.made - before.succeeded + then.made - then.succeeded + 1) /
+                   (before.made + then.made + 2);
+  const double deviation = std::sqrt(p * (1 - p) * (1 / before.made + 1 / then.made));
+  constexpr double kDeviations = 3;
+  return difference > kDeviations * deviation ? Change::kWorse : Change::kUnclear;
+}
+
+/// Whether requests take half as long again, with regard to how many they are: the standard
+/// deviation of a latency is about its mean.
+bool is_slower(const Requests& before, const Requests& then) {
+  constexpr double kSlower = 1.5, kDeviations = 3;
+  if (before.ended == 0 || then.ended == 0) return false;
+  const double noise = kDeviations / std::sqrt(before.ended) + kDeviations / std::sqrt(then.ended);
+  return then.mean_latency_s() > (kSlower + noise) * before.mean_latency_s();
+}
+
+/// What the time of the disturbance is compared with: the time before it, or where there is none,
+/// the time since the group is back.
+const Requests& normal(const GroupCase& c) {
+  return c.made.before.made >= kFewest || !c.recovers() ? c.made.before : c.made.after;
+}
+
+bool is_as_before(const GroupCase& c, const Requests& then) {
+  return success_change(normal(c), then) == Change::kNone;
+}
+
+/// Whether there is no sign that it is down after the disturbance: it is back in all replications,
+/// or there were too few requests in each of them, but not in all together.
+bool seems_up(const GroupCase& c) {
+  if (c.recovers()) return true;
+  return c.disturbed() && c.recoveries.runs() > 0 && c.recoveries.down() == 0 &&
+         is_as_before(c, c.made.since());
+}
+
+bool back_at_once(const GroupCase& c) { return seems_up(c) && c.recoveries.late_s.empty(); }
 
 /// Of at least one value; they are in order.
 double median(const std::vector<double>& values) {
@@ -25,18 +74,25 @@ double median(const std::vector<double>& values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Whether requests succeed as often during the disturbance as before, to a point.
-bool as_many_succeed(const GroupCase& c) {
-  return c.during.success_share() >= c.before.success_share() - 0.01;
-}
-
 std::string its_first(const GroupCase& c) {
   return fmt::format("the {}{}", c.disturbances.count > 1 ? "first " : "", c.disturbances.kind);
 }
 
+/// "only 12 % of the requests made during the fault succeed".
+std::string only_succeed(const Requests& r, const std::string& when) {
+  constexpr double kHardlyAny = 1e-4;
+  if (r.succeeded == 0) return fmt::format("no request made {} succeeds", when);
+  if (r.success_share() < kHardlyAny) {
+    return fmt::format("hardly any request made {} succeeds", when);
+  }
+  return fmt::format("only {} of the requests made {} succeed", spoken_share(r.success_share()),
+                     when);
+}
+
 std::vector<EvidenceFigure> shares(const GroupCase& c) {
-  return {{"success_before_share", c.before.success_share()},
-          {"success_during_share", c.during.success_share()}};
+  return {{"success_before_share", c.made.before.success_share()},
+          {"success_during_share", c.made.during.success_share()},
+          {"success_after_share", c.made.since().success_share()}};
 }
 
 std::vector<EvidenceFigure> recovery(const GroupCase& c) {
@@ -52,145 +108,256 @@ std::vector<EvidenceFigure> recovery(const GroupCase& c) {
   return figures;
 }
 
-Found never_recovers(const GroupCase& c) {
-  if (!c.disturbed() || c.recoveries.back > 0 || c.recoveries.gone == 0) return std::nullopt;
-  const double share = c.after.success_share();
-  const std::string succeed =
-      share > 0 ? fmt::format("only {} of the requests succeed", spoken_share(share))
-                : std::string("no request succeeds");
-  Finding f{fmt::format("never recovers: in the {} after {} {}",
-                        roughly_spoken_time(c.recoveries.watched_s), its_name(c), succeed),
-            recovery(c)};
-  f.evidence.push_back({"success_after_share", share});
-  f.evidence.push_back({"watched_s", c.recoveries.watched_s});
-  return f;
+/// Enough requests fail before anything happens that it is no chance.
+bool fails_before(const GroupCase& c) {
+  constexpr double kFailures = 3;
+  const Requests& r = c.made.before;
+  return c.disturbed() && r.made >= kFewest && r.made - r.succeeded >= kFailures &&
+         r.success_share() < kWell;
 }
 
 /// Nothing to return to: most requests failed before anything happened.
 Found down_before(const GroupCase& c) {
   constexpr double kUp = 0.5;
-  const double share = c.before.success_share();
-  if (!c.disturbed() || c.recoveries.back > 0 || share >= kUp) return std::nullopt;
+  if (!fails_before(c) || c.made.before.success_share() >= kUp) return std::nullopt;
   return Finding{fmt::format("down before {} begins: {}", its_first(c),
-                             share > 0 ? fmt::format("only {} of the requests succeed until then",
-                                                     spoken_share(share))
-                                       : "no request succeeds until then"),
+                             only_succeed(c.made.before, "until then")),
                  shares(c)};
 }
 
-/// Nothing to compare with. (Runs without time series do not tell.)
-Found too_few(const GroupCase& c) {
-  if (!c.disturbed() || c.recoveries.back > 0 || c.recoveries.gone > 0) return std::nullopt;
-  if (c.before.latencies > 0 || c.before.seconds == 0) return std::nullopt;
-  return Finding{
-      fmt::format("too few requests to tell: none ends before {} begins", its_first(c)),
-      {{"ended_before", 0}, {"requests_after", static_cast<double>(c.after.group.requests)}}};
+std::vector<EvidenceFigure> backlog_figures(const GroupCase& c) {
+  const Backlog& b = c.backlog;
+  const auto n = static_cast<double>(c.runs);
+  return {{"backlog_middle", b.middle / n}, {"backlog_end", b.end / n}};
 }
 
-Found too_short(const GroupCase& c) {
-  if (!c.disturbed() || c.recoveries.back > 0) return std::nullopt;
-  Finding f{fmt::format("not back {} after {}, when the run is over; a longer run would tell "
-                        "whether it ever is",
-                        spoken_time(std::max(c.recoveries.watched_s, 0.0)), its_end(c)),
+/// "2890 requests are under way when the fault begins, 1440 halfway there".
+std::string growing_backlog(const GroupCase& c, const std::string& when) {
+  const auto n = static_cast<double>(c.runs);
+  return fmt::format("{} requests are under way {}, {} halfway there",
+                     spoken_count(c.backlog.end / n), when, spoken_count(c.backlog.middle / n));
+}
+
+Found overloaded_before(const GroupCase& c) {
+  if (!c.disturbed() || !c.falls_behind()) return std::nullopt;
+  return Finding{fmt::format("falls behind before {} begins: {}", its_first(c),
+                             growing_backlog(c, "when it begins")),
+                 backlog_figures(c)};
+}
+
+/// What is said of a group that is not back, of the time before.
+std::string before_too(const GroupCase& c) {
+  return fails_before(c)
+             ? fmt::format(" ({} before it)", spoken_share(c.made.before.success_share()))
+             : "";
+}
+
+Found never_recovers(const GroupCase& c) {
+  const Recoveries& r = c.recoveries;
+  if (!c.disturbed() || r.back > 0 || r.gone == 0) return std::nullopt;
+  Finding f{fmt::format("never recovers: {}{}",
+                        only_succeed(c.made.since(),
+                                     fmt::format("in the {} after {}",
+                                                 roughly_spoken_time(r.watched_s), its_name(c))),
+                        before_too(c)),
             recovery(c)};
-  f.evidence.push_back({"watched_s", c.recoveries.watched_s});
+  if (c.made.since().success_share() >= kWell) {
+    f.sentence = fmt::format(
+        "never catches up: in the {} after {} requests succeed more and more slowly, after {} on "
+        "average",
+        roughly_spoken_time(r.watched_s), its_name(c),
+        roughly_spoken_time(c.made.since().mean_latency_s()));
+  }
+  f.evidence.push_back({"watched_s", r.watched_s});
   return f;
 }
 
-Found sometimes(const GroupCase& c) {
-  if (!c.disturbed() || c.recovers()) return std::nullopt;
+Found too_short(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
-  std::string when = "at once";
-  if (r.at_once() == 0) {
-    when = fmt::format("{} after {}{}", roughly_spoken_time(median(r.late_s)), its_end(c),
-                       r.back > 1 ? " (median)" : "");
-  } else if (!r.late_s.empty()) {
-    when = fmt::format("{} of them at once", r.at_once());
-  }
-  return Finding{fmt::format("recovers in only {} of {} replications, {}; in the other {} it {}",
-                             r.back, r.runs(), when, r.gone + r.unknown,
-                             r.unknown > 0 ? "is still down when the run ends" : "stays down"),
-                 recovery(c)};
+  if (!c.disturbed() || r.back > 0 || r.down() == 0) return std::nullopt;
+  Finding f{fmt::format("not recovered when the run ends, {} after {}; run longer to see whether "
+                        "it does{}",
+                        spoken_time(std::max(r.watched_s, 0.0)), its_name(c),
+                        fails_before(c) ? "; " + only_succeed(c.made.before, "before it") : ""),
+            recovery(c)};
+  f.evidence.push_back({"watched_s", r.watched_s});
+  return f;
+}
+
+/// "6.1 s after the fault ends (median)", "at once".
+std::string when_back(const GroupCase& c) {
+  const Recoveries& r = c.recoveries;
+  if (r.late_s.empty()) return "at once";
+  const std::string when = fmt::format("{} after {}{}", roughly_spoken_time(median(r.late_s)),
+                                       its_end(c), r.late_s.size() > 1 ? " (median)" : "");
+  if (r.at_once() == 0) return when;
+  // The common case first.
+  if (r.at_once() > r.late_s.size()) return fmt::format("at once or {}", when);
+  return fmt::format("{} or at once", when);
+}
+
+Found sometimes(const GroupCase& c) {
+  const Recoveries& r = c.recoveries;
+  if (!c.disturbed() || r.back == 0 || r.down() == 0) return std::nullopt;
+  const std::size_t told = r.back + r.down();
+  const bool rarely = 2 * r.back < told;
+  return Finding{
+      fmt::format("recovers in {}{} of {} runs, {}; in the other{} it {}{}", rarely ? "only " : "",
+                  r.back, told, when_back(c), r.down() > 1 ? fmt::format(" {}", r.down()) : "",
+                  r.unknown > 0 ? "is still down when the run ends" : "stays down",
+                  fails_before(c) ? "; " + only_succeed(c.made.before, "before it") : ""),
+      recovery(c)};
+}
+
+std::string few_of(const Requests& r) {
+  return fmt::format("{:.0f} of {:.0f}", r.succeeded, r.made);
+}
+
+/// Not enough requests for a comparison with the time before.
+Found too_few(const GroupCase& c) {
+  if (!c.disturbed() || c.runs == 0) return std::nullopt;
+  const Change during = success_change(normal(c), c.made.during);
+  if (seems_up(c) && during != Change::kUnclear) return std::nullopt;
+  // A recovery that is seen says that it was down.
+  if (c.recovers() && !c.recoveries.late_s.empty()) return std::nullopt;
+  const Requests since = c.made.since();
+  Finding f{
+      fmt::format("too few requests to tell: of those made before, during and after {}, {}, {} "
+                  "and {} succeed",
+                  its_name(c), few_of(c.made.before), few_of(c.made.during), few_of(since)),
+      shares(c)};
+  f.evidence.push_back({"made_before", c.made.before.made});
+  f.evidence.push_back({"made_during", c.made.during.made});
+  f.evidence.push_back({"made_after", since.made});
+  return f;
+}
+
+/// It is back, to what was no good state.
+Found failing_before(const GroupCase& c) {
+  if (!fails_before(c)) return std::nullopt;
+  const Requests since = c.made.since();
+  return Finding{
+      fmt::format("failing before {} already: {} of the requests made before it "
+                  "succeed, {} during it and {} after it",
+                  its_first(c), spoken_share(c.made.before.success_share()),
+                  spoken_share(c.made.during.success_share()), spoken_share(since.success_share())),
+      recovery(c)};
 }
 
 Found unaffected(const GroupCase& c) {
-  constexpr double kSlower = 1.5;
-  const double before_s = c.before.mean_latency_s(), during_s = c.during.mean_latency_s();
-  if (!back_at_once(c) || !as_many_succeed(c)) return std::nullopt;
-  if (c.before.latencies > 0 && during_s > kSlower * before_s) return std::nullopt;
-  return Finding{fmt::format("unaffected: {} of the requests succeed during {}, as before",
-                             spoken_share(c.during.success_share()), its_name(c)),
+  const Requests since = c.made.since();
+  if (!seems_up(c) || !is_as_before(c, c.made.during)) return std::nullopt;
+  if (is_slower(normal(c), c.made.during) || is_slower(normal(c), since)) return std::nullopt;
+  if (success_change(normal(c), since) == Change::kWorse) return std::nullopt;
+  return Finding{fmt::format("unaffected: {} of the requests made during {} succeed, as before",
+                             spoken_share(c.made.during.success_share()), its_name(c)),
                  shares(c)};
 }
 
 Found only_slower(const GroupCase& c) {
-  const double before_s = c.before.mean_latency_s(), during_s = c.during.mean_latency_s();
-  if (!back_at_once(c) || !as_many_succeed(c)) return std::nullopt;
-  Finding f{fmt::format("only slower: requests succeed as often during {} as before, but take {} "
-                        "on average instead of {}",
-                        its_name(c), roughly_spoken_time(during_s), roughly_spoken_time(before_s)),
-            shares(c)};
+  const Requests since = c.made.since();
+  if (!seems_up(c) || !is_as_before(c, c.made.during)) return std::nullopt;
+  if (success_change(normal(c), since) == Change::kWorse) return std::nullopt;
+  const double before_s = normal(c).mean_latency_s(), during_s = c.made.during.mean_latency_s(),
+               since_s = since.mean_latency_s();
+  std::string sentence = fmt::format(
+      "only slower: requests made during {} succeed as often as before, but take {} on average "
+      "instead of {}",
+      its_name(c), roughly_spoken_time(during_s), roughly_spoken_time(before_s));
+  if (!is_slower(normal(c), c.made.during)) {
+    sentence = fmt::format(
+        "only slower: requests succeed as often as before, but those made after {} take {} on "
+        "average instead of {}",
+        its_name(c), roughly_spoken_time(since_s), roughly_spoken_time(before_s));
+  } else if (is_slower(normal(c), since)) {
+    sentence += fmt::format(", and those made after it {}", roughly_spoken_time(since_s));
+  }
+  Finding f{std::move(sentence), shares(c)};
   f.evidence.push_back({"latency_before_s", before_s});
   f.evidence.push_back({"latency_during_s", during_s});
+  f.evidence.push_back({"latency_after_s", since_s});
+  return f;
+}
+
+/// What is left to say of a group that is back: that it is not as before, that it was not watched
+/// for long.
+Finding with_end_of_run(const GroupCase& c, Finding f) {
+  const Recoveries& r = c.recoveries;
+  if (success_change(normal(c), c.made.after) == Change::kWorse) {
+    f.sentence += fmt::format("; {} of the requests made after that fail",
+                              spoken_share(1 - c.made.after.success_share()));
+    f.severity = kBad;
+  } else if (r.back > 0 && r.brief == r.back) {
+    f.sentence += fmt::format("; watched for only {}",
+                              roughly_spoken_time(std::max(0.0, r.watched_s - r.most_s)));
+  }
   return f;
 }
 
 Found degraded(const GroupCase& c) {
   constexpr double kCollapse = 0.5;
-  if (!back_at_once(c) || c.during.success_share() < kCollapse * c.before.success_share()) {
+  const Requests& during = c.made.during;
+  if (!back_at_once(c) || during.success_share() < kCollapse * normal(c).success_share()) {
     return std::nullopt;
   }
-  return Finding{fmt::format("degraded without collapse: {} of the requests succeed during {}, and "
-                             "goodput is back at once when {}",
-                             spoken_share(c.during.success_share()), its_name(c), its_end(c)),
-                 recovery(c)};
+  return with_end_of_run(
+      c, {fmt::format("degraded without collapse: {} of the requests made during {} succeed, and "
+                      "goodput is back at once when {}",
+                      spoken_share(during.success_share()), its_name(c), its_end(c)),
+          recovery(c)});
 }
 
 Found at_once(const GroupCase& c) {
   if (!back_at_once(c)) return std::nullopt;
-  const double share = c.during.success_share();
-  return Finding{
-      fmt::format("back at once: goodput returns as soon as {}; {} until then", its_end(c),
-                  share > 0 ? fmt::format("only {} of the requests succeed", spoken_share(share))
-                            : "no request succeeds"),
-      recovery(c)};
+  return with_end_of_run(c, {fmt::format("back at once when {}: {}", its_end(c),
+                                         only_succeed(c.made.during, "during it")),
+                             recovery(c)});
 }
 
-/// "6.3 s after the fault ends (5 s to 8 s in 20 replications)".
+/// "6.3 s after the fault ends (5 s to 8 s in 20 runs)".
 std::string recovery_time(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
   const std::string from = roughly_spoken_time(r.least_s), to = roughly_spoken_time(r.most_s);
   std::string text = fmt::format("{} after {}", roughly_spoken_time(r.mean_s), its_end(c));
-  if (r.back > 1 && from != to) {
-    text += fmt::format(" ({} to {} in {} replications)", from, to, r.back);
-  }
+  if (r.back > 1 && from != to) text += fmt::format(" ({} to {} in {} runs)", from, to, r.back);
   return text;
 }
 
 /// For recoveries at once and later ones, of which a mean would describe neither.
 std::string mixed_recovery(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
-  return fmt::format("back at once in {} of {} replications, {} after {}{} in the other{}",
-                     r.at_once(), r.back, roughly_spoken_time(median(r.late_s)), its_end(c),
-                     r.late_s.size() > 1 ? " (median)" : "",
-                     r.late_s.size() > 1 ? fmt::format(" {}", r.late_s.size()) : "");
+  const std::string late = fmt::format("{} after {}{}", roughly_spoken_time(median(r.late_s)),
+                                       its_end(c), r.late_s.size() > 1 ? " (median)" : "");
+  if (r.at_once() > r.late_s.size()) {
+    return fmt::format("back at once in {} of {} runs; {} in the other{}", r.at_once(), r.back,
+                       late, r.late_s.size() > 1 ? fmt::format(" {}", r.late_s.size()) : "");
+  }
+  return fmt::format("recovers {}; at once in {} of {} runs", late, r.at_once(), r.back);
+}
+
+std::string lost_during(const GroupCase& c) {
+  const Requests& during = c.made.during;
+  return fmt::format("; {} of the requests made during {} succeed",
+                     spoken_share(during.success_share()), its_name(c));
 }
 
 Found recovers(const GroupCase& c) {
   const double lasted_s = c.disturbances.last_end_s - c.disturbances.first_start_s;
   if (!c.recovers() || c.recoveries.mean_s > lasted_s) return std::nullopt;
-  return Finding{c.recoveries.at_once() > 0 ? mixed_recovery(c) : "back " + recovery_time(c),
-                 recovery(c)};
+  const std::string when =
+      c.recoveries.at_once() > 0 ? mixed_recovery(c) : "recovers " + recovery_time(c);
+  return with_end_of_run(c, {when + lost_during(c), recovery(c)});
 }
 
 Found recovers_late(const GroupCase& c) {
   if (!c.recovers()) return std::nullopt;
   const double lasted_s = c.disturbances.last_end_s - c.disturbances.first_start_s;
-  Finding f{c.recoveries.at_once() > 0
-                ? mixed_recovery(c)
-                : fmt::format("back only {}: {} as long as {} took", recovery_time(c),
-                              spoken_times(c.recoveries.mean_s / lasted_s), its_name(c)),
-            recovery(c)};
+  Finding f = with_end_of_run(
+      c, {c.recoveries.at_once() > 0
+              ? mixed_recovery(c)
+              : fmt::format("recovers {}: {} the length of {}", recovery_time(c),
+                            spoken_times(c.recoveries.mean_s / lasted_s), its_name(c)),
+          recovery(c)});
   f.evidence.push_back({"disturbance_s", lasted_s});
   return f;
 }
@@ -199,39 +366,82 @@ std::vector<EvidenceFigure> steady_figures(const GroupCase& c) {
   return {{"success_share", c.success_share()}, {"attempts_per_request_ratio", c.amplification()}};
 }
 
-Found well(const GroupCase& c) {
-  if (c.success_share() < kWell) return std::nullopt;
-  return Finding{fmt::format("all is well: {} of the requests succeed, with {} each",
-                             spoken_share(c.success_share()), spoken_attempts(c.amplification())),
-                 steady_figures(c)};
-}
-
 Found failing(const GroupCase& c) {
+  if (c.success_share() >= kWell) return std::nullopt;
   return Finding{
       fmt::format("{} of the requests fail, with {} each", spoken_share(1 - c.success_share()),
                   spoken_attempts(c.amplification())),
       steady_figures(c)};
 }
 
-using enum Severity;
+Found falls_behind(const GroupCase& c) {
+  if (!c.falls_behind()) return std::nullopt;
+  const Backlog& b = c.backlog;
+  std::string sentence = "falls behind: " + growing_backlog(c, "when the load stops");
+  if (b.first_ended > 0 && b.last_ended > 0) {
+    sentence += fmt::format("; the last quarter of the answers take {} on average, the first {}",
+                            roughly_spoken_time(b.last_latency_s / b.last_ended),
+                            roughly_spoken_time(b.first_latency_s / b.first_ended));
+  }
+  return Finding{std::move(sentence), backlog_figures(c)};
+}
+
+/// Requests succeed, but spend their time waiting.
+Found slow(const GroupCase& c) {
+  constexpr double kLongest_s = 1, kTimes = 10;
+  const double wait_s = c.mean_wait_s();
+  if (c.client.arrivals.process == ArrivalProcess::kOnce || c.total.latency_m.count == 0 ||
+      wait_s <= std::max(kLongest_s, kTimes * c.capacity.least_attempt_s)) {
+    return std::nullopt;
+  }
+  const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 /
+                           static_cast<double>(c.total.latency_m.count);
+  const bool held = static_cast<double>(c.total.send_wait_ns) / 1e9 > wait_s / 2 * c.requests();
+  const bool pooled =
+      static_cast<double>(c.total.connection_wait_ns) / 1e9 > wait_s / 2 * c.requests();
+  Finding f{fmt::format("slow: {} of the requests succeed, but wait {} on average {}, of {} in all",
+                        spoken_share(c.success_share()), roughly_spoken_time(wait_s),
+                        held     ? "until their client lets them be sent"
+                        : pooled ? "for a connection"
+                                 : "in the queue",
+                        roughly_spoken_time(latency_s)),
+            steady_figures(c)};
+  f.evidence.push_back({"wait_s", wait_s});
+  f.evidence.push_back({"latency_s", latency_s});
+  return f;
+}
+
+Found well(const GroupCase& c) {
+  return Finding{fmt::format("all is well: {} of the requests succeed, with {} each",
+                             spoken_share(c.success_share()), spoken_attempts(c.amplification())),
+                 steady_figures(c)};
+}
+
 constexpr std::array kAnswers = {
     Rule{{"down-before", kBad, true,
-          "fewer than half of the requests succeed before the disturbance, and goodput does not "
-          "come "
-          "back"},
+          "fewer than half of the requests made before the disturbance succeed"},
          down_before},
+    Rule{{"overloaded-before", kBad, true,
+          "more and more requests are under way before the disturbance"},
+         overloaded_before},
     Rule{{"never-recovers", kBad, true,
           "goodput does not come back in any replication, although there is time enough"},
          never_recovers},
-    Rule{{"too-few-to-tell", kInfo, true,
-          "goodput does not come back, but no request ended before the disturbance"},
-         too_few},
     Rule{{"too-short-to-tell", kInfo, true,
           "goodput does not come back, and every run ends too early to say that it never will"},
          too_short},
     Rule{{"sometimes-recovers", kBad, true, "some replications recover, others do not"}, sometimes},
+    Rule{{"too-few-to-tell", kInfo, true,
+          "nothing is seen to be down after the disturbance, but too few requests are made before "
+          "it, during it or after it to tell whether they fare alike"},
+         too_few},
+    Rule{{"failing-before", kBad, true,
+          "goodput comes back, but fewer than 99 % of the requests made before the disturbance "
+          "succeed"},
+         failing_before},
     Rule{{"unaffected", kGood, true,
-          "requests succeed as often during the disturbance as before, about as fast"},
+          "requests made during the disturbance and after it succeed as often as before, about as "
+          "fast"},
          unaffected},
     Rule{{"only-slower", kInfo, true,
           "as many succeed as before, but take more than 1.5 times as long"},
@@ -239,22 +449,63 @@ constexpr std::array kAnswers = {
     Rule{{"degraded", kInfo, true,
           "at least half as many succeed during the disturbance, and goodput is back at once"},
          degraded},
-    Rule{{"back-at-once", kGood, true,
+    Rule{{"back-at-once", kInfo, true,
           "fewer than half as many succeed during the disturbance, and goodput is back at once"},
          at_once},
-    Rule{{"recovers", kGood, true, "goodput is back sooner than the disturbance has lasted"},
+    Rule{{"recovers", kInfo, true, "goodput is back sooner than the disturbance has lasted"},
          recovers},
     Rule{{"recovers-late", kInfo, true, "goodput is back, but takes longer than the disturbance"},
          recovers_late},
-    Rule{{"all-well", kGood, true, "no disturbance, and at least 99 % of the requests succeed"},
-         well},
     Rule{{"failing", kBad, true, "no disturbance, and fewer than 99 % of the requests succeed"},
          failing},
+    Rule{{"falls-behind", kBad, true,
+          "no disturbance, and more and more requests are under way (by 2 % of those made in the "
+          "second half), with the service fully loaded or latencies growing"},
+         falls_behind},
+    Rule{{"slow", kInfo, true,
+          "no disturbance, and requests wait for more than a second, and ten times as long as an "
+          "attempt takes"},
+         slow},
+    Rule{{"all-well", kGood, true, "no disturbance, and none of these applies"}, well},
 };
 
 }  // namespace
 
 std::span<const Rule> answer_rules() { return kAnswers; }
+
+Finding compared(const GroupCase& with, const GroupCase& without, std::string_view part) {
+  constexpr double kSame = 0.01, kAsFast = 1.1;
+  const double share = with.success_share(), other = without.success_share();
+  const auto mean_s = [](const GroupCase& c) {
+    const auto n = static_cast<double>(c.total.latency_m.count);
+    return n > 0 ? static_cast<double>(c.total.latency_m.sum_ns) / 1e9 / n : 0;
+  };
+  const double latency_s = mean_s(with), other_s = mean_s(without);
+  const std::size_t back = with.recoveries.back, other_back = without.recoveries.back;
+  bool same = std::abs(share - other) < kSame && back == other_back;
+  if (!with.disturbed()) {
+    same = same && std::max(latency_s, other_s) <= kAsFast * std::min(latency_s, other_s);
+  }
+  std::string text = fmt::format("without {} ", part);
+  if (same) text += "hardly anything changes: ";
+  if (with.disturbed()) {
+    text += fmt::format("{} of {} runs recover (with it {}), and ", other_back,
+                        without.recoveries.runs(), back);
+  }
+  text += fmt::format("{} of the requests succeed (with it {})", spoken_share(other),
+                      spoken_share(share));
+  if (!with.disturbed()) {
+    text += fmt::format(", after {} on average ({})", roughly_spoken_time(other_s),
+                        roughly_spoken_time(latency_s));
+  }
+  return {std::move(text),
+          {{"success_share", share},
+           {"success_without_share", other},
+           {"recovered", static_cast<double>(back)},
+           {"recovered_without", static_cast<double>(other_back)},
+           {"latency_s", latency_s},
+           {"latency_without_s", other_s}}};
+}
 
 std::string its_name(const GroupCase& c) {
   return fmt::format("the {}{}", c.disturbances.kind, c.disturbances.count > 1 ? "s" : "");

@@ -25,7 +25,16 @@ class FigureWalk {
     for (auto* stretch : {&c.all, &c.before, &c.during, &c.trouble, &c.after})
       add_stretch(*stretch);
     auto& r = c.recoveries;
-    visit(r.back, r.gone, r.unknown, r.metastable, r.mean_s, r.least_s, r.most_s, r.watched_s);
+    visit(r.back, r.brief, r.few, r.gone, r.unknown, r.metastable, r.mean_s, r.least_s, r.most_s,
+          r.watched_s);
+    auto& m = c.made;
+    for (auto* part : {&m.before, &m.during, &m.between, &m.recovering, &m.after}) {
+      visit(part->made, part->succeeded, part->ended, part->latency_s);
+    }
+    for (auto& d : c.disturbed_stretches) visit(d.seconds, d.first_work_s);
+    auto& b = c.backlog;
+    visit(b.start, b.middle, b.end, b.made, b.work_s, b.seconds, b.first_latency_s, b.first_ended,
+          b.last_latency_s, b.last_ended);
     visit(c.capacity.largest_queue_s);
     for (auto* o : {&c.retries_above_capacity, &c.quota_dry}) visit(o->runs, o->seconds, o->ratio);
   }
@@ -44,7 +53,7 @@ class FigureWalk {
   void add_counts(FieldsOf<ClientResult> auto& t) {
     visit(t.requests, t.successes_within, t.ended_within, t.attempts, t.rejected, t.late,
           t.mutating, t.duplicated, t.latency_m.count, t.latency_m.sum_ns, t.send_wait_ns,
-          t.connection_wait_ns, t.outcomes, t.results);
+          t.connection_wait_ns, t.attempt_total_ns, t.token_races, t.outcomes, t.results);
     // Of attempts by their number only the first, which may not exist.
     AttemptNumberCounts none;
     auto& first = first_of(t, none);
@@ -63,7 +72,7 @@ class FigureWalk {
     const auto each = [this](auto&... values) { this->visit(values...); };
     fields(each, s.group);
     fields(each, s.service);
-    visit(s.seconds, s.latency_s, s.latencies, s.first_work_s, s.retry_work_s);
+    visit(s.seconds, s.first_work_s, s.retry_work_s);
   }
 
   Use use_;
@@ -73,8 +82,6 @@ void merge(Stretch& to, const Stretch& s) {
   to.group.merge(s.group);
   to.service.merge(s.service);
   to.seconds += s.seconds;
-  to.latency_s += s.latency_s;
-  to.latencies += s.latencies;
   to.first_work_s += s.first_work_s;
   to.retry_work_s += s.retry_work_s;
 }
@@ -92,6 +99,8 @@ void merge(ClientResult& to, const ClientResult& r) {
   to.latency_m.sum_ns += r.latency_m.sum_ns;
   to.send_wait_ns += r.send_wait_ns;
   to.connection_wait_ns += r.connection_wait_ns;
+  to.attempt_total_ns += r.attempt_total_ns;
+  to.token_races += r.token_races;
   for (std::size_t i = 0; i < r.outcomes.size(); ++i) to.outcomes[i] += r.outcomes[i];
   to.by_attempt.resize(1);
   to.by_attempt[0].sent += r.by_attempt[0].sent;
@@ -110,6 +119,8 @@ void merge(Recoveries& to, const Recoveries& r) {
   }
   to.late_s.insert(to.late_s.end(), r.late_s.begin(), r.late_s.end());
   to.back += r.back;
+  to.brief += r.brief;
+  to.few += r.few;
   to.gone += r.gone;
   to.unknown += r.unknown;
   to.metastable += r.metastable;
@@ -122,6 +133,20 @@ void merge(Occurrence& to, const Occurrence& o) {
   to.runs += o.runs;
   to.seconds += (o.seconds - to.seconds) * part;
   to.ratio += (o.ratio - to.ratio) * part;
+  to.times.insert(to.times.end(), o.times.begin(), o.times.end());
+}
+
+void merge(Backlog& to, const Backlog& b) {
+  to.start += b.start;
+  to.middle += b.middle;
+  to.end += b.end;
+  to.made += b.made;
+  to.work_s += b.work_s;
+  to.seconds += b.seconds;
+  to.first_latency_s += b.first_latency_s;
+  to.first_ended += b.first_ended;
+  to.last_latency_s += b.last_latency_s;
+  to.last_ended += b.last_ended;
 }
 
 void merge(GroupCase& to, const GroupCase& c) {
@@ -138,6 +163,16 @@ void merge(GroupCase& to, const GroupCase& c) {
   merge(to.trouble, c.trouble);
   merge(to.after, c.after);
   merge(to.recoveries, c.recoveries);
+  to.made.before.merge(c.made.before);
+  to.made.during.merge(c.made.during);
+  to.made.between.merge(c.made.between);
+  to.made.recovering.merge(c.made.recovering);
+  to.made.after.merge(c.made.after);
+  for (std::size_t i = 0; i < c.disturbed_stretches.size(); ++i) {
+    to.disturbed_stretches[i].seconds += c.disturbed_stretches[i].seconds;
+    to.disturbed_stretches[i].first_work_s += c.disturbed_stretches[i].first_work_s;
+  }
+  merge(to.backlog, c.backlog);
   to.capacity.largest_queue_s = std::max(to.capacity.largest_queue_s, c.capacity.largest_queue_s);
   merge(to.retries_above_capacity, c.retries_above_capacity);
   merge(to.quota_dry, c.quota_dry);
@@ -179,9 +214,13 @@ GroupCase group_case(const Scenario& scenario,
       throw std::invalid_argument("these are not the figures of a replication of the scenario");
     }
     if (one.recoveries.back > 0) one.recoveries.add_late(one.recoveries.mean_s, scenario);
+    for (Occurrence* o : {&one.retries_above_capacity, &one.quota_dry}) {
+      if (o->runs > 0) o->times.push_back(o->seconds);
+    }
     merge(all, one);
   }
   std::sort(all.recoveries.late_s.begin(), all.recoveries.late_s.end());
+  std::sort(all.quota_dry.times.begin(), all.quota_dry.times.end());
   return all;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "explain/rules.hpp"
 #include "explain/spoken.hpp"
@@ -20,30 +21,52 @@ constexpr double kMostRequests = 0.5;
 /// Of failures as rare as this nothing is said.
 bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
 
-/// "12 s into the fault", "3 s after the fault".
-std::string when_dry(const GroupCase& c) {
-  const double into_s = c.quota_dry.seconds;
-  const double lasted_s = c.disturbances.last_end_s - c.disturbances.first_start_s;
-  if (into_s <= lasted_s)
-    return fmt::format("{} into {}", roughly_spoken_time(into_s), its_name(c));
-  return fmt::format("{} after {}", roughly_spoken_time(into_s - lasted_s), its_name(c));
+/// "from 12 s into the fault on", "from 3 s after the fault on", "from 8 s on, 52 s before the
+/// fault,": of the fault during or after which it is.
+std::string from_when(const GroupCase& c, double at_s) {
+  const auto& all = c.disturbed_stretches;
+  if (at_s < c.disturbances.first_start_s || all.empty()) {
+    return fmt::format("from {} into the run on, {} before the {}{},", roughly_spoken_time(at_s),
+                       roughly_spoken_time(c.disturbances.first_start_s - at_s),
+                       c.disturbances.count > 1 ? "first " : "", c.disturbances.kind);
+  }
+  // The last one that has begun.
+  const DisturbedStretch* its = &all.front();
+  for (const DisturbedStretch& d : all) {
+    if (d.start_s <= at_s) its = &d;
+  }
+  const std::string name = all.size() > 1 ? its->name : its_name(c);
+  if (at_s <= its->start_s) return fmt::format("from the start of {} on", name);
+  if (at_s < its->end_s) {
+    return fmt::format("from {} into {} on", roughly_spoken_time(at_s - its->start_s), name);
+  }
+  return fmt::format("from {} after {} on", roughly_spoken_time(at_s - its->end_s), name);
+}
+
+/// What was seen of the quota, in most replications.
+std::string quota_refused(const GroupCase& c) {
+  const Occurrence& o = c.quota_dry;
+  const double at_s = o.times[(o.times.size() - 1) / 2];
+  return o.ratio >= 0.5 ? fmt::format("{} the retry quota refused most retries ({})",
+                                      from_when(c, at_s), spoken_share(o.ratio))
+                        : fmt::format("{} the retry quota refused {} of the retries",
+                                      from_when(c, at_s), spoken_share(o.ratio));
 }
 
 std::vector<EvidenceFigure> dry_figures(const GroupCase& c) {
-  return {{"dry_after_s", c.quota_dry.seconds},
+  return {{"dry_from_s", c.quota_dry.times[(c.quota_dry.times.size() - 1) / 2]},
+          {"refused_share", c.quota_dry.ratio},
           {"replications", static_cast<double>(c.quota_dry.runs)}};
 }
 
 Found quota_ran_dry(const GroupCase& c) {
-  if (!c.recovers() || !c.quota_dry.in_most_of(c.runs)) return std::nullopt;
-  return Finding{fmt::format("the retry quota ran dry {} and let it recover", when_dry(c)),
-                 dry_figures(c)};
+  if (c.recoveries.down() > 0 || !c.quota_dry.in_most_of(c.runs)) return std::nullopt;
+  return Finding{quota_refused(c), dry_figures(c)};
 }
 
 Found quota_ran_dry_in_vain(const GroupCase& c) {
-  if (c.recoveries.gone == 0 || !c.quota_dry.in_most_of(c.runs)) return std::nullopt;
-  return Finding{fmt::format("the retry quota ran dry {}, but that was not enough", when_dry(c)),
-                 dry_figures(c)};
+  if (c.recoveries.down() == 0 || !c.quota_dry.in_most_of(c.runs)) return std::nullopt;
+  return Finding{quota_refused(c) + "; that was not enough", dry_figures(c)};
 }
 
 Found quota_never_dry(const GroupCase& c) {
@@ -51,7 +74,7 @@ Found quota_never_dry(const GroupCase& c) {
   if (!retry.quota.enabled || retry.max_attempts < 2 || c.recoveries.gone == 0) return std::nullopt;
   if (c.quota_dry.runs > 0) return std::nullopt;
   const bool one = retry.quota.scope == RetryScope::kGroup || c.client.count == 1;
-  return Finding{fmt::format("the retry quota never ran dry: {} of {} tokens held back nothing",
+  return Finding{fmt::format("the retry quota refused hardly any retries: {} has {} tokens",
                              one ? "its bucket" : "each client's bucket", retry.quota.capacity),
                  {{"capacity_tokens", static_cast<double>(retry.quota.capacity)},
                   {"denied_share", c.share_of_requests(Outcome::kQuotaExceeded)}}};
@@ -98,7 +121,7 @@ Found not_retryable(const GroupCase& c) {
   const double share = c.share_of_failures(Outcome::kNotRetryable);
   if (c.client.retry.max_attempts < 2 || !fails_noticeably(c) || share < kMostRequests)
     return std::nullopt;
-  return Finding{fmt::format("{} of the requests that failed got an answer which these clients do "
+  return Finding{fmt::format("{} of the requests that failed got an answer that these clients do "
                              "not retry",
                              spoken_share(share)),
                  {{"not_retryable_share_of_failures", share}}};
@@ -115,12 +138,14 @@ Found limiter_never_woke(const GroupCase& c) {
   const bool by_queue = c.total.rejected > 0 &&
                         c.service.rejection.overflow == Overflow::kUnavailable &&
                         !c.service.answers.overflow && !c.service.answers.limit;
-  return Finding{by_queue ? fmt::format("the send limiter never woke: {} of the attempts failed, "
-                                        "but the full queue answers 503, which is no throttling",
-                                        spoken_share(failed))
-                          : fmt::format("the send limiter never woke: {} of the attempts failed, "
-                                        "but none with a throttling error",
-                                        spoken_share(failed)),
+  return Finding{by_queue
+                     ? fmt::format("adaptive mode never slowed down: {} of the attempts failed, "
+                                   "but a full queue answers 503, which it does not count as "
+                                   "throttling",
+                                   spoken_share(failed))
+                     : fmt::format("adaptive mode never slowed down: {} of the attempts failed, "
+                                   "but none with a throttling error",
+                                   spoken_share(failed)),
                  {{"failed_attempts_share", failed}, {"throttled_share", throttled}}};
 }
 
@@ -131,8 +156,8 @@ Found limiter_held_back(const GroupCase& c) {
   const double latency_s = static_cast<double>(c.total.latency_m.sum_ns) / 1e9 / c.requests();
   if (wait_s <= 0 || wait_s < kMuch * latency_s) return std::nullopt;
   return Finding{
-      fmt::format("the send limiter adapted to what the service grants: requests waited {} on "
-                  "average for a token",
+      fmt::format("adaptive mode slowed the clients down: requests waited {} on average for a "
+                  "send token",
                   roughly_spoken_time(wait_s)),
       {{"send_wait_s", wait_s}, {"latency_s", latency_s}}};
 }
@@ -191,6 +216,26 @@ Found retries_idle(const GroupCase& c) {
                  {{"attempts_per_request_ratio", c.amplification()}}};
 }
 
+/// What did not happen in so many replications may still happen: with a probability of up to
+/// 1 - 0.05^(1/n) it would not have been seen with 95 % confidence (the rule of three).
+Found could_have_been_missed(const GroupCase& c) {
+  constexpr double kUnseen = 0.05, kLost = 0.05, kLittle = 0.01, kWellBefore = 0.99;
+  const auto n = static_cast<double>(c.recoveries.back);
+  if (!c.recovers() || c.client.retry.max_attempts < 2) return std::nullopt;
+  const double before = c.made.before.success_share();
+  if (before < kWellBefore || c.made.during.success_share() > before - kLost) return std::nullopt;
+  const double share = 1 - std::pow(kUnseen, 1 / n);
+  if (share < kLittle) return std::nullopt;
+  return Finding{n == 1 ? std::string("a single run: whether it always recovers is not known")
+                        : fmt::format("recovers in all {:.0f} runs; a collapse in fewer than {} of "
+                                      "such {} could have been missed",
+                                      n, spoken_share(share),
+                                      c.disturbances.kind == "surge"   ? "surges"
+                                      : c.disturbances.kind == "fault" ? "faults"
+                                                                       : "disturbances"),
+                 {{"replications", n}, {"missed_share", share}}};
+}
+
 /// Why tokens did not prevent it, as far as that is known.
 std::string_view gap_in_tokens(const GroupCase& c) {
   if (!c.service.idempotency.remembers()) return ": the service knows no tokens";
@@ -211,9 +256,9 @@ Found takes_effect_twice(const GroupCase& c) {
 
 using enum Severity;
 constexpr std::array kClientRules = {
-    Rule{{"quota-ran-dry", kGood, false,
-          "the retry quota denies a tenth of the retries after the disturbance began, and the "
-          "group recovers"},
+    Rule{{"quota-ran-dry", kInfo, false,
+          "from some moment on the retry quota refuses a tenth of the retries or more until the "
+          "group is back"},
          quota_ran_dry},
     Rule{{"quota-ran-dry-in-vain", kInfo, false, "the same, and it does not recover"},
          quota_ran_dry_in_vain},
@@ -224,7 +269,7 @@ constexpr std::array kClientRules = {
     Rule{{"limiter-never-woke", kInfo, false,
           "adaptive mode, 5 % of the attempts fail, and none by throttling"},
          limiter_never_woke},
-    Rule{{"limiter-held-back", kGood, false,
+    Rule{{"limiter-held-back", kInfo, false,
           "a tenth of the latency or more is waiting for send tokens"},
          limiter_held_back},
     Rule{{"denied-by-quota", kInfo, false,
@@ -248,6 +293,10 @@ constexpr std::array kClientRules = {
     Rule{
         {"retries-idle", kGood, false, "no disturbance, and retries are under 1 % of the requests"},
         retries_idle},
+    Rule{{"could-have-been-missed", kInfo, false,
+          "it recovers in all replications, retries, and loses 5 % of the requests or more during "
+          "the disturbance"},
+         could_have_been_missed},
     Rule{{"duplicates", kBad, false, "0.1 % of the requests with side effects took effect twice"},
          takes_effect_twice},
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "explain/group_case.hpp"
 
-#include <retrysim/stop.hpp>
-
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <set>
 #include <vector>
+
+#include <retrysim/phases.hpp>
 
 #include "measure/aftermath.hpp"
 #include "measure/recovery.hpp"
@@ -18,38 +18,6 @@ namespace {
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 double seconds(Time t) { return (t - Time::zero()).in_seconds(); }
-
-/// The least share of the capacity of `service` that faults leave at the start of a disturbance.
-/// `triggers` are in the order of their starts.
-double least_capacity(const Scenario& scenario, std::size_t service,
-                      std::span<const stats::Trigger> triggers) {
-  std::vector<std::size_t> by_start;
-  for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
-    if (scenario.faults[i].service == service) by_start.push_back(i);
-  }
-  std::ranges::stable_sort(by_start, {}, [&](std::size_t i) { return scenario.faults[i].start; });
-  std::set<std::size_t> on;  // by their places in the scenario
-  auto next = by_start.begin();
-  double least = 1;
-  StopCounter<> stop;
-  for (const stats::Trigger& t : triggers) {
-    for (; next != by_start.end() && scenario.faults[*next].start <= t.start; ++next) {
-      on.insert(*next);
-    }
-    std::erase_if(on, [&](std::size_t i) {
-      const FaultSpec& f = scenario.faults[i];
-      return t.start >= f.start + f.duration;
-    });
-    double left = 1;
-    for (const std::size_t i : on) {
-      stop.count();
-      const FaultSpec& f = scenario.faults[i];
-      left *= f.unreachable ? 0 : f.capacity * f.speed;
-    }
-    least = std::min(least, left);
-  }
-  return least;
-}
 
 class CaseBuilder {
  public:
@@ -69,6 +37,7 @@ class CaseBuilder {
           {c, c_.service.service_time.mean_seconds() * mean_work(client, c_.client.service)});
     }
     name_disturbance();
+    list_disturbed_stretches();
     find_capacity();
   }
 
@@ -79,8 +48,10 @@ class CaseBuilder {
           stats::final_recovery(c_.scenario, run, c_.index);
       if (found) add_recovery(run, *found);
       add_stretches(run, found);
+      add_phases(run);
+      add_backlog(run);
       find_retries_above_capacity(run);
-      find_dry_quota(run);
+      find_dry_quota(run, back_s(run, found));
     }
     finish(c_.retries_above_capacity);
     finish(c_.quota_dry);
@@ -92,6 +63,7 @@ class CaseBuilder {
  private:
   static void finish(Occurrence& o) {
     if (o.runs == 0) return;
+    std::sort(o.times.begin(), o.times.end());
     o.seconds /= static_cast<double>(o.runs);
     o.ratio /= static_cast<double>(o.runs);
   }
@@ -115,6 +87,16 @@ class CaseBuilder {
     c_.disturbances.last_end_s = seconds(end);
   }
 
+  void list_disturbed_stretches() {
+    for (Phase& phase : phases_of(c_.scenario)) {
+      if (phase.kind != PhaseKind::kDuring) continue;
+      const double left =
+          mean_capacity_left(c_.scenario, c_.client.service, phase.start, phase.end);
+      c_.disturbed_stretches.push_back(
+          {std::move(phase.name), seconds(phase.start), seconds(phase.end), left});
+    }
+  }
+
   void find_capacity() {
     Capacity& k = c_.capacity;
     const ServiceSpec& s = c_.service;
@@ -123,10 +105,11 @@ class CaseBuilder {
     k.limited = s.servers != ServiceSpec::kUnlimited && k.service_time_s > 0 &&
                 s.model == ServiceModelKind::kQueue;
     k.servers = k.limited ? static_cast<double>(s.servers) * s.instances.count : 0;
-    k.left = std::min(k.left, least_capacity(c_.scenario, c_.client.service, triggers_));
+    for (const DisturbedStretch& d : c_.disturbed_stretches) k.left = std::min(k.left, d.left);
     k.timeout_s =
         c_.client.timeouts.has_attempt ? c_.client.timeouts.attempt.mean_seconds() : kForever;
-    k.patience_s = k.timeout_s - 2 * c_.scenario.network.latency.mean_seconds() - k.service_time_s;
+    k.least_attempt_s = 2 * c_.scenario.network.latency.mean_seconds() + k.service_time_s;
+    k.patience_s = k.timeout_s - k.least_attempt_s;
     k.full_queue_s = prediction::full_queue_time(c_.scenario, c_.client.service);
   }
 
@@ -151,6 +134,7 @@ class CaseBuilder {
     t.latency_m.merge(r.latency_m);
     t.send_wait_ns += r.send_wait_ns;
     t.connection_wait_ns += r.connection_wait_ns;
+    t.attempt_total_ns += r.attempt_total_ns;
     for (std::size_t i = 0; i < r.outcomes.size(); ++i) t.outcomes[i] += r.outcomes[i];
     for (std::size_t i = 0; i < r.results.size(); ++i) t.results[i] += r.results[i];
     if (r.by_attempt.empty()) return;
@@ -164,18 +148,113 @@ class CaseBuilder {
   void add_recovery(const RunResult& run, const stats::Recovery& found) {
     Recoveries& r = c_.recoveries;
     r.watched_s = seconds(run.window_end) - c_.disturbances.last_end_s;
-    if (found.seconds) {
-      r.least_s = r.back == 0 ? *found.seconds : std::min(r.least_s, *found.seconds);
-      r.most_s = std::max(r.most_s, *found.seconds);
-      r.mean_s += *found.seconds;
+    if (found.seconds || found.seems_back()) {
+      const double took_s = found.seconds.value_or(found.not_before_s);
+      r.least_s = r.back == 0 ? took_s : std::min(r.least_s, took_s);
+      r.most_s = std::max(r.most_s, took_s);
+      r.mean_s += took_s;
       ++r.back;
-      r.add_late(*found.seconds, c_.scenario);
+      r.brief += !found.seconds;
+      r.add_late(took_s, c_.scenario);
+      return;
+    }
+    if (found.too_few()) {
+      ++r.few;
       return;
     }
     const auto aftermath = stats::final_aftermath(c_.scenario, run);
     const bool enough = aftermath && found.not_before_s > aftermath->patience_s;
     ++(enough ? r.gone : r.unknown);
     if (enough && run.metastable.value_or(false)) ++r.metastable;
+  }
+
+  /// When the group is back, or the window ends.
+  double back_s(const RunResult& run, const std::optional<stats::Recovery>& found) const {
+    if (found && found->seconds) return c_.disturbances.last_end_s + *found->seconds;
+    if (found && found->seems_back()) return c_.disturbances.last_end_s + found->not_before_s;
+    return seconds(run.window_end);
+  }
+
+  static void add(Requests& to, const PhaseResult& phase) {
+    to.made += static_cast<double>(phase.made.requests());
+    to.succeeded += static_cast<double>(phase.made.successes());
+    to.ended += static_cast<double>(phase.latency.count);
+    to.latency_s += phase.latency.sum_ns / 1e9;
+  }
+
+  void add_phases(const RunResult& run) {
+    const std::vector<Phase> phases = phases_of(c_.scenario);
+    const std::vector<PhaseResult>& own = run.clients[c_.index].phases;
+    std::size_t disturbed = 0;
+    for (std::size_t p = 0; p < std::min(phases.size(), own.size()); ++p) {
+      switch (phases[p].kind) {
+        case PhaseKind::kBefore:
+          add(c_.made.before, own[p]);
+          break;
+        case PhaseKind::kDuring: {
+          add(c_.made.during, own[p]);
+          DisturbedStretch& d = c_.disturbed_stretches[disturbed++];
+          d.seconds += (own[p].end - own[p].start).in_seconds();
+          for (std::size_t c = 0; c < run.clients.size(); ++c) {
+            const ClientFlow& flow = run.clients[c].phases[p].flow;
+            d.first_work_s +=
+                work_of_attempt(c) * static_cast<double>(flow.attempts - flow.retries);
+          }
+          break;
+        }
+        case PhaseKind::kBetween:
+          add(c_.made.between, own[p]);
+          break;
+        case PhaseKind::kRecovering:
+          add(c_.made.recovering, own[p]);
+          break;
+        case PhaseKind::kAfter:
+          add(c_.made.after, own[p]);
+          break;
+        case PhaseKind::kNamed:
+          break;
+      }
+    }
+  }
+
+  /// While nothing is wrong.
+  void add_backlog(const RunResult& run) {
+    const double first_s = seconds(run.window_start);
+    const double last_s = c_.disturbed() ? c_.disturbances.first_start_s : seconds(run.window_end);
+    const auto& counts = run.clients[c_.index].counts;
+    const stats::BinRange range =
+        stats::count_bins(run, run.window_start, Time::zero() + Duration::from_seconds(last_s));
+    if (last_s <= first_s || range.first >= range.last) return;
+    Backlog& b = c_.backlog;
+    const std::size_t middle = (range.first + range.last) / 2;
+    const double middle_s = (first_s + last_s) / 2, bin_s = run.interval.in_seconds();
+    double under_way = 0;
+    for (std::size_t i = 0; i < range.last; ++i) {
+      if (i == range.first) b.start += under_way;
+      if (i == middle) b.middle += under_way;
+      under_way +=
+          static_cast<double>(counts[i].requests) - counts[i].successes - counts[i].failures;
+      if (i >= middle) b.made += counts[i].requests;
+    }
+    b.end += under_way;
+    const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
+    const double quarter_s = (last_s - first_s) / 4;
+    for (std::size_t i = 0; i < bins.size() && bin_s > 0; ++i) {
+      const double start = bin_s * static_cast<double>(i), end = start + bin_s;
+      if (start < first_s || end > last_s) continue;
+      const auto ended = static_cast<double>(bins[i].latency_count);
+      if (end <= first_s + quarter_s) {
+        b.first_latency_s += bins[i].latency_sum_ns / 1e9;
+        b.first_ended += ended;
+      } else if (start >= last_s - quarter_s) {
+        b.last_latency_s += bins[i].latency_sum_ns / 1e9;
+        b.last_ended += ended;
+      }
+      if (start < middle_s) continue;
+      const Work work = work_of(run, i);
+      b.work_s += work.first_s + work.retry_s;
+      b.seconds += bin_s;
+    }
   }
 
   /// Whether a fault or surge is on all through the bin, or at its edges at least.
@@ -190,13 +269,17 @@ class CaseBuilder {
     const ClientBin& own = run.clients[c_.index].bins[bin];
     s.seconds += run.interval.in_seconds();
     s.group.merge(own.flow);
-    s.latency_s += own.latency_sum_ns / 1e9;
-    s.latencies += own.latency_count;
     const auto [first, retried] = work_of(run, bin);
     s.first_work_s += first;
     s.retry_work_s += retried;
     const std::vector<ServiceFlow>& service = run.services[c_.client.service].bins;
     if (bin < service.size()) s.service.merge(service[bin]);
+  }
+
+  /// What an attempt of a group asks of the service, on average.
+  double work_of_attempt(std::size_t group) const {
+    return c_.service.service_time.mean_seconds() *
+           mean_work(c_.scenario.clients[group], c_.client.service);
   }
 
   struct Work {
@@ -217,8 +300,7 @@ class CaseBuilder {
   void add_stretches(const RunResult& run, const std::optional<stats::Recovery>& found) {
     const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
     const stats::BinRange window = stats::window_bins(run, bins);
-    const double back_s = found && found->seconds ? c_.disturbances.last_end_s + *found->seconds
-                                                  : seconds(run.window_end);
+    const double until_s = back_s(run, found);
     for (std::size_t i = window.first; i < window.last; ++i) {
       const Time start = Time::zero() + run.interval * static_cast<std::int64_t>(i);
       const Time end = start + run.interval;
@@ -229,8 +311,8 @@ class CaseBuilder {
       }
       const bool on = is_disturbed(start, end);
       if (on) add_bin(c_.during, run, i);
-      if (seconds(start) < back_s) add_bin(c_.trouble, run, i);
-      if (!on && seconds(start) >= c_.disturbances.last_end_s && seconds(start) < back_s) {
+      if (seconds(start) < until_s) add_bin(c_.trouble, run, i);
+      if (!on && seconds(start) >= c_.disturbances.last_end_s && seconds(start) < until_s) {
         add_bin(c_.after, run, i);
       }
     }
@@ -262,19 +344,38 @@ class CaseBuilder {
     o.ratio += work / (above * offered_s);
   }
 
-  void find_dry_quota(const RunResult& run) {
+  /// From a bin on in which the quota refuses such a share of the retries that are asked for, if it
+  /// does so from there to `until_s` as a whole, too.
+  void find_dry_quota(const RunResult& run, double until_s) {
     if (!c_.disturbed() || !c_.client.retry.quota.enabled) return;
-    constexpr double kShare = 0.1;
     const std::vector<ClientBin>& bins = run.clients[c_.index].bins;
     const stats::BinRange window = stats::window_bins(run, bins);
-    for (std::size_t i = window.first; i < window.last; ++i) {
-      const double start_s = run.interval.in_seconds() * static_cast<double>(i);
-      const ClientFlow& flow = bins[i].flow;
-      const auto denied = static_cast<double>(flow.quota_denied);
-      if (start_s < c_.disturbances.first_start_s || denied == 0) continue;
-      if (denied < kShare * (denied + static_cast<double>(flow.retries))) continue;
-      ++c_.quota_dry.runs;
-      c_.quota_dry.seconds += start_s + run.interval.in_seconds() - c_.disturbances.first_start_s;
+    const double bin_s = run.interval.in_seconds();
+    const double end_s = std::max(until_s, c_.disturbances.last_end_s);
+    std::size_t last = window.last;
+    while (last > window.first && bin_s * static_cast<double>(last - 1) >= end_s) --last;
+    const auto share = [](double denied, double retries) {
+      return denied > 0 ? denied / (denied + retries) : 0;
+    };
+    for (const double least : {0.5, 0.1}) {
+      std::optional<std::size_t> first;
+      double denied = 0, retries = 0, refused = 0;
+      for (std::size_t i = last; i-- > window.first;) {
+        const auto its_denied = static_cast<double>(bins[i].flow.quota_denied);
+        const auto its_retries = static_cast<double>(bins[i].flow.retries);
+        denied += its_denied;
+        retries += its_retries;
+        if (share(its_denied, its_retries) < least || share(denied, retries) < least) continue;
+        first = i;
+        refused = share(denied, retries);
+      }
+      if (!first) continue;
+      const double at_s = bin_s * static_cast<double>(*first);
+      Occurrence& o = c_.quota_dry;
+      ++o.runs;
+      o.seconds += at_s;
+      o.ratio += refused;
+      o.times.push_back(at_s);
       return;
     }
   }
@@ -294,12 +395,48 @@ double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 }  // namespace
 
-double Stretch::success_share() const {
-  const std::uint64_t ended = group.successes + group.failures;
-  return ended == 0 ? 1 : static_cast<double>(group.successes) / static_cast<double>(ended);
+void Requests::merge(const Requests& o) {
+  made += o.made;
+  succeeded += o.succeeded;
+  ended += o.ended;
+  latency_s += o.latency_s;
 }
 
-double Stretch::mean_latency_s() const { return ratio(latency_s, static_cast<double>(latencies)); }
+Requests RequestsByPart::since() const {
+  Requests both = recovering;
+  both.merge(after);
+  return both;
+}
+
+bool GroupCase::falls_behind() const {
+  constexpr double kFewest = 100, kNoteworthy = 0.02, kDeviations = 5, kFull = 0.98, kSlower = 1.5;
+  const Backlog& b = backlog;
+  const double grown = b.end - b.middle;
+  if (client.arrivals.process == ArrivalProcess::kOnce || b.made < kFewest) return false;
+  if (b.middle < b.start || grown < kNoteworthy * b.made) return false;
+  // Where nothing is wrong their number varies as that of a Poisson law.
+  if (grown < kDeviations * std::sqrt(2 * (b.middle + static_cast<double>(runs)))) return false;
+  const bool calls_others =
+      std::any_of(scenario.clients.begin(), scenario.clients.end(),
+                  [&](const ClientSpec& c) { return c.caller == client.service; });
+  if (capacity.limited && !calls_others && b.seconds > 0 && !client.retry.rate_limit.enabled) {
+    return load(b.work_s, b.seconds) >= kFull;
+  }
+  return ratio(b.last_latency_s, b.last_ended) > kSlower * ratio(b.first_latency_s, b.first_ended);
+}
+
+double GroupCase::mean_wait_s() const {
+  const auto waits_ns = static_cast<double>(total.send_wait_ns + total.connection_wait_ns);
+  double in_queue_s = 0;
+  const bool calls_others =
+      std::any_of(scenario.clients.begin(), scenario.clients.end(),
+                  [&](const ClientSpec& c) { return c.caller == client.service; });
+  if (capacity.limited && !calls_others && has_queue(service.queue.discipline)) {
+    in_queue_s = static_cast<double>(total.attempt_total_ns) / 1e9 -
+                 static_cast<double>(total.attempts) * capacity.least_attempt_s;
+  }
+  return ratio(waits_ns / 1e9 + std::max(in_queue_s, 0.0), requests());
+}
 
 double Stretch::too_late_share() const {
   return ratio(static_cast<double>(group.timeouts),

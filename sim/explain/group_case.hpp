@@ -10,26 +10,61 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace retrysim::explain {
 
-/// Sums over a stretch of time and all replications (flow rule).
+/// What happens in a stretch of time, in all replications together (flow rule).
 struct Stretch {
   double seconds = 0;  ///< of all replications together
   ClientFlow group;
-  double latency_s = 0;         ///< of the requests that ended, and
-  std::uint64_t latencies = 0;  ///< their number
-  ServiceFlow service;          ///< of the group's service
-  double first_work_s = 0;      ///< server time that new requests of all groups ask of it,
-  double retry_work_s = 0;      ///< and that their retries ask for
+  ServiceFlow service;      ///< of the group's service
+  double first_work_s = 0;  ///< server time that new requests of all groups ask of it,
+  double retry_work_s = 0;  ///< and that their retries ask for
 
-  /// Successes among the requests that ended; 1 if none did.
-  double success_share() const;
-  double mean_latency_s() const;
   /// Attempts without an answer in time, of those that were served in time or not in time.
   double too_late_share() const;
+};
+
+/// The requests made in a part of the run, whenever they end; of all replications together.
+struct Requests {
+  double made = 0, succeeded = 0;
+  double ended = 0, latency_s = 0;  ///< their number, and the sum of their latencies
+
+  /// Of those made; 1 if none was.
+  double success_share() const { return made > 0 ? succeeded / made : 1; }
+  double mean_latency_s() const { return ended > 0 ? latency_s / ended : 0; }
+  void merge(const Requests& o);
+};
+
+/// The parts that disturbances divide the run into.
+struct RequestsByPart {
+  Requests before, during, between;
+  Requests recovering;  ///< from the end of the last disturbance until the group is back
+  Requests after;       ///< from then on
+
+  /// Since the end of the last disturbance.
+  Requests since() const;
+};
+
+/// Faults and surges that are on all through one stretch of time.
+struct DisturbedStretch {
+  std::string name;
+  double start_s = 0, end_s = 0;
+  double left = 1;          ///< share of the capacity of the group's service
+  double seconds = 0;       ///< of all replications together
+  double first_work_s = 0;  ///< as in Stretch
+};
+
+/// Requests under way in the window, or until the first disturbance; sums over the replications.
+struct Backlog {
+  double start = 0, middle = 0, end = 0;
+  double made = 0;                 ///< requests of the second half,
+  double work_s = 0, seconds = 0;  ///< server time that they and others ask for, and its length
+  double first_latency_s = 0, first_ended = 0;  ///< of the requests that end in the first quarter
+  double last_latency_s = 0, last_ended = 0;    ///< and in the last one
 };
 
 /// Faults and surges.
@@ -42,9 +77,11 @@ struct Disturbances {
 
 /// How the replications fared after the last disturbance.
 struct Recoveries {
-  std::size_t back = 0;        ///< replications in which the group recovered
-  std::size_t gone = 0;        ///< in which it did not, although there was time enough
-  std::size_t unknown = 0;     ///< in which the run ended too early to tell
+  std::size_t back = 0;        ///< replications in which the group recovered, and
+  std::size_t brief = 0;       ///< those of them in which the run ended before that was confirmed
+  std::size_t few = 0;         ///< in which too few requests came to tell
+  std::size_t gone = 0;        ///< in which it did not recover, although there was time enough
+  std::size_t unknown = 0;     ///< in which it did not, and the run ended too early to tell
   std::size_t metastable = 0;  ///< of those gone: without retries they would have recovered
   double mean_s = 0;           ///< of those that recovered: the time it took,
   double least_s = 0, most_s = 0;
@@ -55,7 +92,8 @@ struct Recoveries {
   void add_late(double seconds, const Scenario& scenario) {
     if (seconds > scenario.recovery.window.in_seconds()) late_s.push_back(seconds);
   }
-  std::size_t runs() const { return back + gone + unknown; }
+  std::size_t runs() const { return back + few + gone + unknown; }
+  std::size_t down() const { return gone + unknown; }
   std::size_t at_once() const { return back - late_s.size(); }
 };
 
@@ -63,7 +101,8 @@ struct Recoveries {
 struct Occurrence {
   std::size_t runs = 0;
   double seconds = 0;
-  double ratio = 0;  ///< a size that belongs to it
+  double ratio = 0;                ///< a size that belongs to it
+  std::vector<double> times = {};  ///< of each replication that has it, in order
 
   bool in_most_of(std::size_t all) const { return 2 * runs > all; }
 };
@@ -76,6 +115,7 @@ struct Capacity {
   double left = 1;             ///< smallest share of the capacity that faults leave
   double full_queue_s = 0;     ///< work of a full queue at full capacity; infinite: no bound
   double largest_queue_s = 0;  ///< work of the longest queue that there was, at full capacity
+  double least_attempt_s = 0;  ///< an attempt that waits for nothing
   double patience_s = 0;       ///< the longest wait after which an answer is in time; infinite: any
   double timeout_s = 0;
 };
@@ -102,15 +142,24 @@ struct GroupCase {
   Stretch during = {};      ///< while one is on
   Stretch trouble = {};     ///< from the first one until the group is back, or to the end
   Stretch after = {};       ///< from the end of the last one until the group is back, or to the end
+  RequestsByPart made = {};
+  std::vector<DisturbedStretch> disturbed_stretches = {};  ///< in the order of time
+  Backlog backlog = {};
   Recoveries recoveries = {};
   Capacity capacity = {};
   Occurrence retries_above_capacity =
       {};  ///< seconds in which retries alone ask for more; load ratio
-  Occurrence quota_dry =
-      {};  ///< from the first disturbance until the quota denies a tenth of retries
+  /// From when on the quota refuses most of the retries, or a tenth of them at least, until the
+  /// group is back; `seconds`: when, since the start of the run; `ratio`: the share.
+  Occurrence quota_dry = {};
 
   bool disturbed() const { return disturbances.count > 0; }
-  bool recovers() const { return disturbed() && recoveries.back == recoveries.runs(); }
+  /// In every replication in which there are requests enough to tell, and in one at least.
+  bool recovers() const { return disturbed() && recoveries.back > 0 && recoveries.down() == 0; }
+  /// Whether more and more requests are under way while nothing is wrong.
+  bool falls_behind() const;
+  /// Mean time that a request waits for a send token, for a connection and in the queue.
+  double mean_wait_s() const;
   /// What the work of a stretch is of the capacity at its best.
   double load(double work_s, double seconds) const;
   double requests() const { return static_cast<double>(total.requests); }

@@ -28,26 +28,45 @@ Found overload_without_retries(const GroupCase& c) {
   if (load < 1 || is_herd(c)) return std::nullopt;
   const double enough = std::floor(load * c.capacity.servers) + 1;
   return Finding{
-      fmt::format("new requests alone ask for {} the capacity: no way of retrying can serve them "
-                  "all; it takes at least {:.0f} servers",
+      fmt::format("first attempts alone need {} the capacity: no retry policy helps; at least "
+                  "{:.0f} servers are needed",
                   spoken_times(load), enough),
       {{"new_load_ratio", load}, {"servers", c.capacity.servers}, {"servers_needed", enough}}};
 }
 
+/// "the fault"; by its name where there are several.
+std::string name_of(const GroupCase& c, const DisturbedStretch& d) {
+  return c.disturbed_stretches.size() > 1 ? d.name : its_name(c);
+}
+
+/// First attempts against what is left of the capacity.
+double load_in(const GroupCase& c, const DisturbedStretch& d) {
+  return d.left > 0 ? c.load(d.first_work_s, d.seconds) / d.left : 0;
+}
+
+// Where several faults follow each other or overlap, the stretch with the greatest load.
 Found overload_by_disturbance(const GroupCase& c) {
-  if (!c.disturbed() || !c.capacity.limited || c.capacity.left <= 0) return std::nullopt;
-  const double load = c.load(c.during.first_work_s, c.during.seconds) / c.capacity.left;
+  if (!c.disturbed() || !c.capacity.limited || c.disturbed_stretches.empty()) return std::nullopt;
+  const auto& all = c.disturbed_stretches;
+  const DisturbedStretch& worst = *std::max_element(
+      all.begin(), all.end(),
+      [&](const auto& a, const auto& b) { return load_in(c, a) < load_in(c, b); });
+  const double load = load_in(c, worst);
   if (load <= 1 || c.load(c.before.first_work_s, c.before.seconds) >= 1) return std::nullopt;
-  return Finding{fmt::format("during {} new requests alone are {} {}the capacity", its_name(c),
-                             spoken_times(load), c.capacity.left < 1 ? "what is left of " : ""),
-                 {{"new_load_ratio", load}, {"capacity_left_share", c.capacity.left}}};
+  return Finding{
+      fmt::format("during {} first attempts alone need {} the {}capacity", name_of(c, worst),
+                  spoken_times(load), worst.left < 1 ? "remaining " : ""),
+      {{"new_load_ratio", load}, {"capacity_left_share", worst.left}}};
 }
 
 Found nothing_served(const GroupCase& c) {
-  if (!c.disturbed() || c.capacity.left > 0) return std::nullopt;
-  return Finding{fmt::format("during {} the service has no capacity at all: what is sent then can "
-                             "only fail or wait",
-                             its_name(c)),
+  const auto& all = c.disturbed_stretches;
+  const auto none =
+      std::find_if(all.begin(), all.end(), [](const DisturbedStretch& d) { return d.left <= 0; });
+  if (none == all.end()) return std::nullopt;
+  return Finding{fmt::format("during {} the service has no capacity at all: attempts can only fail "
+                             "or wait",
+                             name_of(c, *none)),
                  {{"capacity_left_share", 0}}};
 }
 
@@ -68,10 +87,10 @@ Found queue_outlasts_timeout(const GroupCase& c) {
   if (bounded && k.full_queue_s <= k.patience_s) return std::nullopt;
   const std::string holds =
       bounded ? fmt::format("the full queue holds {} of work", roughly_spoken_time(k.full_queue_s))
-              : fmt::format("the queue has no bound and grew to {} of work",
+              : fmt::format("the unbounded queue grew to {} of work",
                             roughly_spoken_time(k.largest_queue_s));
-  return Finding{fmt::format("{}, longer than the timeout of {}: {}", holds,
-                             spoken_time(k.timeout_s), answers_too_late(late)),
+  return Finding{fmt::format("{}; clients wait only {}: {}", holds, spoken_time(k.timeout_s),
+                             answers_too_late(late)),
                  {{"queue_work_s", bounded ? k.full_queue_s : k.largest_queue_s},
                   {"timeout_s", k.timeout_s},
                   {"too_late_share", late}}};
@@ -85,8 +104,8 @@ Found slow_queue_outlasts_timeout(const GroupCase& c) {
   if (k.full_queue_s > k.patience_s || slow_s <= k.patience_s) return std::nullopt;
   if (k.largest_queue_s / k.left <= k.patience_s) return std::nullopt;
   return Finding{
-      fmt::format("at {} of the capacity the full queue holds {} of work, longer than the timeout "
-                  "of {}: {}; at full capacity it holds {}",
+      fmt::format("at {} of the capacity the full queue holds {} of work; clients wait only {}: "
+                  "{}; at full capacity it holds {}",
                   spoken_share(k.left), roughly_spoken_time(slow_s), spoken_time(k.timeout_s),
                   answers_too_late(late), roughly_spoken_time(k.full_queue_s)),
       {{"queue_work_s", slow_s},
@@ -102,8 +121,8 @@ Found retries_keep_it_down(const GroupCase& c) {
   const double fresh = c.load(c.after.first_work_s, c.after.seconds);
   const double retried = c.load(c.after.retry_work_s, c.after.seconds);
   if (fresh <= 0 || fresh >= 1 || fresh + retried < 1 || retried < kWeighty) return std::nullopt;
-  return Finding{fmt::format("after {} new requests ask for {} of the capacity, with their retries "
-                             "for {} the capacity: the retries keep it down",
+  return Finding{fmt::format("after {} first attempts need {} of the capacity, with retries {} the "
+                             "capacity",
                              its_name(c), spoken_share(fresh), spoken_times(fresh + retried)),
                  {{"new_load_ratio", fresh}, {"load_with_retries_ratio", fresh + retried}}};
 }
@@ -113,7 +132,7 @@ Found retries_above_capacity(const GroupCase& c) {
   if (c.runs == 0 || !o.in_most_of(c.runs)) return std::nullopt;
   const double bin_s = c.bin_s;
   if (o.seconds < std::max(1.0, 2 * bin_s)) return std::nullopt;
-  return Finding{fmt::format("retries alone were {} the capacity for {}", spoken_times(o.ratio),
+  return Finding{fmt::format("retries alone needed {} the capacity for {}", spoken_times(o.ratio),
                              roughly_spoken_time(o.seconds)),
                  {{"retry_load_ratio", o.ratio},
                   {"retries_above_capacity_s", o.seconds},
@@ -124,9 +143,13 @@ Found metastable(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
   if (r.metastable == 0) return std::nullopt;
   return Finding{
-      fmt::format("of the {} replications that do not recover, {} would without retries: "
-                  "a metastable failure",
-                  r.gone, r.metastable),
+      r.metastable == r.gone
+          ? fmt::format("without retries {} recovers: a metastable failure",
+                        r.gone == 1 ? "the same run" : fmt::format("each of these {} runs", r.gone))
+          : fmt::format(
+                "of the {} runs that do not recover, {} would without retries: a metastable "
+                "failure",
+                r.gone, r.metastable),
       {{"not_recovered", static_cast<double>(r.gone)},
        {"would_recover_without_retries", static_cast<double>(r.metastable)}}};
 }
@@ -152,12 +175,9 @@ Found throttle_is_bottleneck(const GroupCase& c) {
   const bool each = t.scope == ThrottleScope::kClient;
   std::string sentence =
       t.has_limits()
-          ? fmt::format("the throttle is the bottleneck: it refuses {} of the attempts",
-                        spoken_share(throttled))
-          : fmt::format(
-                "the throttle is the bottleneck: it lets {:.4g} attempts a second pass{} "
-                "and refuses {} of them",
-                t.rate, each ? " of each client" : "", spoken_share(throttled));
+          ? fmt::format("the throttle refuses {} of the attempts", spoken_share(throttled))
+          : fmt::format("the throttle lets {:.4g} attempts a second pass{} and refuses {} of them",
+                        t.rate, each ? " of each client" : "", spoken_share(throttled));
   std::vector<EvidenceFigure> evidence = {{"throttled_share", throttled}};
   if (!t.has_limits()) evidence.insert(evidence.begin(), {"granted_per_s", t.rate});
   if (c.capacity.limited) {
@@ -238,8 +258,8 @@ Found drain_hides_overload(const GroupCase& c) {
   if (c.requests() == 0 || is_herd(c)) return std::nullopt;  // a herd is all drain
   const double within = static_cast<double>(c.total.successes_within) / c.requests();
   if (c.success_share() - within <= kNoteworthy) return std::nullopt;
-  return Finding{fmt::format("the drain hides an overload: only {} of the requests had succeeded "
-                             "when the load stopped; {} in the end",
+  return Finding{fmt::format("only {} of the requests had succeeded when the load stopped; {} in "
+                             "the end, after it",
                              spoken_share(within), spoken_share(c.success_share())),
                  {{"success_within_duration_share", within}, {"success_share", c.success_share()}}};
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "explain/group_case.hpp"
@@ -18,6 +19,7 @@ namespace retrysim::explain {
 struct Finding {
   std::string sentence;
   std::vector<EvidenceFigure> evidence;
+  std::optional<Severity> severity = {};  ///< if it is not that of the rule
 };
 
 struct Rule {
@@ -32,6 +34,9 @@ std::span<const Rule> answer_rules();
 /// Any of them may apply.
 std::span<const Rule> overload_rules();  ///< why it was too much
 std::span<const Rule> client_rules();    ///< what the clients' rules made of it
+
+/// What is different without a part of the scenario.
+Finding compared(const GroupCase& with, const GroupCase& without, std::string_view part);
 
 /// "the fault ends", "the last surge ends".
 std::string its_end(const GroupCase& c);

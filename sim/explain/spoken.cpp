@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace retrysim::explain {
 
 namespace {
@@ -33,6 +35,12 @@ std::string spoken_share(double share) {
   if (percent > 99.99) return "more than 99.99 %";
   if (percent > 99) return fmt::format("{:.4g} %", percent);
   return percent < 9.95 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
+}
+
+std::string spoken_count(double number) {
+  if (number < 1000) return fmt::format("{:.3g}", number);
+  const double unit = std::pow(10, std::floor(std::log10(number)) - 2);
+  return fmt::format("{:.0f}", std::round(number / unit) * unit);
 }
 
 std::string spoken_times(double ratio) {

@@ -15,8 +15,8 @@ namespace {
 
 void add(std::vector<Verdict>& verdicts, const explain::Rule& rule, const std::string& client,
          explain::Finding found) {
-  verdicts.push_back({client, rule.about.id, rule.about.severity, std::move(found.sentence),
-                      std::move(found.evidence)});
+  verdicts.push_back({client, rule.about.id, found.severity.value_or(rule.about.severity),
+                      std::move(found.sentence), std::move(found.evidence)});
 }
 
 void add_group(std::vector<Verdict>& verdicts, const explain::GroupCase& group) {
@@ -52,6 +52,22 @@ std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResul
     stop_point();
     const explain::GroupCase group = explain::group_case(scenario, runs, c);
     if (group.total.requests > 0) add_group(all, group);
+  }
+  return all;
+}
+
+std::vector<Verdict> twin_verdicts(const Scenario& scenario, std::span<const RunResult> runs,
+                                   const Scenario& twin, std::span<const RunResult> twin_runs,
+                                   std::string_view part) {
+  std::vector<Verdict> all;
+  if (runs.empty() || twin_runs.empty()) return all;
+  for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
+    const explain::GroupCase with = explain::group_case(scenario, runs, c);
+    const explain::GroupCase without = explain::group_case(twin, twin_runs, c);
+    if (with.total.requests == 0 || scenario.clients[c].caller) continue;
+    const explain::Finding found = explain::compared(with, without, part);
+    all.push_back(
+        {scenario.clients[c].name, "twin", Severity::kInfo, found.sentence, found.evidence});
   }
   return all;
 }

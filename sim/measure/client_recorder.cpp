@@ -18,14 +18,31 @@ auto& count_of(Counts& counts, Word word) {
 
 void ClientRecorder::failed(const RequestEnded& event) {
   const auto& [client, in_cohort, outcome, attempts, submitted, now] = event;
-  if (in_cohort) attempts_squared_ += std::uint64_t{attempts} * attempts;
-  if (outcome == Outcome::kUnfinished) return;
+  const bool is_late = in_cohort && submitted < stretch_start_;
+  if (in_cohort) {
+    attempts_squared_ += std::uint64_t{attempts} * attempts;
+    attempts_of_ended_ += attempts;
+    unsent_ += attempts == 0;
+  }
+  if (outcome == Outcome::kUnfinished) {
+    if (is_late) ended_late(event, 0);
+    return;
+  }
   ++tally_.failures;
   ++result_.counts[span_->count_bin_of(submitted)].failed;
   last_end_ = now;
   by_client.failed(client);
-  durations_.add(in_cohort ? DurationBooks::kBin | DurationBooks::kLatency : DurationBooks::kBin,
+  if (is_late) return ended_late(event, DurationBooks::kBin | DurationBooks::kLatency);
+  durations_.add(in_cohort
+                     ? DurationBooks::kBin | DurationBooks::kLatency | DurationBooks::kSameStretch
+                     : DurationBooks::kBin,
                  now - submitted);
+}
+
+void ClientRecorder::ended_late(const RequestEnded& event, unsigned headings) {
+  const Duration latency = event.now - event.submitted;
+  late.ended(event.submitted, event.outcome, event.attempts, latency);
+  if (headings != 0) durations_.add(headings, latency);
 }
 
 void ClientRecorder::ended_after_due(bool in_cohort, Duration since_due) {
@@ -105,7 +122,15 @@ void ClientRecorder::add_counts(std::size_t bin) {
 }
 
 GroupTotals ClientRecorder::totals(Time now) const {
-  return {told(),
+  const PhaseRequests& others = late.all();
+  PhaseRequests ended;
+  for (std::size_t i = 0; i < ended.outcomes.size(); ++i) {
+    ended.outcomes[i] = tally_.outcomes[1][i] - others.outcomes[i];
+  }
+  ended.attempts = attempts_of_ended_ - others.attempts;
+  ended.unsent = unsent_ - others.unsent;
+  return {ended,
+          told(),
           passage.all_rejected(),
           {send_waits.waiting().total(now), connection_waits.waiting().total(now),
            in_backoff_.total(now), in_flight_.total(now)}};

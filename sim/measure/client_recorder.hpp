@@ -64,8 +64,13 @@ class alignas(64) ClientRecorder {
     by_client.succeeded(client);
     if (in_cohort) [[likely]] {
       attempts_squared_ += std::uint64_t{attempts} * attempts;
-      durations_.add(DurationBooks::kBin | DurationBooks::kLatency | DurationBooks::kLatencyOk,
-                     now - submitted);
+      attempts_of_ended_ += attempts;
+      constexpr unsigned kHeadings =
+          DurationBooks::kBin | DurationBooks::kLatency | DurationBooks::kLatencyOk;
+      if (submitted >= stretch_start_) [[likely]]
+        durations_.add(kHeadings | DurationBooks::kSameStretch, now - submitted);
+      else
+        ended_late(event, kHeadings);
     } else {
       durations_.add(DurationBooks::kBin, now - submitted);
     }
@@ -127,6 +132,10 @@ class alignas(64) ClientRecorder {
   /// What there was from the start of the run to `now`, and the latencies since the last call.
   GroupTotals totals(Time now) const;
   RequestLatencies take_latencies() { return durations_.take_latencies(); }
+  /// The requests that did not end in the stretch of phases in which they were made, and when the
+  /// running one began.
+  LateRequests late;
+  void begin_stretch(Time now) { stretch_start_ = now; }
   /// When the last request ended; zero if none did.
   Time last_end() const { return last_end_; }
   /// What it has been told, to be compared with what is there.
@@ -144,6 +153,9 @@ class alignas(64) ClientRecorder {
 
   /// A request has ended, but not with success, or is unfinished.
   void failed(const RequestEnded& event);
+  /// One of the cohort that was made before the running stretch began; its latency is booked under
+  /// `headings`, if there are any.
+  [[gnu::noinline]] void ended_late(const RequestEnded& event, unsigned headings);
   /// From the start of the run on; counts only.
   ClientFlow told() const {
     ClientFlow flow;
@@ -167,7 +179,8 @@ class alignas(64) ClientRecorder {
   bool in_window_ = false;
   RequestTally tally_;
   std::uint64_t cohort_calls_ = 0, attempts_squared_ = 0;
-  Time last_end_;
+  std::uint64_t attempts_of_ended_ = 0, unsent_ = 0;  // of the cohort
+  Time last_end_, stretch_start_;
   Level in_flight_, in_backoff_;
   AttemptRows rows_;
   DurationBooks durations_;

@@ -36,7 +36,7 @@ RequestLatencies DurationBooks::take_latencies() {
   for (std::size_t set = 0; set < kSets; ++set) {
     if (by_set_[set] == nullptr || by_set_[set]->totals.moments.count == 0) continue;
     Log& log = *by_set_[set];
-    if ((set & kLatency) != 0) {
+    if ((set & kLatency) != 0 && (set & kSameStretch) != 0) {
       taken.parts.push_back({(set & kLatencyOk) != 0, SparseHistogram(log.totals.histogram),
                              log.totals.moments.sum_ns});
     }

@@ -1,4 +1,4 @@
-// The durations of requests and attempts, booked under up to five headings. For most requests the
+// The durations of requests and attempts, booked under up to six headings. For most requests the
 // answer to the only attempt ends everything at once, and the durations are the same number: it is
 // then booked once, for all headings together. They are noted down as they come and added up in
 // blocks; counts and sums are integers, so it does not matter when and in which order.
@@ -38,6 +38,7 @@ class DurationBooks {
     kLatencyOk = 4,        ///< of successful requests
     kAttemptLatency = 8,   ///< of attempts, for their clients
     kServiceLatency = 16,  ///< of attempts, from arrival to the end of service
+    kSameStretch = 32,     ///< of requests that were made after the last call of `take_latencies`
   };
 
   /// Books a duration, which is not negative, under each of `headings`.
@@ -57,14 +58,15 @@ class DurationBooks {
   /// What was booked for the running bin. To clear it begins the next one.
   BinTotals& bin();
 
-  /// The latencies of requests that were booked since the last call, or in all.
+  /// The latencies of requests that were booked under kLatency and kSameStretch since the last
+  /// call, or in all.
   RequestLatencies take_latencies();
 
   /// All that was booked under a heading, other than kBin.
   DurationTotals totals(Heading heading);
 
  private:
-  static constexpr std::size_t kSets = 32;
+  static constexpr std::size_t kSets = 64;
 
   // What was booked under a set of headings: the first `count` of `noted`, none of which is zero,
   // and so many zeros are not in the totals yet.

@@ -9,6 +9,7 @@
 #include "measure/burstiness.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -107,6 +108,15 @@ double latencies_in_bin(const ClientBin& bin);
 template <auto Member>
 double in_phase(const PhaseResult& phase) {
   return static_cast<double>(phase.flow.*Member);
+}
+/// Of the requests made in the phase: a count of PhaseRequests, or a sum of its counts.
+template <auto Member>
+double made(const PhaseResult& phase) {
+  return static_cast<double>(std::invoke(Member, phase.made));
+}
+template <Outcome outcome>
+double made_that_ended(const PhaseResult& phase) {
+  return static_cast<double>(phase.made.ended_as(outcome));
 }
 double rejected_in_phase(const PhaseResult& phase);
 template <auto Latency>

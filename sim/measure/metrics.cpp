@@ -17,27 +17,29 @@ using enum MetricList;
 using enum MetricHide;
 using C = ClientResult;
 using F = ClientFlow;
+using M = PhaseRequests;
 using S = ServiceFlow;
 using D = DurationRows;
 
 // clang-format off
 constexpr auto kOfRequests = std::to_array<MetricInfo>({
     count("requests", "requests", "Requests submitted in the window", requests)
-        .in_phases(in_phase<&F::requests>)
+        .in_phases(made<&M::requests>)
         .shown(Display().line(kLoad, 1, "requests")),
     count("attempts", "attempts", "Attempts sent for them", attempts)
-        .in_phases(in_phase<&F::attempts>),
+        .in_phases(made<&M::attempts>),
     count("retries", "attempts", "Attempts after the first of a request", retries)
-        .in_phases(in_phase<&F::retries>),
+        .in_phases(made<&M::retries>),
     count("successes", "requests", "Requests that ended with success", successes)
-        .in_phases(in_phase<&F::successes>),
+        .in_phases(made<&M::successes>),
     count("failures", "requests", "Requests that ended without success", failures)
-        .in_phases(in_phase<&F::failures>),
+        .in_phases(made<&M::failures>),
     count("unfinished", "requests", "Requests that had not ended when the run was over",
           outcome<Outcome::kUnfinished>)
         .shown(Display().line(kRequests, 7, "unfinished", kZero)),
     share("success_rate", "Successes per request", successes, requests)
         .bins(in_bin<&F::successes>, ended_in_bin)
+        .in_phases(made<&M::successes>, made<&M::requests>)
         .shown(label("success rate").higher_is_better()
             .spoken(2, {"lower success rate", "higher success rate"})
             .line(kRequests, 1, "success rate")
@@ -57,6 +59,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
         .shown(Display().higher_is_better().line(kAttempts, 1, "success")),
     ratio("amplification", "Attempts per request", attempts, requests)
         .bins(in_bin<&F::attempts>, in_bin<&F::requests>)
+        .in_phases(made<&M::attempts>, made<&M::requests>)
         .shown(label("attempts per request").lower_is_better()
             .spoken(6, {"fewer attempts per request", "more attempts per request"})
             .line(kLoad, 6, "amplification")
@@ -64,9 +67,11 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     own(kDeviation, "attempts_variance", "1", "Variance of the number of attempts of a request",
         attempts_variance),
     share("retry_share", "Retries per attempt", retries, attempts)
-        .bins(in_bin<&F::retries>, in_bin<&F::attempts>),
+        .bins(in_bin<&F::retries>, in_bin<&F::attempts>)
+        .in_phases(made<&M::retries>, made<&M::attempts>),
     ratio("attempts_per_success", "Attempts per successful request", attempts, successes)
         .bins(in_bin<&F::attempts>, in_bin<&F::successes>)
+        .in_phases(made<&M::attempts>, made<&M::successes>)
         .shown(Display().lower_is_better()),
     count("cost", "1", "Price of all attempts; of those that the service refuses or answers with a "
           "throttling error, the rejection price", price_of_attempts)
@@ -129,6 +134,7 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
     share("quota_denied_share", "Requests that ended because the retry quota was too small, per "
           "request", outcome<Outcome::kQuotaExceeded>, requests)
         .bins(in_bin<&F::quota_denied>, in_bin<&F::requests>)
+        .in_phases(made_that_ended<Outcome::kQuotaExceeded>, made<&M::requests>)
         .shown(Display().line(kRequests, 4, "denied by retry quota", kZero)),
     share("no_send_token_share", "Requests that ended because their client did not let an attempt "
           "be sent (client throttle, or a send token that is not waited for), per request",

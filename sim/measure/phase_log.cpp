@@ -73,6 +73,53 @@ PhaseLatency describe(const Histogram& histogram, WideNanoseconds sum_ns) {
 
 }  // namespace
 
+void LateRequests::ended(Time submitted, Outcome outcome, std::uint32_t attempts,
+                         Duration latency) {
+  const auto made = [&](PhaseRequests& requests) {
+    ++requests.outcomes[static_cast<std::size_t>(outcome)];
+    requests.attempts += attempts;
+    requests.unsent += attempts == 0;
+  };
+  made(all_);
+  // The last cut ends the window: what is made behind it belongs to no phase, as what is made
+  // before the first one.
+  const auto after = std::upper_bound(cuts_.begin(), cuts_.end(), submitted);
+  if (after == cuts_.begin() || after == cuts_.end()) return;
+  if (stretches_.empty()) stretches_.resize(cuts_.size() - 1);
+  const auto stretch = static_cast<std::size_t>(after - cuts_.begin()) - 1;
+  made(stretches_[stretch].requests);
+  if (outcome == Outcome::kUnfinished) return;
+  noted_.push_back({static_cast<std::uint32_t>(stretch), outcome == Outcome::kSuccess,
+                    static_cast<std::uint64_t>(latency.count())});
+  if (noted_.size() == kMostNoted) add_noted();
+}
+
+void LateRequests::add_noted() {
+  const auto place = [](const Noted& n) { return std::pair(n.stretch, n.ok); };
+  std::sort(noted_.begin(), noted_.end(),
+            [&](const Noted& a, const Noted& b) { return place(a) < place(b); });
+  std::vector<std::uint64_t> values;
+  for (auto from = noted_.begin(); from != noted_.end();) {
+    const auto to =
+        std::find_if(from, noted_.end(), [&](const Noted& n) { return place(n) != place(*from); });
+    OfStretch& of = stretches_[from->stretch];
+    WideNanoseconds& sum_ns = from->ok ? of.ok_ns : of.failed_ns;
+    SparseHistogram& histogram = from->ok ? of.ok : of.failed;
+    values.clear();
+    for (; from != to; ++from) {
+      values.push_back(from->latency_ns);
+      sum_ns += static_cast<WideNanoseconds>(from->latency_ns);
+    }
+    histogram.add(values);
+  }
+  noted_.clear();
+}
+
+std::vector<LateRequests::OfStretch> LateRequests::take() {
+  add_noted();
+  return std::move(stretches_);
+}
+
 PhaseLog::PhaseLog(const Scenario& scenario)
     : phases_(phases_of(scenario)),
       recovery_cuts_(recovery_cuts(scenario)),
@@ -89,6 +136,11 @@ void PhaseLog::note_group(std::size_t group, const GroupTotals& totals,
                           RequestLatencies latencies) {
   GroupTotals& then = group_totals_[group];
   OfGroup& now = running_.groups[group];
+  for (std::size_t i = 0; i < now.made.outcomes.size(); ++i) {
+    now.made.outcomes[i] = totals.ended.outcomes[i] - then.ended.outcomes[i];
+  }
+  now.made.attempts = totals.ended.attempts - then.ended.attempts;
+  now.made.unsent = totals.ended.unsent - then.ended.unsent;
   now.flow = counts_between(then.told, totals.told);
   const auto level = [&](std::size_t i) {
     return static_cast<double>(totals.levels_ns[i] - then.levels_ns[i]);
@@ -105,6 +157,11 @@ void PhaseLog::note_group(std::size_t group, const GroupTotals& totals,
 void PhaseLog::note_service(std::size_t service, const ServiceFlow& totals) {
   running_.services[service] = flow_between(service_totals_[service], totals);
   service_totals_[service] = totals;
+}
+
+void PhaseLog::note_late(std::size_t group, std::vector<LateRequests::OfStretch> late) {
+  late_.resize(std::max(late_.size(), group + 1));
+  late_[group] = std::move(late);
 }
 
 void PhaseLog::cut() {
@@ -157,6 +214,7 @@ PhaseResult PhaseLog::add_up(Range range, std::span<const std::size_t> groups,
   for (std::size_t i = range.first; i < range.last; ++i) {
     for (const std::size_t g : groups) {
       const OfGroup& part = stretches_[i].groups[g];
+      sum.made.merge(part.made);
       sum.flow.merge(part.flow);
       sum.rejected += part.rejected;
       for (const RequestLatencies::Part& latencies : part.latencies.parts) {
@@ -166,6 +224,14 @@ PhaseResult PhaseLog::add_up(Range range, std::span<const std::size_t> groups,
         ok.push_back(&latencies.histogram);
         ok_ns += latencies.sum_ns;
       }
+      if (g >= late_.size() || late_[g].empty()) continue;
+      const LateRequests::OfStretch& late = late_[g][i];
+      sum.made.merge(late.requests);
+      all.push_back(&late.ok);
+      all.push_back(&late.failed);
+      all_ns += late.ok_ns + late.failed_ns;
+      ok.push_back(&late.ok);
+      ok_ns += late.ok_ns;
     }
     for (const std::size_t s : services) sum.service.merge(stretches_[i].services[s]);
   }
@@ -207,10 +273,12 @@ PhaseLog::Memory PhaseLog::memory(const Scenario& scenario, std::span<const doub
   for (const double all : requests) {
     // Of a single attempt, of several, and failed.
     constexpr std::size_t kParts = 3;
-    constexpr std::size_t kFixed = sizeof(OfGroup) + kParts * sizeof(RequestLatencies::Part);
-    // Many requests of a stretch share a bucket.
-    const double buckets = std::min(all / stretches + 1, kMostBuckets);
+    constexpr std::size_t kFixed =
+        sizeof(OfGroup) + kParts * sizeof(RequestLatencies::Part) + sizeof(LateRequests::OfStretch);
+    // Many requests of a stretch share a bucket; there is one in time and one late.
+    const double buckets = 2 * std::min(all / stretches + 1, kMostBuckets);
     bytes += stretches * (kFixed + buckets * SparseHistogram::kBytesOfBucket);
+    bytes += LateRequests::kMostNoted * sizeof(std::uint64_t) * 3;
   }
   bytes += stretches * static_cast<double>(scenario.services.size()) * sizeof(ServiceFlow);
   memory.log = static_cast<std::uint64_t>(bytes);

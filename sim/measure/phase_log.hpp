@@ -6,6 +6,9 @@
 // to end at the first of them that is not before it. That is at most a sixteenth of the recovery
 // too late.
 //
+// Events count in the stretch in which they happen; requests count in the stretch in which they are
+// made. Most end before it does. The others (`LateRequests`) are noted down one by one.
+//
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,9 +27,48 @@
 
 namespace retrysim::stats {
 
+/// The requests of the cohort of one client group that end in another stretch than the one they
+/// were made in.
+class LateRequests {
+ public:
+  /// `cuts` must outlive it.
+  void set_cuts(std::span<const Time> cuts) { cuts_ = cuts; }
+
+  /// One that was made before the running stretch began.
+  void ended(Time submitted, Outcome outcome, std::uint32_t attempts, Duration latency);
+  /// All of them.
+  const PhaseRequests& all() const { return all_; }
+
+  /// Those that were made in one stretch.
+  struct OfStretch {
+    PhaseRequests requests;
+    SparseHistogram ok, failed;  ///< latencies
+    WideNanoseconds ok_ns = 0, failed_ns = 0;
+  };
+  /// By stretch; empty if there are none.
+  std::vector<OfStretch> take();
+
+  /// Bytes for the most that is noted down before it is added up.
+  static constexpr std::size_t kMostNoted = 4096;
+
+ private:
+  struct Noted {
+    std::uint32_t stretch;
+    bool ok;
+    std::uint64_t latency_ns;
+  };
+  void add_noted();
+
+  std::span<const Time> cuts_;
+  PhaseRequests all_;
+  std::vector<OfStretch> stretches_;
+  std::vector<Noted> noted_;
+};
+
 /// What there was of a client group from the start of the run on.
 struct GroupTotals {
-  ClientFlow told;  ///< counts only
+  PhaseRequests ended;  ///< in the stretch in which they were made
+  ClientFlow told;      ///< counts only
   std::uint64_t rejected = 0;
   /// Requests waiting for a send token, for a connection and in backoff, attempts in flight.
   std::array<WideNanoseconds, 4> levels_ns{};
@@ -52,12 +94,18 @@ class PhaseLog {
   void note_service(std::size_t service, const ServiceFlow& totals);
   void cut();
 
+  /// From the start of the window to its end; none if there are no phases.
+  std::span<const Time> cuts() const { return cuts_; }
+  /// When the window is over: requests of a group that ended after their stretch.
+  void note_late(std::size_t group, std::vector<LateRequests::OfStretch> late);
+
   /// Fills in the phases of a result that is complete but for them.
   void divide(const Scenario& scenario, RunResult& run) const;
 
  private:
   // Between two cuts.
   struct OfGroup {
+    PhaseRequests made;
     ClientFlow flow;
     std::uint64_t rejected = 0;
     RequestLatencies latencies;
@@ -85,6 +133,7 @@ class PhaseLog {
   std::vector<GroupTotals> group_totals_;    // at the last cut
   std::vector<ServiceFlow> service_totals_;  // at the last cut
   std::vector<Stretch> stretches_;
+  std::vector<std::vector<LateRequests::OfStretch>> late_;  // by group
 };
 
 }  // namespace retrysim::stats

@@ -27,7 +27,7 @@ constexpr auto kCounts = std::to_array<MetricInfo>({
         .in_phases(in_phase<&F::timeouts>),
     count("quota_denied", "requests", "Requests that ended because the retry quota was too small",
           nullptr)
-        .in_phases(in_phase<&F::quota_denied>),
+        .in_phases(formula::made_that_ended<Outcome::kQuotaExceeded>),
     count("rejected", "attempts",
           "Attempts turned away by the queue with an error other than throttling", nullptr)
         .in_phases(formula::rejected_in_phase),

@@ -36,7 +36,10 @@ Recorder::Recorder(const Scenario& scenario, std::uint32_t replication)
       replication_(replication) {
   const kernel::Claim claim;
   take_memory(scenario, clients_, services_, all_bins_, claim, claim);
-  for (std::size_t i = 0; i < clients_.size(); ++i) users_ += !is_inner(i);
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    users_ += !is_inner(i);
+    clients_[i].late.set_cuts(phases_.cuts());
+  }
   if (span_.window_start == Time::zero()) begin_window();
   if (phases_.next() == Time::zero()) cut_phases(Time::zero());
   choose_boundary();
@@ -117,6 +120,7 @@ void Recorder::cross_edges(Time now) {
 void Recorder::cut_phases(Time now) {
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     phases_.note_group(i, clients_[i].totals(now), clients_[i].take_latencies());
+    clients_[i].begin_stretch(now);
   }
   for (std::size_t i = 0; i < services_.size(); ++i) {
     phases_.note_service(i, services_[i].totals(now));
@@ -201,6 +205,7 @@ RunResult Recorder::finish(Time end) {
   result.ended = end;
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     result.last_request_end = std::max(result.last_request_end, clients_[i].last_end());
+    phases_.note_late(i, clients_[i].late.take());
     ClientResult& client = result.clients.emplace_back(clients_[i].finish());
     if (!is_inner(i)) client.requests = client.window.requests;
   }

@@ -88,26 +88,37 @@ class Watch {
     std::optional<std::size_t> relapse;  ///< first bin of the rise that was too much
     bool held = false;                   ///< for as long as it takes
     std::size_t moment = 0;              ///< bin with which the recovery begins
+    double due_since = 0;                ///< successes due from then to the end
   };
 
   Finding from(std::size_t start) const {
     Rise failing(start), behind(start);
     Finding found{std::nullopt, false, start};
-    double most = 0, due = 0;
+    double most = 0, due = 0, due_at_moment = 0;
     for (std::size_t i = start; i < range_.last && !found.held; ++i) {
       add(failing, behind, i);
-      if (failing.height() > allowance_.failing) return {failing.from(), false, 0};
-      if (behind.height() > allowance_.pausing) return {behind.from(), false, 0};
+      if (failing.height() > allowance_.failing) return {failing.from(), false, 0, 0};
+      if (behind.height() > allowance_.pausing) return {behind.from(), false, 0, 0};
       if (behind.sum() > most) {
         most = behind.sum();
         found.moment = i + 1;
+        due_at_moment = due + bar_ * counts_[i].requests;
       }
       due += bar_ * counts_[i].requests;
       found.held = i + 1 - start >= hold_ && due >= 2 * allowance_.pausing && due > 0;
     }
-    if (start == range_.first && most <= allowance_.at_once) found.moment = start;
+    if (start == range_.first && most <= allowance_.at_once) {
+      found.moment = start;
+      due_at_moment = 0;
+    }
+    found.due_since = due - due_at_moment;
     return found;
   }
+
+  double due() const {
+    return bar_ * load(range_) * static_cast<double>(range_.last - range_.first);
+  }
+  double due_to_tell() const { return allowance_.pausing; }
 
  private:
   static std::size_t hold_bins(const Scenario& scenario, const RunResult& run) {
@@ -270,11 +281,14 @@ Recovery recovery_after(const Scenario& scenario, const RunResult& run,
   const Watch watch(scenario, run, counts, range, before);
   for (std::size_t start = range.first; start < range.last;) {
     const Watch::Finding found = watch.from(start);
-    if (found.held) return {seconds_after(found.moment), 0};
-    if (!found.relapse) return {std::nullopt, seconds_after(found.moment)};
+    if (found.held) return {.seconds = seconds_after(found.moment)};
+    if (!found.relapse) {
+      return {std::nullopt, seconds_after(found.moment), found.due_since, watch.due(),
+              watch.due_to_tell()};
+    }
     start = *found.relapse + 1;
   }
-  return {std::nullopt, seconds_after(range.last)};
+  return {std::nullopt, seconds_after(range.last), 0, watch.due(), watch.due_to_tell()};
 }
 
 std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,

@@ -68,6 +68,14 @@ struct Recovery {
   /// Without a recovery: it did not begin earlier than this after the end of the trigger. If the
   /// run ends with a goodput that is high enough, but has not been for long, this is where it rose.
   double not_before_s = 0;
+  /// The same: successes that were due since then, none of which is missing; in all since the end
+  /// of the trigger; and as many as it takes to tell a system that is up from one that is down.
+  double due_since = 0, due = 0, due_to_tell = 0;
+
+  /// It is not confirmed, but goodput is back for longer than chance explains.
+  bool seems_back() const { return !seconds && due_since > 0 && due_since >= due_to_tell; }
+  /// Too few requests came to confirm a recovery, had they come for all of the hold or not.
+  bool too_few() const { return !seconds && !seems_back() && due < 2 * due_to_tell; }
 };
 
 /// From `trigger_end` to the moment of recovery; zero if goodput is back from the first whole count

@@ -6,8 +6,19 @@
 #include "measure/result_fields.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace retrysim {
+
+std::uint64_t PhaseRequests::requests() const {
+  return std::accumulate(outcomes.begin(), outcomes.end(), std::uint64_t{0});
+}
+
+void PhaseRequests::merge(const PhaseRequests& o) {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) outcomes[i] += o.outcomes[i];
+  attempts += o.attempts;
+  unsent += o.unsent;
+}
 
 void ClientFlow::merge(const ClientFlow& o) { stats::add_fields(*this, o); }
 

@@ -55,15 +55,34 @@ void add_client_sums(std::vector<double>& sums, const ClientBin& bin) {
   sums.push_back(latencies * (latencies > 0 ? bin.latency_p99_s : 0));
 }
 
-/// The factor by which faults slow the servers of a service down at a time.
-double speed_at(const Scenario& scenario, std::size_t service, Time time) {
-  double speed = 1;
-  for (const FaultSpec& fault : scenario.faults) {
-    const bool active = time >= fault.start && time < fault.start + fault.duration;
-    if (fault.service == service && active) speed *= fault.speed;
+/// The mean speed of a service's working servers, bin by bin; faults may begin and end in a bin.
+class MeanSpeed {
+ public:
+  MeanSpeed(const Scenario& scenario, std::size_t service)
+      : times_(capacity_changes(scenario, service)) {
+    times_.insert(times_.begin(), Time::zero());
+    for (const Time t : times_) left_.push_back(capacity_left(scenario, service, t));
   }
-  return speed;
-}
+  /// In [from, to); later with each call.
+  double between(Time from, Time to) {
+    double servers = 0, power = 0;
+    for (Time at = from; at < to;) {
+      while (step_ + 1 < times_.size() && times_[step_ + 1] <= at) ++step_;
+      const Time end = step_ + 1 < times_.size() ? std::min(times_[step_ + 1], to) : to;
+      if (at == from && end == to) return left_[step_].speed;
+      const double seconds = (end - at).in_seconds();
+      servers += left_[step_].servers * seconds;
+      power += left_[step_].share() * seconds;
+      at = end;
+    }
+    return servers > 0 ? power / servers : 0;
+  }
+
+ private:
+  std::vector<Time> times_;
+  std::vector<CapacityLeft> left_;  // from each of them on
+  std::size_t step_ = 0;
+};
 
 /// Attempts per second that a service can serve or lets in; empty if nothing limits it.
 std::optional<double> capacity_of(const ServiceSpec& service, bool unlimited, double servers,
@@ -93,13 +112,14 @@ std::vector<double> service_sums(const Scenario& scenario, const RunResult& run,
   const double width_s = run.interval.in_seconds();
   std::vector<double> sums;
   sums.reserve(service.bins.size() * kServiceSums);
-  Time middle = Time() + Duration::nanoseconds(run.interval.count() / 2);
+  MeanSpeed speed(scenario, s);
+  Time start = Time::zero();
   for (const ServiceFlow& bin : service.bins) {
     const double servers = bin.servers_ns / static_cast<double>(run.interval.count());
     add_service_sums(sums, bin, width_s,
                      capacity_of(scenario.services[s], service.unlimited, servers,
-                                 speed_at(scenario, s, middle)));
-    middle = middle + run.interval;
+                                 speed.between(start, start + run.interval)));
+    start = start + run.interval;
   }
   return sums;
 }

@@ -34,6 +34,33 @@ SparseHistogram::SparseHistogram(const Histogram& histogram) {
   counts_.shrink_to_fit();
 }
 
+void SparseHistogram::add(std::span<std::uint64_t> values) {
+  if (values.empty()) return;
+  std::sort(values.begin(), values.end());
+  smallest_ = std::min(smallest_, values.front());
+  largest_ = std::max(largest_, values.back());
+  // Buckets are in the order of their values; those that are there already come again only where a
+  // count would not fit.
+  std::vector<Bucket> merged;
+  auto old = counts_.begin();
+  const auto put = [&](Bucket more) {
+    if (!merged.empty() && merged.back().first == more.first &&
+        merged.back().second <= std::numeric_limits<std::uint32_t>::max() - more.second) {
+      merged.back().second += more.second;
+    } else {
+      merged.push_back(more);
+    }
+  };
+  for (const std::uint64_t value : values) {
+    const auto bucket = static_cast<std::uint32_t>(Histogram::index(value));
+    while (old != counts_.end() && old->first <= bucket) put(*old++);
+    put({bucket, 1});
+  }
+  while (old != counts_.end()) put(*old++);
+  merged.shrink_to_fit();
+  counts_ = std::move(merged);
+}
+
 Histogram SparseHistogram::sum(std::span<const SparseHistogram* const> parts) {
   constexpr std::size_t kBlock = Histogram::kSubBuckets;
   std::size_t first = Histogram::kBucketCount, last = 0;

@@ -21,6 +21,9 @@ class SparseHistogram {
   SparseHistogram() = default;
   explicit SparseHistogram(const Histogram& histogram);
 
+  /// Adds the values, in any order, which come back sorted.
+  void add(std::span<std::uint64_t> values);
+
   /// All of them together.
   static Histogram sum(std::span<const SparseHistogram* const> parts);
 

@@ -45,6 +45,7 @@ Evaluation::Evaluation(const ResultSet& results)
     single_run = stats::add_batch_means(scenario(), results.runs.front(), summary);
   }
   verdicts = retrysim::verdicts(scenario(), results.runs);
+  verdicts.insert(verdicts.end(), results.twin_verdicts.begin(), results.twin_verdicts.end());
   expectations = judge_expectations(scenario(), summary, results.runs.size());
   if (results.storms_with_twins) {
     storms = *results.storms_with_twins;

@@ -32,6 +32,9 @@ PhaseResult phase(double start_s, double end_s, std::uint64_t requests, std::uin
   PhaseResult p;
   p.start = at(start_s);
   p.end = at(end_s);
+  p.made.outcomes[static_cast<std::size_t>(Outcome::kSuccess)] = successes;
+  p.made.outcomes[static_cast<std::size_t>(Outcome::kNotRetryable)] = requests - successes;
+  p.made.attempts = 2 * requests;
   p.flow.requests = requests;
   p.flow.attempts = 2 * requests;
   p.flow.successes = successes;

@@ -23,6 +23,11 @@ std::string answer(const std::vector<double>& late_s, std::size_t at_once, std::
   group.disturbances.count = 1;
   group.disturbances.first_start_s = 10;
   group.disturbances.last_end_s = 15;
+  group.runs = at_once + late_s.size() + gone + unknown;
+  group.made.before = {1000, 1000, 1000, 10};
+  group.made.during = {1000, 100, 1000, 10};
+  group.made.recovering = {1000, 500, 1000, 10};
+  group.made.after = {1000, 1000, 1000, 10};
   Recoveries& r = group.recoveries;
   r.back = at_once + late_s.size();
   r.gone = gone;
@@ -38,24 +43,33 @@ std::string answer(const std::vector<double>& late_s, std::size_t at_once, std::
 }
 
 TEST_CASE("Recoveries at once are counted, and of the others the median is told", "[verdicts]") {
-  CHECK(answer({2, 4, 5}, 7) ==
-        "back at once in 7 of 10 replications, 4 s after the fault ends (median) in the other 3");
+  CHECK(
+      answer({2, 4, 5}, 7) ==
+      "back at once in 7 of 10 runs; 4 s after the fault ends (median) in the other 3; 10 % of the "
+      "requests made during the fault succeed");
   CHECK(answer({3}, 9) ==
-        "back at once in 9 of 10 replications, 3 s after the fault ends in the other");
+        "back at once in 9 of 10 runs; 3 s after the fault ends in the other; 10 % of the requests "
+        "made during the fault succeed");
   CHECK(answer({60, 70}, 1) ==
-        "back at once in 1 of 3 replications, 65 s after the fault ends (median) in the other 2");
-  CHECK(answer({2, 4}, 0) == "back 3 s after the fault ends (2 s to 4 s in 2 replications)");
+        "recovers 65 s after the fault ends (median); at once in 1 of 3 runs");
+  CHECK(
+      answer({2, 4}, 0) ==
+      "recovers 3 s after the fault ends (2 s to 4 s in 2 runs); 10 % of the requests made during "
+      "the fault succeed");
 }
 
 TEST_CASE("Where only some replications recover, the others are told, too", "[verdicts]") {
   CHECK(answer({}, 20, 0, 80) ==
-        "recovers in only 20 of 100 replications, at once; in the other 80 it is still down when "
-        "the run ends");
+        "recovers in only 20 of 100 runs, at once; in the other 80 it is still down when the run "
+        "ends");
   CHECK(answer({2, 3, 9}, 0, 7) ==
-        "recovers in only 3 of 10 replications, 3 s after the fault ends (median); in the other 7 "
-        "it stays down");
-  CHECK(answer({8}, 2, 7) ==
-        "recovers in only 3 of 10 replications, 2 of them at once; in the other 7 it stays down");
+        "recovers in only 3 of 10 runs, 3 s after the fault ends (median); in the other 7 it stays "
+        "down");
+  CHECK(
+      answer({8}, 2, 7) ==
+      "recovers in only 3 of 10 runs, at once or 8 s after the fault ends; in the other 7 it stays "
+      "down");
+  CHECK(answer({}, 19, 1) == "recovers in 19 of 20 runs, at once; in the other it stays down");
 }
 
 TEST_CASE("A multiple that rounds to one keeps a decimal", "[verdicts]") {

@@ -147,21 +147,27 @@ const std::vector<RuleCase>& rule_cases() {
        {"client.web.deadline=1us"},
        kDip,
        {},
-       "down before the fault begins: no request succeeds until then"},
+       "down before the fault begins: no request made until then succeeds"},
       {"never-recovers", kDip, {}, kDip, {kPatient}, "never recovers"},
       {"too-few-to-tell",
        kDip,
        {"client.web.arrivals.total_rate=0.02"},
        kDip,
        {},
-       "too few requests to tell: none ends before the fault begins"},
-      {"too-short-to-tell", kDip, {"duration=16s"}, kDip, {}, "a longer run would tell"},
+       "too few requests to tell: of those made before, during and after the fault, 0 of 0, 0 of 0 "
+       "and "},
+      {"too-short-to-tell",
+       kDip,
+       {"duration=16s"},
+       kDip,
+       {},
+       "not recovered when the run ends, 4 s after the fault; run longer to see whether it does"},
       {"sometimes-recovers",
        kDip,
        {"client.web.arrivals.total_rate=76", "replications=12"},
        kDip,
        {},
-       "of 12 replications"},
+       "of 12 runs"},
       {"unaffected", kDip, {kPatient, "fault.dip.speed=0.99"}, kDip, {}, "unaffected"},
       {"only-slower",
        kDip,
@@ -175,7 +181,43 @@ const std::vector<RuleCase>& rule_cases() {
        kDip,
        {},
        "degraded without collapse"},
-      {"back-at-once", kDip, {kNoQueue, kOnce, kOff}, kDip, {}, "back at once"},
+      {"back-at-once",
+       kDip,
+       {kNoQueue, kOnce, kOff},
+       kDip,
+       {},
+       "back at once when the fault ends: "},
+      {"overloaded-before",
+       kDip,
+       {kHigh, "client.web.attempt_timeout=none", "service.api.queue.capacity=unlimited"},
+       kDip,
+       {},
+       "falls behind before the fault begins"},
+      {"failing-before",
+       kDip,
+       {kOnce, kNoQueue, "service.api.errors.internal=0.1"},
+       kDip,
+       {kOnce, kNoQueue, kOff},
+       "failing before the fault already: "},
+      {"falls-behind",
+       kSteady,
+       {kHigh, "client.web.attempt_timeout=none", "service.api.queue.capacity=unlimited"},
+       kSteady,
+       {},
+       "requests are under way when the load stops"},
+      {"slow",
+       kSteady,
+       {"client.web.arrivals={process=\"closed\",think_time=\"0s\"}", "client.web.count=1000",
+        "client.web.attempt_timeout=none", "service.api.queue.capacity=unlimited", "warmup=6s"},
+       kSteady,
+       {},
+       "in the queue"},
+      {"could-have-been-missed",
+       kDip,
+       {kOnce, kOff, kNoQueue, "client.web.retry.max_attempts=2", "replications=4"},
+       kDip,
+       {kPatient, "fault.dip.speed=0.99"},
+       "recovers in all 4 runs; a collapse in fewer than 53 % of such faults could have been"},
       {"recovers",
        kDip,
        {kOnce, "client.web.arrivals.total_rate=140"},
@@ -188,10 +230,15 @@ const std::vector<RuleCase>& rule_cases() {
         "fault.dip.duration=1s"},
        kDip,
        {},
-       "as long as the fault took"},
+       "the length of the fault"},
       {"all-well", kSteady, {}, kSteady, {kHigh}, "all is well"},
       {"failing", kSteady, {kHigh}, kSteady, {}, "of the requests fail"},
-      {"overload-without-retries", kSteady, {kHigh}, kSteady, {}, "1.2 times the capacity"},
+      {"overload-without-retries",
+       kSteady,
+       {kHigh},
+       kSteady,
+       {},
+       "need 1.2 times the capacity: no retry policy helps"},
       {"timeout-below-service-time",
        kSteady,
        {"client.web.attempt_timeout=8ms"},
@@ -199,26 +246,36 @@ const std::vector<RuleCase>& rule_cases() {
        {},
        "gives up after 8 ms"},
       {"no-capacity", kDip, {kOff}, kDip, {}, "no capacity at all"},
-      {"overload-by-disturbance", kDip, {}, kDip, {kWeak}, "2 times what is left of the capacity"},
+      {"overload-by-disturbance",
+       kDip,
+       {},
+       kDip,
+       {kWeak},
+       "first attempts alone need 2 times the remaining capacity"},
       {"queue-outlasts-timeout",
        kDip,
        {},
        kDip,
        {kPatient},
-       "the full queue holds 0.5 s of work, longer than the timeout of 0.2 s: "},
+       "the full queue holds 0.5 s of work; clients wait only 0.2 s: "},
       {"slow-queue-outlasts-timeout",
        kDip,
        {"service.api.queue.capacity=30", "fault.dip.duration=5s"},
        kDip,
        {kPatient},
        "at 30 % of the capacity the full queue holds 0.5 s of work"},
-      {"retries-keep-it-down", kDip, {}, kDip, {kOnce}, "the retries keep it down"},
+      {"retries-keep-it-down",
+       kDip,
+       {},
+       kDip,
+       {kOnce},
+       "after the fault first attempts need 59 % of the capacity, with retries 1.8 times "},
       {"retries-above-capacity",
        kDip,
        {},
        kDip,
        {kOnce},
-       "retries alone were 1.2 times the capacity"},
+       "retries alone needed 1.2 times the capacity"},
       {"metastable", kDip, {}, kDip, {kPatient}, "a metastable failure", true},
       {"layers-multiply",
        kLayers,
@@ -231,7 +288,7 @@ const std::vector<RuleCase>& rule_cases() {
        {"service.api.throttle.rate=80"},
        kSteady,
        {"service.api.throttle.rate=200", "service.api.throttle.burst=100"},
-       "it lets 80 attempts a second pass"},
+       "the throttle lets 80 attempts a second pass"},
       {"connections-are-bottleneck",
        kSteady,
        {"client.web.max_connections=1", "client.web.count=2"},
@@ -250,15 +307,15 @@ const std::vector<RuleCase>& rule_cases() {
        kSteady,
        {},
        "when the load stopped"},
-      {"quota-ran-dry", kDip, kRecoverByQuota, kDip, {}, "and let it recover"},
+      {"quota-ran-dry", kDip, kRecoverByQuota, kDip, {}, "the retry quota refused "},
       {"quota-ran-dry-in-vain",
        kDip,
        {"client.web.retry.quota.capacity=10", "client.web.retry.quota.cost=5",
         "client.web.retry.quota.timeout_cost=5", "client.web.arrivals.total_rate=210"},
        kDip,
        kRecoverByQuota,
-       "but that was not enough"},
-      {"quota-never-dry", kDip, {kBigQuota}, kDip, kRecoverByQuota, "held back nothing"},
+       "that was not enough"},
+      {"quota-never-dry", kDip, {kBigQuota}, kDip, kRecoverByQuota, "refused hardly any retries"},
       {"denied-by-quota",
        kSteady,
        {kErrors, kQuota, "client.web.retry.quota.cost=5"},
@@ -289,13 +346,13 @@ const std::vector<RuleCase>& rule_cases() {
        {kHigh, "client.web.retry.mode=adaptive"},
        kSteady,
        {kHigh, "client.web.retry.mode=adaptive", "service.api.overflow=throttled"},
-       "which is no throttling"},
+       "which it does not count as throttling"},
       {"limiter-held-back",
        kSteady,
        {"client.web.retry.mode=adaptive", "service.api.throttle.rate=80"},
        kSteady,
        {"client.web.retry.mode=adaptive"},
-       "on average for a token"},
+       "on average for a send token"},
       {"retries-helped",
        kSteady,
        {kErrors},
@@ -345,6 +402,87 @@ TEST_CASE("each rule applies where it should, and only there") {
       CHECK(find(without, c.rule) == nullptr);
     }
   }
+}
+
+/// The quota's buckets are dry before the fault: load 1.5 all the time.
+TEST_CASE("A quota that is dry before the fault is not said to run dry in it") {
+  const std::vector<Verdict> all =
+      verdicts_on(kDip, {"client.web.retry.mode=standard", "client.web.count=4", "duration=60s",
+                         "fault.dip.start=40s", "client.web.arrivals.total_rate=300",
+                         "service.api.queue.capacity=20"});
+  INFO(listed(all));
+  CHECK(all[0].rule == "failing-before");
+  CHECK(all[0].severity == Severity::kBad);
+  const Verdict* quota = find(all, "quota-ran-dry");
+  REQUIRE(quota != nullptr);
+  CHECK_THAT(quota->sentence, Catch::Contains("into the run on, ") &&
+                                  Catch::Contains(" before the fault, the retry quota refused"));
+}
+
+TEST_CASE("Of several faults a cause names the one it is about") {
+  // In the first the quota runs dry; the second one hardly matters.
+  const Edits first = {"fault.first={start=\"8s\",duration=\"6s\",unreachable=true}",
+                       "fault.dip.start=30s", "fault.dip.speed=0.95", "client.web.count=1",
+                       "client.web.retry={mode=\"standard\",backoff={base=\"10ms\",cap=\"20ms\"}}"};
+  const std::vector<Verdict> all = verdicts_on(kDip, first);
+  INFO(listed(all));
+  const Verdict* quota = find(all, "quota-ran-dry");
+  REQUIRE(quota != nullptr);
+  CHECK_THAT(quota->sentence, Catch::Contains(" first on the retry quota refused most retries"));
+  const Verdict* none = find(all, "no-capacity");
+  REQUIRE(none != nullptr);
+  CHECK_THAT(none->sentence, Catch::Contains("during first the service has no capacity"));
+  // The load is above the capacity in the stretch in which both are on, and only there.
+  const std::vector<Verdict> both = verdicts_on(
+      kDip, {"fault.dip.speed=0.7", "fault.half={start=\"11s\",duration=\"3s\",speed=0.7}",
+             "client.web.arrivals.total_rate=130"});
+  INFO(listed(both));
+  const Verdict* overload = find(both, "overload-by-disturbance");
+  REQUIRE(overload != nullptr);
+  CHECK_THAT(overload->sentence,
+             Catch::Contains("during dip+half first attempts alone need 1.3 times the remaining"));
+}
+
+TEST_CASE("Instances without a fault keep their capacity") {
+  // A fifth of 200/s is 20 times slower: 162/s is left.
+  const Edits one = {"service.api.servers=1",         "service.api.instances=5",
+                     "service.api.service_time=25ms", "fault.dip.instance=2",
+                     "fault.dip.speed=0.05",          "client.web.arrivals.total_rate=150"};
+  INFO(listed(verdicts_on(kDip, one)));
+  CHECK(find(verdicts_on(kDip, one), "overload-by-disturbance") == nullptr);
+  Edits gone = one;
+  gone.push_back("fault.dip.capacity=0");
+  CHECK(find(verdicts_on(kDip, gone), "no-capacity") == nullptr);
+  Edits more = one;
+  more.push_back("client.web.arrivals.total_rate=200");
+  const std::vector<Verdict> all = verdicts_on(kDip, more);
+  INFO(listed(all));
+  const Verdict* overload = find(all, "overload-by-disturbance");
+  REQUIRE(overload != nullptr);
+  CHECK_THAT(overload->sentence, Catch::Contains("1.2 times the remaining capacity"));
+}
+
+TEST_CASE("A twin without a part tells what is different") {
+  const LoadResult result = load_scenario_text(kDip, "verdict.toml", ".", {}, kRecoverByQuota);
+  REQUIRE(result.loaded);
+  const Scenario& scenario = result.loaded->scenario;
+  const std::vector<RunResult> runs = run_replications(scenario);
+  const auto parts = experiment::twin_parts();
+  const auto twin_of = [&](std::string_view word) {
+    Scenario twin = scenario;
+    const auto part =
+        std::find_if(parts.begin(), parts.end(), [&](const auto& p) { return p.word == word; });
+    REQUIRE(part != parts.end());
+    if (!part->remove(twin)) return std::vector<Verdict>();
+    return twin_verdicts(scenario, runs, twin, experiment::simulate_twin(twin, runs, {}),
+                         part->words);
+  };
+  const std::vector<Verdict> quota = twin_of("quota");
+  REQUIRE(quota.size() == 1);
+  CHECK_THAT(quota[0].sentence,
+             Catch::StartsWith("without the retry quota 0 of 2 runs recover (with it 2)"));
+  CHECK(twin_of("limiter").empty());  // there is none
+  CHECK(twin_of("queue-bound").size() == 1);
 }
 
 TEST_CASE("every rule has its scenarios, and an id of its own") {

@@ -123,5 +123,64 @@ TEST_CASE("What has ended goes on without events, and with its capacity") {
   REQUIRE(*values(series, "capacity", true).back() == Approx(20));
 }
 
+/// The capacity of five instances of four servers of 80 ms, 250/s, from 8 s to 12 s.
+double capacity_with(const std::vector<FaultSpec>& faults) {
+  Scenario s = busy_world();
+  s.services[0].servers = 4;
+  s.services[0].instances.count = 5;
+  s.services[0].service_time = Distribution::constant(test::ms(80));
+  const FaultSpec when = s.faults[0];
+  s.faults = faults;
+  for (FaultSpec& f : s.faults) {
+    f.start = when.start;
+    f.duration = when.duration;
+  }
+  const RunSeries series = run_series(s, simulate(s, 0), 1000);
+  CHECK(values(series, "capacity", true)[7].value() == Approx(250));
+  CHECK(values(series, "capacity", true)[12].value() == Approx(250));
+  return values(series, "capacity", true)[9].value();
+}
+
+FaultSpec of_instance(std::uint32_t instance, double capacity, double speed) {
+  FaultSpec f;
+  f.instance = instance;
+  f.capacity = capacity;
+  f.speed = speed;
+  return f;
+}
+
+TEST_CASE("A fault of one instance leaves the others their capacity") {
+  CHECK(capacity_with({of_instance(1, 1, 0.2)}) == Approx(210));
+  CHECK(capacity_with({of_instance(1, 0, 1)}) == Approx(200));
+  CHECK(capacity_with({of_instance(2, 0.5, 0.5)}) == Approx(212.5));
+  // Two of them: of the same instance, of two, and one of them of all.
+  CHECK(capacity_with({of_instance(3, 0.5, 1), of_instance(3, 1, 0.5)}) == Approx(212.5));
+  CHECK(capacity_with({of_instance(3, 0.5, 1), of_instance(4, 1, 0.5)}) == Approx(200));
+  CHECK(capacity_with({of_instance(3, 0, 1), of_instance(FaultSpec::kAllInstances, 1, 0.5)}) ==
+        Approx(100));
+  FaultSpec three = of_instance(2, 0, 1);
+  three.instances = 3;
+  CHECK(capacity_with({three}) == Approx(100));
+  // Nothing reaches an instance that is a black hole, or that refuses connections.
+  FaultSpec hole = of_instance(5, 1, 1);
+  hole.black_hole = true;
+  CHECK(capacity_with({hole}) == Approx(200));
+  hole.black_hole = false;
+  hole.unreachable = true;
+  CHECK(capacity_with({hole}) == Approx(200));
+  // Servers are whole: 0.3 of four is one.
+  CHECK(capacity_with({of_instance(1, 0.3, 1)}) == Approx(212.5));
+}
+
+TEST_CASE("A fault that begins within a bin has its share of it") {
+  Scenario s = busy_world();
+  s.services[0].service_time = Distribution::constant(test::ms(50));
+  s.faults[0].start = Time() + Duration::milliseconds(8250);
+  const RunSeries series = run_series(s, simulate(s, 0), 1000);
+  CHECK(values(series, "capacity", true)[7].value() == Approx(40));
+  CHECK(values(series, "capacity", true)[8].value() == Approx(40 * 0.25 + 20 * 0.75));
+  CHECK(values(series, "capacity", true)[9].value() == Approx(20));
+}
+
 }  // namespace
 }  // namespace retrysim::stats

@@ -139,7 +139,7 @@ TEST_CASE("unfinished requests and missing recovery are said aloud") {
         std::string::npos);
   // The verdict says so first; result.json has it as a note.
   INFO(text);
-  CHECK(text.find("web, a \"b\", c: not back ") < text.find("Requests"));
+  CHECK(text.find("web, a \"b\", c: not recovered when ") < text.find("Requests"));
   const std::vector<std::string> notes = result_notes(Evaluation(set));
   CHECK(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
     return note.starts_with("web did not recover within the run in 2 of 2 replications");

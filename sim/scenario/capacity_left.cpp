@@ -1,0 +1,94 @@
+// What profiles and faults leave of a service's capacity. Faults of some instances leave the others
+// alone; whoever needs the capacity of a service at a moment asks here.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/scenario.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace retrysim {
+namespace {
+
+bool is_on(const FaultSpec& fault, std::size_t service, Time at) {
+  return fault.service == service && at >= fault.start && at < fault.start + fault.duration;
+}
+
+double profile_factor_at(const ServiceSpec& spec, Time at) {
+  if (!spec.profile) return 1;
+  const auto after = std::upper_bound(spec.profile->times.begin(), spec.profile->times.end(), at);
+  return spec.profile->factors[static_cast<std::size_t>(after - spec.profile->times.begin()) - 1];
+}
+
+/// As servers are whole ones.
+double working_share(const ServiceSpec& spec, double factor) {
+  if (spec.servers == ServiceSpec::kUnlimited) return factor > 0 ? 1 : 0;
+  if (spec.servers <= 0) return factor;
+  const auto servers = static_cast<double>(spec.servers);
+  return std::round(servers * factor) / servers;
+}
+
+}  // namespace
+
+CapacityLeft capacity_left(const Scenario& scenario, std::size_t service, Time at) {
+  const ServiceSpec& spec = scenario.services[service];
+  const double profile = profile_factor_at(spec, at);
+  std::vector<const FaultSpec*> on;
+  for (const FaultSpec& f : scenario.faults) {
+    if (is_on(f, service, at)) on.push_back(&f);
+  }
+  // Instances with the same faults are alike: from where one begins or ends to the next.
+  const std::uint32_t count = spec.instances.count;
+  std::vector<std::uint32_t> edges = {0, count};
+  for (const FaultSpec* f : on) {
+    if (f->instance == FaultSpec::kAllInstances) continue;
+    edges.push_back(std::min(f->instance - 1, count));
+    edges.push_back(std::min(f->instance - 1 + f->instances, count));
+  }
+  std::sort(edges.begin(), edges.end());
+  double servers = 0, power = 0;
+  for (std::size_t i = 0; i + 1 < edges.size(); ++i) {
+    if (edges[i] == edges[i + 1]) continue;
+    double capacity = profile, speed = 1;
+    for (const FaultSpec* f : on) {
+      if (!f->concerns(edges[i])) continue;
+      capacity *= f->capacity;
+      speed *= f->unreachable || f->black_hole ? 0 : f->speed;
+    }
+    const double part = working_share(spec, capacity) * (edges[i + 1] - edges[i]);
+    servers += part;
+    power += part * speed;
+  }
+  return {servers / count, servers > 0 ? power / servers : 0};
+}
+
+std::vector<Time> capacity_changes(const Scenario& scenario, std::size_t service) {
+  std::vector<Time> times;
+  for (const FaultSpec& f : scenario.faults) {
+    if (f.service != service) continue;
+    times.push_back(f.start);
+    times.push_back(f.start + f.duration);
+  }
+  if (const auto& profile = scenario.services[service].profile) {
+    times.insert(times.end(), profile->times.begin(), profile->times.end());
+  }
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
+double mean_capacity_left(const Scenario& scenario, std::size_t service, Time from, Time to) {
+  const std::vector<Time> changes = capacity_changes(scenario, service);
+  double sum = 0;
+  auto next = std::upper_bound(changes.begin(), changes.end(), from);
+  for (Time at = from; at < to;) {
+    const Time end = next == changes.end() ? to : std::min(*next++, to);
+    sum += capacity_left(scenario, service, at).share() * (end - at).in_seconds();
+    at = end;
+  }
+  return to > from ? sum / (to - from).in_seconds() : 1;
+}
+
+}  // namespace retrysim

@@ -1,0 +1,287 @@
+// Verdicts against the law of the case: scenarios whose outcome follows from arithmetic, each with
+// the answers that are right. The labels come from the law beside them and not from the program.
+// Near misses of a rule stand next to the cases in which it applies. Seeds are fixed; cases are far
+// from their thresholds, so that hardly any other seed would give another answer.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/replications.hpp>
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/verdict.hpp>
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+namespace retrysim::labelled {
+namespace {
+
+using Edits = std::vector<std::string>;
+
+/// Two servers of 10 ms, 200/s, and 120 requests/s.
+constexpr const char* kSteady = R"(
+name = "steady"
+duration = "40s"
+replications = 2
+[service.api]
+servers = 2
+service_time = "10ms"
+[client.web]
+count = 40
+arrivals = { process = "poisson", total_rate = 120 }
+retry = { mode = "none" }
+)";
+
+/// The same with a fault that does nothing yet from 10 s to 15 s.
+constexpr const char* kFault = R"(
+name = "fault"
+duration = "40s"
+replications = 2
+recovery = { hold = "5s" }
+[service.api]
+servers = 2
+service_time = "10ms"
+[fault.f]
+start = "10s"
+duration = "5s"
+capacity = 1
+[client.web]
+count = 40
+arrivals = { process = "poisson", total_rate = 120 }
+retry = { mode = "none" }
+)";
+
+/// A request every 50 s, and a fault of 100 s.
+constexpr const char* kRare = R"(
+name = "rare"
+duration = "1000s"
+replications = 6
+[service.api]
+servers = 2
+service_time = "10ms"
+[fault.f]
+start = "400s"
+duration = "100s"
+unreachable = true
+[client.web]
+count = 4
+arrivals = { process = "poisson", total_rate = 0.02 }
+retry = { mode = "none" }
+)";
+
+const std::string
+    kRate = "client.web.arrivals.total_rate=",
+    kTimeout = "client.web.attempt_timeout=", kQueue = "service.api.queue.capacity=",
+    kExponential = R"(service.api.service_time={distribution="exponential",mean="10ms"})",
+    kGone = "fault.f.capacity=0", kRefused = "fault.f.unreachable=true",
+    kErrors = "fault.f.errors.internal=",
+    kThrice = R"(client.web.retry={mode="custom",max_attempts=3,backoff={base="1ms",cap="1ms"}})",
+    kStubborn = R"(client.web.retry={mode="custom",max_attempts=5,backoff={base="1ms",cap="1ms"}})",
+    kPatient = R"(client.web.retry={mode="custom",max_attempts=3,delays=["10s"]})",
+    kAdaptive = R"(client.web.retry={mode="adaptive"})";
+
+struct Labelled {
+  const char* law;      ///< why
+  const char* answers;  ///< rules that say it, with bars between them
+  const char* scenario;
+  Edits edits;
+};
+
+const std::vector<Labelled>& labelled_cases() {
+  static const std::vector<Labelled> cases = {
+      // Nothing is wrong.
+      {"load 0.6", "all-well", kSteady, {}},
+      {"load 0.6, and a timeout of 100 service times", "all-well", kSteady, {kTimeout + "1s"}},
+      {"M/M/2 at load 0.9: a wait of 43 ms", "all-well", kSteady, {kExponential, kRate + "180"}},
+      {"M/M/2 at load 0.95, ten times as long: a wait of 93 ms",
+       "all-well",
+       kSteady,
+       {kExponential, kRate + "190", "duration=400s"}},
+      {"unlimited servers take 2 s, and nobody waits",
+       "all-well",
+       kSteady,
+       {"service.api.servers=unlimited", "service.api.service_time=2s"}},
+      {"one request in 200 fails", "all-well", kSteady, {"service.api.errors.internal=0.005"}},
+      {"0.2^3 of the requests fail, 0.8 %",
+       "all-well",
+       kSteady,
+       {"service.api.errors.internal=0.2", kThrice}},
+      {"two seconds of load 0.6, then two of none",
+       "all-well",
+       kSteady,
+       {R"(client.web.arrivals={process="on-off",total_rate=60,on="2s",off="2s"})"}},
+      {"the run ends with two requests under way", "all-well", kSteady, {"drain=false"}},
+      {"40 clients without a pause wait 190 ms each",
+       "all-well",
+       kSteady,
+       {R"(client.web.arrivals={process="closed",think_time="0s"})"}},
+      {"200 clients at once, served in a second",
+       "all-well",
+       kSteady,
+       {R"(client.web.arrivals={process="once",start="1s"})", "client.web.count=200"}},
+      {"a throttle of twice the rate",
+       "all-well",
+       kSteady,
+       {"service.api.throttle.rate=240", "service.api.throttle.burst=240"}},
+      {"adaptive mode, and nothing fails", "all-well", kSteady, {kAdaptive}},
+      // Something is.
+      {"load 1.2 with a full queue: a sixth fails",
+       "failing",
+       kSteady,
+       {kRate + "240", kQueue + "50"}},
+      {"a timeout below the service time", "failing", kSteady, {kTimeout + "8ms"}},
+      {"every fifth request fails", "failing", kSteady, {"service.api.errors.internal=0.2"}},
+      {"2 % of the requests fail", "failing", kSteady, {"service.api.errors.internal=0.02"}},
+      {"a throttle lets two thirds pass", "failing", kSteady, {"service.api.throttle.rate=80"}},
+      {"an unbounded queue, waits longer than the timeout",
+       "failing",
+       kSteady,
+       {kRate + "240", kTimeout + "100ms"}},
+      {"load 1.4, no timeout, no bound", "falls-behind", kSteady, {kRate + "280"}},
+      {"load 1.1", "falls-behind", kSteady, {kRate + "220"}},
+      {"load 1.1 in one run only", "falls-behind", kSteady, {kRate + "220", "replications=1"}},
+      {"two clients with a connection each: load 1.2",
+       "falls-behind",
+       kSteady,
+       {"client.web.count=2", "client.web.max_connections=1", kRate + "240"}},
+      {"1000 clients without a pause: each waits 5 s, as long as the others take",
+       "slow",
+       kSteady,
+       {R"(client.web.arrivals={process="closed",think_time="0s"})", "client.web.count=1000",
+        "warmup=10s"}},
+      // A fault that does no harm.
+      {"half the capacity is enough at load 0.3",
+       "unaffected",
+       kFault,
+       {"fault.f.capacity=0.5", kRate + "60"}},
+      {"0.9 of the speed", "unaffected", kFault, {"fault.f.speed=0.9"}},
+      {"the same, with a hold longer than the run",
+       "unaffected",
+       kFault,
+       {"fault.f.speed=0.9", "recovery.hold=30s"}},
+      {"0.3^5 of the requests fail, 0.2 %, and retries take 3 ms",
+       "unaffected",
+       kFault,
+       {kErrors + "0.3", kStubborn}},
+      {"one error in 200, as before", "unaffected", kFault, {"service.api.errors.internal=0.005"}},
+      {"a surge to 0.78 of the capacity",
+       "unaffected",
+       kSteady,
+       {R"(client.web.surge={s={start="10s",duration="5s",factor=1.3}})",
+        "recovery.hold=5s"}},
+      // Nobody fails, but all wait.
+      {"all servers gone for 5 s: waits of 2.5 s and more", "only-slower", kFault, {kGone}},
+      {"the same, with a hold longer than the run",
+       "only-slower",
+       kFault,
+       {kGone, "recovery.hold=30s"}},
+      {"100 ms more each way", "only-slower", kFault, {"fault.f.latency=100ms"}},
+      {"0.64 of the speed is load 0.94", "only-slower|unaffected", kFault, {"fault.f.speed=0.64"}},
+      {"retries wait out the fault",
+       "only-slower",
+       kFault,
+       {kRefused, "fault.f.duration=2s", kPatient}},
+      // Some fail.
+      {"a third of the requests fail", "degraded", kFault, {kErrors + "0.33"}},
+      {"5 % of the requests fail", "degraded", kFault, {kErrors + "0.05"}},
+      {"0.5 of the capacity for load 0.6, a short queue: a sixth fails",
+       "degraded",
+       kFault,
+       {"fault.f.speed=0.5", kQueue + "4"}},
+      {"connections refused", "back-at-once", kFault, {kRefused}},
+      {"connections refused, hold longer than the run",
+       "back-at-once",
+       kFault,
+       {kRefused, "recovery.hold=24s"}},
+      {"0.5 % errors all the time, and connections refused",
+       "back-at-once",
+       kFault,
+       {kRefused, "service.api.errors.internal=0.005"}},
+      {"two faults, the second of which fails all that come in its half of the time",
+       "degraded|back-at-once",
+       kFault,
+       {"fault.f.speed=0.95", R"(fault.g={start="20s",duration="5s",unreachable=true})"}},
+      {"from the start on: compared with the time after it",
+       "back-at-once",
+       kFault,
+       {kRefused, "fault.f.start=0s"}},
+      {"nine tenths of the errors go, one stays",
+       "back-at-once|degraded",
+       kFault,
+       {kErrors + "0.9"}},
+      // It takes time.
+      {"what waits is 600 requests; 80/s drain them in 7.5 s, all too late",
+       "recovers-late",
+       kFault,
+       {kGone, kTimeout + "200ms"}},
+      {"a queue of 300 takes 1.5 s, all of it too late",
+       "recovers",
+       kFault,
+       {kGone, kTimeout + "200ms", kQueue + "300"}},
+      {"five attempts make load 3, and the queue 0.5 s of a timeout of 0.2 s",
+       "never-recovers",
+       kFault,
+       {kGone, kTimeout + "200ms", kQueue + "100", kStubborn, "duration=120s"}},
+      {"the same in a short run",
+       "too-short-to-tell",
+       kFault,
+       {kGone, kTimeout + "200ms", kQueue + "100", kStubborn, "duration=25s"}},
+      {"a fault that lasts to the end",
+       "too-short-to-tell|back-at-once|too-few-to-tell",
+       kFault,
+       {kRefused, "fault.f.duration=60s"}},
+      // It was not well before.
+      {"load 1.5, a full queue: a third fails before, too",
+       "failing-before",
+       kFault,
+       {kRate + "300", kQueue + "50", "fault.f.speed=0.1"}},
+      {"a fifth fails all the time",
+       "failing-before",
+       kFault,
+       {"service.api.errors.internal=0.2", kRefused}},
+      {"2 % fail all the time, and the fault does nothing",
+       "failing-before",
+       kFault,
+       {"service.api.errors.internal=0.02"}},
+      {"a deadline that nothing meets", "down-before", kFault, {"client.web.deadline=1us"}},
+      {"load 1.4 without a bound before the fault",
+       "overloaded-before",
+       kFault,
+       {kRate + "280", kGone}},
+      // Too few requests.
+      {"eight before, two in the fault, ten after it, in each of six",
+       "too-few-to-tell|back-at-once",
+       kRare,
+       {}},
+      {"one run of it: two in the fault", "too-few-to-tell", kRare, {"replications=1"}},
+      {"ten times as many, and the fault fails all", "back-at-once", kRare, {kRate + "0.5"}},
+      {"no request before", "too-few-to-tell", kRare, {kRate + "0.001", "replications=1"}},
+  };
+  return cases;
+}
+
+bool is_among(std::string_view answer, std::string_view answers) {
+  return ("|" + std::string(answers) + "|").find("|" + std::string(answer) + "|") !=
+         std::string::npos;
+}
+
+std::vector<Verdict> verdicts_of(const char* text, const Edits& edits) {
+  LoadResult result = load_scenario_text(text, "labelled.toml", ".", {}, edits);
+  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
+  return verdicts(result.loaded->scenario, run_replications(result.loaded->scenario));
+}
+
+}  // namespace
+
+TEST_CASE("answers are those that follow from the law of the case", "[labelled]") {
+  CHECK(labelled_cases().size() >= 40);
+  for (const Labelled& c : labelled_cases()) {
+    const std::vector<Verdict> all = verdicts_of(c.scenario, c.edits);
+    REQUIRE(!all.empty());
+    INFO(c.law << "; expected " << c.answers << "; " << all[0].rule << ": " << all[0].sentence);
+    CHECK(is_among(all[0].rule, c.answers));
+    CHECK((all[0].severity == Severity::kGood) ==
+          (all[0].rule == "all-well" || all[0].rule == "unaffected"));
+  }
+}
+
+}  // namespace retrysim::labelled

@@ -1,0 +1,7 @@
+# The first line of `run` against a judgement from the raw time series: all 60 scenarios take about
+# a minute (first_line.py --table).
+
+add_test(NAME verdicts/first_line
+         COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/first_line.py
+                 --program $<TARGET_FILE:retrysim-cli> --scenarios 15)
+set_tests_properties(verdicts/first_line PROPERTIES LABELS "validation;no-sanitizer" TIMEOUT 300)
