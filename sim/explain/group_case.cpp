@@ -8,6 +8,7 @@
 #include "measure/aftermath.hpp"
 #include "measure/recovery.hpp"
 #include "prediction/service_load.hpp"
+#include "scenario/derived.hpp"
 
 namespace retrysim::explain {
 namespace {
@@ -29,7 +30,8 @@ double capacity_left(const Scenario& scenario, std::size_t service, Time at) {
 class CaseBuilder {
  public:
   CaseBuilder(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group)
-      : triggers_(stats::triggers(scenario)),
+      : demand_(scenario::demand_of(scenario, scenario::Attempts::kFirst)),
+        triggers_(stats::triggers(scenario)),
         c_{scenario, group, scenario.clients[group],
            scenario.services[scenario.clients[group].service]},
         runs_(runs) {
@@ -84,8 +86,7 @@ class CaseBuilder {
   void find_capacity() {
     Capacity& k = c_.capacity;
     const ServiceSpec& s = c_.service;
-    k.service_time_s = s.service_time.mean_seconds() * mean_work(c_.client, c_.client.service) /
-                       share_of_calls(c_.client, c_.client.service);
+    k.service_time_s = scenario::service_seconds_at(c_.scenario, c_.client, c_.client.service);
     k.limited = s.servers != ServiceSpec::kUnlimited && k.service_time_s > 0 &&
                 s.model == ServiceModelKind::kQueue;
     k.servers = k.limited ? static_cast<double>(s.servers) * s.instances.count : 0;
@@ -173,11 +174,12 @@ class CaseBuilder {
     Work work;
     for (std::size_t c = 0; c < run.clients.size(); ++c) {
       const ClientSpec& client = c_.scenario.clients[c];
-      if (share_of_calls(client, c_.client.service) == 0) continue;
+      const double share = share_of_calls(client, c_.client.service);
+      if (share == 0) continue;
       if (bin >= run.clients[c].bins.size()) continue;
       const ClientFlow& flow = run.clients[c].bins[bin].flow;
       const double each =
-          c_.service.service_time.mean_seconds() * mean_work(client, c_.client.service);
+          share * scenario::held_seconds_at(c_.scenario, demand_, client, c_.client.service);
       work.first_s += each * static_cast<double>(flow.attempts - flow.retries);
       work.retry_s += each * static_cast<double>(flow.retries);
     }
@@ -208,7 +210,8 @@ class CaseBuilder {
     for (std::size_t i = window.first; i < std::min(window.last, service.size()); ++i) {
       const double queue_s = c_.capacity.limited
                                  ? static_cast<double>(service[i].queue_max) *
-                                       c_.capacity.service_time_s / c_.capacity.servers
+                                       demand_.services[c_.client.service].held_time /
+                                       c_.capacity.servers
                                  : 0;
       c_.capacity.largest_queue_s = std::max(c_.capacity.largest_queue_s, queue_s);
     }
@@ -249,6 +252,7 @@ class CaseBuilder {
     }
   }
 
+  scenario::Demand demand_;
   std::vector<stats::Trigger> triggers_;
   GroupCase c_;
   std::span<const RunResult> runs_;

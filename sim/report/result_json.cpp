@@ -7,6 +7,7 @@
 #include "report/json_parts.hpp"
 #include "report/json_text.hpp"
 #include "report/text_table.hpp"
+#include "scenario/derived.hpp"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -18,16 +19,17 @@ using Json = nlohmann::ordered_json;
 
 double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-Json service_json(const ServiceSpec& service) {
-  const double demand = service.service_time.mean_seconds();
+Json service_json(const Scenario& scenario, std::size_t index) {
+  const ServiceSpec& service = scenario.services[index];
   const bool limited = service.servers != ServiceSpec::kUnlimited;
+  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  const double capacity = scenario::answerable_rate(scenario, index, scenario::servers_of(service));
   Json json;
   json["name"] = service.name;
   json["servers"] = limited ? Json(service.servers) : Json();
   if (service.instances.count > 1) json["instances"] = service.instances.count;
-  json["mean_service_time_s"] = demand;
-  json["capacity_per_s"] =
-      limited && demand > 0 ? Json(static_cast<double>(service.all_servers()) / demand) : Json();
+  json["mean_service_time_s"] = demand.services[index].own_time;
+  json["capacity_per_s"] = limited && capacity < scenario::kNoLimit ? Json(capacity) : Json();
   return json;
 }
 
@@ -52,8 +54,8 @@ Json variant_json(const Evaluation& e) {
   add_certainty(json, e);
   json["notes"] = result_notes(e);
   json["services"] = Json::array();
-  for (const ServiceSpec& service : scenario.services) {
-    json["services"].push_back(service_json(service));
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    json["services"].push_back(service_json(scenario, s));
   }
   json["disturbances"] = Json::array();
   for (const FaultSpec& fault : scenario.faults) {

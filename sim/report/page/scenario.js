@@ -78,7 +78,8 @@ function throttleLines(get, keys, name) {
     ...named.flatMap((operation) => line(operations + operation, `throttle of ${operation}:`))];
 }
 
-function serviceLines(get, keys, name) {
+/** `capacity`: attempts per second, if the result has it. */
+function serviceLines(get, keys, name, capacity) {
   const key = (rest, otherwise) => get(`service.${name}.${rest}`, otherwise);
   const servers = key("servers"), demand = meanOf(keys[`service.${name}.service_time`]);
   const lines = [];
@@ -86,7 +87,8 @@ function serviceLines(get, keys, name) {
   if (exists(servers)) {
     lines.push(`${instances > 1 ? `${plural(instances, "instance")} × ` : ""}${
       plural(servers, "server")}${exists(demand) ? ` × ${seconds(demand)}` : ""}`);
-    if (demand > 0) lines.push(`capacity ${digits((servers * instances) / demand)} /s`);
+    const most = capacity ?? (demand > 0 ? (servers * instances) / demand : null);
+    if (exists(most)) lines.push(`capacity ${digits(most)} /s`);
   } else if (exists(demand)) {
     lines.push(demand > 0 ? `any number of servers × ${seconds(demand)}` : "answers at once");
   }
@@ -103,7 +105,7 @@ function serviceLines(get, keys, name) {
 }
 
 /** Boxes by layer: clients, balancers in front of services, services by depth of their calls. */
-function graphOf(keys) {
+function graphOf(keys, capacities = new Map()) {
   const get = reader(keys);
   const services = namesOf(keys, /^service\.([^.]+)\./);
   const groups = namesOf(keys, /^client\.(.+)\.calls$/);
@@ -133,7 +135,7 @@ function graphOf(keys) {
     const balanced = get(`service.${name}.instances`, 1) > 1;
     const layer = depthOf(name) * 2;
     boxes.push({ id: `service ${name}`, kind: "service", title: name, layer,
-      lines: serviceLines(get, keys, name) });
+      lines: serviceLines(get, keys, name, capacities.get(name)) });
     if (balanced) {
       boxes.push({ id: `balancer ${name}`, kind: "balancer", title: "balancer", layer: layer - 1,
         lines: typeof policy === "string" ? [policy] : [] });
@@ -348,7 +350,9 @@ function drawWindows(result, v, width) {
 }
 
 function scenarioDrawing(result, v) {
-  const graph = graphOf(keysOf(result, v));
+  const services = (result.variants[v] || {}).services || [];
+  const graph = graphOf(keysOf(result, v),
+    new Map(services.map((service) => [service.name, service.capacity_per_s])));
   return [new Figure({ title: "Who calls whom", kind: "diagram",
     draw: (width) => drawGraph(graph, width) }).element,
   windowsOf(result, v).length > 0 ? new Figure({ title: "What happens when", kind: "diagram",
