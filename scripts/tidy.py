@@ -30,9 +30,9 @@ FUNCTION_LINES_MAX = 70
 MAY_INCLUDE = {
     "kernel": set(),
     "retry": {"kernel"},
-    "measure": {"kernel"},
-    "estimate": {"kernel", "measure"},
     "scenario": {"retry"},
+    "measure": {"kernel", "scenario"},
+    "estimate": {"kernel", "measure"},
     "model": {"kernel", "retry", "measure", "scenario"},
     "execution": {"measure", "scenario"},
     "experiment": {"kernel", "retry", "measure", "estimate", "scenario", "model", "execution"},

@@ -23,7 +23,8 @@ def limit_of(results, service):
     servers = results.service_pivot(service["name"], "servers").mean(axis=1)
     if not service["capacity_per_s"]:
         return ("throttle rate", servers.fillna(0) * 0 + rate) if rate != "unlimited" else None
-    capacity = servers / service["mean_service_time_s"]
+    nominal = service["servers"] * service.get("instances", 1)
+    capacity = servers * service["capacity_per_s"] / nominal
     for window in results.details["disturbances"]:
         if window["kind"] == "fault" and concerns(results, window, service["name"]):
             middle = capacity.index + results.interval / 2

@@ -11,6 +11,7 @@
 #include "measure/aftermath.hpp"
 #include "measure/recovery.hpp"
 #include "prediction/service_load.hpp"
+#include "scenario/derived.hpp"
 
 namespace retrysim::explain {
 namespace {
@@ -22,7 +23,8 @@ double seconds(Time t) { return (t - Time::zero()).in_seconds(); }
 class CaseBuilder {
  public:
   CaseBuilder(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group)
-      : triggers_(stats::triggers(scenario)),
+      : demand_(scenario::demand_of(scenario, scenario::Attempts::kFirst)),
+        triggers_(stats::triggers(scenario)),
         c_{scenario, group, scenario.clients[group],
            scenario.services[scenario.clients[group].service]},
         runs_(runs) {
@@ -31,10 +33,8 @@ class CaseBuilder {
       latest_ends_.push_back(latest_ends_.empty() ? t.end : std::max(latest_ends_.back(), t.end));
     }
     for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
-      const ClientSpec& client = scenario.clients[c];
-      if (share_of_calls(client, c_.client.service) == 0) continue;
-      callers_.push_back(
-          {c, c_.service.service_time.mean_seconds() * mean_work(client, c_.client.service)});
+      if (share_of_calls(scenario.clients[c], c_.client.service) == 0) continue;
+      callers_.push_back({c, work_of_attempt(c)});
     }
     name_disturbance();
     list_disturbed_stretches();
@@ -100,8 +100,7 @@ class CaseBuilder {
   void find_capacity() {
     Capacity& k = c_.capacity;
     const ServiceSpec& s = c_.service;
-    k.service_time_s = s.service_time.mean_seconds() * mean_work(c_.client, c_.client.service) /
-                       share_of_calls(c_.client, c_.client.service);
+    k.service_time_s = scenario::service_seconds_at(c_.scenario, c_.client, c_.client.service);
     k.limited = s.servers != ServiceSpec::kUnlimited && k.service_time_s > 0 &&
                 s.model == ServiceModelKind::kQueue;
     k.servers = k.limited ? static_cast<double>(s.servers) * s.instances.count : 0;
@@ -278,8 +277,9 @@ class CaseBuilder {
 
   /// What an attempt of a group asks of the service, on average.
   double work_of_attempt(std::size_t group) const {
-    return c_.service.service_time.mean_seconds() *
-           mean_work(c_.scenario.clients[group], c_.client.service);
+    const ClientSpec& client = c_.scenario.clients[group];
+    return share_of_calls(client, c_.client.service) *
+           scenario::held_seconds_at(c_.scenario, demand_, client, c_.client.service);
   }
 
   struct Work {
@@ -320,7 +320,8 @@ class CaseBuilder {
     for (std::size_t i = window.first; i < std::min(window.last, service.size()); ++i) {
       const double queue_s = c_.capacity.limited
                                  ? static_cast<double>(service[i].queue_max) *
-                                       c_.capacity.service_time_s / c_.capacity.servers
+                                       demand_.services[c_.client.service].held_time /
+                                       c_.capacity.servers
                                  : 0;
       c_.capacity.largest_queue_s = std::max(c_.capacity.largest_queue_s, queue_s);
     }
@@ -380,6 +381,7 @@ class CaseBuilder {
     }
   }
 
+  scenario::Demand demand_;
   std::vector<stats::Trigger> triggers_;
   struct Caller {
     std::size_t group;

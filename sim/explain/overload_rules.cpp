@@ -7,9 +7,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "explain/rules.hpp"
 #include "explain/spoken.hpp"
+#include "scenario/derived.hpp"
 
 namespace retrysim::explain {
 namespace {
@@ -45,6 +47,32 @@ double load_in(const GroupCase& c, const DisturbedStretch& d) {
 }
 
 // Where several faults follow each other or overlap, the stretch with the greatest load.
+/// The service below a group that is asked for most, of those that first attempts overload.
+Found overload_below(const GroupCase& c) {
+  if (c.client.caller || is_herd(c)) return std::nullopt;
+  const scenario::Demand demand = scenario::demand_of(c.scenario, scenario::Attempts::kFirst);
+  std::vector<std::size_t> below = {c.client.service};
+  std::optional<std::size_t> most, caller;
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    for (const ClientSpec& calls : c.scenario.clients) {
+      if (calls.caller != below[i] || std::ranges::count(below, calls.service) > 0) continue;
+      below.push_back(calls.service);
+      const double load = demand.services[calls.service].load();
+      if (load < 1 || (most && load <= demand.services[*most].load())) continue;
+      most = calls.service, caller = below[i];
+    }
+  }
+  if (!most) return std::nullopt;
+  const scenario::ServiceDemand& there = demand.services[*most];
+  const double enough = std::floor(there.work) + 1;
+  return Finding{
+      fmt::format("the first calls of {} ask for {} the capacity of {}: no way of "
+                  "retrying can serve them all; it takes at least {:.0f} servers there",
+                  c.scenario.services[*caller].name, spoken_times(there.load()),
+                  c.scenario.services[*most].name, enough),
+      {{"new_load_ratio", there.load()}, {"servers", there.capacity}, {"servers_needed", enough}}};
+}
+
 Found overload_by_disturbance(const GroupCase& c) {
   if (!c.disturbed() || !c.capacity.limited || c.disturbed_stretches.empty()) return std::nullopt;
   const auto& all = c.disturbed_stretches;
@@ -269,6 +297,10 @@ constexpr std::array kOverloadRules = {
     Rule{{"overload-without-retries", kBad, false,
           "while nothing is wrong, first attempts ask for at least the capacity"},
          overload_without_retries},
+    Rule{{"overload-below", kBad, false,
+          "the first attempts of calls between services ask for at least the capacity of a service "
+          "below"},
+         overload_below},
     Rule{{"timeout-below-service-time", kBad, false,
           "network and service alone take longer than the attempt timeout"},
          timeout_below_service_time},

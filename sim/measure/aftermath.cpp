@@ -2,6 +2,7 @@
 #include "measure/aftermath.hpp"
 
 #include "measure/storms.hpp"
+#include "scenario/derived.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +25,7 @@ double offered_requests(const Scenario& scenario, const RunResult& run, std::siz
       const double share = share_of_calls(scenario.clients[g], *caller);
       if (share > 0) requests += share * offered_requests(scenario, run, g, bins);
     }
-    return requests;
+    return requests * (1 - scenario::free_error_share(scenario.services[*caller]));
   }
   const std::vector<RequestCounts>& own = run.clients[c].counts;
   for (std::size_t i = bins.first; i < std::min(bins.last, own.size()); ++i) {
@@ -37,26 +38,26 @@ bool has_capacity(const ServiceResult& service) {
   return !service.unlimited && service.nominal_servers > 0;
 }
 
-double offered_work_at(const Scenario& scenario, const RunResult& run, std::size_t s,
-                       BinRange bins) {
+double offered_work_at(const Scenario& scenario, const scenario::Demand& demand,
+                       const RunResult& run, std::size_t s, BinRange bins) {
   if (bins.last <= bins.first) return 0;
   double work = 0;
   for (std::size_t c = 0; c < run.clients.size(); ++c) {
-    const double its_work = mean_work(scenario.clients[c], s);
-    if (its_work > 0) work += offered_requests(scenario, run, c, bins) * its_work;
+    const double share = share_of_calls(scenario.clients[c], s);
+    if (share <= 0) continue;
+    work += offered_requests(scenario, run, c, bins) * share *
+            scenario::held_seconds_at(scenario, demand, scenario.clients[c], s);
   }
   const double time = static_cast<double>(bins.last - bins.first) * seconds(run.count_width);
-  return work * scenario.services[s].service_time.mean_seconds() /
-         (static_cast<double>(run.services[s].nominal_servers) * time);
+  return work / (static_cast<double>(run.services[s].nominal_servers) * time);
 }
 
 /// Q E[S] / (c (1 - rho)) with the queue at the start of count bin `bin`.
-double drain_seconds(const Scenario& scenario, const RunResult& run, std::size_t s, std::size_t bin,
+double drain_seconds(const RunResult& run, std::size_t s, std::size_t bin, double held_s,
                      double rho) {
   const ServiceResult& service = run.services[s];
   if (rho >= 1 || bin >= service.queued.size()) return 0;
-  return static_cast<double>(service.queued[bin]) *
-         scenario.services[s].service_time.mean_seconds() /
+  return static_cast<double>(service.queued[bin]) * held_s /
          (static_cast<double>(service.nominal_servers) * (1 - rho));
 }
 
@@ -75,10 +76,11 @@ double attempt_success_rate(std::span<const RequestCounts> counts, BinRange bins
 
 double offered_work(const Scenario& scenario, const RunResult& run, Time from, Time to) {
   const BinRange bins = count_bins(run, from, to);
+  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
   double most = 0;
   for (std::size_t s = 0; s < run.services.size(); ++s) {
     if (has_capacity(run.services[s])) {
-      most = std::max(most, offered_work_at(scenario, run, s, bins));
+      most = std::max(most, offered_work_at(scenario, demand, run, s, bins));
     }
   }
   return most;
@@ -119,11 +121,13 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
   // The next disturbance brings other load.
   const BinRange after = count_bins(run, trigger.end, horizon);
   a.offered_work = offered_work(scenario, run, trigger.end, horizon);
+  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
   for (std::size_t s = 0; s < run.services.size(); ++s) {
     if (!has_capacity(run.services[s])) continue;
-    const double rho = offered_work_at(scenario, run, s, after);
+    const double rho = offered_work_at(scenario, demand, run, s, after);
+    const double held_s = demand.services[s].held_time;
     a.predicted_drain_s =
-        std::max(a.predicted_drain_s, drain_seconds(scenario, run, s, after.first, rho));
+        std::max(a.predicted_drain_s, drain_seconds(run, s, after.first, held_s, rho));
   }
   const double window_s = std::max(seconds(amplification_span(scenario, std::nullopt)),
                                    seconds(scenario.duration) / 1000);

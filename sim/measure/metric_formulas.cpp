@@ -4,6 +4,7 @@
 #include "measure/aftermath.hpp"
 #include "measure/recovery.hpp"
 #include "measure/storms.hpp"
+#include "scenario/derived.hpp"
 
 #include <algorithm>
 
@@ -13,11 +14,6 @@ namespace {
 std::optional<double> ratio(double numerator, double denominator) {
   if (denominator <= 0) return std::nullopt;
   return numerator / denominator;
-}
-
-/// An attempt on a row under optimistic concurrency control is served twice: read and write.
-double passes(const ServiceSpec& service) {
-  return service.model == ServiceModelKind::kOcc ? 2 : 1;
 }
 
 }  // namespace
@@ -117,10 +113,8 @@ double work_ns(const MetricInput& in) {
     if (in.group && *in.group != g) continue;
     const ClientSpec& client = in.scenario.clients[g];
     for (const std::size_t s : called_services(client)) {
-      const double work = mean_work(client, s);
-      const ServiceSpec& service = in.scenario.services[s];
-      sum += static_cast<double>(in.run.clients[g].window.arrivals) * work * passes(service) *
-             service.service_time.mean_seconds() * 1e9;
+      sum += static_cast<double>(in.run.clients[g].window.arrivals) * share_of_calls(client, s) *
+             scenario::seconds_at(in.scenario, client, s) * 1e9;
     }
   }
   return sum;

@@ -97,7 +97,8 @@ constexpr auto kOfRequests = std::to_array<MetricInfo>({
                  "for the answer any more, or it was a failure", bad_executions)
         .shown(Display().lower_is_better()),
     capacity("work_load", "Mean service time of all attempts that arrive (model occ: read and "
-             "write), rejected ones included, per capacity; may exceed 1", work_ns)
+             "write), rejected ones included and random errors that take no server left out, per "
+             "capacity; may exceed 1", work_ns)
         .shown(Display().lower_is_better()),
     capacity("utilization", "Busy share of the capacity", at_services<&S::busy_ns>)
         .within(MetricRange::kShare)

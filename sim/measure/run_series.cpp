@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "measure/run_series.hpp"
 
+#include "scenario/derived.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -84,12 +86,12 @@ class MeanSpeed {
   std::size_t step_ = 0;
 };
 
-/// Attempts per second that a service can serve or lets in; empty if nothing limits it.
-std::optional<double> capacity_of(const ServiceSpec& service, bool unlimited, double servers,
-                                  double speed) {
+/// Attempts per second that a service can serve or lets in, if so many pass a server that works all
+/// the time; empty if nothing limits it.
+std::optional<double> capacity_of(const ServiceSpec& service, double each_server, bool unlimited,
+                                  double servers) {
   std::optional<double> capacity;
-  const double demand_s = service.service_time.mean_seconds();
-  if (!unlimited && demand_s > 0) capacity = servers * speed / demand_s;
+  if (!unlimited && each_server < scenario::kNoLimit) capacity = servers * each_server;
   if (service.throttle.rate > 0 && service.throttle.scope == ThrottleScope::kService) {
     capacity = std::min(capacity.value_or(service.throttle.rate), service.throttle.rate);
   }
@@ -112,13 +114,15 @@ std::vector<double> service_sums(const Scenario& scenario, const RunResult& run,
   const double width_s = run.interval.in_seconds();
   std::vector<double> sums;
   sums.reserve(service.bins.size() * kServiceSums);
+  const double each_server = scenario::answerable_rate(scenario, s, 1);
   MeanSpeed speed(scenario, s);
   Time start = Time::zero();
   for (const ServiceFlow& bin : service.bins) {
     const double servers = bin.servers_ns / static_cast<double>(run.interval.count());
-    add_service_sums(sums, bin, width_s,
-                     capacity_of(scenario.services[s], service.unlimited, servers,
-                                 speed.between(start, start + run.interval)));
+    const double mean_speed = speed.between(start, start + run.interval);
+    add_service_sums(
+        sums, bin, width_s,
+        capacity_of(scenario.services[s], each_server * mean_speed, service.unlimited, servers));
     start = start + run.interval;
   }
   return sums;

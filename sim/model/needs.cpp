@@ -10,12 +10,12 @@
 #include "model/closed_loop.hpp"
 #include "model/connections.hpp"
 #include "model/mutations.hpp"
-#include "model/rate_function.hpp"
 #include "model/request.hpp"
 #include "model/retry_decisions.hpp"
 #include "model/send_gate.hpp"
 #include "model/service.hpp"
 #include "model/workload.hpp"
+#include "scenario/derived.hpp"
 
 #include <retrysim/metrics.hpp>
 #include <retrysim/retry_state.hpp>
@@ -25,7 +25,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 
 namespace retrysim {
 namespace {
@@ -43,41 +42,17 @@ double seconds(Duration d) { return d.in_seconds(); }
 class Traffic {
  public:
   explicit Traffic(const Scenario& scenario)
-      : scenario_(scenario), group_rates_(scenario.clients.size()) {
-    for (std::size_t g = 0; g < scenario.clients.size(); ++g) rate_of(g);
-  }
+      : scenario_(scenario),
+        demand_(scenario::demand_of(scenario, scenario::Attempts::kFirst,
+                                    {.surges = true, .loops_wait = true})) {}
 
   /// Requests per second, on average over the duration.
-  double rate_of(std::size_t group) {
-    if (group_rates_[group]) return *group_rates_[group];
-    const ClientSpec& c = scenario_.clients[group];
-    // Services do not call in a circle.
-    const double rate = c.caller ? rate_at(*c.caller) : own_rate(c);
-    group_rates_[group] = rate;
-    return rate;
-  }
+  double rate_of(std::size_t group) const { return demand_.groups[group].requests; }
 
-  /// Per second and of all groups together, at a service that turns nothing away.
-  double rate_at(std::size_t service) {
-    double rate = 0;
-    for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
-      const double share = share_of_calls(scenario_.clients[g], service);
-      if (share > 0) rate += share * rate_of(g);
-    }
-    return std::min(rate, capacity_of(service));
-  }
-
-  double offered_at(std::size_t service) {
-    double rate = 0;
-    for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
-      const double share = share_of_calls(scenario_.clients[g], service);
-      if (share > 0) rate += share * rate_of(g);
-    }
-    return rate;
-  }
+  double offered_at(std::size_t service) const { return demand_.services[service].requests; }
 
   /// Requests of a group under way at once.
-  double under_way(std::size_t group) {
+  double under_way(std::size_t group) const {
     double sum = 0;
     for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
       const double share = share_of_calls(scenario_.clients[group], s);
@@ -87,20 +62,20 @@ class Traffic {
   }
 
   /// Timers of a group under way at once: of clients that think, of jobs between two checks.
-  double waiting(std::size_t group) {
+  double waiting(std::size_t group) const {
     const ClientSpec& c = scenario_.clients[group];
     if (c.caller) return 0;
     const ArrivalSpec& a = c.arrivals;
     if (a.process == ArrivalProcess::kClosed) {
       // Think times that end after the run are not kept.
       const double ending = seconds(scenario_.duration) / std::max(think_s(c), 1e-9);
-      return static_cast<double>(c.count) * a.concurrency * std::min(1.0, ending);
+      return slots(c) * std::min(1.0, ending);
     }
     if (a.process == ArrivalProcess::kPoll) return job_rate(c) * a.job_time.mean_seconds();
     return 0;
   }
 
-  double events() {
+  double events() const {
     const double duration_s = seconds(scenario_.duration);
     const bool travels = scenario_.network.latency.mean_seconds() > 0 ||
                          scenario_.network.connect.mean_seconds() > 0;
@@ -131,109 +106,56 @@ class Traffic {
 
  private:
   /// Those that a group has under way at one of its services, which gets this share of them.
-  double under_way(std::size_t group, std::size_t service, double its_share) {
+  double under_way(std::size_t group, std::size_t service, double its_share) const {
     const ClientSpec& c = scenario_.clients[group];
     const double rate = its_share * rate_of(group);
     const double passing = rate * seconds_under_way(service);
     if (c.caller) return passing;
     if (c.arrivals.process == ArrivalProcess::kClosed) {
-      const double all = its_share * static_cast<double>(c.count) * c.arrivals.concurrency;
+      const double all = its_share * slots(c);
       return std::clamp(all - rate * think_s(c), std::min(passing, all), all);
     }
     const double share = rate / std::max(offered_at(service), 1e-300);
     if (c.arrivals.process == ArrivalProcess::kOnce) {
       const double all = its_share * c.count;
       const double spread_s = seconds(c.arrivals.spread);
-      const double served = spread_s > 0 ? capacity_of(service) * spread_s : 0;
+      const double served = spread_s > 0 ? demand_.services[service].throughput() * spread_s : 0;
       return std::clamp(all - served, std::min(passing, all), all);
     }
     return passing + share * backlog_at(service);
   }
 
-  double requests_of(std::size_t group, double duration_s) {
+  double requests_of(std::size_t group, double duration_s) const {
     const ClientSpec& c = scenario_.clients[group];
     if (!c.caller && c.arrivals.process == ArrivalProcess::kOnce) return c.count;
     if (!c.caller && !c.arrivals.rows.empty()) return static_cast<double>(c.arrivals.rows.size());
     return rate_of(group) * duration_s;
   }
 
-  double own_rate(const ClientSpec& c) {
-    const ArrivalSpec& a = c.arrivals;
-    const double duration_s = std::max(seconds(scenario_.duration), 1e-9);
-    switch (a.process) {
-      case ArrivalProcess::kClosed: {
-        // The asymptotes of a closed loop: the clients, or the service, set the pace.
-        const double all = static_cast<double>(c.count) * a.concurrency;
-        double round_s = think_s(c), capacity = HUGE_VAL;
-        for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
-          const double share = share_of_calls(c, s);
-          if (share <= 0) continue;
-          round_s += share * seconds_under_way(s);
-          capacity = std::min(capacity, capacity_of(s) / share);
-        }
-        return std::min(all / std::max(round_s, 1e-9), capacity);
-      }
-      case ArrivalProcess::kOnce:
-        return c.count / std::max(seconds(a.spread), duration_s);
-      case ArrivalProcess::kPoll:
-        return job_rate(c) * checks_of(a);
-      case ArrivalProcess::kTrace:
-        if (!a.rows.empty()) return static_cast<double>(a.rows.size()) / duration_s;
-        return mean_rate(a, 1);
-      default:
-        return mean_rate(a, a.rate * c.count);
-    }
-  }
-
-  double job_rate(const ClientSpec& c) const {
-    return mean_rate(c.arrivals, c.arrivals.rate * c.count);
-  }
-
-  double mean_rate(const ArrivalSpec& a, double base) const {
-    const model::RateFunction rate(base, a.profile, a.surges);
-    if (rate.is_constant()) return rate.constant_rate();
-    return rate.area(Time::zero() + scenario_.duration) / seconds(scenario_.duration);
-  }
-
-  /// Checks of a job, without jitter, of which the last one finds it done.
-  static double checks_of(const ArrivalSpec& a) {
-    constexpr int kMost = 1000;
-    double pause_s = seconds(a.poll.base), waited_s = 0;
-    double checks = 0;
-    while (checks < std::min<double>(kMost, a.poll.max_checks)) {
-      waited_s += std::min(pause_s, seconds(a.poll.cap));
-      pause_s *= a.poll.factor;
-      ++checks;
-      if (waited_s >= a.job_time.mean_seconds()) return checks;
-    }
-    return checks;
-  }
+  double job_rate(const ClientSpec& c) const { return scenario::mean_job_rate(scenario_, c, true); }
 
   static double think_s(const ClientSpec& c) { return c.arrivals.think_time.mean_seconds(); }
 
-  double capacity_of(std::size_t service) const {
-    const ServiceSpec& s = scenario_.services[service];
-    const double time_s = s.service_time.mean_seconds();
-    if (s.servers == ServiceSpec::kUnlimited || time_s <= 0) return HUGE_VAL;
-    return static_cast<double>(s.all_servers()) / time_s;
+  static double slots(const ClientSpec& c) {
+    return static_cast<double>(c.count) * c.arrivals.concurrency;
   }
 
   double seconds_under_way(std::size_t service) const {
-    return scenario_.services[service].service_time.mean_seconds() +
-           2 * scenario_.network.latency.mean_seconds();
+    return demand_.services[service].held_time + 2 * scenario_.network.latency.mean_seconds();
   }
 
   /// What waits at the end of the run if more arrives than can be served.
-  double backlog_at(std::size_t service) {
+  double backlog_at(std::size_t service) const {
     const ServiceSpec& s = scenario_.services[service];
-    const double too_much = offered_at(service) - capacity_of(service);
+    const scenario::ServiceDemand& demand = demand_.services[service];
+    const double too_much = std::min(demand.served, offered_at(service)) - demand.throughput();
     if (!(too_much > 0)) return 0;
     const double places = static_cast<double>(s.queue.capacity) * s.instances.count;
     return std::min(too_much * seconds(scenario_.duration), places);
   }
 
   const Scenario& scenario_;
-  std::vector<std::optional<double>> group_rates_;
+  scenario::Demand demand_;
 };
 
 std::uint64_t rounded(double bytes) {

@@ -21,16 +21,16 @@ namespace {
 
 class FactFinder {
  public:
-  explicit FactFinder(const Scenario& scenario) : scenario_(scenario) {}
+  explicit FactFinder(const Scenario& scenario) : scenario_(scenario), demands_(scenario) {}
 
   Facts all() {
     for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
       if (is_called(scenario_, s)) {
-        service_facts(load_of_service(scenario_, s), calls_left_out(scenario_, s));
+        service_facts(load_of_service(scenario_, s, demands_), calls_left_out(scenario_, s));
       }
     }
     for (std::size_t c = 0; c < scenario_.clients.size(); ++c) {
-      if (!scenario_.clients[c].caller) client_facts(times_of_client(scenario_, c));
+      if (!scenario_.clients[c].caller) client_facts(times_of_client(scenario_, c, demands_));
     }
     return std::move(facts_);
   }
@@ -53,7 +53,7 @@ class FactFinder {
   std::string calls_of_services(const ClientSpec& c) const {
     for (const ClientSpec& other : scenario_.clients) {
       if (other.caller && share_of_calls(c, *other.caller) > 0) {
-        return "the time that services wait for other services";
+        return "waiting at services that other services call";
       }
     }
     return "";
@@ -69,6 +69,11 @@ class FactFinder {
     if (load.capacity != kForever) {
       add(subject, "utilization", load.utilization, "1", "work of the first attempts, per capacity",
           waiting);
+      if (load.with_errors > load.utilization * (1 + 1e-9)) {
+        add(subject, "utilization_with_errors", load.with_errors, "1",
+            "the same with the retries after random errors, lost messages and failed calls",
+            waiting);
+      }
       add(subject, "utilization_at_last_attempt", load.last_attempt, "1",
           "the same if every request needed its last attempt", also("retry quotas", calls));
       add(subject, "full_queue_work", load.full_queue, "s", "time to serve a full queue", calls);
@@ -154,6 +159,7 @@ class FactFinder {
   }
 
   const Scenario& scenario_;
+  Demands demands_;
   Facts facts_;
 };
 

@@ -12,6 +12,7 @@
 
 #include "prediction/delay_law.hpp"
 #include "prediction/fluid_system.hpp"
+#include "scenario/derived.hpp"
 
 namespace retrysim {
 namespace {
@@ -131,7 +132,7 @@ class Balance {
         time += share * (known + prediction::mean_of(laws[i]));
       }
       if (retries > 0) {
-        sum += prediction::mean_arrival_rate(scenario_, client) * (attempts - 1) * time / retries;
+        sum += scenario::mean_request_rate(scenario_, client) * (attempts - 1) * time / retries;
       }
     }
     return sum;
@@ -148,7 +149,7 @@ class Balance {
  private:
   double work(std::size_t i) const {
     const FluidClients& g = system_.groups[i];
-    const double rate = prediction::mean_arrival_rate(scenario_, scenario_.clients[g.client]);
+    const double rate = scenario::mean_request_rate(scenario_, scenario_.clients[g.client]);
     if (limit_.capacity == kForever || limit_.capacity <= 0) return 0;
     return rate * (limit_.by_number ? 1 : g.service_time) / limit_.capacity;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "prediction/fluid_system.hpp"
 #include "prediction/delay_law.hpp"
+#include "scenario/derived.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -81,7 +82,7 @@ FluidClients clients_of(const Scenario& scenario, std::size_t index) {
   g.clients = c.count;
   g.timeout = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
   g.deadline = in_seconds(c.timeouts.deadline);
-  g.service_time = mean_service_time(service, c);
+  g.service_time = scenario::service_seconds_at(scenario, c, c.service);
   g.round_trip = 2 * scenario.network.latency.mean_seconds();
   const RetryRules& retry = c.retry;
   g.retry_probability = retry.probability;
@@ -208,38 +209,6 @@ class ProfileReader {
 
 }  // namespace
 
-double mean_service_time(const ServiceSpec& service, const ClientSpec& client) {
-  double share = 0, work = 0;
-  for (const OperationSpec& o : client.operations) {
-    share += o.share;
-    work += o.share * o.work;
-  }
-  return service.service_time.mean_seconds() * (share > 0 ? work / share : 1);
-}
-
-double mean_arrival_rate(const Scenario& scenario, const ClientSpec& client) {
-  const ArrivalSpec& a = client.arrivals;
-  const double duration = scenario.duration.in_seconds();
-  switch (a.process) {
-    case ArrivalProcess::kClosed:
-      return 0;
-    case ArrivalProcess::kOnce:
-      return duration > 0 ? client.count / duration : 0;
-    case ArrivalProcess::kTrace:
-      if (!a.profile) return duration > 0 ? static_cast<double>(a.rows.size()) / duration : 0;
-      break;
-    default:
-      break;
-  }
-  const double rate = a.process == ArrivalProcess::kTrace ? 1 : a.rate * client.count;
-  if (!a.profile) return rate;
-  constexpr int kParts = 1000;
-  ProfileReader profile(a.profile);
-  double sum = 0;
-  for (int i = 0; i < kParts; ++i) sum += profile.at(duration * (i + 0.5) / kParts);
-  return rate * sum / kParts;
-}
-
 std::vector<double> arrival_rates(const Scenario& scenario, std::size_t client, double step,
                                   std::size_t steps) {
   const ClientSpec& c = scenario.clients[client];
@@ -312,7 +281,7 @@ FluidSystem fluid_system(const Scenario& scenario, std::size_t service) {
     system.groups.push_back(clients_of(scenario, i));
     const FluidClients& g = system.groups.back();
     system.shortest_timeout = std::min(system.shortest_timeout, g.timeout);
-    const double rate = std::max(1e-9, mean_arrival_rate(scenario, scenario.clients[i]));
+    const double rate = std::max(1e-9, scenario::mean_request_rate(scenario, scenario.clients[i]));
     work += rate * g.service_time;
     weight += rate;
     for (const auto& laws : g.backoff) {

@@ -101,11 +101,4 @@ FluidSystem fluid_system(const Scenario& scenario, std::size_t service);
 std::vector<double> arrival_rates(const Scenario& scenario, std::size_t client, double step,
                                   std::size_t steps);
 
-/// Rate of an open group without profile or surges; of a profile or trace, the mean over the
-/// duration.
-double mean_arrival_rate(const Scenario& scenario, const ClientSpec& client);
-
-/// Mean work of a request's attempt, s.
-double mean_service_time(const ServiceSpec& service, const ClientSpec& client);
-
 }  // namespace retrysim::prediction

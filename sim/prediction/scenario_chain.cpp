@@ -103,7 +103,7 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
       return "client." + c.name + ".attempt_timeout: the chain has one timeout for all";
     }
     first = &c;
-    const double rate = prediction::mean_arrival_rate(scenario, c);
+    const double rate = scenario::mean_request_rate(scenario, c);
     queue.arrival_rate += rate;
     if (c.retry.max_attempts == 1) continue;
     if (retrying != nullptr) return "client." + c.name + ": the chain has one group that retries";

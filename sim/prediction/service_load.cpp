@@ -15,29 +15,6 @@ double most_attempts(const ClientSpec& client) {
   return client.retry.max_attempts == RetryRules::kUnlimited ? kForever : client.retry.max_attempts;
 }
 
-/// Mean time in service of an attempt of the group.
-double mean_time_at_services(const Scenario& scenario, const ClientSpec& client) {
-  if (calls_one_service(client)) {
-    return mean_service_time(scenario.services[client.service], client);
-  }
-  double time = 0;
-  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
-    time += mean_work(client, s) * scenario.services[s].service_time.mean_seconds();
-  }
-  return time;
-}
-
-/// Requests of a group per second while all is well.
-double request_rate(const Scenario& scenario, const ClientSpec& client) {
-  const ArrivalSpec& a = client.arrivals;
-  if (a.process != ArrivalProcess::kClosed) return mean_arrival_rate(scenario, client);
-  const double answer =
-      2 * scenario.network.latency.mean_seconds() + mean_time_at_services(scenario, client);
-  const double think = a.think_time.mean_seconds();
-  const double cycle = a.think_from_start ? std::max(think, answer) : think + answer;
-  return cycle > 0 ? client.count * static_cast<double>(a.concurrency) / cycle : kForever;
-}
-
 /// Erlang's C formula: probability of having to wait.
 double waiting_probability(double servers, double load) {
   double b = 1;
@@ -53,49 +30,63 @@ bool is_mmc(const Scenario& scenario, const ServiceLoad& load) {
   };
   return load.spec->queue.discipline == Discipline::kFifo &&
          load.spec->service_time.kind() == Distribution::Kind::kExponential &&
-         std::ranges::all_of(load.clients, same_work);
+         load.calls_time == 0 && std::ranges::all_of(load.clients, same_work);
 }
 
 /// What is asked of a service, without what follows from it for the waits there.
 struct Offered {
   ServiceLoad load;
-  double work = 0;     // servers
-  double buckets = 0;  // of a throttle that has one for each client
+  double work = 0;  // servers
   bool poisson = true;
 };
 
-Offered offered_to(const Scenario& scenario, std::size_t service) {
+/// Whether the requests of a group vary by more than chance: those of the groups that make a
+/// service call, if it is a group of calls.
+bool varies(const Scenario& scenario, const ClientSpec& client) {
+  if (client.caller) {
+    return std::ranges::any_of(scenario.clients, [&](const ClientSpec& c) {
+      return share_of_calls(c, *client.caller) > 0 && varies(scenario, c);
+    });
+  }
+  const ArrivalSpec& a = client.arrivals;
+  return a.profile.has_value() || a.process == ArrivalProcess::kTrace ||
+         a.process == ArrivalProcess::kOnce;
+}
+
+bool is_open(const Scenario& scenario, const ClientSpec& client) {
+  if (!client.caller) return client.arrivals.process != ArrivalProcess::kClosed;
+  return std::ranges::any_of(scenario.clients, [&](const ClientSpec& c) {
+    return share_of_calls(c, *client.caller) > 0 && is_open(scenario, c);
+  });
+}
+
+Offered offered_to(const Scenario& scenario, std::size_t service, const Demands& demands) {
   const ServiceSpec& s = scenario.services[service];
+  const scenario::ServiceDemand& first = demands.first.services[service];
   Offered offered;
   ServiceLoad& load = offered.load;
   load.spec = &s;
-  load.capacity =
-      s.servers == ServiceSpec::kUnlimited ? kForever : static_cast<double>(s.all_servers());
-  double last = 0;
+  load.capacity = first.capacity;
+  load.varies = s.profile.has_value();
   bool open = false;
   for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
     const ClientSpec& c = scenario.clients[i];
-    const double share = share_of_calls(c, service);
-    if (share <= 0 || c.caller) continue;
+    if (share_of_calls(c, service) <= 0) continue;
     load.clients.push_back(i);
-    const ArrivalSpec& a = c.arrivals;
-    const double rate = request_rate(scenario, c);
-    load.rate += share * rate;
-    const double time = calls_one_service(c)
-                            ? mean_service_time(s, c)
-                            : s.service_time.mean_seconds() * mean_work(c, service);
-    offered.work += rate * time;
-    last += rate * time * most_attempts(c);
-    offered.buckets += c.count;
-    load.varies = load.varies || a.profile.has_value() || a.process == ArrivalProcess::kTrace ||
-                  a.process == ArrivalProcess::kOnce;
-    open = open || a.process != ArrivalProcess::kClosed;
-    offered.poisson = offered.poisson && a.process == ArrivalProcess::kPoisson && !a.profile;
+    load.varies = load.varies || varies(scenario, c);
+    load.from_services = load.from_services || c.caller.has_value();
+    open = open || is_open(scenario, c);
+    offered.poisson = offered.poisson && !c.caller &&
+                      c.arrivals.process == ArrivalProcess::kPoisson && !c.arrivals.profile;
   }
   load.is_closed = !open && !load.clients.empty();
-  load.service_time = load.rate > 0 ? offered.work / load.rate : s.service_time.mean_seconds();
-  load.utilization = offered.work / load.capacity;
-  load.last_attempt = load.capacity == kForever ? 0 : last / load.capacity;
+  load.rate = first.requests;
+  load.service_time = first.held_time;
+  load.calls_time = first.calls_time;
+  offered.work = first.work;
+  load.utilization = first.load();
+  load.with_errors = demands.needed.services[service].load();
+  load.last_attempt = demands.most.services[service].load();
   load.full_queue = s.queue.capacity == ServiceSpec::kUnlimited || load.capacity == kForever
                         ? kForever
                         : static_cast<double>(s.queue.capacity) * s.instances.count *
@@ -105,22 +96,15 @@ Offered offered_to(const Scenario& scenario, std::size_t service) {
 
 }  // namespace
 
-std::string path_of(const Scenario& scenario, const ClientSpec& client) {
-  if (!client.caller) return "client." + client.name;
-  const std::string& caller = scenario.services[*client.caller].name;
-  return "service." + caller + ".calls." + client.name.substr(caller.size() + 1);
-}
+Demands::Demands(const Scenario& scenario)
+    : first(scenario::demand_of(scenario, scenario::Attempts::kFirst)),
+      needed(scenario::demand_of(scenario, scenario::Attempts::kNeeded)),
+      most(scenario::demand_of(scenario, scenario::Attempts::kMost)) {}
 
 std::string calls_left_out(const Scenario& scenario, std::size_t service) {
-  bool calls = false, called = false;
-  for (const ClientSpec& c : scenario.clients) {
-    if (!c.caller) continue;
-    calls = calls || *c.caller == service;
-    called = called || share_of_calls(c, service) > 0;
-  }
-  std::string text = calls ? "the time that its calls to other services take" : "";
-  if (called) text += text.empty() ? "" : "; ", text += "calls from other services";
-  return text;
+  const bool calls = std::ranges::any_of(scenario.clients,
+                                         [&](const ClientSpec& c) { return c.caller == service; });
+  return calls ? "waiting at the services that it calls" : "";
 }
 
 bool has_plain_quota(const ClientSpec& client) {
@@ -128,15 +112,18 @@ bool has_plain_quota(const ClientSpec& client) {
 }
 
 bool is_called(const Scenario& scenario, std::size_t service) {
-  return std::any_of(scenario.clients.begin(), scenario.clients.end(), [&](const ClientSpec& c) {
-    return !c.caller && share_of_calls(c, service) > 0;
-  });
+  return std::ranges::any_of(scenario.clients,
+                             [&](const ClientSpec& c) { return share_of_calls(c, service) > 0; });
 }
 
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
+  return load_of_service(scenario, service, Demands(scenario));
+}
+
+ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const Demands& demands) {
   constexpr double kManyServers = 1e6;
   const ServiceSpec& s = scenario.services[service];
-  auto [load, work, buckets, poisson] = offered_to(scenario, service);
+  auto [load, work, poisson] = offered_to(scenario, service, demands);
   load.wait = load.wait_within = kForever;
   if (load.capacity == kForever && !s.slowdown.enabled()) load.wait = 0;
   const bool one_after_another = has_queue(s.queue.discipline);
@@ -152,32 +139,36 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
           1 - waiting_probability(c, work) * std::exp(-leaving * s.wait_within.in_seconds());
     }
   }
-  // What operations or keys are granted depends on which of them are asked for.
-  load.granted =
-      s.throttle.rate > 0 && s.throttle.scope <= ThrottleScope::kClient && !s.throttle.has_limits()
-          ? s.throttle.rate * (s.throttle.scope == ThrottleScope::kClient ? buckets : 1)
-          : kForever;
+  load.granted = scenario::granted_rate(scenario, service);
   return load;
 }
 
 double full_queue_time(const Scenario& scenario, std::size_t service) {
   if (!is_called(scenario, service)) return kForever;
-  const double time = offered_to(scenario, service).load.full_queue;
-  return std::isfinite(time) ? time : kForever;  // no number if clients ask without a pause
+  const ServiceLoad load = offered_to(scenario, service, Demands(scenario)).load;
+  return std::isfinite(load.rate) ? load.full_queue : kForever;  // some ask without a pause
 }
 
 ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {
+  return times_of_client(scenario, client, Demands(scenario));
+}
+
+ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const Demands& demands) {
   const ClientSpec& c = scenario.clients[client];
   ClientTimes t;
   t.spec = &c;
   t.timeout = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
-  t.attempt = 2 * scenario.network.latency.mean_seconds() + mean_time_at_services(scenario, c);
-  t.request = t.attempt;
+  t.attempt = 2 * scenario.network.latency.mean_seconds();
+  t.request = 0;
   for (std::size_t s = 0; s < scenario.services.size(); ++s) {
     const double share = share_of_calls(c, s);
-    if (share > 0) t.request += share * load_of_service(scenario, s).wait;
+    if (share <= 0) continue;
+    t.attempt += share * (scenario::service_seconds_at(scenario, c, s) +
+                          demands.first.services[s].calls_time);
+    t.request += share * load_of_service(scenario, s, demands).wait;
   }
-  t.rate = request_rate(scenario, c) / c.count;
+  t.request += t.attempt;
+  t.rate = demands.first.groups[client].requests / c.count;
   const double attempts = most_attempts(c), retries = attempts - 1;
   const double deadline =
       c.timeouts.deadline == Duration::max() ? kForever : c.timeouts.deadline.in_seconds();

@@ -23,7 +23,7 @@ bool budget_is_ample(const Scenario& scenario, const ClientSpec& c) {
   const BudgetRules& budget = c.retry.budget;
   if (c.arrivals.process == ArrivalProcess::kClosed || !c.timeouts.has_attempt) return false;
   if (c.retry.max_attempts == RetryRules::kUnlimited) return false;
-  const double rate = prediction::mean_arrival_rate(scenario, c) / c.count;
+  const double rate = scenario::mean_request_rate(scenario, c) / c.count;
   const double retries = rate * (static_cast<double>(c.retry.max_attempts) - 1);
   if (budget.kind == BudgetKind::kWindow) return budget.minimum >= kAmple * retries;
   const double backoff = prediction::mean_of(prediction::backoff_law(c.retry.backoff, false, 1));
@@ -191,7 +191,7 @@ std::vector<std::string> doubts_of_fluid(const Scenario& scenario, std::size_t s
                       "({:.0f} are needed)",
                       path, slots, kClients));
     }
-    const double rate = prediction::mean_arrival_rate(scenario, c) / c.count;
+    const double rate = scenario::mean_request_rate(scenario, c) / c.count;
     if (c.retry.rate_limit.enabled && rate < kAttemptsPerSecond) {
       doubts.push_back(
           fmt::format("{}: the limiter of adaptive mode measures in half seconds, in "

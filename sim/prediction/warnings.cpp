@@ -29,39 +29,64 @@ const ClientSpec* least_patient(const Scenario& scenario, const ServiceLoad& loa
   return least;
 }
 
-/// The keys of the load that a service's own clients bring.
+/// The keys of the load that clients, and the calls of other services, bring.
 std::string arrival_keys(const Scenario& scenario, const ServiceLoad& load) {
   std::string keys;
-  for (const std::size_t i : load.clients)
-    keys += ", client." + scenario.clients[i].name + ".arrivals";
+  for (const std::size_t i : load.clients) {
+    const ClientSpec& c = scenario.clients[i];
+    keys += ", " + path_of(scenario, c) + (c.caller ? "" : ".arrivals");
+  }
   return keys;
 }
 
 void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
                       std::vector<Warning>& warnings) {
-  if (load.utilization < 1 || load.capacity == kForever || load.varies) return;
+  if (load.capacity == kForever || load.varies) return;
+  const AutoscalingSpec& scaling = load.spec->autoscaling;
+  const double most = scaling.target > 0 ? std::max(load.capacity, static_cast<double>(scaling.max))
+                                         : load.capacity;
+  const double first = load.utilization * load.capacity / most;
+  const double needed = load.with_errors * load.capacity / most;
+  const double asked = first >= 1 ? first : needed;
+  if (asked < 1) return;
   const std::string path = "service." + load.spec->name;
+  const std::string below = load.from_services ? " Calls of other services are among them." : "";
+  std::string message;
+  if (load.is_closed) {
+    message = fmt::format(
+        "If nobody had to wait, first attempts would ask for {:.3g} times the capacity: the "
+        "requests of the closed loop wait for each other.",
+        asked);
+  } else if (first >= 1) {
+    message = fmt::format(
+        "The first attempts alone ask for {:.3g} times the capacity, so that the service is "
+        "overloaded without any retry.",
+        asked);
+  } else {
+    message = fmt::format(
+        "With the retries after random errors, lost messages and failed calls, attempts ask for "
+        "{:.3g} times the capacity, so that the service is overloaded.",
+        asked);
+  }
   warnings.push_back(
-      {path, path + ".servers, " + path + ".service_time" + arrival_keys(scenario, load),
-       load.is_closed
-           ? fmt::format("If nobody had to wait, first attempts would ask for {:.3g} times the "
-                         "capacity: the requests of the closed loop wait for each other.",
-                         load.utilization)
-           : fmt::format("The first attempts alone ask for {:.3g} times the capacity, so that the "
-                         "service is overloaded without any retry.",
-                         load.utilization),
-       fmt::format("At least {:.0f} servers would carry the load.",
-                   std::floor(load.utilization * load.capacity) + 1)});
+      {path,
+       fmt::format("{0}.{1}, {0}.service_time{2}", path,
+                   scaling.target > 0 ? "autoscaling.max" : "servers",
+                   arrival_keys(scenario, load)),
+       message + below,
+       fmt::format("At least {:.0f} servers would carry the load.", std::floor(asked * most) + 1)});
 }
 
 void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
                    std::vector<Warning>& warnings) {
   const ClientSpec* const client = least_patient(scenario, load);
   if (client == nullptr || load.capacity == kForever || load.service_time == 0) return;
-  const std::string path = "service." + load.spec->name, group = "client." + client->name;
+  const std::string path = "service." + load.spec->name, group = path_of(scenario, *client);
   const double timeout = client->timeouts.attempt.mean_seconds();
+  const auto service = static_cast<std::size_t>(load.spec - scenario.services.data());
   const double patience = timeout - 2 * scenario.network.latency.mean_seconds() -
-                          mean_service_time(*load.spec, *client);
+                          scenario::service_seconds_at(scenario, *client, service) -
+                          load.calls_time;
   if (load.full_queue <= patience) return;
   const std::string keys = path + ".queue.capacity, " + group + ".attempt_timeout";
   const std::string holds =
@@ -97,7 +122,7 @@ void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
   const std::string path = "service." + load.spec->name;
   const double most = std::max(1.0, std::ceil(1 / load.utilization) - 1);
   warnings.push_back(
-      {path, "client." + client->name + ".retry.max_attempts, " + path + ".queue.capacity",
+      {path, path_of(scenario, *client) + ".retry.max_attempts, " + path + ".queue.capacity",
        (load.last_attempt == kForever
             ? std::string("Requests whose attempts fail are tried again without end, so that the "
                           "load grows without bound: ")

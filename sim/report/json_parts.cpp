@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/json_parts.hpp"
 
+#include "scenario/derived.hpp"
+
 #include <utility>
 
 namespace retrysim::report {
@@ -9,16 +11,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json service_json(const ServiceSpec& service) {
-  const double demand = service.service_time.mean_seconds();
+Json service_json(const Scenario& scenario, const scenario::Demand& demand, std::size_t index) {
+  const ServiceSpec& service = scenario.services[index];
+  const double capacity = scenario::answerable_rate(scenario, index, scenario::servers_of(service));
   const bool limited = service.servers != ServiceSpec::kUnlimited;
   Json json;
   json["name"] = service.name;
   json["servers"] = limited ? Json(service.servers) : Json();
   if (service.instances.count > 1) json["instances"] = service.instances.count;
-  json["mean_service_time_s"] = demand;
-  json["capacity_per_s"] =
-      limited && demand > 0 ? Json(static_cast<double>(service.all_servers()) / demand) : Json();
+  json["mean_service_time_s"] = demand.services[index].own_time;
+  json["capacity_per_s"] = limited && capacity < scenario::kNoLimit ? Json(capacity) : Json();
   return json;
 }
 
@@ -26,7 +28,10 @@ Json service_json(const ServiceSpec& service) {
 
 Json services_json(const Scenario& scenario) {
   Json json = Json::array();
-  for (const ServiceSpec& service : scenario.services) json.push_back(service_json(service));
+  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    json.push_back(service_json(scenario, demand, s));
+  }
   return json;
 }
 

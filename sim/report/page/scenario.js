@@ -24,15 +24,15 @@ function reader(keys) {
 const namesOf = (keys, pattern) =>
   [...new Set(Object.keys(keys).map((key) => (pattern.exec(key) || [])[1]).filter(Boolean))];
 
-/** The mean service time of a service in seconds, as the result has it: only the program reads
- * distributions. NaN where a sweep varies it, since the result has that of its scenario. */
-function serviceTimeOf(result, v, name) {
+/** What the result has of a service: the mean service time in seconds and the attempts per second
+ * that it can serve. Only the program reads distributions. Empty where a sweep varies the service
+ * time, since the result has that of its scenario. */
+function serviceOf(result, v, name) {
   const varied = (result.sweep ? result.sweep.sliders : []).flatMap((slider) => slider.paths)
     .some((path) => /^service\.[^.]+\.service_time(\.|$)/.test(path));
-  if (varied) return NaN;
+  if (varied) return {};
   const services = (result.variants[v] || {}).services || result.services || [];
-  const found = services.find((service) => service.name === name);
-  return found && exists(found.mean_service_time_s) ? found.mean_service_time_s : NaN;
+  return services.find((service) => service.name === name) || {};
 }
 
 const PROCESSES = { once: "all at once", closed: "closed loop", poll: "polling" };
@@ -81,7 +81,7 @@ function throttleLines(get, keys, name) {
     ...named.flatMap((operation) => line(operations + operation, `throttle of ${operation}:`))];
 }
 
-function serviceLines(get, keys, name, demand) {
+function serviceLines(get, keys, name, { mean_service_time_s: demand, capacity_per_s: most }) {
   const key = (rest, otherwise) => get(`service.${name}.${rest}`, otherwise);
   const servers = key("servers");
   const lines = [];
@@ -89,7 +89,7 @@ function serviceLines(get, keys, name, demand) {
   if (exists(servers)) {
     lines.push(`${instances > 1 ? `${plural(instances, "instance")} × ` : ""}${
       plural(servers, "server")}${exists(demand) ? ` × ${seconds(demand)}` : ""}`);
-    if (demand > 0) lines.push(`capacity ${digits((servers * instances) / demand)} /s`);
+    if (exists(most)) lines.push(`capacity ${digits(most)} /s`);
   } else if (exists(demand)) {
     lines.push(demand > 0 ? `any number of servers × ${seconds(demand)}` : "answers at once");
   }
@@ -136,7 +136,7 @@ function graphOf(result, v) {
     const balanced = get(`service.${name}.instances`, 1) > 1;
     const layer = depthOf(name) * 2;
     boxes.push({ id: `service ${name}`, kind: "service", title: name, layer,
-      lines: serviceLines(get, keys, name, serviceTimeOf(result, v, name)) });
+      lines: serviceLines(get, keys, name, serviceOf(result, v, name)) });
     if (balanced) {
       boxes.push({ id: `balancer ${name}`, kind: "balancer", title: "balancer", layer: layer - 1,
         lines: typeof policy === "string" ? [policy] : [] });

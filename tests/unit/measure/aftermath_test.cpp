@@ -118,6 +118,7 @@ TEST_CASE_METHOD(Runs, "a service behind another is offered its requests, not th
   scenario.clients[1].service = 1;
   for (RunResult* r : {&run, &twin}) {
     r->services.resize(2);
+    r->services[0].nominal_servers = 2;  // each is kept for 7 ms and the call of 9 ms
     r->services[1].nominal_servers = 1;
     r->clients.push_back(r->clients[0]);
     for (ClientBin& bin : r->clients[1].bins) bin.flow.requests = 300;  // three attempts each

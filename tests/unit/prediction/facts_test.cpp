@@ -222,6 +222,37 @@ TEST_CASE("Attempts without end are no infinite number in a sentence") {
   CHECK(found);
 }
 
+TEST_CASE("A service that only the calls of others overload is warned of") {
+  const auto warned = [](const std::string& servers) {
+    return warns(
+        facts_of(load_scenario("name = \"tree\"\nduration = 100\n"
+                               "[service.front]\nservers = 60\nservice_time = \"5ms\"\n"
+                               "[service.front.calls.db]\nretry = { mode = \"none\" }\n"
+                               "[service.db]\nservers = " +
+                               servers +
+                               "\nservice_time = \"30ms\"\n"
+                               "[client.web]\ncalls = \"front\"\nretry = { mode = \"none\" }\n"
+                               "arrivals = { process = \"poisson\", total_rate = 500 }\n")),
+        "service.front.calls.db", "1.5 times the capacity");
+  };
+  CHECK(warned("10"));
+  CHECK_FALSE(warned("16"));
+}
+
+TEST_CASE("Random errors take no server, but their retries do") {
+  const auto facts_with = [](const std::string& keys) {
+    return facts_of(load_scenario(service_and_client(
+        "retry = { mode = \"custom\", max_attempts = 3, delays = [0] }\n", keys)));
+  };
+  const Facts half = facts_with("errors = { 500 = 0.5 }\n");
+  CHECK(fact(half, "service.api", "utilization") == Approx(0.4));
+  CHECK(fact(half, "service.api", "utilization_with_errors") == Approx(0.4 * 1.75));
+  CHECK(fact(half, "service.api", "utilization_at_last_attempt") == Approx(1.2));
+  // A tenth of 160 requests a second fails once, a hundredth twice.
+  const Facts few = facts_with("errors = { 500 = 0.1 }\n");
+  CHECK(fact(few, "service.api", "utilization_with_errors") == Approx(0.8 * 0.9 * 1.11));
+}
+
 TEST_CASE("Facts say that they leave out what services ask of each other") {
   const Scenario scenario = load_scenario(
       "name = \"tree\"\nduration = 100\n"
@@ -239,11 +270,15 @@ TEST_CASE("Facts say that they leave out what services ask of each other") {
     }
     return "no such figure";
   };
-  CHECK(left_out("service.front", "utilization") ==
-        "the time that its calls to other services take");
-  CHECK(left_out("service.db", "utilization") == "calls from other services");
+  CHECK(left_out("service.front", "utilization") == "waiting at the services that it calls");
+  CHECK(left_out("service.db", "utilization").empty());
   CHECK(left_out("client.web", "attempt_time") ==
-        "waiting at the service; the time that services wait for other services");
+        "waiting at the service; waiting at services that other services call");
+  // A server of front is kept for 20 ms and the call of 8 ms.
+  CHECK(fact(facts, "service.front", "utilization") == Approx(600 * 0.028 / 20));
+  CHECK(fact(facts, "service.db", "offered_load") == Approx(601));
+  CHECK(fact(facts, "service.db", "utilization") == Approx(601 * 0.008 / 8));
+  CHECK(fact(facts, "client.web", "attempt_time") == Approx(0.028));
   CHECK(left_out("client.admin", "attempt_time") == "waiting at the service");
   const Prediction prediction = predict(scenario);
   REQUIRE(prediction.refusals.size() == 4);  // fluid and chain of both

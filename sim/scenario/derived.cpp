@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+#include "scenario/derived.hpp"
+
+#include <retrysim/response.hpp>
+#include <retrysim/service_answers.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace retrysim::scenario {
+namespace {
+
+/// Even where one is infinite: nothing of infinitely many is nothing.
+double product(double share, double rate) { return share <= 0 ? 0 : share * rate; }
+
+double profile_at(const RateProfile& p, double t, bool before) {
+  std::size_t next = 0;
+  while (next < p.times.size() &&
+         (before ? p.times[next].in_seconds() < t : p.times[next].in_seconds() <= t)) {
+    ++next;
+  }
+  if (next == 0) return p.rates.front();
+  if (!p.linear || next == p.times.size()) return p.rates[next - 1];
+  const double from = p.times[next - 1].in_seconds(), to = p.times[next].in_seconds();
+  return p.rates[next - 1] + (p.rates[next] - p.rates[next - 1]) * (t - from) / (to - from);
+}
+
+/// Mean over the duration of what profile and surges make of a rate of 1: linear between edges.
+double mean_factor(const Scenario& scenario, const ArrivalSpec& a, bool with_surges) {
+  const double end = scenario.duration.in_seconds();
+  const bool surges = with_surges && !a.surges.empty();
+  if ((!a.profile && !surges) || end <= 0) return 1;
+  std::vector<double> edges = {0, end};
+  const auto add = [&](Time t) {
+    if (t.in_seconds() > 0 && t.in_seconds() < end) edges.push_back(t.in_seconds());
+  };
+  if (a.profile) std::ranges::for_each(a.profile->times, add);
+  if (surges) {
+    for (const SurgeSpec& s : a.surges) add(s.start), add(s.start + s.duration);
+  }
+  std::ranges::sort(edges);
+  double sum = 0;
+  for (std::size_t i = 1; i < edges.size(); ++i) {
+    const double from = edges[i - 1], to = edges[i], middle = (from + to) / 2;
+    double factor = 1;
+    if (a.profile) {
+      factor = (profile_at(*a.profile, from, false) + profile_at(*a.profile, to, true)) / 2;
+    }
+    for (const SurgeSpec& s : a.surges) {
+      const bool on =
+          s.start.in_seconds() <= middle && middle < (s.start + s.duration).in_seconds();
+      if (surges && on) factor *= s.factor;
+    }
+    sum += factor * (to - from);
+  }
+  return sum / end;
+}
+
+/// Checks of a polling job, without jitter, of which the last one finds it done.
+double checks_of(const ArrivalSpec& a) {
+  constexpr int kMost = 1000;
+  const double job_s = a.job_time.mean_seconds();
+  double pause_s = a.poll.base.in_seconds(), waited_s = 0, checks = 0;
+  while (checks < std::min<double>(kMost, a.poll.max_checks)) {
+    waited_s += std::min(pause_s, a.poll.cap.in_seconds());
+    pause_s *= a.poll.factor;
+    ++checks;
+    if (waited_s >= job_s) break;
+  }
+  return checks;
+}
+
+double passes(const ServiceSpec& service) {
+  return service.model == ServiceModelKind::kOcc ? 2 : 1;
+}
+
+double most_attempts(const ClientSpec& client) {
+  return client.retry.max_attempts == RetryRules::kUnlimited ? kNoLimit : client.retry.max_attempts;
+}
+
+/// What becomes of one attempt at an idle service.
+struct AttemptFate {
+  double success = 0;
+  double again = 0;  // fails, and the client would send another one
+  double cost = 0;   // of that one, in tokens of its quota, times `again`
+
+  void add(double share, const ClientSpec& client, const ErrorInfo& info) {
+    if (info.success()) success += share;
+    if (!info.retryable()) return;
+    const QuotaRules& quota = client.retry.quota;
+    const double retried = share * client.retry.probability;
+    again += retried;
+    const bool throttling = info.response_class == ResponseClass::kThrottling;
+    cost += retried * (info.timeout ? quota.timeout_cost
+                       : throttling ? quota.throttle_cost
+                                    : quota.cost);
+  }
+  void add(double share, const ClientSpec& client, const ErrorAnswer& answer) {
+    Response response{.status = answer.status, .code = answer.code};
+    response.traits = answer.traits;
+    add(share, client, classify(client.retry.errors, client.retry.api, response));
+  }
+  /// No answer comes: a client without a timeout waits for ever.
+  void lose(double share, const ClientSpec& client) {
+    if (share <= 0 || !client.timeouts.has_attempt) return;
+    Response response;
+    response.status = 0;
+    response.transport = TransportError::kTimeout;
+    add(share, client, classify(client.retry.errors, client.retry.api, response));
+  }
+};
+
+/// Attempts per request, and the share of requests that succeed.
+std::pair<double, double> needed(const ClientSpec& client, const AttemptFate& fate) {
+  const double most = most_attempts(client), again = std::min(fate.again, 1.0);
+  double attempts = 1;
+  if (again >= 1) {
+    attempts = most;
+  } else {
+    attempts = (1 - (most == kNoLimit ? 0 : std::pow(again, most))) / (1 - again);
+  }
+  attempts = 1 + product(1 - client.unrepeatable, attempts - 1);
+  const QuotaRules& quota = client.retry.quota;
+  if (quota.enabled && fate.cost > 0 && attempts > 1 && quota.refill_rate == 0) {
+    // In the long run tokens earned are tokens spent: credits of first-try successes pay for the
+    // retries that fail.
+    const double credit =
+        quota.credit_on == CreditOn::kStart ? quota.credit : quota.credit * fate.success;
+    const double price = fate.cost / fate.again;
+    const double failing = quota.refund != Refund::kNone ? 1 - fate.success : 1;
+    if (failing > 0) attempts = std::min(attempts, 1 + credit / (price * failing));
+  }
+  const double success = attempts == kNoLimit ? 0 : std::min(1.0, attempts * fate.success);
+  return {attempts, success};
+}
+
+class DemandFinder {
+ public:
+  DemandFinder(const Scenario& scenario, Attempts attempts, const DemandOptions& options)
+      : scenario_(scenario), attempts_(attempts), options_(options) {
+    demand_.groups.resize(scenario.clients.size());
+    demand_.services.resize(scenario.services.size());
+    callees_.resize(scenario.services.size());
+    callers_.resize(scenario.services.size());
+    below_.resize(scenario.services.size());
+    for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
+      const ClientSpec& c = scenario.clients[g];
+      if (c.caller) callees_[*c.caller].push_back(g);
+      for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+        const double share = share_of_calls(c, s);
+        if (share > 0) callers_[s].push_back({g, share});
+      }
+    }
+  }
+
+  Demand all() {
+    for (std::size_t s = 0; s < scenario_.services.size(); ++s) look_below(s);
+    for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
+      const ClientSpec& c = scenario_.clients[g];
+      if (!c.caller) find_attempts(g), demand_.groups[g].requests = own_requests(c);
+    }
+    for (std::size_t s = 0; s < scenario_.services.size(); ++s) ask(s);
+    return std::move(demand_);
+  }
+
+ private:
+  struct Caller {
+    std::size_t group;
+    double share;  // of its requests
+  };
+  /// What the calls of one service come to.
+  struct Below {
+    bool known = false, asked = false;
+    double success = 1;  // all calls succeed
+    double time = 0;     // that a served attempt waits for them, s
+  };
+
+  /// Services below come first; they do not call each other in a circle.
+  void look_below(std::size_t s) {
+    if (below_[s].known) return;
+    below_[s].known = true;
+    Below found{.known = true};
+    for (const std::size_t g : callees_[s]) {
+      const ClientSpec& c = scenario_.clients[g];
+      double time = 0;
+      for (std::size_t to = 0; to < scenario_.services.size(); ++to) {
+        const double share = share_of_calls(c, to);
+        if (share <= 0) continue;
+        look_below(to);
+        time += share * time_at(c, to);
+      }
+      find_attempts(g);
+      const GroupDemand& calls = demand_.groups[g];
+      if (attempts_ == Attempts::kNeeded) time *= std::min(calls.attempts, 1e6);
+      const bool together = scenario_.services[s].parallel_calls;
+      found.time = together ? std::max(found.time, time) : found.time + found.success * time;
+      found.success *= calls.success;
+    }
+    below_[s] = found;
+  }
+
+  /// Round trip, service and calls of an attempt.
+  double time_at(const ClientSpec& c, std::size_t s) const {
+    const ServiceSpec& spec = scenario_.services[s];
+    return 2 * scenario_.network.latency.mean_seconds() +
+           (1 - free_error_share(spec)) * (service_seconds_at(scenario_, c, s) + below_[s].time);
+  }
+
+  AttemptFate fate_at(const ClientSpec& c, std::size_t s) const {
+    const ServiceSpec& spec = scenario_.services[s];
+    AttemptFate fate;
+    const double arrives = 1 - scenario_.network.request_loss;
+    const double answered = arrives * (1 - scenario_.network.response_loss);
+    double errors = 0;
+    for (const RandomError& e : spec.errors) {
+      fate.add(answered * e.probability, c, e.answer);
+      errors += e.probability;
+    }
+    const double served = std::max(0.0, 1 - errors);
+    fate.success += answered * served * below_[s].success;
+    const double failed = answered * served * (1 - below_[s].success);
+    if (failed > 0) fate.add(failed, c, answers_of(spec).call_failed.error);
+    fate.lose(1 - answered, c);
+    return fate;
+  }
+
+  /// Of the attempts of a group, once the services that it calls have been looked at.
+  void find_attempts(std::size_t g) {
+    const ClientSpec& c = scenario_.clients[g];
+    GroupDemand& group = demand_.groups[g];
+    if (attempts_ == Attempts::kMost) group.attempts = most_attempts(c);
+    if (attempts_ != Attempts::kNeeded) return;
+    AttemptFate fate;
+    for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
+      const double share = share_of_calls(c, s);
+      if (share <= 0) continue;
+      const AttemptFate there = fate_at(c, s);
+      fate.success += share * there.success;
+      fate.again += share * there.again;
+      fate.cost += share * there.cost;
+    }
+    if (c.strategy) fate.again = 0;  // nobody knows
+    std::tie(group.attempts, group.success) = needed(c, fate);
+  }
+
+  double own_requests(const ClientSpec& c) const {
+    const ArrivalSpec& a = c.arrivals;
+    if (a.process != ArrivalProcess::kClosed)
+      return mean_request_rate(scenario_, c, options_.surges);
+    constexpr double kShortestCycle = 1e-9;  // s, where nothing is to be infinite
+    double answer = 0, most = kNoLimit;
+    for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
+      const double share = share_of_calls(c, s);
+      if (share <= 0) continue;
+      answer += share * time_at(c, s);
+      const double held = service_seconds_at(scenario_, c, s) + below_[s].time;
+      if (held > 0) most = std::min(most, servers_of(scenario_.services[s]) / held / share);
+    }
+    const double think = a.think_time.mean_seconds();
+    double cycle = a.think_from_start ? std::max(think, answer) : think + answer;
+    if (options_.loops_wait) cycle = std::max(cycle, kShortestCycle);
+    const double slots = c.count * static_cast<double>(a.concurrency);
+    const double rate = cycle > 0 ? slots / cycle : kNoLimit;
+    return options_.loops_wait ? std::min(rate, most) : rate;
+  }
+
+  /// Callers come first.
+  void ask(std::size_t s) {
+    if (below_[s].asked) return;
+    below_[s].asked = true;
+    const ServiceSpec& spec = scenario_.services[s];
+    ServiceDemand& d = demand_.services[s];
+    d.capacity = servers_of(spec);
+    const double arrives = 1 - scenario_.network.request_loss;
+    const double not_free = 1 - free_error_share(spec);
+    std::vector<double> passing, seconds;
+    double all = 0;
+    for (const auto& [g, share] : callers_[s]) {
+      const ClientSpec& c = scenario_.clients[g];
+      if (c.caller) ask(*c.caller);
+      const GroupDemand& group = demand_.groups[g];
+      const double requests = product(share, group.requests);
+      const double attempts = product(requests * arrives, group.attempts);
+      d.requests += requests;
+      d.attempts += attempts;
+      const double past_errors = product(not_free, attempts);
+      all += past_errors;
+      passing.push_back(throttled_by_client(spec)
+                            ? std::min(past_errors, spec.throttle.rate * c.count)
+                            : past_errors);
+      seconds.push_back(service_seconds_at(scenario_, c, s));
+    }
+    const double granted = throttled_as_one(spec) ? spec.throttle.rate : kNoLimit;
+    const double scale = all > granted ? granted / all : 1;
+    double sum = 0, own = 0, weight = 0;
+    for (std::size_t i = 0; i < passing.size(); ++i) {
+      const double served = scale == 0 ? granted * callers_[s][i].share : passing[i] * scale;
+      sum += served;
+      // Of infinitely many requests nothing is known but that they are alike.
+      const double its = served == kNoLimit ? 1 : all == kNoLimit && scale == 1 ? 0 : served;
+      own += its * seconds[i];
+      weight += its;
+    }
+    d.served = sum;
+    d.own_time = weight > 0 ? own / weight : spec.service_time.mean_seconds() * passes(spec);
+    d.calls_time = below_[s].time;
+    d.held_time = d.own_time + (has_queue(spec.queue.discipline) ? d.calls_time : 0);
+    d.work = product(d.held_time, d.served);
+    const double refused = all - sum;
+    if (refused > 0) d.work += product(spec.rejection.cost.in_seconds(), refused);
+    double calls = std::min(d.served, d.throughput());
+    for (const std::size_t g : callees_[s]) {
+      demand_.groups[g].requests = calls;
+      if (!spec.parallel_calls) calls = product(demand_.groups[g].success, calls);
+    }
+  }
+
+  static bool throttled_as_one(const ServiceSpec& s) {
+    return s.throttle.rate > 0 && s.throttle.scope == ThrottleScope::kService &&
+           !s.throttle.has_limits();
+  }
+  static bool throttled_by_client(const ServiceSpec& s) {
+    return s.throttle.rate > 0 && s.throttle.scope == ThrottleScope::kClient &&
+           !s.throttle.has_limits();
+  }
+
+  const Scenario& scenario_;
+  Attempts attempts_;
+  DemandOptions options_;
+  Demand demand_;
+  std::vector<std::vector<std::size_t>> callees_;  // groups of calls that a service makes
+  std::vector<std::vector<Caller>> callers_;       // groups that call a service
+  std::vector<Below> below_;
+};
+
+}  // namespace
+
+Demand demand_of(const Scenario& scenario, Attempts attempts, const DemandOptions& options) {
+  return DemandFinder(scenario, attempts, options).all();
+}
+
+double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool surges) {
+  const ArrivalSpec& a = client.arrivals;
+  const double duration = scenario.duration.in_seconds();
+  const double each = duration > 0 ? 1 / duration : 0;
+  if (client.caller || a.process == ArrivalProcess::kClosed) return 0;
+  if (a.process == ArrivalProcess::kOnce) return client.count * each;
+  if (a.process == ArrivalProcess::kTrace && !a.profile) {
+    return static_cast<double>(a.rows.size()) * each;
+  }
+  const double rate = a.process == ArrivalProcess::kTrace ? 1 : a.rate * client.count;
+  return rate * mean_factor(scenario, a, surges);
+}
+
+double mean_request_rate(const Scenario& scenario, const ClientSpec& client, bool surges) {
+  const double jobs = mean_job_rate(scenario, client, surges);
+  return client.arrivals.process == ArrivalProcess::kPoll ? jobs * checks_of(client.arrivals)
+                                                          : jobs;
+}
+
+double servers_of(const ServiceSpec& service) {
+  return service.servers == ServiceSpec::kUnlimited ? kNoLimit
+                                                    : static_cast<double>(service.all_servers());
+}
+
+double free_error_share(const ServiceSpec& service) {
+  if (service.model == ServiceModelKind::kIndependent) return 0;
+  double share = 0;
+  for (const RandomError& e : service.errors) share += e.probability;
+  return std::min(1.0, share);
+}
+
+double service_seconds_at(const Scenario& scenario, const ClientSpec& client, std::size_t service) {
+  const ServiceSpec& spec = scenario.services[service];
+  const double share = share_of_calls(client, service);
+  const double work = share > 0 ? mean_work(client, service) / share : 1;
+  return spec.service_time.mean_seconds() * passes(spec) * work;
+}
+
+double seconds_at(const Scenario& scenario, const ClientSpec& client, std::size_t service) {
+  return service_seconds_at(scenario, client, service) *
+         (1 - free_error_share(scenario.services[service]));
+}
+
+double held_seconds_at(const Scenario& scenario, const Demand& demand, const ClientSpec& client,
+                       std::size_t service) {
+  const ServiceSpec& spec = scenario.services[service];
+  double held = service_seconds_at(scenario, client, service);
+  if (has_queue(spec.queue.discipline)) held += demand.services[service].calls_time;
+  return held * (1 - free_error_share(spec));
+}
+
+double answerable_rate(const Scenario& scenario, std::size_t service, double servers) {
+  const ServiceDemand demand = demand_of(scenario, Attempts::kFirst).services[service];
+  const double each = demand.held_time * (1 - free_error_share(scenario.services[service]));
+  return each > 0 ? servers / each : kNoLimit;
+}
+
+double granted_rate(const Scenario& scenario, std::size_t service) {
+  const ThrottleSpec& t = scenario.services[service].throttle;
+  if (t.rate <= 0 || t.scope > ThrottleScope::kClient || t.has_limits()) return kNoLimit;
+  if (t.scope == ThrottleScope::kService) return t.rate;
+  double clients = 0;
+  for (const ClientSpec& c : scenario.clients) {
+    if (share_of_calls(c, service) > 0) clients += c.count;
+  }
+  return t.rate * clients;
+}
+
+bool is_called_by_services_only(const Scenario& scenario, std::size_t service) {
+  bool called = false;
+  for (const ClientSpec& c : scenario.clients) {
+    if (share_of_calls(c, service) <= 0) continue;
+    if (!c.caller) return false;
+    called = true;
+  }
+  return called;
+}
+
+std::string path_of(const Scenario& scenario, const ClientSpec& client) {
+  if (!client.caller) return "client." + client.name;
+  const std::string& caller = scenario.services[*client.caller].name;
+  return "service." + caller + ".calls." + client.name.substr(caller.size() + 1);
+}
+
+}  // namespace retrysim::scenario
