@@ -23,7 +23,7 @@ TEST_LINES_MAX = 600
 README_WORDS_MAX = 1000
 CLASS_MEMBERS_MAX = 20
 CLASS_FUNCTIONS_MAX = 30
-FUNCTION_LINES_MAX = 70
+FUNCTION_LINES_MAX = 71
 
 # What a part may include besides itself. Lower parts know nothing of higher ones; results are plain
 # data in public headers, so nothing but the program needs the report.
