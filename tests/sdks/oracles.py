@@ -85,7 +85,8 @@ def js_v3(mode, revision):
 # The release of Debian 12 does not know the one code that only STS has.
 def go_v2(mode):
     return Oracle(f"go-v2-{mode}", "AWS SDK for Go v2", "1.17.1", "go-v2", mode, GO_SERVICES,
-                  revision="2.0", version="go-v2@1.17.1", unknown=(("sts", None, "IDPCommunicationError"),))
+                  revision="2.0", version="go-v2@1.17.1",
+                  unknown=(("sts", None, "IDPCommunicationError"),))
 
 
 def ruby(mode):
