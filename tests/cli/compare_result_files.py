@@ -9,12 +9,16 @@ same, too: one replication, because sanitizers make it eight times slower, but t
 in STATISTICS, so that standard deviations and intervals are compared as well. A report of a
 sanitizer is an error.
 
+The fingerprints of the first run are those that the story fingerprints.txt shows: its commands need
+not be run again for that.
+
 SPDX-License-Identifier: MIT
 """
 
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,12 +28,26 @@ import tempfile
 STATISTICS = ("steady-load", "deploy", "fifo-zombie", "shared-retryer")
 
 
+# The sequence of events of two replications of every scenario, as a hash.
+FINGERPRINTS = pathlib.Path(__file__).with_name("fingerprints.txt")
+
+
 class RunFailed(Exception):
     pass
 
 
+def known_fingerprints(story):
+    """What the story shows: file of a scenario -> "fingerprint NAME HASH"."""
+    shown = re.findall(r"^\$ retrysim run scenarios/(\S+) --replications 2 .*\n(fingerprint .*)$",
+                       story, re.MULTILINE)
+    if len(shown) != len(re.findall("^fingerprint ", story, re.MULTILINE)):
+        raise RunFailed(f"{FINGERPRINTS.name} has other commands than one run a scenario")
+    return dict(shown)
+
+
 def run(program, scenario, replications, jobs, out):
-    """Everything that a run leaves: relative path -> bytes, standard output under "(stdout)"."""
+    """Everything that a run leaves: relative path -> bytes, standard output under "(stdout)", the
+    fingerprints, which go to standard error, under "(fingerprints)"."""
     command = [str(program), "run", str(scenario), "--replications",
                str(replications), "--jobs", str(jobs), "--out", str(out), "--fingerprint",
                "--format", "csv", "--no-progress"]
@@ -45,6 +63,8 @@ def run(program, scenario, replications, jobs, out):
     if "summary.csv" not in files:
         raise RunFailed(f"{' '.join(command)}: no summary.csv in {out}")
     files["(stdout)"] = done.stdout.replace(str(out).encode(), b"OUT")
+    files["(fingerprints)"] = b"\n".join(line for line in done.stderr.splitlines()
+                                         if line.startswith(b"fingerprint "))
     return files
 
 
@@ -76,7 +96,7 @@ def runs_to_compare(scenario, program, other):
     return [with_threads, [(program, 1, 1), (other, 1, 1)]]
 
 
-def check(scenario, program, other, folder):
+def check(scenario, program, other, folder, fingerprints):
     """Runs the scenario in all ways; returns the number of differences."""
     outputs = runs = count = 0
     for compared in runs_to_compare(scenario, program, other):
@@ -88,6 +108,13 @@ def check(scenario, program, other, folder):
             if reference is None:
                 reference = files
                 outputs += len(files)
+                expected = fingerprints.get(scenario.name) if replications == 2 else None
+                found = files["(fingerprints)"].decode()
+                if expected not in (None, found):
+                    count += 1
+                    print(f"{scenario}: error: '{found}', but {FINGERPRINTS.name} has "
+                          f"'{expected}'. If the change is meant, see 'A changed golden result' in "
+                          "CONTRIBUTING.md")
                 continue
             for sentence in differences(reference, files):
                 count += 1
@@ -114,8 +141,13 @@ def main():
         print("RETRYSIM_OTHER_PROGRAM is not set: one program only")
     try:
         with tempfile.TemporaryDirectory(prefix="determinism-") as temporary:
-            count = sum(check(s, options.program, other, pathlib.Path(temporary))
+            fingerprints = known_fingerprints(FINGERPRINTS.read_text(encoding="utf-8"))
+            count = sum(check(s, options.program, other, pathlib.Path(temporary), fingerprints)
                         for s in scenarios)
+            for name in fingerprints if folder.is_dir() else ():
+                if not (folder / name).exists():
+                    count += 1
+                    print(f"{FINGERPRINTS.name}: error: there is no {folder / name}")
     except RunFailed as error:
         print(f"error: {error}")
         return 1

@@ -39,12 +39,12 @@ class Comparison(unittest.TestCase):
         path.chmod(0o755)
         return path
 
-    def check(self, program, other=None, scenario="x.toml"):
+    def check(self, program, other=None, scenario="x.toml", fingerprints=None):
         """The number of differences, and what was printed."""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), tempfile.TemporaryDirectory() as out:
             count = compare_result_files.check(
-                self.folder / scenario, program, other, pathlib.Path(out))
+                self.folder / scenario, program, other, pathlib.Path(out), fingerprints or {})
         return count, printed.getvalue()
 
     def test_equal_results(self):
@@ -53,6 +53,20 @@ class Comparison(unittest.TestCase):
         count, printed = self.check(program, program)
         self.assertEqual(count, 0)
         self.assertIn("4 runs, the same", printed)
+
+    def test_a_fingerprint_that_has_changed(self):
+        known = compare_result_files.known_fingerprints(
+            "$ retrysim run scenarios/x.toml --replications 2 --quiet --fingerprint || [ $? = 1 ]\n"
+            "fingerprint x 12\n")
+        same = self.program('echo "fingerprint x 12" >&2')
+        self.assertEqual(self.check(same, same, "x.toml", known)[0], 0)
+        for changed in ('echo "fingerprint x 13" >&2', "", 'echo "fingerprint x 123" >&2'):
+            count, printed = self.check(self.program(changed), None, "x.toml", known)
+            self.assertEqual(count, 1)
+            self.assertIn("has 'fingerprint x 12'", printed)
+        self.assertEqual(self.check(self.program(), None, "y.toml", known)[0], 0)
+        with self.assertRaises(compare_result_files.RunFailed):
+            compare_result_files.known_fingerprints("$ retrysim run\nfingerprint x 12\n")
 
     def test_a_file_that_depends_on_jobs(self):
         program = self.program('echo "$((jobs > 1)),1" >> "$out/summary.csv"')

@@ -27,4 +27,5 @@ add_test(NAME soak/smoke
          COMMAND ${python} -B ${PROJECT_SOURCE_DIR}/scripts/soaking/runs.py --brief
                  --program $<TARGET_FILE:retrysim-cli> --scenarios 40 --seed 1
                  --out ${PROJECT_BINARY_DIR}/soak)
-set_tests_properties(soak/smoke PROPERTIES LABELS cli TIMEOUT 1200)
+# With sanitizers it takes longer than any other test.
+set_tests_properties(soak/smoke PROPERTIES LABELS cli TIMEOUT 1200 COST 60)

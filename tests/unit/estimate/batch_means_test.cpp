@@ -49,6 +49,10 @@ TEST_CASE("what does not fill a batch is left out at the start") {
   REQUIRE(good);
   CHECK(good->mean == 0.5);
   CHECK(good->batches == 30);
+  std::vector<double> weights(61, 1.0);
+  weights[0] = 1e6;  // of what is left out, too
+  CHECK(batch_means(tail, weights)->mean == 0.5);
+  CHECK(batch_means(tail, weights)->half_width == good->half_width);
 }
 
 TEST_CASE("a series without variation has an interval without width, whatever its rounding") {

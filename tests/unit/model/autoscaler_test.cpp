@@ -76,10 +76,10 @@ TEST_CASE("Small deviations are left alone, and superfluous servers go at once")
   }
   SECTION("not by a server that only rounding asks for") {
     AutoscalingSpec thirds = spec;
-    thirds.target = 0.3;  // 10 x 0.9 / 0.3 is a little more than 30 in floating point
+    thirds.target = 0.3;  // 11 x 9/11 / 0.3 is a little more than 30 in floating point
     thirds.max = 100;
-    model::Autoscaler exact(thirds, 10);
-    exact.observe(9, 10, Time::zero());
+    model::Autoscaler exact(thirds, 11);
+    exact.observe(9, 11, Time::zero());
     go(exact, 9, at(25));
     CHECK(exact.servers() == 30);
   }

@@ -181,12 +181,21 @@ TEST_CASE("A closed loop submits nothing at the moment at which submissions end"
   Scenario s = test::small_world();
   s.clients[0].arrivals.process = ArrivalProcess::kClosed;
   s.clients[0].arrivals.think_time = Distribution::constant(ms(900));
-  // One second each, at 0.9, 1.9, ..., 99.9 s.
-  CHECK(simulate(s, 0).clients[0].requests == 100);
-  s.duration = ms(99'900);
-  CHECK(simulate(s, 0).clients[0].requests == 99);
-  s.duration = ms(99'901);
-  CHECK(simulate(s, 0).clients[0].requests == 100);
+  // One second each, at 0.9, 1.9, ..., 99.9 s; each takes 0.1 s. So that there is something to wait
+  // for at the end, another client asks at 99.85 s.
+  s.services[0].servers = ServiceSpec::kUnlimited;
+  s.clients.push_back(s.clients[0]);
+  s.clients[1].name = "other";
+  s.clients[1].arrivals = {};
+  s.clients[1].arrivals.process = ArrivalProcess::kTrace;
+  s.clients[1].arrivals.rows = {Time::zero() + ms(99'850)};
+  const auto last_end = [&](std::int64_t duration_ms) {
+    s.duration = ms(duration_ms);
+    return simulate(s, 0).last_request_end;
+  };
+  CHECK(last_end(100'000) == Time::zero() + ms(100'000));
+  CHECK(last_end(99'900) == Time::zero() + ms(99'950));
+  CHECK(last_end(99'901) == Time::zero() + ms(100'000));
 }
 
 TEST_CASE("The retry quota belongs to the client, or to its group") {

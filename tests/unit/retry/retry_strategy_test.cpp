@@ -416,6 +416,12 @@ TEST_CASE("a quota may take what there is, and waits for a refill if it is told 
   CHECK(half_wait(now) == 0);
   CHECK(half_wait(at_ms(50)) == 250'000'000);
   CHECK(half_wait(at_ms(50)) == 750'000'000);  // the half is gone
+
+  // A success brings what has flowed in until then, too.
+  rules.quota.initial = 0;
+  RetryStrategy refilled(rules, RandomKey(1, 0));
+  refilled.record_success(refilled.acquire_initial_token(at_ms(1000)), at_ms(1000));
+  CHECK(refilled.quota() == 10 + static_cast<int>(rules.quota.credit));
 }
 
 TEST_CASE("the client-side throttle takes an answer that is not retryable for accepted") {
