@@ -2,10 +2,13 @@
 #include "measure/metric_formulas.hpp"
 
 #include "measure/aftermath.hpp"
+#include "measure/metrics_merge.hpp"
 #include "measure/recovery.hpp"
 #include "measure/storms.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace retrysim::stats::formula {
 namespace {
@@ -112,7 +115,7 @@ double bad_executions(const MetricInput& in) {
 }
 
 double work_ns(const MetricInput& in) {
-  double sum = 0;
+  std::vector<double> terms;
   for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
     if (in.group && *in.group != g) continue;
     const ClientSpec& client = in.scenario.clients[g];
@@ -120,11 +123,11 @@ double work_ns(const MetricInput& in) {
       const double work = mean_work(client, s);
       if (work <= 0) continue;
       const ServiceSpec& service = in.scenario.services[s];
-      sum += static_cast<double>(in.run.clients[g].window.arrivals) * work * passes(service) *
-             service.service_time.mean_seconds() * 1e9;
+      terms.push_back(static_cast<double>(in.run.clients[g].window.arrivals) * work *
+                      passes(service) * service.service_time.mean_seconds() * 1e9);
     }
   }
-  return sum;
+  return sum_in_any_order(std::move(terms));
 }
 
 std::optional<double> queue_max(const MetricInput& in) {
