@@ -281,7 +281,8 @@ int main_of(std::span<char*> arguments) {
     try {
       print(entry, run_entry(entry, metrics), full);
     } catch (const std::exception& e) {
-      std::cout << (full ? "=== " : "") << entry.number << "\terror\t" << on_one_line(e.what()) << '\n';
+      std::cout << (full ? "=== " : "") << entry.number << "\terror\t" << on_one_line(e.what())
+                << '\n';
     }
   }
   return 0;
