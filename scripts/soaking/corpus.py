@@ -21,7 +21,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from soaking import commands, scenarios  # noqa: E402
+from soaking import checks, commands, scenarios  # noqa: E402
 from soaking.coverage import Coverage, preset_name  # noqa: E402
 from soaking.rules import Scenario  # noqa: E402
 from soaking.vocabulary import load as load_vocabulary  # noqa: E402
@@ -30,12 +30,15 @@ FOLDER = Path(__file__).resolve().parents[2] / "tests" / "corpus"
 PARTS = ("events", "figures", "tables", "words", "predictions")
 SIZE = 2000
 # A scenario in which hardly anything happens shows little, and a long one takes the time of many.
-EVENTS = range(60, 10_000)
+EVENTS = range(100, 10_000)
+# Long ones are taken for what is rare.
+MOST_CHARACTERS = 2000
 # In how many scenarios whatever the tables have must occur, and in how many metrics and verdicts.
 FEWEST_USES = 5
 FEWEST_RESULTS = 1
-BATCH = 200
-MOST_BATCHES = 150  # without any success in looking for what is missing
+MOST_CPU_S = 1200
+BATCH = 100
+MOST_BATCHES = 15  # in a row that bring nothing of what is missing
 EXPLANATIONS = 5
 SHOWN_NUMBERS = 8
 SHOWN_LINES = 30
@@ -91,13 +94,16 @@ def read_entries(text):
 @dataclasses.dataclass
 class Recorded:
     metrics: list  # the metrics that the figures consist of
+    unshown: list  # metrics and verdicts that were not found in any scenario
     results: dict  # number -> checksums, in the order of PARTS
 
 
 def read_recorded(text):
-    head, *lines = text.splitlines()
+    metrics, unshown, *lines = text.splitlines()
     rows = [line.split() for line in lines]
-    return Recorded(head.split()[1:], {int(row[0]): tuple(row[1:]) for row in rows})
+    unshown = [name for name in unshown.removeprefix("unshown: ").split(", ") if name]
+    return Recorded(metrics.removeprefix("metrics: ").split(), unshown,
+                    {int(row[0]): tuple(row[1:]) for row in rows})
 
 
 @dataclasses.dataclass
@@ -117,8 +123,8 @@ def run(runner, entries, metrics=()):
         file, names = Path(temporary) / "scenarios.txt", Path(temporary) / "metrics.txt"
         file.write_text("".join(entry.written() for entry in entries), encoding="utf-8")
         names.write_text(" ".join(metrics), encoding="utf-8")
-        done = subprocess.run([str(runner), str(file), "--metrics", str(names)],
-                              capture_output=True, text=True)
+        command = checks.with_limits([str(runner), str(file), "--metrics", str(names)], MOST_CPU_S)
+        done = subprocess.run(command, capture_output=True, text=True)
     results = Results()
     for line in done.stdout.splitlines():
         first, second, *rest = line.split("\t")
@@ -151,16 +157,20 @@ class Corpus:
     def __init__(self, folder):
         self.scenarios_path = folder / "scenarios.txt"
         self.recorded_path = folder / "recorded.txt"
-        self.entries, self.recorded = [], Recorded([], {})
+        self.entries, self.recorded = [], Recorded([], [], {})
         if self.scenarios_path.exists():
             self.entries = read_entries(self.scenarios_path.read_text("utf-8"))
         if self.recorded_path.exists():
             self.recorded = read_recorded(self.recorded_path.read_text("utf-8"))
 
-    def write(self, results):
+    def write_scenarios(self):
         text = "".join(entry.written() for entry in self.entries)
         self.scenarios_path.write_text(text, encoding="utf-8")
-        lines = [" ".join(["metrics", *metrics_of(results)])]
+
+    def write(self, results):
+        self.write_scenarios()
+        lines = [f"metrics: {' '.join(metrics_of(results))}",
+                 f"unshown: {', '.join(rare_results(results))}"]
         lines += [" ".join([str(entry.number), *results.checksums[entry.number]])
                   for entry in self.entries]
         self.recorded_path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -299,6 +309,7 @@ class Extension:
     are stay as they are."""
 
     def __init__(self, corpus, runner, vocabulary, size):
+        self.corpus = corpus
         self.entries = corpus.entries
         self.runner = runner
         self.vocabulary = vocabulary
@@ -311,7 +322,8 @@ class Extension:
 
     def find_missing(self):
         self.rare = rare_uses(self.coverage)
-        self.hidden = {name for name, count in self.shown.items() if count < FEWEST_RESULTS}
+        self.hidden = {name for name, count in self.shown.items()
+                       if count < FEWEST_RESULTS and name not in self.corpus.recorded.unshown}
 
     def is_done(self):
         return len(self.entries) >= self.size and not self.rare and not self.hidden
@@ -322,6 +334,8 @@ class Extension:
         case = scenarios.generate(number, self.vocabulary, number % 3 > 0, wanted)
         case.edits = ()
         case.keys[("name",)] = f"corpus{number}"
+        named = str(list(case.keys.values()))
+        case.files = {name: text for name, text in case.files.items() if name in named}
         return case
 
     def add_batch(self):
@@ -339,8 +353,8 @@ class Extension:
             own = Coverage(self.vocabulary)
             own.add_keys(cases[number])
             used = {name for name, _, count in own.uses() if count}
-            if len(self.entries) >= self.size and not used & set(self.rare) and \
-                    not shown & self.hidden:
+            is_wanted = len(self.entries) < self.size and len(entry.text) <= MOST_CHARACTERS
+            if not is_wanted and not used & set(self.rare) and not shown & self.hidden:
                 continue
             self.entries.append(entry)
             self.coverage.add_keys(cases[number])
@@ -354,6 +368,7 @@ class Extension:
         in_vain = 0
         while not self.is_done() and in_vain < MOST_BATCHES:
             in_vain = 0 if self.add_batch() else in_vain + 1
+            self.corpus.write_scenarios()  # in case that the rest takes too long
             print_line(f"{len(self.entries):,} scenarios after {self.last:,} draws; still missing: "
                        f"{len(self.rare)} uses, {len(self.hidden)} results")
 
@@ -385,11 +400,12 @@ def check_coverage(corpus, vocabulary, results):
     lines += [f"{name} is in {count} of the scenarios, expected at least {FEWEST_USES}"
               for name, (_, count) in rare_uses(coverage_of(corpus.entries, vocabulary)).items()]
     lines += [f"{name} has {count} scenarios that show it, expected at least {FEWEST_RESULTS}"
-              for name, count in rare_results(results).items()]
+              for name, count in rare_results(results).items()
+              if name not in corpus.recorded.unshown]
     lines += [f"scenario {entry.number} is not recorded" for entry in corpus.entries
               if entry.number not in corpus.recorded.results]
     if len(corpus.entries) < SIZE:
-        lines.append(f"{len(corpus.entries)} scenarios, expected at least {SIZE}")
+        lines.append(f"{len(corpus.entries):,} scenarios, expected at least {SIZE:,}")
     for line in lines[:SHOWN_LINES]:
         print(line)
     if lines:
@@ -445,7 +461,7 @@ def read_options(arguments):
         prog="corpus", description="Says which of two thousand random scenarios behave differently "
         "from what is recorded, and which keys tell them from the others.")
     parser.add_argument("--record", action="store_true",
-                        help="take what there is: replaces scenarios that are no longer valid, adds "
+                        help="take what there is: replace scenarios that are no longer valid, add "
                         "some for new keys, words, presets, distributions and metrics")
     parser.add_argument("--extend", type=int, metavar="N",
                         help="with --record: add scenarios until there are N")

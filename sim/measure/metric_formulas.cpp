@@ -2,11 +2,14 @@
 #include "measure/metric_formulas.hpp"
 
 #include "measure/aftermath.hpp"
+#include "measure/metrics_merge.hpp"
 #include "measure/recovery.hpp"
 #include "measure/storms.hpp"
 #include "scenario/derived.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace retrysim::stats::formula {
 namespace {
@@ -108,16 +111,17 @@ double bad_executions(const MetricInput& in) {
 }
 
 double work_ns(const MetricInput& in) {
-  double sum = 0;
+  std::vector<double> terms;
   for (std::size_t g = 0; g < in.run.clients.size(); ++g) {
     if (in.group && *in.group != g) continue;
     const ClientSpec& client = in.scenario.clients[g];
     for (const std::size_t s : called_services(client)) {
-      sum += static_cast<double>(in.run.clients[g].window.arrivals) * share_of_calls(client, s) *
-             scenario::seconds_at(in.scenario, client, s) * 1e9;
+      terms.push_back(static_cast<double>(in.run.clients[g].window.arrivals) *
+                      share_of_calls(client, s) * scenario::seconds_at(in.scenario, client, s) *
+                      1e9);
     }
   }
-  return sum;
+  return sum_in_any_order(std::move(terms));
 }
 
 std::optional<double> queue_max(const MetricInput& in) {

@@ -5,7 +5,10 @@
 
 #include "measure/result_fields.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <numeric>
+#include <vector>
 
 namespace retrysim::stats {
 namespace {
@@ -34,7 +37,7 @@ std::vector<AttemptNumberCounts> merge_by_attempt(const Scenario& scenario, cons
 
 ClientResult merge_groups(const Scenario& scenario, const RunResult& run) {
   ClientResult all;
-  double quota_sum = 0;
+  std::vector<double> quota_levels;
   double bucket_count = 0;
   for (std::size_t g = 0; g < run.clients.size(); ++g) {
     if (scenario.clients[g].caller) continue;  // what goes on behind a service is its own affair
@@ -42,14 +45,19 @@ ClientResult merge_groups(const Scenario& scenario, const RunResult& run) {
     add_fields(all, group);
     if (group.has_quota) {
       const double n = buckets(scenario.clients[g]);
-      quota_sum += n * group.quota_mean;
+      quota_levels.push_back(n * group.quota_mean);
       bucket_count += n;
     }
   }
   all.by_attempt = merge_by_attempt(scenario, run);
   all.has_quota = bucket_count > 0;
-  all.quota_mean = all.has_quota ? quota_sum / bucket_count : 0;
+  all.quota_mean = all.has_quota ? sum_in_any_order(quota_levels) / bucket_count : 0;
   return all;
+}
+
+double sum_in_any_order(std::vector<double> terms) {
+  std::ranges::sort(terms);
+  return std::accumulate(terms.begin(), terms.end(), 0.0);
 }
 
 }  // namespace retrysim::stats

@@ -18,4 +18,8 @@ ClientResult merge_groups(const Scenario& scenario, const RunResult& run);
 /// not known for several groups together; `peak_sends_100ms` is then zero.
 std::vector<AttemptNumberCounts> merge_by_attempt(const Scenario& scenario, const RunResult& run);
 
+/// The sum of terms that come in the order of a scenario's tables: the same to the last bit in any
+/// other order.
+double sum_in_any_order(std::vector<double> terms);
+
 }  // namespace retrysim::stats

@@ -10,6 +10,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
+#include <retrysim/phases.hpp>
 #include <retrysim/prediction.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/verdict.hpp>
@@ -158,6 +159,7 @@ std::string predictions_of(const Scenario& scenario, bool with_fluid) {
 Shown nothing_shown() {
   Shown shown;
   for (const MetricInfo& metric : metric_table()) shown["metric " + std::string(metric.name)];
+  for (const MetricInfo* metric : phase_metrics()) shown["metric " + std::string(metric->name)];
   for (const VerdictRule& rule : verdict_rules()) shown["verdict " + std::string(rule.id)];
   return shown;
 }
@@ -166,6 +168,11 @@ Shown shown_by(const report::Evaluation& e) {
   Shown shown = nothing_shown();
   for (const SummaryRow& row : e.summary) {
     if (row.estimate.max != 0) shown["metric " + std::string(row.metric->name)] = true;
+  }
+  for (const PhaseSummary& phase : e.phases) {
+    for (const PhaseEstimate& row : phase.metrics) {
+      if (row.estimate.max != 0) shown["metric " + std::string(row.metric->name)] = true;
+    }
   }
   for (const Verdict& v : e.verdicts) shown["verdict " + std::string(v.rule)] = true;
   return shown;
@@ -236,6 +243,7 @@ std::string on_one_line(std::string text) {
 void print(const Entry& entry, const Outcome& outcome, bool full) {
   std::string line = fmt::format("{}\t{}\t", entry.number, outcome.events);
   for (const auto& [name, is_shown] : outcome.shown) line += is_shown ? '1' : '0';
+  if (full) std::cout << "=== " << entry.number << '\n';
   for (std::size_t part = 0; part < kParts; ++part) {
     const std::string& text = outcome.texts[part];
     if (full) std::cout << "--- " << kPartNames[part] << '\n' << text;
@@ -273,7 +281,8 @@ int main_of(std::span<char*> arguments) {
     try {
       print(entry, run_entry(entry, metrics), full);
     } catch (const std::exception& e) {
-      std::cout << entry.number << "\terror\t" << on_one_line(e.what()) << '\n';
+      std::cout << (full ? "=== " : "") << entry.number << "\terror\t" << on_one_line(e.what())
+                << '\n';
     }
   }
   return 0;

@@ -112,3 +112,19 @@ TEST_CASE("every number of two groups together is the sum of theirs, and means a
   for (AttemptNumberCounts& counts : expected.by_attempt) counts.peak_sends_100ms = 0;
   CHECK(stats::merge_groups(scenario, run) == expected);
 }
+
+TEST_CASE("the mean level of the quotas of all groups does not depend on their order") {
+  Scenario scenario;
+  scenario.services.resize(1);
+  scenario.clients.resize(3);
+  // In this order they add up to more than in the other one: 0.6000000000000001 and 0.6.
+  RunResult run, reversed;
+  for (const double level : {0.1, 0.2, 0.3}) {
+    ClientResult& group = run.clients.emplace_back();
+    group.has_quota = true;
+    group.quota_mean = level;
+  }
+  reversed.clients.assign(run.clients.rbegin(), run.clients.rend());
+  CHECK(stats::merge_groups(scenario, run).quota_mean ==
+        stats::merge_groups(scenario, reversed).quota_mean);
+}
