@@ -45,7 +45,8 @@ FoundWarmup find_warmup(std::span<const Scenario> scenarios,
 struct MetricPrecision {
   std::string metric;
   /// Half-width of the 95 % interval over the mean, or over what counts as its size if the mean is
-  /// nearer to zero (see `run_experiment`). Empty if no replication has the metric.
+  /// nearer to zero (see `run_experiment`); of a probability how far it may lie from what was seen.
+  /// Empty if no replication has the metric.
   std::optional<double> reached;
   bool met = false;
 };

@@ -6,6 +6,7 @@
 #include <retrysim/needs.hpp>
 #include <retrysim/summary.hpp>
 
+#include "estimate/proportion.hpp"
 #include "execution/time_limit.hpp"
 
 #include <algorithm>
@@ -32,6 +33,11 @@ class Watched {
     MetricPrecision result{std::string(metric_->name), std::nullopt, true};
     const auto e = estimate(values_);
     if (!e) return result;  // does not exist here
+    if (metric_->kind == MetricKind::kProbability) {
+      result.reached = unseen();
+      result.met = *result.reached <= target;
+      return result;
+    }
     constexpr double kSizeOfShares = 0.1;
     double size = std::fabs(e->mean);
     if (metric_->display.percentage) size = std::max(size, kSizeOfShares);
@@ -47,6 +53,18 @@ class Watched {
   }
 
  private:
+  /// How far a probability may lie from what was seen, with 95 % confidence. Of what happened
+  /// always or never, the share that could have been missed (the rule of three); otherwise the
+  /// wider side of Wilson's interval.
+  double unseen() const {
+    const auto n = static_cast<double>(values_.size());
+    const auto hits = static_cast<std::size_t>(std::count(values_.begin(), values_.end(), 1.0));
+    if (hits == 0 || hits == values_.size()) return 1 - std::pow(0.05, 1 / n);
+    const stats::ProportionInterval interval = stats::wilson_interval(hits, values_.size());
+    const double seen = static_cast<double>(hits) / n;
+    return std::max(seen - interval.low, interval.high - seen);
+  }
+
   const MetricInfo* metric_;
   std::vector<double> values_;
 };

@@ -66,6 +66,9 @@ bool seems_up(const GroupCase& c) {
          is_as_before(c, c.made.since());
 }
 
+/// The disturbance is still on when the run ends: there is nothing after it.
+bool lasts_to_end(const GroupCase& c) { return c.disturbed() && c.recoveries.watched_s <= 0; }
+
 bool back_at_once(const GroupCase& c) { return seems_up(c) && c.recoveries.late_s.empty(); }
 
 /// Of at least one value; they are in order.
@@ -154,7 +157,7 @@ std::string before_too(const GroupCase& c) {
 
 Found never_recovers(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
-  if (!c.disturbed() || r.back > 0 || r.gone == 0) return std::nullopt;
+  if (!c.disturbed() || r.back > 0 || r.gone == 0 || lasts_to_end(c)) return std::nullopt;
   Finding f{fmt::format("never recovers: {}{}",
                         only_succeed(c.made.since(),
                                      fmt::format("in the {} after {}",
@@ -174,7 +177,7 @@ Found never_recovers(const GroupCase& c) {
 
 Found too_short(const GroupCase& c) {
   const Recoveries& r = c.recoveries;
-  if (!c.disturbed() || r.back > 0 || r.down() == 0) return std::nullopt;
+  if (!c.disturbed() || r.back > 0 || r.down() == 0 || lasts_to_end(c)) return std::nullopt;
   Finding f{fmt::format("not recovered when the run ends, {} after {}; run longer to see whether "
                         "it does{}",
                         spoken_time(std::max(r.watched_s, 0.0)), its_name(c),
@@ -215,9 +218,14 @@ std::string few_of(const Requests& r) {
 
 /// Not enough requests for a comparison with the time before.
 Found too_few(const GroupCase& c) {
+  if (!c.disturbed() && c.requests() < kFewest) {
+    return Finding{fmt::format("too few requests to tell: {} succeed",
+                               few_of({c.requests(), c.requests() * c.success_share(), 0, 0})),
+                   {{"requests", c.requests()}}};
+  }
   if (!c.disturbed() || c.runs == 0) return std::nullopt;
   const Change during = success_change(normal(c), c.made.during);
-  if (seems_up(c) && during != Change::kUnclear) return std::nullopt;
+  if ((seems_up(c) || lasts_to_end(c)) && during != Change::kUnclear) return std::nullopt;
   // A recovery that is seen says that it was down.
   if (c.recovers() && !c.recoveries.late_s.empty()) return std::nullopt;
   const Requests since = c.made.since();
@@ -246,7 +254,7 @@ Found failing_before(const GroupCase& c) {
 
 Found unaffected(const GroupCase& c) {
   const Requests since = c.made.since();
-  if (!seems_up(c) || !is_as_before(c, c.made.during)) return std::nullopt;
+  if (!(seems_up(c) || lasts_to_end(c)) || !is_as_before(c, c.made.during)) return std::nullopt;
   if (is_slower(normal(c), c.made.during) || is_slower(normal(c), since)) return std::nullopt;
   if (success_change(normal(c), since) == Change::kWorse) return std::nullopt;
   return Finding{fmt::format("unaffected: {} of the requests made during {} succeed, as before",
@@ -256,7 +264,7 @@ Found unaffected(const GroupCase& c) {
 
 Found only_slower(const GroupCase& c) {
   const Requests since = c.made.since();
-  if (!seems_up(c) || !is_as_before(c, c.made.during)) return std::nullopt;
+  if (!(seems_up(c) || lasts_to_end(c)) || !is_as_before(c, c.made.during)) return std::nullopt;
   if (success_change(normal(c), since) == Change::kWorse) return std::nullopt;
   const double before_s = normal(c).mean_latency_s(), during_s = c.made.during.mean_latency_s(),
                since_s = since.mean_latency_s();
@@ -277,6 +285,18 @@ Found only_slower(const GroupCase& c) {
   f.evidence.push_back({"latency_during_s", during_s});
   f.evidence.push_back({"latency_after_s", since_s});
   return f;
+}
+
+/// It does harm, and what comes after it is not known.
+Found still_on(const GroupCase& c) {
+  if (!lasts_to_end(c)) return std::nullopt;
+  return Finding{fmt::format("{} when the run ends: {} ({} before {})",
+                             c.disturbances.count > 1 ? "the last disturbance is still on"
+                                                      : its_name(c) + " is still on",
+                             only_succeed(c.made.during, "during " + its_name(c)),
+                             spoken_share(normal(c).success_share()),
+                             c.disturbances.count > 1 ? "them" : "it"),
+                 shares(c)};
 }
 
 /// What is left to say of a group that is back: that it is not as before, that it was not watched
@@ -336,7 +356,9 @@ std::string mixed_recovery(const GroupCase& c) {
 }
 
 std::string lost_during(const GroupCase& c) {
+  constexpr double kMost = 0.5;
   const Requests& during = c.made.during;
+  if (during.success_share() < kMost) return "; " + only_succeed(during, "during " + its_name(c));
   return fmt::format("; {} of the requests made during {} succeed",
                      spoken_share(during.success_share()), its_name(c));
 }
@@ -446,6 +468,9 @@ constexpr std::array kAnswers = {
     Rule{{"only-slower", kInfo, true,
           "as many succeed as before, but take more than 1.5 times as long"},
          only_slower},
+    Rule{{"still-on", kBad, true,
+          "fewer succeed during the disturbance, which lasts to the end of the run"},
+         still_on},
     Rule{{"degraded", kInfo, true,
           "at least half as many succeed during the disturbance, and goodput is back at once"},
          degraded},

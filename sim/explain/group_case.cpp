@@ -24,7 +24,7 @@ class CaseBuilder {
  public:
   CaseBuilder(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group)
       : demand_(scenario::demand_of(scenario, scenario::Attempts::kFirst)),
-        triggers_(stats::triggers(scenario)),
+        triggers_(triggers_of(scenario)),
         c_{scenario, group, scenario.clients[group],
            scenario.services[scenario.clients[group].service]},
         runs_(runs) {
@@ -41,12 +41,20 @@ class CaseBuilder {
     find_capacity();
   }
 
+  /// Those that do not end before the window begins.
+  static std::vector<stats::Trigger> triggers_of(const Scenario& scenario) {
+    std::vector<stats::Trigger> triggers = stats::triggers(scenario);
+    std::erase_if(triggers,
+                  [&](const stats::Trigger& t) { return t.end <= Time::zero() + scenario.warmup; });
+    return triggers;
+  }
+
   GroupCase build() {
     for (const RunResult& run : runs_) {
       add_counts(run);
       const std::optional<stats::Recovery> found =
           stats::final_recovery(c_.scenario, run, c_.index);
-      if (found) add_recovery(run, *found);
+      if (found && c_.disturbed()) add_recovery(run, *found);
       add_stretches(run, found);
       add_phases(run);
       add_backlog(run);
@@ -411,20 +419,22 @@ Requests RequestsByPart::since() const {
 }
 
 bool GroupCase::falls_behind() const {
-  constexpr double kFewest = 100, kNoteworthy = 0.02, kDeviations = 5, kFull = 0.98, kSlower = 1.5;
+  constexpr double kFewest = 100, kDeviations = 5, kSlower = 1.5;
+  constexpr double kNoteworthy = 0.02, kLittle = 0.005, kFull = 0.98, kTooMuch = 1;
   const Backlog& b = backlog;
   const double grown = b.end - b.middle;
   if (client.arrivals.process == ArrivalProcess::kOnce || b.made < kFewest) return false;
-  if (b.middle < b.start || grown < kNoteworthy * b.made) return false;
+  if (b.middle < b.start || grown < kLittle * b.made) return false;
   // Where nothing is wrong their number varies as that of a Poisson law.
   if (grown < kDeviations * std::sqrt(2 * (b.middle + static_cast<double>(runs)))) return false;
   const bool calls_others =
       std::any_of(scenario.clients.begin(), scenario.clients.end(),
                   [&](const ClientSpec& c) { return c.caller == client.service; });
   if (capacity.limited && !calls_others && b.seconds > 0 && !client.retry.rate_limit.enabled) {
-    return load(b.work_s, b.seconds) >= kFull;
+    return load(b.work_s, b.seconds) >= (grown < kNoteworthy * b.made ? kTooMuch : kFull);
   }
-  return ratio(b.last_latency_s, b.last_ended) > kSlower * ratio(b.first_latency_s, b.first_ended);
+  return grown >= kNoteworthy * b.made &&
+         ratio(b.last_latency_s, b.last_ended) > kSlower * ratio(b.first_latency_s, b.first_ended);
 }
 
 double GroupCase::mean_wait_s() const {

@@ -27,7 +27,9 @@ bool is_herd(const GroupCase& c) { return c.client.arrivals.process == ArrivalPr
 
 Found overload_without_retries(const GroupCase& c) {
   const double load = c.load(c.before.first_work_s, c.before.seconds);
-  if (load < 1 || is_herd(c)) return std::nullopt;
+  // Closed loops ask for what they get.
+  const bool closed = c.client.arrivals.process == ArrivalProcess::kClosed;
+  if (load < 1 || is_herd(c) || closed) return std::nullopt;
   const double enough = std::floor(load * c.capacity.servers) + 1;
   return Finding{
       fmt::format("first attempts alone need {} the capacity: no retry policy helps; at least "

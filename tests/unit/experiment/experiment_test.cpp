@@ -72,6 +72,23 @@ TEST_CASE("Replications are added until the interval is as narrow as asked, and 
   for (std::size_t r = 0; r < e.runs.size(); ++r) REQUIRE(e.runs[r].replication == r);
 }
 
+TEST_CASE("What always happens is repeated until the opposite could not have been missed") {
+  Scenario s = single_queue(0.3);
+  s.replications = 5;
+  FaultSpec fault;
+  fault.start = Time::zero() + Duration::seconds(100);
+  fault.duration = Duration::seconds(10);
+  fault.capacity = 0;
+  s.faults.push_back(fault);
+  s.precision.target = 0.12;
+  s.precision.metrics = {"recovered"};
+  const Experiment e = run_experiment(s);
+  REQUIRE(e.precision->met);
+  // 1 - 0.05^(1/n) is 18 % for 15 and 13.9 % for 20 replications.
+  REQUIRE(e.runs.size() == 30);
+  REQUIRE(*e.precision->metrics[0].reached == Approx(1 - std::pow(0.05, 1.0 / 30)));
+}
+
 TEST_CASE("Threads change neither the number of replications nor the warm-up") {
   Scenario s = single_queue(0.7);
   s.precision.target = 0.1;

@@ -138,6 +138,7 @@ const std::vector<Labelled>& labelled_cases() {
        {kRate + "240", kTimeout + "100ms"}},
       {"load 1.4, no timeout, no bound", "falls-behind", kSteady, {kRate + "280"}},
       {"load 1.1", "falls-behind", kSteady, {kRate + "220"}},
+      {"load 1.03", "falls-behind", kSteady, {kRate + "206", "duration=200s"}},
       {"load 1.1 in one run only", "falls-behind", kSteady, {kRate + "220", "replications=1"}},
       {"two clients with a connection each: load 1.2",
        "falls-behind",
@@ -166,8 +167,7 @@ const std::vector<Labelled>& labelled_cases() {
       {"a surge to 0.78 of the capacity",
        "unaffected",
        kSteady,
-       {R"(client.web.surge={s={start="10s",duration="5s",factor=1.3}})",
-        "recovery.hold=5s"}},
+       {R"(client.web.surge={s={start="10s",duration="5s",factor=1.3}})", "recovery.hold=5s"}},
       // Nobody fails, but all wait.
       {"all servers gone for 5 s: waits of 2.5 s and more", "only-slower", kFault, {kGone}},
       {"the same, with a hold longer than the run",
@@ -225,10 +225,15 @@ const std::vector<Labelled>& labelled_cases() {
        "too-short-to-tell",
        kFault,
        {kGone, kTimeout + "200ms", kQueue + "100", kStubborn, "duration=25s"}},
-      {"a fault that lasts to the end",
-       "too-short-to-tell|back-at-once|too-few-to-tell",
+      {"a fault that lasts to the end, and fails all",
+       "still-on",
        kFault,
        {kRefused, "fault.f.duration=60s"}},
+      {"a fault that lasts to the end, and does nothing",
+       "unaffected",
+       kFault,
+       {"fault.f.speed=0.95", "fault.f.duration=60s"}},
+      {"it ends before the window begins", "all-well", kFault, {kRefused, "warmup=20s"}},
       // It was not well before.
       {"load 1.5, a full queue: a third fails before, too",
        "failing-before",
@@ -254,6 +259,7 @@ const std::vector<Labelled>& labelled_cases() {
        {}},
       {"one run of it: two in the fault", "too-few-to-tell", kRare, {"replications=1"}},
       {"ten times as many, and the fault fails all", "back-at-once", kRare, {kRate + "0.5"}},
+      {"three requests", "too-few-to-tell", kSteady, {kRate + "0.05", "replications=1"}},
       {"no request before", "too-few-to-tell", kRare, {kRate + "0.001", "replications=1"}},
   };
   return cases;

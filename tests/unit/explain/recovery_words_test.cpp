@@ -29,6 +29,7 @@ std::string answer(const std::vector<double>& late_s, std::size_t at_once, std::
   group.made.recovering = {1000, 500, 1000, 10};
   group.made.after = {1000, 1000, 1000, 10};
   Recoveries& r = group.recoveries;
+  r.watched_s = 100;
   r.back = at_once + late_s.size();
   r.gone = gone;
   r.unknown = unknown;
@@ -43,19 +44,19 @@ std::string answer(const std::vector<double>& late_s, std::size_t at_once, std::
 }
 
 TEST_CASE("Recoveries at once are counted, and of the others the median is told", "[verdicts]") {
-  CHECK(
-      answer({2, 4, 5}, 7) ==
-      "back at once in 7 of 10 runs; 4 s after the fault ends (median) in the other 3; 10 % of the "
-      "requests made during the fault succeed");
+  CHECK(answer({2, 4, 5}, 7) ==
+        "back at once in 7 of 10 runs; 4 s after the fault ends (median) in the other 3; only 10 % "
+        "of the requests made during the fault succeed");
   CHECK(answer({3}, 9) ==
-        "back at once in 9 of 10 runs; 3 s after the fault ends in the other; 10 % of the requests "
+        "back at once in 9 of 10 runs; 3 s after the fault ends in the other; only 10 % of the "
+        "requests "
         "made during the fault succeed");
   CHECK(answer({60, 70}, 1) ==
         "recovers 65 s after the fault ends (median); at once in 1 of 3 runs");
-  CHECK(
-      answer({2, 4}, 0) ==
-      "recovers 3 s after the fault ends (2 s to 4 s in 2 runs); 10 % of the requests made during "
-      "the fault succeed");
+  CHECK(answer({2, 4}, 0) ==
+        "recovers 3 s after the fault ends (2 s to 4 s in 2 runs); only 10 % of the requests made "
+        "during "
+        "the fault succeed");
 }
 
 TEST_CASE("Where only some replications recover, the others are told, too", "[verdicts]") {
