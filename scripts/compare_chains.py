@@ -3,7 +3,7 @@
 
 Each is a queue with a bound, exponential services, Poisson arrivals and a fixed attempt timeout, as
 the chain wants it, whose predicted time to collapse is short enough to be waited for. Simulations
-run for six times the prediction; the mean is the time until the queue is 90 % full, all replications
+run for six times that time; the mean is the time until the queue is 90 % full, all replications
 together, per collapse that was seen.
 
 Prints a table, one row for each, by the ratio of prediction to simulation, and the quantiles of it.
@@ -25,7 +25,7 @@ import tempfile
 from pathlib import Path
 
 SERVICE_S = 0.1
-REPLICATIONS = 16
+REPLICATIONS = 32
 TIMES = 6  # the predicted time
 
 
@@ -94,7 +94,7 @@ def main():
     parser.add_argument("--program", required=True, type=Path)
     parser.add_argument("--chains", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--shortest", type=float, default=20, help="s, as predicted")
+    parser.add_argument("--shortest", type=float, default=10, help="s, as predicted")
     parser.add_argument("--longest", type=float, default=1500, help="s, as predicted")
     parser.add_argument("--least", type=float, default=0)
     parser.add_argument("--most", type=float, default=math.inf)

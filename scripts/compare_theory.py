@@ -59,7 +59,8 @@ class Case:
         self.files = {}
         law = draw.choice(["constant", "exponential", "exponential", "erlang"])
         mean = f'"{self.service_s * 1e3:g}ms"'
-        time = {"constant": mean, "exponential": f'{{ distribution = "exponential", mean = {mean} }}',
+        time = {"constant": mean,
+                "exponential": f'{{ distribution = "exponential", mean = {mean} }}',
                 "erlang": f'{{ distribution = "erlang", mean = {mean}, shape = 4 }}'}[law]
         self.keys = {
             "name": f'"theory{seed}"', "seed": str(seed), "replications": "1",
@@ -144,6 +145,8 @@ def discipline(case):
 
 @feature
 def autoscaling(case):
+    if "service.api.instances" in case.keys:
+        raise KeyError("autoscaling is for a single instance")
     case.api("autoscaling.target", 0.7)
     case.api("autoscaling.max", 4 * case.servers)
     case.api("autoscaling.interval", '"2s"')
@@ -152,6 +155,8 @@ def autoscaling(case):
 
 @feature
 def instances(case):
+    if "service.api.autoscaling.target" in case.keys:
+        raise KeyError("autoscaling is for a single instance")
     case.api("instances", 2)
     case.api("servers", max(1, case.servers // 2))
 

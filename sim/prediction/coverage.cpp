@@ -187,23 +187,24 @@ bool has_tight_deadline(const Scenario& s, const ClientSpec& c, std::size_t serv
   if (c.timeouts.deadline == Duration::max()) return false;
   const double deadline = c.timeouts.deadline.in_seconds();
   if (c.retry.max_attempts == RetryRules::kUnlimited) return true;
-  // Without a timeout an attempt takes what a full queue does.
-  constexpr double kServices = 20;
-  const double served =
-      round_trip(s) + kServices * scenario::service_seconds_at(s, c, service) +
-      (at(s, service).servers == ServiceSpec::kUnlimited ? 0 : full_queue_time(s, service));
-  const double each = std::min(timeout_of(c), served);
-  double longest = each * c.retry.max_attempts;
+  double pauses = 0;
   BackoffLaws late(c.retry.backoff, false), throttled(c.retry.backoff, true);
   constexpr std::uint32_t kMost = 64;
   const std::uint32_t retries = c.retry.max_attempts - 1;
   for (std::uint32_t i = 0; i < std::min(retries, kMost); ++i) {
     const double times = i + 1 == kMost ? retries - kMost + 1 : 1;
-    longest += times * std::max(most_of(late.next()), most_of(throttled.next()));
+    pauses += times * std::max(most_of(late.next()), most_of(throttled.next()));
   }
   const auto suggested = answers_of(at(s, service)).throttled.retry_after;
-  if (suggested && is_throttled(s, service)) longest += retries * suggested->in_seconds();
-  return longest > deadline;
+  if (suggested && is_throttled(s, service)) pauses += retries * suggested->in_seconds();
+  const double room = (deadline - pauses) / c.retry.max_attempts;  // for each attempt
+  if (timeout_of(c) <= room) return false;
+  // Where the queue is short, or the timeout long, an attempt takes what a full queue does.
+  constexpr double kServices = 20;
+  const bool waits = at(s, service).servers != ServiceSpec::kUnlimited;
+  return round_trip(s) + kServices * scenario::service_seconds_at(s, c, service) +
+             (waits ? full_queue_time(s, service) : 0) >
+         room;
 }
 bool has_deadline(const Scenario&, const ClientSpec& c, std::size_t) {
   return c.timeouts.deadline != Duration::max();

@@ -70,7 +70,7 @@ std::optional<std::string> why_not(Theory part, const Scenario& scenario, std::s
 /// What a part leaves out, a few words each.
 std::vector<std::string> left_out(Theory part, const Scenario& scenario, std::size_t service);
 
-/// A row of the table in words: what parts leave out, and which give no figures, with their reasons.
+/// A row of the table in words: which parts leave something out, or give no figures, and why.
 std::string words_of(const Feature& feature, Coverage how);
 
 }  // namespace retrysim::prediction

@@ -28,6 +28,11 @@ double mean_backoff(const ClientSpec& c) {
   return retries > 0 ? sum / retries : 0;
 }
 
+double best_collapse_time(const RetrialQueue& queue) {
+  const std::optional<double> by_work = collapse_time_by_work(queue);
+  return by_work ? *by_work : collapse_time(queue);
+}
+
 }  // namespace
 
 ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
@@ -93,7 +98,11 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
 
 RetrialQueueLaw solve_with_orbit(RetrialQueue& queue) {
   constexpr double kEdge = 1e-10;
-  if (queue.orbit > 0) return solve(queue);
+  if (queue.orbit > 0) {
+    RetrialQueueLaw law = solve(queue, {.collapse_time = false});
+    law.collapse_time = best_collapse_time(queue);
+    return law;
+  }
   const double mean = queue.servers * queue.service_rate * (queue.timeout + queue.backoff);
   const auto most = static_cast<int>(kMostStates / (queue.places + 1.0)) - 1;
   double orbit = mean + 7 * std::sqrt(mean) + 10;
@@ -101,7 +110,7 @@ RetrialQueueLaw solve_with_orbit(RetrialQueue& queue) {
     queue.orbit = std::max(1, std::min(most, static_cast<int>(orbit)));
     RetrialQueueLaw law = solve(queue, {.collapse_time = false});
     if (law.at_most_orbit < kEdge || queue.orbit == most) {
-      law.collapse_time = collapse_time(queue);
+      law.collapse_time = best_collapse_time(queue);
       return law;
     }
     orbit *= 1.3;
