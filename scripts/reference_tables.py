@@ -20,9 +20,11 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "scenarios" / "KEYS.md", ROOT / "sim" / "retry" / "README.md",
-         ROOT / "sim" / "measure" / "README.md", ROOT / "sim" / "explain" / "README.md"]
+         ROOT / "sim" / "measure" / "README.md", ROOT / "sim" / "explain" / "README.md",
+         ROOT / "sim" / "prediction" / "README.md"]
 BLOCK = re.compile(r"(<!-- table: (\w+)(?: without (\S+))? -->\n).*?(<!-- end -->)", re.DOTALL)
-CODE_COLUMNS = {"key", "default", "metric", "distribution", "parameters", "defect", "verdict"}
+CODE_COLUMNS = {"key", "default", "metric", "distribution", "parameters", "defect", "verdict",
+                "keys"}
 
 
 def markdown(program, what, left_out):

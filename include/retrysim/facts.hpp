@@ -106,9 +106,17 @@ struct Warning {
   std::string remedy;   ///< what would change it
 };
 
+/// Something to be known about a part of a prediction, in a sentence that names the keys.
+struct Remark {
+  std::string part;     ///< "facts", "fluid" or "chain"
+  std::string subject;  ///< "service.api"
+  std::string text;
+};
+
 struct Facts {
   std::vector<Figure> figures;
   std::vector<Warning> warnings;
+  std::vector<Remark> refusals;  ///< figures and warnings that a service has none of, and why
 };
 
 /// Takes a valid scenario. Costs microseconds for each client group, and up to a few milliseconds

@@ -28,6 +28,10 @@ namespace retrysim {
 /// Empty: it does.
 std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t service);
 
+/// Why the fluid says nothing of where the service settles (`fluid_equilibria`), although it may
+/// model runs. Empty: it does.
+std::optional<std::string> why_no_balance(const Scenario& scenario, std::size_t service);
+
 /// What the fluid leaves out of the service and its clients, a few words each: "the spread of
 /// service times".
 std::vector<std::string> ignored_by_fluid(const Scenario& scenario, std::size_t service);
@@ -106,7 +110,7 @@ struct FluidEquilibria {
   double failure_cost = 1;   ///< work of a failed attempt, in services (OverloadBalance)
   bool quota_saves = false;  ///< the retry quota is why no dead state sustains itself
 };
-/// Throws std::domain_error as run_fluid does.
+/// Throws std::domain_error with `why_no_balance` where that is not empty.
 FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service);
 
 // --- What tips it --------------------------------------------------------------------------------

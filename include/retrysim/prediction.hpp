@@ -21,13 +21,6 @@
 
 namespace retrysim {
 
-/// Something to be known about a part of a prediction, in a sentence that names the keys.
-struct Remark {
-  std::string part;     ///< "fluid" or "chain"
-  std::string subject;  ///< "service.api"
-  std::string text;
-};
-
 struct Prediction {
   std::vector<Figure> figures;  ///< facts, then fluid, then chain
   std::vector<Warning> warnings;

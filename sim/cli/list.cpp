@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/describe_rules.hpp"
 #include "cli/listing.hpp"
+#include "prediction/coverage.hpp"
 #include "report/listing_text.hpp"
 #include "report/terminal.hpp"
 #include "retry/sdk_comparisons.hpp"
@@ -44,7 +45,9 @@ constexpr const char* kListUsage =
     "  distributions  distributions and their parameters\n"
     "  metrics        metrics of summary.csv with unit and meaning\n"
     "  keys           keys of scenario files with type, unit, default and meaning\n"
-    "  verdicts       rules by which results are put into words\n";
+    "  verdicts       rules by which results are put into words\n"
+    "  theory         features of scenarios, with the parts of theory that model them, leave them\n"
+    "                 out, or give no figure because of them\n";
 
 Table list_modes() {
   Table table{{"mode", "revision", "sdk", "api", "source"}, {}, 4};
@@ -114,6 +117,17 @@ Table list_verdicts() {
   for (const VerdictRule& rule : verdict_rules()) {
     table.rows.push_back({std::string(rule.id), std::string(name(rule.severity)),
                           rule.is_answer ? "answer" : "cause", std::string(rule.when)});
+  }
+  return table;
+}
+
+Table list_theory() {
+  using prediction::Coverage;
+  Table table{{"feature", "keys", "modelled by", "left out by", "no figure from"}, {}, 2};
+  for (const prediction::Feature& f : prediction::features()) {
+    table.rows.push_back(
+        {std::string(f.name), std::string(f.keys), prediction::words_of(f, Coverage::kModelled),
+         prediction::words_of(f, Coverage::kLeftOut), prediction::words_of(f, Coverage::kRefused)});
   }
   return table;
 }
@@ -222,7 +236,8 @@ constexpr Topic kTopics[] = {{"modes", list_modes},
                              {"distributions", list_distributions},
                              {"metrics", list_metrics},
                              {"keys", list_keys},
-                             {"verdicts", list_verdicts}};
+                             {"verdicts", list_verdicts},
+                             {"theory", list_theory}};
 
 std::string to_csv(const Table& table) {
   std::string result;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <string>
 
+#include "prediction/coverage.hpp"
 #include "prediction/delay_law.hpp"
 #include "prediction/fluid_system.hpp"
 #include "prediction/service_load.hpp"
@@ -25,9 +26,7 @@ class FactFinder {
 
   Facts all() {
     for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
-      if (is_called(scenario_, s)) {
-        service_facts(load_of_service(scenario_, s, demands_), calls_left_out(scenario_, s));
-      }
+      if (is_called(scenario_, s)) service_facts(s);
     }
     for (std::size_t c = 0; c < scenario_.clients.size(); ++c) {
       if (!scenario_.clients[c].caller) client_facts(times_of_client(scenario_, c, demands_));
@@ -59,13 +58,25 @@ class FactFinder {
     return "";
   }
 
-  void service_facts(const ServiceLoad& load, const std::string& calls) {
+  static std::string list_of(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text = also(std::move(text), word);
+    return text;
+  }
+
+  void service_facts(std::size_t service) {
+    const ServiceLoad load = load_of_service(scenario_, service, demands_);
     const std::string subject = "service." + load.spec->name;
-    const std::string waiting =
-        also(load.is_closed ? "waiting, which makes a closed loop ask for less" : "", calls);
-    add(subject, "offered_load", load.rate, "1/s", "new requests per second",
-        load.varies ? also("that the rate varies: this is its mean over the duration", calls)
-                    : waiting);
+    const std::string calls = calls_left_out(scenario_, service);
+    const std::string waiting = list_of(left_out(Theory::kLoads, scenario_, service));
+    const std::string well = also("retries", list_of(left_out(Theory::kWaits, scenario_, service)));
+    const auto no_waits = why_not(Theory::kWaits, scenario_, service);
+    const auto no_late = why_not(Theory::kLate, scenario_, service);
+    if (load.capacity != kForever) {
+      if (no_waits) facts_.refusals.push_back({"waits", subject, *no_waits});
+      if (no_late) facts_.refusals.push_back({"warnings", subject, *no_late});
+    }
+    add(subject, "offered_load", load.rate, "1/s", "new requests per second", waiting);
     if (load.capacity != kForever) {
       add(subject, "utilization", load.utilization, "1", "work of the first attempts, per capacity",
           waiting);
@@ -75,20 +86,20 @@ class FactFinder {
             waiting);
       }
       add(subject, "utilization_at_last_attempt", load.last_attempt, "1",
-          "the same if every request needed its last attempt", also("retry quotas", calls));
+          "the same if every request needed its last attempt", also("retry quotas", waiting));
       add(subject, "full_queue_work", load.full_queue, "s", "time to serve a full queue", calls);
       add(subject, "queueing_time", load.wait, "s",
           "mean wait of first attempts while all is well (Erlang C; scaled by the spread of "
           "service "
           "times, after Allen and Cunneen)",
-          also("retries, faults and surges", calls));
+          well);
       add(subject, "wait_within_share", load.wait_within, "1",
           "share of first attempts that wait at most wait_within while all is well (Erlang C)",
-          also("retries, faults and surges", calls));
+          well);
     }
     if (load.granted != kForever) {
       add(subject, "load_per_granted_rate", load.rate / load.granted, "1",
-          "new requests per rate that the throttle lets pass", calls);
+          "new requests per rate that the throttle lets pass", waiting);
     }
     warn_of_service(scenario_, load, facts_.warnings);
   }

@@ -64,27 +64,38 @@ Bottleneck bottleneck_of(const FluidSystem& system) {
   return b;
 }
 
-/// Attempts per request of a group whose attempts fail with probability `failure` in all.
-double attempts_of(const FluidClients& g, const QuotaRules& quota, Fate fate, double failure,
+/// What becomes of the attempts of a group where a share of them fails for lack of capacity.
+struct Failing {
+  double share = 0;       // of attempts that fail, for whatever reason
+  double again = 0;       // of attempts that fail so that the client may try again
+  double cost = 0;        // of such a retry on average, in tokens
+  double first_rate = 0;  // requests per second and retry quota
+};
+
+/// Attempts per request.
+double attempts_of(const FluidClients& g, const QuotaRules& quota, const Failing& failing,
                    bool with_quota) {
-  const prediction::FateRules& rules = g.fates[static_cast<std::size_t>(fate)];
-  if (rules.retryable == 0 || g.retry_probability == 0) return 1;
-  const double again = failure * g.retry_probability;
+  const double again = std::min(1.0, failing.again * g.retry_probability);
   double retries = (g.attempts == kForever && again >= 1 ? kForever
                     : g.attempts == kForever             ? 1 / (1 - again)
                                              : attempts_per_request(again, g.attempts)) -
                    1;
+  if (!with_quota || !quota.enabled || failing.again <= 0) return 1 + retries;
   const bool conditional = quota.failure_cost > 0 || quota.threshold > 0;
-  if (with_quota && quota.enabled && conditional && quota.refill_rate == 0 &&
-      failure * (quota.failure_cost + rules.cost) > (1 - failure) * quota.credit) {
+  const double earned = (1 - failing.share) * quota.credit;
+  if (conditional && quota.refill_rate == 0 &&
+      failing.again * (quota.failure_cost + failing.cost) > earned) {
     return 1;  // the bucket is below its threshold
   }
-  if (with_quota && quota.enabled && rules.cost > 0 && failure > 0) {
-    // Tokens earned are tokens spent: credits of first-try successes pay for failed retries.
-    const double credit =
-        quota.credit_on == CreditOn::kStart ? quota.credit : quota.credit * (1 - failure);
+  if (failing.cost > 0) {
+    // Tokens earned are tokens spent: credits of first-try successes, and what time brings, pay
+    // for failed retries.
+    double credit = quota.credit_on == CreditOn::kStart ? quota.credit : earned;
+    if (quota.refill_rate > 0) {
+      credit += failing.first_rate > 0 ? quota.refill_rate / failing.first_rate : kForever;
+    }
     const bool refunds = quota.refund != Refund::kNone;
-    retries = std::min(retries, credit / (rules.cost * (refunds ? failure : 1)));
+    retries = std::min(retries, credit / (failing.cost * (refunds ? failing.share : 1)));
   }
   return 1 + retries;
 }
@@ -99,11 +110,7 @@ class Balance {
     double sum = 0;
     for (std::size_t i = 0; i < system_.groups.size(); ++i) {
       const FluidClients& g = system_.groups[i];
-      const ClientSpec& client = scenario_.clients[g.client];
-      const double errors =
-          system_.stretches[0].errors[i].error + system_.stretches[0].errors[i].throttling;
-      const double attempts =
-          attempts_of(g, client.retry.quota, limit_.fate, errors + (1 - errors) * p, with_quota);
+      const double attempts = attempts_of(g, quota(i), failing(i, p), with_quota);
       sum += work(i) * attempts * (1 - p + limit_.failure_cost * p);
     }
     return sum;
@@ -119,9 +126,10 @@ class Balance {
   /// Requests on their way back, if a share p of the attempts fails for lack of capacity.
   double retrying(double p) const {
     double sum = 0;
-    for (const FluidClients& g : system_.groups) {
+    for (std::size_t n = 0; n < system_.groups.size(); ++n) {
+      const FluidClients& g = system_.groups[n];
       const ClientSpec& client = scenario_.clients[g.client];
-      const double attempts = attempts_of(g, client.retry.quota, limit_.fate, p, true);
+      const double attempts = attempts_of(g, quota(n), failing(n, p), true);
       // Of each retry the share that is made, times how long it is under way.
       const double known = limit_.fate == Fate::kLate ? g.timeout : g.round_trip;
       const auto& laws = g.backoff[g.fates[static_cast<std::size_t>(limit_.fate)].throttling];
@@ -147,11 +155,53 @@ class Balance {
   }
 
  private:
+  const QuotaRules& quota(std::size_t i) const {
+    return scenario_.clients[system_.groups[i].client].retry.quota;
+  }
+
+  double first_rate(std::size_t i) const {
+    return scenario::mean_request_rate(scenario_, scenario_.clients[system_.groups[i].client]);
+  }
+
+  /// Share of the attempts that reach a server, or the throttle.
+  double arriving(std::size_t i) const {
+    const prediction::ErrorShares& errors = system_.calm.errors[i];
+    const double door = system_.errors_at_door ? errors.error + errors.throttling : 0;
+    return (1 - system_.calm.request_loss) * (1 - door);
+  }
+
+  Failing failing(std::size_t i, double p) const {
+    const FluidClients& g = system_.groups[i];
+    const prediction::FluidStretch& calm = system_.calm;
+    const prediction::ErrorShares& errors = calm.errors[i];
+    Failing f;
+    const auto add = [&](double share, Fate fate, double retryable = 1) {
+      const prediction::FateRules& rules = g.fates[static_cast<std::size_t>(fate)];
+      const double again = share * rules.retryable * retryable;
+      f.share += share;
+      f.again += again;
+      f.cost += again * rules.cost;
+    };
+    const double none = 1 - errors.error - errors.throttling, arrives = 1 - calm.request_loss;
+    const double answered = 1 - calm.response_loss;
+    const double unsaturated = system_.errors_at_door ? 1 : 1 - p;
+    add(calm.request_loss, Fate::kLate);
+    add(arrives * errors.error * unsaturated * answered, Fate::kError, errors.error_retryable);
+    add(arrives * errors.throttling * unsaturated * answered, Fate::kThrottlingError);
+    const double saturating = system_.errors_at_door ? none : 1;
+    add(arrives * saturating * p, limit_.fate);
+    add(arrives * (1 - saturating * p) * calm.response_loss, Fate::kLate);
+    if (f.again > 0) f.cost /= f.again;
+    const QuotaRules& rules = quota(i);
+    f.first_rate = first_rate(i) / (rules.scope == RetryScope::kGroup ? 1 : g.clients);
+    return f;
+  }
+
+  /// Of first attempts, per capacity.
   double work(std::size_t i) const {
     const FluidClients& g = system_.groups[i];
-    const double rate = scenario::mean_request_rate(scenario_, scenario_.clients[g.client]);
     if (limit_.capacity == kForever || limit_.capacity <= 0) return 0;
-    return rate * (limit_.by_number ? 1 : g.service_time) / limit_.capacity;
+    return first_rate(i) * arriving(i) * (limit_.by_number ? 1 : g.service_time) / limit_.capacity;
   }
 
   const Scenario& scenario_;
@@ -199,14 +249,8 @@ double largest_load(const Balance& balance, bool with_quota) {
 }  // namespace
 
 FluidEquilibria fluid_equilibria(const Scenario& scenario, std::size_t service) {
-  if (const auto why = why_no_fluid(scenario, service)) throw std::domain_error(*why);
+  if (const auto why = why_no_balance(scenario, service)) throw std::domain_error(*why);
   const FluidSystem system = prediction::fluid_system(scenario, service);
-  for (const FluidClients& g : system.groups) {
-    if (g.closed) {
-      throw std::domain_error("client." + scenario.clients[g.client].name +
-                              ".arrivals: a closed loop has no load of its own");
-    }
-  }
   const Balance balance(scenario, system);
   FluidEquilibria result;
   result.load = balance.first_load();

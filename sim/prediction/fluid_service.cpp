@@ -80,21 +80,30 @@ double FluidService::late_share(const FluidClients& g, double first, double last
 
 void FluidService::serve(std::span<const double> sent) {
   const double through = stretch().unreachable ? 0 : 1 - stretch().request_loss;
+  // Of what arrives, random errors answer some at once.
+  past_errors_.assign(sent.size(), 0);
   double demand = 0;
-  for (const double rate : sent) demand += rate * through;
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    past_errors_[i] = sent[i] * through * (1 - door_errors(i));
+    demand += past_errors_[i];
+  }
   const double passing = pass(demand);
   const double before = wait(now_, work_);
   entering_.assign(sent.size(), 0);
   double inflow = 0;  // work a second
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    const double passes =
-        system_.throttle_by_client ? pass_by_client(i, sent[i] * through) : passing;
+    const double passes = system_.throttle_by_client ? pass_by_client(i, past_errors_[i]) : passing;
     shares_[i].throttled = 1 - passes;
-    entering_[i] = sent[i] * through * passes;
+    entering_[i] = past_errors_[i] * passes;
     inflow += entering_[i] * system_.groups[i].service_time / system_.servers;
   }
   queue(before, inflow);
   for (std::size_t i = 0; i < sent.size(); ++i) share_out(i, before);
+}
+
+double FluidService::door_errors(std::size_t group) const {
+  if (!system_.errors_at_door) return 0;
+  return stretch().errors[group].error + stretch().errors[group].throttling;
 }
 
 double FluidService::pass(double demand) {
@@ -180,6 +189,19 @@ void FluidService::share_out(std::size_t group, double before) {
   }
   s.fate[at(Fate::kLate)] = rest * stretch.request_loss;
   rest *= 1 - stretch.request_loss;
+  const auto fail_at_random = [&] {
+    s.fate[at(Fate::kError)] = rest * errors.error;
+    s.fate[at(Fate::kThrottlingError)] = rest * errors.throttling;
+    rest *= 1 - errors.error - errors.throttling;
+  };
+  if (system_.errors_at_door) {
+    const double lost = rest * (errors.error + errors.throttling) * stretch.response_loss;
+    fail_at_random();
+    s.fate[at(Fate::kError)] *= 1 - stretch.response_loss;
+    s.fate[at(Fate::kThrottlingError)] *= 1 - stretch.response_loss;
+    s.fate[at(Fate::kLate)] += lost;
+    s.known[at(Fate::kError)] = s.known[at(Fate::kThrottlingError)] = std::min(trip, c.timeout);
+  }
   s.fate[at(Fate::kThrottled)] = rest * s.throttled;
   rest *= 1 - s.throttled;
   s.fate[at(Fate::kTurnedAway)] = rest * turned_away_;
@@ -196,9 +218,8 @@ void FluidService::share_out(std::size_t group, double before) {
   rest *= 1 - late;
   s.fate[at(Fate::kLate)] += rest * stretch.response_loss;
   rest *= 1 - stretch.response_loss;
-  s.fate[at(Fate::kError)] = rest * errors.error;
-  s.fate[at(Fate::kThrottlingError)] = rest * errors.throttling;
-  s.success = rest * (1 - errors.error - errors.throttling);
+  if (!system_.errors_at_door) fail_at_random();
+  s.success = rest;
   s.error_retryable = errors.error_retryable;
   s.known[at(Fate::kThrottled)] = std::min(trip, c.timeout);
   if (system_.drops) s.known[at(Fate::kTurnedAway)] = c.timeout;

@@ -55,6 +55,8 @@ class FluidService {
   double late_share(const FluidClients& g, double first, double last) const;
   double next_restart() const;
 
+  /// Share of a group's attempts that random errors answer before anything else does.
+  double door_errors(std::size_t group) const;
   /// Share of the attempts that the throttle lets pass: of all, or of one group's where each client
   /// has a bucket of its own. `demand`: attempts per second.
   double pass(double demand);
@@ -75,6 +77,7 @@ class FluidService {
   std::unique_ptr<Flow> leaving_;
   double tokens_;                     // of the throttle, if all share one
   std::vector<double> group_tokens_;  // else those of all clients of a group
+  std::vector<double> past_errors_;   // attempts per second that no random error answers
   std::vector<double> entering_;      // past the throttle, attempts per second
   std::vector<Shares> shares_;
 };

@@ -129,18 +129,26 @@ double profile_at(const std::optional<CapacityProfile>& profile, double t) {
   return factor;
 }
 
+FluidStretch calm_stretch(const Scenario& scenario, const FluidSystem& system,
+                          std::size_t service) {
+  FluidStretch stretch;
+  stretch.request_loss = scenario.network.request_loss;
+  stretch.response_loss = scenario.network.response_loss;
+  for (const FluidClients& g : system.groups) {
+    ErrorShares shares;
+    add_errors(shares, scenario.clients[g.client], scenario.services[service].errors);
+    stretch.errors.push_back(shares);
+  }
+  return stretch;
+}
+
 FluidStretch stretch_at(const Scenario& scenario, const FluidSystem& system, std::size_t service,
                         double t) {
   const ServiceSpec& spec = scenario.services[service];
-  FluidStretch stretch;
+  FluidStretch stretch = system.calm;
   stretch.start = t;
   stretch.capacity = profile_at(spec.profile, t);
-  double through = 1 - scenario.network.request_loss, back = 1 - scenario.network.response_loss;
-  for (const FluidClients& g : system.groups) {
-    ErrorShares shares;
-    add_errors(shares, scenario.clients[g.client], spec.errors);
-    stretch.errors.push_back(shares);
-  }
+  double through = 1 - stretch.request_loss, back = 1 - stretch.response_loss;
   for (const FaultSpec& fault : scenario.faults) {
     if (fault.service != service) continue;
     if (fault.cold_restart && fault.start.in_seconds() == t) stretch.restart = true;
@@ -271,6 +279,7 @@ FluidSystem fluid_system(const Scenario& scenario, std::size_t service) {
   system.turning_away = spec.rejection.cost.in_seconds();
   system.zombies = spec.abandoned == Abandoned::kServe && !spec.queue.drop_expired;
   system.drops = spec.rejection.overflow == Overflow::kDrop;
+  system.errors_at_door = spec.model != ServiceModelKind::kIndependent;
   system.throttle_rate = spec.throttle.rate;
   system.throttle_burst = spec.throttle.burst;
   system.throttle_by_client = spec.throttle.scope == ThrottleScope::kClient;
@@ -312,6 +321,7 @@ FluidSystem fluid_system(const Scenario& scenario, std::size_t service) {
     starts.insert(window_of(fault).start);
     starts.insert(window_of(fault).end);
   }
+  system.calm = calm_stretch(scenario, system, service);
   for (const double t : starts) {
     system.stretches.push_back(stretch_at(scenario, system, service, t));
   }

@@ -71,7 +71,7 @@ struct FluidStretch {
   double request_loss = 0, response_loss = 0;
   bool unreachable = false;
   bool restart = false;             ///< at its start everything in the service is lost
-  std::vector<ErrorShares> errors;  ///< by group
+  std::vector<ErrorShares> errors;  ///< by group; where, FluidSystem::errors_at_door says
 };
 
 struct FluidSystem {
@@ -82,11 +82,13 @@ struct FluidSystem {
   double turning_away = 0;                       ///< work of a rejection, s of one server
   bool zombies = true;                           ///< abandoned attempts are served
   bool drops = false;                            ///< what is turned away gets no answer
+  bool errors_at_door = true;                    ///< they are answered at once, and take no server
   double throttle_rate = 0, throttle_burst = 0;  ///< 0: none
   bool throttle_by_client = false;
   Distribution service_law;
   std::vector<FluidClients> groups;
   std::vector<FluidStretch> stretches;  ///< first at 0
+  FluidStretch calm;                    ///< at full capacity, without any fault
   double disturbance_end = 0, first_disturbance = 0;
   bool disturbed = false;
   double most_backoff = 0;      ///< s

@@ -29,12 +29,6 @@ std::size_t service_of(const Scenario& scenario, const std::optional<std::string
                          : fmt::format("--service is missing; services are {}", known));
 }
 
-bool has_closed_loop(const Scenario& scenario, std::size_t service) {
-  return std::any_of(scenario.clients.begin(), scenario.clients.end(), [&](const ClientSpec& c) {
-    return c.service == service && c.arrivals.process == ArrivalProcess::kClosed;
-  });
-}
-
 }  // namespace
 
 MapState map_state(const Scenario& scenario, std::size_t service,
@@ -76,7 +70,7 @@ PhaseMapResult map_phases(const PhaseMapRequest& request) {
       throw RequestError("the fluid does not apply: " + *why);
     }
     MapPoint point{variant.values, variant.edits, MapState::kSafe, std::nullopt};
-    if (!has_closed_loop(scenario, service)) point.balance = fluid_equilibria(scenario, service);
+    if (!why_no_balance(scenario, service)) point.balance = fluid_equilibria(scenario, service);
     point.state = map_state(scenario, service, point.balance);
     map.has_trigger = map.has_trigger || prediction::has_disturbance(scenario, service);
     map.points.push_back(std::move(point));

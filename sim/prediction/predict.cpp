@@ -9,10 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
-#include <stdexcept>
 
-#include "prediction/service_load.hpp"
+#include "prediction/coverage.hpp"
 
 namespace retrysim {
 namespace {
@@ -40,6 +40,7 @@ class Predictor {
       stop_point();
       chain(s);
     }
+    std::ranges::move(facts.refusals, std::back_inserter(result_.refusals));
     return std::move(result_);
   }
 
@@ -101,9 +102,17 @@ class Predictor {
   }
 
   void balance(std::size_t s, const std::string& subject) {
+    if (const auto why = why_no_balance(scenario_, s)) {
+      result_.refusals.push_back({"fluid", subject, "equilibria: " + *why});
+      return;
+    }
     const std::string kept = ignores_;
-    ignores_ += "; faults, surges and profiles";
-    try {
+    ignores_ = "chance";
+    for (const std::string& what :
+         prediction::left_out(prediction::Theory::kBalance, scenario_, s)) {
+      ignores_ += "; " + what;
+    }
+    {
       const FluidEquilibria e = fluid_equilibria(scenario_, s);
       if (e.load > 0) {
         say(subject, "phase", name(e.phase),
@@ -123,8 +132,6 @@ class Predictor {
                                    : "share of failing attempts beyond which it does not return");
         }
       }
-    } catch (const std::domain_error& why) {
-      result_.refusals.push_back({"fluid", subject, std::string("equilibria: ") + why.what()});
     }
     ignores_ = kept;
   }
@@ -188,9 +195,10 @@ class Predictor {
       return;
     }
     const RetrialQueueLaw law = solve_with_orbit(queue);
-    const std::string left_out =
-        "faults and surges; the exact number of attempts (its mean counts); what a full queue "
-        "turns away is not tried again; that neighbouring attempts time out together";
+    std::vector<std::string> words = prediction::left_out(prediction::Theory::kChain, scenario_, s);
+    words.emplace_back("the exact number of attempts (its mean counts)");
+    words.emplace_back("that neighbouring attempts time out together");
+    const std::string left_out = list_of(words);
     ignores_ = left_out;
     add("chain", subject, "mean_queue", law.mean_queue, "attempts", "waiting and in service");
     add("chain", subject, "mean_orbit", law.mean_orbit, "requests", "on their way back");

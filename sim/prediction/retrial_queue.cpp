@@ -104,6 +104,115 @@ double collapse_time(const RetrialQueue& queue) {
   return collapse_time(RetrialQueueChain(queue), queue);
 }
 
+namespace {
+
+/// The chain of waiting time and orbit. In a fifo queue an arrival's wait is the work ahead of it,
+/// so that whether it comes too late is settled when it arrives, and neighbours fare alike. Levels
+/// below `servers` are numbers of busy servers; above, the wait in parts of the mean time between
+/// two services.
+class WorkChain {
+ public:
+  WorkChain(const RetrialQueue& queue, int parts)
+      : queue_(queue),
+        parts_(parts),
+        levels_(queue.servers + (queue.places - queue.servers) * parts),
+        by_level_(kLongestJump * parts * (queue.orbit + 1) < levels_ + kLongestJump * parts) {}
+
+  /// Steps of the elimination, roughly.
+  double cost() const {
+    const double width = by_level_ ? kLongestJump * parts_ * (queue_.orbit + 1.0)
+                                   : levels_ + 1.0 + kLongestJump * parts_;
+    return (levels_ + 1.0) * (queue_.orbit + 1.0) * width * width;
+  }
+
+  double collapse_time() const {
+    MarkovChain chain((count(levels_) + 1) * (count(queue_.orbit) + 1));
+    // The first retry is made for certain, further ones with the probability that makes the mean
+    // number of attempts right where all fail.
+    const double retried = queue_.attempts >= 2 ? queue_.retry_probability : 0;
+    const double again = std::max(0.0, queue_.attempts - 2) / (queue_.attempts - 1) * retried;
+    const double pace = 1 / (queue_.timeout + queue_.backoff);
+    for (int level = 0; level <= levels_; ++level) {
+      stop_point();
+      for (int o = 0; o <= queue_.orbit; ++o) {
+        const auto step = [&](int to_level, int to_o, double rate) {
+          chain.add(index(level, o),
+                    index(std::min(to_level, levels_), std::min(to_o, queue_.orbit)), rate);
+        };
+        const int waiting = level - (queue_.servers - 1);
+        if (waiting > 0) {
+          step(level - 1, o, parts_ * queue_.servers * queue_.service_rate);
+        } else if (level > 0) {
+          step(level - 1, o, level * queue_.service_rate);
+        }
+        if (level == levels_) {  // a full queue
+          if (o > 0 && !queue_.retries_rejected) step(level, o - 1, pace * o);
+          continue;
+        }
+        enter(waiting, [&](int jump, double late, double probability) {
+          const double comes = queue_.arrival_rate * probability;
+          const double returns = late * queue_.retrying_share * retried;
+          step(level + jump, o + 1, comes * returns);
+          step(level + jump, o, comes * (1 - returns));
+          if (o == 0) return;
+          step(level + jump, o, pace * o * probability * late * again);
+          step(level + jump, o - 1, pace * o * probability * (1 - late * again));
+        });
+      }
+    }
+    const double full = (0.9 * queue_.places - queue_.servers) * parts_ + queue_.servers - 1;
+    return chain.mean_time_to([&](std::size_t i) { return level_of(i) >= full; })[index(0, 0)];
+  }
+
+ private:
+  static constexpr int kLongestJump = 8;  // mean services; longer ones are cut off
+
+  /// What an attempt that finds so many parts of waiting adds to them, and whether it comes too
+  /// late.
+  template <class Found>
+  void enter(int waiting, Found found) const {
+    const double part = 1 / (queue_.service_rate * queue_.servers * parts_);
+    // One server: the attempt's own service is the jump. Several: it is served beside others.
+    const double room = queue_.timeout - std::max(waiting, 0) * part;
+    const double own_late = room > 0 ? std::exp(-queue_.service_rate * room) : 1;
+    if (waiting < 0) return found(1, own_late, 1);
+    double left = 1;
+    for (int jump = 1; jump <= kLongestJump * parts_; ++jump) {
+      const bool last = jump == kLongestJump * parts_;
+      const double probability = last ? left : left / parts_;
+      left -= probability;
+      const double over = (jump * part - room) / part + 0.5;
+      found(jump, queue_.servers == 1 ? std::clamp(over, 0.0, 1.0) : own_late, probability);
+    }
+  }
+
+  std::size_t index(int level, int o) const {
+    return by_level_ ? count(level) * (count(queue_.orbit) + 1) + count(o)
+                     : count(o) * (count(levels_) + 1) + count(level);
+  }
+  double level_of(std::size_t state) const {
+    return static_cast<double>(by_level_ ? state / (count(queue_.orbit) + 1)
+                                         : state % (count(levels_) + 1));
+  }
+
+  const RetrialQueue& queue_;
+  int parts_, levels_;
+  bool by_level_;
+};
+
+}  // namespace
+
+std::optional<double> collapse_time_by_work(const RetrialQueue& queue, double most_steps) {
+  check(queue);
+  if (queue.places <= queue.servers || queue.attempts < 2) return std::nullopt;
+  constexpr int kFine = 4, kCoarse = 2;
+  for (int parts = kFine; parts >= kCoarse; --parts) {
+    const WorkChain chain(queue, parts);
+    if (chain.cost() <= most_steps) return chain.collapse_time();
+  }
+  return std::nullopt;
+}
+
 RetrialQueueLaw solve(const RetrialQueue& queue, const RetrialQueueOptions& options) {
   const RetrialQueueChain c(queue);
   const double in_time = queue.servers * queue.service_rate * queue.timeout;

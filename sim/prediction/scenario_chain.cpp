@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "prediction/coverage.hpp"
 #include "prediction/delay_law.hpp"
 #include "prediction/fluid_system.hpp"
 #include "prediction/service_load.hpp"
@@ -16,62 +17,6 @@ namespace retrysim {
 namespace {
 
 constexpr double kMostStates = 40'000;
-
-std::optional<std::string> why_no_chain_service(const ServiceSpec& s) {
-  const std::string path = "service." + s.name;
-  if (s.model != ServiceModelKind::kQueue) return path + ".model: the chain is a queue";
-  if (s.queue.discipline != Discipline::kFifo)
-    return path + ".queue.discipline: the chain's queue is fifo";
-  if (s.service_time.kind() != Distribution::Kind::kExponential) {
-    return path + ".service_time: only exponential times have no memory";
-  }
-  if (s.servers == ServiceSpec::kUnlimited) return path + ".servers: nobody ever waits";
-  if (s.instances.count > 1) return path + ".instances: the chain has one queue";
-  if (s.queue.capacity == ServiceSpec::kUnlimited) {
-    return path + ".queue.capacity: without a bound there are infinitely many states";
-  }
-  if (s.abandoned != Abandoned::kServe || s.queue.drop_expired) {
-    return path + ".abandoned: in the chain abandoned attempts are served all the same";
-  }
-  if (s.slowdown.enabled() || s.autoscaling.target > 0 || s.profile || s.throttle.rate > 0 ||
-      s.rejection.cost > Duration::zero() || s.timeout != Duration::max() || !s.errors.empty() ||
-      s.concurrency.control != ConcurrencyControl::kFixed) {
-    return path +
-           ": the chain has no slowdown, autoscaling, capacity profile, throttle, cost of a "
-           "rejection, random errors, timeout or adaptive limit of the service";
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> why_no_chain_client(const Scenario& scenario, const ClientSpec& c) {
-  const std::string path = prediction::path_of(scenario, c);
-  const ArrivalSpec& a = c.arrivals;
-  if (c.caller) return path + ": calls that a service makes depend on what it is called for";
-  if (c.strategy) return path + ": what a strategy of the user's own does is not known";
-  if (a.process != ArrivalProcess::kPoisson || a.profile) {
-    return path + ".arrivals: only a constant Poisson stream has no memory";
-  }
-  if (!calls_one_service(c)) return path + ".calls: requests to several services";
-  if (c.unrepeatable > 0) return path + ".unrepeatable: requests that are not retried";
-  if (!c.operations.empty()) return path + ".operation: all requests of the chain are alike";
-  if (!c.timeouts.has_attempt || !c.timeouts.attempt.is_constant()) {
-    return path + ".attempt_timeout: the chain needs one, the same for all attempts";
-  }
-  if (c.timeouts.deadline != Duration::max())
-    return path + ".deadline: the chain does not know ages";
-  const RetryRules& r = c.retry;
-  if (r.max_attempts == 1) return std::nullopt;
-  if (r.quota.enabled) return path + ".retry.quota: the chain holds no tokens";
-  if (r.hedging.enabled || r.breaker.enabled || r.throttle.enabled || r.rate_limit.enabled) {
-    return path + ".retry: the chain knows no hedging, breaker, throttle or limiter of clients";
-  }
-  const bool orbit_is_limited = r.budget.kind == BudgetKind::kActive && r.budget.share == 0 &&
-                                c.count == 1 && r.budget.minimum >= 1;
-  if (r.budget.kind != BudgetKind::kNone && !orbit_is_limited) {
-    return path + ".retry.budget: the chain can only hold a fixed number of retries at once";
-  }
-  return std::nullopt;
-}
 
 /// Mean over the retries of a request.
 double mean_backoff(const ClientSpec& c) {
@@ -83,11 +28,16 @@ double mean_backoff(const ClientSpec& c) {
   return retries > 0 ? sum / retries : 0;
 }
 
+double best_collapse_time(const RetrialQueue& queue) {
+  const std::optional<double> by_work = collapse_time_by_work(queue);
+  return by_work ? *by_work : collapse_time(queue);
+}
+
 }  // namespace
 
 ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
   const ServiceSpec& s = scenario.services.at(service);
-  if (auto why = why_no_chain_service(s)) return *why;
+  if (auto why = prediction::why_not(prediction::Theory::kChain, scenario, service)) return *why;
   RetrialQueue queue;
   queue.service_rate = 1 / s.service_time.mean_seconds();
   queue.servers = static_cast<int>(std::min<std::int64_t>(s.servers, 1'000'000));
@@ -97,7 +47,6 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
   double rate_retrying = 0;
   for (const ClientSpec& c : scenario.clients) {
     if (share_of_calls(c, service) <= 0) continue;
-    if (auto why = why_no_chain_client(scenario, c)) return *why;
     if (first != nullptr &&
         c.timeouts.attempt.constant_value() != first->timeouts.attempt.constant_value()) {
       return "client." + c.name + ".attempt_timeout: the chain has one timeout for all";
@@ -149,7 +98,11 @@ ChainOrReason chain_of(const Scenario& scenario, std::size_t service) {
 
 RetrialQueueLaw solve_with_orbit(RetrialQueue& queue) {
   constexpr double kEdge = 1e-10;
-  if (queue.orbit > 0) return solve(queue);
+  if (queue.orbit > 0) {
+    RetrialQueueLaw law = solve(queue, {.collapse_time = false});
+    law.collapse_time = best_collapse_time(queue);
+    return law;
+  }
   const double mean = queue.servers * queue.service_rate * (queue.timeout + queue.backoff);
   const auto most = static_cast<int>(kMostStates / (queue.places + 1.0)) - 1;
   double orbit = mean + 7 * std::sqrt(mean) + 10;
@@ -157,7 +110,7 @@ RetrialQueueLaw solve_with_orbit(RetrialQueue& queue) {
     queue.orbit = std::max(1, std::min(most, static_cast<int>(orbit)));
     RetrialQueueLaw law = solve(queue, {.collapse_time = false});
     if (law.at_most_orbit < kEdge || queue.orbit == most) {
-      law.collapse_time = collapse_time(queue);
+      law.collapse_time = best_collapse_time(queue);
       return law;
     }
     orbit *= 1.3;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "prediction/coverage.hpp"
 #include "prediction/delay_law.hpp"
 #include "prediction/fluid_system.hpp"
 
@@ -37,7 +38,6 @@ bool is_mmc(const Scenario& scenario, const ServiceLoad& load) {
 struct Offered {
   ServiceLoad load;
   double work = 0;  // servers
-  bool poisson = true;
 };
 
 /// Whether the requests of a group vary by more than chance: those of the groups that make a
@@ -76,8 +76,6 @@ Offered offered_to(const Scenario& scenario, std::size_t service, const Demands&
     load.varies = load.varies || varies(scenario, c);
     load.from_services = load.from_services || c.caller.has_value();
     open = open || is_open(scenario, c);
-    offered.poisson = offered.poisson && !c.caller &&
-                      c.arrivals.process == ArrivalProcess::kPoisson && !c.arrivals.profile;
   }
   load.is_closed = !open && !load.clients.empty();
   load.rate = first.requests;
@@ -123,12 +121,11 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const Demands& demands) {
   constexpr double kManyServers = 1e6;
   const ServiceSpec& s = scenario.services[service];
-  auto [load, work, poisson] = offered_to(scenario, service, demands);
+  auto [load, work] = offered_to(scenario, service, demands);
   load.wait = load.wait_within = kForever;
   if (load.capacity == kForever && !s.slowdown.enabled()) load.wait = 0;
-  const bool one_after_another = has_queue(s.queue.discipline);
-  if (poisson && load.utilization < 1 && load.capacity <= kManyServers && one_after_another &&
-      !s.slowdown.enabled() && s.instances.count == 1 && work > 0) {
+  if (load.utilization < 1 && load.capacity <= kManyServers && work > 0 &&
+      !why_not(Theory::kWaits, scenario, service)) {
     const double c = load.capacity;
     load.wait = waiting_probability(c, work) * load.service_time / (c - work) *
                 (1 + squared_variation(s.service_time)) / 2;

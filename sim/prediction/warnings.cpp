@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "prediction/coverage.hpp"
 #include "prediction/delay_law.hpp"
 #include "prediction/fluid_system.hpp"
 
@@ -105,8 +106,7 @@ void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
 
 void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
                            std::vector<Warning>& warnings) {
-  const bool served = load.spec->abandoned == Abandoned::kServe && !load.spec->queue.drop_expired;
-  if (load.last_attempt < 1 || load.utilization >= 1 || load.utilization <= 0 || !served) return;
+  if (load.last_attempt < 1 || load.utilization >= 1 || load.utilization <= 0) return;
   const ClientSpec* const client = least_patient(scenario, load);
   if (client == nullptr) return;
   const double patience = client->timeouts.attempt.mean_seconds();
@@ -221,8 +221,11 @@ void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
 void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
                      std::vector<Warning>& warnings) {
   warn_of_overload(scenario, load, warnings);
-  warn_of_queue(scenario, load, warnings);
-  warn_of_last_attempts(scenario, load, warnings);
+  const auto service = static_cast<std::size_t>(load.spec - scenario.services.data());
+  if (!why_not(Theory::kLate, scenario, service)) {
+    warn_of_queue(scenario, load, warnings);
+    warn_of_last_attempts(scenario, load, warnings);
+  }
   warn_of_throttle(scenario, load, warnings);
 }
 

@@ -1,0 +1,969 @@
+// SPDX-License-Identifier: MIT
+#include "prediction/coverage.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "prediction/delay_law.hpp"
+#include "prediction/service_load.hpp"
+#include "scenario/derived.hpp"
+
+namespace retrysim::prediction {
+namespace {
+
+constexpr Treatment without(std::string_view text) { return {Coverage::kLeftOut, text}; }
+constexpr Treatment none(std::string_view why) { return {Coverage::kRefused, why}; }
+/// Nothing that the fluid says holds.
+constexpr Treatments no_fluid(std::string_view why) {
+  return {.balance = none(why), .run = none(why)};
+}
+constexpr Treatments no_theory(std::string_view why) {
+  return {.balance = none(why), .run = none(why), .chain = none(why)};
+}
+
+// --- Services ------------------------------------------------------------------------------------
+
+const ServiceSpec& at(const Scenario& s, std::size_t service) { return s.services[service]; }
+
+template <class Test>
+constexpr bool any_client(const Scenario& s, std::size_t service, Test test) {
+  return std::ranges::any_of(
+      s.clients, [&](const ClientSpec& c) { return share_of_calls(c, service) > 0 && test(c); });
+}
+
+bool is_occ(const Scenario& s, std::size_t i) { return at(s, i).model == ServiceModelKind::kOcc; }
+bool is_no_queue(const Scenario& s, std::size_t i) {
+  return at(s, i).model == ServiceModelKind::kIndependent;
+}
+bool shares_servers(const Scenario& s, std::size_t i) {
+  return !has_queue(at(s, i).queue.discipline);
+}
+bool not_fifo(const Scenario& s, std::size_t i) {
+  return at(s, i).queue.discipline != Discipline::kFifo;
+}
+bool sheds(const Scenario& s, std::size_t i) {
+  return at(s, i).queue.discipline == Discipline::kCodel;
+}
+bool not_exponential(const Scenario& s, std::size_t i) {
+  return at(s, i).service_time.kind() != Distribution::Kind::kExponential;
+}
+bool has_room_for_all(const Scenario& s, std::size_t i) {
+  return at(s, i).queue.capacity == ServiceSpec::kUnlimited;
+}
+bool serves_all_at_once(const Scenario& s, std::size_t i) {
+  return at(s, i).servers == ServiceSpec::kUnlimited;
+}
+bool scales(const Scenario& s, std::size_t i) { return at(s, i).autoscaling.target > 0; }
+bool is_many(const Scenario& s, std::size_t i) { return at(s, i).instances.count > 1; }
+bool has_profile(const Scenario& s, std::size_t i) { return at(s, i).profile.has_value(); }
+bool is_curved(const Scenario& s, std::size_t i) {
+  return at(s, i).slowdown.enabled() && at(s, i).slowdown.curve != SlowdownCurve::kLinear;
+}
+bool slows_down(const Scenario& s, std::size_t i) { return at(s, i).slowdown.enabled(); }
+bool limited_slows_down(const Scenario& s, std::size_t i) {
+  return slows_down(s, i) && at(s, i).servers != ServiceSpec::kUnlimited;
+}
+bool adapts(const Scenario& s, std::size_t i) {
+  return at(s, i).concurrency.control != ConcurrencyControl::kFixed;
+}
+bool gives_up(const Scenario& s, std::size_t i) { return at(s, i).timeout != Duration::max(); }
+bool drops_abandoned(const Scenario& s, std::size_t i) {
+  return at(s, i).abandoned != Abandoned::kServe;
+}
+bool drops_expired(const Scenario& s, std::size_t i) { return at(s, i).queue.drop_expired; }
+bool drops_expired_by_guess(const Scenario& s, std::size_t i) {
+  return drops_expired(s, i) && !s.network.latency.is_constant();
+}
+bool is_throttled(const Scenario& s, std::size_t i) { return at(s, i).throttle.rate > 0; }
+bool has_limits(const Scenario& s, std::size_t i) {
+  return is_throttled(s, i) && at(s, i).throttle.has_limits();
+}
+bool throttles_apart(const Scenario& s, std::size_t i) {
+  return is_throttled(s, i) && at(s, i).throttle.scope > ThrottleScope::kClient;
+}
+bool has_window(const Scenario& s, std::size_t i) {
+  return is_throttled(s, i) && at(s, i).throttle.window > Duration::zero();
+}
+bool answers_limit(const Scenario& s, std::size_t i) { return at(s, i).answers.limit.has_value(); }
+bool suggests_when_full(const Scenario& s, std::size_t i) {
+  const auto& overflow = at(s, i).answers.overflow;
+  return overflow && overflow->retry_after;
+}
+bool has_errors(const Scenario& s, std::size_t i) { return !at(s, i).errors.empty(); }
+bool rejecting_costs(const Scenario& s, std::size_t i) {
+  return at(s, i).rejection.cost > Duration::zero();
+}
+bool can_be_full(const Scenario& s, std::size_t i) {
+  return at(s, i).servers != ServiceSpec::kUnlimited &&
+         at(s, i).queue.capacity != ServiceSpec::kUnlimited;
+}
+bool calls_others(const Scenario& s, std::size_t i) {
+  return std::ranges::any_of(s.clients, [&](const ClientSpec& c) { return c.caller == i; });
+}
+bool knows_tokens(const Scenario& s, std::size_t i) {
+  return at(s, i).idempotency.remembers() && any_client(s, i, [](const ClientSpec& c) {
+           return c.side_effects.mutating > 0 && c.side_effects.idempotency_token;
+         });
+}
+bool can_throttle(const Scenario& s, std::size_t i) {
+  const ServiceSpec& spec = at(s, i);
+  return is_throttled(s, i) || has_errors(s, i) ||
+         (can_be_full(s, i) && spec.rejection.overflow != Overflow::kDrop &&
+          (spec.rejection.overflow == Overflow::kThrottled || spec.answers.overflow)) ||
+         std::ranges::any_of(
+             s.faults, [&](const FaultSpec& f) { return f.service == i && !f.errors.empty(); });
+}
+bool has_faults(const Scenario& s, std::size_t i) {
+  return std::ranges::any_of(s.faults, [&](const FaultSpec& f) { return f.service == i; });
+}
+
+double round_trip(const Scenario& s) { return 2 * s.network.latency.mean_seconds(); }
+
+// --- Clients -------------------------------------------------------------------------------------
+
+bool is_call(const Scenario&, const ClientSpec& c, std::size_t) { return c.caller.has_value(); }
+bool has_strategy(const Scenario&, const ClientSpec& c, std::size_t) { return bool{c.strategy}; }
+bool calls_several(const Scenario&, const ClientSpec& c, std::size_t) {
+  return !calls_one_service(c);
+}
+template <ArrivalProcess kProcess>
+bool arrives_as(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.arrivals.process == kProcess;
+}
+bool not_poisson(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.arrivals.process != ArrivalProcess::kPoisson;
+}
+bool varies(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.arrivals.profile.has_value();
+}
+bool has_surges(const Scenario&, const ClientSpec& c, std::size_t) {
+  return !c.arrivals.surges.empty();
+}
+bool bursts_together(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.arrivals.process == ArrivalProcess::kOnOff && c.arrivals.aligned;
+}
+bool bursts_weightily(const Scenario&, const ClientSpec& c, std::size_t) {
+  constexpr double kSmall = 0.05;
+  const ArrivalSpec& a = c.arrivals;
+  if (a.process != ArrivalProcess::kOnOff) return false;
+  const double on = a.on.mean_seconds(), off = a.off.mean_seconds();
+  return std::sqrt(off / on / c.count) > kSmall;  // deviation of the rate, as a share of it
+}
+bool has_spread_timeout(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.timeouts.has_attempt && !c.timeouts.attempt.is_constant();
+}
+bool has_wide_timeout(const Scenario&, const ClientSpec& c, std::size_t) {
+  constexpr double kNarrow = 0.0025;  // a deviation of 5 %
+  return c.timeouts.has_attempt && squared_variation(c.timeouts.attempt) > kNarrow;
+}
+
+double timeout_of(const ClientSpec& c) {
+  return c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
+}
+
+bool has_no_timeout(const Scenario&, const ClientSpec& c, std::size_t) {
+  return !c.timeouts.has_attempt;
+}
+bool waits_unlike_others(const Scenario& s, const ClientSpec& c, std::size_t service) {
+  constexpr double kAlike = 1.05;
+  const double own = timeout_of(c);
+  return any_client(s, service, [&](const ClientSpec& other) {
+    const double its = timeout_of(other);
+    return own > its * kAlike;
+  });
+}
+/// Even an idle service answers many attempts too late.
+bool is_impatient(const Scenario& s, const ClientSpec& c, std::size_t service) {
+  constexpr double kMany = 0.05;
+  const ServiceSpec& spec = at(s, service);
+  const double mean = spec.service_time.mean_seconds();
+  if (!c.timeouts.has_attempt || mean <= 0) return false;
+  const double scale = scenario::service_seconds_at(s, c, service) / mean;
+  const double room = timeout_of(c) - round_trip(s);
+  return room <= 0 || survival(spec.service_time, room / scale) > kMany;
+}
+/// Whether the deadline may end a request that its attempts would not.
+bool has_tight_deadline(const Scenario& s, const ClientSpec& c, std::size_t service) {
+  if (c.timeouts.deadline == Duration::max()) return false;
+  const double deadline = c.timeouts.deadline.in_seconds();
+  if (c.retry.max_attempts == RetryRules::kUnlimited) return true;
+  double pauses = 0;
+  BackoffLaws late(c.retry.backoff, false), throttled(c.retry.backoff, true);
+  constexpr std::uint32_t kMost = 64;
+  const std::uint32_t retries = c.retry.max_attempts - 1;
+  for (std::uint32_t i = 0; i < std::min(retries, kMost); ++i) {
+    const double times = i + 1 == kMost ? retries - kMost + 1 : 1;
+    pauses += times * std::max(most_of(late.next()), most_of(throttled.next()));
+  }
+  const auto suggested = answers_of(at(s, service)).throttled.retry_after;
+  if (suggested && is_throttled(s, service)) pauses += retries * suggested->in_seconds();
+  const double room = (deadline - pauses) / c.retry.max_attempts;  // for each attempt
+  if (timeout_of(c) <= room) return false;
+  // Where the queue is short, or the timeout long, an attempt takes what a full queue does.
+  constexpr double kServices = 20;
+  const bool waits = at(s, service).servers != ServiceSpec::kUnlimited;
+  return round_trip(s) + kServices * scenario::service_seconds_at(s, c, service) +
+             (waits ? full_queue_time(s, service) : 0) >
+         room;
+}
+bool has_deadline(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.timeouts.deadline != Duration::max();
+}
+bool has_spread_latency(const Scenario& s, const ClientSpec&, std::size_t) {
+  return !s.network.latency.is_constant();
+}
+bool has_wild_latency(const Scenario& s, const ClientSpec& c, std::size_t) {
+  constexpr double kSmall = 0.1;
+  const double deviation =
+      std::sqrt(2 * squared_variation(s.network.latency)) * s.network.latency.mean_seconds();
+  return has_spread_latency(s, c, 0) && deviation > kSmall * timeout_of(c);
+}
+bool connects(const Scenario& s, const ClientSpec&, std::size_t) {
+  return s.network.connect.mean_seconds() > 0;
+}
+bool connects_slowly(const Scenario& s, const ClientSpec& c, std::size_t) {
+  constexpr double kSmall = 0.05;
+  return s.network.connect.mean_seconds() > kSmall * timeout_of(c) ||
+         (connects(s, c, 0) && c.timeouts.connect < Duration::max() &&
+          c.timeouts.connect.in_seconds() < 10 * s.network.connect.mean_seconds());
+}
+bool loses_messages(const Scenario& s, const ClientSpec&, std::size_t) {
+  return s.network.request_loss > 0 || s.network.response_loss > 0;
+}
+/// Whether a client may need more connections than it has.
+bool lacks_connections(const Scenario& s, const ClientSpec& c, std::size_t) {
+  if (c.max_connections == ClientSpec::kUnlimited) return false;
+  if (c.arrivals.process == ArrivalProcess::kClosed) {
+    return c.arrivals.concurrency > c.max_connections;
+  }
+  constexpr double kDeviations = 5;
+  const double rate = scenario::mean_request_rate(s, c) / c.count;
+  const double attempts = c.retry.max_attempts == RetryRules::kUnlimited
+                              ? kForever
+                              : static_cast<double>(c.retry.max_attempts);
+  const double worst = rate * attempts * timeout_of(c);
+  return !(worst + kDeviations * std::sqrt(worst) + 1 < c.max_connections);
+}
+bool reads_before_retries(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.side_effects.reconciles && c.side_effects.mutating > 0;
+}
+bool is_unrepeatable(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.unrepeatable > 0;
+}
+bool waits_without_retry(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.long_poll && c.retry.long_poll != LongPoll::kReturn && c.retry.quota.enabled;
+}
+bool has_operations(const Scenario&, const ClientSpec& c, std::size_t) {
+  return !c.operations.empty();
+}
+bool has_work_that_differs(const Scenario&, const ClientSpec& c, std::size_t) {
+  return std::ranges::any_of(
+      c.operations, [&](const OperationSpec& o) { return o.work != c.operations.front().work; });
+}
+bool has_heavy_operations(const Scenario& s, const ClientSpec& c, std::size_t service) {
+  constexpr double kSmall = 0.1;
+  return has_work_that_differs(s, c, service) &&
+         std::ranges::any_of(c.operations, [&](const OperationSpec& o) {
+           return o.work * at(s, service).service_time.mean_seconds() > kSmall * timeout_of(c);
+         });
+}
+bool retries(const ClientSpec& c) { return c.retry.max_attempts > 1; }
+bool shares_retryer(const Scenario&, const ClientSpec& c, std::size_t) {
+  return !c.retryer.empty() &&
+         (c.retry.quota.enabled || c.retry.rate_limit.enabled || c.retry.throttle.enabled ||
+          c.retry.breaker.enabled || c.retry.budget.kind != BudgetKind::kNone);
+}
+bool has_quota(const Scenario&, const ClientSpec& c, std::size_t) {
+  return retries(c) && c.retry.quota.enabled;
+}
+bool has_quotas_apart(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry.quota.enabled && c.retry.quota.scope > RetryScope::kGroup;
+}
+bool waits_for_quota(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry.quota.enabled && c.retry.quota.on_empty == QuotaOnEmpty::kWait;
+}
+bool takes_partly(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry.quota.enabled && c.retry.quota.partial;
+}
+bool has_limiter(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry.rate_limit.enabled;
+}
+bool has_limiters_apart(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry.rate_limit.enabled && c.retry.rate_limit.scope != RetryScope::kClient;
+}
+bool limiter_may_wake(const Scenario& s, const ClientSpec& c, std::size_t service) {
+  return c.retry.rate_limit.enabled && can_throttle(s, service);
+}
+bool has_hedging(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry.hedging.enabled;
+}
+bool has_breaker(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry.breaker.enabled;
+}
+bool has_client_throttle(const Scenario&, const ClientSpec& c, std::size_t) {
+  return c.retry.throttle.enabled;
+}
+bool is_decorrelated(const Scenario&, const ClientSpec& c, std::size_t) {
+  return retries(c) && c.retry.backoff.jitter == Jitter::kDecorrelated;
+}
+bool has_scarce_budget(const Scenario& s, const ClientSpec& c, std::size_t) {
+  constexpr double kAmple = 3;
+  const BudgetRules& budget = c.retry.budget;
+  if (budget.kind == BudgetKind::kNone) return false;
+  if (c.arrivals.process == ArrivalProcess::kClosed || !c.timeouts.has_attempt) return true;
+  if (c.retry.max_attempts == RetryRules::kUnlimited) return true;
+  const double rate = scenario::mean_request_rate(s, c) / c.count;
+  const double often = rate * (static_cast<double>(c.retry.max_attempts) - 1);
+  if (budget.kind == BudgetKind::kWindow) return budget.minimum < kAmple * often;
+  const double backoff = mean_of(backoff_law(c.retry.backoff, false, 1));
+  return budget.minimum < kAmple * often * (timeout_of(c) + backoff);
+}
+/// A budget that the chain cannot take for a limit of its orbit.
+bool has_budget_of_many(const Scenario&, const ClientSpec& c, std::size_t) {
+  const BudgetRules& budget = c.retry.budget;
+  const bool limits_orbit = budget.kind == BudgetKind::kActive && budget.share == 0 &&
+                            c.count == 1 && budget.minimum >= 1;
+  return retries(c) && budget.kind != BudgetKind::kNone && !limits_orbit;
+}
+bool client_rules(const Scenario&, const ClientSpec& c, std::size_t) {
+  return retries(c) && (c.retry.hedging.enabled || c.retry.breaker.enabled ||
+                        c.retry.throttle.enabled || c.retry.rate_limit.enabled);
+}
+
+// --- The table -----------------------------------------------------------------------------------
+
+constexpr Feature kFeatures[] = {
+    {.name = "optimistic concurrency control",
+     .keys = "service.*.model service.*.answers.conflict",
+     .said = "model",
+     .by_service = is_occ,
+     .parts = {.loads = without("conflicts between writes"),
+               .waits = none("a conflict is served again"),
+               .late = none("a conflict is served again"),
+               .balance =
+                   none("conflicts of optimistic concurrency control are between single attempts"),
+               .run =
+                   none("conflicts of optimistic concurrency control are between single attempts"),
+               .chain = none("the chain is a queue")}},
+    {.name = "a service without a queue",
+     .keys = "service.*.model",
+     .said = "model",
+     .by_service = is_no_queue,
+     .parts = {.chain = none("the chain is a queue")}},
+    {.name = "servers that all attempts share",
+     .keys = "service.*.queue.discipline",
+     .said = "queue.discipline",
+     .by_service = shares_servers,
+     .parts = {.waits = none("nobody waits in a queue"),
+               .balance = none("the time of an attempt among others depends on those to come"),
+               .run = none("the time of an attempt among others depends on those to come"),
+               .chain = none("the chain's queue is fifo")}},
+    {.name = "a queue other than fifo",
+     .keys = "service.*.queue.discipline service.*.queue.target service.*.queue.interval "
+             "service.*.answers.shed client.*.priority",
+     .said = "queue.discipline",
+     .by_service = not_fifo,
+     .parts = {.late = none("only in a fifo queue does everybody wait for all that is there"),
+               .balance = none("only fifo lets all attempts of a moment wait equally long"),
+               .run = none("only fifo lets all attempts of a moment wait equally long"),
+               .chain = none("the chain's queue is fifo")}},
+    {.name = "autoscaling",
+     .keys = "service.*.autoscaling.target service.*.autoscaling.max service.*.autoscaling.min "
+             "service.*.autoscaling.interval service.*.autoscaling.delay "
+             "service.*.autoscaling.cooldown service.*.autoscaling.tolerance",
+     .said = "autoscaling",
+     .by_service = scales,
+     .parts = {.loads = without("servers that autoscaling adds or takes away"),
+               .waits = none("servers that come and go"),
+               .late = none("servers that come and go"),
+               .balance = none("servers that come and go"),
+               .run = none("servers that come and go"),
+               .chain = none("servers that come and go")}},
+    {.name = "several instances",
+     .keys = "service.*.instances service.*.balancing service.*.health_check.interval "
+             "service.*.health_check.timeout service.*.health_check.unhealthy_threshold "
+             "service.*.health_check.healthy_threshold fault.*.instance fault.*.instances",
+     .said = "instances",
+     .by_service = is_many,
+     .parts = {.waits = none("each instance has a queue of its own"),
+               .balance = none("which instance an attempt meets, and what waits there, is chance"),
+               .run = none("which instance an attempt meets, and what waits there, is chance"),
+               .chain = none("the chain has one queue")}},
+    {.name = "a capacity profile",
+     .keys = "service.*.profile",
+     .said = "profile",
+     .by_service = has_profile,
+     .parts = {.loads = without("the capacity profile"),
+               .waits = none("a capacity that changes has no one wait"),
+               .balance = none("a capacity that changes has no one balance"),
+               .chain = none("a capacity that changes has no one law")}},
+    {.name = "a slowdown that is not linear",
+     .keys = "service.*.slowdown_curve service.*.slowdown_exponent service.*.slowdown_table",
+     .said = "slowdown_curve",
+     .by_service = is_curved,
+     .parts = no_fluid("only a linear slowdown is part of the fluid")},
+    {.name = "a slowdown of a limited number of servers",
+     .keys = "service.*.slowdown",
+     .said = "slowdown",
+     .by_service = limited_slows_down,
+     .parts = no_fluid("the fluid knows it where servers are unlimited")},
+    {.name = "a slowdown",
+     .keys = "service.*.slowdown",
+     .said = "slowdown",
+     .by_service = slows_down,
+     .parts = {.loads = without("the slowdown"),
+               .waits = none("service times that depend on each other"),
+               .chain = none("service times that depend on each other")}},
+    {.name = "an adaptive concurrency limit",
+     .keys = "service.*.concurrency.control service.*.concurrency.initial "
+             "service.*.concurrency.min service.*.concurrency.max service.*.concurrency.smoothing "
+             "service.*.concurrency.headroom service.*.concurrency.tolerance "
+             "service.*.concurrency.long_window service.*.concurrency.backoff_ratio "
+             "service.*.concurrency.slow",
+     .said = "concurrency",
+     .by_service = adapts,
+     .parts = {.late = none("a limit that is adapted to single answers"),
+               .balance = none("a limit that is adapted to single answers"),
+               .run = none("a limit that is adapted to single answers"),
+               .chain = none("a limit that is adapted to single answers")}},
+    {.name = "a time limit of the service",
+     .keys = "service.*.timeout service.*.answers.timeout",
+     .said = "timeout",
+     .by_service = gives_up,
+     .parts = {.late = none("the service's own limit"),
+               .balance = none("the service's own limit"),
+               .run = none("the service's own limit"),
+               .chain = none("the service's own limit")}},
+    {.name = "abandoned attempts that leave",
+     .keys = "service.*.abandoned",
+     .said = "abandoned",
+     .by_service = drops_abandoned,
+     .parts = {.late = none("what its clients have given up is not served"),
+               .balance = none("how much of what is left in the queue is served in time is not "
+                               "modelled"),
+               .run = none("how much of what is left in the queue is served in time is not "
+                           "modelled"),
+               .chain = none("in the chain abandoned attempts are served all the same")}},
+    {.name = "a queue that sheds",
+     .keys = "service.*.queue.discipline",
+     .said = "queue.discipline",
+     .by_service = sheds,
+     .parts = {.waits = none("attempts that wait too long are shed")}},
+    {.name = "attempts that are dropped when they would be late",
+     .keys = "service.*.queue.drop_expired",
+     .said = "queue.drop_expired",
+     .by_service = drops_expired,
+     .parts = {.late = none("what would be late is not served"),
+               .chain = none("in the chain abandoned attempts are served all the same")}},
+    {.name = "the same where the way back is not known",
+     .keys = "service.*.queue.drop_expired network.latency",
+     .said = "queue.drop_expired",
+     .by_service = drops_expired_by_guess,
+     .parts = no_fluid("the service does not know how long the answer will travel")},
+    {.name = "limits of single operations or keys",
+     .keys = "service.*.throttle.operation.*.rate service.*.throttle.operation.*.burst "
+             "service.*.throttle.operation.*.window service.*.throttle.key.*.rate "
+             "service.*.throttle.key.*.burst service.*.throttle.key.*.window "
+             "client.*.keys.count client.*.keys.popularity client.*.keys.exponent "
+             "client.*.keys.hot_share",
+     .said = "throttle",
+     .by_service = has_limits,
+     .parts = {.loads = without("what the throttle refuses of single operations or keys"),
+               .balance = none("limits of single operations or keys"),
+               .run = none("limits of single operations or keys"),
+               .chain = none("limits of single operations or keys")}},
+    {.name = "a throttle that keeps operations or keys apart",
+     .keys = "service.*.throttle.scope",
+     .said = "throttle.scope",
+     .by_service = throttles_apart,
+     .parts = {.loads = without("what the throttle refuses of single operations or keys"),
+               .balance = none("what is left to single operations or keys"),
+               .run = none("what is left to single operations or keys"),
+               .chain = none("what is left to single operations or keys")}},
+    {.name = "a throttle with windows",
+     .keys = "service.*.throttle.window",
+     .said = "throttle.window",
+     .by_service = has_window,
+     .parts = no_theory("an allowance that comes back all at once")},
+    {.name = "a throttle",
+     .keys = "service.*.throttle.rate service.*.throttle.burst service.*.throttle.retry_after "
+             "service.*.answers.throttled",
+     .said = "throttle",
+     .by_service = is_throttled,
+     .parts = {.chain = none("the chain turns nothing away but when its queue is full")}},
+    {.name = "an answer of its own for the concurrency limit",
+     .keys = "service.*.answers.limit",
+     .said = "answers.limit",
+     .by_service = answers_limit,
+     .parts = no_fluid("an answer other than that of a full queue")},
+    {.name = "a delay that a full queue suggests",
+     .keys = "service.*.answers.overflow",
+     .said = "answers.overflow",
+     .by_service = suggests_when_full,
+     .parts = no_fluid("a delay that a full queue suggests")},
+    {.name = "service times that are not exponential",
+     .keys = "service.*.service_time",
+     .said = "service_time",
+     .by_service = not_exponential,
+     .parts = {.chain = none("only exponential times have no memory")}},
+    {.name = "unlimited servers",
+     .keys = "service.*.servers",
+     .said = "servers",
+     .by_service = serves_all_at_once,
+     .parts = {.chain = none("nobody ever waits")}},
+    {.name = "a queue without a bound",
+     .keys = "service.*.queue.capacity",
+     .said = "queue.capacity",
+     .by_service = has_room_for_all,
+     .parts = {.chain = none("without a bound there are infinitely many states")}},
+    {.name = "random errors",
+     .keys = "service.*.errors.internal service.*.errors.unavailable service.*.errors.throttled "
+             "service.*.errors.invalid service.*.errors.*",
+     .said = "errors",
+     .by_service = has_errors,
+     .parts = {.chain = none("attempts of the chain fail by timeouts only")}},
+    {.name = "rejections that cost",
+     .keys = "service.*.reject_cost",
+     .said = "reject_cost",
+     .by_service = rejecting_costs,
+     .parts = {.chain = none("what the chain turns away costs nothing")}},
+    {.name = "a queue with a bound",
+     .keys = "service.*.queue.capacity service.*.overflow",
+     .said = "queue.capacity",
+     .by_service = can_be_full,
+     .parts = {.chain = without("what a full queue turns away is not tried again")}},
+    {.name = "idempotency tokens",
+     .keys = "service.*.idempotency.window service.*.idempotency.replay "
+             "service.*.idempotency.in_progress service.*.idempotency.replay_cost "
+             "service.*.idempotency.write_delay client.*.mutating client.*.idempotency_token "
+             "client.*.token_reuse",
+     .said = "idempotency",
+     .by_service = knows_tokens,
+     .parts = {.loads = without("what idempotency tokens answer"),
+               .late = none("a retry may be answered by its token, for less work"),
+               .balance = none("a retry may be answered by its token, for less work"),
+               .run = none("a retry may be answered by its token, for less work"),
+               .chain = none("a retry may be answered by its token, for less work")}},
+    {.name = "faults",
+     .keys = "fault.*.service fault.*.start fault.*.duration fault.*.capacity fault.*.speed "
+             "fault.*.latency fault.*.request_loss fault.*.response_loss fault.*.cold_restart "
+             "fault.*.unreachable fault.*.black_hole fault.*.errors.internal "
+             "fault.*.errors.unavailable fault.*.errors.throttled fault.*.errors.invalid "
+             "fault.*.errors.*",
+     .by_service = has_faults,
+     .parts = {.waits = without("faults"),
+               .balance = without("faults"),
+               .chain = without("faults")}},
+    {.name = "a service that calls others",
+     .keys = "client.*.calls service.*.parallel_calls service.*.answers.call_failed",
+     .said = "calls",
+     .by_service = calls_others,
+     .parts = {.loads = without("waiting at the services that it calls"),
+               .waits = without("waiting at the services that it calls"),
+               .late = none("it waits for the services that it calls"),
+               .balance = none("it waits for the services that it calls"),
+               .run = none("it waits for the services that it calls"),
+               .chain = none("it waits for the services that it calls")}},
+    {.name = "calls between services",
+     .keys = "client.*.calls",
+     .by_client = is_call,
+     .parts = {.waits = none("when calls come depends on the service that makes them"),
+               .balance = none("calls that a service makes depend on what it is called for"),
+               .run = none("calls that a service makes depend on what it is called for"),
+               .chain = none("calls that a service makes depend on what it is called for")}},
+    {.name = "a strategy of the user's own",
+     .keys = "",
+     .by_client = has_strategy,
+     .parts = no_theory("what a strategy of the user's own does is not known")},
+    {.name = "requests to several services",
+     .keys = "client.*.calls client.*.operation.*.calls",
+     .said = "calls",
+     .by_client = calls_several,
+     .parts = no_theory("requests to several services")},
+    {.name = "requests that are not retried",
+     .keys = "client.*.unrepeatable",
+     .said = "unrepeatable",
+     .by_client = is_unrepeatable,
+     .parts = no_theory("requests that are not retried")},
+    {.name = "a retryer that groups share",
+     .keys = "client.*.retry.retryer",
+     .said = "retry.retryer",
+     .by_client = shares_retryer,
+     .parts = no_theory("what groups share")},
+    {.name = "quotas of single services, operations or keys",
+     .keys = "client.*.retry.quota.scope",
+     .said = "retry.quota.scope",
+     .by_client = has_quotas_apart,
+     .parts = no_theory("several quotas of one client")},
+    {.name = "limiters that are not one for each client",
+     .keys = "client.*.retry.rate_limit.scope",
+     .said = "retry.rate_limit.scope",
+     .by_client = has_limiters_apart,
+     .parts = no_theory("limiters that clients share, or have several of")},
+    {.name = "hedging",
+     .keys = "client.*.retry.hedging.delay",
+     .said = "retry.hedging",
+     .by_client = has_hedging,
+     .parts = {.loads = without("hedging"),
+               .waits = none("attempts beside each other"),
+               .late = none("attempts beside each other"),
+               .balance = none("attempts beside each other"),
+               .run = none("attempts beside each other"),
+               .chain = none("attempts beside each other")}},
+    {.name = "circuit breakers",
+     .keys = "client.*.retry.breaker.failure_share client.*.retry.breaker.min_attempts "
+             "client.*.retry.breaker.window client.*.retry.breaker.open",
+     .said = "retry.breaker",
+     .by_client = has_breaker,
+     .parts = no_theory("it counts the few attempts of one client, which is chance")},
+    {.name = "retry budgets that may run out",
+     .keys = "client.*.retry.budget.kind client.*.retry.budget.share "
+             "client.*.retry.budget.minimum client.*.retry.budget.window",
+     .said = "retry.budget",
+     .by_client = has_scarce_budget,
+     .parts = no_fluid("it counts the few requests of one client, which is chance")},
+    {.name = "retry budgets other than a fixed number at once",
+     .keys = "client.*.retry.budget.kind",
+     .said = "retry.budget",
+     .by_client = has_budget_of_many,
+     .parts = {.chain = none("the chain can only hold a fixed number of retries at once")}},
+    {.name = "a retry quota that makes clients wait",
+     .keys = "client.*.retry.quota.on_empty",
+     .said = "retry.quota.on_empty",
+     .by_client = waits_for_quota,
+     .parts = no_fluid("retries that wait for tokens")},
+    {.name = "a retry quota that takes what there is",
+     .keys = "client.*.retry.quota.partial",
+     .said = "retry.quota.partial",
+     .by_client = takes_partly,
+     .parts = no_fluid("a retry that pays less than its price")},
+    {.name = "a retry quota",
+     .keys = "client.*.retry.quota.capacity client.*.retry.quota.initial "
+             "client.*.retry.quota.cost client.*.retry.quota.throttle_cost "
+             "client.*.retry.quota.timeout_cost client.*.retry.quota.credit "
+             "client.*.retry.quota.credit_on client.*.retry.quota.refund "
+             "client.*.retry.quota.order client.*.retry.quota.refill_rate "
+             "client.*.retry.quota.refill_interval client.*.retry.quota.failure_cost "
+             "client.*.retry.quota.threshold",
+     .said = "retry.quota",
+     .by_client = has_quota,
+     .parts = {.balance = without("the time until a full retry quota has run dry"),
+               .chain = none("the chain holds no tokens")}},
+    {.name = "polling",
+     .keys = "client.*.arrivals.process client.*.arrivals.job_time client.*.arrivals.base "
+             "client.*.arrivals.factor client.*.arrivals.cap client.*.arrivals.jitter "
+             "client.*.arrivals.max_checks",
+     .said = "arrivals",
+     .by_client = arrives_as<ArrivalProcess::kPoll>,
+     .parts = no_theory("how often a job is polled depends on when it began")},
+    {.name = "bursts of all clients together",
+     .keys = "client.*.arrivals.phase",
+     .said = "arrivals.aligned",
+     .by_client = bursts_together,
+     .parts = no_theory("bursts of all clients together come at random")},
+    {.name = "bursts of few clients",
+     .keys = "client.*.arrivals.on client.*.arrivals.off",
+     .said = "arrivals",
+     .by_client = bursts_weightily,
+     .parts = no_theory("so few clients in bursts are a load that changes by chance")},
+    {.name = "bursts of single clients",
+     .keys = "client.*.arrivals.process",
+     .said = "arrivals",
+     .by_client = arrives_as<ArrivalProcess::kOnOff>,
+     .parts = {.balance = without("bursts of single clients"),
+               .run = without("bursts of single clients")}},
+    {.name = "a closed loop",
+     .keys = "client.*.arrivals.process client.*.arrivals.concurrency "
+             "client.*.arrivals.think_time client.*.arrivals.think_from",
+     .said = "arrivals",
+     .by_client = arrives_as<ArrivalProcess::kClosed>,
+     .parts = {.loads = without("waiting, which makes a closed loop ask for less"),
+               .balance = none("a closed loop has no load of its own")}},
+    {.name = "a herd",
+     .keys = "client.*.arrivals.process client.*.arrivals.start client.*.arrivals.spread",
+     .said = "arrivals",
+     .by_client = arrives_as<ArrivalProcess::kOnce>,
+     .parts = {.loads = without("when they come: this is the mean over the duration"),
+               .late = none("a herd is no load that lasts"),
+               .balance = none("a herd is no load that lasts")}},
+    {.name = "a trace",
+     .keys = "client.*.arrivals.process client.*.arrivals.file client.*.arrivals.speed_up "
+             "client.*.arrivals.scale client.*.arrivals.bucket client.*.arrivals.spacing",
+     .said = "arrivals",
+     .by_client = arrives_as<ArrivalProcess::kTrace>,
+     .parts = {.loads = without("that the rate varies: this is its mean over the duration"),
+               .balance = none("a load that changes has no one balance")}},
+    {.name = "a load profile",
+     .keys = "client.*.arrivals.profile client.*.arrivals.interpolate",
+     .said = "arrivals.profile",
+     .by_client = varies,
+     .parts = {.loads = without("that the rate varies: this is its mean over the duration"),
+               .waits = none("a load that changes has no one wait"),
+               .balance = none("a load that changes has no one balance"),
+               .chain = none("only a constant Poisson stream has no memory")}},
+    {.name = "arrivals that are not Poisson",
+     .keys = "client.*.arrivals.process client.*.arrivals.rate client.*.arrivals.total_rate",
+     .said = "arrivals",
+     .by_client = not_poisson,
+     .parts = {.waits = none("Erlang's formula is for Poisson arrivals"),
+               .chain = none("only a constant Poisson stream has no memory")}},
+    {.name = "surges",
+     .keys = "client.*.surge.*.start client.*.surge.*.duration client.*.surge.*.factor",
+     .by_client = has_surges,
+     .parts = {.loads = without("surges"),
+               .waits = without("surges"),
+               .balance = without("surges"),
+               .chain = without("surges")}},
+    {.name = "attempt timeouts that differ much",
+     .keys = "client.*.attempt_timeout",
+     .said = "attempt_timeout",
+     .by_client = has_wide_timeout,
+     .parts = {.late = none("some attempts wait longer than others"),
+               .balance = none("some attempts wait longer than others"),
+               .run = none("some attempts wait longer than others"),
+               .chain = none("the chain needs one, the same for all attempts")}},
+    {.name = "attempt timeouts that differ little",
+     .keys = "client.*.attempt_timeout",
+     .said = "attempt_timeout",
+     .by_client = has_spread_timeout,
+     .parts = {.balance = without("the spread of attempt timeouts"),
+               .run = without("the spread of attempt timeouts"),
+               .chain = none("the chain needs one, the same for all attempts")}},
+    {.name = "no attempt timeout",
+     .keys = "client.*.attempt_timeout",
+     .said = "attempt_timeout",
+     .by_client = has_no_timeout,
+     .parts = {.chain = none("the chain needs one, the same for all attempts")}},
+    {.name = "groups with different attempt timeouts",
+     .keys = "client.*.attempt_timeout",
+     .said = "attempt_timeout",
+     .by_client = waits_unlike_others,
+     .parts = {.balance = none("groups that do not wait equally long have no one balance"),
+               .chain = none("the chain has one timeout for all")}},
+    {.name = "a timeout that an idle service often misses",
+     .keys = "client.*.attempt_timeout service.*.service_time",
+     .said = "attempt_timeout",
+     .by_client = is_impatient,
+     .parts = {.balance = none("more than a twentieth of the attempts would be late at an idle "
+                               "service"),
+               .chain = none("more than a twentieth of the attempts would be late at an idle "
+                             "service")}},
+    {.name = "a deadline that may come first",
+     .keys = "client.*.deadline",
+     .said = "deadline",
+     .by_client = has_tight_deadline,
+     .parts = {.late = none("it may end a request before its attempts do"),
+               .balance = none("it may end a request before its attempts do"),
+               .run = none("it may end a request before its attempts do")}},
+    {.name = "a deadline",
+     .keys = "client.*.deadline",
+     .said = "deadline",
+     .by_client = has_deadline,
+     .parts = {.chain = none("the chain does not know ages")}},
+    {.name = "latency that varies much",
+     .keys = "network.latency",
+     .said = "attempt_timeout",
+     .by_client = has_wild_latency,
+     .parts = no_theory("network.latency varies by more than a tenth of it")},
+    {.name = "latency that varies",
+     .keys = "network.latency",
+     .by_client = has_spread_latency,
+     .parts = {.balance = without("the spread of network latency"),
+               .run = without("the spread of network latency"),
+               .chain = without("the spread of network latency")}},
+    {.name = "connections that take long",
+     .keys = "network.connect client.*.connect_timeout",
+     .said = "attempt_timeout",
+     .by_client = connects_slowly,
+     .parts = no_theory("network.connect is no small part of it")},
+    {.name = "connections",
+     .keys = "network.connect",
+     .by_client = connects,
+     .parts = {.waits = without("time to connect"),
+               .balance = without("time to connect"),
+               .run = without("time to connect"),
+               .chain = without("time to connect")}},
+    {.name = "messages that are lost",
+     .keys = "network.request_loss network.response_loss",
+     .said = "attempt_timeout",
+     .by_client = loses_messages,
+     .parts = {.chain = none("attempts of the chain time out in the queue only, not because "
+                             "network.request_loss or response_loss has lost a message")}},
+    {.name = "too few connections",
+     .keys = "client.*.max_connections",
+     .said = "max_connections",
+     .by_client = lacks_connections,
+     .parts = no_theory("attempts may wait for a connection")},
+    {.name = "reads before retries",
+     .keys = "client.*.reconcile_read client.*.mutating",
+     .said = "reconcile_read",
+     .by_client = reads_before_retries,
+     .parts = {.loads = without("reads before retries"),
+               .late = none("reads before retries"),
+               .balance = none("reads before retries"),
+               .run = none("reads before retries"),
+               .chain = none("reads before retries")}},
+    {.name = "long polls that wait where no retry is made",
+     .keys = "client.*.long_poll client.*.retry.long_poll",
+     .said = "long_poll",
+     .by_client = waits_without_retry,
+     .parts = {.run = without("the waits of long polls without a retry")}},
+    {.name = "operations with heavy work",
+     .keys = "client.*.operation.*.work",
+     .said = "operation",
+     .by_client = has_heavy_operations,
+     .parts = no_theory("one of them takes more than a tenth of the attempt timeout")},
+    {.name = "operations that differ in work",
+     .keys = "client.*.operation.*.work",
+     .said = "operation",
+     .by_client = has_work_that_differs,
+     .parts = {.waits = without("that operations differ in work"),
+               .balance = without("that operations differ in work"),
+               .run = without("that operations differ in work")}},
+    {.name = "operations",
+     .keys = "client.*.operation.*.share",
+     .said = "operation",
+     .by_client = has_operations,
+     .parts = {.chain = none("all requests of the chain are alike")}},
+    {.name = "adaptive mode at a service that throttles",
+     .keys = "client.*.retry.rate_limit.on_empty client.*.retry.rate_limit.acquire "
+             "client.*.retry.rate_limit.wait client.*.retry.rate_limit.update "
+             "client.*.retry.rate_limit.retry_cost client.*.retry.rate_limit.costly_retry_cost "
+             "client.*.retry.rate_limit.initial_fill_rate client.*.retry.rate_limit.min_rate "
+             "client.*.retry.rate_limit.initial_measured_rate "
+             "client.*.retry.rate_limit.round_rates",
+     .said = "retry.rate_limit",
+     .by_client = limiter_may_wake,
+     .parts = {.balance = none("how much a limiter lets pass depends on what was before")}},
+    {.name = "adaptive mode",
+     .keys = "client.*.retry.rate_limit.min_rate",
+     .said = "retry",
+     .by_client = has_limiter,
+     .parts = {.run = without("whole send tokens (clients of adaptive mode are forty "
+                              "representatives)")}},
+    {.name = "a client-side throttle",
+     .keys = "client.*.retry.client_throttle.k client.*.retry.client_throttle.window "
+             "client.*.retry.client_throttle.window_calls",
+     .said = "retry.client_throttle",
+     .by_client = has_client_throttle,
+     .parts = {.balance =
+                   none("what a client-side throttle lets pass depends on what was before")}},
+    {.name = "hedging, breakers, throttles or limiters of clients",
+     .keys = "client.*.retry.hedging.delay client.*.retry.breaker.failure_share "
+             "client.*.retry.client_throttle.k client.*.retry.rate_limit.min_rate",
+     .said = "retry",
+     .by_client = client_rules,
+     .parts = {.chain =
+                   none("the chain knows no hedging, breaker, throttle or limiter of clients")}},
+    {.name = "decorrelated jitter",
+     .keys = "client.*.retry.backoff.jitter client.*.retry.backoff.throttle_jitter "
+             "client.*.retry.backoff.decorrelated_from_full",
+     .said = "retry.backoff.jitter",
+     .by_client = is_decorrelated,
+     .parts = {.run = without("that a decorrelated delay depends on the one before")}},
+    {.name = "what every part takes as it is",
+     .keys = "duration warmup drain drain_limit service.*.servers service.*.service_time "
+             "service.*.concurrency.limit client.*.count client.*.retry.max_retries "
+             "client.*.retry.max_attempts client.*.retry.probability client.*.retry.delays "
+             "client.*.retry.classifier client.*.retry.status_429 client.*.retry.timeout_class "
+             "client.*.retry.backoff.base client.*.retry.backoff.throttle_base "
+             "client.*.retry.backoff.factor client.*.retry.backoff.cap "
+             "client.*.retry.backoff.first_exponent client.*.retry.backoff.max_exponent "
+             "client.*.retry.backoff.jitter_before_cap client.*.retry.backoff.over_cap "
+             "client.*.retry.backoff.immediate_retries client.*.retry.backoff.quantum "
+             "client.*.retry.backoff.rounding client.*.retry.retry_after recovery.share "
+             "recovery.hold recovery.window"},
+    {.name = "choices that are written out in other keys",
+     .keys = "client.*.retry.from_environment client.*.retry.mode client.*.retry.revision "
+             "client.*.retry.sdk client.*.retry.api client.*.retry.defect client.*.like "
+             "service.*.like"},
+    {.name = "what says how to simulate and measure",
+     .keys = "name description seed replications precision precision_metrics max_replications "
+             "interval service.*.wait_within service.*.price service.*.rejection_price "
+             "phase.*.start phase.*.duration phase.*.end expect.*.metric expect.*.client "
+             "expect.*.at_most expect.*.at_least"},
+};
+
+template <class Found>
+void each_used(Theory part, const Scenario& scenario, std::size_t service, Coverage how,
+               Found found) {
+  const std::string service_path = "service." + scenario.services.at(service).name;
+  for (const Feature& f : kFeatures) {
+    const Treatment& treatment = f.parts.of(part);
+    if (treatment.how != how || f.by_service == nullptr) continue;
+    if (f.by_service(scenario, service) && !found(f, treatment, service_path)) return;
+  }
+  for (const ClientSpec& c : scenario.clients) {
+    if (share_of_calls(c, service) <= 0) continue;
+    const std::string path = path_of(scenario, c);
+    for (const Feature& f : kFeatures) {
+      const Treatment& treatment = f.parts.of(part);
+      if (treatment.how != how || f.by_client == nullptr) continue;
+      if (f.by_client(scenario, c, service) && !found(f, treatment, path)) return;
+    }
+  }
+}
+
+}  // namespace
+
+const Treatment& Treatments::of(Theory part) const {
+  switch (part) {
+    case Theory::kLoads:
+      return loads;
+    case Theory::kWaits:
+      return waits;
+    case Theory::kLate:
+      return late;
+    case Theory::kBalance:
+      return balance;
+    case Theory::kRun:
+      return run;
+    case Theory::kChain:
+      break;
+  }
+  return chain;
+}
+
+std::span<const Feature> features() { return kFeatures; }
+
+std::optional<std::string> why_not(Theory part, const Scenario& scenario, std::size_t service) {
+  std::optional<std::string> why;
+  each_used(part, scenario, service, Coverage::kRefused,
+            [&](const Feature& f, const Treatment& treatment, const std::string& path) {
+              why = path + (f.said.empty() ? "" : ".") + std::string(f.said) + ": " +
+                    std::string(treatment.text);
+              return false;
+            });
+  if (!why && !is_called(scenario, service)) {
+    why = "service." + scenario.services.at(service).name + ": nobody calls it";
+  }
+  return why;
+}
+
+std::vector<std::string> left_out(Theory part, const Scenario& scenario, std::size_t service) {
+  std::vector<std::string> found;
+  each_used(part, scenario, service, Coverage::kLeftOut,
+            [&](const Feature&, const Treatment& treatment, const std::string&) {
+              if (std::ranges::find(found, treatment.text) == found.end()) {
+                found.emplace_back(treatment.text);
+              }
+              return true;
+            });
+  return found;
+}
+
+std::string words_of(const Feature& feature, Coverage how) {
+  std::string text;
+  std::string_view last;
+  for (std::size_t i = 0; i < kTheories; ++i) {
+    const Treatment& treatment = feature.parts.of(static_cast<Theory>(i));
+    if (treatment.how != how) continue;
+    if (!text.empty() && treatment.text != last) text += ": " + std::string(last) + "; ";
+    if (!text.empty() && treatment.text == last) text += ", ";
+    text += kTheoryNames[i];
+    last = treatment.text;
+  }
+  return text.empty() || last.empty() ? text : text + ": " + std::string(last);
+}
+
+}  // namespace retrysim::prediction

@@ -1,0 +1,178 @@
+// The table of what theory covers: every key of scenarios is in it, and what it refuses is not
+// given.
+//
+// SPDX-License-Identifier: MIT
+#include "prediction/coverage.hpp"
+
+#include <retrysim/fluid.hpp>
+#include <retrysim/prediction.hpp>
+#include <retrysim/scenario_file.hpp>
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "scenario/keys.hpp"
+
+namespace retrysim {
+namespace {
+
+using prediction::Coverage;
+using prediction::Feature;
+using prediction::Theory;
+
+/// Calls between services have the keys of client groups.
+std::string known_as(const std::string& pattern) {
+  const std::string calls = "service.*.calls.*.";
+  return pattern.rfind(calls, 0) == 0 ? "client.*." + pattern.substr(calls.size()) : pattern;
+}
+
+std::set<std::string> all_keys() {
+  std::set<std::string> keys;
+  for (const scenario::KeyScope& scope : scenario::key_scopes()) {
+    for (const scenario::KeyInfo& key : scope.keys) {
+      const std::string prefix = scope.pattern.empty() ? "" : std::string(scope.pattern) + ".";
+      keys.insert(known_as(prefix + std::string(key.name)));
+    }
+  }
+  return keys;
+}
+
+TEST_CASE("Every key of a scenario is in the table of what theory covers") {
+  const std::set<std::string> keys = all_keys();
+  std::set<std::string> covered;
+  for (const Feature& f : prediction::features()) {
+    std::istringstream words{std::string(f.keys)};
+    for (std::string key; words >> key;) {
+      INFO(f.name << ": " << key << " is no key");
+      CHECK(keys.count(key) == 1);
+      covered.insert(key);
+    }
+  }
+  for (const std::string& key : keys) {
+    INFO(key << " is in no row of sim/prediction/coverage.cpp: what does theory make of it?");
+    CHECK(covered.count(key) == 1);
+  }
+}
+
+TEST_CASE("Rows of the table of what theory covers say what they must") {
+  for (const Feature& f : prediction::features()) {
+    INFO(f.name);
+    CHECK_FALSE(f.name.empty());
+    bool matters = false;
+    for (std::size_t i = 0; i < prediction::kTheories; ++i) {
+      const prediction::Treatment& t = f.parts.of(static_cast<Theory>(i));
+      CHECK(t.text.empty() == (t.how == Coverage::kModelled));
+      matters = matters || t.how != Coverage::kModelled;
+    }
+    // What no part minds has nobody who asks for it.
+    const bool asked = f.by_service != nullptr || f.by_client != nullptr;
+    CHECK(asked == matters);
+    CHECK((f.by_service == nullptr || f.by_client == nullptr));
+  }
+}
+
+Scenario load(const std::string& service, const std::string& client, const std::string& more = "") {
+  LoadResult result = load_scenario_text(
+      "name = \"coverage\"\nduration = 100\n" + more +
+          "[service.api]\nservers = 10\nservice_time = { distribution = \"exponential\", mean = "
+          "\"20ms\" }\nqueue.capacity = 700\n" +
+          service +
+          "[client.web]\ncount = 100\narrivals = { process = \"poisson\", total_rate = 300 }\n" +
+          (client.find("attempt_timeout") == std::string::npos ? "attempt_timeout = 1\n" : "") +
+          client +
+          (client.find("retry") == std::string::npos
+               ? "retry = { mode = \"custom\", max_attempts = 4, delays = [0] }\n"
+               : ""),
+      "test.toml", ".");
+  for (const Diagnostic& d : result.errors) FAIL(to_string(d));
+  return std::move(result.loaded->scenario);
+}
+
+TEST_CASE("The plain case has all of its predictions") {
+  const Scenario plain = load("", "");
+  for (std::size_t i = 0; i < prediction::kTheories; ++i) {
+    INFO(prediction::kTheoryNames[i]);
+    CHECK(prediction::why_not(static_cast<Theory>(i), plain, 0).value_or("") == "");
+  }
+  const Prediction p = predict(plain, {.chain = false});
+  REQUIRE(p.find("fluid", "service.api", "phase"));
+  CHECK(p.find("fluid", "service.api", "phase")->text == "vulnerable");
+}
+
+TEST_CASE("No phase is given where what is not modelled could change it") {
+  const auto refuses = [](const Scenario& s, const std::string& key) {
+    const auto why = why_no_balance(s, 0);
+    INFO(key << ": " << why.value_or("nothing"));
+    CHECK((why && why->rfind(key, 0) == 0));
+    const Prediction p = predict(s, {.chain = false});
+    for (const char* name : {"phase", "vulnerable_load", "tipping_load", "dead_load"}) {
+      CHECK(p.find("fluid", "service.api", name) == nullptr);
+    }
+    CHECK(std::ranges::any_of(p.refusals, [&](const Remark& r) {
+      return r.part == "fluid" && r.text.find(key) != std::string::npos;
+    }));
+  };
+  refuses(load("abandoned = \"remove\"\n", ""), "service.api.abandoned");
+  refuses(load("abandoned = \"drop-at-dequeue\"\n", ""), "service.api.abandoned");
+  refuses(load("abandoned = \"abort\"\n", ""), "service.api.abandoned");
+  refuses(load("", "deadline = \"2500ms\"\n"), "client.web.deadline");
+  refuses(load("", "max_connections = 5\n"), "client.web.max_connections");
+  refuses(load("slowdown = 0.01\n", ""), "service.api.slowdown");
+  refuses(load("idempotency.window = 60\n", "mutating = 1\n"), "service.api.idempotency");
+  refuses(load("", "mutating = 1\nreconcile_read = \"5ms\"\n"), "client.web.reconcile_read");
+  refuses(load("", "attempt_timeout = { distribution = \"exponential\", mean = 1 }\n"),
+          "client.web.attempt_timeout");
+  refuses(load("", "attempt_timeout = \"40ms\"\n"), "client.web.attempt_timeout");
+  refuses(load("throttle.rate = 100\n", "retry = { mode = \"adaptive\" }\n"),
+          "client.web.retry.rate_limit");
+  refuses(
+      load("",
+           "retry = { mode = \"custom\", max_attempts = 3, delays = [0], client_throttle.k = 2 }"
+           "\n"),
+      "client.web.retry.client_throttle");
+  refuses(load("",
+               "attempt_timeout = 1\nretry = { mode = \"none\" }\n"
+               "[client.batch]\nattempt_timeout = 3\nretry = { mode = \"none\" }\n"
+               "arrivals = { process = \"poisson\", total_rate = 10 }\n"),
+          "client.batch.attempt_timeout");
+}
+
+TEST_CASE("What cannot bind is no reason to refuse") {
+  const auto given = [](const Scenario& s) {
+    INFO(why_no_balance(s, 0).value_or(""));
+    CHECK_FALSE(why_no_balance(s, 0));
+    CHECK_FALSE(why_no_fluid(s, 0));
+  };
+  given(load("", "deadline = 5\n"));
+  given(load("", "max_connections = 100\n"));
+  given(load("idempotency.window = 60\n", ""));          // nobody changes anything
+  given(load("", "retry = { mode = \"adaptive\" }\n"));  // nothing wakes the limiter
+  given(load("errors = { 500 = 0.1 }\n", ""));
+  given(load("", "", "network.latency = \"10ms\"\n"));
+}
+
+TEST_CASE("Random errors that take no server are no load of the fluid") {
+  const auto with = [](const std::string& errors, const std::string& attempts) {
+    return load(errors,
+                "retry = { mode = \"custom\", max_attempts = " + attempts + ", delays = [0] }\n");
+  };
+  // Half of 600 attempts for 300 requests a second, of which the other half is served.
+  const Scenario s = with("errors = { 500 = 0.5 }\n", "6");
+  const FluidEquilibria e = fluid_equilibria(s, 0);
+  CHECK(e.phase == FluidPhase::kVulnerable);
+  CHECK(e.load == Approx(0.3));
+  CHECK(e.tipping_load == Approx(0.3 / (0.3 * (1 - std::pow(0.5, 6)) / 0.5)));
+  const FluidRun run = run_fluid(s, 0);
+  CHECK(run.groups[0].goodput == Approx(300 * (1 - std::pow(0.5, 6))).epsilon(0.01));
+  // Errors that nobody retries halve the load.
+  CHECK(fluid_equilibria(with("errors = { 400 = 0.5 }\n", "3"), 0).vulnerable_load ==
+        Approx(0.3 / (0.3 * (1 + 0.5 + 0.25))));
+  // What never arrives is no load either.
+  const Scenario lossy = load("", "", "network.request_loss = 0.2\n");
+  CHECK(fluid_equilibria(lossy, 0).load == Approx(0.6 * 0.8));
+}
+
+}  // namespace
+}  // namespace retrysim
