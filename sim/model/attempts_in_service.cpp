@@ -12,7 +12,8 @@ void AttemptsInService::start(Attempt& a, Time now) {
   a.started = now;
   if (a.is(Attempt::kMutating) && !tokens.begin(a, now)) [[unlikely]] {
     tokens.count_wait(a);
-    return hold_server(a, now);
+    RETRYSIM_TELL(Step::kHolding, now, a);
+    return hold_server(a);
   }
   work_on(a, now);
 }
@@ -25,16 +26,18 @@ void AttemptsInService::work_on(Attempt& a, Time now) {
 }
 
 // It waits for another attempt with its token, but keeps its server.
-void AttemptsInService::hold_server(Attempt& a, [[maybe_unused]] Time now) {
+void AttemptsInService::hold_server(Attempt& a) {
   a.stage = Attempt::Stage::kCalling;
-  RETRYSIM_TELL(Step::kHolding, now, a);
   servers_.take();
 }
 
 void AttemptsInService::wake(Attempt& a, Time now) {
   servers_.let_go();
   a.stage = Attempt::Stage::kInService;
-  if (!tokens.begin(a, now)) return hold_server(a, now);
+  if (!tokens.begin(a, now)) {
+    RETRYSIM_TELL(Step::kHolding, now, a);
+    return hold_server(a);
+  }
   work_on(a, now);
 }
 
