@@ -12,28 +12,32 @@ void AttemptsInService::start(Attempt& a, Time now) {
   a.started = now;
   if (a.is(Attempt::kMutating) && !tokens.begin(a, now)) [[unlikely]] {
     tokens.count_wait(a);
-    return hold_server(a, now);
+    RETRYSIM_TELL(Step::kHolding, now, a);
+    return hold_server(a);
   }
   work_on(a, now);
 }
 
 void AttemptsInService::work_on(Attempt& a, Time now) {
   a.work.left_ns = demand.of(a, servers_.in_service());
-  tell(Step::kWorking, now, a, static_cast<std::int64_t>(a.work.left_ns), servers_.attempts());
+  RETRYSIM_TELL(Step::kWorking, now, a, static_cast<std::int64_t>(a.work.left_ns),
+                servers_.attempts());
   servers_.start(a, now);
 }
 
 // It waits for another attempt with its token, but keeps its server.
-void AttemptsInService::hold_server(Attempt& a, Time now) {
+void AttemptsInService::hold_server(Attempt& a) {
   a.stage = Attempt::Stage::kCalling;
-  tell(Step::kHolding, now, a);
   servers_.take();
 }
 
 void AttemptsInService::wake(Attempt& a, Time now) {
   servers_.let_go();
   a.stage = Attempt::Stage::kInService;
-  if (!tokens.begin(a, now)) return hold_server(a, now);
+  if (!tokens.begin(a, now)) {
+    RETRYSIM_TELL(Step::kHolding, now, a);
+    return hold_server(a);
+  }
   work_on(a, now);
 }
 
@@ -44,14 +48,14 @@ Attempt& AttemptsInService::complete(Time now) {
   if (!a.is(Attempt::kRejection | Attempt::kReplay)) [[likely]]
     a.set(Attempt::kExecuted);
   a.stage = Attempt::Stage::kOnTheWire;
-  tell(Step::kServed, now, a, a.is(Attempt::kExecuted));
+  RETRYSIM_TELL(Step::kServed, now, a, a.is(Attempt::kExecuted));
   return a;
 }
 
 void AttemptsInService::hold(Time now) {
   Attempt& a = (*attempts_)[servers_.hold(now)];
   a.stage = Attempt::Stage::kCalling;
-  tell(Step::kCalling, now, a);
+  RETRYSIM_TELL(Step::kCalling, now, a);
 }
 
 void AttemptsInService::release(Attempt& a, Time now) {
@@ -60,11 +64,11 @@ void AttemptsInService::release(Attempt& a, Time now) {
   time_spent_ += time_between(a.started, now);
   a.set(Attempt::kExecuted);
   a.stage = Attempt::Stage::kOnTheWire;
-  tell(Step::kCalled, now, a);
+  RETRYSIM_TELL(Step::kCalled, now, a);
 }
 
 void AttemptsInService::abort(Attempt& a, Time now) {
-  tell(Step::kAborted, now, a);
+  RETRYSIM_TELL(Step::kAborted, now, a);
   tokens.close_session(a);
   time_spent_ += time_between(a.started, now);
   if (a.stage == Attempt::Stage::kCalling) return servers_.let_go();
@@ -76,7 +80,7 @@ std::vector<std::uint32_t> AttemptsInService::take_all(Time now) {
   std::vector<std::uint32_t> all = servers_.take_all(now);
   for (const std::uint32_t id : all) {
     Attempt& a = (*attempts_)[id];
-    tell(Step::kAborted, now, a);
+    RETRYSIM_TELL(Step::kAborted, now, a);
     time_spent_ += time_between(a.started, now);
     tokens.close_session(a);
   }

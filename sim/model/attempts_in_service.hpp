@@ -75,7 +75,7 @@ class AttemptsInService {
 
  private:
   void work_on(Attempt& a, Time now);
-  [[gnu::noinline]] void hold_server(Attempt& a, Time now);
+  [[gnu::noinline]] void hold_server(Attempt& a);
 
   kernel::LinkedPool<Attempt>* attempts_;
   ServerPool servers_;

@@ -44,7 +44,7 @@ void ClientRequests::submit(ClientGroup& g, ClientId client, std::uint64_t entit
     r.in_cohort = parts_.call_tree.enter(r, caller);
   }
   ++submitted_;
-  tell(Step::kSubmitted, state_.now, r, client);
+  RETRYSIM_TELL(Step::kSubmitted, state_.now, r, client);
   if (g.begins_in_steps && !begin_in_steps(g, r)) return;
   if (!g.gated) [[likely]]
     return parts_.transport.send_here(g, r);
@@ -81,7 +81,7 @@ RETRYSIM_IN_LOOP void ClientRequests::finish_here(ClientGroup& g, Request& r, Ou
                      .submitted = submitted,
                      .now = state_.now});
   ++ended_;
-  tell(Step::kEnded, state_.now, r, static_cast<int>(outcome), r.progress.attempts);
+  RETRYSIM_TELL(Step::kEnded, state_.now, r, static_cast<int>(outcome), r.progress.attempts);
   if (g.ends_in_steps) end_in_steps(g, r, outcome);
   r.open = false;
   state_.requests.release(r);

@@ -42,7 +42,7 @@ bool Connections::take(ClientGroup& g, Request& r) {
   if (r.attempt.exists()) return false;
   r.phase = Request::Phase::kWaitingForConnection;
   r.phase_since = state_.now;
-  tell(Step::kWaiting, state_.now, r, -2);
+  RETRYSIM_TELL(Step::kWaiting, state_.now, r, -2);
   pool.join(r, state_.requests);
   g.recorder->connection_waits.begins(state_.now);
   return false;

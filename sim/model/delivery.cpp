@@ -33,9 +33,7 @@ bool leaves_connection_usable(ResponseClass response_class) {
 // The client has its answer, and the attempt is no more.
 RETRYSIM_IN_LOOP void Delivery::end_attempt(ClientGroup& g, Request& r, Attempt& a,
                                             ResponseClass answer) {
-  if constexpr (kTraced) {
-    tell(Step::kDelivered, state_.now, a, mark_of(state_.answers[a.answer]));
-  }
+  RETRYSIM_TELL(Step::kDelivered, state_.now, a, mark_of(state_.answers[a.answer]));
   forget(r, a);
   if (!r.attempt.exists()) parts_.timeouts.disarm(g, r);
   g.recorder->attempt_ended({.in_cohort = r.in_cohort,
@@ -67,7 +65,7 @@ RETRYSIM_IN_LOOP void Delivery::deliver_put_down(Attempt& a) {
 // Nobody waits for this answer, or another message follows it.
 void Delivery::deliver_unawaited(Attempt& a) {
   if (!a.given_up()) return next_call(a);
-  tell(Step::kUnused, state_.now, a);
+  RETRYSIM_TELL(Step::kUnused, state_.now, a);
   parts_.serving.answer_unused(a);
   release(a);
 }
@@ -157,7 +155,7 @@ RETRYSIM_IN_LOOP bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Atte
                              .result = result,
                              .sent = a.sent,
                              .now = state_.now});
-  tell(Step::kGivenUp, state_.now, a, static_cast<int>(result));
+  RETRYSIM_TELL(Step::kGivenUp, state_.now, a, static_cast<int>(result));
   a.request = nullptr;
   a.set(Attempt::kGivenUp);
   a.gave_up = state_.now;
@@ -191,7 +189,7 @@ RETRYSIM_IN_LOOP bool Delivery::give_up_attempt(ClientGroup& g, Request& r, Atte
 }
 
 void Delivery::discard(Attempt& a) {
-  tell(Step::kLost, state_.now, a);
+  RETRYSIM_TELL(Step::kLost, state_.now, a);
   if (a.given_up()) return release(a);
   a.stage = Attempt::Stage::kLost;
 }

@@ -10,7 +10,6 @@
 #include "retry/decision.hpp"
 #include "retry/draws_on_demand.hpp"
 
-#include <bit>
 #include <stdexcept>
 #include <string>
 
@@ -111,10 +110,7 @@ RETRYSIM_IN_LOOP RetryDecision RetryDecisions::decide(ClientGroup& g, Request& r
   const std::int32_t before = quota_of(state);
   const RetryDecision decision = decide_by_rules(g, r, state, failure);
   note_quota(g, state, before);
-  if constexpr (kTraced) {
-    const double rate = state.limiter == nullptr ? 0 : state.limiter->fill_rate();
-    tell(Step::kRetryState, state_.now, r, quota_of(state), std::bit_cast<std::int64_t>(rate));
-  }
+  RETRYSIM_TELL(Step::kRetryState, state_.now, r, quota_of(state), bits_of_rate(state.limiter));
   parts_.send_gate.limiter_changed(g, r);
   return decision;
 }
@@ -166,8 +162,8 @@ RETRYSIM_IN_LOOP void RetryDecisions::fail_here(ClientGroup& g, Request& r,
     g.polling->failed(r.id, failure.error.response_class);
   const RetryDecision decision =
       g.spec->strategy ? ask_strategy(g, r, failure) : decide(g, r, failure);
-  tell(Step::kDecided, state_.now, r, decision.delay.count(),
-       static_cast<int>(decision.outcome) + 256 * decision.send_tokens);
+  RETRYSIM_TELL(Step::kDecided, state_.now, r, decision.delay.count(),
+                static_cast<int>(decision.outcome) + 256 * decision.send_tokens);
   if (decision.outcome != Outcome::kRetry) {
     if (r.attempt.exists()) {
       if (failure.error.retryable()) return;  // hedging: another attempt may still succeed

@@ -69,7 +69,7 @@ void SendGate::wait_once(ClientGroup& g, Request& r, Duration time) {
   }
   r.phase = Request::Phase::kWaitingToSend;
   r.phase_since = state_.now;
-  tell(Step::kWaiting, state_.now, r, time.count());
+  RETRYSIM_TELL(Step::kWaiting, state_.now, r, time.count());
   g.recorder->send_waits.begins(state_.now);
   state_.set_timer(EventKind::kSendWaitEnd, g.index, r.id, time);
 }
@@ -104,7 +104,7 @@ void SendGate::join_queue(ClientGroup& g, Request& r) {
   Queue& queue = queues_[g.holder].of_limiters[limiter];
   r.phase = Request::Phase::kWaitingToSend;
   r.phase_since = state_.now;
-  tell(Step::kWaiting, state_.now, r, -1);
+  RETRYSIM_TELL(Step::kWaiting, state_.now, r, -1);
   queue.join(r, state_.requests);
   g.recorder->send_waits.begins(state_.now);
   if (queue.first == r.id) schedule_wake(g, limiter);

@@ -32,7 +32,7 @@ void Service::turn_away(Attempt& a, Time now) {
   a.set(Attempt::kRejection);
   if (servers().has_room() && queued() == 0) return start(a, now);
   queue_.join(a);
-  tell(Step::kQueued, now, a, static_cast<std::int64_t>(queued()));
+  RETRYSIM_TELL(Step::kQueued, now, a, static_cast<std::int64_t>(queued()));
 }
 
 void Service::start(Attempt& a, Time now) {
@@ -44,14 +44,14 @@ void Service::remove_from_queue(const Attempt& a, Time now) {
   assert(a.stage == Attempt::Stage::kQueued);
   leave_unserved(a, now);
   queue_.leave(a);
-  tell(Step::kLeftQueue, now, a);
+  RETRYSIM_TELL(Step::kLeftQueue, now, a);
 }
 
 std::vector<std::uint32_t> Service::take_all(Time now) {
   std::vector<std::uint32_t> all = in_service.take_all(now);
   while (Attempt* a = queue_.take()) {
     leave_unserved(*a, now);
-    tell(Step::kLeftQueue, now, *a);
+    RETRYSIM_TELL(Step::kLeftQueue, now, *a);
     in_service.tokens.close_session(*a);  // a second call may have that of the first
     all.push_back(a->id);
   }

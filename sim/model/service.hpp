@@ -135,7 +135,7 @@ class Service {
     if (queue_.is_full()) return Admission::kFull;
     in_service.demand.draw(a);
     queue_.join(a);
-    tell(Step::kQueued, now, a, static_cast<std::int64_t>(queued()));
+    RETRYSIM_TELL(Step::kQueued, now, a, static_cast<std::int64_t>(queued()));
     return Admission::kQueued;
   }
   [[gnu::noinline]] Admission admit_if_concurrency_allows(Attempt& a, Time now);

@@ -18,7 +18,7 @@ void record_arrival(const Attempt& a) {
 void ServiceEntrance::arrive_by_event(Attempt& a) {
   if (!a.at->traits().takes_no_time || !parts_.serving.finds_nobody(a)) return arrive(a);
   a.arrived = state_.now;
-  tell(Step::kArrived, state_.now, a);
+  RETRYSIM_TELL(Step::kArrived, state_.now, a);
   if (!a.is(Attempt::kSecondCall)) record_arrival(a);
   a.at->place.recorder->admitted();
   a.clients->recorder->passage.admitted(a.in_cohort, false);
@@ -30,7 +30,7 @@ void ServiceEntrance::arrive(Attempt& a) { arrive_here(a); }
 RETRYSIM_IN_LOOP void ServiceEntrance::arrive_here(Attempt& a) {
   Service& s = *a.at;
   a.arrived = state_.now;
-  tell(Step::kArrived, state_.now, a);
+  RETRYSIM_TELL(Step::kArrived, state_.now, a);
   if (!a.is(Attempt::kSecondCall)) [[likely]]
     record_arrival(a);
   if (a.given_up() && s.spec().abandoned != Abandoned::kServe) {

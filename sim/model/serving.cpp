@@ -73,9 +73,9 @@ RETRYSIM_IN_LOOP void Serving::hand_over(Attempt& a, Reply reply) {
 void Serving::serve_at_once(Attempt& a) {
   parts_.limits.count_event();
   ++state_.sequence;  // the completion's
-  tell(Step::kWorking, state_.now, a);
+  RETRYSIM_TELL(Step::kWorking, state_.now, a);
   a.pass_within(state_.now);
-  tell(Step::kServed, state_.now, a, true);
+  RETRYSIM_TELL(Step::kServed, state_.now, a, true);
   state_.note_event(EventKind::kCompletion, a.id);
   const Reply reply = reply_to(a);
   count_served(a, reply);
@@ -151,7 +151,7 @@ std::vector<AttemptId> Serving::waiting_at(const Service& s) const {
 
 // The attempt's turn has come, but it is not worth serving.
 void Serving::drop_from_queue(Attempt& a) {
-  tell(Step::kLeftQueue, state_.now, a);
+  RETRYSIM_TELL(Step::kLeftQueue, state_.now, a);
   parts_.watch.leave(a);
   a.at->leave_unserved(a, state_.now);
   a.clients->recorder->passage.dropped(a.in_cohort);

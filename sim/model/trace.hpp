@@ -1,28 +1,30 @@
 // The steps of a run one by one, for whoever compares them with those of another implementation of
-// the same rules (tests/reference). Nothing of this is in the program: only where RETRYSIM_TRACE is
-// defined do `tell` and its callers write anything down.
+// the same rules (tests/reference). Nothing of this is in the program: RETRYSIM_TELL is nothing at
+// all unless RETRYSIM_TRACE is defined.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <retrysim/response.hpp>
+#include <retrysim/send_rate_limiter.hpp>
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 
 #include "model/request.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#ifdef RETRYSIM_TRACE
+#define RETRYSIM_TELL(...) ::retrysim::model::tell(__VA_ARGS__)
+#else
+#define RETRYSIM_TELL(...) static_cast<void>(0)
+#endif
+
 namespace retrysim {
 namespace model {
-
-#ifdef RETRYSIM_TRACE
-inline constexpr bool kTraced = true;
-#else
-inline constexpr bool kTraced = false;
-#endif
 
 /// What happens to a request or an attempt; behind it, what the two numbers of the step mean.
 enum class Step : std::uint8_t {
@@ -64,17 +66,11 @@ inline thread_local std::vector<TraceStep>* trace = nullptr;
 
 inline void tell(Step step, Time now, const Attempt& a, std::int64_t first = 0,
                  std::int64_t second = 0) {
-  if constexpr (kTraced) {
-    if (trace != nullptr) {
-      trace->push_back({now, step, a.group, a.number, a.entity, first, second});
-    }
-  }
+  if (trace != nullptr) trace->push_back({now, step, a.group, a.number, a.entity, first, second});
 }
 inline void tell(Step step, Time now, const Request& r, std::int64_t first = 0,
                  std::int64_t second = 0) {
-  if constexpr (kTraced) {
-    if (trace != nullptr) trace->push_back({now, step, r.group, 0, r.entity, first, second});
-  }
+  if (trace != nullptr) trace->push_back({now, step, r.group, 0, r.entity, first, second});
 }
 
 /// A number that tells answers apart, however they are numbered.
@@ -85,6 +81,11 @@ inline std::int64_t mark_of(const Response& answer) {
   if (answer.retry_after) mix(static_cast<std::uint64_t>(answer.retry_after->count()));
   mix(static_cast<std::uint64_t>(answer.transport));
   return static_cast<std::int64_t>(hash % 1'000'000'000) * 1000 + answer.status;
+}
+
+/// The fill rate of a limiter, if there is one, to the last bit.
+inline std::int64_t bits_of_rate(const SendRateLimiter* limiter) {
+  return limiter == nullptr ? 0 : std::bit_cast<std::int64_t>(limiter->fill_rate());
 }
 
 }  // namespace model

@@ -71,7 +71,7 @@ RETRYSIM_IN_LOOP void Transport::send_here(ClientGroup& g, Request& r) {
     if (g.hedges) parts_.hedging.schedule(g, r);
     if (g.balanced) a.at = &state_.instances[parts_.balancer.choose(a)];
   }
-  tell(Step::kSent, state_.now, a, a.at->place.instance);
+  RETRYSIM_TELL(Step::kSent, state_.now, a, a.at->place.instance);
   if (!takes_time_ && !a.at->traits().loses_messages) [[likely]]
     return parts_.entrance.arrive_here(a);
   travel_to_service(a);
@@ -178,7 +178,7 @@ RETRYSIM_FLATTEN void Transport::attempt_arrives(bool late) {
 bool Transport::send_answer(Attempt& a, std::uint16_t answer) {
   a.answer = answer;
   a.stage = Attempt::Stage::kOnTheWire;
-  if constexpr (kTraced) tell(Step::kAnswering, state_.now, a, mark_of(state_.answers[answer]));
+  RETRYSIM_TELL(Step::kAnswering, state_.now, a, mark_of(state_.answers[answer]));
   if (a.at->traits().loses_messages && lose_answer(a)) [[unlikely]]
     return false;
   return !takes_time_ || !answer_travels(a);

@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
     } else if (option == "--seed") {
       return compare_seed(number());
     } else if (option == "--files") {
-      return compare_files(std::span(argv, static_cast<std::size_t>(argc)).subspan(i + 1));
+      return compare_files(std::span(argv + i + 1, argv + argc));
     } else if (option == "--list") {
       show_all = true;
     } else {

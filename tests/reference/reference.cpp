@@ -1413,6 +1413,7 @@ std::vector<TraceStep> simulate(const Scenario& scenario, std::uint32_t replicat
 }
 
 std::string not_covered(const Scenario& scenario) {
+  if (scenario.warmup_is_auto) return "a warm-up that is still to be found";
   for (const ServiceSpec& s : scenario.services) {
     if (s.model == ServiceModelKind::kOcc) return "model occ";
     if (s.autoscaling.target > 0) return "autoscaling";
