@@ -307,7 +307,8 @@ Finding with_end_of_run(const GroupCase& c, Finding f) {
     f.sentence += fmt::format("; {} of the requests made after that fail",
                               spoken_share(1 - c.made.after.success_share()));
     f.severity = kBad;
-  } else if (r.back > 0 && r.brief == r.back) {
+  } else if (r.back > 0 && r.brief == r.back &&
+             r.watched_s - r.most_s < c.scenario.recovery.hold.in_seconds()) {
     f.sentence += fmt::format("; watched for only {}",
                               roughly_spoken_time(std::max(0.0, r.watched_s - r.most_s)));
   }

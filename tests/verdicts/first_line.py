@@ -199,7 +199,7 @@ def agrees(sentence, right, times):
 
 def check(program, scenarios, seed, table):
     rng = random.Random(seed)
-    wrong = 0
+    wrong, counts = 0, {}
     with tempfile.TemporaryDirectory() as folder:
         for number in range(scenarios):
             text, start, end, stop = draw(rng)
@@ -214,12 +214,18 @@ def check(program, scenarios, seed, table):
             right, times = judge(read_series(out / "timeseries.csv"), start, end, stop)
             agree = agrees(sentence, right, times) or (seed == 1 and number in LISTED)
             wrong += not agree
+            place = ("/".join(sorted(right)), said_in(sentence)[0])
+            counts[place] = counts.get(place, 0) + 1
             if table or not agree:
                 took = "" if not times else " " + " ".join(f"{t[0]:g}" for t in times)
                 print(f"{number:3} {'' if agree else 'DISAGREES '}{'/'.join(sorted(right))}{took}: "
                       f"{sentence}")
             if not agree:
                 print(text)
+    if table:
+        print("\n| judged | said | scenarios |\n|---|---|---|")
+        for (judged, said), number in sorted(counts.items()):
+            print(f"| {judged} | {said} | {number} |")
     print(f"{scenarios} scenarios, {scenarios - wrong} agree"
           + (f", {len(LISTED)} of them listed" if LISTED and seed == 1 else ""))
     return wrong

@@ -8,6 +8,8 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/verdict.hpp>
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -131,7 +133,10 @@ const std::vector<Labelled>& labelled_cases() {
       {"a timeout below the service time", "failing", kSteady, {kTimeout + "8ms"}},
       {"every fifth request fails", "failing", kSteady, {"service.api.errors.internal=0.2"}},
       {"2 % of the requests fail", "failing", kSteady, {"service.api.errors.internal=0.02"}},
-      {"a throttle lets two thirds pass", "failing", kSteady, {"service.api.throttle.rate=80"}},
+      {"80/s without a burst: 48 of 120/s pass",
+       "failing",
+       kSteady,
+       {"service.api.throttle.rate=80"}},
       {"an unbounded queue, waits longer than the timeout",
        "failing",
        kSteady,
@@ -144,6 +149,12 @@ const std::vector<Labelled>& labelled_cases() {
        "falls-behind",
        kSteady,
        {"client.web.count=2", "client.web.max_connections=1", kRate + "240"}},
+      {"adaptive mode holds 120/s back to the 100/s that are granted; nothing fails",
+       "falls-behind|slow",
+       kSteady,
+       {"drain_limit=20min", "service.api.throttle.rate=100", "service.api.throttle.burst=100",
+        "client.web.count=1",
+        R"(client.web.retry={mode="adaptive",max_attempts=20,quota={capacity=1000000}})"}},
       {"1000 clients without a pause: each waits 5 s, as long as the others take",
        "slow",
        kSteady,
@@ -287,6 +298,18 @@ TEST_CASE("answers are those that follow from the law of the case", "[labelled]"
     CHECK(is_among(all[0].rule, c.answers));
     CHECK((all[0].severity == Severity::kGood) ==
           (all[0].rule == "all-well" || all[0].rule == "unaffected"));
+  }
+}
+
+// Not a test: prints the table of tests/verdicts/README.md.
+TEST_CASE("the table of labelled cases", "[.table]") {
+  for (const Labelled& c : labelled_cases()) {
+    const std::vector<Verdict> all = verdicts_of(c.scenario, c.edits);
+    std::string answers = c.answers;
+    for (std::size_t bar = 0; (bar = answers.find('|', bar)) != std::string::npos; bar += 4) {
+      answers.replace(bar, 1, " or ");
+    }
+    fmt::print("| {} | {} | {} |\n", c.law, answers, all[0].sentence);
   }
 }
 
