@@ -113,6 +113,7 @@ struct RetrialQueueLaw {
   double at_most_places = 0;  ///< share of time with a full queue
   double at_most_orbit = 0;   ///< share of time at the edge of the orbit: truncation
   double collapse_time = 0;   ///< mean time from empty until q >= 0.9 K, seconds
+  bool by_work = false;       ///< that time is `collapse_time_by_work`
   double recovery_time = 0;   ///< mean time from a full queue and orbit until
                               ///< q <= timeout x service rate x servers / 3, seconds
   std::optional<double> relaxation_time;  ///< seconds; only if asked for

@@ -74,6 +74,9 @@ bool drops_expired(const Scenario& s, std::size_t i) { return at(s, i).queue.dro
 bool drops_expired_by_guess(const Scenario& s, std::size_t i) {
   return drops_expired(s, i) && !s.network.latency.is_constant();
 }
+bool drops_long_services(const Scenario& s, std::size_t i) {
+  return drops_expired(s, i) && !at(s, i).service_time.is_constant();
+}
 bool is_throttled(const Scenario& s, std::size_t i) { return at(s, i).throttle.rate > 0; }
 bool has_limits(const Scenario& s, std::size_t i) {
   return is_throttled(s, i) && at(s, i).throttle.has_limits();
@@ -460,6 +463,12 @@ constexpr Feature kFeatures[] = {
      .said = "queue.drop_expired",
      .by_service = drops_expired_by_guess,
      .parts = no_fluid("the service does not know how long the answer will travel")},
+    {.name = "the same where service times differ",
+     .keys = "service.*.queue.drop_expired service.*.service_time",
+     .said = "queue.drop_expired",
+     .by_service = drops_long_services,
+     .parts =
+         no_fluid("long services are dropped first, so that more of the short ones are served")},
     {.name = "limits of single operations or keys",
      .keys = "service.*.throttle.operation.*.rate service.*.throttle.operation.*.burst "
              "service.*.throttle.operation.*.window service.*.throttle.key.*.rate "

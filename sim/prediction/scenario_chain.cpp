@@ -28,9 +28,10 @@ double mean_backoff(const ClientSpec& c) {
   return retries > 0 ? sum / retries : 0;
 }
 
-double best_collapse_time(const RetrialQueue& queue) {
+void find_collapse_time(const RetrialQueue& queue, RetrialQueueLaw& law) {
   const std::optional<double> by_work = collapse_time_by_work(queue);
-  return by_work ? *by_work : collapse_time(queue);
+  law.by_work = by_work.has_value();
+  law.collapse_time = by_work ? *by_work : collapse_time(queue);
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ RetrialQueueLaw solve_with_orbit(RetrialQueue& queue) {
   constexpr double kEdge = 1e-10;
   if (queue.orbit > 0) {
     RetrialQueueLaw law = solve(queue, {.collapse_time = false});
-    law.collapse_time = best_collapse_time(queue);
+    find_collapse_time(queue, law);
     return law;
   }
   const double mean = queue.servers * queue.service_rate * (queue.timeout + queue.backoff);
@@ -110,7 +111,7 @@ RetrialQueueLaw solve_with_orbit(RetrialQueue& queue) {
     queue.orbit = std::max(1, std::min(most, static_cast<int>(orbit)));
     RetrialQueueLaw law = solve(queue, {.collapse_time = false});
     if (law.at_most_orbit < kEdge || queue.orbit == most) {
-      law.collapse_time = best_collapse_time(queue);
+      find_collapse_time(queue, law);
       return law;
     }
     orbit *= 1.3;

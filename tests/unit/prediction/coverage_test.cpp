@@ -117,6 +117,7 @@ TEST_CASE("No phase is given where what is not modelled could change it") {
   refuses(load("abandoned = \"remove\"\n", ""), "service.api.abandoned");
   refuses(load("abandoned = \"drop-at-dequeue\"\n", ""), "service.api.abandoned");
   refuses(load("abandoned = \"abort\"\n", ""), "service.api.abandoned");
+  refuses(load("queue.drop_expired = true\n", ""), "service.api.queue.drop_expired");
   refuses(load("", "deadline = \"2500ms\"\n"), "client.web.deadline");
   refuses(load("", "max_connections = 5\n"), "client.web.max_connections");
   refuses(load("slowdown = 0.01\n", ""), "service.api.slowdown");
