@@ -52,7 +52,7 @@ struct LoadedScenario {
   std::vector<ResolvedKey> keys;                   ///< every key that applies, in table order
   std::vector<std::filesystem::path> input_files;  ///< CSV files read, as resolved
   std::vector<std::string> notes;                  ///< for the user: gaps filled in a trace, ...
-  std::filesystem::path file;                      ///< that it was read from; empty: from a text
+  std::filesystem::path file = {};                 ///< that it was read from; empty: from a text
 };
 
 /// The notes, each once, in alphabetical order; of very many the first ten, and how many more.
