@@ -125,7 +125,6 @@ bool ends_down(const Scenario& scenario, const FluidSystem& system, double step)
 }
 
 double fluid_step(const FluidSystem& system, double steps_per_timeout) {
-  constexpr double kMostSteps = 2e6;
   double step = system.duration / 20'000;
   const bool timeout = system.shortest_timeout != kForever;
   if (timeout) step = system.shortest_timeout / steps_per_timeout;
@@ -138,7 +137,7 @@ double fluid_step(const FluidSystem& system, double steps_per_timeout) {
     const double length = system.stretches[i].start - system.stretches[i - 1].start;
     if (length > 0) step = std::min(step, std::max(length / 50, step / 20));
   }
-  step = std::max(step, (system.duration + system.drain) / kMostSteps);
+  step = std::max(step, (system.duration + system.drain) / kMostFluidSteps);
   return timeout ? system.shortest_timeout / std::ceil(system.shortest_timeout / step) : step;
 }
 

@@ -206,14 +206,9 @@ class Predictor {
         "share of time with more in the queue than is served in a timeout");
     add("chain", subject, "empty_share", law.empty, "1", "share of time with nothing anywhere");
     ignores_ =
-        left_out + " (nine in ten such times are right within a factor of 1.5, the rest within 3)";
-    add("chain", subject, "collapse_time", law.collapse_time, "s",
-        fmt::format("mean time from empty until {:.0f} attempts are there by chance",
-                    std::ceil(0.9 * queue.places)));
-    ignores_ =
         left_out +
         (law.by_work
-             ? " (nine in ten such times are right within a factor of 1.5, the rest within 3)"
+             ? " (of 60 such times most were right within a factor of 1.5, all within 3)"
              : " (the chain is too large for the finer one: the time may be six times too long)");
     add("chain", subject, "collapse_time", law.collapse_time, "s",
         fmt::format("mean time from empty until {:.0f} attempts are there by chance",

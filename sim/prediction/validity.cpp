@@ -10,6 +10,7 @@
 
 #include "prediction/coverage.hpp"
 #include "prediction/delay_law.hpp"
+#include "prediction/fluid_run.hpp"
 #include "prediction/fluid_system.hpp"
 #include "prediction/service_load.hpp"
 
@@ -21,7 +22,14 @@ using prediction::kForever;
 }  // namespace
 
 std::optional<std::string> why_no_fluid(const Scenario& scenario, std::size_t service) {
-  return prediction::why_not(prediction::Theory::kRun, scenario, service);
+  if (auto why = prediction::why_not(prediction::Theory::kRun, scenario, service)) return why;
+  // A step is no longer than the shortest timeout, and their number is limited.
+  const prediction::FluidSystem system = prediction::fluid_system(scenario, service);
+  if (system.shortest_timeout * prediction::kMostFluidSteps < system.duration + system.drain) {
+    return fmt::format("attempt_timeout: {:.3g} s is too short for a fluid that runs for {:.3g} s",
+                       system.shortest_timeout, system.duration + system.drain);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> why_no_balance(const Scenario& scenario, std::size_t service) {
