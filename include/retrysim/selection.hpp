@@ -178,7 +178,8 @@ class Selection {
   /// systems are observed equally often: max(n0, t^2 S^2 / delta^2) with the largest S^2 and
   /// Student's quantile t at 1 - beta, n0 - 1 degrees of freedom (Clark and Yang 1986, A Bonferroni
   /// selection procedure when using common random numbers with unknown variances, Winter Simulation
-  /// Conference), and likewise for limits. Call it after the first judgement. 0 if anything is tested by bounds.
+  /// Conference), and likewise for limits. Call it after the first judgement. 0 if anything is
+  /// tested by bounds.
   std::size_t equal_allocation() const;
 
   /// beta of the rule.

@@ -17,7 +17,8 @@ from plotting.results import ResultError
 COLUMNS = "variant stage replications mean ci_low ci_high outcome"
 # What became of a policy in the first stage: word of race.csv, colour, words of the legend.
 FATES = (("chosen", GREEN, "the best"), ("racing", BLUE, "goes on"), ("undecided", BLUE, "goes on"),
-         ("beaten", GREY, "beaten"), ("as_good", SKY, "as good within the zone"), ("same", SKY, "the same as another one"),
+         ("beaten", GREY, "beaten"), ("as_good", SKY, "as good within the zone"),
+         ("same", SKY, "the same as another one"),
          ("breaks_limit", ORANGE, "breaks a limit"), ("no_value", ORANGE, "has no value"))
 LONGEST_LIST = 60
 

@@ -33,28 +33,28 @@ constexpr ValueRules duration(Range range) {
 constexpr ValueRules request_time(Range range) {
   return duration(range).of(Quantity::kRequestTime);
 }
-constexpr ValueRules of_kind(ValueKind kind, Range range = {}) {
+constexpr ValueRules rules_of(ValueKind kind, Range range = {}) {
   return {.kind = kind, .range = range, .words = {}, .else_word = {}, .unit = {}};
 }
 // More than any scenario needs, and few enough that products of some such numbers stay finite.
 inline constexpr double kLargestNumber = 1e12;
 constexpr ValueRules number(Range range = {}) {
   if (range.min >= 0) range.max = std::min(range.max, kLargestNumber);
-  return of_kind(ValueKind::kNumber, range);
+  return rules_of(ValueKind::kNumber, range);
 }
 /// A factor on something that a fault or surge changes.
 inline constexpr Range kFactorRange{.min = 0, .max = 1e6};
 constexpr ValueRules factor() { return number(kFactorRange).of(Quantity::kFactor); }
-constexpr ValueRules count(Range range) { return of_kind(ValueKind::kCount, range); }
-constexpr ValueRules text() { return of_kind(ValueKind::kText); }
-constexpr ValueRules names() { return of_kind(ValueKind::kNames); }
-constexpr ValueRules file() { return of_kind(ValueKind::kFile); }
-constexpr ValueRules boolean() { return of_kind(ValueKind::kBoolean); }
-constexpr ValueRules distribution() { return of_kind(ValueKind::kDistribution).in("s"); }
-constexpr ValueRules distributions() { return of_kind(ValueKind::kDistributionList).in("s"); }
+constexpr ValueRules count(Range range) { return rules_of(ValueKind::kCount, range); }
+constexpr ValueRules text() { return rules_of(ValueKind::kText); }
+constexpr ValueRules names() { return rules_of(ValueKind::kNames); }
+constexpr ValueRules file() { return rules_of(ValueKind::kFile); }
+constexpr ValueRules boolean() { return rules_of(ValueKind::kBoolean); }
+constexpr ValueRules distribution() { return rules_of(ValueKind::kDistribution).in("s"); }
+constexpr ValueRules distributions() { return rules_of(ValueKind::kDistributionList).in("s"); }
 /// One of `words`; without them, one of those of the enumeration that the key is stored in.
 constexpr ValueRules word(std::string_view words = {}) {
-  ValueRules rules = of_kind(ValueKind::kWord);
+  ValueRules rules = rules_of(ValueKind::kWord);
   rules.words = words;
   return rules;
 }

@@ -34,8 +34,8 @@ TEST_CASE("the seconds of a duration are the nearest double to what is written")
 }
 
 TEST_CASE("what is no duration is refused") {
-  for (const char* text : {"", "s", "5", "5  s", "5 ", "5m", "5sec", "-1s", "+1s", "1s ", " 1s", "nans",
-                           "infs", "1e400s", "0x5s", "1_000s", "300000000000s", "1.2.3s"}) {
+  for (const char* text : {"", "s", "5", "5  s", "5 ", "5m", "5sec", "-1s", "+1s", "1s ", " 1s",
+                           "nans", "infs", "1e400s", "0x5s", "1_000s", "300000000000s", "1.2.3s"}) {
     INFO(text);
     CHECK_FALSE(parse_duration(text).has_value());
   }
