@@ -430,6 +430,9 @@ class Mender:
     def fit_expectation(self, prefix):
         if not self.given(prefix, "at_most") and not self.given(prefix, "at_least"):
             self.put(prefix, "at_least", 0)
+        for bound in ("at_most", "at_least"):  # what no share can be is an error
+            if self.given(prefix, bound) and self.get(prefix, bound) > 1:
+                self.put(prefix, bound, 1)
         if self.given(prefix, "at_most") and self.given(prefix, "at_least") and \
                 self.get(prefix, "at_least") > self.get(prefix, "at_most"):
             self.drop(prefix, "at_least")

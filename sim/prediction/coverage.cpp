@@ -627,7 +627,7 @@ constexpr Feature kFeatures[] = {
      .parts = no_theory("it counts the few attempts of one client, which is chance")},
     {.name = "retry budgets that may run out",
      .keys = "client.*.retry.budget.kind client.*.retry.budget.share "
-             "client.*.retry.budget.minimum client.*.retry.budget.window",
+             "client.*.retry.budget.minimum client.*.retry.budget.window client.*.retry.budget.of",
      .said = "retry.budget",
      .by_client = has_scarce_budget,
      .parts = no_fluid("it counts the few requests of one client, which is chance")},
@@ -875,10 +875,12 @@ constexpr Feature kFeatures[] = {
              "service.*.concurrency.limit client.*.count client.*.retry.max_retries "
              "client.*.retry.max_attempts client.*.retry.probability client.*.retry.delays "
              "client.*.retry.classifier client.*.retry.status_429 client.*.retry.timeout_class "
+             "client.*.retry.refreshable_credentials "
              "client.*.retry.backoff.base client.*.retry.backoff.throttle_base "
              "client.*.retry.backoff.factor client.*.retry.backoff.cap "
              "client.*.retry.backoff.first_exponent client.*.retry.backoff.max_exponent "
-             "client.*.retry.backoff.jitter_before_cap client.*.retry.backoff.over_cap "
+             "client.*.retry.backoff.jitter_before_cap client.*.retry.backoff.jitter_share "
+             "client.*.retry.backoff.over_cap "
              "client.*.retry.backoff.immediate_retries client.*.retry.backoff.quantum "
              "client.*.retry.backoff.rounding client.*.retry.retry_after recovery.share "
              "recovery.hold recovery.window"},

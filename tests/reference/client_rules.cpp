@@ -45,10 +45,14 @@ double grown(const BackoffRules& rules, double base, int attempts) {
          power(rules.factor, std::min<std::int64_t>(rules.first_exponent + i, rules.max_exponent));
 }
 
-double spread(Jitter jitter, double v, double u) {
+double spread(Jitter jitter, double share, double v, double u) {
   if (jitter == Jitter::kFull) return u == 0 ? 0 : u * v;
   if (jitter == Jitter::kEqual) return u == 0 ? v / 2 : v / 2 + u * (v / 2);
   if (jitter == Jitter::kAdditive) return u == 0 ? v : v + u * v;
+  if (jitter == Jitter::kProportional) {
+    const double factor = 1 - share + u * (2 * share);
+    return factor == 0 ? 0 : factor * v;
+  }
   return v;
 }
 
@@ -65,6 +69,10 @@ Duration in_integers(const BackoffRules& rules, Jitter jitter, double v, double 
   if (jitter == Jitter::kFull) n = below(u, n, inclusive);
   if (jitter == Jitter::kEqual) n = n / 2 + below(u, n / 2, true);
   if (jitter == Jitter::kAdditive) n = n + below(u, n, inclusive);
+  if (jitter == Jitter::kProportional) {
+    const auto reach = static_cast<std::int64_t>(rules.jitter_share * static_cast<double>(n));
+    n = n - reach + below(u, 2 * reach, inclusive);
+  }
   return rules.quantum * n;
 }
 
@@ -106,7 +114,7 @@ Duration backoff(const BackoffRules& rules, bool throttling, const Progress& pro
   Duration delay;
   const double quantum = static_cast<double>(rules.quantum.count());
   if (quantum == 0) {
-    delay = Duration::from_nanoseconds(spread(jitter, v, u));
+    delay = Duration::from_nanoseconds(spread(jitter, rules.jitter_share, v, u));
   } else if (rules.rounding == Rounding::kIntegers ||
              rules.rounding == Rounding::kIntegersInclusive) {
     delay = in_integers(rules, jitter, v, u);
@@ -114,10 +122,12 @@ Duration backoff(const BackoffRules& rules, bool throttling, const Progress& pro
     const double quanta = std::trunc(u * (static_cast<double>(base.count()) / quantum));
     delay = Duration::from_nanoseconds(grown(rules, quanta * quantum, progress.attempts));
   } else {
-    const double quanta = spread(jitter, v / quantum, u);
+    const double quanta = spread(jitter, rules.jitter_share, v / quantum, u);
     delay = quanta < 9.2e18 ? rules.quantum * static_cast<std::int64_t>(quanta) : Duration::max();
   }
   if (delay <= rules.cap) return delay;
+  const bool was_capped = !rules.jitter_before_cap && rules.over_cap != OverCap::kRedraw;
+  if (jitter == Jitter::kProportional && was_capped) return delay;
   if (rules.over_cap != OverCap::kRedraw) return rules.cap;
   return Duration::from_nanoseconds(cap / 2 + draws.uniform() * (cap / 2));
 }
@@ -184,8 +194,10 @@ bool others_permit(const RetryRules& rules, const ClientState& state, const Prog
   if (state.breaker != nullptr && now < state.breaker->open_until) return false;
   if (state.budget == nullptr) return true;
   Budget& budget = *state.budget;
-  if (rules.budget.kind == BudgetKind::kActive) {
-    const double limit = std::max(rules.budget.minimum, rules.budget.share * budget.requests);
+  if (rules.budget.kind != BudgetKind::kWindow) {
+    const bool active = rules.budget.kind == BudgetKind::kActive;
+    const double of = active ? budget.requests : static_cast<double>(budget.counts.first(now));
+    const double limit = std::max(rules.budget.minimum, rules.budget.share * of);
     return progress.attempts > 1 || budget.retries + 1 <= limit;
   }
   const double limit = rules.budget.share * budget.counts.first(now) +
@@ -197,7 +209,8 @@ void count_retry(const RetryRules& rules, const ClientState& state, const Progre
                  Time now) {
   if (state.budget == nullptr) return;
   if (rules.budget.kind == BudgetKind::kWindow) state.budget->counts.add_second(now);
-  if (rules.budget.kind == BudgetKind::kActive && progress.attempts == 1) ++state.budget->retries;
+  if (rules.budget.kind == BudgetKind::kInterval) state.budget->counts.add_first(now);
+  if (rules.budget.kind != BudgetKind::kWindow && progress.attempts == 1) ++state.budget->retries;
 }
 
 void attempt_ended(const RetryRules& rules, Breaker& breaker, bool failed, Time now) {
@@ -348,9 +361,13 @@ Counts::Pair Counts::sum(Time now) const {
 
 // --- The steps of a request
 
+bool counts_successes(const RetryRules& rules) {
+  return rules.budget.kind == BudgetKind::kWindow && rules.budget.of == BudgetOf::kSuccesses;
+}
+
 void request_begins(const RetryRules& rules, const ClientState& state, Time now) {
   if (state.budget != nullptr) {
-    state.budget->counts.add_first(now);
+    if (!counts_successes(rules)) state.budget->counts.add_first(now);
     ++state.budget->requests;
   }
   if (state.quota != nullptr && rules.quota.credit_on == CreditOn::kStart) {
@@ -473,6 +490,7 @@ void request_succeeds(const RetryRules& rules, const ClientState& state, const P
   if (state.limiter != nullptr) state.limiter->hear(now, false);
   if (state.breaker != nullptr) attempt_ended(rules, *state.breaker, false, now);
   if (state.throttle != nullptr) state.throttle->counts.add_second(now);
+  if (state.budget != nullptr && counts_successes(rules)) state.budget->counts.add_first(now);
   if (state.quota == nullptr) return;
   const QuotaRules& q = rules.quota;
   const double credit = q.credit_on == CreditOn::kSuccess ? q.credit : 0;

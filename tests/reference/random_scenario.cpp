@@ -363,7 +363,8 @@ class Generator {
       r.rate_limit.scope = any(kStateScope, RetryScope::kKey);
     }
     if (on(kBudget, 0.1)) {
-      r.budget = {any(kBudget, BudgetKind::kActive), 0.2, pick(kBudget, {0.0, 1.0}), ms(100)};
+      r.budget = {any(kBudget, BudgetKind::kInterval), 0.2, pick(kBudget, {0.0, 1.0}), ms(100),
+                  any(kBudget, BudgetOf::kSuccesses)};
     }
     if (on(kBreaker, 0.1)) r.breaker = {true, 0.5, 5, ms(100), pick(kBreaker, {ms(0), ms(50)})};
     if (on(kClientThrottle, 0.1)) {
@@ -381,8 +382,9 @@ class Generator {
     b.throttle_base = time(kBackoff);
     b.factor = pick(kBackoff, {1.0, 1.6, 2.0, 3.0});
     b.cap = pick(kBackoff, {ms(20), ms(100), Duration::max()});
-    b.jitter = any(kBackoff, Jitter::kAdditive);
-    b.throttle_jitter = any(kBackoff, Jitter::kAdditive);
+    b.jitter = any(kBackoff, Jitter::kProportional);
+    b.throttle_jitter = any(kBackoff, Jitter::kProportional);
+    b.jitter_share = pick(kBackoff, {0.0, 0.2, 1.0});
     b.first_exponent = pick(kBackoff, {0, 0, 1, -1});
     b.max_exponent = pick(kBackoff, {2, BackoffRules::kUnlimited});
     b.jitter_before_cap = draws(kBackoff).uniform() < 0.3;

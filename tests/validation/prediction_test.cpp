@@ -93,6 +93,7 @@ TEST_CASE("Predictions of the shipped scenarios agree with simulations, or say w
                                          "job-polling/eager",
                                          "job-polling/guidance",
                                          "other-strategies/breaker",
+                                         "other-strategies/finagle",
                                          "other-strategies/sre",
                                          "per-minute-quota/minute",
                                          "per-minute-quota/minute-adaptive",

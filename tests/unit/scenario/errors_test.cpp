@@ -337,8 +337,7 @@ TEST_CASE("values that are unusual for their kind are noted with the likely mean
         "did you mean \"2000ms\"?\n");
   CHECK(notes("attempt_timeout = \"2000 s\"\n").empty());
   CHECK(notes("attempt_timeout = 30\n").empty());
-  CHECK_THAT(notes("", {"service.api.service_time.mean=250",
-                        "service.api.service_time.distribution=exponential"}),
+  CHECK_THAT(notes("", {"service.api.service_time={distribution='exponential', mean=250}"}),
              Catch::Contains("has 250 s"));
   CHECK(notes("", {"duration=600"}).empty());  // not a time of a request
 }
