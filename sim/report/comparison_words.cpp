@@ -91,7 +91,7 @@ class Sentence {
   Sentence(const ComparisonReport& comparison, std::string name, std::string base, Find find)
       : comparison_(comparison), name_(std::move(name)), base_(std::move(base)), find_(find) {
     finite_ = demand_is_finite(comparison.baseline().scenario());
-    chosen_ = comparison.found.metrics != headline_metrics();
+    chosen_ = comparison.was_asked_for;
   }
 
   /// Whether runs are counted that recover: not for averages over several variants.

@@ -43,7 +43,7 @@ class Variants {
     evaluations_.clear();
     evaluations_.reserve(sets_.size());
     for (const ResultSet& set : sets_) evaluations_.emplace_back(set);
-    return {found_, evaluations_, false, {}};
+    return {found_, evaluations_, true, {}};
   }
 
  private:
