@@ -79,6 +79,12 @@ void ServiceRecorder::note_extra(std::int64_t servers, Time now) {
   extra_ = servers;
 }
 
+void ServiceRecorder::find_extra(std::int64_t busy, Time now) {
+  const std::int64_t extra = std::max<std::int64_t>(std::max(busy, working_) - nominal_, 0);
+  if (extra != extra_) note_extra(extra, now);
+  quiet_busy_ = extra == 0 ? nominal_ : -1;
+}
+
 void ServiceRecorder::fold_segment(Time end) {
   integrate_servers(end);
   note_extra(extra_, end);

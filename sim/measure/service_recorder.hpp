@@ -11,7 +11,6 @@
 #include "measure/run_span.hpp"
 #include "measure/station_log.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -55,11 +54,12 @@ class alignas(64) ServiceRecorder {
     queued_ = now.queued;
     if (now.queued > queue_max_) [[unlikely]]
       queue_max_ = now.queued;
-    if (now.working != working_) [[unlikely]]
+    if (now.working != working_) [[unlikely]] {
       set_servers(now.working, now.now);
-    const std::int64_t extra = std::max(now.busy, working_) - nominal_;
-    if (std::max<std::int64_t>(extra, 0) != extra_) [[unlikely]]
-      note_extra(std::max<std::int64_t>(extra, 0), now.now);
+      quiet_busy_ = -1;
+    }
+    if (now.busy > quiet_busy_) [[unlikely]]
+      find_extra(now.busy, now.now);
   }
   /// What it has been told, to be compared with what is there.
   StationLevels levels() const;
@@ -90,6 +90,7 @@ class alignas(64) ServiceRecorder {
   /// From `now` on there are so many servers beyond the nominal ones: that work, or that finish
   /// what they do.
   void note_extra(std::int64_t servers, Time now);
+  void find_extra(std::int64_t busy, Time now);
   double extra_ns_until(Time now) const;
 
   ServiceFlow flow_;  // of the running segment
@@ -102,6 +103,7 @@ class alignas(64) ServiceRecorder {
   Time servers_since_;
   double servers_ns_ = 0;
   std::int64_t nominal_, extra_ = 0;
+  std::int64_t quiet_busy_ = -1;  // so many may be busy without being more than nominal
   Time extra_since_;
   double extra_ns_ = 0;
   Time in_vain_since_;
