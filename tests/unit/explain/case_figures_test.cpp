@@ -322,6 +322,8 @@ TEST_CASE_METHOD(Group, "A quota is dry from the first bin on from which it refu
   CHECK(of({one}).quota_dry.runs == 1);
   CHECK(of({one}).quota_dry.seconds == 7);
   CHECK(of({one}).quota_dry.ratio == Approx(0.1));
+  deny(19, 20, 50);  // not from the last bin on, in which it refuses half of them
+  CHECK(of({one}).quota_dry.seconds == 7);
   // Most of them is said rather than some of them.
   deny(11, 20, 45);  // exactly half
   CHECK(of({one}).quota_dry.seconds == 11);
