@@ -25,18 +25,28 @@ constexpr double kFewest = 5;   ///< requests; all of them failing is no chance
 
 enum class Change { kNone, kWorse, kUnclear };
 
-/// Whether fewer requests succeed than before, by a point and by more than chance explains: three
-/// standard errors of the difference, each side with one more failure and one more success.
+/// What chance explains of a difference between success rates: three standard errors of it, with
+/// one more failure and one more success. Both have requests.
+double noise_of_success(const Requests& a, const Requests& b) {
+  constexpr double kDeviations = 3;
+  const double p = (a.made - a.succeeded + b.made - b.succeeded + 1) / (a.made + b.made + 2);
+  return kDeviations * std::sqrt(p * (1 - p) * (1 / a.made + 1 / b.made));
+}
+
+/// Whether fewer requests succeed than before, by a point and by more than chance explains.
 Change success_change(const Requests& before, const Requests& then) {
   if (before.made < kFewest || then.made < kFewest) return Change::kUnclear;
   constexpr double kNoticeable = 0.01;
   const double difference = before.success_share() - then.success_share();
   if (difference <= kNoticeable) return Change::kNone;
-  const double p = (before.made - before.succeeded + then.made - then.succeeded + 1) /
-                   (before.made + then.made + 2);
-  const double deviation = std::sqrt(p * (1 - p) * (1 / before.made + 1 / then.made));
-  constexpr double kDeviations = 3;
-  return difference > kDeviations * deviation ? Change::kWorse : Change::kUnclear;
+  return difference > noise_of_success(before, then) ? Change::kWorse : Change::kUnclear;
+}
+
+/// Whether what is said of them may be that they succeed as often.
+bool succeed_as_often(const Requests& before, const Requests& then) {
+  const double difference = std::abs(before.success_share() - then.success_share());
+  return before.made == 0 || then.made == 0 || difference <= noise_of_success(before, then) ||
+         spoken_share(before.success_share()) == spoken_share(then.success_share());
 }
 
 /// Whether requests take half as long again, with regard to how many they are: the standard
@@ -252,11 +262,21 @@ Found failing_before(const GroupCase& c) {
       recovery(c)};
 }
 
+/// "99.1 % of the requests made during the fault succeed instead of 100 %".
+std::string succeed_instead_of(const GroupCase& c, const Requests& then, std::string_view when) {
+  return fmt::format("{} of the requests made {} {} succeed instead of {}",
+                     spoken_share(then.success_share()), when, its_name(c),
+                     spoken_share(normal(c).success_share()));
+}
+
 Found unaffected(const GroupCase& c) {
   const Requests since = c.made.since();
   if (!(seems_up(c) || lasts_to_end(c)) || !is_as_before(c, c.made.during)) return std::nullopt;
   if (is_slower(normal(c), c.made.during) || is_slower(normal(c), since)) return std::nullopt;
   if (success_change(normal(c), since) == Change::kWorse) return std::nullopt;
+  if (!succeed_as_often(normal(c), c.made.during)) {
+    return Finding{"hardly affected: " + succeed_instead_of(c, c.made.during, "during"), shares(c)};
+  }
   return Finding{fmt::format("unaffected: {} of the requests made during {} succeed, as before",
                              spoken_share(c.made.during.success_share()), its_name(c)),
                  shares(c)};
@@ -268,16 +288,25 @@ Found only_slower(const GroupCase& c) {
   if (success_change(normal(c), since) == Change::kWorse) return std::nullopt;
   const double before_s = normal(c).mean_latency_s(), during_s = c.made.during.mean_latency_s(),
                since_s = since.mean_latency_s();
-  std::string sentence = fmt::format(
-      "only slower: requests made during {} succeed as often as before, but take {} on average "
-      "instead of {}",
-      its_name(c), roughly_spoken_time(during_s), roughly_spoken_time(before_s));
-  if (!is_slower(normal(c), c.made.during)) {
-    sentence = fmt::format(
-        "only slower: requests succeed as often as before, but those made after {} take {} on "
-        "average instead of {}",
-        its_name(c), roughly_spoken_time(since_s), roughly_spoken_time(before_s));
-  } else if (is_slower(normal(c), since)) {
+  const bool slower_during = is_slower(normal(c), c.made.during);
+  const Requests& slower = slower_during ? c.made.during : since;
+  const std::string_view when = slower_during ? "during" : "after";
+  const std::string take = fmt::format("take {} on average instead of {}",
+                                       roughly_spoken_time(slower_during ? during_s : since_s),
+                                       roughly_spoken_time(before_s));
+  std::string sentence;
+  if (!succeed_as_often(normal(c), slower)) {
+    sentence = fmt::format("slower: {}; they {}", succeed_instead_of(c, slower, when), take);
+  } else if (slower_during) {
+    sentence =
+        fmt::format("only slower: requests made during {} succeed as often as before, but {}",
+                    its_name(c), take);
+  } else {
+    sentence =
+        fmt::format("only slower: requests succeed as often as before, but those made after {} {}",
+                    its_name(c), take);
+  }
+  if (slower_during && is_slower(normal(c), since)) {
     sentence += fmt::format(", and those made after it {}", roughly_spoken_time(since_s));
   }
   Finding f{std::move(sentence), shares(c)};
@@ -463,11 +492,10 @@ constexpr std::array kAnswers = {
           "succeed"},
          failing_before},
     Rule{{"unaffected", kGood, true,
-          "requests made during the disturbance and after it succeed as often as before, about as "
-          "fast"},
+          "the success rate during the disturbance and after it is that before it, or less than a "
+          "point lower, and requests take about as long"},
          unaffected},
-    Rule{{"only-slower", kInfo, true,
-          "as many succeed as before, but take more than 1.5 times as long"},
+    Rule{{"only-slower", kInfo, true, "the same, but requests take more than 1.5 times as long"},
          only_slower},
     Rule{{"still-on", kBad, true,
           "fewer succeed during the disturbance, which lasts to the end of the run"},

@@ -26,7 +26,8 @@ bool fails_noticeably(const GroupCase& c) { return c.success_share() < 0.999; }
 std::string from_when(const GroupCase& c, double at_s) {
   const auto& all = c.disturbed_stretches;
   if (at_s < c.disturbances.first_start_s || all.empty()) {
-    return fmt::format("from {} into the run on, {} before the {}{},", roughly_spoken_time(at_s),
+    return fmt::format("from {} on, {} before the {}{},",
+                       at_s > 0 ? roughly_spoken_time(at_s) + " into the run" : "the start",
                        roughly_spoken_time(c.disturbances.first_start_s - at_s),
                        c.disturbances.count > 1 ? "first " : "", c.disturbances.kind);
   }
@@ -40,6 +41,7 @@ std::string from_when(const GroupCase& c, double at_s) {
   if (at_s < its->end_s) {
     return fmt::format("from {} into {} on", roughly_spoken_time(at_s - its->start_s), name);
   }
+  if (at_s <= its->end_s) return fmt::format("from the end of {} on", name);
   return fmt::format("from {} after {} on", roughly_spoken_time(at_s - its->end_s), name);
 }
 

@@ -366,27 +366,33 @@ class CaseBuilder {
     const auto share = [](double denied, double retries) {
       return denied > 0 ? denied / (denied + retries) : 0;
     };
-    for (const double least : {0.5, 0.1}) {
-      std::optional<std::size_t> first;
-      double denied = 0, retries = 0, refused = 0;
+    struct Dry {
+      std::size_t first;
+      double denied, share;
+    };
+    const auto dry_from = [&](double least) {
+      std::optional<Dry> dry;
+      double denied = 0, retries = 0;
       for (std::size_t i = last; i-- > window.first;) {
         const auto its_denied = static_cast<double>(bins[i].flow.quota_denied);
         const auto its_retries = static_cast<double>(bins[i].flow.retries);
         denied += its_denied;
         retries += its_retries;
         if (share(its_denied, its_retries) < least || share(denied, retries) < least) continue;
-        first = i;
-        refused = share(denied, retries);
+        dry = {i, denied, share(denied, retries)};
       }
-      if (!first) continue;
-      const double at_s = bin_s * static_cast<double>(*first);
-      Occurrence& o = c_.quota_dry;
-      ++o.runs;
-      o.seconds += at_s;
-      o.ratio += refused;
-      o.times.push_back(at_s);
-      return;
-    }
+      return dry;
+    };
+    const std::optional<Dry> some = dry_from(0.1), most = dry_from(0.5);
+    if (!some) return;
+    // Few refusals at the end are not what the quota did.
+    const Dry& dry = most && 2 * most->denied >= some->denied ? *most : *some;
+    const double at_s = bin_s * static_cast<double>(dry.first);
+    Occurrence& o = c_.quota_dry;
+    ++o.runs;
+    o.seconds += at_s;
+    o.ratio += dry.share;
+    o.times.push_back(at_s);
   }
 
   scenario::Demand demand_;

@@ -158,7 +158,8 @@ def judge(runs, start, end, stop):
     return right, times
 
 
-SAID = (("unaffected", "kept"), ("only slower", "kept"), ("degraded", "back"),
+SAID = (("unaffected", "kept"), ("hardly affected", "kept"), ("only slower", "kept"),
+        ("slower", "kept"), ("degraded", "back"),
         ("back at once", "back"), ("too few", "few"), ("never", "down"), ("not recovered", "down"),
         ("failing before", "sick"), ("down before", "sick"), ("falls behind", "sick"),
         (r"recovers in", "some"), ("recovers", "back"))

@@ -2,6 +2,7 @@
 // only figures were kept are those on the replications.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/phases.hpp>
 #include <retrysim/replications.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/verdict.hpp>
@@ -124,7 +125,19 @@ struct Group {
       bin.flow.requests = bin.flow.attempts = bin.flow.arrivals = requests_per_s;
     }
     result.all_bins = result.clients[0].bins;
+    for (const Phase& phase : phases_of(scenario)) {
+      PhaseResult part;
+      part.start = phase.start;
+      part.end = phase.end;
+      const double requests = static_cast<double>(requests_per_s) * phase_seconds(part);
+      part.flow.requests = part.flow.attempts = static_cast<std::uint64_t>(requests);
+      for (ClientResult& client : result.clients) client.phases.push_back(part);
+    }
     return result;
+  }
+
+  static double phase_seconds(const PhaseResult& part) {
+    return (part.end - part.start).in_seconds();
   }
 
   explain::GroupCase of(const std::vector<RunResult>& runs) const {
@@ -176,6 +189,8 @@ TEST_CASE_METHOD(Group, "Retries above the capacity are told if they last two bi
 
 TEST_CASE_METHOD(Group,
                  "Of faults at the same time each leaves its share of what the others leave") {
+  // Of twenty servers each of these shares is a whole number.
+  scenario.services[0].servers = 20;
   const auto left = [&] { return of({}).capacity.left; };
   CHECK(left() == 1);
   add_fault(2, 10, 1, 0.5);
@@ -195,11 +210,21 @@ TEST_CASE_METHOD(Group,
   CHECK(left() == 0);
 }
 
+TEST_CASE_METHOD(Group, "What a fault leaves of the servers is a whole number of them") {
+  add_fault(5, 10, 0.4, 1);  // 1.2 of three
+  CHECK(of({}).capacity.left == Approx(1.0 / 3));
+  scenario.faults[0].capacity = 0.5;  // halves are rounded up
+  CHECK(of({}).capacity.left == Approx(2.0 / 3));
+  add_fault(5, 10, 0.5, 0.5);  // of both 0.75 servers are left, not half of two
+  CHECK(of({}).capacity.left == Approx(1.0 / 6));
+}
+
 TEST_CASE_METHOD(Group, "The load in a disturbance is that of the capacity that is left") {
+  scenario.services[0].servers = 4;
   add_fault(5, 10, 0.5, 1);
   add_fault(5, 10, 1, 0.5);
-  // 240 a second are 0.8 of 300, and 3.2 times 75.
-  const explain::GroupCase group = of({run(240)});
+  // 320 a second are 0.8 of 400, and 3.2 times 100.
+  const explain::GroupCase group = of({run(320)});
   CHECK(figure(group, "overload-by-disturbance", "new_load_ratio") == Approx(3.2));
   CHECK(figure(group, "overload-by-disturbance", "capacity_left_share") == Approx(0.25));
 }
@@ -278,27 +303,38 @@ TEST_CASE_METHOD(Group,
   CHECK(c.all.retry_work_s == Approx(20 * 0.01 * 15));
 }
 
-TEST_CASE_METHOD(Group, "A quota is dry from the end of the first bin in which it denies a tenth") {
+TEST_CASE_METHOD(Group, "A quota is dry from the first bin on from which it refuses a tenth") {
   add_fault(5, 10, 0.5, 1);
   scenario.clients[0].retry.quota.enabled = true;
   RunResult one = run(100);
-  const auto deny = [&](std::size_t bin, std::uint64_t denied) {
-    one.clients[0].bins[bin].flow.retries = 45;
-    one.clients[0].bins[bin].flow.quota_denied = denied;
+  for (ClientBin& bin : one.clients[0].bins) bin.flow.retries = 45;
+  const auto deny = [&](std::size_t first, std::size_t last, std::uint64_t denied) {
+    for (std::size_t bin = first; bin < last; ++bin) {
+      one.clients[0].bins[bin].flow.quota_denied = denied;
+    }
   };
-  deny(3, 45);  // before the fault
-  deny(6, 4);   // 4 of 49
+  deny(6, 20, 4);  // 4 of 49
   CHECK(of({one}).quota_dry.runs == 0);
-  deny(7, 5);  // exactly a tenth of 50
-  deny(9, 45);
+  deny(3, 4, 20);  // one bin is not enough
+  CHECK(of({one}).quota_dry.runs == 0);
+  deny(7, 20, 5);  // exactly a tenth of 50
+  deny(3, 4, 0);
   CHECK(of({one}).quota_dry.runs == 1);
-  CHECK(of({one}).quota_dry.seconds == 3);
+  CHECK(of({one}).quota_dry.seconds == 7);
+  CHECK(of({one}).quota_dry.ratio == Approx(0.1));
+  deny(19, 20, 50);  // not from the last bin on, in which it refuses half of them
+  CHECK(of({one}).quota_dry.seconds == 7);
+  // Most of them is said rather than some of them.
+  deny(11, 20, 45);  // exactly half
+  CHECK(of({one}).quota_dry.seconds == 11);
+  CHECK(of({one}).quota_dry.ratio == Approx(0.5));
   // The mean of the replications that have it.
   RunResult other = run(100);
   std::swap(one, other);
-  deny(11, 40);
+  deny(13, 20, 40);
   CHECK(of({one, other, run(100)}).quota_dry.runs == 2);
-  CHECK(of({one, other, run(100)}).quota_dry.seconds == 5);
+  CHECK(of({one, other, run(100)}).quota_dry.seconds == 12);
+  CHECK(of({one, other, run(100)}).quota_dry.times == std::vector<double>{11, 13});
   CHECK_FALSE(of({one, other, run(100), run(100)}).quota_dry.in_most_of(4));  // half is not most
   CHECK(of({one, other, run(100)}).quota_dry.in_most_of(3));
 }
@@ -356,16 +392,20 @@ TEST_CASE_METHOD(Group, "A quota that ran dry behind the fault is told from its 
   explain::GroupCase c = of({run(100)});
   c.runs = c.recoveries.gone = 1;
   const auto told = [&](double seconds) -> explain::Finding {
-    c.quota_dry = {1, seconds, 0};
+    c.quota_dry = {1, seconds, 0.7, {seconds}};
     for (const explain::Rule& r : explain::client_rules()) {
       if (r.about.id == "quota-ran-dry-in-vain") return r.find(c).value();
     }
     return {};
   };
-  CHECK_THAT(told(4).sentence, Catch::Contains(" 4 s "));
-  CHECK_THAT(told(5).sentence, Catch::Contains(" 5 s "));  // exactly at its end
-  CHECK_THAT(told(8).sentence, Catch::Contains(" 3 s "));
-  CHECK(told(8).evidence.at(0).value == 8);
+  const auto starts = [](const std::string& words) { return Catch::StartsWith(words); };
+  CHECK_THAT(told(0).sentence, starts("from the start on, 5 s before the fault, "));
+  CHECK_THAT(told(2).sentence, starts("from 2 s into the run on, 3 s before the fault, "));
+  CHECK_THAT(told(5).sentence, starts("from the start of the fault on "));
+  CHECK_THAT(told(9).sentence, starts("from 4 s into the fault on "));
+  CHECK_THAT(told(10).sentence, starts("from the end of the fault on "));
+  CHECK_THAT(told(13).sentence, starts("from 3 s after the fault on "));
+  CHECK(told(13).evidence.at(0).value == 13);
 }
 
 TEST_CASE_METHOD(Group,
@@ -374,11 +414,15 @@ TEST_CASE_METHOD(Group,
     add_fault(5, 8, 0.5, 1);
     explain::GroupCase c = of({});
     scenario.faults.clear();
+    c.runs = 2;
+    c.made.before = c.made.after = {100, 100, 100, 1};
+    c.made.during = {100, 0, 100, 100};
     c.recoveries.back = 2;
     c.recoveries.mean_s = mean_s;
     c.recoveries.least_s = mean_s - 1;
     c.recoveries.most_s = mean_s + 1;
     c.recoveries.late_s = {mean_s - 1, mean_s + 1};
+    c.recoveries.watched_s = 12;
     for (const explain::Rule& r : explain::answer_rules()) {
       if (r.find(c)) return std::string(r.about.id);
     }
@@ -386,6 +430,33 @@ TEST_CASE_METHOD(Group,
   };
   CHECK(answer(3) == "recovers");
   CHECK(answer(3.001) == "recovers-late");
+}
+
+TEST_CASE_METHOD(Group, "Requests succeed as often as before within noise only") {
+  add_fault(5, 8, 0.5, 1);
+  explain::GroupCase c = of({run(100)});
+  c.recoveries = {};
+  c.recoveries.back = 3;
+  c.recoveries.watched_s = 12;
+  const auto answer = [&](double succeeded, double latency_s) -> std::string {
+    c.made.before = c.made.after = {12000, 12000, 12000, 12000 * 0.08};
+    c.made.during = {4000, succeeded, 4000, 4000 * latency_s};
+    for (const explain::Rule& r : explain::answer_rules()) {
+      if (const auto found = r.find(c)) return found->sentence;
+    }
+    return "";
+  };
+  // Three standard errors of a difference of that many requests are about 2 of 4000.
+  CHECK(answer(3999, 0.46) ==
+        "only slower: requests made during the fault succeed as often as before, but take 0.46 s "
+        "on average instead of 80 ms");
+  CHECK(answer(3964, 0.46) ==
+        "slower: 99.1 % of the requests made during the fault succeed instead of 100 %; they "
+        "take 0.46 s on average instead of 80 ms");
+  CHECK(answer(3999, 0.08) ==
+        "unaffected: 99.98 % of the requests made during the fault succeed, as before");
+  CHECK(answer(3964, 0.08) ==
+        "hardly affected: 99.1 % of the requests made during the fault succeed instead of 100 %");
 }
 
 TEST_CASE("Figures of another scenario are refused") {
