@@ -248,8 +248,10 @@ def make_comparison(folder):
     info.update(seed=1, replications=4, summary=[
         {"variant": variant, "client": "all", "metric": metric, "mean": mean, "ci_low": mean - 0.1,
          "ci_high": mean + 0.1, "replications": 4}
-        for variant, time, work in (("base=100ms", 2, 3), ("base=200ms", 3, 2), ("base=50ms", 1, 4))
-        for metric, mean in (("latency_mean", time), ("amplification", work))])
+        for variant, time, work, success in (
+            ("base=100ms", 2, 3, 0.5), ("base=200ms", 3, 2, 0.8), ("base=50ms", 1, 4, 0.75))
+        for metric, mean in (("latency_mean", time), ("amplification", work),
+                             ("success_rate", success))])
     (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
     header = ("scenario,variant,baseline,client,metric,unit,mean,baseline_mean,difference,ci_low,"
               "ci_high,relative_difference,relative_ci_low,relative_ci_high,p_value,p_holm,"
@@ -319,6 +321,9 @@ class PlotTest(unittest.TestCase):
         work = panel(figure, "Success against work: better is higher and to the left")
         self.assertEqual((work.get_xlabel(), work.get_ylabel()),
                          ("attempts / request", "success rate [%]"))
+        # The line goes from one backoff to the next, whatever their places.
+        self.assertEqual(list(work.lines[0].get_xdata()), [4, 3, 2])
+        self.assertEqual(list(work.lines[0].get_ydata()), [75, 50, 80])
 
     def test_comparison_that_cannot_be_used_is_an_error(self):
         folder = make_comparison(self.root / "results")
