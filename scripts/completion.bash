@@ -55,6 +55,10 @@ _retrysim() {
   if [[ -z $quote && $current == *[=:]* ]]; then
     done_before=${current%"${current##*[=:]}"}
   fi
+  # The last @ begins a word of its own, and belongs to it.
+  if [[ -z $quote && $current == *@* && $COMP_WORDBREAKS == *@* ]]; then
+    done_before=${current%@*}
+  fi
   for line in "${candidates[@]}"; do
     COMPREPLY+=("${line#"$done_before"}")
   done

@@ -74,10 +74,12 @@ def choose_figure(rows, info):
 
 
 def draw_first_stage(axis, first, choice):
-    """A line for each policy, the best one at the top, and the zone in which differences from it
-    do not matter."""
+    """A line for each policy, the greatest gain at the top, and the zone in which differences from
+    the chosen one, or else from the best one that keeps the limits, do not matter."""
     shown = set()
-    best = first["mean"].iloc[-1]
+    chosen = first[first["variant"] == choice["best"]]
+    keeping = first[first["outcome"] != "breaks_limit"]
+    best = next(rows["mean"].iloc[-1] for rows in (chosen, keeping, first) if not rows.empty)
     zone = choice["indifference"] * (-1 if choice["direction"] == "maximize" else 1)
     axis.axvspan(*sorted((best, best + zone)), color=GREY, alpha=0.15, linewidth=0,
                  label="indifference zone")

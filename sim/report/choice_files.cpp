@@ -138,6 +138,8 @@ Json choice_json(const ChoiceReport& report) {
   json["stages"] = choice.stages;
   json["replications"] = choice.replications;
   json["equal_allocation"] = choice.equal_allocation;
+  json["sentences"] = choice_sentences(choice);
+  json["terms"] = choice_terms(choice);
   json["notes"] = choice.notes;
   return json;
 }

@@ -36,6 +36,11 @@ void write_choice_json(Sink& sink, const ChoiceReport& report,
 /// lines of at most `columns`.
 void write_choice_text(Sink& sink, const ChoiceReport& report, std::size_t columns);
 
+/// What the choice assumes: the zone in which differences do not matter, the distribution, limits.
+std::vector<std::string> choice_terms(const PolicyChoice& choice);
+/// Who is the best or why nobody is, and what the race saved.
+std::vector<std::string> choice_sentences(const PolicyChoice& choice);
+
 /// The policy whose scenario the result has: the best one, else the one nearest to the limits, else
 /// the first.
 const ChoicePolicy& shown_policy(const PolicyChoice& choice);

@@ -128,26 +128,7 @@ void append_head(std::string& out, const PolicyChoice& choice, std::size_t colum
                               aim_name(choice), policies(choice.policies.size()), scenario.seed),
                   columns);
   if (!scenario.description.empty()) out += in_lines(scenario.description, columns);
-  const MetricInfo& metric = *choice.aim.metric;
-  const std::string assumed =
-      choice.procedure == ChoiceProcedure::kBounds
-          ? "Nothing is assumed about the distribution of the values."
-          : fmt::format("Assumes that {} are normally distributed.",
-                        choice.batch == 1
-                            ? "the values of the replications"
-                            : fmt::format("averages of {} replications", choice.batch));
-  out += in_lines(
-      fmt::format(
-          "Differences below {} do not matter{}. {}", difference_text(choice.indifference, metric),
-          choice.from_first_stage ? " (chosen after the first stage; see --indifference)" : "",
-          assumed),
-      columns);
-  for (const ChoiceLimit& limit : choice.limits) {
-    out +=
-        in_lines(fmt::format("Subject to {}; means within {} of that may be judged either way.",
-                             limit_text(limit), difference_text(*limit.tolerance, *limit.metric)),
-                 columns);
-  }
+  for (const std::string& term : choice_terms(choice)) out += in_lines(term, columns);
 }
 
 /// A row of the table; where that leaves no room for why, the name has a line of its own.
@@ -296,6 +277,36 @@ std::string answer_text(const PolicyChoice& choice) {
 
 }  // namespace
 
+std::vector<std::string> choice_terms(const PolicyChoice& choice) {
+  const MetricInfo& metric = *choice.aim.metric;
+  const std::string assumed =
+      choice.procedure == ChoiceProcedure::kBounds
+          ? "Nothing is assumed about the distribution of the values."
+          : fmt::format("Assumes that {} are normally distributed.",
+                        choice.batch == 1
+                            ? "the values of the replications"
+                            : fmt::format("averages of {} replications", choice.batch));
+  std::vector<std::string> terms = {fmt::format(
+      "Differences below {} do not matter{}. {}", difference_text(choice.indifference, metric),
+      choice.from_first_stage ? " (chosen after the first stage; see --indifference)" : "",
+      assumed)};
+  for (const ChoiceLimit& limit : choice.limits) {
+    terms.push_back(fmt::format("Subject to {}; means within {} of that may be judged either way.",
+                                limit_text(limit),
+                                difference_text(*limit.tolerance, *limit.metric)));
+  }
+  return terms;
+}
+
+std::vector<std::string> choice_sentences(const PolicyChoice& choice) {
+  std::vector<std::string> sentences = {answer_text(choice)};
+  if (choice.equal_allocation > 0 && choice.best &&
+      same_as_best(choice) + 1 < choice.policies.size()) {
+    sentences.push_back(saving_text(choice));
+  }
+  return sentences;
+}
+
 void write_choice_text(Sink& sink, const ChoiceReport& report, std::size_t columns) {
   const PolicyChoice& choice = report.found;
   std::string out;
@@ -303,11 +314,8 @@ void write_choice_text(Sink& sink, const ChoiceReport& report, std::size_t colum
   append_table(out, choice, columns);
   if (!choice.notes.empty()) out += "\n";
   for (const std::string& note : choice.notes) out += in_lines("note: " + note, columns);
-  out += "\n" + in_lines(answer_text(choice), columns);
-  if (choice.equal_allocation > 0 && choice.best &&
-      same_as_best(choice) + 1 < choice.policies.size()) {
-    out += in_lines(saving_text(choice), columns);
-  }
+  out += "\n";
+  for (const std::string& sentence : choice_sentences(choice)) out += in_lines(sentence, columns);
   sink.write(out);
 }
 

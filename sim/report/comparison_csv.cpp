@@ -117,6 +117,7 @@ std::string comparison_json(const ComparisonReport& comparison) {
          {"most", e.most}});
   }
   json["sentences"] = sentences(comparison);
+  json["notes"] = comparison_notes(comparison);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -125,8 +125,55 @@ class TableWriter {
     append_meaning();
     for (const std::string& client : clients_of(comparison_)) append_differences(client);
     if (comparison_.show_variance) append_reductions();
-    append_notes();
+    out_ += notes_text(notes(), columns_);
     return std::move(out_);
+  }
+
+  /// What limits the comparison.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    const std::size_t n = replications();
+    if (n == 1) {
+      notes.emplace_back(
+          "one replication: there are no intervals, so effects cannot be told from chance");
+    } else if (n < 10) {
+      notes.push_back(fmt::format("{} replications: intervals are rough; use at least 10", n));
+    }
+    for (const Evaluation& e : comparison_.evaluations) {
+      if (e.scenario().seed == comparison_.baseline().scenario().seed) continue;
+      notes.emplace_back(
+          "the variants have different seeds and therefore no common random numbers");
+      break;
+    }
+    add_modes(notes);
+    add_drains(notes);
+    add_short_runs(notes);
+    for (const MetricInfo* metric : comparison_.found.metrics) {
+      if (!comparison_.was_asked_for || has_rows(*metric)) continue;
+      notes.push_back(std::string(metric->name) + ": no variant has it" +
+                      (metric->name == "metastable_probability" ? "; --twin measures it" : ""));
+    }
+    const auto add = [&](const std::string& rows, std::string_view what) {
+      if (!rows.empty()) notes.push_back(rows + ": " + std::string(what));
+    };
+    add(rows_where([](const ComparisonRow& row) {
+          return row.difference.only_variant + row.difference.only_baseline > 0;
+        }),
+        "compared only over replications that have the metric on both sides");
+    add(rows_where([](const ComparisonRow& row) {
+          const PairedDifference& d = row.difference;
+          return d.significant && d.interval->low <= 0 && d.interval->high >= 0;
+        }),
+        "significant by Holm's test, which is more powerful than the interval; the interval "
+        "contains zero");
+    if (comparison_.show_variance) {
+      add(rows_where([](const ComparisonRow& row) {
+            const std::optional<double> correlation = row.difference.correlation;
+            return row.client == "all" && correlation && *correlation < -0.005;
+          }),
+          "negative correlation, so common random numbers widen the interval");
+    }
+    return notes;
   }
 
  private:
@@ -320,52 +367,6 @@ class TableWriter {
     if (far_quantiles && !note.empty()) notes.push_back(note);
   }
 
-  void append_notes() {
-    std::vector<std::string> notes;
-    const std::size_t n = replications();
-    if (n == 1) {
-      notes.emplace_back(
-          "one replication: there are no intervals, so effects cannot be told from chance");
-    } else if (n < 10) {
-      notes.push_back(fmt::format("{} replications: intervals are rough; use at least 10", n));
-    }
-    for (const Evaluation& e : comparison_.evaluations) {
-      if (e.scenario().seed == comparison_.baseline().scenario().seed) continue;
-      notes.emplace_back(
-          "the variants have different seeds and therefore no common random numbers");
-      break;
-    }
-    add_modes(notes);
-    add_drains(notes);
-    add_short_runs(notes);
-    for (const MetricInfo* metric : comparison_.found.metrics) {
-      if (!comparison_.was_asked_for || has_rows(*metric)) continue;
-      notes.push_back(std::string(metric->name) + ": no variant has it" +
-                      (metric->name == "metastable_probability" ? "; --twin measures it" : ""));
-    }
-    const auto add = [&](const std::string& rows, std::string_view what) {
-      if (!rows.empty()) notes.push_back(rows + ": " + std::string(what));
-    };
-    add(rows_where([](const ComparisonRow& row) {
-          return row.difference.only_variant + row.difference.only_baseline > 0;
-        }),
-        "compared only over replications that have the metric on both sides");
-    add(rows_where([](const ComparisonRow& row) {
-          const PairedDifference& d = row.difference;
-          return d.significant && d.interval->low <= 0 && d.interval->high >= 0;
-        }),
-        "significant by Holm's test, which is more powerful than the interval; the interval "
-        "contains zero");
-    if (comparison_.show_variance) {
-      add(rows_where([](const ComparisonRow& row) {
-            const std::optional<double> correlation = row.difference.correlation;
-            return row.client == "all" && correlation && *correlation < -0.005;
-          }),
-          "negative correlation, so common random numbers widen the interval");
-    }
-    out_ += notes_text(notes, columns_);
-  }
-
   void append_sentences() {
     const std::vector<std::string> found = sentences(comparison_);
     if (!found.empty()) out_ += "\n";
@@ -379,6 +380,10 @@ class TableWriter {
 };
 
 }  // namespace
+
+std::vector<std::string> comparison_notes(const ComparisonReport& comparison) {
+  return TableWriter(comparison, kNarrowColumns).notes();
+}
 
 void write_comparison_table(Sink& sink, const ComparisonReport& comparison, std::size_t columns) {
   sink.write(TableWriter(comparison, columns).text());

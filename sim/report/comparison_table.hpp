@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace retrysim::report {
 
@@ -19,6 +20,9 @@ namespace retrysim::report {
 /// the comparison.
 void write_comparison_table(Sink& sink, const ComparisonReport& comparison,
                             std::size_t columns = kNarrowColumns);
+
+/// The notes under the table.
+std::vector<std::string> comparison_notes(const ComparisonReport& comparison);
 
 /// One row a variant, client and metric. What does not exist is empty.
 void write_comparison_csv(Sink& sink, const ComparisonReport& comparison);

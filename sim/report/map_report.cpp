@@ -81,20 +81,22 @@ std::string confirmations_text(const MapReport& r) {
   return text;
 }
 
-std::string closing_sentence(const MapReport& r) {
+/// What the simulations near the borders say of the map, and where the fluid is not valid.
+std::vector<std::string> closing_sentences(const MapReport& r) {
+  if (r.asked == 0) return {};
+  if (r.confirmed.empty()) {
+    return {"There is no border in this plane, and so no point near one to confirm."};
+  }
   const std::size_t agree = count_of(r, MapVerdict::kAgree);
   const std::size_t disagree = count_of(r, MapVerdict::kDisagree);
   const std::size_t outside = count_of(r, MapVerdict::kOutsideValidity);
-  if (r.confirmed.empty()) {
-    return "\nThere is no border in this plane, and so no point near one to confirm.\n";
-  }
-  std::string text =
-      fmt::format("\nOf {} point{} simulated near the borders, {} agree{}", r.confirmed.size(),
-                  r.confirmed.size() == 1 ? "" : "s", agree, agree == 1 ? "s" : "");
-  text += fmt::format(", {} disagree{} and {} {} outside of what the fluid is valid for.\n",
-                      disagree, disagree == 1 ? "s" : "", outside, outside == 1 ? "is" : "are");
+  std::vector<std::string> texts = {fmt::format(
+      "Of {} point{} simulated near the borders, {} agree{}, {} disagree{} and {} {} outside of "
+      "what the fluid is valid for.",
+      r.confirmed.size(), r.confirmed.size() == 1 ? "" : "s", agree, agree == 1 ? "s" : "",
+      disagree, disagree == 1 ? "s" : "", outside, outside == 1 ? "is" : "are")};
   if (r.confirmed.size() < r.asked) {
-    text += fmt::format("There are only {} points near a border.\n", r.confirmed.size());
+    texts.push_back(fmt::format("There are only {} points near a border.", r.confirmed.size()));
   }
   std::vector<std::string> reasons;
   for (const MapConfirmation& c : r.confirmed) {
@@ -103,12 +105,12 @@ std::string closing_sentence(const MapReport& r) {
   }
   constexpr std::size_t kMost = 3;
   for (std::size_t i = 0; i < std::min(kMost, reasons.size()); ++i) {
-    text += fmt::format("  outside validity: {}\n", reasons[i]);
+    texts.push_back(fmt::format("  outside validity: {}", reasons[i]));
   }
   if (reasons.size() > kMost) {
-    text += fmt::format("  and {} more reasons, in confirm.csv\n", reasons.size() - kMost);
+    texts.push_back(fmt::format("  and {} more reasons, in confirm.csv", reasons.size() - kMost));
   }
-  return text;
+  return texts;
 }
 
 /// What the machine's mathematical functions may round differently is not written.
@@ -169,6 +171,7 @@ void write_map_json(Sink& sink, const MapReport& r, const std::vector<FileRecord
   map["agree"] = count_of(r, MapVerdict::kAgree);
   map["disagree"] = count_of(r, MapVerdict::kDisagree);
   map["outside_validity"] = count_of(r, MapVerdict::kOutsideValidity);
+  json["notes"] = closing_sentences(r);
   json["services"] = services_json(r.scenario.scenario);
   json["keys"] = keys_json(r.scenario);
   sink.write(sealed(json, files));
@@ -178,7 +181,8 @@ void write_map_text(Sink& sink, const MapReport& r) {
   sink.write(picture_of(r.map));
   if (r.asked == 0) return;
   if (!r.confirmed.empty()) sink.write(confirmations_text(r));
-  sink.write(closing_sentence(r));
+  sink.write("\n");
+  for (const std::string& text : closing_sentences(r)) sink.write(text + "\n");
 }
 
 void write_map_files(ResultFolder& folder, const MapReport& r) {

@@ -208,8 +208,9 @@ class Metadata {
   /// What result.json has for one command only.
   void add_sections() {
     const Json& json = result_.json;
-    for (const char* name : {"verdicts", "expectations", "comparison", "trigger", "outcome", "d50",
-                             "curve", "not_monotone", "probes", "choice", "policies", "map"}) {
+    for (const char* name :
+         {"verdicts", "expectations", "comparison", "trigger", "outcome", "d50", "curve",
+          "not_monotone", "probes", "choice", "policies", "map", "sentences", "notes"}) {
       if (json.contains(name)) out_[name] = json.at(name);
     }
     if (json.contains("choice")) {
@@ -291,7 +292,10 @@ class Metadata {
     for (std::size_t i = 0; i < variants.size(); ++i) grid_places.emplace(variants[i].name, i);
     CsvReader csv(result_.folder / "points.csv");
     const std::size_t name = csv.column("variant"), outcome = csv.column("outcome");
+    const std::size_t modes = csv.column("modes");
+    std::size_t with_two_modes = 0;
     while (csv.next()) {
+      if (csv.text(modes) == "2") ++with_two_modes;
       const auto at = grid_places.find(csv.text(name));
       if (at == grid_places.end()) {
         throw DamagedResult(result_.folder / "points.csv",
@@ -301,6 +305,7 @@ class Metadata {
       out["at"].push_back({at->second, place, csv.text(outcome)});
     }
     out["names"] = names_.all();
+    out["points_with_two_modes"] = with_two_modes;
   }
 
   const CheckedResult& result_;

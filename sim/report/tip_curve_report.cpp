@@ -60,6 +60,34 @@ class CurveText {
     return texts;
   }
 
+  /// Those of all points, each once, with where they hold unless that is everywhere.
+  std::vector<std::string> notes() const {
+    std::vector<std::pair<std::string, std::vector<std::string>>> by_note;
+    for (const TipPoint& point : report_.points) {
+      std::vector<std::string> own = point.found.notes;
+      const std::size_t odd = point.found.point.not_monotone();
+      if (odd > 0 && point.found.point.outcome != TippingOutcome::kEndsExchanged) {
+        own.push_back(fmt::format(
+            "{} of {} replications are not monotone: they recover from a greater trigger than one "
+            "that they do not recover from",
+            odd, point.found.point.thresholds.size()));
+      }
+      for (const std::string& note : own) {
+        auto known = std::find_if(by_note.begin(), by_note.end(),
+                                  [&](const auto& entry) { return entry.first == note; });
+        if (known == by_note.end()) known = by_note.insert(by_note.end(), {note, {}});
+        known->second.push_back(point.name);
+      }
+    }
+    std::vector<std::string> texts;
+    for (const auto& [note, names] : by_note) {
+      texts.push_back(names.size() == report_.points.size()
+                          ? note
+                          : fmt::format("{}: {}", fmt::join(names, ", "), note));
+    }
+    return texts;
+  }
+
  private:
   const TipResult& found_at(const CurvePoint& p) const { return report_.points[p.number].found; }
   std::string triggered(double value) const { return valued(value, report_.plan.trigger.unit); }
@@ -239,34 +267,6 @@ class CurveText {
     }
   }
 
-  /// Those of all points, each once, with where they hold unless that is everywhere.
-  std::vector<std::string> notes() const {
-    std::vector<std::pair<std::string, std::vector<std::string>>> by_note;
-    for (const TipPoint& point : report_.points) {
-      std::vector<std::string> own = point.found.notes;
-      const std::size_t odd = point.found.point.not_monotone();
-      if (odd > 0 && point.found.point.outcome != TippingOutcome::kEndsExchanged) {
-        own.push_back(fmt::format(
-            "{} of {} replications are not monotone: they recover from a greater trigger than one "
-            "that they do not recover from",
-            odd, point.found.point.thresholds.size()));
-      }
-      for (const std::string& note : own) {
-        auto known = std::find_if(by_note.begin(), by_note.end(),
-                                  [&](const auto& entry) { return entry.first == note; });
-        if (known == by_note.end()) known = by_note.insert(by_note.end(), {note, {}});
-        known->second.push_back(point.name);
-      }
-    }
-    std::vector<std::string> texts;
-    for (const auto& [note, names] : by_note) {
-      texts.push_back(names.size() == report_.points.size()
-                          ? note
-                          : fmt::format("{}: {}", fmt::join(names, ", "), note));
-    }
-    return texts;
-  }
-
   const TipCurveReport& report_;
   TipCurve curve_;
   std::size_t columns_;
@@ -354,6 +354,7 @@ void write_curve_json(Sink& sink, const TipCurveReport& r, const std::vector<Fil
     }
   }
   out["points"] = points;
+  json["notes"] = CurveText(r, kNarrowColumns).notes();
   json["services"] = services_json(plan.base.scenario);
   json["keys"] = keys_json(plan.base);
   sink.write(sealed(json, files));

@@ -301,6 +301,9 @@ void write_tip_json(Sink& sink, const TipReport& r, const std::vector<FileRecord
   json["not_monotone"] = r.found.point.not_monotone();
   json["probes"] = Json::array();
   for (const TippingProbe& p : r.found.point.probes) json["probes"].push_back(probe_json(p));
+  json["sentences"] = {answer_of(r)};
+  if (const std::string twins = twins_text(r); !twins.empty()) json["sentences"].push_back(twins);
+  json["notes"] = caveats(r);
   json["services"] = services_json(r.scenario.scenario);
   json["keys"] = keys_json(r.scenario);
   sink.write(sealed(json, files));

@@ -92,7 +92,8 @@ class Completion(unittest.TestCase):
                          ["client.*.", "client.batch.", "client.web."])
         self.assertEqual(self.offered("retrysim run two.toml --set client.web.retry.backoff.j"),
                          ["client.web.retry.backoff.jitter=",
-                          "client.web.retry.backoff.jitter_before_cap="])
+                          "client.web.retry.backoff.jitter_before_cap=",
+                          "client.web.retry.backoff.jitter_share="])
         # A scenario that is not valid has no names to offer.
         self.assertEqual(self.offered("retrysim run three.toml --set client."), ["client.*."])
         self.assertEqual(self.offered("retrysim strategy --set backoff.ca"), ["backoff.cap="])
@@ -105,8 +106,19 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.offered("retrysim sweep --vary client.\\*.retry.mode=none,leg"),
                          ["client.*.retry.mode=none,legacy"])
         self.assertEqual(self.offered("retrysim run --set drain="), ["drain=false", "true"])
-        self.assertEqual(self.offered("retrysim run --set client.web.retry.sdk=boto"),
-                         ["client.web.retry.sdk=botocore"])
+        # An SDK by itself, and its releases. Bash takes what follows an @ as a word of its own.
+        listed = subprocess.run([PROGRAM, "list", "releases"], capture_output=True, text=True)
+        of = lambda sdk: [f"{sdk}@{version}" for version in  # noqa: E731
+                          re.findall(rf"^{sdk}  ([\d.]+)$", listed.stdout, re.MULTILINE)]
+        sdk = "client.web.retry.sdk="
+        self.assertEqual([word.removeprefix(sdk) for word in
+                          self.offered(f"retrysim run --set {sdk}boto")],
+                         [*of("boto3"), "botocore", *of("botocore")])
+        self.assertEqual([word.removeprefix(f"{sdk}boto3").rpartition("@")[2] for word in
+                          self.offered(f"retrysim run --set {sdk}boto3@1.4")],
+                         [r.rpartition("@")[2] for r in of("boto3") if "@1.4" in r])
+        last = of("boto3")[-1]
+        self.assertEqual(self.offered(f"retrysim run --set {sdk}{last[:-2]}"), [sdk + last])
         self.assertEqual(self.offered("retrysim run --set client.web.retry.max_retries="),
                          ["client.web.retry.max_retries=unlimited"])
 

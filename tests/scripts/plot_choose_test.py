@@ -71,7 +71,8 @@ class ChoosePicture(unittest.TestCase):
         first, race = figure_of(self.folder).axes
         self.assertEqual(names_of(first), ["a=3", "a=1", "a=4", "a=2", "a=5"])
         self.assertEqual(sorted(legend_of(first)),
-                         ["beaten", "breaks a limit", "goes on", "the same as another one"])
+                         ["beaten", "breaks a limit", "goes on", "indifference zone",
+                          "the same as another one"])
         self.assertEqual(legend_of(race), ["a=2", "a=1", "indifference zone of the best"])
         lines = {line.get_label(): list(line.get_xdata()) for line in race.lines}
         self.assertEqual(lines["a=2"], [20, 22, 24])
@@ -84,6 +85,22 @@ class ChoosePicture(unittest.TestCase):
         folder_of(self.folder, ["a=1,1,20,5,4,6,chosen,", "a=2,1,20,1,0,2,beaten,a=1"],
                   best="a=1", stages=[20])
         self.assertEqual(len(figure_of(self.folder).axes), 1)
+
+    def test_the_zone_begins_at_the_best_policy_and_not_at_one_that_breaks_a_limit(self):
+        for direction, best, ends in (("maximize", "a=2", (5, 5.5)), ("minimize", "a=2", (5.5, 6)),
+                                      ("maximize", None, (5, 5.5)), ("minimize", None, (1, 1.5))):
+            folder_of(self.folder, FIRST_STAGE + RACE, direction=direction, best=best)
+            first = figure_of(self.folder).axes[0]
+            (zone,) = first.patches
+            box = zone.get_extents().transformed(first.transData.inverted())
+            self.assertAlmostEqual(box.x0, ends[0])
+            self.assertAlmostEqual(box.x1, ends[1])
+
+    def test_what_is_as_good_within_the_zone_is_not_beaten(self):
+        folder_of(self.folder, ["a=1,1,20,5,4,6,chosen,", "a=2,1,20,4.8,4.5,5,as_good,a=1"],
+                  best="a=1", stages=[20])
+        self.assertEqual(legend_of(figure_of(self.folder).axes[0]),
+                         ["indifference zone", "as good within the zone", "the best"])
 
     def test_nobody_may_win(self):
         rows = [row.replace("chosen", "undecided") for row in FIRST_STAGE + RACE]

@@ -248,8 +248,10 @@ def make_comparison(folder):
     info.update(seed=1, replications=4, summary=[
         {"variant": variant, "client": "all", "metric": metric, "mean": mean, "ci_low": mean - 0.1,
          "ci_high": mean + 0.1, "replications": 4}
-        for variant, time, work in (("base=100ms", 2, 3), ("base=200ms", 3, 2), ("base=50ms", 1, 4))
-        for metric, mean in (("latency_mean", time), ("amplification", work))])
+        for variant, time, work, success in (
+            ("base=100ms", 2, 3, 0.5), ("base=200ms", 3, 2, 0.8), ("base=50ms", 1, 4, 0.75))
+        for metric, mean in (("latency_mean", time), ("amplification", work),
+                             ("success_rate", success))])
     (folder / "result.json").write_text(json.dumps(info), encoding="utf-8")
     header = ("scenario,variant,baseline,client,metric,unit,mean,baseline_mean,difference,ci_low,"
               "ci_high,relative_difference,relative_ci_low,relative_ci_high,p_value,p_holm,"
@@ -316,8 +318,12 @@ class PlotTest(unittest.TestCase):
         shades = [axis.patches[0].get_facecolor()[:3] for axis in (latency, recovered)]
         red = to_rgb(drawing.GROUP_COLOURS[1])  # pale where it is not significant
         self.assertEqual(shades, [red, drawing.pale(red, 0.35)])
-        work = panel(figure, "Work against time")
-        self.assertEqual(list(work.lines[0].get_xdata()), [1, 2, 3])  # by backoff, not by place
+        work = panel(figure, "Success against work: better is higher and to the left")
+        self.assertEqual((work.get_xlabel(), work.get_ylabel()),
+                         ("attempts / request", "success rate [%]"))
+        # The line goes from one backoff to the next, whatever their places.
+        self.assertEqual(list(work.lines[0].get_xdata()), [4, 3, 2])
+        self.assertEqual(list(work.lines[0].get_ydata()), [75, 50, 80])
 
     def test_comparison_that_cannot_be_used_is_an_error(self):
         folder = make_comparison(self.root / "results")
@@ -513,7 +519,10 @@ class PlotTest(unittest.TestCase):
         self.assertIsNone(limit())
 
     def test_attempts_by_group_and_outcome(self):
-        folder = make_results(self.root / "r")
+        # A fifth of the requests never send an attempt; the groups differ in how many they make.
+        folder = edit(make_results(self.root / "r"), lambda variant: None, [
+            {"variant": "base", "client": client, "metric": "requests", "mean": mean}
+            for client, mean in (("g0", 125e3 / 3), ("g1", 250e3 / 3), ("all", 125e3))])
         results = Results(folder, None)
         with matplotlib.pyplot.rc_context(drawing.STYLE):
             figure = latency(results)
@@ -524,9 +533,9 @@ class PlotTest(unittest.TestCase):
         shares = (0.6, 0.1, 0.1, 0.15, 0.05)
         self.assertEqual(len(bars), 2 * len(shares))
         for i, share in enumerate(shares):
-            for bar in bars[2 * i:2 * i + 2]:
-                self.assertAlmostEqual(bar.get_width(), share * whole)
-                self.assertAlmostEqual(bar.get_x(), sum(shares[:i]) * whole)
+            for bar, per_request in zip(bars[2 * i:2 * i + 2], (0.8 * whole, 0.4 * whole)):
+                self.assertAlmostEqual(bar.get_width(), share * per_request)
+                self.assertAlmostEqual(bar.get_x(), sum(shares[:i]) * per_request)
         figure.canvas.draw()
         for axis in figure.axes:
             box = axis.get_legend().get_window_extent()

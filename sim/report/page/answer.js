@@ -96,27 +96,10 @@ function successByPhase(result, v, group) {
     when[row.kind] ? when[row.kind](row) : phaseName(result, row)}`).join(", ")}`;
 }
 
-function tippingAnswer(result) {
-  const { trigger, d50, outcome } = result;
-  const unit = trigger.unit;
-  const key = trigger.path;
-  if (d50 && exists(d50.value)) {
-    const interval = exists(d50.ci_low) && exists(d50.ci_high)
-      ? `, 95 % interval ${quantity(d50.ci_low, unit)} to ${quantity(d50.ci_high, unit)}` : "";
-    return sentence("info", `It tips at ${key} = ${quantity(d50.value, unit)}${interval}: ` +
-      "from there on, half of the replications or more do not recover.");
-  }
-  const words = {
-    tips_at_first_value: `Already at ${quantity(trigger.first, unit)}, the first value, half of the ` +
-      "replications or more do not recover.",
-    recovers_at_last_value: `Even at ${quantity(trigger.last, unit)}, the last value, more than ` +
-      "half of the replications recover.",
-    ends_exchanged: "The system recovers at the last value rather than the first: the ends of the " +
-      "range seem to be swapped.",
-    not_judged: "The runs are too short to tell whether they recover.",
-  };
-  return sentence(outcome === "recovers_at_last_value" ? "good" : "bad",
-    words[outcome] || "No tipping point was found.");
+/** The program's own sentences: where it tips, and what would recover without retries. */
+function tippingAnswer({ outcome, sentences = [] }) {
+  const severity = { found: "info", recovers_at_last_value: "good" }[outcome] || "bad";
+  return sentences.map((text, i) => sentence(severity, text, null, i > 0));
 }
 
 function hysteresisAnswer(result) {
@@ -132,29 +115,55 @@ function answer(result) {
   const v = result.v;
   if (result.curve) {
     const severity = result.curve.found > 0 ? "info" : "good";
-    return result.curve.sentences.map((text, i) => {
+    return [result.curve.sentences.map((text, i) => {
       const line = result.curve.lines[i];
       return sentence(severity, line ? text.slice(line.length + 2) : text, line || null);
-    });
+    }), noteList(result.notes)];
   }
   if (result.choice) return choiceAnswer(result);
-  if (result.map) return mapAnswer(result);
-  if (result.trigger) return [tippingAnswer(result)];
-  if (result.hysteresis) return [hysteresisAnswer(result)];
-  if (!result.comparison) return [verdicts(result, v), notesOf(result, v)];
+  if (result.map) return [mapAnswer(result), noteList(result.notes)];
+  if (result.trigger) return [tippingAnswer(result), noteList(result.notes)];
+  if (result.hysteresis) return [hysteresisAnswer(result), noteList(result.notes)];
+  if (!result.comparison) {
+    return [verdicts(result, v), notesOf(result, v), result.sweep ? sweepNotes(result) : null];
+  }
   const { sentences = [] } = result.comparison;
   const texts = sentences.map((text) => (typeof text === "string" ? text : text.sentence));
   return [texts.length > 0 ? texts.map((text) => sentence("info", text))
     : sentence("info", "No difference between the variants is significant."),
-  notesOf(result, 0)];
+  comparisonNotes(result)];
 }
 
 function notesOf(result, v) {
-  const notes = (result.variants[v] || {}).notes || [];
-  if (notes.length === 0) return null;
+  return noteList((result.variants[v] || {}).notes);
+}
+
+/** What limits an answer: the notes that the program prints under its own. */
+function noteList(notes) {
+  if (!notes || notes.length === 0) return null;
   return el("details", { class: "notes" },
     el("summary", {}, `${plural(notes.length, "note")} on how sure this is`),
-    el("ul", {}, notes.map((note) => el("li", {}, note))));
+    el("ul", {}, notes.map((note) => el("li", {}, note.trim()))));
+}
+
+/** Notes of a comparison are about all variants; those of single ones that it lacks name theirs. */
+function comparisonNotes(result) {
+  const { notes = [] } = result.comparison;
+  const own = result.variants.flatMap((variant, v) => (variant.notes || [])
+    .filter((note) => !notes.includes(note))
+    .map((note) => `${variantName(result, v)}: ${note}`)).filter((note) => !notes.includes(note));
+  return noteList([...notes, ...own]);
+}
+
+/** Points of a sweep with results that need care, or without any. */
+function sweepNotes(result) {
+  const { points_with_two_modes: modes, points_over_limit: over, points_that_fail: fail, at } =
+    result.sweep;
+  const of = `of ${plural(at.length, "point")}`;
+  return noteList([
+    modes > 0 ? `Two modes of goodput at ${modes} ${of}: a mean over both describes neither.` : "",
+    over > 0 ? `${over} ${of} exceeded a limit and have no results.` : "",
+    fail > 0 ? `Expectations fail at ${fail} ${of}.` : ""].filter(Boolean));
 }
 
 const HEADLINES = ["success_rate", "goodput", "amplification", "latency_p50", "latency_p99",
@@ -200,7 +209,7 @@ function phasesOf(result, v) {
 }
 
 const PHASE_METRICS = { success_rate: "success", goodput: "goodput", offered_load: "offered",
-  attempt_rate: "attempts", amplification: "attempts per request", latency_p99: "p99 latency",
+  attempt_rate: "attempt rate", amplification: "attempts per request", latency_ok_p99: "p99 of successes",
   failures: "failed" };
 
 /** Success, work and waiting before, during and after what happened. */

@@ -1,34 +1,15 @@
 // What `retrysim choose` found: the best policy, and why each of the others left.
 
 function choiceAnswer(result) {
-  const { outcome, best, nearest, label, direction, confidence, indifference, procedure, leader,
-    margin } = result.choice;
-  const most = `the ${direction === "minimize" ? "lowest" : "highest"} ${label}`;
-  const row = result.policies.find((policy) => policy.variant === best);
-  const found = row && exists(row.mean) ? `, ${choiceValue(result, row)}` : "";
-  const words = {
-    chosen: `${best} has ${most}${found}, or is within ${choiceNumber(result, indifference)
-      } of it, with ${percent(confidence)} confidence${procedure === "normal" ?
-      " if values are normally distributed" : ""}.`,
-    undecided: `Undecided: the replications ran out${leader ? `; with ${percent(confidence)
-      } confidence no policy that is left is better than ${leader} by more than ${
-      choiceNumber(result, margin)}` : ""}.`,
-    none_keeps_limits: `No policy keeps the limits${nearest ? `; ${nearest} comes nearest` : ""}.`,
-    none_has_values: `No policy has a value of ${label}.`,
-  };
-  return [sentence(outcome === "chosen" ? "good" : "bad", words[outcome] || outcome),
-    result.choice.notes.length > 0 ? el("ul", { class: "notes note" },
-      result.choice.notes.map((note) => el("li", {}, note))) : null];
+  const { outcome, sentences = [], terms = [], notes } = result.choice;
+  const severity = outcome === "chosen" ? "good" : "bad";
+  return [sentences.map((text, i) => sentence(i > 0 ? "info" : severity, text, null, i > 0)),
+    terms.map((term) => el("p", { class: "note" }, term)), noteList(notes)];
 }
 
 function choiceNumber(result, value) {
   const { unit, metric } = result.choice;
   return quantity(value, unit, isShare(result, metric));
-}
-
-function choiceValue(result, { mean, ci_low: low, ci_high: high }) {
-  const { unit, metric } = result.choice;
-  return withInterval([mean, low, high], unit, isShare(result, metric));
 }
 
 const isShare = (result, metric) => Boolean((result.metrics[metric] || {}).percentage);

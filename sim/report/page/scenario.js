@@ -27,7 +27,7 @@ const namesOf = (keys, pattern) =>
 /** What the result has of a service: the mean service time in seconds and the attempts per second
  * that it can serve. Only the program reads distributions. Empty where a sweep varies the service
  * time, since the result has that of its scenario. */
-function serviceOf(result, v, name) {
+function serviceFacts(result, v, name) {
   const varied = (result.sweep ? result.sweep.sliders : []).flatMap((slider) => slider.paths)
     .some((path) => /^service\.[^.]+\.service_time(\.|$)/.test(path));
   if (varied) return {};
@@ -136,7 +136,7 @@ function graphOf(result, v) {
     const balanced = get(`service.${name}.instances`, 1) > 1;
     const layer = depthOf(name) * 2;
     boxes.push({ id: `service ${name}`, kind: "service", title: name, layer,
-      lines: serviceLines(get, keys, name, serviceOf(result, v, name)) });
+      lines: serviceLines(get, keys, name, serviceFacts(result, v, name)) });
     if (balanced) {
       boxes.push({ id: `balancer ${name}`, kind: "balancer", title: "balancer", layer: layer - 1,
         lines: typeof policy === "string" ? [policy] : [] });
