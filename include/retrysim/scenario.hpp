@@ -216,6 +216,14 @@ struct ClientSpec {
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 };
 
+/// A service and the share of a group's requests that go there.
+struct ServiceShare {
+  std::size_t service;
+  double share;
+};
+
+/// Those with a share above 0, in the order of their numbers.
+std::vector<ServiceShare> service_shares(const ClientSpec& client);
 /// The share of a group's requests that go to a service.
 double share_of_calls(const ClientSpec& client, std::size_t service);
 /// The same, each request weighed by the factor that its operation is on the service time.

@@ -11,10 +11,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim {
@@ -96,6 +98,18 @@ std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& 
 /// The row of `client` and `metric`; null if there is none.
 const SummaryRow* find_row(std::span<const SummaryRow> rows, std::string_view client,
                            std::string_view metric);
+
+/// Rows by client: finds those of many clients without going through all rows for each.
+class RowsByClient {
+ public:
+  /// `rows` as `summarize` gives them; they must stay where they are.
+  explicit RowsByClient(std::span<const SummaryRow> rows);
+  /// Null if there is none.
+  const SummaryRow* find(std::string_view client, std::string_view metric) const;
+
+ private:
+  std::map<std::string_view, std::span<const SummaryRow>> rows_;
+};
 
 /// What became of one expectation.
 struct ExpectationResult {

@@ -261,6 +261,7 @@ std::vector<SummaryRow> summarize(const Scenario& scenario, const MetricValues& 
   std::vector<SummaryRow> rows;
   const std::span<const MetricInfo> table = metric_table();
   for (std::size_t c = 0; c < values.clients(); ++c) {
+    stop_point();
     for (std::size_t m = 0; m < table.size(); ++m) {
       if (const auto e = summarize_metric(values, c, m)) {
         rows.push_back({client_name(scenario, c), &table[m], *e});
@@ -278,12 +279,29 @@ const SummaryRow* find_row(std::span<const SummaryRow> rows, std::string_view cl
   return found == rows.end() ? nullptr : &*found;
 }
 
+RowsByClient::RowsByClient(std::span<const SummaryRow> rows) {
+  while (!rows.empty()) {
+    const auto other = std::ranges::find_if(
+        rows, [&](const SummaryRow& row) { return row.client != rows.front().client; });
+    const auto count = static_cast<std::size_t>(other - rows.begin());
+    rows_.emplace(rows.front().client, rows.first(count));
+    rows = rows.subspan(count);
+  }
+}
+
+const SummaryRow* RowsByClient::find(std::string_view client, std::string_view metric) const {
+  const auto at = rows_.find(client);
+  return at == rows_.end() ? nullptr : find_row(at->second, client, metric);
+}
+
 std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
                                                   std::span<const SummaryRow> rows,
                                                   std::size_t replications) {
+  const RowsByClient by_client(rows);
   std::vector<ExpectationResult> results;
   for (const Expectation& expectation : scenario.expectations) {
-    const SummaryRow* row = find_row(rows, expectation.client, expectation.metric);
+    stop_point();
+    const SummaryRow* row = by_client.find(expectation.client, expectation.metric);
     results.push_back(judge(scenario, expectation, row, replications));
   }
   return results;

@@ -188,18 +188,18 @@ std::vector<double> figures_of(const GroupCase& c) {
 
 }  // namespace
 
-std::vector<double> figures_of(const Scenario& scenario, const RunResult& run, std::size_t group) {
-  return figures_of(group_case(scenario, std::span(&run, 1), group));
+std::vector<double> figures_of(CaseFacts& facts, const RunResult& run, std::size_t group) {
+  return figures_of(group_case(facts, std::span(&run, 1), group));
 }
 
-std::size_t figure_count(const Scenario& scenario) {
-  if (scenario.clients.empty()) return 0;
-  return figures_of(group_case(scenario, std::span<const RunResult>(), 0)).size();
+std::size_t figure_count(CaseFacts& facts) {
+  if (facts.scenario.clients.empty()) return 0;
+  return figures_of(group_case(facts, std::span<const RunResult>(), 0)).size();
 }
 
-GroupCase group_case(const Scenario& scenario,
-                     std::span<const std::span<const double>> figures_by_run, std::size_t group) {
-  const GroupCase frame = group_case(scenario, std::span<const RunResult>(), group);
+GroupCase group_case(CaseFacts& facts, std::span<const std::span<const double>> figures_by_run,
+                     std::size_t group) {
+  const GroupCase frame = group_case(facts, std::span<const RunResult>(), group);
   GroupCase all = frame;
   for (const std::span<const double> figures : figures_by_run) {
     GroupCase one = frame;
@@ -213,7 +213,7 @@ GroupCase group_case(const Scenario& scenario,
     if (next != figures.size()) {
       throw std::invalid_argument("these are not the figures of a replication of the scenario");
     }
-    if (one.recoveries.back > 0) one.recoveries.add_late(one.recoveries.mean_s, scenario);
+    if (one.recoveries.back > 0) one.recoveries.add_late(one.recoveries.mean_s, facts.scenario);
     for (Occurrence* o : {&one.retries_above_capacity, &one.quota_dry}) {
       if (o->runs > 0) o->times.push_back(o->seconds);
     }

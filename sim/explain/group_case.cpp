@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <retrysim/phases.hpp>
+#include <retrysim/stop.hpp>
 
 #include "measure/aftermath.hpp"
 #include "measure/recovery.hpp"
@@ -22,35 +23,26 @@ double seconds(Time t) { return (t - Time::zero()).in_seconds(); }
 
 class CaseBuilder {
  public:
-  CaseBuilder(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group)
-      : demand_(scenario::demand_of(scenario, scenario::Attempts::kFirst)),
-        triggers_(triggers_of(scenario)),
-        c_{scenario, group, scenario.clients[group],
-           scenario.services[scenario.clients[group].service]},
+  CaseBuilder(CaseFacts& facts, std::span<const RunResult> runs, std::size_t group)
+      : facts_(facts),
+        demand_(facts.demand),
+        triggers_(facts.triggers),
+        c_{facts.scenario, group, facts.scenario.clients[group],
+           facts.scenario.services[facts.scenario.clients[group].service]},
         runs_(runs) {
-    c_.volumes.resize(scenario.clients.size());
+    if (facts.has_calls) c_.volumes.resize(c_.scenario.clients.size());
     for (const stats::Trigger& t : triggers_) {
       latest_ends_.push_back(latest_ends_.empty() ? t.end : std::max(latest_ends_.back(), t.end));
     }
-    for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
-      if (share_of_calls(scenario.clients[c], c_.client.service) == 0) continue;
-      callers_.push_back({c, work_of_attempt(c)});
-    }
     name_disturbance();
-    list_disturbed_stretches();
+    c_.disturbed_stretches = facts_.disturbed_stretches(c_.client.service);
     find_capacity();
-  }
-
-  /// Those that do not end before the window begins.
-  static std::vector<stats::Trigger> triggers_of(const Scenario& scenario) {
-    std::vector<stats::Trigger> triggers = stats::triggers(scenario);
-    std::erase_if(triggers,
-                  [&](const stats::Trigger& t) { return t.end <= Time::zero() + scenario.warmup; });
-    return triggers;
   }
 
   GroupCase build() {
     for (const RunResult& run : runs_) {
+      stop_point();
+      work_ = facts_.work_by_bin(run, c_.client.service);
       add_counts(run);
       const std::optional<stats::Recovery> found =
           stats::final_recovery(c_.scenario, run, c_.index);
@@ -95,16 +87,6 @@ class CaseBuilder {
     c_.disturbances.last_end_s = seconds(end);
   }
 
-  void list_disturbed_stretches() {
-    for (Phase& phase : phases_of(c_.scenario)) {
-      if (phase.kind != PhaseKind::kDuring) continue;
-      const double left =
-          mean_capacity_left(c_.scenario, c_.client.service, phase.start, phase.end);
-      c_.disturbed_stretches.push_back(
-          {std::move(phase.name), seconds(phase.start), seconds(phase.end), left});
-    }
-  }
-
   void find_capacity() {
     Capacity& k = c_.capacity;
     const ServiceSpec& s = c_.service;
@@ -117,13 +99,13 @@ class CaseBuilder {
         c_.client.timeouts.has_attempt ? c_.client.timeouts.attempt.mean_seconds() : kForever;
     k.least_attempt_s = 2 * c_.scenario.network.latency.mean_seconds() + k.service_time_s;
     k.patience_s = k.timeout_s - k.least_attempt_s;
-    k.full_queue_s = prediction::full_queue_time(c_.scenario, c_.client.service);
+    k.full_queue_s = prediction::full_queue_time(c_.scenario, c_.client.service, demand_);
   }
 
   void add_counts(const RunResult& run) {
     ++c_.runs;
     c_.bin_s = run.interval.in_seconds();
-    for (std::size_t g = 0; g < run.clients.size(); ++g) {
+    for (std::size_t g = 0; g < c_.volumes.size(); ++g) {
       c_.volumes[g].requests += static_cast<double>(run.clients[g].requests);
       c_.volumes[g].attempts += static_cast<double>(run.clients[g].attempts);
     }
@@ -190,7 +172,7 @@ class CaseBuilder {
   }
 
   void add_phases(const RunResult& run) {
-    const std::vector<Phase> phases = phases_of(c_.scenario);
+    const std::vector<Phase>& phases = facts_.phases;
     const std::vector<PhaseResult>& own = run.clients[c_.index].phases;
     std::size_t disturbed = 0;
     for (std::size_t p = 0; p < std::min(phases.size(), own.size()); ++p) {
@@ -202,11 +184,7 @@ class CaseBuilder {
           add(c_.made.during, own[p]);
           DisturbedStretch& d = c_.disturbed_stretches[disturbed++];
           d.seconds += (own[p].end - own[p].start).in_seconds();
-          for (std::size_t c = 0; c < run.clients.size(); ++c) {
-            const ClientFlow& flow = run.clients[c].phases[p].flow;
-            d.first_work_s +=
-                work_of_attempt(c) * static_cast<double>(flow.attempts - flow.retries);
-          }
+          d.first_work_s += facts_.first_work_by_phase(run, c_.client.service)[p];
           break;
         }
         case PhaseKind::kBetween:
@@ -258,7 +236,7 @@ class CaseBuilder {
         b.last_ended += ended;
       }
       if (start < middle_s) continue;
-      const Work work = work_of(run, i);
+      const CaseFacts::Work work = work_of(i);
       b.work_s += work.first_s + work.retry_s;
       b.seconds += bin_s;
     }
@@ -276,33 +254,16 @@ class CaseBuilder {
     const ClientBin& own = run.clients[c_.index].bins[bin];
     s.seconds += run.interval.in_seconds();
     s.group.merge(own.flow);
-    const auto [first, retried] = work_of(run, bin);
+    const auto [first, retried] = work_of(bin);
     s.first_work_s += first;
     s.retry_work_s += retried;
     const std::vector<ServiceFlow>& service = run.services[c_.client.service].bins;
     if (bin < service.size()) s.service.merge(service[bin]);
   }
 
-  /// What an attempt of a group asks of the service, on average.
-  double work_of_attempt(std::size_t group) const {
-    const ClientSpec& client = c_.scenario.clients[group];
-    return share_of_calls(client, c_.client.service) *
-           scenario::held_seconds_at(c_.scenario, demand_, client, c_.client.service);
-  }
-
-  struct Work {
-    double first_s = 0, retry_s = 0;
-  };
   /// What all groups that call the service ask of it in a bin.
-  Work work_of(const RunResult& run, std::size_t bin) const {
-    Work work;
-    for (const auto& [c, each] : callers_) {
-      if (c >= run.clients.size() || bin >= run.clients[c].bins.size()) continue;
-      const ClientFlow& flow = run.clients[c].bins[bin].flow;
-      work.first_s += each * static_cast<double>(flow.attempts - flow.retries);
-      work.retry_s += each * static_cast<double>(flow.retries);
-    }
-    return work;
+  CaseFacts::Work work_of(std::size_t bin) const {
+    return bin < work_.size() ? work_[bin] : CaseFacts::Work();
   }
 
   void add_stretches(const RunResult& run, const std::optional<stats::Recovery>& found) {
@@ -341,7 +302,7 @@ class CaseBuilder {
     const double offered_s = run.interval.in_seconds() * c_.capacity.servers;
     double above = 0, work = 0;
     for (std::size_t i = window.first; i < window.last; ++i) {
-      const double retries = work_of(run, i).retry_s;
+      const double retries = work_of(i).retry_s;
       if (retries < offered_s) continue;
       above += 1;
       work += retries;
@@ -395,21 +356,91 @@ class CaseBuilder {
     o.times.push_back(at_s);
   }
 
-  scenario::Demand demand_;
-  std::vector<stats::Trigger> triggers_;
-  struct Caller {
-    std::size_t group;
-    double work_s;  ///< of an attempt, on average
-  };
-  std::vector<Caller> callers_;    // all groups that call the service
-  std::vector<Time> latest_ends_;  // of each trigger and all before it
+  CaseFacts& facts_;
+  const scenario::Demand& demand_;
+  const std::vector<stats::Trigger>& triggers_;
+  std::span<const CaseFacts::Work> work_;  // in each bin of the run that is looked at
+  std::vector<Time> latest_ends_;          // of each trigger and all before it
   GroupCase c_;
   std::span<const RunResult> runs_;
 };
 
 double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
+std::vector<stats::Trigger> triggers_of(const Scenario& scenario) {
+  std::vector<stats::Trigger> triggers = stats::triggers(scenario);
+  std::erase_if(triggers,
+                [&](const stats::Trigger& t) { return t.end <= Time::zero() + scenario.warmup; });
+  return triggers;
+}
+
 }  // namespace
+
+CaseFacts::CaseFacts(const Scenario& of)
+    : scenario(of),
+      demand(scenario::demand_of(of, scenario::Attempts::kFirst)),
+      triggers(triggers_of(of)),
+      phases(phases_of(of)),
+      has_calls(std::ranges::any_of(of.clients,
+                                    [](const ClientSpec& c) { return c.caller.has_value(); })),
+      callers_(of.services.size()) {
+  for (std::size_t c = 0; c < of.clients.size(); ++c) {
+    stop_point();
+    for (const auto& [s, share] : service_shares(of.clients[c])) {
+      callers_[s].push_back({c, share * scenario::held_seconds_at(of, demand, of.clients[c], s)});
+    }
+  }
+}
+
+const std::vector<DisturbedStretch>& CaseFacts::disturbed_stretches(std::size_t service) {
+  const auto [at, added] = stretches_.try_emplace(service);
+  if (!added) return at->second;
+  for (const Phase& phase : phases) {
+    if (phase.kind != PhaseKind::kDuring) continue;
+    stop_point();
+    at->second.push_back({phase.name, seconds(phase.start), seconds(phase.end),
+                          mean_capacity_left(scenario, service, phase.start, phase.end)});
+  }
+  return at->second;
+}
+
+CaseFacts::OfRun& CaseFacts::of_run(const RunResult& run, std::size_t service) {
+  if (last_service_ != service) of_runs_.clear();
+  last_service_ = service;
+  return of_runs_[&run];
+}
+
+std::span<const CaseFacts::Work> CaseFacts::work_by_bin(const RunResult& run, std::size_t service) {
+  std::optional<std::vector<Work>>& known = of_run(run, service).bins;
+  if (known) return *known;
+  std::vector<Work> work;
+  for (const auto& [c, each] : callers_[service]) {
+    if (c >= run.clients.size()) continue;
+    stop_point();
+    const std::vector<ClientBin>& bins = run.clients[c].bins;
+    if (work.size() < bins.size()) work.resize(bins.size());
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+      const ClientFlow& flow = bins[i].flow;
+      work[i].first_s += each * static_cast<double>(flow.attempts - flow.retries);
+      work[i].retry_s += each * static_cast<double>(flow.retries);
+    }
+  }
+  return known.emplace(std::move(work));
+}
+
+std::span<const double> CaseFacts::first_work_by_phase(const RunResult& run, std::size_t service) {
+  std::optional<std::vector<double>>& known = of_run(run, service).phases;
+  if (known) return *known;
+  std::vector<double> work(phases.size());
+  for (const auto& [c, each] : callers_[service]) {
+    stop_point();
+    for (std::size_t p = 0; p < phases.size(); ++p) {
+      const ClientFlow& flow = run.clients[c].phases[p].flow;
+      work[p] += each * static_cast<double>(flow.attempts - flow.retries);
+    }
+  }
+  return known.emplace(std::move(work));
+}
 
 void Requests::merge(const Requests& o) {
   made += o.made;
@@ -490,8 +521,13 @@ double GroupCase::share_of_failures(Outcome outcome) const {
   return ratio(share_of_requests(outcome), 1 - success_share());
 }
 
+GroupCase group_case(CaseFacts& facts, std::span<const RunResult> runs, std::size_t group) {
+  return CaseBuilder(facts, runs, group).build();
+}
+
 GroupCase group_case(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group) {
-  return CaseBuilder(scenario, runs, group).build();
+  CaseFacts facts(scenario);
+  return group_case(facts, runs, group);
 }
 
 }  // namespace retrysim::explain

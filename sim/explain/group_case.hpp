@@ -8,11 +8,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <retrysim/phases.hpp>
+
+#include "measure/recovery.hpp"
+#include "scenario/derived.hpp"
 
 namespace retrysim::explain {
 
@@ -131,9 +137,10 @@ struct GroupCase {
   const ClientSpec& client;
   const ServiceSpec& service;
 
-  std::size_t runs = 0;                   ///< replications
-  double bin_s = 0;                       ///< width of the bins of the time series
-  std::vector<GroupVolume> volumes = {};  ///< of each group of the scenario
+  std::size_t runs = 0;  ///< replications
+  double bin_s = 0;      ///< width of the bins of the time series
+  /// Of each group of the scenario, if there are services that call others.
+  std::vector<GroupVolume> volumes = {};
   Disturbances disturbances = {};
 
   ClientResult total = {};  ///< cohort counts of all replications together, without time series
@@ -172,15 +179,58 @@ struct GroupCase {
   double share_of_failures(Outcome outcome) const;
 };
 
+/// What the cases of all groups of a scenario rest on: found once for all of them. Neither the
+/// scenario nor the runs that cases are made of may end before it.
+class CaseFacts {
+ public:
+  explicit CaseFacts(const Scenario& scenario);
+
+  struct Caller {
+    std::size_t group;
+    double work_s;  ///< of an attempt, on average
+  };
+  struct Work {
+    double first_s = 0, retry_s = 0;
+  };
+  /// The groups that call the service.
+  std::span<const Caller> callers(std::size_t service) const { return callers_[service]; }
+  /// What they ask of it in each bin of a run.
+  std::span<const Work> work_by_bin(const RunResult& run, std::size_t service);
+  /// What their first attempts ask of it in each phase of a run.
+  std::span<const double> first_work_by_phase(const RunResult& run, std::size_t service);
+  /// Without what comes from runs.
+  const std::vector<DisturbedStretch>& disturbed_stretches(std::size_t service);
+
+  const Scenario& scenario;
+  const scenario::Demand demand;               ///< of first attempts
+  const std::vector<stats::Trigger> triggers;  ///< that do not end before the window begins
+  const std::vector<Phase> phases;
+  const bool has_calls;  ///< some services call others
+
+ private:
+  struct OfRun {
+    std::optional<std::vector<Work>> bins;
+    std::optional<std::vector<double>> phases;
+  };
+  OfRun& of_run(const RunResult& run, std::size_t service);
+
+  std::vector<std::vector<Caller>> callers_;  // of each service
+  std::map<std::size_t, std::vector<DisturbedStretch>> stretches_;
+  // Of the service that was asked about last: groups of one service mostly follow each other.
+  std::optional<std::size_t> last_service_;
+  std::map<const RunResult*, OfRun> of_runs_;
+};
+
+GroupCase group_case(CaseFacts& facts, std::span<const RunResult> runs, std::size_t group);
 GroupCase group_case(const Scenario& scenario, std::span<const RunResult> runs, std::size_t group);
 
 /// What `run` shows of the group, as numbers; as many for every run of the scenario.
-std::vector<double> figures_of(const Scenario& scenario, const RunResult& run, std::size_t group);
+std::vector<double> figures_of(CaseFacts& facts, const RunResult& run, std::size_t group);
 /// The case of the replications that these are the figures of. Throws std::invalid_argument if
 /// there are too many of them or too few.
-GroupCase group_case(const Scenario& scenario,
-                     std::span<const std::span<const double>> figures_by_run, std::size_t group);
+GroupCase group_case(CaseFacts& facts, std::span<const std::span<const double>> figures_by_run,
+                     std::size_t group);
 /// How many figures each group of the scenario has.
-std::size_t figure_count(const Scenario& scenario);
+std::size_t figure_count(CaseFacts& facts);
 
 }  // namespace retrysim::explain

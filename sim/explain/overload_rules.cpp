@@ -9,6 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include <retrysim/stop.hpp>
+
 #include "explain/rules.hpp"
 #include "explain/spoken.hpp"
 #include "scenario/derived.hpp"
@@ -256,6 +258,7 @@ struct Layers {
 };
 
 Layers layers_below(const GroupCase& c, std::size_t group, const Layers& above) {
+  stop_point();  // there may be many paths through the services
   const GroupVolume& volume = c.volumes[group];
   const double own = volume.requests > 0 ? volume.attempts / volume.requests : 1;
   const std::size_t service = c.scenario.clients[group].service;
@@ -272,7 +275,7 @@ Layers layers_below(const GroupCase& c, std::size_t group, const Layers& above) 
 
 Found layers_multiply(const GroupCase& c) {
   constexpr double kMuch = 1.5;
-  if (c.client.caller) return std::nullopt;
+  if (c.client.caller || c.volumes.empty()) return std::nullopt;
   const Layers most = layers_below(c, c.index, {});
   if (most.depth < 2 || most.product < kMuch * std::max(1.0, c.amplification()))
     return std::nullopt;

@@ -48,9 +48,10 @@ std::vector<VerdictRule> verdict_rules() {
 std::vector<Verdict> verdicts(const Scenario& scenario, std::span<const RunResult> runs) {
   std::vector<Verdict> all;
   if (runs.empty()) return all;
+  explain::CaseFacts facts(scenario);
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
     stop_point();
-    const explain::GroupCase group = explain::group_case(scenario, runs, c);
+    const explain::GroupCase group = explain::group_case(facts, runs, c);
     if (group.total.requests > 0) add_group(all, group);
   }
   return all;
@@ -61,9 +62,11 @@ std::vector<Verdict> twin_verdicts(const Scenario& scenario, std::span<const Run
                                    std::string_view part) {
   std::vector<Verdict> all;
   if (runs.empty() || twin_runs.empty()) return all;
+  explain::CaseFacts facts(scenario), twin_facts(twin);
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
-    const explain::GroupCase with = explain::group_case(scenario, runs, c);
-    const explain::GroupCase without = explain::group_case(twin, twin_runs, c);
+    stop_point();
+    const explain::GroupCase with = explain::group_case(facts, runs, c);
+    const explain::GroupCase without = explain::group_case(twin_facts, twin_runs, c);
     if (with.total.requests == 0 || scenario.clients[c].caller) continue;
     const explain::Finding found = explain::compared(with, without, part);
     all.push_back(
@@ -74,8 +77,10 @@ std::vector<Verdict> twin_verdicts(const Scenario& scenario, std::span<const Run
 
 std::vector<double> verdict_figures(const Scenario& scenario, const RunResult& run) {
   std::vector<double> all;
+  explain::CaseFacts facts(scenario);
   for (std::size_t c = 0; c < scenario.clients.size(); ++c) {
-    const std::vector<double> figures = explain::figures_of(scenario, run, c);
+    stop_point();
+    const std::vector<double> figures = explain::figures_of(facts, run, c);
     all.insert(all.end(), figures.begin(), figures.end());
   }
   return all;
@@ -85,7 +90,8 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
                               std::span<const std::vector<double>> figures_by_run) {
   std::vector<Verdict> all;
   if (figures_by_run.empty()) return all;
-  const std::size_t count = explain::figure_count(scenario);
+  explain::CaseFacts facts(scenario);
+  const std::size_t count = explain::figure_count(facts);
   for (const std::vector<double>& figures : figures_by_run) {
     if (figures.size() == count * scenario.clients.size()) continue;
     throw std::invalid_argument("these are not the figures of a replication of the scenario");
@@ -96,7 +102,7 @@ std::vector<Verdict> verdicts(const Scenario& scenario,
     for (const std::vector<double>& figures : figures_by_run) {
       own.push_back(std::span(figures).subspan(c * count, count));
     }
-    const explain::GroupCase group = explain::group_case(scenario, own, c);
+    const explain::GroupCase group = explain::group_case(facts, own, c);
     if (group.total.requests > 0) add_group(all, group);
   }
   return all;

@@ -19,6 +19,7 @@
 
 #include <retrysim/metrics.hpp>
 #include <retrysim/retry_state.hpp>
+#include <retrysim/stop.hpp>
 
 #include <fmt/format.h>
 
@@ -54,9 +55,8 @@ class Traffic {
   /// Requests of a group under way at once.
   double under_way(std::size_t group) const {
     double sum = 0;
-    for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
-      const double share = share_of_calls(scenario_.clients[group], s);
-      if (share > 0) sum += under_way(group, s, share);
+    for (const auto& [s, share] : service_shares(scenario_.clients[group])) {
+      sum += under_way(group, s, share);
     }
     return sum;
   }
@@ -91,9 +91,9 @@ class Traffic {
       // To a row under optimistic concurrency control: read, write. A read before a retry is left
       // out, as the retry is.
       double calls = 0;
-      for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
+      for (const auto& [s, share] : service_shares(c)) {
         const bool twice = scenario_.services[s].model == ServiceModelKind::kOcc;
-        calls += share_of_calls(c, s) * (twice ? 2 : 1);
+        calls += share * (twice ? 2 : 1);
       }
       const double begins = c.caller ? 0 : 1;  // an arrival, the end of a think time, a check due
       events += requests * (begins + calls * (travels ? 3 : 1));
@@ -171,7 +171,8 @@ std::string key_of(const ClientSpec& c, std::string_view key) {
 std::uint64_t bytes_of_states(const Scenario& scenario, const ClientSpec& c) {
   std::uint32_t count = c.count;
   for (const ClientSpec& other : scenario.clients) {
-    if (c.retryer.empty() || other.retryer != c.retryer || other.strategy) continue;
+    if (c.retryer.empty()) break;
+    if (other.retryer != c.retryer || other.strategy) continue;
     if (other.name < c.name) return 0;
     count = std::max(count, other.count);
   }
@@ -198,9 +199,9 @@ std::uint64_t bytes_of_clients(const Scenario& scenario, const ClientSpec& c) {
   if (!c.strategy) bytes += bytes_of_states(scenario, c);
   const bool open = !c.caller && c.arrivals.process != ArrivalProcess::kClosed;
   if (open) bytes += model::ArrivalStream::bytes(c);
-  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+  for (const auto& [s, share] : service_shares(c)) {
     const ThrottleSpec& throttle = scenario.services[s].throttle;
-    if (throttle.rate <= 0 || share_of_calls(c, s) <= 0) continue;
+    if (throttle.rate <= 0) continue;
     const std::uint64_t limits = 1 + throttle.operations.size() + throttle.keys.size();
     const std::uint64_t allowance = limits * sizeof(model::Allowances::Allowance);
     if (throttle.scope == ThrottleScope::kClient) bytes += c.count * allowance;
@@ -291,15 +292,18 @@ MemoryPart analysis_part(const Scenario& scenario) {
 
 void add_all(std::vector<MemoryPart>& to, const std::vector<MemoryPart>& parts, std::uint64_t times,
              std::string_view further_key) {
+  std::map<std::string, std::size_t, std::less<>> places;
+  for (std::size_t i = 0; i < to.size(); ++i) places.emplace(to[i].what, i);
   for (const MemoryPart& part : parts) {
+    stop_point();
     const std::string keys = times > 1 ? fmt::format("{}, {}", part.keys, further_key) : part.keys;
-    const auto same = std::find_if(to.begin(), to.end(),
-                                   [&](const MemoryPart& p) { return p.what == part.what; });
-    if (same == to.end()) {
+    const auto [place, added] = places.emplace(part.what, to.size());
+    if (added) {
       to.push_back({part.what, keys, part.bytes * times});
     } else {
-      same->bytes += part.bytes * times;
-      if (keys.size() > same->keys.size()) same->keys = keys;
+      MemoryPart& same = to[place->second];
+      same.bytes += part.bytes * times;
+      if (keys.size() > same.keys.size()) same.keys = keys;
     }
   }
 }

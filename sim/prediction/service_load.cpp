@@ -34,6 +34,12 @@ bool is_mmc(const Scenario& scenario, const ServiceLoad& load) {
          load.calls_time == 0 && std::ranges::all_of(load.clients, same_work);
 }
 
+double full_queue(const ServiceSpec& s, const scenario::ServiceDemand& first) {
+  if (s.queue.capacity == ServiceSpec::kUnlimited || first.capacity == kForever) return kForever;
+  return static_cast<double>(s.queue.capacity) * s.instances.count * first.held_time /
+         first.capacity;
+}
+
 /// What is asked of a service, without what follows from it for the waits there.
 struct Offered {
   ServiceLoad load;
@@ -85,10 +91,7 @@ Offered offered_to(const Scenario& scenario, std::size_t service, const Demands&
   load.utilization = first.load();
   load.with_errors = demands.needed.services[service].load();
   load.last_attempt = demands.most.services[service].load();
-  load.full_queue = s.queue.capacity == ServiceSpec::kUnlimited || load.capacity == kForever
-                        ? kForever
-                        : static_cast<double>(s.queue.capacity) * s.instances.count *
-                              load.service_time / load.capacity;
+  load.full_queue = full_queue(s, first);
   return offered;
 }
 
@@ -141,9 +144,16 @@ ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const
 }
 
 double full_queue_time(const Scenario& scenario, std::size_t service) {
-  if (!is_called(scenario, service)) return kForever;
-  const ServiceLoad load = offered_to(scenario, service, Demands(scenario)).load;
-  return std::isfinite(load.rate) ? load.full_queue : kForever;  // some ask without a pause
+  return full_queue_time(scenario, service,
+                         scenario::demand_of(scenario, scenario::Attempts::kFirst));
+}
+
+double full_queue_time(const Scenario& scenario, std::size_t service,
+                       const scenario::Demand& first) {
+  const scenario::ServiceDemand& demand = first.services[service];
+  // Some ask without a pause.
+  if (!std::isfinite(demand.requests) || !is_called(scenario, service)) return kForever;
+  return full_queue(scenario.services[service], demand);
 }
 
 ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {

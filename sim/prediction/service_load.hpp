@@ -50,6 +50,8 @@ std::string calls_left_out(const Scenario& scenario, std::size_t service);
 /// Only its `full_queue`, without the formulas of waiting; infinite for a service that no group of
 /// clients calls.
 double full_queue_time(const Scenario& scenario, std::size_t service);
+double full_queue_time(const Scenario& scenario, std::size_t service,
+                       const scenario::Demand& first);
 
 /// Whether a quota is that of one client or of its whole group, and of nobody else.
 bool has_plain_quota(const ClientSpec& client);

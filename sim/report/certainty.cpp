@@ -219,13 +219,14 @@ std::string short_runs_note(double requests) {
 std::vector<std::string> drain_notes(const Evaluation& e) {
   constexpr double kNoteworthy = 0.01;
   std::vector<std::string> notes;
+  const RowsByClient rows(e.summary);
   for (std::size_t c = 0; c < e.clients(); ++c) {
     const std::string client = e.client_name(c);
     if (client == "all" && e.clients() > 2) continue;  // its groups are told of one by one
     if (client != "all" && e.clients() == 2) continue;
-    const SummaryRow* whole = find_row(e.summary, client, "success_rate");
-    const SummaryRow* within = find_row(e.summary, client, "success_rate_within_duration");
-    const SummaryRow* drained = find_row(e.summary, client, "finished_in_drain");
+    const SummaryRow* whole = rows.find(client, "success_rate");
+    const SummaryRow* within = rows.find(client, "success_rate_within_duration");
+    const SummaryRow* drained = rows.find(client, "finished_in_drain");
     if (whole == nullptr || within == nullptr || drained == nullptr) continue;
     if (std::fabs(whole->estimate.mean - within->estimate.mean) <= kNoteworthy) continue;
     notes.push_back(

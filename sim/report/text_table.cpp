@@ -248,8 +248,9 @@ void append_expectations(std::string& out, const Evaluation& e, std::size_t colu
 void append_recovery_notes(std::vector<std::string>& notes, const Evaluation& e) {
   if (stats::triggers(e.scenario()).empty()) return;
   const std::size_t n = e.set.runs.size();
+  const RowsByClient rows(e.summary);
   for (std::size_t c = 0; c + 1 < e.clients(); ++c) {
-    const SummaryRow* row = find_row(e.summary, e.client_name(c), "recovery_s");
+    const SummaryRow* row = rows.find(e.client_name(c), "recovery_s");
     const std::size_t recovered = row == nullptr ? 0 : row->estimate.count;
     if (recovered == n) continue;
     notes.push_back(

@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/scenario.hpp>
+#include <retrysim/stop.hpp>
 
 #include <algorithm>
 #include <set>
@@ -30,7 +31,29 @@ double weighed_calls(const ClientSpec& client, std::size_t service, Weight weigh
 
 }  // namespace
 
+std::vector<ServiceShare> service_shares(const ClientSpec& client) {
+  std::vector<ServiceShare> all;
+  if (client.operations.empty()) {
+    std::vector<std::size_t> calls = client.more_services;
+    calls.push_back(client.service);
+    std::ranges::sort(calls);
+    for (auto next = calls.begin(); next != calls.end();) {
+      const auto end = std::upper_bound(next, calls.end(), *next);
+      all.push_back({*next, static_cast<double>(end - next) / static_cast<double>(calls.size())});
+      next = end;
+    }
+    return all;
+  }
+  StopCounter<64> stop;
+  for (const std::size_t s : called_services(client)) {
+    stop.count();
+    if (const double share = share_of_calls(client, s); share > 0) all.push_back({s, share});
+  }
+  return all;
+}
+
 double share_of_calls(const ClientSpec& client, std::size_t service) {
+  if (client.operations.empty() && client.more_services.empty()) return client.service == service;
   return weighed_calls(client, service, [](const OperationSpec&) { return 1; });
 }
 

@@ -3,10 +3,12 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/scenario.hpp>
+#include <retrysim/stop.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <vector>
 
 namespace retrysim {
@@ -30,15 +32,9 @@ double working_share(const ServiceSpec& spec, double factor) {
   return std::round(servers * factor) / servers;
 }
 
-}  // namespace
-
-CapacityLeft capacity_left(const Scenario& scenario, std::size_t service, Time at) {
-  const ServiceSpec& spec = scenario.services[service];
+/// With these faults.
+CapacityLeft left_with(const ServiceSpec& spec, const std::vector<const FaultSpec*>& on, Time at) {
   const double profile = profile_factor_at(spec, at);
-  std::vector<const FaultSpec*> on;
-  for (const FaultSpec& f : scenario.faults) {
-    if (is_on(f, service, at)) on.push_back(&f);
-  }
   // Instances with the same faults are alike: from where one begins or ends to the next.
   const std::uint32_t count = spec.instances.count;
   std::vector<std::uint32_t> edges = {0, count};
@@ -64,6 +60,16 @@ CapacityLeft capacity_left(const Scenario& scenario, std::size_t service, Time a
   return {servers / count, servers > 0 ? power / servers : 0};
 }
 
+}  // namespace
+
+CapacityLeft capacity_left(const Scenario& scenario, std::size_t service, Time at) {
+  std::vector<const FaultSpec*> on;
+  for (const FaultSpec& f : scenario.faults) {
+    if (is_on(f, service, at)) on.push_back(&f);
+  }
+  return left_with(scenario.services[service], on, at);
+}
+
 std::vector<Time> capacity_changes(const Scenario& scenario, std::size_t service) {
   std::vector<Time> times;
   for (const FaultSpec& f : scenario.faults) {
@@ -80,12 +86,32 @@ std::vector<Time> capacity_changes(const Scenario& scenario, std::size_t service
 }
 
 double mean_capacity_left(const Scenario& scenario, std::size_t service, Time from, Time to) {
-  const std::vector<Time> changes = capacity_changes(scenario, service);
+  // Of many faults few concern a short time.
+  std::vector<const FaultSpec*> concerned, on;
+  std::vector<Time> changes;
+  for (const FaultSpec& f : scenario.faults) {
+    if (f.service != service || f.start >= to || f.start + f.duration <= from) continue;
+    concerned.push_back(&f);
+    changes.push_back(f.start);
+    changes.push_back(f.start + f.duration);
+  }
+  const ServiceSpec& spec = scenario.services[service];
+  if (spec.profile) {
+    const std::vector<Time>& times = spec.profile->times;
+    changes.insert(changes.end(), std::upper_bound(times.begin(), times.end(), from),
+                   std::lower_bound(times.begin(), times.end(), to));
+  }
+  std::sort(changes.begin(), changes.end());
+  changes.erase(std::unique(changes.begin(), changes.end()), changes.end());
   double sum = 0;
   auto next = std::upper_bound(changes.begin(), changes.end(), from);
   for (Time at = from; at < to;) {
+    stop_point();
     const Time end = next == changes.end() ? to : std::min(*next++, to);
-    sum += capacity_left(scenario, service, at).share() * (end - at).in_seconds();
+    on.clear();
+    std::ranges::copy_if(concerned, std::back_inserter(on),
+                         [&](const FaultSpec* f) { return is_on(*f, service, at); });
+    sum += left_with(spec, on, at).share() * (end - at).in_seconds();
     at = end;
   }
   return to > from ? sum / (to - from).in_seconds() : 1;

@@ -3,9 +3,11 @@
 
 #include <retrysim/response.hpp>
 #include <retrysim/service_answers.hpp>
+#include <retrysim/stop.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -17,11 +19,9 @@ namespace {
 double product(double share, double rate) { return share <= 0 ? 0 : share * rate; }
 
 double profile_at(const RateProfile& p, double t, bool before) {
-  std::size_t next = 0;
-  while (next < p.times.size() &&
-         (before ? p.times[next].in_seconds() < t : p.times[next].in_seconds() <= t)) {
-    ++next;
-  }
+  const auto is_past = [&](Time at) { return before ? at.in_seconds() < t : at.in_seconds() <= t; };
+  const auto next = static_cast<std::size_t>(
+      std::partition_point(p.times.begin(), p.times.end(), is_past) - p.times.begin());
   if (next == 0) return p.rates.front();
   if (!p.linear || next == p.times.size()) return p.rates[next - 1];
   const double from = p.times[next - 1].in_seconds(), to = p.times[next].in_seconds();
@@ -42,18 +42,26 @@ double mean_factor(const Scenario& scenario, const ArrivalSpec& a, bool with_sur
     for (const SurgeSpec& s : a.surges) add(s.start), add(s.start + s.duration);
   }
   std::ranges::sort(edges);
+  std::vector<std::size_t> by_start;  // surges
+  for (std::size_t i = 0; surges && i < a.surges.size(); ++i) by_start.push_back(i);
+  std::ranges::stable_sort(by_start, {}, [&](std::size_t i) { return a.surges[i].start; });
+  auto next = by_start.begin();
+  std::set<std::size_t> begun;  // and not ended
   double sum = 0;
   for (std::size_t i = 1; i < edges.size(); ++i) {
+    stop_point();
     const double from = edges[i - 1], to = edges[i], middle = (from + to) / 2;
     double factor = 1;
     if (a.profile) {
       factor = (profile_at(*a.profile, from, false) + profile_at(*a.profile, to, true)) / 2;
     }
-    for (const SurgeSpec& s : a.surges) {
-      const bool on =
-          s.start.in_seconds() <= middle && middle < (s.start + s.duration).in_seconds();
-      if (surges && on) factor *= s.factor;
+    while (next != by_start.end() && a.surges[*next].start.in_seconds() <= middle) {
+      begun.insert(*next++);
     }
+    std::erase_if(begun, [&](std::size_t s) {
+      return (a.surges[s].start + a.surges[s].duration).in_seconds() <= middle;
+    });
+    for (const std::size_t s : begun) factor *= a.surges[s].factor;
     sum += factor * (to - from);
   }
   return sum / end;
@@ -149,10 +157,8 @@ class DemandFinder {
     for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
       const ClientSpec& c = scenario.clients[g];
       if (c.caller) callees_[*c.caller].push_back(g);
-      for (std::size_t s = 0; s < scenario.services.size(); ++s) {
-        const double share = share_of_calls(c, s);
-        if (share > 0) callers_[s].push_back({g, share});
-      }
+      called_.push_back(service_shares(c));
+      for (const auto& [s, share] : called_.back()) callers_[s].push_back({g, share});
     }
   }
 
@@ -160,7 +166,7 @@ class DemandFinder {
     for (std::size_t s = 0; s < scenario_.services.size(); ++s) look_below(s);
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
       const ClientSpec& c = scenario_.clients[g];
-      if (!c.caller) find_attempts(g), demand_.groups[g].requests = own_requests(c);
+      if (!c.caller) find_attempts(g), demand_.groups[g].requests = own_requests(g);
     }
     for (std::size_t s = 0; s < scenario_.services.size(); ++s) ask(s);
     return std::move(demand_);
@@ -186,9 +192,7 @@ class DemandFinder {
     for (const std::size_t g : callees_[s]) {
       const ClientSpec& c = scenario_.clients[g];
       double time = 0;
-      for (std::size_t to = 0; to < scenario_.services.size(); ++to) {
-        const double share = share_of_calls(c, to);
-        if (share <= 0) continue;
+      for (const auto& [to, share] : called_[g]) {
         look_below(to);
         time += share * time_at(c, to);
       }
@@ -234,9 +238,8 @@ class DemandFinder {
     if (attempts_ == Attempts::kMost) group.attempts = most_attempts(c);
     if (attempts_ != Attempts::kNeeded) return;
     AttemptFate fate;
-    for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
-      const double share = share_of_calls(c, s);
-      if (share <= 0) continue;
+    for (const auto& [s, share] : called_[g]) {
+      stop_point();
       const AttemptFate there = fate_at(c, s);
       fate.success += share * there.success;
       fate.again += share * there.again;
@@ -246,15 +249,14 @@ class DemandFinder {
     std::tie(group.attempts, group.success) = needed(c, fate);
   }
 
-  double own_requests(const ClientSpec& c) const {
+  double own_requests(std::size_t g) const {
+    const ClientSpec& c = scenario_.clients[g];
     const ArrivalSpec& a = c.arrivals;
     if (a.process != ArrivalProcess::kClosed)
       return mean_request_rate(scenario_, c, options_.surges);
     constexpr double kShortestCycle = 1e-9;  // s, where nothing is to be infinite
     double answer = 0, most = kNoLimit;
-    for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
-      const double share = share_of_calls(c, s);
-      if (share <= 0) continue;
+    for (const auto& [s, share] : called_[g]) {
       answer += share * time_at(c, s);
       const double held = service_seconds_at(scenario_, c, s) + below_[s].time;
       if (held > 0) most = std::min(most, servers_of(scenario_.services[s]) / held / share);
@@ -279,6 +281,7 @@ class DemandFinder {
     std::vector<double> passing, seconds;
     double all = 0;
     for (const auto& [g, share] : callers_[s]) {
+      stop_point();
       const ClientSpec& c = scenario_.clients[g];
       if (c.caller) ask(*c.caller);
       const GroupDemand& group = demand_.groups[g];
@@ -331,6 +334,7 @@ class DemandFinder {
   Attempts attempts_;
   DemandOptions options_;
   Demand demand_;
+  std::vector<std::vector<ServiceShare>> called_;  // services that a group calls
   std::vector<std::vector<std::size_t>> callees_;  // groups of calls that a service makes
   std::vector<std::vector<Caller>> callers_;       // groups that call a service
   std::vector<Below> below_;

@@ -239,9 +239,10 @@ TEST_CASE_METHOD(Group, "The longest queue of replications is that of the worst 
     std::rotate(runs.begin(), runs.begin() + 1, runs.end());
     CHECK(of(runs).capacity.largest_queue_s == Approx(6));
     std::vector<std::vector<double>> figures;
-    for (const RunResult& r : runs) figures.push_back(explain::figures_of(scenario, r, 0));
+    explain::CaseFacts facts(scenario);
+    for (const RunResult& r : runs) figures.push_back(explain::figures_of(facts, r, 0));
     const std::vector<std::span<const double>> kept(figures.begin(), figures.end());
-    CHECK(explain::group_case(scenario, kept, 0).capacity.largest_queue_s == Approx(6));
+    CHECK(explain::group_case(facts, kept, 0).capacity.largest_queue_s == Approx(6));
   }
 }
 
