@@ -236,7 +236,7 @@ class CaseBuilder {
         b.last_ended += ended;
       }
       if (start < middle_s) continue;
-      const CaseFacts::Work work = work_of(i);
+      const CaseFacts::AskedWork work = work_of(i);
       b.work_s += work.first_s + work.retry_s;
       b.seconds += bin_s;
     }
@@ -262,8 +262,8 @@ class CaseBuilder {
   }
 
   /// What all groups that call the service ask of it in a bin.
-  CaseFacts::Work work_of(std::size_t bin) const {
-    return bin < work_.size() ? work_[bin] : CaseFacts::Work();
+  CaseFacts::AskedWork work_of(std::size_t bin) const {
+    return bin < work_.size() ? work_[bin] : CaseFacts::AskedWork();
   }
 
   void add_stretches(const RunResult& run, const std::optional<stats::Recovery>& found) {
@@ -359,8 +359,8 @@ class CaseBuilder {
   CaseFacts& facts_;
   const scenario::Demand& demand_;
   const std::vector<stats::Trigger>& triggers_;
-  std::span<const CaseFacts::Work> work_;  // in each bin of the run that is looked at
-  std::vector<Time> latest_ends_;          // of each trigger and all before it
+  std::span<const CaseFacts::AskedWork> work_;  // in each bin of the run that is looked at
+  std::vector<Time> latest_ends_;               // of each trigger and all before it
   GroupCase c_;
   std::span<const RunResult> runs_;
 };
@@ -410,10 +410,11 @@ CaseFacts::OfRun& CaseFacts::of_run(const RunResult& run, std::size_t service) {
   return of_runs_[&run];
 }
 
-std::span<const CaseFacts::Work> CaseFacts::work_by_bin(const RunResult& run, std::size_t service) {
-  std::optional<std::vector<Work>>& known = of_run(run, service).bins;
+std::span<const CaseFacts::AskedWork> CaseFacts::work_by_bin(const RunResult& run,
+                                                             std::size_t service) {
+  std::optional<std::vector<AskedWork>>& known = of_run(run, service).bins;
   if (known) return *known;
-  std::vector<Work> work;
+  std::vector<AskedWork> work;
   for (const auto& [c, each] : callers_[service]) {
     if (c >= run.clients.size()) continue;
     stop_point();

@@ -189,13 +189,13 @@ class CaseFacts {
     std::size_t group;
     double work_s;  ///< of an attempt, on average
   };
-  struct Work {
+  struct AskedWork {
     double first_s = 0, retry_s = 0;
   };
   /// The groups that call the service.
   std::span<const Caller> callers(std::size_t service) const { return callers_[service]; }
   /// What they ask of it in each bin of a run.
-  std::span<const Work> work_by_bin(const RunResult& run, std::size_t service);
+  std::span<const AskedWork> work_by_bin(const RunResult& run, std::size_t service);
   /// What their first attempts ask of it in each phase of a run.
   std::span<const double> first_work_by_phase(const RunResult& run, std::size_t service);
   /// Without what comes from runs.
@@ -209,7 +209,7 @@ class CaseFacts {
 
  private:
   struct OfRun {
-    std::optional<std::vector<Work>> bins;
+    std::optional<std::vector<AskedWork>> bins;
     std::optional<std::vector<double>> phases;
   };
   OfRun& of_run(const RunResult& run, std::size_t service);

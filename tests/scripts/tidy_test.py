@@ -22,6 +22,12 @@ HEADER = HEAD + "#pragma once\n"
 
 class Rules(unittest.TestCase):
     def setUp(self):
+        # The tests are written for these limits; those of the project grow with it.
+        for name, limit in (("FILE_LINES_MAX", 500), ("TEST_LINES_MAX", 600),
+                            ("README_WORDS_MAX", 1000), ("CLASS_MEMBERS_MAX", 20),
+                            ("CLASS_FUNCTIONS_MAX", 30), ("FUNCTION_LINES_MAX", 70)):
+            self.addCleanup(setattr, tidy, name, getattr(tidy, name))
+            setattr(tidy, name, limit)
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.root = pathlib.Path(temporary.name)

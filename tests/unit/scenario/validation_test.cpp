@@ -307,7 +307,8 @@ TEST_CASE("retry keys must fit the mode") {
   CHECK_THAT(with("mode='custom', delays=[1], backoff={base=1}"),
              Catch::Contains("client.web.retry.backoff.base does not apply here; keep either it or "
                              "client.web.retry.delays"));
-  CHECK_THAT(with("mode='custom', delays=[]"), Catch::Contains("client.web.retry.delays = [] is empty; expected a list of at least"));
+  CHECK_THAT(with("mode='custom', delays=[]"),
+             Catch::Contains("client.web.retry.delays = [] is empty; expected a list of at least"));
   CHECK_THAT(with("mode='custom', quota={cost=3}"),
              Catch::Contains("it needs client.web.retry.quota.capacity other than unlimited"));
   CHECK_THAT(with("mode='standard', quota={capacity=5, initial=6}"),
