@@ -26,8 +26,9 @@ std::string value_text(double value, const MetricInfo& metric) {
 
 /// A difference of two values.
 std::string difference_text(double value, const MetricInfo& metric) {
-  return metric.display.percentage ? fmt::format("{:.6g} points", 100 * value)
-                                   : format_number(value, metric.unit);
+  if (!metric.display.percentage) return format_number(value, metric.unit);
+  const std::string points = fmt::format("{:.6g}", 100 * value);
+  return points + (points == "1" ? " point" : " points");
 }
 
 std::string mean_text(const std::vector<double>& observations, const MetricInfo& metric) {

@@ -138,7 +138,7 @@ class PlotReadingTest(unittest.TestCase):
         self.assertIn("20 others", [t.get_text() for a in figure.axes if a.get_legend()
                                     for t in a.get_legend().get_texts()])
         # Points too close together for a name each have one for all.
-        names = [t.get_text() for t in panel(figure, "Work against time").texts]
+        names = [t.get_text() for t in panel(figure, "Success against work").texts]
         self.assertEqual(names, ["100ms", "200ms … 640ms", "50ms"])
 
     def test_every_group_has_a_look_of_its_own(self):
