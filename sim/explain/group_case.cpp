@@ -457,11 +457,11 @@ Requests RequestsByPart::since() const {
 }
 
 bool GroupCase::falls_behind() const {
-  constexpr double kFewest = 100, kDeviations = 5, kSlower = 1.5;
+  constexpr double kFewestEnded = 100, kDeviations = 5, kSlower = 1.5;
   constexpr double kNoteworthy = 0.02, kLittle = 0.005, kFull = 0.98, kTooMuch = 1;
   const Backlog& b = backlog;
   const double grown = b.end - b.middle;
-  if (client.arrivals.process == ArrivalProcess::kOnce || b.made < kFewest) return false;
+  if (client.arrivals.process == ArrivalProcess::kOnce || b.made < kFewestEnded) return false;
   if (b.middle < b.start || grown < kLittle * b.made) return false;
   // Where nothing is wrong their number varies as that of a Poisson law.
   if (grown < kDeviations * std::sqrt(2 * (b.middle + static_cast<double>(runs)))) return false;
