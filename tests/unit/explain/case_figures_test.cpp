@@ -260,8 +260,7 @@ TEST_CASE_METHOD(Group, "Each bin is before, in or after the disturbances") {
   add_fault(5, 8, 0.5, 1);
   scenario.faults[0].start = Time::zero() + Duration::milliseconds(5500);
   scenario.faults[0].duration = Duration::seconds(2);
-  const RunResult one = run(10);
-  const explain::GroupCase c = of({one});
+  const explain::GroupCase c = of({run(10)});
   CHECK(c.all.seconds == 20);
   CHECK(c.before.seconds == 5);
   CHECK(c.during.seconds == 3);
@@ -271,7 +270,7 @@ TEST_CASE_METHOD(Group, "Each bin is before, in or after the disturbances") {
   CHECK(c.before.first_work_s == Approx(0.5));
   // A second one 4 s later: what is between is neither, and the last end counts.
   add_fault(12, 14, 0.5, 1);
-  const explain::GroupCase two = of({one});
+  const explain::GroupCase two = of({run(10)});
   CHECK(two.before.seconds == 5);
   CHECK(two.during.seconds == 5);
   CHECK(two.after.seconds == 6);
@@ -280,10 +279,10 @@ TEST_CASE_METHOD(Group, "Each bin is before, in or after the disturbances") {
   // One inside another ends with that.
   scenario.faults[1].start = Time::zero() + Duration::seconds(6);
   scenario.faults[1].duration = Duration::milliseconds(500);
-  CHECK(of({one}).disturbances.last_end_s == 7.5);
-  CHECK(of({one}).during.seconds == 3);
+  CHECK(of({run(10)}).disturbances.last_end_s == 7.5);
+  CHECK(of({run(10)}).during.seconds == 3);
   // Of two replications there is twice as much.
-  CHECK(of({one, one}).during.seconds == 6);
+  CHECK(of({run(10), run(10)}).during.seconds == 6);
 }
 
 TEST_CASE_METHOD(Group,
