@@ -15,15 +15,7 @@ import re
 import subprocess
 import sys
 
-import cpp_shape
-
 LINE_COLUMNS_MAX = 100
-FILE_LINES_MAX = 1000
-TEST_LINES_MAX = 1500
-README_WORDS_MAX = 1050
-CLASS_MEMBERS_MAX = 24
-CLASS_FUNCTIONS_MAX = 40
-FUNCTION_LINES_MAX = 100
 
 # What a part may include besides itself. Lower parts know nothing of higher ones; results are plain
 # data in public headers, so nothing but the program needs the report.
@@ -196,34 +188,6 @@ def check_layout_of_lines(checker):
                 checker.error(path, number, "tab; indent with blanks")
         if text and not text.endswith("\n"):
             checker.error(path, text.count("\n") + 1, "the last line is not ended")
-
-
-def check_length_of_files(checker):
-    for path, text in checker.texts.items():
-        lines = text.count("\n")
-        most = TEST_LINES_MAX if path.startswith("tests/") else FILE_LINES_MAX
-        if is_code(path, text) and lines > most:
-            checker.error(path, lines, f"file has {lines} lines; at most {most}: split it")
-
-
-def check_size_of_classes_and_functions(checker):
-    """Of sim and the public headers. Static constants, and functions that are defaulted or deleted,
-    do not count; nor does a class count what is in another one inside it."""
-    for path, text in checker.sources():
-        if part_of(path) is None:
-            continue
-        shape = cpp_shape.Shape(without_comments_and_strings(text))
-        for found in shape.classes:
-            if found.members > CLASS_MEMBERS_MAX:
-                checker.error(path, found.line, f"{found.name} has {found.members} data members; "
-                              f"at most {CLASS_MEMBERS_MAX}: group those that belong together")
-            if found.functions > CLASS_FUNCTIONS_MAX:
-                checker.error(path, found.line, f"{found.name} has {found.functions} member "
-                              f"functions; at most {CLASS_FUNCTIONS_MAX}: split it")
-        for found in shape.functions:
-            if found.lines > FUNCTION_LINES_MAX:
-                checker.error(path, found.line, f"{found.name} has {found.lines} lines; at most "
-                              f"{FUNCTION_LINES_MAX}: split it")
 
 
 def check_marks_of_unfinished_work(checker):
@@ -452,17 +416,8 @@ def headings(text):
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def check_length_of_readme(checker):
-    words = len(checker.texts.get("README.md", "").split())
-    if words > README_WORDS_MAX:
-        checker.error("README.md", 1, f"{words} words; at most {README_WORDS_MAX}: say it in the "
-                      "README.md of the folder that it is about")
-
-
 RULES = [
     check_layout_of_lines,
-    check_length_of_files,
-    check_size_of_classes_and_functions,
     check_marks_of_unfinished_work,
     check_banned_calls,
     check_places_of_tests,
@@ -476,7 +431,6 @@ RULES = [
     check_public_headers_are_listed,
     check_scenarios_are_described,
     check_links,
-    check_length_of_readme,
 ]
 
 

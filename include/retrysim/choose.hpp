@@ -13,8 +13,8 @@
 #pragma once
 
 #include <retrysim/compare.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
-#include <retrysim/replications.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/selection.hpp>
 #include <retrysim/words.hpp>

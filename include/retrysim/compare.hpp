@@ -16,11 +16,9 @@
 
 #include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
-#include <retrysim/replications.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/summary.hpp>
-#include <retrysim/variation.hpp>
 
 #include <cstddef>
 #include <filesystem>

@@ -1,14 +1,18 @@
-// A whole experiment: the warm-up found if the scenario asks for it, then replications until the
-// target precision is met, or as many as the scenario says. Everything is decided from results in
-// the order of the replications, so the number of threads changes nothing but the time it takes.
+// The error of experiments that cannot be carried out whatever the scenario contains.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/replications.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
+#include <retrysim/time.hpp>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -16,6 +20,122 @@
 #include <vector>
 
 namespace retrysim {
+
+/// A request that cannot be carried out: one variant to compare, a trigger that takes no numbers.
+/// The message says why, and names the option of the program that asks for it ("--trigger: ...").
+/// A mistake in a scenario is a `Diagnostic` instead, with its place.
+class RequestError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+// Who does the work: threads of this process, or the ranks of an MPI job. The work comes in
+// numbered units that do not depend on one another; each gives bytes that are a pure function of
+// its number, so the schedule decides nothing but the time it takes.
+
+/// Computes one unit. May keep what it has learnt for the next one (a scenario it has loaded), as
+/// long as the bytes do not depend on it. Called by one thread at a time.
+using Work = std::function<std::string(std::size_t unit)>;
+
+/// What an executor is asked to do.
+struct Task {
+  std::size_t units = 0;  ///< numbered from 0
+  /// Makes the `Work` of one thread; called in that thread.
+  std::function<Work()> make_work;
+  /// Takes a unit's bytes, in any order of units, one call at a time, in the thread that called
+  /// `run`, of the owner only. Units are handed out in order, so the bytes come roughly in order.
+  std::function<void(std::size_t unit, std::string bytes)> deliver;
+  /// Called by the owner about ten times a second, between deliveries; may be empty.
+  std::function<void()> tick;
+};
+
+/// In a process that helps: the owner has called `finish`, for whatever reason.
+class Dismissed : public std::exception {
+ public:
+  const char* what() const noexcept override { return "the process that leads has finished"; }
+};
+
+/// Several processes may work together (MPI): all make the same calls on their executors in the
+/// same order. Exactly one of them is the owner, which plans, takes what is computed, and writes.
+/// It may call `finish` at any time instead of what the others expect.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  virtual bool is_owner() const = 0;
+  /// Whether there is no other process: all memory is shared, and nothing needs to travel.
+  virtual bool is_alone() const = 0;
+
+  /// The owner's `bytes`, in every process. Throws `Dismissed`.
+  virtual std::string share(std::string bytes) = 0;
+
+  /// Makes sure that `bytes` are the same in every process. Throws `Dismissed`, and
+  /// std::runtime_error in a process whose bytes are not the owner's: it is out of step.
+  virtual void agree(const std::string& bytes) = 0;
+
+  /// Does all units. If one throws, no further ones are begun; those before it are finished and
+  /// delivered, and the owner throws what the lowest failing unit threw. Throws `Interrupted` if
+  /// asked to stop before the end; what is finished has been delivered then. What `deliver` and
+  /// `tick` throw ends the run as well. Processes that are not the owner return when there is
+  /// nothing left to do, whatever the reason; they throw `Dismissed`, and std::runtime_error if
+  /// their task has another number of units than the owner's: they are out of step.
+  virtual void run(const Task& task) = 0;
+
+  /// No further calls, except for this one, which then does nothing. The owner sends the others
+  /// home. Any other process waits for that; std::runtime_error if it is out of step: the owner
+  /// goes on without it, or expects something else of it.
+  virtual void finish() {}
+};
+
+/// `jobs` threads (at least 1) of this process, which is the owner. `stop` may be null.
+std::unique_ptr<Executor> make_thread_executor(int jobs, const std::atomic<bool>* stop);
+
+// Independent runs, of one scenario or of several, spread over threads or the processes of an MPI
+// job. Each draws its own random numbers and results come back in the order of the runs, so who
+// does the work changes nothing but the time it takes.
+
+struct ReplicationOptions {
+  int jobs = 1;  ///< threads, at least 1
+  /// Does the work instead of `jobs` threads, if given. Of several processes all must make the same
+  /// calls with the same scenarios; each gets all results.
+  Executor* executor = nullptr;
+  bool fingerprint = false;
+  std::uint32_t first = 0;  ///< number of the first replication
+  /// Events of all runs together; `LimitExceeded` beyond.
+  std::uint64_t max_events = ~std::uint64_t{0};
+  /// Bytes that all of this may take, what its caller keeps included: `kept_memory`. Fewer threads
+  /// than `jobs` work where there is no memory for more; `LimitExceeded` if there is not even
+  /// enough for one, before anything is taken.
+  std::uint64_t max_memory = ~std::uint64_t{0};
+  std::uint64_t kept_memory = 0;
+  const std::atomic<bool>* stop = nullptr;  ///< set from outside: ends with `Interrupted`
+  /// Time by the clock that the whole call may take: `LimitExceeded` beyond, within about 100 ms.
+  std::optional<Duration> timeout;
+  /// Called from time to time with the share done, in [0, 1], by one thread at a time; of several
+  /// processes in the executor's owner only.
+  std::function<void(double)> progress;
+};
+
+/// One run.
+struct RunSpec {
+  const Scenario* scenario = nullptr;  ///< never null; must outlive the call
+  std::uint32_t replication = 0;
+  /// No retry is permitted from then on (SimulationOptions::retries_until), all else is the same.
+  Time retries_until = Time::max();
+};
+
+/// Simulates `runs` (`ReplicationOptions::first` is not looked at). Throws what `simulate` throws,
+/// for the first run that fails, and what the executor throws.
+std::vector<RunResult> simulate_all(std::span<const RunSpec> runs,
+                                    const ReplicationOptions& options = {});
+
+/// Simulates `scenario.replications` replications, from `first` on.
+std::vector<RunResult> run_replications(const Scenario& scenario,
+                                        const ReplicationOptions& options = {});
+
+// A whole experiment: the warm-up found if the scenario asks for it, then replications until the
+// target precision is met, or as many as the scenario says. Everything is decided from results in
+// the order of the replications, so the number of threads changes nothing but the time it takes.
 
 /// A warm-up found by MSER-5.
 struct FoundWarmup {
@@ -77,5 +197,62 @@ Experiment run_experiment(Scenario& scenario, const ReplicationOptions& options 
 /// The next point at which precision is judged, after `replications`: 10, 15, 20, 30, 45, and then
 /// half as many again (67, 100, 150, ...), but at most `limit`.
 int next_replications(int replications, int limit);
+
+// Which scenarios settle: only then does it make sense to leave out a warm-up that the program
+// finds, or to take the parts of one run for observations of the same thing.
+
+/// Why the scenario has no steady state: "fault.dip is a disturbance", naming the part that makes
+/// it a transient; the first of them. A fault, a surge, arrivals that come once or follow a trace
+/// or a profile, and a capacity profile do. Empty if nothing changes from outside during the run.
+/// Whether the system then settles (a service may be overloaded for good) is another question.
+std::optional<std::string> why_transient(const Scenario& scenario);
+
+// What a run needs, before it begins: memory, part by part, and about how many events.
+
+/// Memory that one thing takes, and the keys that make it more or less.
+struct MemoryPart {
+  std::string what;
+  std::string keys;
+  std::uint64_t bytes = 0;
+};
+
+std::uint64_t total_bytes(std::span<const MemoryPart> parts);
+
+/// "1.5 GiB"; three significant digits, with the unit that fits.
+std::string to_text_of_bytes(std::uint64_t bytes);
+
+/// What one replication needs.
+struct RunNeeds {
+  /// While it runs, and not after: the clients with their retry states, and what is to arrive.
+  std::vector<MemoryPart> clients;
+  /// While it runs: the requests under way at once, if the service answers each at its first
+  /// attempt; with the queue that it has in the end if more arrives than it can serve. The only
+  /// figure that is an estimate by nature.
+  std::vector<MemoryPart> requests;
+  /// What its result keeps.
+  std::vector<MemoryPart> result;
+  /// For its statistics; taken for one replication after the other.
+  MemoryPart analysis;
+  /// Events, if each request succeeds at its first attempt.
+  double events = 0;
+};
+
+/// Takes a valid scenario. Costs nothing to speak of, whatever the scenario asks for.
+RunNeeds needs_of(const Scenario& scenario);
+
+/// How replications share the memory that there is.
+struct MemoryPlan {
+  std::vector<MemoryPart> parts;  ///< all of it, with `at_once` replications running
+  std::uint64_t total = 0;
+  std::size_t at_once = 1;
+  /// What the requests under way of one replication may grow to (SimulationOptions::max_memory).
+  std::uint64_t each = ~std::uint64_t{0};
+};
+
+/// Up to `jobs` replications run at once; as many as fit into `limit` bytes, of which `kept` are
+/// taken already. `runs` are the scenarios of the replications. With not even room for one:
+/// LimitExceeded, whose message has the figure for each large part and the keys to change.
+MemoryPlan plan_memory(std::span<const Scenario* const> runs, std::size_t jobs, std::uint64_t limit,
+                       std::uint64_t kept = 0);
 
 }  // namespace retrysim

@@ -11,7 +11,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/replications.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/time.hpp>

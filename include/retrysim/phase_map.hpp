@@ -7,10 +7,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <retrysim/experiment.hpp>
 #include <retrysim/fluid.hpp>
-#include <retrysim/replications.hpp>
 #include <retrysim/scenario_file.hpp>
-#include <retrysim/variation.hpp>
 #include <retrysim/words.hpp>
 
 #include <atomic>

@@ -1,15 +1,12 @@
-// The answer before the simulation: everything that facts, fluid and Markov chain say about a
-// scenario, each figure with the assumptions of the scenario that it leaves out; and, where one of
-// them does not apply, why.
-//
-//     const Prediction p = predict(*load_scenario_file("dip.toml").loaded);
-//     if (const Figure* f = p.find("fluid", "client.web", "goodput")) ... f->value ...
+// Facts: what follows from a scenario in closed form, before anything is simulated. Loads, limits,
+// times and budgets of each service and client group, with warnings that name the keys, the figure
+// and what would change it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/facts.hpp>
 #include <retrysim/markov_chain.hpp>
+#include <retrysim/retry_rules.hpp>
 #include <retrysim/scenario.hpp>
 
 #include <cstddef>
@@ -20,6 +17,123 @@
 #include <vector>
 
 namespace retrysim {
+
+// --- Formulas ------------------------------------------------------------------------------------
+
+/// One delay before a retry, in seconds.
+struct BackoffMoments {
+  double mean = 0, sd = 0;
+  double least = 0, most = 0;  ///< bounds
+};
+
+/// The delay before retry number `retry` (from 1), after a throttling error or another one. Exact
+/// for every jitter but decorrelated, whose law follows from the one before on a grid: its means
+/// are right to 1e-5. Rounding to whole quanta is exact in the mean. Delays without a cap may be
+/// infinite.
+BackoffMoments backoff_moments(const BackoffRules& rules, bool throttling, int retry);
+
+/// Attempts per request if each fails with probability `failure`, `attempts` at most:
+/// (1 - p^n) / (1 - p).
+double attempts_per_request(double failure, double attempts);
+
+/// The failure share from which on a client drains its retry quota, requests one at a time: the
+/// root of 1 - p - cost (p^2 + ... + p^n) for a credit of `credit` per first-try success, where a
+/// success after retries gives the last cost back. 1 if no share drains it.
+double quota_critical_share(double attempts, double cost, double credit = 1);
+
+/// What a retry quota leaves of the retries of a serial client, whose attempts fail independently
+/// with probability `failure`: the stationary law of the bucket. Refund::kLast.
+struct QuotaBalance {
+  double retries_per_request = 0;
+  double success_share = 1;
+  double denials_per_request = 0;
+  double mean_level = 0;  ///< tokens at the end of a request
+};
+QuotaBalance quota_balance(double failure, int attempts, int cost, int capacity, int credit = 1);
+
+/// Overload as a balance of work. At load `load` (new requests times their service time, per
+/// capacity) let a share p of all attempts fail for lack of capacity, and let such a failure cost
+/// `failure_cost` of a service: 1 where abandoned attempts are served all the same, 0 where they
+/// are turned away for nothing. A request then needs g(p) = (1 - p^n) (1 + w p / (1 - p)) services,
+/// and the system is in equilibrium where load x g(p) = 1.
+struct OverloadBalance {
+  double load = 0;
+  double attempts = 1;
+  double failure_cost = 1;
+
+  double work_per_request(double failure) const;  ///< g(p)
+};
+
+struct OverloadEquilibria {
+  struct Root {
+    double failure = 0;   ///< share of attempts that fail
+    bool stable = false;  ///< whether small deviations die out: g falls there
+  };
+  std::vector<Root> saturated;  ///< those with 0 < p < 1, by p
+  bool healthy = true;          ///< p = 0 is an equilibrium: load < 1
+  bool collapse = false;        ///< p = 1 is one: load x n x w >= 1
+  double peak = 1;              ///< largest g
+  double failure_at_peak = 0;
+  double vulnerable_load = 1;  ///< 1 / peak: below it the system recovers from everything
+  double collapse_load = 1;  ///< 1 / (n w): from it on the dead state sustains itself; or infinite
+};
+/// Throws std::invalid_argument unless load >= 0, attempts >= 1 and 0 <= failure_cost <= 1e6.
+OverloadEquilibria equilibria(const OverloadBalance& balance);
+
+/// Loss system whose retries come so late that they are as random as requests: the failure share
+/// p = ErlangB(servers, load (1 + p + ... + p^(n-1))), with `load` in servers.
+double late_retry_failure(double load, int servers, double attempts);
+
+/// The send rate of adaptive mode `seconds` after a throttling error at `rate` per second:
+/// C (t - K)^3 + w with K = (w (1 - beta) / C)^(1/3), C = 0.4 and beta = 0.7 (botocore).
+double cubic_rate(double rate, double seconds);
+double cubic_window(double rate);  ///< K, the time to get back to the old rate
+
+// --- Facts of a scenario -------------------------------------------------------------------------
+
+/// One figure of a service or a client group.
+struct Figure {
+  std::string part;     ///< "facts", "fluid" or "chain"
+  std::string subject;  ///< "service.api", "client.web"
+  std::string name;     ///< "utilization"
+  double value = 0;
+  std::string unit;  ///< "s", "1/s", "1" (shares in 0 .. 1), "requests", "tokens", ...
+  std::string meaning;
+  std::string ignores;    ///< what of the scenario the figure leaves out; empty: nothing
+  std::string text = {};  ///< a word instead of the value, which then means nothing
+};
+
+/// Something a user should know before running anything.
+struct Warning {
+  std::string subject;  ///< "client.web"
+  std::string keys;     ///< "attempt_timeout, service.api.queue.capacity"
+  std::string message;  ///< a sentence with the figure
+  std::string remedy;   ///< what would change it
+};
+
+/// Something to be known about a part of a prediction, in a sentence that names the keys.
+struct Remark {
+  std::string part;     ///< "facts", "fluid" or "chain"
+  std::string subject;  ///< "service.api"
+  std::string text;
+};
+
+struct Facts {
+  std::vector<Figure> figures;
+  std::vector<Warning> warnings;
+  std::vector<Remark> refusals;  ///< figures and warnings that a service has none of, and why
+};
+
+/// Takes a valid scenario. Costs microseconds for each client group, and up to a few milliseconds
+/// for one with decorrelated jitter and many attempts, whose delays depend on each other.
+Facts facts_of(const Scenario& scenario);
+
+// The answer before the simulation: everything that facts, fluid and Markov chain say about a
+// scenario, each figure with the assumptions of the scenario that it leaves out; and, where one of
+// them does not apply, why.
+//
+//     const Prediction p = predict(*load_scenario_file("dip.toml").loaded);
+//     if (const Figure* f = p.find("fluid", "client.web", "goodput")) ... f->value ...
 
 struct Prediction {
   std::vector<Figure> figures;  ///< facts, then fluid, then chain

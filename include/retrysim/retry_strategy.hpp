@@ -10,7 +10,6 @@
 #include <retrysim/response.hpp>
 #include <retrysim/retry_rules.hpp>
 #include <retrysim/retry_state.hpp>
-#include <retrysim/send_rate_limiter.hpp>
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 

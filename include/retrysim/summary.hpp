@@ -8,9 +8,12 @@
 #include <retrysim/metrics.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
+#include <retrysim/time.hpp>
+#include <retrysim/words.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -127,5 +130,126 @@ struct ExpectationResult {
 std::vector<ExpectationResult> judge_expectations(const Scenario& scenario,
                                                   std::span<const SummaryRow> rows,
                                                   std::size_t replications);
+
+// Phases: the window of a run divided by its faults and surges, and every metric that can be told
+// phase by phase. The success rate of a whole run depends on how long it happens to be; that
+// before, during and after the fault does not.
+//
+//     const std::vector<PhaseSummary> phases = summarize_phases(scenario, {scenario, runs});
+//     for (const PhaseSummary& p : phases) ... p.client, p.phase.name, p.find("success_rate") ...
+//
+// What a phase says of requests is about the requests made in it, whenever they end: their number,
+// success, attempts and latency. Rates, levels and counts of what happens to attempts are about
+// what happens while it lasts. The phases of the division (all but kNamed) add up to the window, to
+// the count.
+
+/// What makes a stretch of time a phase.
+enum class PhaseKind : std::uint8_t {
+  kBefore,      ///< before the first fault or surge
+  kDuring,      ///< the same faults and surges are on all the time
+  kBetween,     ///< between two of them
+  kRecovering,  ///< from the end of the last one until the goodput of the group is back
+  kAfter,       ///< from then on
+  kNamed,       ///< named by the scenario; may overlap all others
+};
+template <>
+inline constexpr std::string_view kWords<PhaseKind> =
+    "before|during|between|recovering|after|named";
+static_assert(words_end_with(PhaseKind::kNamed));
+
+/// A phase as the scenario plans it, [start, end) inside the window. When recovery ends is for each
+/// run and client group to show: kRecovering and kAfter both have the time that they share.
+struct Phase {
+  std::string name;  ///< unique; of faults and surges, joined by "+" where several are on
+  PhaseKind kind = PhaseKind::kBefore;
+  Time start, end;
+
+  bool operator==(const Phase&) const = default;
+};
+
+/// The phases of a scenario, in order of time, then those that it names itself. None if there is
+/// neither fault nor surge nor name. More than 100 stretches of faults and surges make one phase,
+/// "disturbed", from the first to the last.
+std::vector<Phase> phases_of(const Scenario& scenario);
+
+/// The metrics that phases have: those of the table of metrics that can be told phase by phase, in
+/// its order, then counts of attempts and requests that only phases have (`throttled`, `errors`,
+/// `timeouts`, `quota_denied`, `rejected`).
+const std::vector<const MetricInfo*>& phase_metrics();
+
+/// Every metric of every phase of every replication, for each client group and all together.
+class PhaseValues {
+ public:
+  PhaseValues() = default;
+  PhaseValues(const Scenario& scenario, std::span<const RunResult> runs);
+  /// From values kept elsewhere: [run][client][phase][place], `places()` of each phase.
+  PhaseValues(std::size_t runs, std::size_t clients, std::size_t phases,
+              std::vector<std::optional<double>> values);
+
+  /// Places of a phase of a client group of a run: start and end in seconds, the metrics, and what
+  /// ratios of counts are divided by.
+  static std::size_t places();
+
+  std::size_t runs() const { return runs_; }
+  /// Client groups and, last, all together.
+  std::size_t clients() const { return clients_; }
+  std::size_t phases() const { return phases_; }
+
+  double start_s(std::size_t run, std::size_t client, std::size_t phase) const {
+    return *at_place(run, client, phase, 0);
+  }
+  double end_s(std::size_t run, std::size_t client, std::size_t phase) const {
+    return *at_place(run, client, phase, 1);
+  }
+  /// `metric` is an index into `phase_metrics()`. Empty if it does not exist: there was no time, or
+  /// nothing to divide by.
+  std::optional<double> at(std::size_t run, std::size_t client, std::size_t phase,
+                           std::size_t metric) const {
+    return at_place(run, client, phase, 2 + metric);
+  }
+  /// What a ratio, rate or level is divided by: a count, or the seconds of the phase; 0 for others.
+  double per(std::size_t run, std::size_t client, std::size_t phase, std::size_t metric) const;
+
+  const std::vector<std::optional<double>>& all() const { return values_; }
+
+ private:
+  std::optional<double> at_place(std::size_t run, std::size_t client, std::size_t phase,
+                                 std::size_t place) const {
+    return values_[((run * clients_ + client) * phases_ + phase) * places() + place];
+  }
+
+  std::size_t runs_ = 0, clients_ = 0, phases_ = 0;
+  std::vector<std::optional<double>> values_;
+};
+
+/// One metric of a phase over the replications.
+struct PhaseEstimate {
+  const MetricInfo* metric;  ///< never null
+  Estimate estimate;
+};
+
+/// One phase of one client group over the replications.
+struct PhaseSummary {
+  std::string client;  ///< name of the group, or "all"
+  Phase phase;
+  /// Means over all replications. One without the phase, such as one that recovers at once, has it
+  /// with no length: so one phase ends where the next begins, in the mean too.
+  double start_s = 0, end_s = 0;
+  std::size_t replications = 0;  ///< in which the phase has a length
+  std::vector<PhaseEstimate> metrics;
+
+  /// Null if the metric does not exist in any replication.
+  const Estimate* find(std::string_view metric) const;
+};
+
+/// By client (in scenario order, then "all") and phase, those that no replication has left out.
+/// Counts are means over all replications, so that they add up. Ratios are estimated as in
+/// `summarize`, from the replications that have them; rates and levels too, whose jackknife comes
+/// in where the phase is not equally long in all.
+std::vector<PhaseSummary> summarize_phases(const Scenario& scenario, const PhaseValues& values);
+
+/// Null if there is none.
+const PhaseSummary* find_phase(std::span<const PhaseSummary> phases, std::string_view client,
+                               std::string_view name);
 
 }  // namespace retrysim

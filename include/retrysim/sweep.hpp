@@ -14,13 +14,11 @@
 #pragma once
 
 #include <retrysim/compare.hpp>
-#include <retrysim/phases.hpp>
-#include <retrysim/replications.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 #include <retrysim/summary.hpp>
-#include <retrysim/variation.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -28,10 +28,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/replications.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/scenario_file.hpp>
-#include <retrysim/variation.hpp>
 #include <retrysim/words.hpp>
 
 #include <cstddef>

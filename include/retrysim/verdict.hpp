@@ -1,6 +1,6 @@
 // Verdicts: what became of each client group and why, in sentences with the figures behind them.
 // They come from a table of rules, each of which looks at what the runs measured and at what the
-// scenario makes inevitable (facts.hpp).
+// scenario makes inevitable (prediction.hpp).
 //
 //     for (const Verdict& v : verdicts(scenario, runs)) ... v.client ... v.sentence ...
 //

@@ -3,18 +3,16 @@
 // standard error.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/facts.hpp>
-#include <retrysim/needs.hpp>
+#include <retrysim/experiment.hpp>
+#include <retrysim/prediction.hpp>
 #include <retrysim/scenario_file.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/describe_rules.hpp"
-#include "cli/interruption.hpp"
-#include "cli/simulation_options.hpp"
-#include "report/display.hpp"
-#include "report/terminal.hpp"
-#include "scenario/printable.hpp"
+#include "cli/list.hpp"
+#include "cli/session.hpp"
+#include "report/document/text.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 

@@ -2,23 +2,18 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/choose.hpp>
-#include <retrysim/request_error.hpp>
+#include <retrysim/experiment.hpp>
+#include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
-#include <retrysim/variation.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/journal_folder.hpp"
-#include "cli/output.hpp"
 #include "cli/session.hpp"
-#include "cli/simulation_options.hpp"
-#include "report/choice_report.hpp"
-#include "report/progress_bar.hpp"
-#include "report/result_folder.hpp"
-#include "report/result_identity.hpp"
-#include "report/result_manifest.hpp"
-#include "report/terminal.hpp"
-#include "scenario/suggestions.hpp"
+#include "report/choice.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/result_folder.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

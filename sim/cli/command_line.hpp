@@ -1,5 +1,5 @@
-// Reading a subcommand's options with Boost.Program_options: no guessing at abbreviations, every
-// mistake a UsageError.
+// What the program can be asked to do, as data: the table of commands, and what each command says
+// of itself under --help. The help, the manual pages and the shell's completion are made from it.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -8,11 +8,48 @@
 
 #include <boost/program_options.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace retrysim::cli {
+
+/// A row of the table of commands.
+struct Command {
+  std::string_view name, arguments, purpose;
+  int (*run)(const Arguments&);
+};
+
+/// What `retrysim --help` says, in its parts. Paragraphs are separated by empty lines.
+struct Program {
+  std::string_view introduction;
+  std::span<const Command> commands;
+  std::string_view closing;  ///< how to get more help, and the exit statuses
+};
+
+/// What a command says of itself.
+struct CommandHelp {
+  std::string usage;       ///< "Usage: ...", then paragraphs
+  std::string positional;  ///< what its words without an option are: "scenario"; empty: it has none
+  std::vector<boost::shared_ptr<boost::program_options::option_description>> options;
+};
+
+/// The help of `command`, which is not run. Throws std::logic_error for a command that does not
+/// read its arguments with `read_command`.
+CommandHelp help_of(const Command& command);
+
+/// The argument with which `read_command` throws the CommandHelp of its command.
+inline constexpr std::string_view kDescribeCommand = "--describe-command";
+
+/// Whether the option is followed by a value.
+bool takes_value(const boost::program_options::option_description& option);
+
+/// "PATH=VALUE" of an option that takes a value.
+std::string value_name(const boost::program_options::option_description& option);
+
+// Reading a subcommand's options with Boost.Program_options: no guessing at abbreviations, every
+// mistake a UsageError.
 
 /// Parses `arguments`. Words that are no option are collected under the name `positional` (see
 /// `texts`); with an empty name they are mistakes.
@@ -22,7 +59,7 @@ boost::program_options::variables_map parse_command_line(
 
 /// The same for a command that is described by `usage`. With --help, which it adds to `options`,
 /// prints both and gives nothing. With kDescribeCommand it throws a CommandHelp instead: see
-/// command_help.hpp.
+/// above.
 std::optional<boost::program_options::variables_map> read_command(
     const Arguments& arguments, boost::program_options::options_description options,
     const std::string& positional, std::string_view usage);

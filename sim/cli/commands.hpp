@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/request_error.hpp>
+#include <retrysim/experiment.hpp>
 
 #include <string>
 #include <vector>

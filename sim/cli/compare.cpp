@@ -6,18 +6,14 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
 #include "cli/session.hpp"
-#include "cli/simulation_options.hpp"
 #include "report/comparison.hpp"
-#include "report/comparison_table.hpp"
-#include "report/evaluation.hpp"
-#include "report/progress_bar.hpp"
-#include "report/result_files.hpp"
-#include "report/result_folder.hpp"
-#include "report/result_identity.hpp"
-#include "report/terminal.hpp"
-#include "scenario/suggestions.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/result_folder.hpp"
+#include "report/run/evaluation.hpp"
+#include "report/run/files.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

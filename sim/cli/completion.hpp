@@ -7,7 +7,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "cli/command_help.hpp"
+#include "cli/command_line.hpp"
 
 namespace retrysim::cli {
 

@@ -6,14 +6,13 @@
 
 #include <retrysim/experiment.hpp>
 
-#include "cli/command_help.hpp"
 #include "cli/command_line.hpp"
 #include "cli/completion.hpp"
-#include "cli/launch.hpp"
 #include "cli/manual.hpp"
-#include "report/output_error.hpp"
-#include "report/terminal.hpp"
-#include "scenario/suggestions.hpp"
+#include "cli/session.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/output.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

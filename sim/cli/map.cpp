@@ -4,19 +4,14 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/phase_map.hpp>
 #include <retrysim/scenario_file.hpp>
-#include <retrysim/variation.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/free_memory.hpp"
-#include "cli/output.hpp"
 #include "cli/session.hpp"
-#include "cli/simulation_options.hpp"
-#include "report/map_report.hpp"
-#include "report/progress_bar.hpp"
-#include "report/result_folder.hpp"
-#include "report/result_identity.hpp"
-#include "report/terminal.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/result_folder.hpp"
+#include "report/map.hpp"
 
 #include <algorithm>
 #include <boost/program_options.hpp>

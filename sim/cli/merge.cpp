@@ -5,11 +5,9 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/interruption.hpp"
-#include "cli/launch.hpp"
-#include "cli/simulation_options.hpp"
-#include "report/sweep_merge.hpp"
-#include "report/terminal.hpp"
+#include "cli/session.hpp"
+#include "report/document/text.hpp"
+#include "report/sweep.hpp"
 
 #include <fmt/format.h>
 #include <boost/program_options.hpp>

@@ -2,20 +2,16 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/fluid.hpp>
-#include <retrysim/phase_plane.hpp>
 #include <retrysim/prediction.hpp>
 #include <retrysim/scenario_file.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/free_memory.hpp"
-#include "cli/interruption.hpp"
-#include "cli/simulation_options.hpp"
-#include "report/prediction_report.hpp"
-#include "report/prediction_text.hpp"
-#include "report/result_folder.hpp"
-#include "report/result_identity.hpp"
-#include "report/terminal.hpp"
+#include "cli/session.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/result_folder.hpp"
+#include "report/prediction.hpp"
 
 #include <fmt/format.h>
 

@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/launch.hpp"
-#include "report/output_file.hpp"
-#include "report/page.hpp"
-#include "report/result_manifest.hpp"
-#include "report/terminal.hpp"
+#include "cli/session.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/output.hpp"
+#include "report/page/page.hpp"
 
 #include <boost/program_options.hpp>
 #include <filesystem>

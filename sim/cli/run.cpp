@@ -7,19 +7,15 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
 #include "cli/session.hpp"
-#include "cli/simulation_options.hpp"
 #include "experiment/twins.hpp"
-#include "report/evaluation.hpp"
-#include "report/output_error.hpp"
-#include "report/progress_bar.hpp"
-#include "report/result_files.hpp"
-#include "report/result_folder.hpp"
-#include "report/result_identity.hpp"
-#include "report/sink.hpp"
-#include "report/terminal.hpp"
-#include "report/text_table.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/output.hpp"
+#include "report/folder/result_folder.hpp"
+#include "report/run/evaluation.hpp"
+#include "report/run/files.hpp"
+#include "report/run/text.hpp"
 
 #include <retrysim/verdict.hpp>
 

@@ -1,18 +1,432 @@
 // SPDX-License-Identifier: MIT
 #include "cli/session.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include "cli/commands.hpp"
-#include "cli/free_memory.hpp"
-#include "cli/launch.hpp"
-#include "execution/byte_order.hpp"
-#include "execution/identity.hpp"
-#include "report/terminal.hpp"
+#include "execution/journal.hpp"
+#include "execution/run_bytes.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/output.hpp"
+#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <ios>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 namespace retrysim::cli {
+
+namespace {
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+extern "C" void request_stop(int) { stop_requested = true; }
+
+// The first signal sets the flag and, by SA_RESETHAND, gives way to the default for the second. No
+// SA_RESTART: what waits for input is to notice.
+void handle(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+Interruption::Interruption() : scope_(&stop_requested) {
+  stop_requested = false;
+  handle(request_stop);
+}
+
+void Interruption::limit(Duration timeout) { timer_.emplace(stop_requested, timeout); }
+
+Interruption::~Interruption() {
+  timer_.reset();
+  handle(SIG_DFL);
+}
+
+const std::atomic<bool>* Interruption::flag() const { return &stop_requested; }
+
+void throw_timed_out() {
+  throw LimitExceeded("the command took longer than --timeout allows; nothing was written");
+}
+
+int interruptible(std::optional<Duration> timeout, const std::function<int()>& work) {
+  Interruption interruption;
+  if (timeout) interruption.limit(*timeout);
+  try {
+    return work();
+  } catch (const Interrupted&) {
+    if (interruption.timed_out()) throw_timed_out();
+    throw;
+  }
+}
+
+}  // namespace retrysim::cli
+
+#ifdef RETRYSIM_MPI
+#include "execution/mpi/mpi_executor.hpp"
+#endif
+
+namespace retrysim::cli {
+
+namespace {
+
+/// A number in the environment; -1 if there is none.
+long number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return -1;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  return *end == '\0' ? value : -1;
+}
+
+/// Open MPI's mpirun; MPICH's and Intel's, and srun for them; srun --mpi=pmix.
+long ranks() {
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (const long n = number_in(variable); n >= 0) return n;
+  }
+  return number_in("PMIX_RANK") >= 0 ? number_in("SLURM_NTASKS") : 1;
+}
+
+long rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+    if (const long n = number_in(variable); n >= 0) return n;
+  }
+  return 0;
+}
+
+// Their environment says so: MPI is neither needed nor started to find out.
+bool started_as_one_of_several() { return ranks() > 1; }
+
+}  // namespace
+
+Launch read_launch(const std::string& text) {
+  if (text == "auto") return Launch::kAuto;
+  if (text == "on") return Launch::kOn;
+  if (text == "off") return Launch::kOff;
+  throw UsageError(fmt::format("--mpi: '{}' is none of auto, on, off", text));
+}
+
+bool is_silent_rank(const Arguments& arguments) {
+  if (!started_as_one_of_several() || rank() == 0) return false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--mpi=off") return false;
+    if (arguments[i] == "--mpi" && i + 1 < arguments.size() && arguments[i + 1] == "off") {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::uint64_t ranks_on_this_machine(Launch launch) {
+  if (launch == Launch::kOff) return 1;
+  for (const char* variable : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    if (const long n = number_in(variable); n > 0) return static_cast<std::uint64_t>(n);
+  }
+  return static_cast<std::uint64_t>(std::max(1L, ranks()));
+}
+
+void check_jobs(Launch launch, const std::optional<std::string>& jobs) {
+  if (!jobs || *jobs == "1" || launch == Launch::kOff) return;
+  if (launch == Launch::kOn || started_as_one_of_several()) {
+    throw UsageError("--jobs: an MPI rank computes with one thread; start more ranks instead");
+  }
+}
+
+std::unique_ptr<Executor> make_executor(Launch launch, int jobs, const std::atomic<bool>* stop) {
+  const bool mpi =
+      launch == Launch::kOn || (launch == Launch::kAuto && started_as_one_of_several());
+  if (!mpi) return make_thread_executor(jobs, stop);
+#ifdef RETRYSIM_MPI
+  return execution::make_mpi_executor(stop);
+#else
+  throw UsageError(
+      "started as one of several MPI ranks, but built without MPI; install libopenmpi-dev and "
+      "rebuild, or use --shard or --mpi off");
+#endif
+}
+
+}  // namespace retrysim::cli
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+namespace retrysim::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kNoGroupLimit = std::uint64_t{1} << 62;
+
+/// The number in a file that holds nothing else. Nothing for "max", or without the file.
+std::optional<std::uint64_t> number_in(const fs::path& file) {
+  std::ifstream in(file);
+  std::uint64_t value = 0;
+  if (in >> value) return value;
+  return std::nullopt;
+}
+
+/// The number behind `name` in a file of lines such as "MemAvailable:  123 kB".
+std::optional<std::uint64_t> named_number_in(const fs::path& file, std::string_view name) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string word;
+    std::uint64_t value = 0;
+    if (words >> word && word == name && words >> value) return value;
+  }
+  return std::nullopt;
+}
+
+std::uint64_t left(std::optional<std::uint64_t> limit, std::uint64_t used) {
+  if (!limit) return kNoLimit;
+  return *limit > used ? *limit - used : 0;
+}
+
+/// What a control group and all around it leave. Pages of files that are only kept for their next
+/// reader count as used there, but would be given back.
+std::uint64_t left_in_group(const fs::path& mount, fs::path group, bool version_2) {
+  const char* limit_name = version_2 ? "memory.max" : "memory.limit_in_bytes";
+  const char* used_name = version_2 ? "memory.current" : "memory.usage_in_bytes";
+  const char* cache_name = version_2 ? "inactive_file" : "total_inactive_file";
+  std::uint64_t least = kNoLimit;
+  for (group = group.relative_path();; group = group.parent_path()) {
+    const fs::path folder = mount / group;
+    // Most groups have no limit: there is "max", or a number beyond all memory.
+    const std::optional<std::uint64_t> limit = number_in(folder / limit_name);
+    if (limit && *limit < kNoGroupLimit) {
+      const std::uint64_t used = number_in(folder / used_name).value_or(0);
+      const std::uint64_t cache = named_number_in(folder / "memory.stat", cache_name).value_or(0);
+      least = std::min(least, left(limit, used - std::min(used, cache)));
+    }
+    if (group.empty()) return least;
+  }
+}
+
+std::uint64_t left_in_groups(const fs::path& root) {
+  std::uint64_t least = kNoLimit;
+  std::ifstream in(root / "proc/self/cgroup");
+  // "0::/path" of version 2, "4:cpu,memory:/path" of version 1.
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const fs::path group = line.substr(second + 1);
+    if (controllers == ",,") {
+      least = std::min(least, left_in_group(root / "sys/fs/cgroup", group, true));
+    } else if (controllers.find(",memory,") != std::string::npos) {
+      least = std::min(least, left_in_group(root / "sys/fs/cgroup/memory", group, false));
+    }
+  }
+  return least;
+}
+
+std::uint64_t left_of_address_space(const fs::path& root) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kNoLimit;
+  const auto used = named_number_in(root / "proc/self/status", "VmSize:");
+  return left(limit.rlim_cur, used.value_or(0) * 1024);
+}
+
+}  // namespace
+
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  constexpr int kLargestTakenApart = 32 << 20, kLargestKept = 256 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLargestTakenApart);
+  mallopt(M_TRIM_THRESHOLD, kLargestKept);
+#endif
+}
+
+std::uint64_t free_memory(const fs::path& root) {
+  std::uint64_t least = std::min(left_in_groups(root), left_of_address_space(root));
+  if (const auto kib = named_number_in(root / "proc/meminfo", "MemAvailable:")) {
+    least = std::min(least, *kib * 1024);
+  }
+  return least;
+}
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  constexpr std::string_view kPrefixes = "KMGT";
+  double factor = 1;
+  if (!text.empty() && text != "B") {
+    const std::size_t power = kPrefixes.find(text.front() == 'k' ? 'K' : text.front());
+    if (power == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(1);
+    if (text != "" && text != "iB" && text != "B") return std::nullopt;
+    const double base = text == "B" ? 1000 : 1024;
+    for (std::size_t i = 0; i <= power; ++i) factor *= base;
+  }
+  const double bytes = value * factor;
+  constexpr double kMost = 9e18;
+  if (!(bytes >= 1) || bytes > kMost) return std::nullopt;
+  return static_cast<std::uint64_t>(bytes);
+}
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+fs::path result_path(const SimulationSettings& settings, const std::string& scenario,
+                     std::string_view command) {
+  if (!settings.out.empty()) return settings.out;
+  return fs::path("results") /
+         (command == "run" ? scenario : fmt::format("{}-{}", scenario, command));
+}
+
+report::EarlierKept keep_earlier(const SimulationSettings& settings, const fs::path& folder) {
+  if (!settings.out.empty()) return {};
+  return [folder](const fs::path& kept, const std::string& difference) {
+    report::print_error("note: the earlier result in {} differs in {}; it is now in {}\n",
+                        folder.string(), difference, kept.string());
+  };
+}
+
+void add_simulation_options(po::options_description& options, const SimulationHelp& help) {
+  const auto text = [] { return po::value<std::string>(); };
+  options.add_options()  //
+      ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
+       "change a key before the scenario is validated; '*' matches any one name: --set "
+       "'client.*.retry.backoff.jitter=equal'. May be given several times")       //
+      ("seed", text()->value_name("N"), "random seed; overrides the scenario's")  //
+      ("replications", text()->value_name("N"),
+       "number of independent replications; overrides the scenario's. For run with a precision: "
+       "the least number")  //
+      ("jobs", text()->value_name("N"),
+       "number of threads, which does not affect the results; default: one per processor")  //
+      ("mpi", text()->value_name("auto|on|off"),
+       "share the work among MPI ranks: auto (the default: if started by mpirun), on "
+       "or off")                                    //
+      ("out", text()->value_name("DIR"), help.out)  //
+      ("force", po::bool_switch(),
+       "replace whatever result is in the folder. Without --force a result is replaced if it "
+       "differs only in version, description or expectations, or has fewer replications; another "
+       "one is refused with --out, and otherwise kept as results/NAME.1, results/NAME.2, ...")  //
+      ("format", text()->value_name("table|csv|json"), help.format)                             //
+      ("max-events", text()->value_name("N"),
+       "give up after N events, counted over all replications (exit status 5). In a sweep and in "
+       "choose the limit is for each replication; the other points of a sweep go on")  //
+      ("max-memory", text()->value_name("SIZE"),
+       "do not start what needs more memory than this, such as 4GiB, on each MPI rank (exit status "
+       "5; the other points of a sweep go on). Default: the free memory of the machine")  //
+      ("timeout", text()->value_name("D"),
+       "give up after this much real time, including reading and writing, such as 10min or a "
+       "number of seconds (exit status 5)")                          //
+      ("quiet", po::bool_switch(), "no summary on standard output")  //
+      ("no-progress", po::bool_switch(), "no progress bar, not even on a terminal");
+}
+
+std::optional<std::string> text_of(const po::variables_map& values, const std::string& name) {
+  if (values.count(name) == 0) return std::nullopt;
+  return values[name].as<std::string>();
+}
+
+std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t min) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < min) {
+    throw UsageError(
+        fmt::format("--{}: '{}' is not a whole number of at least {}", option, text, min));
+  }
+  return value;
+}
+
+Duration duration_above_zero(const std::string& option, const std::string& text) {
+  // As in scenarios a bare number is seconds.
+  const bool bare =
+      !text.empty() && (text.back() == '.' || (text.back() >= '0' && text.back() <= '9'));
+  const auto parsed = scenario::parse_duration(bare ? text + "s" : text);
+  if (!parsed || parsed->duration == Duration::zero()) {
+    throw UsageError(
+        fmt::format("--{}: '{}' is not a duration such as 90s or 10min, or a number of seconds "
+                    "above 0",
+                    option, text));
+  }
+  return parsed->duration;
+}
+
+int read_jobs(const po::variables_map& values) {
+  const auto jobs = text_of(values, "jobs");
+  if (!jobs) return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return static_cast<int>(std::min<std::uint64_t>(1024, whole_number("jobs", *jobs, 1)));
+}
+
+std::optional<Duration> read_timeout(const po::variables_map& values) {
+  const auto text = text_of(values, "timeout");
+  if (!text) return std::nullopt;
+  return duration_above_zero("timeout", *text);
+}
+
+SimulationSettings read_simulation_settings(const po::variables_map& values) {
+  SimulationSettings s;
+  s.edits = texts(values, "set");
+  if (const auto seed = text_of(values, "seed")) {
+    s.edits.push_back(fmt::format("seed={}", whole_number("seed", *seed, 0)));
+  }
+  if (const auto n = text_of(values, "replications")) {
+    s.edits.push_back(fmt::format("replications={}", whole_number("replications", *n, 1)));
+  }
+  s.jobs = read_jobs(values);
+  s.launch = read_launch(text_of(values, "mpi").value_or("auto"));
+  check_jobs(s.launch, text_of(values, "jobs"));
+  s.out = text_of(values, "out").value_or("");
+  if (values.count("out") != 0 && s.out.empty()) throw UsageError("--out: name a folder");
+  s.force = values["force"].as<bool>();
+  s.quiet = values["quiet"].as<bool>();
+  s.progress = !values["no-progress"].as<bool>();
+  s.format = text_of(values, "format").value_or("table");
+  if (s.format != "table" && s.format != "csv" && s.format != "json") {
+    throw UsageError(fmt::format("--format: '{}' is none of table, csv, json", s.format));
+  }
+  if (const auto n = text_of(values, "max-events")) {
+    s.max_events = whole_number("max-events", *n, 1);
+  }
+  s.timeout = read_timeout(values);
+  if (const auto size = text_of(values, "max-memory")) {
+    s.max_memory = parse_bytes(*size);
+    if (!s.max_memory) {
+      throw UsageError(fmt::format(
+          "--max-memory: '{}' is not a size such as 512MiB, 4GiB or a number of bytes above 0",
+          *size));
+    }
+  }
+  return s;
+}
+
+void print_errors(const std::vector<Diagnostic>& errors) {
+  for (const Diagnostic& d : errors) report::print_error("{}\n", to_string(d));
+}
+
+void print_notes(const LoadedScenario& loaded) {
+  for (const std::string& note : distinct_notes(loaded)) report::print_error("note: {}\n", note);
+}
 
 void Session::agree_on(const LoadedScenario& loaded) const {
   execution::agree_on(loaded, executor_);
@@ -115,6 +529,100 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
     if (leads) throw;
   }
   return leads ? status : kDone;
+}
+
+namespace fs = std::filesystem;
+
+JournalFolder::JournalFolder(const SimulationSettings& settings, bool resume, fs::path path,
+                             std::string_view journal, std::string_view what)
+    : path_(std::move(path)),
+      journal_(journal),
+      kept_(keep_earlier(settings, path_)),
+      force_(settings.force),
+      resume_(resume) {
+  std::error_code error;
+  unfinished_ = fs::exists(path_ / journal, error);
+  if (!unfinished_ || resume || force_) return;
+  throw report::OutputError(
+      path_,
+      fmt::format("it contains an unfinished {}; --resume continues it, --force starts again",
+                  what));
+}
+
+JournalFolder::~JournalFolder() {
+  if (made_.empty()) return;
+  result_.reset();
+  std::error_code ignored;
+  for (const fs::path& folder : made_) fs::remove(folder, ignored);  // unless it holds something
+}
+
+fs::path JournalFolder::open(report::ResultIdentity identity) {
+  std::error_code error;
+  for (fs::path folder = path_; !folder.empty() && !fs::exists(folder, error);
+       folder = folder.parent_path()) {
+    made_.push_back(folder);
+  }
+  fs::create_directories(path_, error);
+  if (error) throw report::OutputError(path_, error.message());
+  // With --out, whoever began what is resumed here has been allowed to replace what there is.
+  const bool force = force_ || (unfinished_ && resume_ && !kept_);
+  result_ =
+      std::make_unique<report::ResultFolder>(path_, std::move(identity), force, journal_, kept_);
+  return result_->path() / journal_;
+}
+
+void print_what_was_kept(std::size_t replications, std::uint64_t dropped_bytes) {
+  if (dropped_bytes > 0) {
+    report::print_error(
+        "note: {} bytes at the end of the journal were cut off or damaged; their results are "
+        "computed again\n",
+        dropped_bytes);
+  }
+  if (replications > 0) {
+    report::print_error("note: resuming with {} replication{} finished\n", replications,
+                        replications == 1 ? "" : "s");
+  }
+}
+
+std::string kept_text(std::size_t replications, std::string_view what) {
+  return fmt::format("{} replication{} finished; --resume continues the {}", replications,
+                     replications == 1 ? " is" : "s are", what);
+}
+
+namespace {
+
+void copy_file(report::Sink& sink, const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw report::OutputError(report::kStandardOutput, path.string() + " cannot be read");
+  std::string block(1 << 16, '\0');
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0) {
+    sink.write(std::string_view(block.data(), static_cast<std::size_t>(in.gcount())));
+  }
+}
+
+void show(const SimulationSettings& settings, const ShownResult& result, std::string_view before) {
+  report::StandardOutput out(settings.format);
+  out.write(before);
+  if (settings.format == "csv") {
+    copy_file(out, result.folder / result.csv_file);
+  } else if (settings.format == "json") {
+    copy_file(out, result.folder / report::kResultJson);
+  } else if (result.table) {
+    result.table(out);
+    out.write(fmt::format("\nResult files: {}\n", result.folder.string()));
+  }
+  out.flush();
+}
+
+}  // namespace
+
+void print_result(const SimulationSettings& settings, const ShownResult& result,
+                  std::string_view before) {
+  if (settings.quiet) return;
+  try {
+    show(settings, result, before);
+  } catch (const report::OutputClosed&) {  // the files are there; whoever looked has seen enough
+  }
 }
 
 }  // namespace retrysim::cli

@@ -1,34 +1,450 @@
-// `retrysim strategy`: plays one client's retry strategy against a list of responses and prints
-// every decision. It runs the strategy that the simulation runs, on rules that the scenario loader
-// resolves, so that what it shows is what a scenario with the same keys does.
+// What the option --responses of `retrysim strategy` says: responses separated by commas, calls by
+// semicolons.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/presets.hpp>
+#include <retrysim/response.hpp>
 #include <retrysim/retry_strategy.hpp>
 #include <retrysim/scenario_file.hpp>
+#include <retrysim/time.hpp>
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/describe_rules.hpp"
-#include "cli/strategy_calls.hpp"
-#include "cli/strategy_responses.hpp"
-#include "cli/strategy_table.hpp"
-#include "report/terminal.hpp"
-#include "scenario/suggestions.hpp"
+#include "cli/list.hpp"
+#include "report/document/text.hpp"
+#include "scenario/text/csv_library.hpp"
+#include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <boost/program_options.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace retrysim::cli {
+
+struct ListedResponse {
+  std::string text;  ///< as the user wrote it
+  Response response;
+  Duration pause = {};              ///< before the call; only in its first response
+  Duration takes = {};              ///< from the attempt to its answer
+  std::optional<double> draw = {};  ///< in [0, 1]: replaces the random draws that follow it
+};
+
+/// The responses to one call, in order.
+using Call = std::vector<ListedResponse>;
+
+/// `status[:code][+retry-after=DURATION]`, also with what the service's model says about the error
+/// (add_trait), `timeout` or `connect`. Throws UsageError.
+Response parse_response(std::string_view text);
+
+/// Throws UsageError, which names the first bad response and its position.
+std::vector<Call> parse_calls(std::string_view text);
+
+/// The parts of `text` between separators, without blanks around them.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// The number that the whole of `text` spells, if it does.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || rest != end) return std::nullopt;
+  return value;
+}
+
+// Calls from a CSV file, for `retrysim strategy --calls`: what was answered, how long it took, how
+// long the client did nothing between its calls, and what it drew.
+
+/// A file of calls is missing, unreadable or wrong; the message names file and line.
+class BadCallFile : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The calls of a file, in order; "-" is standard input. Columns `call` and `response`, and as
+/// wanted `pause_s`, `takes_s` (both in seconds, empty: 0) and `draw` (in [0, 1]). Neighbouring
+/// rows of the same `call` are one call; its pause stands in the first of them. Throws BadCallFile.
+std::vector<Call> read_calls(const std::string& path);
+
+// The decisions of `retrysim strategy` as a table, CSV or JSON.
+
+enum class DecisionFormat { kTable, kCsv, kJson };
+
+/// One line of the output. What does not apply is left empty.
+struct Decision {
+  std::size_t call = 0;
+  std::uint32_t attempt = 0;
+  Time time;
+  std::string response;
+  std::string_view response_class;
+  Outcome decision = Outcome::kRetry;
+  std::optional<std::int32_t> quota;
+  std::optional<Duration> delay;
+  std::optional<double> measured_rate, fill_rate;  // per second
+  std::optional<Duration> send_wait;
+};
+
+/// One line a decision; columns of the table for people are left out where they are empty.
+std::string decision_table(const std::vector<Decision>& decisions, DecisionFormat format);
+
+// Reads the calls of `retrysim strategy --calls` with fast-cpp-csv-parser. Number cells are taken
+// as text and converted here, as in sim/scenario/text/csv_inputs.cpp.
+
+namespace {
+
+constexpr std::uintmax_t kMostCallBytes = std::uintmax_t{64} << 20;
+constexpr double kLongestSeconds = 9e9;
+constexpr const char* kCallColumns[] = {"call", "response", "pause_s", "takes_s", "draw"};
+
+using CallReader = io::CSVReader<5, io::trim_chars<' ', '\t'>, io::double_quote_escape<',', '"'>,
+                                 io::throw_on_overflow, io::single_and_empty_line_comment<'#'>>;
+
+struct CallRow {
+  const char* call = nullptr;
+  const char* response = nullptr;
+  const char* pause_s = "";
+  const char* takes_s = "";
+  const char* draw = "";
+};
+
+class CallFile {
+ public:
+  CallFile(std::string name, const std::string& text)
+      : name_(std::move(name)), reader_(name_, text.data(), text.data() + text.size()) {}
+
+  std::vector<Call> read() {
+    read_header();
+    std::vector<Call> calls;
+    std::string last;
+    CallRow row;
+    while (next(row)) {
+      const bool new_call = calls.empty() || row.call != last;
+      if (new_call) calls.emplace_back();
+      last = row.call;
+      calls.back().push_back(response_of(row, new_call));
+    }
+    if (calls.empty()) throw BadCallFile(name_ + ": no rows below the header line");
+    return calls;
+  }
+
+ private:
+  void read_header() {
+    const auto& columns = kCallColumns;
+    try {
+      reader_.read_header(io::ignore_missing_column, columns[0], columns[1], columns[2], columns[3],
+                          columns[4]);
+    } catch (const io::error::base&) {
+      throw BadCallFile(name_ + ": no usable header line; the columns are " +
+                        fmt::format("{}", fmt::join(columns, ", ")));
+    }
+    for (const char* column : {columns[0], columns[1]}) {
+      if (!reader_.has_column(column)) {
+        throw BadCallFile(fmt::format("{}: column '{}' is missing", name_, column));
+      }
+    }
+  }
+
+  bool next(CallRow& row) {
+    try {
+      // A cell that the file does not have keeps what is there.
+      return reader_.read_row(row.call, row.response, row.pause_s, row.takes_s, row.draw);
+    } catch (const io::error::base&) {
+      throw BadCallFile(place() + "not a row of CSV with the cells that the header line names");
+    }
+  }
+
+  ListedResponse response_of(const CallRow& row, bool new_call) const {
+    try {
+      ListedResponse listed{row.response, parse_response(row.response), {}, {}, {}};
+      listed.pause = seconds("pause_s", row.pause_s);
+      listed.takes = seconds("takes_s", row.takes_s);
+      if (!new_call && listed.pause > Duration::zero()) {
+        throw UsageError("only the first row of a call can have a pause_s");
+      }
+      listed.draw = number("draw", row.draw, 1);
+      return listed;
+    } catch (const UsageError& error) {
+      throw BadCallFile(place() + error.what());
+    }
+  }
+
+  static std::optional<double> number(const char* column, std::string_view text, double most) {
+    if (text.empty()) return std::nullopt;
+    const auto value = parse_number<double>(text);
+    if (!value || !(*value >= 0 && *value <= most)) {
+      throw UsageError(fmt::format("{}: '{}' is not a number from 0 to {}", column, text, most));
+    }
+    return value;
+  }
+
+  static Duration seconds(const char* column, std::string_view text) {
+    return Duration::from_seconds(number(column, text, kLongestSeconds).value_or(0));
+  }
+
+  std::string place() const { return fmt::format("{}:{}: ", name_, reader_.get_file_line()); }
+
+  std::string name_;
+  CallReader reader_;
+};
+
+}  // namespace
+
+std::vector<Call> read_calls(const std::string& path) {
+  const bool standard_input = path == "-";
+  std::string error;
+  const auto text =
+      scenario::read_whole_file(standard_input ? "/dev/stdin" : path, kMostCallBytes, error);
+  const std::string name = standard_input ? "standard input" : path;
+  if (!text) throw BadCallFile(fmt::format("{} {}", name, error));
+  return CallFile(name, *text).read();
+}
+
+// Parses what `retrysim strategy` is told to answer:
+// `status[:code][+retry-after=DURATION][+retryable]...`, `timeout` or `connect`. A duration without
+// a unit is in milliseconds, as in the header. One whose value no client could read is kept as no
+// suggestion, because ignoring it is one of the rules that can be tried out here.
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+/// The milliseconds that a duration with a unit stands for, as the header would have them; empty
+/// for what is none, which is left to the clients to read or to ignore.
+std::string in_milliseconds(std::string_view text) {
+  const bool has_unit = text.find_first_of("nmsuh") != std::string_view::npos;
+  const auto written = has_unit ? scenario::parse_duration(text) : std::nullopt;
+  if (!written || written->duration < Duration::zero()) return "";
+  const std::int64_t ns = written->duration.count();
+  if (ns % 1'000'000 != 0) {
+    throw UsageError(
+        fmt::format("retry-after={} is not a whole number of milliseconds, which is what the "
+                    "header takes",
+                    text));
+  }
+  return std::to_string(ns / 1'000'000);
+}
+
+/// "retry-after=1500ms", "retry-after=1.5s"; without a unit milliseconds, as in the header itself.
+/// Or what the service's model says about the error: "retryable", "throttling".
+void parse_addition(std::string_view header, Response& response) {
+  if (add_trait(header, response.traits)) return;
+  const std::size_t equals = header.find('=');
+  const std::string_view name = trimmed(header.substr(0, equals));
+  if (name != "retry-after") {
+    throw UsageError(
+        fmt::format("unknown addition '{}'; known are retry-after, as in 500+retry-after=1500ms, "
+                    "and what a service's model says about an error: retryable, not-retryable, "
+                    "maybe-retryable, throttling, timeout, client-fault, server-fault",
+                    name));
+  }
+  if (equals == std::string_view::npos) {
+    throw UsageError("retry-after has no value; write it as in 500+retry-after=1500ms");
+  }
+  const std::string_view value = trimmed(header.substr(equals + 1));
+  const std::string milliseconds = in_milliseconds(value);
+  response.retry_after = parse_retry_after(milliseconds.empty() ? value : milliseconds);
+  if (response.retry_after) return;
+  // What a client cannot read it ignores, and so does the strategy: that can be tried out here.
+  report::print_error(
+      "note: '{}' is ignored, as clients do with a value that is not a whole number of "
+      "milliseconds of at least 0\n",
+      header);
+}
+
+}  // namespace
+
+Response parse_response(std::string_view text) {
+  Response response;
+  const std::vector<std::string_view> parts = split(text, '+');
+  if (text.empty()) throw UsageError("it is empty");
+  if (parts[0] == "timeout" || parts[0] == "connect") {
+    response.transport =
+        parts[0] == "timeout" ? TransportError::kTimeout : TransportError::kConnection;
+    if (parts.size() > 1) throw UsageError("an attempt without an answer has no headers");
+    return response;
+  }
+  const std::size_t colon = parts[0].find(':');
+  const auto status = parse_number<int>(parts[0].substr(0, colon));
+  if (!status || *status < 100 || *status > 599) {
+    throw UsageError(
+        "a response is an HTTP status from 100 to 599 with an optional error code "
+        "(400:ThrottlingException), or timeout, or connect");
+  }
+  response.status = *status;
+  if (colon != std::string_view::npos) {
+    response.code = parts[0].substr(colon + 1);
+    if (response.code.empty()) throw UsageError("there is no error code after the colon");
+  }
+  for (std::size_t i = 1; i < parts.size(); ++i) parse_addition(parts[i], response);
+  return response;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(trimmed(text.substr(0, end)));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::vector<Call> parse_calls(std::string_view text) {
+  std::vector<Call> calls;
+  for (const std::string_view listed : split(text, ';')) {
+    Call& call = calls.emplace_back();
+    for (const std::string_view response : split(listed, ',')) {
+      try {
+        call.push_back({std::string(response), parse_response(response), {}, {}, {}});
+      } catch (const UsageError& error) {
+        throw UsageError(fmt::format("--responses: response {} of call {} ('{}'): {}",
+                                     call.size() + 1, calls.size(), response, error.what()));
+      }
+    }
+  }
+  return calls;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 11> kColumns = {
+    "call",  "attempt", "time_s",        "response",  "class",      "decision",
+    "quota", "delay_s", "measured_rate", "fill_rate", "send_wait_s"};
+constexpr std::size_t kMeasuredRate = 8;  // its place; the fill rate follows
+
+double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
+/// Shortest text that reads back as the same number.
+std::string number_text(double value) {
+  std::array<char, 32> buffer;
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return error == std::errc{} ? std::string(buffer.data(), end) : std::string();
+}
+
+/// The cells of a row in the order of kColumns; null where there is nothing to say.
+std::array<nlohmann::ordered_json, kColumns.size()> cells_of(const Decision& row) {
+  using Json = nlohmann::ordered_json;
+  const auto optional = [](const auto& value) { return value ? Json(*value) : Json(); };
+  const auto duration = [](const std::optional<Duration>& d) {
+    return d ? Json(seconds(d->count())) : Json();
+  };
+  return {row.call,
+          row.attempt,
+          seconds(row.time.count()),
+          row.response.empty() ? Json() : Json(row.response),
+          row.response_class.empty() ? Json() : Json(row.response_class),
+          Json(name(row.decision)),
+          optional(row.quota),
+          duration(row.delay),
+          optional(row.measured_rate),
+          optional(row.fill_rate),
+          duration(row.send_wait)};
+}
+
+std::string cell_text(const nlohmann::ordered_json& cell) {
+  if (cell.is_null()) return "";
+  if (cell.is_string()) return cell.get<std::string>();
+  if (cell.is_number_float()) return number_text(cell.get<double>());
+  return cell.dump();
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
+using TextRow = std::array<std::string, kColumns.size()>;
+
+std::string to_csv(const std::vector<TextRow>& rows) {
+  std::string text;
+  for (const TextRow& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) text += ',';
+      text += csv_cell(row[i]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+/// Aligned columns; a column without any content is left out.
+std::string to_table(const std::vector<TextRow>& rows) {
+  std::array<std::size_t, kColumns.size()> width{};
+  for (std::size_t i = 0; i < kColumns.size(); ++i) {
+    bool used = false;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      width[i] = std::max(width[i], rows[r][i].size());
+      used = used || (r > 0 && !rows[r][i].empty());
+    }
+    if (!used) width[i] = 0;
+  }
+  std::string text;
+  for (const TextRow& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < kColumns.size(); ++i) {
+      if (width[i] == 0) continue;
+      line +=
+          fmt::format("{}{:{}}", line.empty() ? "" : "  ", row[i].empty() ? "-" : row[i], width[i]);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string decision_table(const std::vector<Decision>& rows, DecisionFormat format) {
+  if (format == DecisionFormat::kJson) {
+    auto array = nlohmann::ordered_json::array();
+    for (const Decision& row : rows) {
+      const auto cells = cells_of(row);
+      nlohmann::ordered_json object;
+      for (std::size_t i = 0; i < cells.size(); ++i) object[std::string(kColumns[i])] = cells[i];
+      array.push_back(std::move(object));
+    }
+    // Bytes that are no UTF-8 can only come from the command line; they are shown as U+FFFD.
+    return array.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+  }
+  std::vector<TextRow> texts(1);
+  std::copy(kColumns.begin(), kColumns.end(), texts[0].begin());
+  for (const Decision& row : rows) {
+    TextRow& text = texts.emplace_back();
+    const auto cells = cells_of(row);
+    std::transform(cells.begin(), cells.end(), text.begin(), cell_text);
+    if (format == DecisionFormat::kTable) {  // people do not read 17 digits
+      const auto rate_text = [](double rate) { return fmt::format("{:.6g}", rate); };
+      if (row.measured_rate) text[kMeasuredRate] = rate_text(*row.measured_rate);
+      if (row.fill_rate) text[kMeasuredRate + 1] = rate_text(*row.fill_rate);
+    }
+  }
+  return format == DecisionFormat::kCsv ? to_csv(texts) : to_table(texts);
+}
+
+// `retrysim strategy`: plays one client's retry strategy against a list of responses and prints
+// every decision. It runs the strategy that the simulation runs, on rules that the scenario loader
+// resolves, so that what it shows is what a scenario with the same keys does.
+
 namespace {
 
 namespace po = boost::program_options;

@@ -7,17 +7,13 @@
 
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/output.hpp"
 #include "cli/session.hpp"
-#include "cli/simulation_options.hpp"
 #include "execution/journal.hpp"
-#include "report/output_error.hpp"
-#include "report/progress_bar.hpp"
-#include "report/result_folder.hpp"
-#include "report/result_identity.hpp"
-#include "report/result_manifest.hpp"
-#include "report/sweep_files.hpp"
-#include "report/terminal.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/output.hpp"
+#include "report/folder/result_folder.hpp"
+#include "report/sweep.hpp"
 
 #include <fmt/format.h>
 #include <boost/program_options.hpp>

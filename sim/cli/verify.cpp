@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/command_line.hpp"
 #include "cli/commands.hpp"
-#include "cli/launch.hpp"
-#include "report/result_manifest.hpp"
-#include "report/staging_folder.hpp"
-#include "report/terminal.hpp"
+#include "cli/session.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/result_folder.hpp"
 
 #include <boost/program_options.hpp>
 #include <filesystem>

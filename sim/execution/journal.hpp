@@ -1,3 +1,42 @@
+// What an experiment is, so that no other one goes on from its journal, joins its shards or shares
+// its work.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/experiment.hpp>
+#include <retrysim/scenario_file.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace retrysim::execution {
+
+/// Names ("scenario", "--vary") and texts. Two experiments that differ in any of them have nothing
+/// to do with each other.
+using Identity = std::vector<std::pair<std::string, std::string>>;
+
+/// The identity as bytes: names and texts with their lengths.
+std::string encode(const Identity& identity);
+
+/// A 64-bit hash of an identity, to compare experiments by.
+std::uint64_t id_of(const Identity& identity);
+
+/// A text that stands for the contents of input files: a line each with name, hash and size. What
+/// cannot be read is taken as empty.
+std::string describe_files(const std::vector<std::filesystem::path>& files);
+
+/// Makes sure that all processes have read the same: scenario and CSV inputs. Throws what
+/// `Executor::agree` throws.
+void agree_on(const LoadedScenario& loaded, Executor& executor);
+
 // The journal of an experiment under way: every finished unit is appended to a file, from which an
 // interrupted experiment goes on.
 //
@@ -8,22 +47,6 @@
 // What is appended reaches the file with the next `flush`, after which the death of the process
 // loses nothing; `sync` makes it survive the machine's as well. A record that was cut off, or is
 // not what its checksum says, is dropped together with all after it: they are computed again.
-//
-// SPDX-License-Identifier: MIT
-#pragma once
-
-#include "execution/identity.hpp"
-
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
-
-namespace retrysim::execution {
 
 /// The journal cannot be used: not ours, of another experiment, or in use. The message says why.
 class JournalError : public std::runtime_error {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "execution/points.hpp"
 
-#include <retrysim/needs.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/simulation.hpp>
 
-#include "execution/turnstile.hpp"
-#include "execution/unit_result.hpp"
+#include "execution/executor.hpp"
+#include "execution/run_bytes.hpp"
 
 #include <algorithm>
 #include <limits>

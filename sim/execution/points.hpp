@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/executor.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/summary.hpp>
 

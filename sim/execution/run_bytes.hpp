@@ -1,19 +1,121 @@
-// A whole replication's results as bytes, for the processes of one job: of the same program, on
-// machines that may differ.
+// Numbers as little-endian bytes, whatever the machine.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
+#include <retrysim/summary.hpp>
 
+#include "measure/analyse/series.hpp"
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retrysim::execution {
+
+template <std::unsigned_integral T>
+void put(std::string& bytes, T value) {
+  char little[sizeof(T)];
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(little, &value, sizeof(T));
+  } else {
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      little[i] = static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
+    }
+  }
+  bytes.append(little, sizeof(T));
+}
+
+inline void put_text(std::string& bytes, std::string_view text) {
+  put(bytes, static_cast<std::uint64_t>(text.size()));
+  bytes += text;
+}
+
+/// Takes values from the front of `bytes`; nothing if too few are left.
+template <std::unsigned_integral T>
+std::optional<T> take(std::string_view& bytes) {
+  if (bytes.size() < sizeof(T)) return std::nullopt;
+  T value = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(&value, bytes.data(), sizeof(T));
+  } else {
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      value =
+          static_cast<T>(value | static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i));
+    }
+  }
+  bytes.remove_prefix(sizeof(T));
+  return value;
+}
+
+inline std::optional<std::string> take_text(std::string_view& bytes) {
+  const auto size = take<std::uint64_t>(bytes);
+  if (!size || *size > bytes.size()) return std::nullopt;
+  std::string text(bytes.substr(0, *size));
+  bytes.remove_prefix(*size);
+  return text;
+}
+
+// A whole replication's results as bytes, for the processes of one job: of the same program, on
+// machines that may differ.
 
 std::string encode(const RunResult& run);
 
 /// Throws std::runtime_error if `bytes` are not what `encode` made.
 RunResult decode_run(std::string_view bytes);
+
+// The bytes of a replication over time. Most sums are zeros or small whole numbers: two bits say
+// how each one is written.
+
+void put_series(std::string& bytes, const stats::RunSeries& series);
+
+/// Takes a series from the front of `bytes`; nothing if they are not what `put_series` wrote.
+std::optional<stats::RunSeries> take_series(std::string_view& bytes);
+
+// What is kept of one replication of a point of an experiment, and the bytes in which it travels
+// between ranks and lies in a journal. Small, exact, and the same on every machine.
+
+struct UnitResult {
+  std::uint64_t seed = 0;
+  std::uint64_t events = 0;
+  std::uint32_t clients = 0;                  ///< client groups, and all together
+  std::vector<std::optional<double>> values;  ///< [client][place], as in MetricValues
+  std::uint32_t phases = 0;
+  std::vector<std::optional<double>> phase_values;  ///< [client][phase][place], as in PhaseValues
+  /// The replication over time, if that is to be kept, and then what verdicts need to know of it
+  /// (verdict.hpp).
+  std::optional<stats::RunSeries> series;
+  std::vector<double> verdict_figures;
+  /// If the replication went over a limit: there is nothing else then but what the error says.
+  std::optional<LimitKind> limit;
+  std::string message;
+};
+
+/// With a series of at most `most_bins` bins; 0: without.
+UnitResult measure(const Scenario& scenario, const RunResult& run, std::size_t most_bins = 0);
+
+/// The result of a replication that went over a limit.
+UnitResult over_limit(const LimitExceeded& error);
+
+/// Little-endian; doubles bit by bit, those that exist only.
+std::string encode(const UnitResult& result);
+/// Nothing if `bytes` are not what `encode` made with the same table of metrics.
+std::optional<UnitResult> decode(std::string_view bytes);
+/// Whether `bytes` are those of a replication that went over a limit.
+bool is_over_limit(std::string_view bytes);
+
+/// The replications of one point, in their order. All have the same client groups.
+MetricValues combine(std::span<const UnitResult> replications);
+PhaseValues combine_phases(std::span<const UnitResult> replications);
 
 }  // namespace retrysim::execution

@@ -1,24 +1,341 @@
+// Whether a choice can be made as it is asked for, before anything is simulated.
+//
 // SPDX-License-Identifier: MIT
 #include <retrysim/choose.hpp>
-#include <retrysim/request_error.hpp>
+#include <retrysim/experiment.hpp>
 
 #include "estimate/modes.hpp"
-#include "execution/byte_order.hpp"
+#include "execution/executor.hpp"
+#include "execution/journal.hpp"
 #include "execution/points.hpp"
-#include "execution/time_limit.hpp"
-#include "execution/unit_result.hpp"
-#include "experiment/choice_request.hpp"
+#include "execution/run_bytes.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+namespace retrysim::experiment {
+
+/// Throws RequestError.
+void check_choice(const std::vector<NamedScenario>& policies, const ChooseOptions& options);
+
+/// The limits, each with a tolerance. Throws RequestError if there is none for a bound.
+std::vector<ChoiceLimit> with_tolerances(std::vector<ChoiceLimit> limits);
+
+/// Between which values every replication's value of the metric lies, if there is an upper bound.
+std::optional<SelectionRange> range_of(const MetricInfo& metric);
+
+/// Where `MetricValues` keeps a client group, or "all".
+std::size_t place_of_client(const Scenario& scenario, std::string_view client);
+
+}  // namespace retrysim::experiment
 
 namespace retrysim {
+
+namespace {
+
+constexpr std::string_view kOption = "--subject-to";
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+void check_client(const std::vector<NamedScenario>& policies, const std::string& client) {
+  if (client == "all") return;
+  for (const NamedScenario& p : policies) {
+    const Scenario& scenario = p.loaded.scenario;
+    if (experiment::place_of_client(scenario, client) < scenario.clients.size()) continue;
+    std::vector<std::string_view> names = {"all"};
+    for (const ClientSpec& group : scenario.clients) names.push_back(group.name);
+    throw RequestError(fmt::format("--client: {} has no client group '{}'; {}", p.name, client,
+                                   scenario::suggestion(client, names, "there are")));
+  }
+}
+
+void check_metric(const MetricInfo* metric, const std::string& client, std::string_view option) {
+  if (metric == nullptr) throw RequestError("nothing says what the best policy is the best in");
+  if (client != "all" && metric->scope == MetricScope::kAllOnly) {
+    throw RequestError(fmt::format("{}: {} exists for all clients together only, not for '{}'",
+                                   option, metric->name, client));
+  }
+}
+
+void check_numbers(const ChooseOptions& options) {
+  if (options.procedure == ChoiceProcedure::kBounds && !experiment::range_of(*options.aim.metric)) {
+    throw RequestError(fmt::format(
+        "--procedure bounds: {} has no upper bound; use it for shares and probabilities, such as "
+        "success_rate or recovered",
+        options.aim.metric->name));
+  }
+  if (options.indifference &&
+      !(*options.indifference > 0 && std::isfinite(*options.indifference))) {
+    throw RequestError("--indifference: a number above 0 is needed");
+  }
+  if (!(options.confidence > 0.5 && options.confidence < 1)) {
+    throw RequestError("--confidence: a number above 0.5 and below 1 is needed");
+  }
+  if (options.batch < 1) throw RequestError("--batch: at least 1 is needed");
+}
+
+void check_policies(const std::vector<NamedScenario>& policies, const ChooseOptions& options) {
+  if (policies.size() < 2) throw RequestError("a choice needs at least two policies");
+  const int replications = policies.front().loaded.scenario.replications;
+  for (const NamedScenario& p : policies) {
+    if (p.loaded.scenario.replications != replications) {
+      throw RequestError(
+          "all policies begin with the same number of replications; do not vary replications");
+    }
+    if (p.loaded.scenario.warmup_is_auto) {
+      throw RequestError(
+          "choose does not determine the warm-up of each policy; set one with --set warmup=30s "
+          "(retrysim run finds a suitable value)");
+    }
+  }
+  const auto first = static_cast<std::size_t>(replications);
+  if (first < 2 * options.batch || first % options.batch != 0) {
+    throw RequestError(fmt::format(
+        "the first stage has {} replication{}, which do{} not make two or more whole {}; use "
+        "--replications {}",
+        first, first == 1 ? "" : "s", first == 1 ? "es" : "",
+        options.batch == 1 ? "observations" : fmt::format("batches of {}", options.batch),
+        10 * options.batch));
+  }
+}
+
+double default_tolerance(const ChoiceLimit& limit) {
+  constexpr double kOfShare = 0.1, kOfOther = 0.01;
+  const double bound = std::fabs(limit.bound);
+  if (limit.metric->range != MetricRange::kShare) return kOfOther * bound;
+  return kOfShare * std::min(bound, std::fabs(1 - limit.bound));
+}
+
+}  // namespace
+
+std::string ChoiceLimit::text() const {
+  return fmt::format("{}{}{}", metric->name, at_least ? ">=" : "<=", bound);
+}
+
+ChoiceLimit parse_choice_limit(const std::string& text) {
+  const std::size_t sign = text.find_first_of("<>=");
+  const auto wrong = [&](std::string_view why) {
+    return RequestError(fmt::format("{} '{}': {}", kOption, text, why));
+  };
+  if (sign == std::string::npos || sign + 1 >= text.size() || text[sign] == '=' ||
+      text[sign + 1] != '=') {
+    throw wrong("expected METRIC>=VALUE or METRIC<=VALUE, such as success_rate>=0.999");
+  }
+  ChoiceLimit limit;
+  const std::string_view name = trimmed(std::string_view(text).substr(0, sign));
+  limit.metric = find_metric(name);
+  if (limit.metric == nullptr) {
+    const auto names = metric_names();
+    throw wrong(fmt::format("there is no metric '{}'; {}", name,
+                            scenario::nearest(name, names).empty()
+                                ? "`retrysim list metrics` names them"
+                                : scenario::suggestion(name, names, "")));
+  }
+  limit.at_least = text[sign] == '>';
+  std::string_view value = std::string_view(text).substr(sign + 2);
+  if (const std::size_t at = value.find("+-"); at != std::string_view::npos) {
+    limit.tolerance = number_in(trimmed(value.substr(at + 2)));
+    if (!limit.tolerance || *limit.tolerance <= 0) {
+      throw wrong("the tolerance after +- is a number above 0, in the unit of the metric");
+    }
+    value = value.substr(0, at);
+  }
+  const auto bound = number_in(trimmed(value));
+  if (!bound) throw wrong("the bound is a number in the unit of the metric, 0.05 for 50 ms");
+  limit.bound = *bound;
+  return limit;
+}
+
+namespace experiment {
+
+std::optional<SelectionRange> range_of(const MetricInfo& metric) {
+  switch (metric.range) {
+    case MetricRange::kShare:
+      return SelectionRange{0, 1};
+    case MetricRange::kCorrelation:
+      return SelectionRange{-1, 1};
+    case MetricRange::kNotNegative:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::size_t place_of_client(const Scenario& scenario, std::string_view client) {
+  const auto found = std::find_if(scenario.clients.begin(), scenario.clients.end(),
+                                  [&](const ClientSpec& group) { return group.name == client; });
+  return static_cast<std::size_t>(found - scenario.clients.begin());
+}
+
+std::vector<ChoiceLimit> with_tolerances(std::vector<ChoiceLimit> limits) {
+  for (ChoiceLimit& limit : limits) {
+    if (!limit.tolerance) limit.tolerance = default_tolerance(limit);
+    if (*limit.tolerance > 0) continue;
+    throw RequestError(fmt::format(
+        "{} '{}': this bound says nothing of the precision that is wanted; add a tolerance, such "
+        "as {}+-0.01",
+        kOption, limit.text(), limit.text()));
+  }
+  return limits;
+}
+
+void check_choice(const std::vector<NamedScenario>& policies, const ChooseOptions& options) {
+  check_metric(options.aim.metric, options.aim.client,
+               options.aim.maximize ? "--maximize" : "--minimize");
+  for (const ChoiceLimit& limit : options.limits) {
+    check_metric(limit.metric, options.aim.client, kOption);
+  }
+  with_tolerances(options.limits);
+  check_numbers(options);
+  check_policies(policies, options);
+  check_client(policies, options.aim.client);
+}
+
+}  // namespace experiment
+
+// A record of the journal: number of the policy (64 bits), number of the replication (32 bits), and
+// the bytes of its `UnitResult`, in the order in which they were finished: which replications there
+// will be is not known before.
+
+namespace {
+
+// How often what is finished is made to survive a crash of the machine, too.
+constexpr auto kSyncRaceEvery = std::chrono::seconds(5);
+
+std::string aim_text(const ChoiceAim& aim) {
+  return fmt::format("{} {} of {}", aim.maximize ? "maximize" : "minimize", aim.metric->name,
+                     aim.client);
+}
+
+execution::Identity identity_of(const std::vector<NamedScenario>& policies,
+                                const ChooseOptions& options) {
+  std::string names, limits, hash;
+  std::set<std::filesystem::path> inputs;
+  for (const NamedScenario& p : policies) {
+    names += p.name + "\n";
+    hash = fmt::format("{:016x}", execution::id_of({{hash, to_toml(p.loaded, false)}}));
+    inputs.insert(p.loaded.input_files.begin(), p.loaded.input_files.end());
+  }
+  for (const ChoiceLimit& limit : options.limits) {
+    limits += limit.text() + (limit.tolerance ? fmt::format("+-{}", *limit.tolerance) : "") + "\n";
+  }
+  return {
+      {"the version of retrysim", RETRYSIM_VERSION},
+      {"--vary", names},
+      {"the resolved scenarios", hash},
+      {"--maximize, --minimize or --client", aim_text(options.aim)},
+      {"--subject-to", limits},
+      {"--indifference", options.indifference ? fmt::format("{}", *options.indifference) : ""},
+      {"--procedure", std::string(options.procedure ? name(*options.procedure) : "")},
+      {"--confidence", fmt::format("{}", options.confidence)},
+      {"--batch", fmt::format("{}", options.batch)},
+      {"the CSV inputs", execution::describe_files({inputs.begin(), inputs.end()})},
+  };
+}
+
+}  // namespace
+
+std::uint64_t id_of_choice(const std::vector<NamedScenario>& policies,
+                           const ChooseOptions& options) {
+  execution::Identity identity = identity_of(policies, options);
+  identity.emplace_back("--max-replications", fmt::format("{}", options.max_replications));
+  return execution::id_of(identity);
+}
+
+struct ChoiceJournal::File {
+  using Key = std::pair<std::uint64_t, std::uint32_t>;  // policy, replication
+
+  static execution::Journal open(const std::filesystem::path& path,
+                                 const execution::Identity& identity, bool resume) {
+    constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
+    return resume ? execution::Journal::resume(path, identity, kAnyNumber)
+                  : execution::Journal::begin(path, identity, kAnyNumber);
+  }
+
+  execution::Journal journal;
+  std::map<Key, std::size_t> places;  // in the journal
+  std::size_t found = 0;
+  std::chrono::steady_clock::time_point last_sync = std::chrono::steady_clock::now();
+};
+
+ChoiceJournal::ChoiceJournal(const std::filesystem::path& file,
+                             const std::vector<NamedScenario>& policies,
+                             const ChooseOptions& options, bool resume)
+    : file_(new File{File::open(file, identity_of(policies, options), resume), {}}) {
+  for (std::size_t unit = 0; file_->journal.has(unit); ++unit) {
+    const std::string bytes = file_->journal.read(unit);
+    std::string_view rest = bytes;
+    const auto policy = execution::take<std::uint64_t>(rest);
+    const auto replication = execution::take<std::uint32_t>(rest);
+    if (!replication || *policy >= policies.size()) {
+      throw execution::JournalError(file.string() + " does not contain the results of a race");
+    }
+    file_->places[{*policy, *replication}] = unit;
+  }
+  file_->found = file_->places.size();
+}
+
+ChoiceJournal::~ChoiceJournal() = default;
+
+std::size_t ChoiceJournal::kept() const { return file_->places.size(); }
+std::size_t ChoiceJournal::found() const { return file_->found; }
+std::uint64_t ChoiceJournal::dropped_bytes() const { return file_->journal.dropped_bytes(); }
+void ChoiceJournal::remove() { file_->journal.remove(); }
+
+std::optional<std::string> ChoiceJournal::find(std::size_t policy, std::uint32_t replication) {
+  const auto place = file_->places.find({policy, replication});
+  if (place == file_->places.end()) return std::nullopt;
+  constexpr std::size_t kHead = sizeof(std::uint64_t) + sizeof(std::uint32_t);
+  return file_->journal.read(place->second).substr(kHead);
+}
+
+void ChoiceJournal::add(std::size_t policy, std::uint32_t replication, const std::string& bytes) {
+  std::string record;
+  execution::put(record, static_cast<std::uint64_t>(policy));
+  execution::put(record, replication);
+  const std::size_t place = file_->journal.count();
+  file_->journal.append(place, record + bytes);
+  // What is finished survives whatever happens to this process.
+  file_->journal.flush();
+  file_->places[{policy, replication}] = place;
+}
+
+void ChoiceJournal::sync() { file_->journal.sync(); }
+
+void ChoiceJournal::tick() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - file_->last_sync < kSyncRaceEvery) return;
+  sync();
+  file_->last_sync = now;
+}
+
 namespace {
 
 /// Some replications of some policies.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
-#include <retrysim/request_error.hpp>
+#include <retrysim/experiment.hpp>
 
 #include "estimate/paired.hpp"
-#include "execution/time_limit.hpp"
+#include "execution/executor.hpp"
 #include "experiment/twins.hpp"
-#include "measure/storms.hpp"
-#include "scenario/suggestions.hpp"
+#include "measure/analyse/storms.hpp"
+#include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,10 +1,10 @@
 // Simulations of points of a map, spread over the executor.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/experiment.hpp>
 #include <retrysim/phase_map.hpp>
-#include <retrysim/request_error.hpp>
 
-#include "execution/byte_order.hpp"
+#include "execution/run_bytes.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,22 +1,45 @@
 // SPDX-License-Identifier: MIT
+#include <retrysim/experiment.hpp>
 #include <retrysim/hysteresis.hpp>
-#include <retrysim/request_error.hpp>
+#include <retrysim/scenario_file.hpp>
 #include <retrysim/tip.hpp>
-#include <retrysim/variation.hpp>
 
-#include "experiment/load_ramp.hpp"
-#include "measure/hysteresis.hpp"
-#include "measure/storms.hpp"
-#include "scenario/values.hpp"
+#include "experiment/tip_probe.hpp"
+#include "measure/analyse/recovery.hpp"
+#include "measure/analyse/storms.hpp"
+#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <utility>
 
+namespace retrysim::experiment {
+
+Scenario with_load_ramp(Scenario scenario, const std::vector<std::size_t>& clients,
+                        const LoadRamp& ramp) {
+  RateProfile profile;
+  for (std::size_t step = 0; step < ramp.steps(); ++step) {
+    profile.times.push_back(Time::zero() + ramp.dwell * static_cast<std::int64_t>(step));
+    profile.rates.push_back(ramp.load(step) / ramp.loads.front());
+  }
+  for (const std::size_t client : clients) scenario.clients[client].arrivals.profile = profile;
+  for (ClientSpec& client : scenario.clients) client.arrivals.surges.clear();
+  scenario.faults.clear();
+  scenario.expectations.clear();
+  scenario.warmup = Duration::zero();
+  scenario.duration = ramp.duration();
+  scenario.drain = false;
+  return scenario;
+}
+
+}  // namespace retrysim::experiment
+
 namespace retrysim {
+
 namespace {
 
 constexpr const char* kHysteresisOption = "--hysteresis";

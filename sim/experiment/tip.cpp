@@ -1,24 +1,631 @@
+// Bytes of a replication: response, twin recovered, metastable (8 bits each), duration needed (a
+// double), events of the run and of its twin (64 bits each). In the journal behind number of the
+// case (64 bits), size (a double) and number of the replication (32 bits).
+//
 // SPDX-License-Identifier: MIT
-#include <retrysim/executor.hpp>
-#include <retrysim/request_error.hpp>
+#include <retrysim/experiment.hpp>
+#include <retrysim/simulation.hpp>
 #include <retrysim/tip.hpp>
 
 #include "estimate/tipping.hpp"
-#include "execution/time_limit.hpp"
+#include "execution/executor.hpp"
+#include "execution/journal.hpp"
+#include "execution/run_bytes.hpp"
+#include "experiment/point_errors.hpp"
 #include "experiment/tip_probe.hpp"
+#include "measure/analyse/storms.hpp"
+#include "scenario/keys/keys.hpp"
+#include "scenario/text/scenario_reader.hpp"
+#include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <atomic>
+#include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+namespace retrysim::experiment {
+
+namespace {
+
+// How often what is finished is made to survive a crash of the machine, too.
+constexpr auto kSyncLogEvery = std::chrono::seconds(5);
+
+std::string encode_probe(const ProbeRun& run) {
+  std::string bytes;
+  execution::put(bytes, static_cast<std::uint8_t>(run.response));
+  execution::put(bytes, static_cast<std::uint8_t>(run.twin_recovered));
+  execution::put(bytes, static_cast<std::uint8_t>(run.metastable));
+  execution::put(bytes, std::bit_cast<std::uint64_t>(run.duration_needed_s));
+  execution::put(bytes, run.events);
+  execution::put(bytes, run.twin_events);
+  return bytes;
+}
+
+std::optional<ProbeRun> take_probe(std::string_view& bytes) {
+  const auto response = execution::take<std::uint8_t>(bytes);
+  const auto recovered = execution::take<std::uint8_t>(bytes);
+  const auto metastable = execution::take<std::uint8_t>(bytes);
+  const auto needed = execution::take<std::uint64_t>(bytes);
+  const auto events = execution::take<std::uint64_t>(bytes);
+  const auto twin_events = execution::take<std::uint64_t>(bytes);
+  if (!twin_events || *response > static_cast<std::uint8_t>(TippingResponse::kUnknown)) return {};
+  return ProbeRun{static_cast<TippingResponse>(*response), *recovered != 0, *metastable != 0,
+                  std::bit_cast<double>(*needed),          *events,         *twin_events};
+}
+
+std::string encode_key(const ProbeKey& key) {
+  const auto& [number, value, replication] = key;
+  std::string bytes;
+  execution::put(bytes, static_cast<std::uint64_t>(number));
+  execution::put(bytes, std::bit_cast<std::uint64_t>(value));
+  execution::put(bytes, replication);
+  return bytes;
+}
+
+std::optional<ProbeKey> take_key(std::string_view& bytes) {
+  const auto number = execution::take<std::uint64_t>(bytes);
+  const auto value = execution::take<std::uint64_t>(bytes);
+  const auto replication = execution::take<std::uint32_t>(bytes);
+  if (!replication) return std::nullopt;
+  return ProbeKey{*number, std::bit_cast<double>(*value), *replication};
+}
+
+/// Simulates one replication and, if it tips, its twin.
+ProbeRun simulate_probe(const Scenario& scenario, std::uint32_t replication,
+                        SimulationOptions options) {
+  const RunResult run = simulate(scenario, replication, options);
+  const stats::Fate fate = stats::fate_of(scenario, run);
+  ProbeRun result;
+  result.events = run.events;
+  if (fate.verdict == stats::StormVerdict::kTransient) {
+    result.response = TippingResponse::kRecovers;
+    return result;
+  }
+  const stats::Aftermath& after = *fate.aftermath;
+  if (fate.verdict != stats::StormVerdict::kSustained) {
+    result.duration_needed_s =
+        after.trigger.end.in_seconds() + after.patience_s + scenario.recovery.hold.in_seconds();
+    return result;
+  }
+  result.response = TippingResponse::kTips;
+  options.retries_until = after.trigger.end;
+  options.progress = nullptr;
+  const RunResult twin = simulate(scenario, replication, options);
+  const auto recovery = stats::twin_recovery(scenario, twin, after);
+  result.twin_events = twin.events;
+  result.twin_recovered = recovery && *recovery <= after.patience_s;
+  result.metastable =
+      stats::with_twin(fate.verdict, after, recovery) == stats::StormVerdict::kMetastable;
+  return result;
+}
+
+/// The replications at one size. A unit of work is a replication with its twin.
+class ProbeWork {
+ public:
+  ProbeWork(std::size_t number, double value, const Scenario& scenario,
+            const ReplicationOptions& run, Executor& executor, ProbeLog& log)
+      : number_(number),
+        value_(value),
+        scenario_(scenario),
+        run_(run),
+        executor_(executor),
+        log_(log),
+        runs_(static_cast<std::size_t>(scenario.replications)),
+        reached_(std::make_unique<std::atomic<std::int64_t>[]>(runs_.size())) {}
+
+  std::vector<ProbeRun> all() {
+    const StopScope scope(run_.stop);
+    stop_point();
+    find_room();
+    std::vector<std::uint32_t> missing = recall();
+    if (!executor_.is_alone()) missing = shared(std::move(missing));
+    if (!missing.empty()) simulate_missing(missing);
+    if (!executor_.is_alone()) share_runs();
+    if (executor_.is_owner() && run_.progress) run_.progress(1);
+    check_events();
+    return std::move(runs_);
+  }
+
+ private:
+  std::uint32_t replication(std::size_t i) const {
+    return run_.first + static_cast<std::uint32_t>(i);
+  }
+
+  /// Before anything runs; a run and its twin are kept for each thread.
+  void find_room() {
+    if (run_.max_memory == ~std::uint64_t{0}) return;
+    const auto jobs = static_cast<std::size_t>(std::max(1, run_.jobs));
+    const std::vector<const Scenario*> scenarios(std::max(runs_.size(), 2 * jobs), &scenario_);
+    const MemoryPlan plan = plan_memory(scenarios, jobs, run_.max_memory, run_.kept_memory);
+    most_each_ = plan.each;
+    if (plan.at_once < std::min(jobs, runs_.size())) gate_.emplace(plan.at_once);
+  }
+
+  /// Takes what the log has; gives the places of the others.
+  std::vector<std::uint32_t> recall() {
+    std::vector<std::uint32_t> missing;
+    if (!executor_.is_owner()) return missing;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (const ProbeRun* known = log_.find({number_, value_, replication(i)})) {
+        runs_[i] = *known;
+        reached_[i] = scenario_.duration.count();
+      } else {
+        missing.push_back(static_cast<std::uint32_t>(i));
+      }
+    }
+    return missing;
+  }
+
+  std::vector<std::uint32_t> shared(std::vector<std::uint32_t> places) {
+    std::string bytes;
+    for (const std::uint32_t place : places) execution::put(bytes, place);
+    const std::string all = executor_.share(std::move(bytes));
+    std::string_view rest = all;
+    places.clear();
+    while (const auto place = execution::take<std::uint32_t>(rest)) places.push_back(*place);
+    return places;
+  }
+
+  void simulate_missing(const std::vector<std::uint32_t>& missing) {
+    Task task;
+    task.units = missing.size();
+    task.make_work = [&] {
+      return [&](std::size_t unit) { return encode_probe(simulate_one(missing[unit])); };
+    };
+    task.deliver = [&](std::size_t unit, const std::string& bytes) {
+      std::string_view rest = bytes;
+      const std::size_t i = missing[unit];
+      runs_[i] = take_probe(rest).value();
+      reached_[i] = scenario_.duration.count();
+      log_.add({number_, value_, replication(i)}, runs_[i]);
+    };
+    task.tick = [&] {
+      log_.tick();
+      if (run_.progress) run_.progress(share_done());
+    };
+    executor_.run(task);
+  }
+
+  ProbeRun simulate_one(std::size_t i) {
+    std::optional<execution::Turnstile::Pass> pass;
+    if (gate_) pass.emplace(*gate_, 1);
+    SimulationOptions options;
+    options.max_events = run_.max_events;
+    options.max_memory = most_each_;
+    options.stop = run_.stop;
+    options.progress = &reached_[i];
+    return simulate_probe(scenario_, replication(i), options);
+  }
+
+  void share_runs() {
+    std::string bytes;
+    if (executor_.is_owner()) {
+      for (const ProbeRun& run : runs_) bytes += encode_probe(run);
+    }
+    const std::string all = executor_.share(std::move(bytes));
+    std::string_view rest = all;
+    for (ProbeRun& run : runs_) {
+      const auto one = take_probe(rest);
+      if (!one) throw std::runtime_error("results were truncated in transit");
+      run = *one;
+    }
+  }
+
+  double share_done() const {
+    double done = 0;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      done += static_cast<double>(reached_[i].load(std::memory_order_relaxed));
+    }
+    const auto total = static_cast<double>(scenario_.duration.count());
+    return std::min(1.0, done / (total * static_cast<double>(runs_.size())));
+  }
+
+  void check_events() const {
+    std::uint64_t events = 0, twin_events = 0;
+    for (const ProbeRun& run : runs_) {
+      events += run.events;
+      twin_events += run.twin_events;
+    }
+    if (std::max(events, twin_events) > run_.max_events) {
+      throw LimitExceeded("more events than --max-events allows, counted over all replications",
+                          LimitKind::kEvents);
+    }
+  }
+
+  std::size_t number_;
+  double value_;
+  const Scenario& scenario_;
+  const ReplicationOptions& run_;
+  Executor& executor_;
+  ProbeLog& log_;
+  std::vector<ProbeRun> runs_;
+  std::unique_ptr<std::atomic<std::int64_t>[]> reached_;  // simulated ns, by replication
+  std::uint64_t most_each_ = ~std::uint64_t{0};
+  std::optional<execution::Turnstile> gate_;  // if not all threads may run at once
+};
+
+}  // namespace
+
+// Its units are the replications in the order in which they were finished: which sizes there will
+// be is not known before.
+ProbeLog::ProbeLog(const std::filesystem::path& path, const execution::Identity& identity,
+                   bool resume) {
+  constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
+  journal_.emplace(resume ? execution::Journal::resume(path, identity, kAnyNumber)
+                          : execution::Journal::begin(path, identity, kAnyNumber));
+  for (std::size_t unit = 0; journal_->has(unit); ++unit) {
+    const std::string bytes = journal_->read(unit);
+    std::string_view rest = bytes;
+    const auto key = take_key(rest);
+    const auto run = key ? take_probe(rest) : std::nullopt;
+    if (!run || !rest.empty()) {
+      throw execution::JournalError(path.string() + " does not contain the results of a search");
+    }
+    runs_.emplace(*key, *run);
+  }
+  found_ = runs_.size();
+}
+
+const ProbeRun* ProbeLog::find(const ProbeKey& key) const {
+  const auto found = runs_.find(key);
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+void ProbeLog::add(const ProbeKey& key, const ProbeRun& run) {
+  runs_.emplace(key, run);
+  if (!journal_) return;
+  // What is finished survives whatever happens to this process.
+  journal_->append(journal_->count(), encode_key(key) + encode_probe(run));
+  journal_->flush();
+}
+
+void ProbeLog::tick() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_sync_ < kSyncLogEvery) return;
+  sync();
+  last_sync_ = now;
+}
+
+void ProbeLog::sync() {
+  if (journal_) journal_->sync();
+}
+
+void ProbeLog::remove() {
+  if (journal_) journal_->remove();
+}
+
+std::vector<ProbeRun> probe(std::size_t number, double value, const Scenario& scenario,
+                            const ReplicationOptions& run, Executor& executor, ProbeLog& log) {
+  return ProbeWork(number, value, scenario, run, executor, log).all();
+}
+
+}  // namespace retrysim::experiment
+
 namespace retrysim {
+
+// Triggers: a key of a scenario and the sizes that it takes.
+
+namespace {
+
+constexpr const char* kTriggerOption = "--trigger";
+
+/// One end of the range.
+struct TriggerEnd {
+  double value = 0;
+  bool has_unit = false;
+  bool whole = false;
+};
+
+std::optional<TriggerEnd> parse_trigger_end(std::string_view text) {
+  double number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && rest == text.data() + text.size() && std::isfinite(number)) {
+    return TriggerEnd{number, false, text.find_first_of(".eE") == std::string_view::npos};
+  }
+  const auto duration = scenario::parse_duration(text);
+  if (!duration) return std::nullopt;
+  return TriggerEnd{duration->seconds, true, false};
+}
+
+/// What the table of keys knows of the trigger's.
+void take_key(Trigger& trigger, const scenario::KeyInfo& key, bool whole_ends) {
+  // Keys of no group say how many runs there are, how long and with which draws: bisection
+  // compares the same replications at all values.
+  if (trigger.path.find('.') == std::string::npos) {
+    throw RequestError(
+        fmt::format("{}: {} controls how runs are made and measured, not what happens to the "
+                    "system; expected a key of a fault, client group or service",
+                    kTriggerOption, trigger.path));
+  }
+  const scenario::ValueKind kind = key.rules.kind;
+  if (kind == scenario::ValueKind::kBoolean || kind == scenario::ValueKind::kWord ||
+      kind == scenario::ValueKind::kText || kind == scenario::ValueKind::kFile) {
+    throw RequestError(fmt::format("{}: {} does not take numbers", kTriggerOption, trigger.path));
+  }
+  trigger.whole_numbers = kind == scenario::ValueKind::kCount;
+  trigger.is_duration = trigger.is_duration || kind == scenario::ValueKind::kDuration;
+  if (!key.rules.unit.empty()) trigger.unit = key.rules.unit;
+  if (trigger.whole_numbers && !whole_ends) {
+    throw RequestError(
+        fmt::format("{}: {} takes only whole numbers", kTriggerOption, trigger.path));
+  }
+}
+
+}  // namespace
+
+std::string Trigger::edit(double value) const {
+  if (!is_duration) return fmt::format("{}={}", path, value);
+  const Duration duration = Duration::nanoseconds(std::llround(value * 1e9));
+  return fmt::format("{}=\"{}\"", path, scenario::to_text(duration));
+}
+
+Trigger parse_trigger(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::size_t colon = equals == std::string::npos ? equals : text.find(':', equals);
+  if (equals == 0 || colon == std::string::npos) {
+    throw RequestError(fmt::format("{}: '{}' is not PATH=LO:HI, such as fault.dip.duration=1s:60s",
+                                   kTriggerOption, text));
+  }
+  Trigger trigger;
+  trigger.path = text.substr(0, equals);
+  const std::string_view low = std::string_view(text).substr(equals + 1, colon - equals - 1);
+  const std::string_view high = std::string_view(text).substr(colon + 1);
+  const auto first = parse_trigger_end(low), last = parse_trigger_end(high);
+  if (!first || !last) {
+    throw RequestError(fmt::format("{}: '{}' is neither a number nor a duration such as 250ms",
+                                   kTriggerOption, first ? high : low));
+  }
+  trigger.first = first->value;
+  trigger.last = last->value;
+  if (trigger.first == trigger.last) {
+    throw RequestError(fmt::format("{}: LO and HI are the same, {}", kTriggerOption, low));
+  }
+  trigger.is_duration = first->has_unit || last->has_unit;
+  if (const scenario::KeyInfo* key = scenario::find_key(trigger.path)) {
+    take_key(trigger, *key, first->whole && last->whole);
+  }
+  if (trigger.is_duration) trigger.unit = "s";
+  return trigger;
+}
+
+LoadResult load_at(const std::filesystem::path& file, std::vector<std::string> edits,
+                   const Trigger& trigger, double value, const std::string& option) {
+  edits.push_back(trigger.edit(value));
+  LoadResult result = load_scenario_file(file, edits);
+  for (Diagnostic& d : result.errors) {
+    if (d.source_line == edits.back()) d.file = option;
+  }
+  return result;
+}
+
+ScenarioAt scenarios_of(const std::filesystem::path& file, const std::vector<std::string>& edits,
+                        const Trigger& trigger) {
+  return [=](double value) {
+    LoadResult result = load_at(file, edits, trigger, value);
+    if (!result.loaded) throw RequestError(to_string(result.errors.front()));
+    return std::move(result.loaded->scenario);
+  };
+}
+
+// What searches for tipping points are going to do: every case validated at both ends of the
+// trigger before anything runs.
+
+namespace {
+
+using experiment::PointErrors;
+using scenario::ScenarioReader;
+
+constexpr std::size_t kMostCases = 10'000;
+
+/// Whether two paths may name the same key; "*" is any name.
+bool may_be_same(std::string_view a, std::string_view b) {
+  while (true) {
+    const std::size_t end_a = std::min(a.find('.'), a.size());
+    const std::size_t end_b = std::min(b.find('.'), b.size());
+    const std::string_view part_a = a.substr(0, end_a), part_b = b.substr(0, end_b);
+    if (part_a != part_b && part_a != "*" && part_b != "*") return false;
+    if (end_a == a.size() || end_b == b.size()) return end_a == a.size() && end_b == b.size();
+    a.remove_prefix(end_a + 1);
+    b.remove_prefix(end_b + 1);
+  }
+}
+
+/// The combinations of the varied keys. Throws RequestError.
+std::vector<Variant> variants_of(const std::vector<Variation>& variations, const Trigger& trigger) {
+  for (const Variation& variation : variations) {
+    for (const std::string& path : variation.paths) {
+      if (!may_be_same(path, trigger.path)) continue;
+      throw RequestError(fmt::format(
+          "--vary: {} is the trigger, which is searched for at each point; vary another key",
+          path));
+    }
+  }
+  std::size_t cases = 1;
+  for (const Variation& variation : variations) {
+    cases *= variation.choices.size();
+    if (cases <= kMostCases) continue;
+    throw RequestError(fmt::format(
+        "--vary: more than {} combinations, each of which is a search of its own", kMostCases));
+  }
+  return grid(variations);
+}
+
+/// Loads a case at one size. Mistakes in the size are ascribed to --trigger.
+LoadResult load_case(const ScenarioReader& reader, std::vector<std::string> edits,
+                     const Trigger& trigger, double value) {
+  edits.push_back(trigger.edit(value));
+  LoadResult result = reader.load(edits);
+  for (Diagnostic& d : result.errors) {
+    if (d.source_line == edits.back()) d.file = "--trigger";
+  }
+  return result;
+}
+
+ScenarioAt scenarios_of_case(const std::shared_ptr<const ScenarioReader>& reader,
+                             const std::vector<std::string>& edits, const Trigger& trigger) {
+  return [=](double value) {
+    LoadResult result = load_case(*reader, edits, trigger, value);
+    if (!result.loaded) throw RequestError(to_string(result.errors.front()));
+    return std::move(result.loaded->scenario);
+  };
+}
+
+void check_warmup(const LoadedScenario& loaded) {
+  if (!loaded.scenario.warmup_is_auto) return;
+  throw RequestError(
+      "warmup = \"auto\" needs a steady state, which a search for a tipping point is not; set the "
+      "warm-up with --set warmup=30s");
+}
+
+/// What the cases are, and what is wrong with them.
+class Cases {
+ public:
+  Cases(std::shared_ptr<const ScenarioReader> reader, const TipRequest& request)
+      : reader_(std::move(reader)), request_(request) {}
+
+  TipCase add(const Variant& variant) {
+    const Trigger& trigger = request_.trigger;
+    for (const double value : {trigger.first, trigger.last}) {
+      stop_point();
+      LoadResult result = load_case(*reader_, variant.edits, trigger, value);
+      if (!result.loaded) {
+        if (request_.varying.empty()) {
+          errors_.insert(errors_.end(), result.errors.begin(), result.errors.end());
+        } else {
+          point_errors_.add(variant.name, result.errors);
+        }
+        break;
+      }
+      check_warmup(*result.loaded);
+      hash_ = fmt::format("{:016x}", execution::id_of({{hash_, to_toml(*result.loaded, false)}}));
+      inputs_.insert(result.loaded->input_files.begin(), result.loaded->input_files.end());
+    }
+    return {variant.name, variant.values, scenarios_of_case(reader_, variant.edits, trigger)};
+  }
+
+  std::vector<Diagnostic> errors() const {
+    return errors_.empty() ? point_errors_.diagnostics() : errors_;
+  }
+  const std::string& hash() const { return hash_; }
+  std::vector<std::filesystem::path> inputs() const { return {inputs_.begin(), inputs_.end()}; }
+
+ private:
+  std::shared_ptr<const ScenarioReader> reader_;
+  const TipRequest& request_;
+  PointErrors point_errors_;
+  std::vector<Diagnostic> errors_;
+  std::string hash_;
+  std::set<std::filesystem::path> inputs_;
+};
+
+// Of the scenario only what it resolves to: the scenario.toml of a result asks the same question.
+void identify(TipPlan& plan, const TipRequest& request, const Cases& cases) {
+  const Trigger& trigger = request.trigger;
+  std::string varying;
+  for (const std::string& vary : request.varying) varying += vary + "\n";
+  plan.identity = {
+      {"the version of retrysim", RETRYSIM_VERSION},
+      {"--trigger", fmt::format("{}={}:{}", trigger.path, trigger.first, trigger.last)},
+      {"--tolerance", fmt::format("{}", request.tolerance)},
+      {"--vary", varying},
+      {"the resolved scenario", to_toml(plan.base, false)},
+      {"the scenarios of the points", cases.hash()},
+      {"the CSV inputs", execution::describe_files(cases.inputs())},
+  };
+  plan.id = execution::id_of(plan.identity);
+}
+
+enum class AxisKind : std::uint8_t { kNumber, kDuration, kNeither };
+
+AxisKind kind_of(std::string_view toml) {
+  if (toml.size() >= 2 && (toml.front() == '"' || toml.front() == '\'')) {
+    toml = toml.substr(1, toml.size() - 2);
+  }
+  double number = 0;
+  const auto [end, error] = std::from_chars(toml.data(), toml.data() + toml.size(), number);
+  if (error == std::errc() && end == toml.data() + toml.size() && std::isfinite(number)) {
+    return AxisKind::kNumber;
+  }
+  return scenario::parse_duration(toml) ? AxisKind::kDuration : AxisKind::kNeither;
+}
+
+}  // namespace
+
+std::vector<std::string> TipPlan::paths() const {
+  std::vector<std::string> all;
+  for (const Variation& v : variations) all.insert(all.end(), v.paths.begin(), v.paths.end());
+  return all;
+}
+
+std::optional<std::size_t> TipPlan::axis() const {
+  for (std::size_t i = 0; i < variations.size(); ++i) {
+    const Variation& v = variations[i];
+    if (v.paths.size() != 1) continue;
+    const AxisKind kind = kind_of(v.choices.front().front());
+    const bool all_same = std::all_of(v.choices.begin(), v.choices.end(), [&](const auto& choice) {
+      return kind_of(choice.front()) == kind;
+    });
+    if (kind != AxisKind::kNeither && all_same) return i;
+  }
+  return std::nullopt;
+}
+
+TipPlanResult plan_tip(const TipRequest& request) {
+  TipPlanResult result;
+  std::string error;
+  const auto text =
+      scenario::read_whole_file(request.scenario, scenario::kMostScenarioBytes, error);
+  if (!text) {
+    Diagnostic& d = result.errors.emplace_back();
+    d.file = request.scenario.string();
+    d.message = error;
+    return result;
+  }
+  VariationsResult parsed = parse_variations(request.varying);
+  if (!parsed.errors.empty()) {
+    result.errors = std::move(parsed.errors);
+    return result;
+  }
+  const auto reader = std::make_shared<const ScenarioReader>(
+      *text, request.scenario.string(), request.scenario.parent_path(), request.edits);
+  LoadResult base = reader->load();
+  if (!base.loaded) {
+    result.errors = std::move(base.errors);
+    return result;
+  }
+  check_warmup(*base.loaded);
+  const Trigger& trigger = request.trigger;
+  TipPlan plan;
+  plan.base = std::move(*base.loaded);
+  plan.trigger = trigger;
+  plan.search = {trigger.first, trigger.last, request.tolerance, trigger.whole_numbers};
+  plan.variations = std::move(parsed.variations);
+  Cases cases(reader, request);
+  for (const Variant& variant : variants_of(plan.variations, trigger)) {
+    plan.cases.push_back(cases.add(variant));
+  }
+  result.errors = cases.errors();
+  if (!result.errors.empty()) return result;
+  identify(plan, request, cases);
+  result.plan = std::move(plan);
+  return result;
+}
+
 namespace {
 
 std::vector<std::string> notes_on_search(const TippingPoint& point, double duration_needed) {

@@ -4,13 +4,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/executor.hpp>
-#include <retrysim/replications.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/scenario.hpp>
 #include <retrysim/tip.hpp>
 
-#include "execution/identity.hpp"
 #include "execution/journal.hpp"
+#include "measure/analyse/recovery.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -67,5 +66,13 @@ class ProbeLog {
 /// what `simulate_all` throws.
 std::vector<ProbeRun> probe(std::size_t number, double value, const Scenario& scenario,
                             const ReplicationOptions& run, Executor& executor, ProbeLog& log);
+
+// A scenario whose load rises and falls step by step, made from one at constant load.
+
+/// `scenario` with the rates of the client groups `clients` following `ramp`; their rates now are
+/// those of its first load. No warm-up, drain, faults or surges: nothing but the load changes.
+/// The groups must have a rate and no profile.
+Scenario with_load_ramp(Scenario scenario, const std::vector<std::size_t>& clients,
+                        const LoadRamp& ramp);
 
 }  // namespace retrysim::experiment

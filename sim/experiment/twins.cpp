@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/twins.hpp"
 
-#include <retrysim/needs.hpp>
+#include <retrysim/experiment.hpp>
 
 #include <array>
 #include <cstddef>

@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/replications.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "measure/storms.hpp"
+#include "measure/analyse/storms.hpp"
 
 #include <span>
 #include <string_view>

@@ -9,7 +9,6 @@
 #include <cmath>
 
 #include "explain/rules.hpp"
-#include "explain/spoken.hpp"
 
 namespace retrysim::explain {
 namespace {

@@ -15,10 +15,10 @@
 #include <string_view>
 #include <vector>
 
-#include <retrysim/phases.hpp>
+#include <retrysim/summary.hpp>
 
-#include "measure/recovery.hpp"
-#include "scenario/derived.hpp"
+#include "measure/analyse/recovery.hpp"
+#include "scenario/derived/derived.hpp"
 
 namespace retrysim::explain {
 

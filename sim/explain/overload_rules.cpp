@@ -9,11 +9,10 @@
 #include <limits>
 #include <vector>
 
-#include <retrysim/stop.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "explain/rules.hpp"
-#include "explain/spoken.hpp"
-#include "scenario/derived.hpp"
+#include "scenario/derived/derived.hpp"
 
 namespace retrysim::explain {
 namespace {

@@ -1,3 +1,156 @@
+// The order of events: by time, then by scheduling order. Every event that is scheduled takes the
+// next sequence number, so two keys are never equal and a run has exactly one order. (The one
+// exception to this order, answers before timeouts, is made by the event queue.)
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/time.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace retrysim::kernel {
+
+struct EventKey {
+  Time time = Time::max();
+  std::uint64_t sequence = ~std::uint64_t{0};
+
+  friend constexpr auto operator<=>(const EventKey&, const EventKey&) = default;
+  /// The same order as one comparison of 128 bits, without a branch: which of two events is first
+  /// is close to a coin toss. Times are not negative.
+  friend constexpr bool operator<(const EventKey& a, const EventKey& b) {
+    return a.position() < b.position();
+  }
+  /// The smaller of two keys, without a branch, too.
+  friend constexpr EventKey earlier(const EventKey& a, const EventKey& b) {
+    const Position first = b.position() < a.position() ? b.position() : a.position();
+    const auto ns = static_cast<std::uint64_t>(first >> 64);
+    return {Time::from_nanoseconds(static_cast<std::int64_t>(ns)),
+            static_cast<std::uint64_t>(first)};
+  }
+  static constexpr EventKey never() { return {}; }
+
+ private:
+  __extension__ using Position = unsigned __int128;
+  constexpr Position position() const {
+    return static_cast<Position>(static_cast<std::uint64_t>(time.count())) << 64 | sequence;
+  }
+};
+
+/// A timer was used in a state that does not allow it: a defect of the simulator, found in every
+/// build.
+class TimerMisused : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+[[noreturn, gnu::cold]] inline void timer_misused(const char* what) { throw TimerMisused(what); }
+
+/// The key of a timer that must be armed.
+inline EventKey armed(const std::optional<EventKey>& key) {
+  if (!key) [[unlikely]]
+    timer_misused("a timer was read that is not armed");
+  return *key;
+}
+
+// Which of a few event sources is next: a winner tree over the sources' earliest keys, in which a
+// changed source costs one comparison a level; up to six sources are simply compared. A key may
+// lie before the source's true head (the head was cancelled meanwhile): the owner then corrects it
+// when the source wins, which costs far less than following every cancellation.
+
+class Tournament {
+ public:
+  /// `sources` sources, none of which has an event.
+  explicit Tournament(std::uint32_t sources)
+      : sources_(sources),
+        leaves_(std::bit_ceil(std::max(sources, kFew))),
+        places_(std::max(leaves_, kSome)),
+        winners_(2 * leaves_) {
+    for (std::uint32_t i = 0; i < places_.size(); ++i) places_[i] = place(i, EventKey::never());
+    for (std::uint32_t i = 0; i < leaves_; ++i) winners_[leaves_ + i] = i;
+    for (std::uint32_t node = leaves_ - 1; node > 0; --node) play(node);
+  }
+
+  struct Winner {
+    std::uint32_t source;
+    Time time;  ///< of its key
+  };
+
+  /// The source with the smallest key.
+  Winner winner() const {
+    if (sources_ <= kSome) {
+      const Place least = least_of_some();
+      return {static_cast<std::uint32_t>(least) & kSlots, time_of(least)};
+    }
+    return {winners_[1], time_of(places_[winners_[1]])};
+  }
+  /// The time of that key.
+  Time earliest() const { return winner().time; }
+
+  /// The key that the source was given last.
+  EventKey key(std::uint32_t source) const {
+    const Place p = places_[source];
+    if (p == place(source, EventKey::never())) return EventKey::never();
+    return {time_of(p), static_cast<std::uint64_t>(p) >> kSlotBits};
+  }
+  /// Whether `key` is that key.
+  bool has_key(std::uint32_t source, EventKey key) const {
+    return places_[source] == place(source, key);
+  }
+
+  void update(std::uint32_t source, EventKey key) {
+    places_[source] = place(source, key);
+    if (sources_ <= kSome) return;
+    for (std::uint32_t node = (source + leaves_) / 2; node > 0; node /= 2) play(node);
+  }
+  /// As `update`, if `key` is before the source's.
+  void offer(std::uint32_t source, EventKey key) {
+    if (place(source, key) < places_[source]) update(source, key);
+  }
+
+ private:
+  static constexpr std::uint32_t kFew = 4, kSome = 6;
+  static constexpr unsigned kSlotBits = 3;
+  static constexpr std::uint32_t kSlots = (1 << kSlotBits) - 1;
+
+  // A key as one number, in the lowest bits of which is whose it is: of a few sources the least
+  // number says who wins, without a look back at where it was found. (2^61 events are enough.)
+  // Which of two keys is first cannot be predicted, so none of this must be a branch; and what the
+  // event does waits for the end of the comparisons, so their chain has to be short.
+  __extension__ using Place = unsigned __int128;
+
+  static Place place(std::uint32_t source, EventKey key) {
+    const std::uint64_t low = key.sequence << kSlotBits | (source & kSlots);
+    return static_cast<Place>(static_cast<std::uint64_t>(key.time.count())) << 64 | low;
+  }
+  static Time time_of(Place p) {
+    return Time::from_nanoseconds(static_cast<std::int64_t>(static_cast<std::uint64_t>(p >> 64)));
+  }
+
+  void play(std::uint32_t node) {
+    const std::uint32_t a = winners_[2 * node], b = winners_[2 * node + 1];
+    const auto second = static_cast<std::uint32_t>(places_[b] < places_[a]);
+    winners_[node] = a ^ ((a ^ b) & (0u - second));
+  }
+  [[gnu::always_inline]] Place least_of_some() const {
+    const Place* const p = places_.data();
+    const Place few = std::min(std::min(p[0], p[1]), std::min(p[2], p[3]));
+    return leaves_ == kFew ? few : std::min(few, std::min(p[4], p[5]));
+  }
+
+  std::uint32_t sources_, leaves_;
+  std::vector<Place> places_;
+  std::vector<std::uint32_t> winners_;  // node i has children 2i and 2i + 1; the leaves come last
+};
+
 // The pending events of a simulation: which one is next, and whose it is. The events themselves
 // stay with their sources (lanes, heaps, arrival streams), each of which has one next event at a
 // time; the queue knows the keys of those.
@@ -7,20 +160,7 @@
 //     event that is really pending, but never after it. When such a source seems to be next, the
 //     queue asks for its true head, which costs far less than following every cancellation.
 //   - A timeout lets answers go first: an answer that arrives at the very instant at which its
-//     timeout expires is in time. This is the one exception to the order of event_order.hpp.
-//
-// SPDX-License-Identifier: MIT
-#pragma once
-
-#include "kernel/event_order.hpp"
-#include "kernel/tournament.hpp"
-
-#include <cassert>
-#include <cstdint>
-#include <utility>
-#include <vector>
-
-namespace retrysim::kernel {
+//     timeout expires is in time. This is the one exception to the order of `EventKey`.
 
 /// What is special about the events of a source.
 enum class SourceRole : std::uint8_t {

@@ -9,9 +9,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernel/claim.hpp"
-#include "kernel/event_order.hpp"
-#include "kernel/radix_buckets.hpp"
+#include "kernel/event_queue.hpp"
+#include "kernel/memory.hpp"
+#include "kernel/timer_queue.hpp"
 
 #include <cassert>
 #include <cstdint>

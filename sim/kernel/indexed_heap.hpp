@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernel/claim.hpp"
-#include "kernel/event_order.hpp"
+#include "kernel/event_queue.hpp"
+#include "kernel/memory.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <retrysim/stop.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <utility>
 

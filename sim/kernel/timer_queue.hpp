@@ -1,24 +1,390 @@
-// Timers of varying delay that are never cancelled (backoffs, think times, messages with random
-// latency): in a wheel as long as they are few and near, the others in buckets by time, of which
-// the next few are sorted. All keep the order of event_order.hpp.
+// What the stores of timers hold.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernel/event_order.hpp"
-#include "kernel/radix_buckets.hpp"
-#include "kernel/timer_entry.hpp"
-#include "kernel/timing_wheel.hpp"
+#include <retrysim/time.hpp>
+
+#include "kernel/event_queue.hpp"
+#include "kernel/memory.hpp"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace retrysim::kernel {
+
+/// A timer that belongs to `entity`; `kind` is the owner's business.
+struct TimerEntry {
+  EventKey key;
+  std::uint32_t entity = 0;
+  std::uint32_t kind = 0;
+};
+
+// The next few hundred timers of a queue, in slots by time: setting one costs the same however many
+// there are. What is too far away, or where there are many at about one time, is not taken in and
+// goes elsewhere (timer_queue.hpp).
+//
+// Slots are as wide as a power of two, a quarter to a half of the time that passes between two
+// timers: then most are empty, and that a timer has one for itself can be predicted. They cover the
+// time from the last timer taken on, and are used in turn. A slot holds a sorted list. The width
+// follows what has been seen of late; it decides nothing but the speed.
+
+class TimingWheel {
+ public:
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  std::uint64_t bytes() const { return slots_ ? sizeof(Slots) : 0; }
+
+  /// Key of the earliest entry, or `EventKey::never()`.
+  EventKey head() const { return head_; }
+  /// The earliest entry; there must be one.
+  const TimerEntry& front() const {
+    return slots_->nodes[slots_->lists[slot_of(head_.time)].first].entry;
+  }
+
+  /// Takes an entry in, or returns false. Its time must not lie before the last entry taken from
+  /// the queue, and its sequence number must be larger than that of every entry of the same time.
+  [[gnu::always_inline]] bool push(const TimerEntry& entry) {
+    const Time time = entry.key.time;
+    if (tick_of(time) - tick_of(last_) >= kSlots) return false;
+    if (free_ == kNone) [[unlikely]] {
+      if (!find_room()) return false;
+    }
+    Slots& s = *slots_;
+    const std::size_t slot = slot_of(time);
+    List& list = s.lists[slot];
+    const std::uint16_t id = free_;
+    Node& node = s.nodes[id];
+    if (list.first == kNone) {
+      free_ = std::exchange(node.next, kNone);
+      list = {id, id};
+      s.occupied[slot / 64] |= std::uint64_t{1} << slot % 64;
+    } else if (s.nodes[list.last].entry.key.time <= time) {
+      free_ = std::exchange(node.next, kNone);
+      s.nodes[list.last].next = id;
+      list.last = id;
+    } else {
+      std::uint16_t* link = &list.first;
+      for (int passed = 0; s.nodes[*link].entry.key.time <= time; ++passed) {
+        if (passed == kMostPassed) return false;
+        link = &s.nodes[*link].next;
+      }
+      free_ = std::exchange(node.next, *link);
+      *link = id;
+    }
+    node.entry = entry;
+    ++size_;
+    head_ = earlier(head_, entry.key);
+    return true;
+  }
+
+  /// Takes the earliest entry, which remains valid until something is pushed.
+  [[gnu::always_inline]] const TimerEntry& pop() {
+    assert(!empty());
+    Slots& s = *slots_;
+    const std::size_t slot = slot_of(head_.time);
+    const std::uint16_t id = s.lists[slot].first;
+    Node& node = s.nodes[id];
+    s.lists[slot].first = node.next;
+    s.occupied[slot / 64] &= ~(std::uint64_t{node.next == kNone} << slot % 64);
+    node.next = std::exchange(free_, id);
+    head_ = --size_ == 0 ? EventKey::never() : s.nodes[s.lists[first_from(slot)].first].entry.key;
+    return node.entry;
+  }
+
+  /// The entry taken last from the whole queue was due at `time`.
+  void advance(Time time) { last_ = time; }
+  /// So many entries have been taken from the queue since the last call.
+  [[gnu::always_inline]] void count(std::uint32_t taken) {
+    until_fit_ -= static_cast<std::int32_t>(taken);
+    if (until_fit_ <= 0) [[unlikely]]
+      fit();
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 2048, kNodes = 512;
+  static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr int kMostPassed = 8;  // of a slot's entries to find the place of another one
+  static constexpr std::int32_t kShortestSample = 32, kLongestSample = 1024;
+
+  struct Node {
+    TimerEntry entry;
+    std::uint16_t next;
+  };
+  struct List {
+    std::uint16_t first = kNone;
+    std::uint16_t last = kNone;  // if there is a first
+  };
+  struct Slots {
+    Slots() {}  // leaves the nodes alone
+
+    std::array<std::uint64_t, kSlots / 64> occupied{};
+    std::array<List, kSlots> lists;
+    std::array<Node, kNodes> nodes;  // the first `used_` of them
+  };
+
+  std::uint64_t tick_of(Time t) const { return static_cast<std::uint64_t>(t.count()) >> width_; }
+  std::size_t slot_of(Time t) const { return tick_of(t) % kSlots; }
+  // The first slot with entries from `slot` on, in turn; there must be one.
+  std::size_t first_from(std::size_t slot) const {
+    const auto& words = slots_->occupied;
+    std::size_t word = slot / 64;
+    std::uint64_t bits = words[word] & ~std::uint64_t{0} << slot % 64;
+    while (bits == 0) {
+      word = (word + 1) % words.size();
+      bits = words[word];
+    }
+    return word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+  }
+
+  // Puts some more nodes among the free ones. False if all are in use.
+  [[gnu::noinline]] bool find_room() {
+    constexpr std::uint16_t kAtOnce = 16;
+    if (!slots_) slots_ = std::unique_ptr<Slots>(new Slots);
+    if (used_ == kNodes) return false;
+    for (std::uint16_t i = 0; i < kAtOnce; ++i) {
+      slots_->nodes[used_].next = free_;
+      free_ = used_++;
+    }
+    return true;
+  }
+
+  // The entry taken last was due at `now`: makes the slots as wide as it has been between two
+  // entries since the last time, unless they are nearly so.
+  [[gnu::noinline]] void fit() {
+    const auto between =
+        static_cast<std::uint64_t>((last_ - sample_began_).count() / (sample_ - until_fit_));
+    sample_ = std::min(2 * sample_, kLongestSample);
+    until_fit_ = sample_;
+    sample_began_ = last_;
+    const std::uint64_t width = std::uint64_t{1} << width_;
+    if (width * 5 >= between && width * 8 <= between * 5) return;
+    rearrange(std::max(0, static_cast<int>(std::bit_width(between)) - 2));
+  }
+
+  void rearrange(int width) {
+    std::array<std::uint16_t, kNodes> ids;  // in the order of the entries
+    std::size_t count = 0;
+    if (!empty()) {
+      for (std::size_t slot = slot_of(head_.time); count < size_; slot = (slot + 1) % kSlots) {
+        for (std::uint16_t id = slots_->lists[slot].first; id != kNone;) {
+          ids[count++] = id;
+          id = slots_->nodes[id].next;
+        }
+      }
+    }
+    const auto tick = [width](Time t) { return static_cast<std::uint64_t>(t.count()) >> width; };
+    const auto time_of = [this](std::uint16_t id) { return slots_->nodes[id].entry.key.time; };
+    if (count > 0 && tick(time_of(ids[count - 1])) - tick(last_) >= kSlots) return;  // none is lost
+    width_ = width;
+    if (count == 0) return;
+    Slots& s = *slots_;
+    s.lists.fill({});
+    s.occupied.fill(0);
+    while (count > 0) {  // each before those that follow it
+      const std::uint16_t id = ids[--count];
+      const std::size_t slot = slot_of(time_of(id));
+      List& list = s.lists[slot];
+      if (list.first == kNone) list.last = id;
+      s.nodes[id].next = std::exchange(list.first, id);
+      s.occupied[slot / 64] |= std::uint64_t{1} << slot % 64;
+    }
+  }
+
+  std::unique_ptr<Slots> slots_;  // null as long as unused
+  EventKey head_;
+  Time last_;       // the slots begin there
+  int width_ = 18;  // of a slot: 2^width_ ns
+  std::uint16_t free_ = kNone, used_ = 0;
+  std::size_t size_ = 0;
+  std::int32_t sample_ = kShortestSample, until_fit_ = kShortestSample;  // entries
+  Time sample_began_;
+};
+
+// A monotone radix store for many timers: hands the earliest of them, a few at a time, to a sorted
+// queue (timer_queue.hpp), which keeps the exact order.
+//
+// Times are read as numbers to the base 2^kDigitBits. An entry lies in the bucket of the highest
+// digit in which its time differs from the base time, and of that digit's value. So every bucket
+// covers one span of time, spans do not overlap, and entries of equal time always share a bucket,
+// in scheduling order. A bucket of more entries than the queue wants is opened: they move, in
+// order, to buckets of lower digits. Every entry moves at most once a digit, ties are resolved
+// without comparing anything, and a million timers on one nanosecond cost no more than a million
+// apart. Buckets are chains of small blocks, so memory follows the number of entries, not the peak
+// of each bucket.
+
+class RadixBuckets {
+ public:
+  static constexpr std::uint32_t kBlockSize = 31;  ///< with its header, 12 cache lines
+
+  bool empty() const { return levels_ == 0; }
+  std::size_t size() const { return size_; }
+  std::uint64_t bytes() const {
+    return buckets_.capacity() * sizeof(Bucket) + chunks_ * kChunk * sizeof(Block);
+  }
+
+  /// `entry.key.time` must lie neither before an entry taken out nor before the last limit, and its
+  /// sequence number must be larger than that of every entry of the same time.
+  void push(const TimerEntry& entry) {
+    if (buckets_.empty()) [[unlikely]]
+      buckets_.resize(kLevels << kDigitBits);
+    append(entry);
+    ++size_;
+  }
+
+  /// Key of the earliest entry; there must be one.
+  EventKey head() const { return buckets_[lowest()].least; }
+
+  /// Takes out the earliest entries, in scheduling order, at most `kBlockSize`; returns where their
+  /// span ends: what remains does not lie before. `use` is called with them as a span.
+  template <class Use>
+  Time take(Use use) {
+    assert(!empty());
+    std::size_t index = lowest();
+    base_ = buckets_[index].least.time;
+    while (buckets_[index].first->next != nullptr && index >= kDigits) {
+      open(index);
+      index = lowest();
+    }
+    Bucket& bucket = buckets_[index];
+    Block* const block = bucket.first;
+    use(std::span<const TimerEntry>(block->entries.data(), block->count));
+    size_ -= block->count;
+    bucket.first = block->next;
+    release(block);
+    if (bucket.first == nullptr) {
+      vacate(index);
+      return end_of(index);
+    }
+    // Entries of one nanosecond, more than a block of them: the rest comes later, and others of the
+    // same time go behind it.
+    bucket.least = bucket.first->entries[0].key;
+    return base_;
+  }
+
+ private:
+  static constexpr int kDigitBits = 6;
+  static constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
+  static constexpr std::size_t kLevels = (63 + kDigitBits - 1) / kDigitBits;
+  static constexpr std::size_t kChunk = 16;  // blocks allocated at once
+
+  struct Block {
+    Block* next = nullptr;
+    std::uint32_t count = 0;
+    std::array<TimerEntry, kBlockSize> entries;
+  };
+  struct Bucket {
+    EventKey least;  // of its entries
+    Block* first = nullptr;
+    Block* last = nullptr;
+  };
+
+  static std::uint64_t bits(Time t) { return static_cast<std::uint64_t>(t.count()); }
+  static std::size_t digit_of(Time t, std::size_t level) {
+    return (bits(t) >> (level * kDigitBits)) & (kDigits - 1);
+  }
+
+  void append(const TimerEntry& entry) {
+    const Time time = entry.key.time;
+    assert(time >= base_);
+    const std::uint64_t difference = (bits(time) ^ bits(base_)) | 1;
+    const auto level =
+        static_cast<std::size_t>(63 - std::countl_zero(difference)) / std::size_t{kDigitBits};
+    const std::size_t digit = digit_of(time, level);
+    Bucket& bucket = buckets_[level * kDigits + digit];
+    Block* block = bucket.last;
+    if (bucket.first == nullptr) {
+      block = bucket.first = bucket.last = allocate();
+      bucket.least = entry.key;
+      levels_ |= std::uint64_t{1} << level;
+      occupied_[level] |= std::uint64_t{1} << digit;
+    } else {
+      if (time < bucket.least.time) bucket.least = entry.key;
+      if (block->count == kBlockSize) [[unlikely]]
+        block = bucket.last = block->next = allocate();
+    }
+    // One by one: the key has just been written in two halves, and would be late as a whole.
+    TimerEntry& place = block->entries[block->count++];
+    place.key.time = time;
+    place.key.sequence = entry.key.sequence;
+    place.entity = entry.entity;
+    place.kind = entry.kind;
+  }
+
+  std::size_t lowest() const {
+    const auto level = static_cast<std::size_t>(std::countr_zero(levels_));
+    return level * kDigits + static_cast<std::size_t>(std::countr_zero(occupied_[level]));
+  }
+
+  void vacate(std::size_t index) {
+    const std::size_t level = index / kDigits;
+    buckets_[index].first = nullptr;
+    occupied_[level] &= ~(std::uint64_t{1} << index % kDigits);
+    if (occupied_[level] == 0) levels_ &= ~(std::uint64_t{1} << level);
+  }
+
+  // The entries of the lowest bucket move to lower ones; `base_` is the time of the first of them.
+  void open(std::size_t index) {
+    Block* block = buckets_[index].first;
+    base_ = buckets_[index].least.time;
+    vacate(index);
+    while (block != nullptr) {
+      Block* const next = block->next;
+      if (next != nullptr) prefetch(*next);
+      for (std::uint32_t i = 0; i < block->count; ++i) append(block->entries[i]);
+      release(block);
+      block = next;
+    }
+  }
+
+  // Where the span of the bucket ends that `base_` lies in.
+  Time end_of(std::size_t index) const {
+    const std::size_t width = index / kDigits * kDigitBits;
+    const std::uint64_t end = ((bits(base_) >> width) + 1) << width;
+    return end < bits(Time::max()) ? Time::from_nanoseconds(static_cast<std::int64_t>(end))
+                                   : Time::max();
+  }
+
+  Block* allocate() {
+    if (free_ == nullptr) [[unlikely]]
+      add_chunk();
+    Block* const block = free_;
+    free_ = block->next;
+    block->next = nullptr;
+    block->count = 0;
+    return block;
+  }
+  void release(Block* block) {
+    block->next = free_;
+    free_ = block;
+  }
+  [[gnu::noinline]] void add_chunk() {
+    Block* const blocks = slabs_.take<Block>(kChunk);
+    ++chunks_;
+    for (std::size_t i = kChunk; i > 0; --i) release(blocks + i - 1);
+  }
+
+  std::vector<Bucket> buckets_;                    // by level and digit; empty as long as unused
+  std::uint64_t levels_ = 0;                       // bit l: level l has entries
+  std::array<std::uint64_t, kLevels> occupied_{};  // bit d: the bucket of digit d has entries
+  Time base_;                                      // not later than any entry here or to come
+  std::size_t size_ = 0;
+  Slabs slabs_;
+  std::size_t chunks_ = 0;
+  Block* free_ = nullptr;
+};
+
+// Timers of varying delay that are never cancelled (backoffs, think times, messages with random
+// latency): in a wheel as long as they are few and near, the others in buckets by time, of which
+// the next few are sorted. All keep the order of `EventKey`.
 
 class TimerQueue {
  public:

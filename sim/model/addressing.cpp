@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/addressing.hpp"
 
-#include "kernel/claim.hpp"
+#include "kernel/memory.hpp"
 #include "model/name_order.hpp"
 
 #include <sleef.h>

@@ -10,7 +10,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "kernel/pool.hpp"
+#include "kernel/memory.hpp"
 #include "model/request.hpp"
 #include "model/server_pool.hpp"
 #include "model/service_demand.hpp"

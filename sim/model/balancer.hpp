@@ -14,7 +14,7 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "measure/instance_log.hpp"
+#include "measure/record/service_recorder.hpp"
 #include "model/ids.hpp"
 #include "model/request.hpp"
 #include "model/service.hpp"

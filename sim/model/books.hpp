@@ -5,7 +5,7 @@
 
 #include <retrysim/run_result.hpp>
 
-#include "measure/recorder.hpp"
+#include "measure/record/recorder.hpp"
 #include "model/service.hpp"
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <retrysim/distribution.hpp>
 
-#include "kernel/claim.hpp"
+#include "kernel/memory.hpp"
 
 #include <algorithm>
 #include <cassert>

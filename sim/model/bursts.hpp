@@ -7,7 +7,7 @@
 #include <retrysim/random.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "kernel/event_order.hpp"
+#include "kernel/event_queue.hpp"
 #include "model/idle_steps.hpp"
 #include "model/rate_function.hpp"
 

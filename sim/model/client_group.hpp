@@ -8,7 +8,7 @@
 #include <retrysim/scenario.hpp>
 
 #include "kernel/fifo_lane.hpp"
-#include "measure/client_recorder.hpp"
+#include "measure/record/client_recorder.hpp"
 #include "model/addressing.hpp"
 #include "model/polling.hpp"
 #include "model/request.hpp"

@@ -5,7 +5,7 @@
 
 #include <retrysim/scenario.hpp>
 
-#include "kernel/prefetch.hpp"
+#include "kernel/memory.hpp"
 #include "model/client_group.hpp"
 
 #include <cstddef>

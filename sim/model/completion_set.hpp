@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernel/event_order.hpp"
+#include "kernel/event_queue.hpp"
 #include "kernel/indexed_heap.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/connections.hpp"
 
-#include "kernel/claim.hpp"
+#include "kernel/memory.hpp"
 #include "model/parts.hpp"
 #include "model/state.hpp"
 #include "model/trace.hpp"

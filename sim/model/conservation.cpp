@@ -3,7 +3,7 @@
 // world ran, so that a mistake in one place shows in the other.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/stop.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernel/claim.hpp"
+#include "kernel/memory.hpp"
 #include "model/client_group.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/mutations.hpp"
 
-#include "kernel/claim.hpp"
+#include "kernel/memory.hpp"
 #include "model/state.hpp"
 
 namespace retrysim::model {

@@ -1,12 +1,12 @@
 // What a run takes, from the code that takes it: each large array is sized by a function that also
-// counts (kernel/claim.hpp). Only the number of requests under way is a guess, by Little's law.
+// counts (kernel/memory.hpp). Only the number of requests under way is a guess, by Little's law.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/needs.hpp>
+#include <retrysim/experiment.hpp>
 
-#include "kernel/radix_buckets.hpp"
-#include "measure/phase_log.hpp"
-#include "measure/recorder.hpp"
+#include "kernel/timer_queue.hpp"
+#include "measure/record/phase_log.hpp"
+#include "measure/record/recorder.hpp"
 #include "model/closed_loop.hpp"
 #include "model/connections.hpp"
 #include "model/mutations.hpp"
@@ -15,11 +15,11 @@
 #include "model/send_gate.hpp"
 #include "model/service.hpp"
 #include "model/workload.hpp"
-#include "scenario/derived.hpp"
+#include "scenario/derived/derived.hpp"
 
 #include <retrysim/metrics.hpp>
 #include <retrysim/retry_state.hpp>
-#include <retrysim/stop.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <fmt/format.h>
 

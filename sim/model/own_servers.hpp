@@ -8,8 +8,8 @@
 
 #include <retrysim/time.hpp>
 
-#include "kernel/event_order.hpp"
-#include "kernel/pool.hpp"
+#include "kernel/event_queue.hpp"
+#include "kernel/memory.hpp"
 #include "model/completion_set.hpp"
 #include "model/request.hpp"
 

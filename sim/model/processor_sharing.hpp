@@ -11,9 +11,9 @@
 
 #include <retrysim/time.hpp>
 
-#include "kernel/event_order.hpp"
+#include "kernel/event_queue.hpp"
 #include "kernel/indexed_heap.hpp"
-#include "kernel/pool.hpp"
+#include "kernel/memory.hpp"
 #include "model/request.hpp"
 
 #include <algorithm>

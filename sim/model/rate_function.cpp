@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/rate_function.hpp"
 
-#include <retrysim/stop.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "model/name_order.hpp"
 

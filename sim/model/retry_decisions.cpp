@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "model/retry_decisions.hpp"
 
-#include "kernel/claim.hpp"
+#include "kernel/memory.hpp"
 #include "model/conservation.hpp"
 #include "model/name_order.hpp"
 #include "model/parts.hpp"
 #include "model/state.hpp"
 #include "model/trace.hpp"
 #include "retry/decision.hpp"
-#include "retry/draws_on_demand.hpp"
 
 #include <stdexcept>
 #include <string>

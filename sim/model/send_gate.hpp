@@ -7,9 +7,9 @@
 
 #include <retrysim/scenario.hpp>
 
-#include "kernel/event_order.hpp"
+#include "kernel/event_queue.hpp"
 #include "kernel/indexed_heap.hpp"
-#include "kernel/prefetch.hpp"
+#include "kernel/memory.hpp"
 #include "model/client_group.hpp"
 #include "model/waiters.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <retrysim/scenario.hpp>
 
-#include "kernel/event_order.hpp"
-#include "kernel/pool.hpp"
+#include "kernel/event_queue.hpp"
+#include "kernel/memory.hpp"
 #include "model/own_servers.hpp"
 #include "model/processor_sharing.hpp"
 #include "model/request.hpp"

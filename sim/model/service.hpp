@@ -10,8 +10,8 @@
 #include <retrysim/run_result.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "kernel/pool.hpp"
-#include "measure/service_recorder.hpp"
+#include "kernel/memory.hpp"
+#include "measure/record/service_recorder.hpp"
 #include "model/attempts_in_service.hpp"
 #include "model/concurrency_limit.hpp"
 #include "model/request.hpp"

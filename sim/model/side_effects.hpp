@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernel/pool.hpp"
-#include "measure/recorder.hpp"
+#include "kernel/memory.hpp"
+#include "measure/record/recorder.hpp"
 #include "model/idempotency.hpp"
 #include "model/ids.hpp"
 

@@ -7,11 +7,10 @@
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
-#include "kernel/event_order.hpp"
 #include "kernel/event_queue.hpp"
-#include "kernel/pool.hpp"
+#include "kernel/memory.hpp"
 #include "kernel/timer_queue.hpp"
-#include "measure/recorder.hpp"
+#include "measure/record/recorder.hpp"
 #include "model/answers.hpp"
 #include "model/client_group.hpp"
 #include "model/event_loop.hpp"

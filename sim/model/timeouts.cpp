@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/timeouts.hpp"
 
-#include "kernel/prefetch.hpp"
+#include "kernel/memory.hpp"
 #include "model/parts.hpp"
 #include "model/state.hpp"
 

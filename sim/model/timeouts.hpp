@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernel/event_order.hpp"
+#include "kernel/event_queue.hpp"
 #include "kernel/fifo_lane.hpp"
 #include "kernel/indexed_heap.hpp"
 #include "model/client_group.hpp"

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernel/claim.hpp"
+#include "kernel/memory.hpp"
 #include "model/idempotency.hpp"
 #include "model/ids.hpp"
 

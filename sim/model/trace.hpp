@@ -6,7 +6,7 @@
 #pragma once
 
 #include <retrysim/response.hpp>
-#include <retrysim/send_rate_limiter.hpp>
+#include <retrysim/retry_state.hpp>
 #include <retrysim/time.hpp>
 #include <retrysim/words.hpp>
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernel/pool.hpp"
+#include "kernel/memory.hpp"
 #include "model/request.hpp"
 
 #include <cstdint>

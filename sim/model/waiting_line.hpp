@@ -7,7 +7,7 @@
 #include <retrysim/random.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "kernel/prefetch.hpp"
+#include "kernel/memory.hpp"
 #include "model/request.hpp"
 
 #include <bit>

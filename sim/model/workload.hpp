@@ -9,7 +9,7 @@
 #include <retrysim/random.hpp>
 #include <retrysim/scenario.hpp>
 
-#include "kernel/event_order.hpp"
+#include "kernel/event_queue.hpp"
 #include "model/bursts.hpp"
 #include "model/rate_function.hpp"
 

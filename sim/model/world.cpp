@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "model/world.hpp"
 
-#include "kernel/prefetch.hpp"
+#include "kernel/memory.hpp"
 #include "model/name_order.hpp"
 
 #include <algorithm>

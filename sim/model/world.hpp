@@ -16,7 +16,7 @@
 #include <retrysim/scenario.hpp>
 #include <retrysim/simulation.hpp>
 
-#include "kernel/event_order.hpp"
+#include "kernel/event_queue.hpp"
 #include "model/books.hpp"
 #include "model/event_loop.hpp"
 #include "model/health_checks.hpp"

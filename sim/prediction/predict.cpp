@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/fluid.hpp>
 #include <retrysim/prediction.hpp>
-#include <retrysim/stop.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <fmt/format.h>
 
@@ -173,7 +173,7 @@ class Predictor {
 
   /// Why nobody wants to solve a chain with the orbit that was asked for.
   static std::optional<std::string> too_large(const RetrialQueue& queue) {
-    constexpr double kMostCells = 1.3e8;  // 16 bytes each (elimination.hpp)
+    constexpr double kMostCells = 1.3e8;  // 16 bytes each (chain/markov_chain.hpp)
     const double states = (queue.places + 1.0) * (queue.orbit + 1.0);
     if (states * (std::min(queue.places, queue.orbit) + 1.0) <= kMostCells) return std::nullopt;
     return fmt::format(

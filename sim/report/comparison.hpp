@@ -6,11 +6,14 @@
 #include <retrysim/compare.hpp>
 
 #include "estimate/paired.hpp"
-#include "report/evaluation.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/output.hpp"
+#include "report/run/evaluation.hpp"
 
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retrysim::report {
@@ -26,5 +29,63 @@ struct ComparisonReport {
   std::size_t variants() const { return evaluations.size() - 1; }  ///< without the baseline
   const Evaluation& baseline() const { return evaluations.front(); }
 };
+
+// How comparisons speak of metrics: the sentences that say what a variant does better or worse than
+// the baseline.
+
+/// Whether a metric is 0 or 1 in each replication, so that its mean is a probability.
+bool is_proportion(const MetricInfo& metric);
+
+/// Whether people read its values as percentages, and differences in percentage points.
+bool shown_as_percentage(const MetricInfo& metric);
+
+/// Both sides are zero throughout: there is nothing to say.
+bool is_nothing(const PairedDifference& difference);
+
+/// A variant in a sentence: "full jitter" for the variant "jitter=full", "no jitter" for
+/// "jitter=none"; numbers, several keys and "mode=none" as they are.
+std::string spoken_name(std::string_view variant);
+
+/// The size of a difference without its sign, with its interval: relative ("12 %", "9..15") where
+/// that makes sense, as a factor ("9.1 times", "8.9..9.3") from twice as much on, in points for
+/// shares and probabilities, else in the metric's unit.
+struct Amount {
+  std::string value;       ///< "12 %"
+  std::string interval;    ///< "9..15", in the unit of the value; empty if there is none, or none
+                           ///< as wide as the last digit
+  bool is_factor = false;  ///< how many times as much as the baseline, not how much more
+};
+Amount amount_of(const ComparisonRow& row);
+
+/// A difference that is real but too small to matter: below 1 %, for shares and probabilities below
+/// a tenth of a point.
+bool is_negligible(const ComparisonRow& row);
+
+/// The client groups that are compared, in the order of calls, and last "all".
+std::vector<std::string> clients_of(const ComparisonReport& comparison);
+
+/// What each variant does differently, a sentence or two each: first where it matters most, then
+/// at what price; and where no difference could be told from chance. For all clients together and,
+/// where there are few, for each group.
+std::vector<std::string> sentences(const ComparisonReport& comparison);
+
+// The comparison that a person reads in a terminal, and compare.csv.
+
+/// What the comparison says, in sentences; where services call each other, what each layer makes of
+/// a request; then for each client a table of metrics: the baseline's mean, and the difference of
+/// each variant with its interval, marked where it is significant, as many variants beside each
+/// other as `columns` hold; if asked for what common random numbers saved; and notes on what limits
+/// the comparison.
+void write_comparison_table(Sink& sink, const ComparisonReport& comparison,
+                            std::size_t columns = kNarrowColumns);
+
+/// The notes under the table.
+std::vector<std::string> comparison_notes(const ComparisonReport& comparison);
+
+/// One row a variant, client and metric. What does not exist is empty.
+void write_comparison_csv(Sink& sink, const ComparisonReport& comparison);
+
+/// The rows of compare.csv with the same names, and what was varied, as a JSON object.
+std::string comparison_json(const ComparisonReport& comparison);
 
 }  // namespace retrysim::report

@@ -5,8 +5,8 @@
 // SPDX-License-Identifier: MIT
 #include <benchmark/benchmark.h>
 #include <retrysim/distribution.hpp>
-#include <retrysim/histogram.hpp>
 #include <retrysim/random.hpp>
+#include <retrysim/run_result.hpp>
 
 #include <cstdint>
 #include <map>

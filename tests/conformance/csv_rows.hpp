@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "scenario/csv_library.hpp"
+#include "scenario/text/csv_library.hpp"
 
 #include <charconv>
 #include <cstddef>

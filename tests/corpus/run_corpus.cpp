@@ -10,20 +10,17 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
-#include <retrysim/phases.hpp>
 #include <retrysim/prediction.hpp>
 #include <retrysim/scenario_file.hpp>
+#include <retrysim/summary.hpp>
 #include <retrysim/verdict.hpp>
 
 #include "experiment/twins.hpp"
-#include "report/answer_text.hpp"
-#include "report/checksum.hpp"
-#include "report/evaluation.hpp"
-#include "report/phase_table.hpp"
-#include "report/prediction_report.hpp"
-#include "report/prediction_text.hpp"
-#include "report/result_tables.hpp"
-#include "report/text_table.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/prediction.hpp"
+#include "report/run/evaluation.hpp"
+#include "report/run/tables.hpp"
+#include "report/run/text.hpp"
 #include "temporary_folder.hpp"
 
 #include <fmt/format.h>

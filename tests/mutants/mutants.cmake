@@ -9,7 +9,7 @@ set(mutant_options -O0 -DRETRYSIM_FLATTEN=)  # they need not be fast
 # The files that have mutants. Of each part the others are compiled once, as one file.
 set(mutated_in_model delivery.cpp retry_decisions.cpp service_entrance.cpp serving.cpp)
 set(mutated_in_retry retry_strategy.cpp)
-set(mutated_in_measure quota_recorder.cpp service_recorder.cpp)
+set(mutated_in_measure record/client_recorder.cpp record/service_recorder.cpp)
 
 function(add_mutant_objects target)
   add_library(${target} OBJECT ${ARGN})
@@ -39,7 +39,8 @@ function(add_mutant name part file text by message)
     get_target_property(sources retrysim_${part} SOURCES)
     foreach(other IN LISTS mutated_in_${part})
       list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/sim/${part}/${other})
-      add_mutant_objects(${part}_${other} ${PROJECT_SOURCE_DIR}/sim/${part}/${other})
+      string(REPLACE / - object ${part}_${other})
+      add_mutant_objects(${object} ${PROJECT_SOURCE_DIR}/sim/${part}/${other})
     endforeach()
     add_mutant_objects(${rest} ${sources})
     retrysim_compile_as_one(${rest})
@@ -47,6 +48,7 @@ function(add_mutant name part file text by message)
   set(others ${mutated_in_${part}})
   list(REMOVE_ITEM others ${file})
   list(TRANSFORM others PREPEND ${part}_)
+  list(TRANSFORM others REPLACE / -)
 
   add_executable(mutant-${name} ${mutated})
   target_compile_options(mutant-${name} PRIVATE ${mutant_options})
@@ -83,12 +85,12 @@ add_mutant(quota-unwatched model retry_decisions.cpp
   "const std::int32_t change = note_quota(g, {}, before - before);"
   "levels: the recorder has")
 
-add_mutant(quota-area measure quota_recorder.cpp
+add_mutant(quota-area measure record/client_recorder.cpp
   "area_ns_ += level_"
   "area_ns_ -= level_"
   "the mean level of the retry quota is out of range")
 
-add_mutant(queue-larger-than-ever measure service_recorder.cpp
+add_mutant(queue-larger-than-ever measure record/service_recorder.cpp
   "std::exchange(queue_max_, queued_)"
   "std::exchange(queue_max_, queued_) / 4"
   "the mean of the queue is above its maximum")

@@ -16,8 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "measure/burstiness.hpp"
-#include "measure/fourier.hpp"
+#include "measure/analyse/burstiness.hpp"
 
 namespace retrysim::validation {
 namespace {

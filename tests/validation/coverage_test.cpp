@@ -25,8 +25,8 @@
 #include <thread>
 #include <vector>
 
-#include "estimate/pooled_quantile.hpp"
-#include "estimate/single_run.hpp"
+#include "estimate/intervals.hpp"
+#include "estimate/steady_state.hpp"
 #include "scenario_pieces.hpp"
 
 namespace retrysim::validation {

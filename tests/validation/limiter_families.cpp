@@ -3,7 +3,7 @@
 // unit of time is a second here.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/send_rate_limiter.hpp>
+#include <retrysim/retry_state.hpp>
 
 #include <fmt/format.h>
 

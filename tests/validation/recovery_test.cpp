@@ -17,7 +17,7 @@
 #include <optional>
 #include <string>
 
-#include "measure/recovery.hpp"
+#include "measure/analyse/recovery.hpp"
 #include "scenario_pieces.hpp"
 
 namespace retrysim::validation {

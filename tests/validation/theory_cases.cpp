@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "theory_cases.hpp"
 
-#include "scenario/csv_library.hpp"
+#include "scenario/text/csv_library.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,24 +1,29 @@
-// Rank 0 answers each message of another rank with a batch: its first unit and their number, or no
-// unit if there are none left. The messages bring what has been computed; two empty ones come
-// first, so that a rank always has its next batch when it is done with one, however rarely rank 0
-// looks at its messages.
+// The ranks of an MPI job. MPI's functions come from a library that is loaded when the first rank
+// needs it: to link it would make every start of the program read it and a dozen libraries behind
+// it.
 //
 // SPDX-License-Identifier: MIT
 #include "execution/mpi/mpi_executor.hpp"
 
+// Without MPI's classes for C++, which would have to be linked.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <retrysim/experiment.hpp>
 #include <retrysim/simulation.hpp>
 
-#include "execution/batches.hpp"
-#include "execution/byte_order.hpp"
-#include "execution/mpi/mpi_library.hpp"
-#include "execution/mpi/outbox.hpp"
+#include "execution/executor.hpp"
+#include "execution/run_bytes.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <algorithm>
 #include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <list>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -29,6 +34,119 @@
 #include <vector>
 
 namespace retrysim::execution {
+
+/// What the executor calls, under MPI's names.
+struct MpiLibrary {
+  decltype(&MPI_Init_thread) init_thread;
+  decltype(&MPI_Comm_rank) comm_rank;
+  decltype(&MPI_Comm_size) comm_size;
+  decltype(&MPI_Finalize) finalize;
+  decltype(&MPI_Get_count) get_count;
+  decltype(&MPI_Ibarrier) ibarrier;
+  decltype(&MPI_Ibcast) ibcast;
+  decltype(&MPI_Iprobe) iprobe;
+  decltype(&MPI_Irecv) irecv;
+  decltype(&MPI_Isend) isend;
+  decltype(&MPI_Recv) recv;
+  decltype(&MPI_Test) test;
+  MPI_Comm world;
+  MPI_Datatype byte;
+};
+
+/// Loads the library at the first call. Throws RequestError if it cannot be loaded.
+const MpiLibrary& mpi();
+
+// Messages that a rank sends without waiting for them to arrive.
+
+/// Messages on their way, whose bytes must stay until they are gone.
+class Outbox {
+ public:
+  void send(std::string bytes, int to, int tag) {
+    std::erase_if(waiting_, [](Message& m) {
+      int done = 0;
+      mpi().test(&m.request, &done, MPI_STATUS_IGNORE);
+      return done != 0;
+    });
+    Message& m = waiting_.emplace_back();
+    m.bytes = std::move(bytes);
+    mpi().isend(m.bytes.data(), static_cast<int>(m.bytes.size()), mpi().byte, to, tag, mpi().world,
+                &m.request);
+  }
+
+  /// The requests that are still open.
+  std::vector<MPI_Request*> open() {
+    std::vector<MPI_Request*> requests;
+    for (Message& m : waiting_) requests.push_back(&m.request);
+    return requests;
+  }
+
+ private:
+  struct Message {
+    std::string bytes;
+    MPI_Request request;
+  };
+  std::list<Message> waiting_;
+};
+
+namespace {
+
+[[noreturn]] void fail_to_load() {
+  throw RequestError(fmt::format(
+      "started as an MPI rank, but MPI cannot be loaded ({}); install it, or use --shard or --mpi "
+      "off",
+      ::dlerror()));
+}
+
+void* symbol(void* library, const char* name) {
+  void* const found = ::dlsym(library, name);
+  if (found == nullptr) fail_to_load();
+  return found;
+}
+
+template <typename Function>
+void find(Function& function, void* library, const char* name) {
+  function = reinterpret_cast<Function>(symbol(library, name));
+}
+
+MpiLibrary load() {
+  // MPI's own plug-ins look for its symbols in the whole program.
+  void* const library = ::dlopen(RETRYSIM_MPI_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) fail_to_load();
+  MpiLibrary loaded;
+  find(loaded.init_thread, library, "MPI_Init_thread");
+  find(loaded.comm_rank, library, "MPI_Comm_rank");
+  find(loaded.comm_size, library, "MPI_Comm_size");
+  find(loaded.finalize, library, "MPI_Finalize");
+  find(loaded.get_count, library, "MPI_Get_count");
+  find(loaded.ibarrier, library, "MPI_Ibarrier");
+  find(loaded.ibcast, library, "MPI_Ibcast");
+  find(loaded.iprobe, library, "MPI_Iprobe");
+  find(loaded.irecv, library, "MPI_Irecv");
+  find(loaded.isend, library, "MPI_Isend");
+  find(loaded.recv, library, "MPI_Recv");
+  find(loaded.test, library, "MPI_Test");
+#ifdef OPEN_MPI  // whose handles are addresses; those of others are numbers
+  loaded.world = static_cast<MPI_Comm>(symbol(library, "ompi_mpi_comm_world"));
+  loaded.byte = static_cast<MPI_Datatype>(symbol(library, "ompi_mpi_byte"));
+#else
+  loaded.world = MPI_COMM_WORLD;
+  loaded.byte = MPI_BYTE;
+#endif
+  return loaded;
+}
+
+}  // namespace
+
+const MpiLibrary& mpi() {
+  static const MpiLibrary library = load();
+  return library;
+}
+
+// Rank 0 answers each message of another rank with a batch: its first unit and their number, or no
+// unit if there are none left. The messages bring what has been computed; two empty ones come
+// first, so that a rank always has its next batch when it is done with one, however rarely rank 0
+// looks at its messages.
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

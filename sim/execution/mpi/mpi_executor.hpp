@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <retrysim/executor.hpp>
+#include <retrysim/experiment.hpp>
 
 #include <atomic>
 #include <memory>

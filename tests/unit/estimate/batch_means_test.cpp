@@ -2,7 +2,7 @@
 // series.
 //
 // SPDX-License-Identifier: MIT
-#include "estimate/batch_means.hpp"
+#include "estimate/steady_state.hpp"
 
 #include <catch2/catch.hpp>
 

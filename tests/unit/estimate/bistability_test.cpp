@@ -1,7 +1,7 @@
 // Two modes in the results of a scenario, and intervals of a single run.
 //
 // SPDX-License-Identifier: MIT
-#include "estimate/bistability.hpp"
+#include "estimate/modes.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "estimate/single_run.hpp"
+#include "estimate/steady_state.hpp"
 
 using namespace retrysim;
 

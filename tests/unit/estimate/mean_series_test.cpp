@@ -1,7 +1,7 @@
 // Means over replications of different lengths and widths.
 //
 // SPDX-License-Identifier: MIT
-#include "estimate/mean_series.hpp"
+#include "estimate/intervals.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // MSER-5: by hand, where it must give up, and on an autoregressive series whose warm-up is known.
 //
 // SPDX-License-Identifier: MIT
-#include "estimate/mser.hpp"
+#include "estimate/steady_state.hpp"
 
 #include <catch2/catch.hpp>
 

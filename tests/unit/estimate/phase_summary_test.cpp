@@ -1,7 +1,7 @@
 // Phases over replications whose values were chosen by hand.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/phases.hpp>
+#include <retrysim/summary.hpp>
 
 #include <catch2/catch.hpp>
 

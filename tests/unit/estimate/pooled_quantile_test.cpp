@@ -1,7 +1,7 @@
 // Pooled quantiles: by hand, and how often their intervals cover the true value.
 //
 // SPDX-License-Identifier: MIT
-#include "estimate/pooled_quantile.hpp"
+#include "estimate/intervals.hpp"
 
 #include <retrysim/random.hpp>
 #include <retrysim/summary.hpp>

@@ -1,7 +1,7 @@
 // Wilson's interval against published values.
 //
 // SPDX-License-Identifier: MIT
-#include "estimate/proportion.hpp"
+#include "estimate/intervals.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,12 +1,12 @@
 // Ratios of small counts: the jackknife by hand, where it is used, and that it covers.
 //
 // SPDX-License-Identifier: MIT
-#include "estimate/ratio_estimate.hpp"
+#include "estimate/intervals.hpp"
 
 #include <retrysim/metrics.hpp>
 #include <retrysim/random.hpp>
 
-#include "measure/result_fields.hpp"
+#include "measure/metrics/result_fields.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,7 @@
 // and Oakes 1984, table 1.1).
 //
 // SPDX-License-Identifier: MIT
-#include "estimate/survival.hpp"
+#include "estimate/tipping.hpp"
 
 #include <catch2/catch.hpp>
 

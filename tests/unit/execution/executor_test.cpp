@@ -2,8 +2,8 @@
 // deliveries end or hold up the work in order.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/executor.hpp>
-#include "execution/batches.hpp"
+#include "execution/executor.hpp"
+#include <retrysim/experiment.hpp>
 
 #include <retrysim/simulation.hpp>
 

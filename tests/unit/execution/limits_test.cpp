@@ -1,13 +1,12 @@
 // Limits and interruptions reach work that makes no events, and points of an experiment.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/needs.hpp>
-#include <retrysim/replications.hpp>
-#include <retrysim/stop.hpp>
+#include <retrysim/experiment.hpp>
+#include <retrysim/simulation.hpp>
 
+#include "execution/executor.hpp"
 #include "execution/points.hpp"
-#include "execution/turnstile.hpp"
-#include "execution/unit_result.hpp"
+#include "execution/run_bytes.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include "execution/points.hpp"
 
-#include "execution/unit_result.hpp"
+#include "execution/run_bytes.hpp"
 
-#include <retrysim/replications.hpp>
+#include <retrysim/experiment.hpp>
 
 #include "unit/model/small_world.hpp"
 

@@ -1,9 +1,7 @@
 // The bytes of a replication over time.
 //
 // SPDX-License-Identifier: MIT
-#include "execution/series_bytes.hpp"
-
-#include "execution/unit_result.hpp"
+#include "execution/run_bytes.hpp"
 
 #include <catch2/catch.hpp>
 

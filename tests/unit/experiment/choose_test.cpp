@@ -2,9 +2,8 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/choose.hpp>
-#include <retrysim/request_error.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/simulation.hpp>
-#include <retrysim/stop.hpp>
 
 #include "unit/experiment/request_file.hpp"
 

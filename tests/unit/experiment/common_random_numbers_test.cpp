@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
-#include <retrysim/replications.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/scenario_file.hpp>
 
 #include <catch2/catch.hpp>

@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
 #include <retrysim/metrics.hpp>
-#include <retrysim/steady_state.hpp>
 #include <retrysim/summary.hpp>
 
 #include "unit/model/small_world.hpp"

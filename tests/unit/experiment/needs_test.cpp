@@ -2,13 +2,12 @@
 // the machine: bytes are counted where they are allocated.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/needs.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/presets.hpp>
-#include <retrysim/replications.hpp>
 #include <retrysim/summary.hpp>
 
-#include "measure/burstiness.hpp"
-#include "measure/storms.hpp"
+#include "measure/analyse/burstiness.hpp"
+#include "measure/analyse/storms.hpp"
 
 #include <catch2/catch.hpp>
 

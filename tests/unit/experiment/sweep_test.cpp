@@ -1,8 +1,7 @@
 // Sweeps as calls of the library: points, limits, journals, shards.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/replications.hpp>
-#include <retrysim/request_error.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/sweep.hpp>
 
 #include "unit/experiment/request_file.hpp"

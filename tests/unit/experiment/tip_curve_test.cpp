@@ -1,7 +1,7 @@
 // Searches for tipping points at several values of other keys, and the journal they go on from.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/request_error.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/tip.hpp>
 
 #include "execution/journal.hpp"

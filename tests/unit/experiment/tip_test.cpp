@@ -1,7 +1,7 @@
 // The search for a tipping point as a call of the library, and the triggers of scenario files.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/request_error.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/tip.hpp>
 
 #include "unit/experiment/request_file.hpp"

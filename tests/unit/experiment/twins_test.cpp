@@ -4,7 +4,6 @@
 // SPDX-License-Identifier: MIT
 #include "experiment/twins.hpp"
 
-#include "experiment/load_ramp.hpp"
 #include "experiment/tip_probe.hpp"
 #include "unit/experiment/zombie_world.hpp"
 

@@ -2,9 +2,9 @@
 // only figures were kept are those on the replications.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/phases.hpp>
-#include <retrysim/replications.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/scenario_file.hpp>
+#include <retrysim/summary.hpp>
 #include <retrysim/verdict.hpp>
 
 #include <algorithm>

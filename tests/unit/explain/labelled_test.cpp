@@ -4,7 +4,7 @@
 // from their thresholds, so that hardly any other seed would give another answer.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/replications.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/verdict.hpp>
 

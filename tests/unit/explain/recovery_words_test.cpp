@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "explain/rules.hpp"
-#include "explain/spoken.hpp"
 
 namespace retrysim::explain {
 namespace {

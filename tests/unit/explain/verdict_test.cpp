@@ -3,7 +3,7 @@
 // so that other seeds would give the same verdicts.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/replications.hpp>
+#include <retrysim/experiment.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/verdict.hpp>
 
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "experiment/twins.hpp"
-#include "explain/spoken.hpp"
+#include "explain/rules.hpp"
 
 namespace retrysim {
 namespace {

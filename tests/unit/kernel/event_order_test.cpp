@@ -10,13 +10,11 @@
 #include <set>
 #include <vector>
 
-#include "kernel/event_order.hpp"
+#include "kernel/event_queue.hpp"
 #include "kernel/fifo_lane.hpp"
 #include "kernel/indexed_heap.hpp"
-#include "kernel/pool.hpp"
-#include "kernel/radix_buckets.hpp"
+#include "kernel/memory.hpp"
 #include "kernel/timer_queue.hpp"
-#include "kernel/tournament.hpp"
 
 namespace retrysim::kernel {
 namespace {

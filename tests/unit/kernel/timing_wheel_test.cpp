@@ -2,7 +2,7 @@
 // timers range over many powers of ten, so that the width of its slots has to follow.
 //
 // SPDX-License-Identifier: MIT
-#include "kernel/timing_wheel.hpp"
+#include "kernel/timer_queue.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -10,8 +10,6 @@
 #include <retrysim/random.hpp>
 #include <set>
 #include <utility>
-
-#include "kernel/timer_queue.hpp"
 
 namespace retrysim::kernel {
 namespace {

@@ -2,7 +2,7 @@
 // 100 requests/s for 1000 s in bins of 1 s, an outage from 300 s to 320 s.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/aftermath.hpp"
+#include "measure/analyse/recovery.hpp"
 
 #include <catch2/catch.hpp>
 

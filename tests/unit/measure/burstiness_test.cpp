@@ -1,7 +1,7 @@
 // Statistics of arrivals on series whose answer can be worked out by hand.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/burstiness.hpp"
+#include "measure/analyse/burstiness.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/run_result.hpp>
 
-#include "measure/flow_difference.hpp"
-#include "measure/metrics_merge.hpp"
-#include "measure/result_fields.hpp"
+#include "measure/metrics/formulas.hpp"
+#include "measure/metrics/result_fields.hpp"
+#include "measure/record/phase_log.hpp"
 
 #include <catch2/catch.hpp>
 

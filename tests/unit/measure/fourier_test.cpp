@@ -1,7 +1,7 @@
 // The fast transforms against sums written out.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/fourier.hpp"
+#include "measure/analyse/burstiness.hpp"
 
 #include <catch2/catch.hpp>
 

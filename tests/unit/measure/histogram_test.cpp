@@ -2,7 +2,7 @@
 // 64-bit range.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/histogram.hpp>
+#include <retrysim/run_result.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // Loops of goodput over load on bins filled in by hand.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/hysteresis.hpp"
+#include "measure/analyse/recovery.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,8 +1,8 @@
 // What is noted down and added in blocks, against the same added one by one.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/duration_totals.hpp"
-#include "measure/station_log.hpp"
+#include "measure/record/durations.hpp"
+#include "measure/record/levels.hpp"
 
 #include <retrysim/random.hpp>
 

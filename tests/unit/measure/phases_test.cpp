@@ -1,13 +1,13 @@
 // Phases: how a window is divided, and that what happens in it is counted in one of them.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/phases.hpp>
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
+#include <retrysim/summary.hpp>
 
-#include "measure/phase_metrics.hpp"
-#include "measure/recovery.hpp"
-#include "measure/sparse_histogram.hpp"
+#include "measure/analyse/recovery.hpp"
+#include "measure/metrics/phases.hpp"
+#include "measure/record/histograms.hpp"
 #include "unit/model/small_world.hpp"
 
 #include <fmt/format.h>

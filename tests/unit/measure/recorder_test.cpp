@@ -2,7 +2,7 @@
 // at every few seconds; and what it works out from other counts.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/recorder.hpp"
+#include "measure/record/recorder.hpp"
 
 #include <catch2/catch.hpp>
 

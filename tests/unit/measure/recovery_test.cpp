@@ -1,7 +1,7 @@
 // Recovery time on bins filled in by hand.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/recovery.hpp"
+#include "measure/analyse/recovery.hpp"
 
 #include <retrysim/metrics.hpp>
 

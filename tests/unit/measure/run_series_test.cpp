@@ -1,7 +1,7 @@
 // What is kept of a replication over time: joining bins loses nothing.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/run_series.hpp"
+#include "measure/analyse/series.hpp"
 
 #include "unit/model/small_world.hpp"
 

@@ -2,7 +2,7 @@
 // Without timeout and backoff the rolling window has its least length, 10 bins.
 //
 // SPDX-License-Identifier: MIT
-#include "measure/storms.hpp"
+#include "measure/analyse/storms.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string>
 
-#include "scenario/keys.hpp"
+#include "scenario/keys/keys.hpp"
 
 namespace retrysim {
 namespace {

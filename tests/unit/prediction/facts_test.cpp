@@ -10,7 +10,7 @@
 #include <string>
 #include <variant>
 
-#include "prediction/service_load.hpp"
+#include "prediction/facts/service_load.hpp"
 
 namespace retrysim {
 namespace {

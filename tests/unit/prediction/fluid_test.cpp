@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/fluid.hpp>
 #include <retrysim/scenario_file.hpp>
-#include <retrysim/stop.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // client's own rule.
 //
 // SPDX-License-Identifier: MIT
-#include <retrysim/facts.hpp>
+#include <retrysim/prediction.hpp>
 #include <retrysim/presets.hpp>
 #include <retrysim/random.hpp>
 #include <retrysim/retry_strategy.hpp>

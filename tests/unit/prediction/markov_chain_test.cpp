@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/markov_chain.hpp>
-#include <retrysim/stop.hpp>
+#include <retrysim/simulation.hpp>
 
 #include <Eigen/Dense>
 #include <Eigen/SparseLU>

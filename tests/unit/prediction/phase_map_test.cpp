@@ -1,11 +1,10 @@
 // Maps of phases, what is chosen to be confirmed, and the plane of trajectories.
 //
 // SPDX-License-Identifier: MIT
+#include <retrysim/experiment.hpp>
+#include <retrysim/fluid.hpp>
 #include <retrysim/phase_map.hpp>
-#include <retrysim/phase_plane.hpp>
-#include <retrysim/request_error.hpp>
 #include <retrysim/scenario_file.hpp>
-#include <retrysim/variation.hpp>
 
 #include "temporary_folder.hpp"
 

@@ -1,7 +1,7 @@
 // The answer of a run in words: groups of which the same is to be said are said together.
 //
 // SPDX-License-Identifier: MIT
-#include "report/answer_text.hpp"
+#include "report/run/text.hpp"
 
 #include "sample_result.hpp"
 

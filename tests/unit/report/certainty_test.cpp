@@ -1,10 +1,9 @@
 // What a result says about how sure it is.
 //
 // SPDX-License-Identifier: MIT
-#include "report/certainty.hpp"
+#include "report/run/text.hpp"
 
-#include "report/result_json.hpp"
-#include "report/text_table.hpp"
+#include "report/run/files.hpp"
 #include "sample_result.hpp"
 
 #include <nlohmann/json.hpp>

@@ -3,10 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/comparison.hpp"
 
-#include "report/comparison_table.hpp"
-#include "report/comparison_words.hpp"
-#include "report/display.hpp"
-#include "report/sink.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/output.hpp"
 #include "sample_result.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Numbers and cells of CSV files.
 //
 // SPDX-License-Identifier: MIT
-#include "report/csv_writer.hpp"
+#include "report/document/csv_writer.hpp"
 
 #include <catch2/catch.hpp>
 

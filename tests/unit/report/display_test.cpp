@@ -1,9 +1,7 @@
 // Lines of sentences, and how wide they may be.
 //
 // SPDX-License-Identifier: MIT
-#include "report/display.hpp"
-
-#include "report/terminal.hpp"
+#include "report/document/text.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

@@ -1,11 +1,11 @@
 // JSON that is written from front to back is the same as from a document in memory.
 //
 // SPDX-License-Identifier: MIT
-#include "report/json_text.hpp"
+#include "report/document/json.hpp"
 
-#include <retrysim/stop.hpp>
+#include <retrysim/simulation.hpp>
 
-#include "report/result_manifest.hpp"
+#include "report/folder/manifest.hpp"
 #include "temporary_folder.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,9 +1,8 @@
 // Only regular files are replaced, and none that the command reads.
 //
 // SPDX-License-Identifier: MIT
-#include "report/output_file.hpp"
+#include "report/folder/output.hpp"
 
-#include "report/output_error.hpp"
 #include "temporary_folder.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,9 +1,9 @@
 // What goes into a page: numbers, texts, tables.
 //
 // SPDX-License-Identifier: MIT
-#include "report/csv_reader.hpp"
-#include "report/page_json.hpp"
-#include "report/result_manifest.hpp"
+#include "report/page/page.hpp"
+#include "report/document/csv_reader.hpp"
+#include "report/folder/manifest.hpp"
 #include "temporary_folder.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,7 +1,7 @@
 // Predictions for narrow and wide terminals.
 //
 // SPDX-License-Identifier: MIT
-#include "report/prediction_text.hpp"
+#include "report/prediction.hpp"
 
 #include <catch2/catch.hpp>
 

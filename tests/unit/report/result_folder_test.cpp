@@ -1,10 +1,10 @@
 // A result folder appears whole or not at all, and never at the cost of what is not ours.
 //
 // SPDX-License-Identifier: MIT
-#include "report/result_folder.hpp"
+#include "report/folder/result_folder.hpp"
 
-#include "report/output_error.hpp"
-#include "report/result_files.hpp"
+#include "report/folder/output.hpp"
+#include "report/run/files.hpp"
 #include "sample_result.hpp"
 #include "temporary_folder.hpp"
 

@@ -1,7 +1,7 @@
 // Which result may take the place of which, and what result.json says of its files.
 //
 // SPDX-License-Identifier: MIT
-#include "report/result_identity.hpp"
+#include "report/folder/manifest.hpp"
 
 #include "temporary_folder.hpp"
 

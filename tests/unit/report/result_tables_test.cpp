@@ -1,14 +1,14 @@
 // The CSV tables, compared whole or, where a table has every metric, row by row.
 //
 // SPDX-License-Identifier: MIT
-#include "report/result_tables.hpp"
+#include "report/run/tables.hpp"
 
 #include "sample_result.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "report/result_json.hpp"
+#include "report/run/files.hpp"
 
 #include <algorithm>
 #include <sstream>

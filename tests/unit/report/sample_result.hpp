@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "report/evaluation.hpp"
+#include "report/run/evaluation.hpp"
 
 #include <cstdint>
 

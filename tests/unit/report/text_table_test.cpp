@@ -1,9 +1,9 @@
 // What a person reads in the terminal.
 //
 // SPDX-License-Identifier: MIT
-#include "report/text_table.hpp"
+#include "report/run/text.hpp"
 
-#include "report/progress_bar.hpp"
+#include "report/document/text.hpp"
 #include "sample_result.hpp"
 
 #include <catch2/catch.hpp>

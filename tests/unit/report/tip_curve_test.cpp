@@ -1,10 +1,9 @@
 // The lines of a tipping curve, and its text.
 //
 // SPDX-License-Identifier: MIT
-#include "report/tip_curve.hpp"
+#include "report/tip.hpp"
 
-#include "report/sink.hpp"
-#include "report/tip_curve_report.hpp"
+#include "report/folder/output.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "retry/draws_on_demand.hpp"
+#include "retry/decision.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

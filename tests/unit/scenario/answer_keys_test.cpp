@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch.hpp>
 
-#include "scenario/service_answers.hpp"
+#include "scenario/resolve/services.hpp"
 #include "unit/scenario/loading.hpp"
 
 namespace retrysim {

@@ -2,7 +2,7 @@
 // of mistakes in them.
 //
 // SPDX-License-Identifier: MIT
-#include "scenario/csv_inputs.hpp"
+#include "scenario/text/csv_inputs.hpp"
 
 #include "loading.hpp"
 

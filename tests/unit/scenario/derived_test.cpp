@@ -1,7 +1,7 @@
 // What scenarios ask of their services, worked out by hand.
 //
 // SPDX-License-Identifier: MIT
-#include "scenario/derived.hpp"
+#include "scenario/derived/derived.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

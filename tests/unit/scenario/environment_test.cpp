@@ -1,7 +1,7 @@
 // Retry settings from the environment: the config file's format, and what goes before what.
 //
 // SPDX-License-Identifier: MIT
-#include "scenario/environment.hpp"
+#include "scenario/text/environment.hpp"
 
 #include <catch2/catch.hpp>
 

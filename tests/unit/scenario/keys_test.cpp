@@ -1,7 +1,7 @@
 // The table of keys is complete and consistent, and its defaults are those that are documented.
 //
 // SPDX-License-Identifier: MIT
-#include "scenario/keys.hpp"
+#include "scenario/keys/keys.hpp"
 
 #include <retrysim/presets.hpp>
 

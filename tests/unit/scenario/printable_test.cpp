@@ -1,12 +1,12 @@
 // What a terminal might obey is shown, not obeyed.
 //
 // SPDX-License-Identifier: MIT
-#include "scenario/printable.hpp"
+#include "scenario/text/text.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "scenario/document.hpp"
-#include "scenario/problems.hpp"
+#include "scenario/text/document.hpp"
+#include "scenario/text/problems.hpp"
 
 using namespace retrysim;
 using namespace retrysim::scenario;

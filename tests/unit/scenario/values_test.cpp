@@ -1,10 +1,10 @@
 // Durations, numbers, distributions and names as they are written in scenarios.
 //
 // SPDX-License-Identifier: MIT
-#include "scenario/values.hpp"
+#include "scenario/text/values.hpp"
 
 #include "loading.hpp"
-#include "scenario/suggestions.hpp"
+#include "scenario/text/text.hpp"
 
 #include <limits>
 

@@ -1,0 +1,155 @@
+// Source of the formula: Wilson 1927; Newcombe 1998, method 3.
+//
+// SPDX-License-Identifier: MIT
+#include "estimate/intervals.hpp"
+
+#include <retrysim/metrics.hpp>
+#include <retrysim/summary.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+namespace retrysim::stats {
+
+ProportionInterval wilson_interval(std::size_t hits, std::size_t trials) {
+  if (trials == 0) return {};
+  const double n = static_cast<double>(trials);
+  const double share = static_cast<double>(hits) / n;
+  const double z2 = kNormal95 * kNormal95;
+  const double centre = (share + z2 / (2 * n)) / (1 + z2 / n);
+  const double half =
+      kNormal95 * std::sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n);
+  // At the ends the formula gives 0 and 1 but for the last bits.
+  return {hits == 0 ? 0 : std::max(0.0, centre - half),
+          hits == trials ? 1 : std::min(1.0, centre + half)};
+}
+
+std::optional<Estimate> jackknife_ratio(std::span<const double> numerators,
+                                        std::span<const double> denominators) {
+  const std::size_t count = numerators.size();
+  if (count < 2) return std::nullopt;
+  double y = 0, x = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    y += numerators[i];
+    x += denominators[i];
+  }
+  const auto n = static_cast<double>(count);
+  std::vector<double> pseudo, own;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double without = (y - numerators[i]) / (x - denominators[i]);
+    pseudo.push_back(n * (y / x) - (n - 1) * without);
+    own.push_back(numerators[i] / denominators[i]);
+  }
+  auto result = estimate(pseudo);
+  result->min = *std::min_element(own.begin(), own.end());
+  result->max = *std::max_element(own.begin(), own.end());
+  return result;
+}
+
+Estimate bounded_jackknife_ratio(std::span<const double> y, std::span<const double> x) {
+  Estimate result = jackknife_ratio(y, x).value();
+  result.mean = std::clamp(result.mean, result.min, result.max);
+  result.ci_low = std::min(*result.ci_low, result.mean);
+  result.ci_high = std::max(*result.ci_high, result.mean);
+  return result;
+}
+
+std::optional<Estimate> estimate_of_small_counts(std::span<const double> y,
+                                                 std::span<const double> x) {
+  if (x.size() < kFewestToJackknife) return std::nullopt;
+  const auto [fewest, most] = std::minmax_element(x.begin(), x.end());
+  if (!(*fewest > 0) || *fewest >= kFewRequests || *fewest == *most) return std::nullopt;
+  return bounded_jackknife_ratio(y, x);
+}
+
+std::optional<Estimate> estimate_of_small_counts(const MetricValues& values, std::size_t client,
+                                                 std::size_t metric) {
+  if (metric_table()[metric].per == nullptr) return std::nullopt;
+  std::vector<double> y, x;
+  for (std::size_t r = 0; r < values.runs(); ++r) {
+    const auto value = values.at(r, client, metric);
+    if (!value) continue;
+    x.push_back(values.per(r, client, metric));
+    y.push_back(*value * x.back());
+  }
+  return estimate_of_small_counts(y, x);
+}
+
+std::optional<PooledQuantile> pooled_quantile(std::span<const Histogram* const> replications,
+                                              const Histogram& pooled, double p) {
+  const std::optional<double> value = quantile_seconds(pooled, p);
+  if (!value) return std::nullopt;
+  PooledQuantile result{*value, std::nullopt, std::nullopt};
+  const bool supported =
+      std::all_of(replications.begin(), replications.end(),
+                  [p](const Histogram* h) { return quantile_is_well_supported(*h, p); });
+  if (replications.size() < 2 || !supported) return result;
+  double squares = 0;
+  for (const Histogram* histogram : replications) {
+    const double distance = histogram->quantile(p) / 1e9 - *value;
+    squares += distance * distance;
+  }
+  const auto n = static_cast<double>(replications.size());
+  const double half = student_t_95(replications.size() - 1) * std::sqrt(squares / (n - 1) / n);
+  const Histogram::Bounds bounds = pooled.quantile_bounds(p);
+  result.ci_low_s = std::max(0.0, bounds.low / 1e9 - half);
+  result.ci_high_s = bounds.high / 1e9 + half;
+  return result;
+}
+
+namespace {
+
+using Estimates = std::vector<std::optional<Estimate>>;
+using SumsOf = const std::vector<double>& (*)(const RunSeries&, std::size_t);
+
+/// Of one group or service: `sums_of` gives its sums in a run.
+Estimates estimates_of(const std::vector<RunSeries>& runs, std::size_t index, SumsOf sums_of,
+                       std::size_t sums_per_bin, std::span<const SeriesColumn> columns) {
+  Estimates estimates;
+  std::vector<double> values;
+  for (std::size_t bin = 0; bin < runs.front().bins; ++bin) {
+    for (const SeriesColumn& column : columns) {
+      values.clear();
+      for (const RunSeries& run : runs) {
+        const std::span<const double> sums = sums_of(run, index);
+        const auto value =
+            column.value(sums.subspan(bin * sums_per_bin, sums_per_bin), run.width.in_seconds());
+        if (value) values.push_back(*value);
+      }
+      std::optional<Estimate> found = estimate(values);
+      if (found) respect_range(*found, column.range);
+      estimates.push_back(found);
+    }
+  }
+  return estimates;
+}
+
+}  // namespace
+
+MeanSeries mean_series(std::vector<RunSeries> runs) {
+  MeanSeries mean;
+  if (runs.empty()) return mean;
+  for (const RunSeries& run : runs) mean.width = std::max(mean.width, run.width);
+  for (RunSeries& run : runs) {
+    widen(run, mean.width);
+    mean.bins = std::max(mean.bins, run.bins);
+  }
+  for (RunSeries& run : runs) extend(run, mean.bins);
+  const auto of_client = [](const RunSeries& run, std::size_t i) -> const std::vector<double>& {
+    return run.clients[i];
+  };
+  const auto of_service = [](const RunSeries& run, std::size_t i) -> const std::vector<double>& {
+    return run.services[i];
+  };
+  for (std::size_t i = 0; i < runs.front().clients.size(); ++i) {
+    mean.clients.push_back(estimates_of(runs, i, of_client, kClientSums, client_columns()));
+  }
+  for (std::size_t i = 0; i < runs.front().services.size(); ++i) {
+    mean.services.push_back(estimates_of(runs, i, of_service, kServiceSums, service_columns()));
+  }
+  return mean;
+}
+
+}  // namespace retrysim::stats

@@ -1,0 +1,373 @@
+// Threads that take batches of units and queue up their bytes for the thread that called `run`.
+//
+// SPDX-License-Identifier: MIT
+#include "execution/executor.hpp"
+
+#include <retrysim/experiment.hpp>
+#include <retrysim/simulation.hpp>
+
+#include "execution/run_bytes.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace retrysim {
+
+namespace {
+
+using execution::Batch;
+using execution::Batches;
+
+using Clock = std::chrono::steady_clock;
+
+// Long against what it costs to hand out a batch and to wake up a thread.
+constexpr double kBatchSeconds = 0.005;
+constexpr auto kTick = std::chrono::milliseconds(100);
+// Bytes that may wait to be delivered, for each thread, before it waits, too.
+constexpr std::size_t kMostWaitingBytes = std::size_t{4} << 20;
+// Bytes of a batch that are handed over before the batch is done.
+constexpr std::size_t kMostBatchBytes = std::size_t{1} << 20;
+
+struct Done {
+  std::size_t unit;
+  std::string bytes;
+};
+
+class Run {
+ public:
+  Run(const Task& task, std::size_t jobs, const std::atomic<bool>* stop)
+      : task_(task), stop_(stop), batches_(task.units, jobs, kBatchSeconds) {
+    most_waiting_ = jobs * kMostWaitingBytes;
+    running_ = jobs;
+  }
+
+  void run() {
+    std::vector<std::jthread> threads;
+    const std::size_t jobs = running_;
+    try {
+      for (std::size_t i = 0; i < jobs; ++i) threads.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // as many as the system grants, if that is any
+      const std::lock_guard lock(mutex_);
+      running_ -= jobs - threads.size();
+      if (threads.empty()) throw;
+    }
+    try {
+      take_deliveries();
+    } catch (...) {
+      give_up();
+      throw;
+    }
+    threads.clear();
+    if (failure_) std::rethrow_exception(failure_);
+    if (delivered_ < task_.units) throw Interrupted();
+  }
+
+ private:
+  bool stopped() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
+
+  void work() {
+    const StopScope scope(stop_);
+    Work work;
+    Batch batch;
+    while ((batch = next_batch()).count > 0) {
+      std::vector<Done> done;
+      done.reserve(batch.count);
+      const auto start = Clock::now();
+      std::size_t unit = batch.first;
+      std::size_t bytes = 0;
+      try {
+        if (!work) work = task_.make_work();
+        for (; unit < batch.first + batch.count && !stopped(); ++unit) {
+          if (unit > first_failure_.load(std::memory_order_relaxed)) break;
+          done.push_back({unit, work(unit)});
+          bytes += done.back().bytes.size();
+          if (bytes < kMostBatchBytes) continue;
+          hand_over(std::exchange(done, {}));
+          bytes = 0;
+        }
+      } catch (...) {
+        note_failure(unit);
+      }
+      const std::size_t units = unit - batch.first;
+      hand_over(std::move(done));
+      note(units, std::chrono::duration<double>(Clock::now() - start).count());
+    }
+    const std::lock_guard lock(mutex_);
+    --running_;
+    something_done_.notify_one();
+  }
+
+  Batch next_batch() {
+    const std::lock_guard lock(mutex_);
+    if (stopped()) batches_.end();
+    return batches_.next();
+  }
+
+  // The failure of the lowest unit is the one reported: it does not depend on the threads.
+  void note_failure(std::size_t unit) {
+    const std::lock_guard lock(mutex_);
+    batches_.end();
+    if (unit > first_failure_) return;
+    first_failure_ = unit;
+    failure_ = std::current_exception();
+  }
+
+  void note(std::size_t units, double seconds) {
+    const std::lock_guard lock(mutex_);
+    batches_.note(units, seconds);
+  }
+
+  void hand_over(std::vector<Done> done) {
+    if (done.empty()) return;
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [this] { return waiting_bytes_ <= most_waiting_ || given_up_; });
+    for (Done& d : done) {
+      waiting_bytes_ += d.bytes.size();
+      waiting_.push_back(std::move(d));
+    }
+    something_done_.notify_one();
+  }
+
+  void take_deliveries() {
+    auto last_tick = Clock::now();
+    std::vector<Done> taken;
+    std::unique_lock lock(mutex_);
+    while (running_ > 0 || !waiting_.empty()) {
+      something_done_.wait_for(lock, kTick, [this] { return running_ == 0 || !waiting_.empty(); });
+      taken.clear();
+      std::swap(taken, waiting_);
+      waiting_bytes_ = 0;
+      lock.unlock();
+      room_.notify_all();
+      for (Done& d : taken) {
+        task_.deliver(d.unit, std::move(d.bytes));
+        ++delivered_;
+      }
+      if (task_.tick && Clock::now() - last_tick >= kTick) {
+        task_.tick();
+        last_tick = Clock::now();
+      }
+      lock.lock();
+    }
+  }
+
+  void give_up() {
+    const std::lock_guard lock(mutex_);
+    given_up_ = true;
+    batches_.end();
+    first_failure_ = 0;  // units that have not begun are left out
+    room_.notify_all();
+  }
+
+  const Task& task_;
+  const std::atomic<bool>* stop_;
+  std::size_t most_waiting_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable something_done_, room_;
+  Batches batches_;
+  std::vector<Done> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  std::size_t running_ = 0;
+  bool given_up_ = false;
+  std::exception_ptr failure_;
+  std::atomic<std::size_t> first_failure_{std::numeric_limits<std::size_t>::max()};
+  std::size_t delivered_ = 0;  // of the calling thread
+};
+
+class ThreadExecutor : public Executor {
+ public:
+  ThreadExecutor(int jobs, const std::atomic<bool>* stop)
+      : jobs_(static_cast<std::size_t>(std::max(1, jobs))), stop_(stop) {}
+
+  bool is_owner() const override { return true; }
+  bool is_alone() const override { return true; }
+  std::string share(std::string bytes) override { return bytes; }
+  void agree(const std::string&) override {}
+  void run(const Task& task) override {
+    if (task.units > 0) Run(task, std::min(jobs_, task.units), stop_).run();
+  }
+
+ private:
+  std::size_t jobs_;
+  const std::atomic<bool>* stop_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> make_thread_executor(int jobs, const std::atomic<bool>* stop) {
+  return std::make_unique<ThreadExecutor>(jobs, stop);
+}
+
+namespace {
+
+// A unit of work is a run. Threads leave their results in the places of their own; results of other
+// processes travel to the owner as bytes, and from there to all.
+class Runs {
+ public:
+  Runs(std::span<const RunSpec> runs, const ReplicationOptions& options, Executor& executor)
+      : runs_(runs),
+        options_(options),
+        executor_(executor),
+        results_(runs.size()),
+        progress_(std::make_unique<std::atomic<std::int64_t>[]>(runs.size())) {
+    for (const RunSpec& run : runs) {
+      total_s_ += run.scenario->duration.in_seconds();
+    }
+  }
+
+  std::vector<RunResult> run() {
+    const StopScope scope(options_.stop);
+    find_room();
+    Task task;
+    task.units = runs_.size();
+    task.make_work = [this] { return [this](std::size_t i) { return simulate_one(i); }; };
+    task.deliver = [this](std::size_t i, const std::string& bytes) {
+      if (!executor_.is_alone()) results_[i] = execution::decode_run(bytes);
+      progress_[i] = runs_[i].scenario->duration.count();
+    };
+    if (options_.progress) task.tick = [this] { options_.progress(share_done()); };
+    executor_.run(task);
+    if (!executor_.is_alone()) share();
+    if (executor_.is_owner() && options_.progress) options_.progress(1);
+    check_events();
+    return std::move(results_);
+  }
+
+ private:
+  // Before anything runs: who has computed for hours must not find out that there is no room.
+  void find_room() {
+    if (options_.max_memory == ~std::uint64_t{0}) return;
+    std::vector<const Scenario*> scenarios;
+    for (const RunSpec& run : runs_) scenarios.push_back(run.scenario);
+    const auto jobs = static_cast<std::size_t>(std::max(1, options_.jobs));
+    const MemoryPlan plan = plan_memory(scenarios, jobs, options_.max_memory, options_.kept_memory);
+    most_each_ = plan.each;
+    if (plan.at_once < std::min(jobs, runs_.size())) gate_.emplace(plan.at_once);
+  }
+
+  std::string simulate_one(std::size_t i) {
+    std::optional<execution::Turnstile::Pass> pass;
+    if (gate_) pass.emplace(*gate_, 1);
+    SimulationOptions options;
+    options.fingerprint = options_.fingerprint;
+    options.max_events = options_.max_events;
+    options.max_memory = most_each_;
+    options.stop = options_.stop;
+    options.progress = &progress_[i];
+    options.retries_until = runs_[i].retries_until;
+    RunResult result = simulate(*runs_[i].scenario, runs_[i].replication, options);
+    if (!executor_.is_alone()) return execution::encode(result);
+    results_[i] = std::move(result);
+    return {};
+  }
+
+  void share() {
+    std::string bytes;
+    if (executor_.is_owner()) {
+      for (const RunResult& r : results_) execution::put_text(bytes, execution::encode(r));
+    }
+    bytes = executor_.share(std::move(bytes));
+    if (executor_.is_owner()) return;
+    std::string_view rest = bytes;
+    for (RunResult& r : results_) {
+      const auto one = execution::take_text(rest);
+      if (!one) throw std::runtime_error("results were truncated in transit");
+      r = execution::decode_run(*one);
+    }
+  }
+
+  // Of runs in other processes only that they are done.
+  double share_done() const {
+    double done_s = 0;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      done_s += static_cast<double>(progress_[i].load(std::memory_order_relaxed)) / 1e9;
+    }
+    return std::min(1.0, done_s / total_s_);
+  }
+
+  void check_events() const {
+    std::uint64_t events = 0;
+    for (const RunResult& r : results_) events += r.events;
+    if (events > options_.max_events) {
+      throw LimitExceeded("more events than --max-events allows, counted over all replications",
+                          LimitKind::kEvents);
+    }
+  }
+
+  std::span<const RunSpec> runs_;
+  const ReplicationOptions& options_;
+  Executor& executor_;
+  std::vector<RunResult> results_;
+  std::uint64_t most_each_ = ~std::uint64_t{0};
+  std::optional<execution::Turnstile> gate_;  // if not all threads may run at once
+  std::unique_ptr<std::atomic<std::int64_t>[]> progress_;
+  double total_s_ = 0;
+};
+
+}  // namespace
+
+std::vector<RunResult> simulate_all(std::span<const RunSpec> runs,
+                                    const ReplicationOptions& options) {
+  if (runs.empty()) return {};
+  return execution::in_time(options, [&](const ReplicationOptions& limited) {
+    if (limited.executor != nullptr) return Runs(runs, limited, *limited.executor).run();
+    const auto threads = make_thread_executor(limited.jobs, limited.stop);
+    return Runs(runs, limited, *threads).run();
+  });
+}
+
+std::vector<RunResult> run_replications(const Scenario& scenario,
+                                        const ReplicationOptions& options) {
+  std::vector<RunSpec> runs;
+  for (int i = 0; i < scenario.replications; ++i) {
+    runs.push_back({&scenario, options.first + static_cast<std::uint32_t>(i)});
+  }
+  return simulate_all(runs, options);
+}
+
+}  // namespace retrysim
+
+namespace retrysim::execution {
+
+StopTimer::StopTimer(std::atomic<bool>& flag, Duration timeout, const std::atomic<bool>* outer)
+    : flag_(flag), outer_(outer), thread_([this, timeout] { wait(timeout); }) {}
+
+StopTimer::~StopTimer() {
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+  }
+  done_changed_.notify_all();
+}
+
+void StopTimer::wait(Duration timeout) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(50);
+  std::unique_lock lock(mutex_);
+  // At most a few years: the clock must not overflow.
+  const auto end =
+      Clock::now() + std::chrono::nanoseconds(std::min(timeout.count(), std::int64_t{1} << 57));
+  const auto stopped = [this] { return outer_ != nullptr && outer_->load(); };
+  while (Clock::now() < end && !stopped()) {
+    const auto until = outer_ == nullptr ? end : std::min(end, Clock::now() + kLook);
+    if (done_changed_.wait_until(lock, until, [this] { return done_; })) return;
+  }
+  expired_ = !stopped();
+  flag_ = true;
+}
+
+}  // namespace retrysim::execution

@@ -1,0 +1,559 @@
+// How long after a disturbance the goodput is back.
+//
+// SPDX-License-Identifier: MIT
+#include "measure/analyse/recovery.hpp"
+
+#include "measure/analyse/storms.hpp"
+#include "scenario/derived/derived.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <vector>
+
+namespace retrysim::stats {
+
+namespace {
+
+std::size_t first_bin_at_or_after(Time t, Duration width) {
+  const std::int64_t n = (std::max<std::int64_t>(t.count(), 0) + width.count() - 1) / width.count();
+  return static_cast<std::size_t>(n);
+}
+
+std::size_t bins_ended_by(Time t, Duration width) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(t.count(), 0) / width.count());
+}
+
+/// Standard deviations that chance is given where one number is estimated, once.
+constexpr double kDeviations = 3;
+/// The same where the largest of many is meant.
+constexpr double kDeviationsOfMany = 4.5;
+
+/// Bernstein's bound on how far independent failures carry the shortfall above its lowest point
+/// while `requests` requests come: not farther than the result with probability 0.999. Each request
+/// fails with probability `p` (and adds `bar`), or succeeds (and takes away 1 - bar).
+double chance_of_failures(double p, double bar, double requests) {
+  // ln(n / 0.001), rounded up: any of n requests may be the first of the rise.
+  const auto n = static_cast<std::uint64_t>(std::max(requests, 1.0));
+  const double log_odds = 6.9 + 0.6932 * static_cast<double>(std::bit_width(n));
+  const double drift = std::max(1 - p - bar, 0.0);  // downwards, per request
+  const double variance = p * (1 - p);
+  // Without a drift worth speaking of: the largest of n steps that take no direction.
+  const double aimless = std::sqrt(2 * requests * variance * log_odds) + log_odds / 3;
+  if (drift <= 0) return aimless;
+  return std::min(aimless, log_odds * (variance + 2 * drift / 3) / (2 * drift));
+}
+
+/// A sum, and how far it has come up from its lowest value.
+class Rise {
+ public:
+  explicit Rise(std::size_t first) : from_(first) {}
+  void add(double step, std::size_t bin) {
+    sum_ += step;
+    if (sum_ > lowest_) return;
+    lowest_ = sum_;
+    from_ = bin + 1;
+  }
+  double height() const { return sum_ - lowest_; }
+  double sum() const { return sum_; }
+  /// First bin after the lowest value.
+  std::size_t from() const { return from_; }
+
+ private:
+  double sum_ = 0, lowest_ = 0;
+  std::size_t from_;
+};
+
+/// What the shortfall may grow by without meaning anything, in successes.
+struct Allowance {
+  double failing = 0;  ///< by requests that fail
+  double pausing = 0;  ///< by those, and by requests that are only slower than they come: at most
+  double at_once = 0;  ///< the same for a recovery that begins with the end of the disturbance
+};
+
+/// Watches the counts from one moment on.
+class Watch {
+ public:
+  Watch(const Scenario& scenario, const RunResult& run, std::span<const RequestCounts> counts,
+        BinRange range, const Before& before)
+      : counts_(counts), range_(range), hold_(hold_bins(scenario, run)) {
+    const double ended = static_cast<double>(before.ended);
+    const double failures = (1 - before.success_rate) * ended;
+    // Of requests of which none was seen to fail, one may have.
+    const double p = before.ended > 0 ? (failures + 1) / (ended + 2) : 0.0;
+    const double deviation = before.ended > 0 ? std::sqrt(p * (1 - p) / ended) : 0.0;
+    const double surely = std::max(before.success_rate - kDeviations * deviation, 0.0);
+    bar_ = scenario.recovery.share * surely;
+    find_allowance(scenario, run, before, std::max(p, (1 - scenario.recovery.share) / 50));
+  }
+
+  struct Finding {
+    std::optional<std::size_t> relapse;  ///< first bin of the rise that was too much
+    bool held = false;                   ///< for as long as it takes
+    std::size_t moment = 0;              ///< bin with which the recovery begins
+    double due_since = 0;                ///< successes due from then to the end
+  };
+
+  Finding from(std::size_t start) const {
+    Rise failing(start), behind(start);
+    Finding found{std::nullopt, false, start};
+    double most = 0, due = 0, due_at_moment = 0;
+    for (std::size_t i = start; i < range_.last && !found.held; ++i) {
+      add(failing, behind, i);
+      if (failing.height() > allowance_.failing) return {failing.from(), false, 0, 0};
+      if (behind.height() > allowance_.pausing) return {behind.from(), false, 0, 0};
+      if (behind.sum() > most) {
+        most = behind.sum();
+        found.moment = i + 1;
+        due_at_moment = due + bar_ * counts_[i].requests;
+      }
+      due += bar_ * counts_[i].requests;
+      found.held = i + 1 - start >= hold_ && due >= 2 * allowance_.pausing && due > 0;
+    }
+    if (start == range_.first && most <= allowance_.at_once) {
+      found.moment = start;
+      due_at_moment = 0;
+    }
+    found.due_since = due - due_at_moment;
+    return found;
+  }
+
+  double due() const {
+    return bar_ * load(range_) * static_cast<double>(range_.last - range_.first);
+  }
+  double due_to_tell() const { return allowance_.pausing; }
+
+ private:
+  static std::size_t hold_bins(const Scenario& scenario, const RunResult& run) {
+    const Duration hold = std::max(scenario.recovery.hold, scenario.recovery.window);
+    return first_bin_at_or_after(Time::zero() + hold, run.count_width);
+  }
+
+  void add(Rise& failing, Rise& behind, std::size_t bin) const {
+    const RequestCounts& c = counts_[bin];
+    failing.add(c.failed - (1 - bar_) * c.requests, bin);
+    behind.add(bar_ * c.requests - c.successes, bin);
+  }
+
+  /// Requests per count bin.
+  double load(BinRange bins) const {
+    std::uint64_t requests = 0;
+    for (std::size_t i = bins.first; i < bins.last; ++i) requests += counts_[i].requests;
+    return static_cast<double>(requests) / static_cast<double>(bins.last - bins.first);
+  }
+
+  /// Mean number of requests under way at the end of the bins.
+  double under_way(BinRange bins) const {
+    std::int64_t now = 0;
+    double sum = 0;
+    for (std::size_t i = 0; i < bins.last; ++i) {
+      const RequestCounts& c = counts_[i];
+      now += std::int64_t{c.requests} - c.successes - c.failures;
+      if (i >= bins.first) sum += static_cast<double>(now);
+    }
+    return sum / static_cast<double>(bins.last - bins.first);
+  }
+
+  void find_allowance(const Scenario& scenario, const RunResult& run, const Before& before,
+                      double p) {
+    const double load_now = load(range_);
+    const auto hold = static_cast<double>(hold_);
+    const double window = scenario.recovery.window.in_seconds() / run.count_width.in_seconds();
+    // Before the disturbance the same sums rose by so much; what is normal then is no relapse now.
+    Rise failing(before.bins.first), behind(before.bins.first);
+    double failing_before = 0, behind_before = 0;
+    for (std::size_t i = before.bins.first; i < before.bins.last; ++i) {
+      const RequestCounts& c = counts_[i];
+      // Counted where they failed: the disturbance to come makes requests fail that came before it.
+      failing.add(c.failures - (1 - bar_) * c.requests, i);
+      behind.add(bar_ * c.requests - c.successes, i);
+      failing_before = std::max(failing_before, failing.height());
+      behind_before = std::max(behind_before, behind.height());
+    }
+    const double lapse = (1 - scenario.recovery.share) * bar_ * load_now * window;
+    allowance_.failing =
+        std::max({lapse, chance_of_failures(p, bar_, load_now * hold), 2 * failing_before});
+    // How many are under way changes without end, by chance and as the load does.
+    const bool known = before.bins.last > before.bins.first;
+    const BinRange normal =
+        known ? before.bins
+              : BinRange{range_.last - std::min(hold_, range_.last - range_.first), range_.last};
+    const double load_then = load(normal);
+    const double grown = load_then > 0 ? std::max(load_now / load_then, 1.0) : 1.0;
+    const double latency =
+        kDeviationsOfMany * (std::sqrt(2 * std::max(under_way(normal), 0.0) * grown) + 1);
+    allowance_.at_once = allowance_.failing + std::max(latency, behind_before);
+    const double pause = bar_ * load_now * hold / 20;
+    allowance_.pausing = allowance_.failing + std::max({latency, 2 * behind_before, pause});
+  }
+
+  std::span<const RequestCounts> counts_;
+  BinRange range_;
+  std::size_t hold_;
+  double bar_ = 0;  ///< successes due per request
+  Allowance allowance_;
+};
+
+}  // namespace
+
+std::vector<Disturbance> disturbances(const Scenario& scenario) {
+  std::vector<Disturbance> found;
+  const Time run_end = Time::zero() + scenario.duration;
+  const auto add = [&](const auto& spec) {
+    if (spec.start >= run_end || spec.duration <= Duration::zero()) return;
+    found.push_back({{spec.start, spec.start + spec.duration}, spec.name});
+  };
+  for (const FaultSpec& fault : scenario.faults) add(fault);
+  for (const ClientSpec& client : scenario.clients) {
+    for (const SurgeSpec& surge : client.arrivals.surges) add(surge);
+  }
+  std::sort(found.begin(), found.end(), [](const Disturbance& a, const Disturbance& b) {
+    return std::tie(a.start, a.end, a.name) < std::tie(b.start, b.end, b.name);
+  });
+  return found;
+}
+
+std::vector<Trigger> triggers(const Scenario& scenario) {
+  std::vector<Trigger> all;
+  const Time end = Time::zero() + scenario.duration;
+  const auto add = [&](Time start, Duration length) {
+    if (start < end && length > Duration::zero()) all.push_back({start, start + length});
+  };
+  for (const FaultSpec& f : scenario.faults) add(f.start, f.duration);
+  for (const ClientSpec& client : scenario.clients) {
+    for (const SurgeSpec& s : client.arrivals.surges) add(s.start, s.duration);
+  }
+  std::ranges::sort(all, {}, [](const Trigger& t) { return std::pair(t.start, t.end); });
+  return all;
+}
+
+BinRange window_bins(const RunResult& run, std::span<const ClientBin> bins) {
+  if (run.interval <= Duration::zero()) return {};
+  BinRange range;
+  range.last = std::min(bins_ended_by(run.window_end, run.interval), bins.size());
+  range.first = std::min(first_bin_at_or_after(run.window_start, run.interval), range.last);
+  return range;
+}
+
+BinRange count_bins(const RunResult& run, Time from, Time to) {
+  if (run.count_width <= Duration::zero() || run.clients.empty()) return {};
+  BinRange range;
+  range.last = std::min(bins_ended_by(std::min(to, run.window_end), run.count_width),
+                        run.clients.front().counts.size());
+  range.first = std::min(first_bin_at_or_after(from, run.count_width), range.last);
+  return range;
+}
+
+std::vector<RequestCounts> request_counts(const Scenario& scenario, const RunResult& run,
+                                          std::optional<std::size_t> group) {
+  if (group) return run.clients[*group].counts;
+  std::vector<RequestCounts> all;
+  for (std::size_t c = 0; c < run.clients.size(); ++c) {
+    if (c < scenario.clients.size() && scenario.clients[c].caller) continue;
+    const std::vector<RequestCounts>& own = run.clients[c].counts;
+    all.resize(std::max(all.size(), own.size()));
+    for (std::size_t i = 0; i < own.size(); ++i) all[i].merge(own[i]);
+  }
+  return all;
+}
+
+Before before(const RunResult& run, std::span<const RequestCounts> counts, Time trigger_start) {
+  Before before;
+  before.bins = count_bins(run, run.window_start, trigger_start);
+  std::uint64_t successes = 0;
+  for (std::size_t i = before.bins.first; i < before.bins.last; ++i) {
+    successes += counts[i].successes;
+    before.ended += std::uint64_t{counts[i].successes} + counts[i].failures;
+  }
+  if (before.ended > 0) {
+    before.success_rate = static_cast<double>(successes) / static_cast<double>(before.ended);
+  }
+  return before;
+}
+
+Recovery recovery_after(const Scenario& scenario, const RunResult& run,
+                        std::span<const RequestCounts> counts, Time trigger_end, Time horizon,
+                        const Before& before) {
+  const BinRange range = count_bins(run, trigger_end, horizon);
+  if (trigger_end >= horizon || range.first >= range.last) return {};
+  const auto seconds_after = [&](std::size_t bin) {
+    if (bin <= range.first) return 0.0;
+    const Duration after = run.count_width * static_cast<std::int64_t>(bin);
+    return static_cast<double>(after.count() - trigger_end.count()) / 1e9;
+  };
+  const Watch watch(scenario, run, counts, range, before);
+  for (std::size_t start = range.first; start < range.last;) {
+    const Watch::Finding found = watch.from(start);
+    if (found.held) return {.seconds = seconds_after(found.moment)};
+    if (!found.relapse) {
+      return {std::nullopt, seconds_after(found.moment), found.due_since, watch.due(),
+              watch.due_to_tell()};
+    }
+    start = *found.relapse + 1;
+  }
+  return {std::nullopt, seconds_after(range.last), 0, watch.due(), watch.due_to_tell()};
+}
+
+std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
+                                       std::optional<std::size_t> group) {
+  const std::vector<Trigger> all = triggers(scenario);
+  if (all.empty()) return std::nullopt;
+  Time last_end;
+  for (const Trigger& trigger : all) last_end = std::max(last_end, trigger.end);
+  const std::vector<RequestCounts> counts = request_counts(scenario, run, group);
+  return recovery_after(scenario, run, counts, last_end, run.window_end,
+                        before(run, counts, all.front().start));
+}
+
+std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& run,
+                                   std::optional<std::size_t> group) {
+  const std::vector<Trigger> all = triggers(scenario);
+  if (all.empty() || run.count_width <= Duration::zero()) return std::nullopt;
+  const std::vector<RequestCounts> counts = request_counts(scenario, run, group);
+  Disturbed sum;
+  std::size_t next = 0;
+  for (const Trigger& trigger : all) {
+    const std::size_t last =
+        std::min(first_bin_at_or_after(trigger.end, run.count_width), counts.size());
+    std::size_t i = std::max(next, bins_ended_by(trigger.start, run.count_width));
+    for (; i < last; ++i) {
+      sum.requests += counts[i].requests;
+      sum.failed += counts[i].failed;
+    }
+    next = std::max(next, last);
+  }
+  return sum;
+}
+
+namespace {
+
+double seconds(Duration d) { return d.in_seconds(); }
+
+/// Requests that group `c` submits in the count bins [first, last). Those of a service that calls
+/// another one come one from each request that it gets itself, not one from each attempt: the work
+/// of retries is not offered.
+double offered_requests(const Scenario& scenario, const RunResult& run, std::size_t c,
+                        BinRange bins) {
+  double requests = 0;
+  if (const std::optional<std::size_t> caller = scenario.clients[c].caller) {
+    for (std::size_t g = 0; g < run.clients.size(); ++g) {
+      const double share = share_of_calls(scenario.clients[g], *caller);
+      if (share > 0) requests += share * offered_requests(scenario, run, g, bins);
+    }
+    return requests * (1 - scenario::free_error_share(scenario.services[*caller]));
+  }
+  const std::vector<RequestCounts>& own = run.clients[c].counts;
+  for (std::size_t i = bins.first; i < std::min(bins.last, own.size()); ++i) {
+    requests += static_cast<double>(own[i].requests);
+  }
+  return requests;
+}
+
+bool has_capacity(const ServiceResult& service) {
+  return !service.unlimited && service.nominal_servers > 0;
+}
+
+double offered_work_at(const Scenario& scenario, const scenario::Demand& demand,
+                       const RunResult& run, std::size_t s, BinRange bins) {
+  if (bins.last <= bins.first) return 0;
+  double work = 0;
+  for (std::size_t c = 0; c < run.clients.size(); ++c) {
+    const double share = share_of_calls(scenario.clients[c], s);
+    if (share <= 0) continue;
+    work += offered_requests(scenario, run, c, bins) * share *
+            scenario::held_seconds_at(scenario, demand, scenario.clients[c], s);
+  }
+  const double time = static_cast<double>(bins.last - bins.first) * seconds(run.count_width);
+  return work / (static_cast<double>(run.services[s].nominal_servers) * time);
+}
+
+/// Q E[S] / (c (1 - rho)) with the queue at the start of count bin `bin`.
+double drain_seconds(const RunResult& run, std::size_t s, std::size_t bin, double held_s,
+                     double rho) {
+  const ServiceResult& service = run.services[s];
+  if (rho >= 1 || bin >= service.queued.size()) return 0;
+  return static_cast<double>(service.queued[bin]) * held_s /
+         (static_cast<double>(service.nominal_servers) * (1 - rho));
+}
+
+/// Successes per attempt that ended in the bins; 1 if none did.
+double attempt_success_rate(std::span<const RequestCounts> counts, BinRange bins) {
+  std::uint64_t successes = 0, failures = 0;
+  for (std::size_t i = bins.first; i < bins.last; ++i) {
+    successes += counts[i].successes;
+    failures += counts[i].failed_attempts;
+  }
+  const double ended = static_cast<double>(successes + failures);
+  return ended > 0 ? static_cast<double>(successes) / ended : 1;
+}
+
+}  // namespace
+
+double offered_work(const Scenario& scenario, const RunResult& run, Time from, Time to) {
+  const BinRange bins = count_bins(run, from, to);
+  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  double most = 0;
+  for (std::size_t s = 0; s < run.services.size(); ++s) {
+    if (has_capacity(run.services[s])) {
+      most = std::max(most, offered_work_at(scenario, demand, run, s, bins));
+    }
+  }
+  return most;
+}
+
+std::string_view name(StormVerdict verdict) {
+  switch (verdict) {
+    case StormVerdict::kTransient:
+      return "transient";
+    case StormVerdict::kSustained:
+      return "sustained";
+    case StormVerdict::kMetastable:
+      return "metastable";
+    case StormVerdict::kCensored:
+      return "censored";
+  }
+  return "";
+}
+
+StormVerdict Aftermath::verdict() const {
+  if (recovery.seconds) {
+    return *recovery.seconds <= patience_s ? StormVerdict::kTransient : StormVerdict::kSustained;
+  }
+  return recovery.not_before_s > patience_s ? StormVerdict::kSustained : StormVerdict::kCensored;
+}
+
+Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Trigger& trigger,
+                       Time horizon) {
+  Aftermath a;
+  a.trigger = trigger;
+  a.horizon = horizon;
+  const std::vector<Trigger> all = triggers(scenario);
+  const Time first = all.empty() ? trigger.start : all.front().start;
+  const std::vector<RequestCounts> counts = request_counts(scenario, run, std::nullopt);
+  a.before = before(run, counts, first);
+  a.attempt_success_rate = attempt_success_rate(counts, a.before.bins);
+  a.recovery = recovery_after(scenario, run, counts, trigger.end, horizon, a.before);
+  // The next disturbance brings other load.
+  const BinRange after = count_bins(run, trigger.end, horizon);
+  a.offered_work = offered_work(scenario, run, trigger.end, horizon);
+  const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  for (std::size_t s = 0; s < run.services.size(); ++s) {
+    if (!has_capacity(run.services[s])) continue;
+    const double rho = offered_work_at(scenario, demand, run, s, after);
+    const double held_s = demand.services[s].held_time;
+    a.predicted_drain_s =
+        std::max(a.predicted_drain_s, drain_seconds(run, s, after.first, held_s, rho));
+  }
+  const double window_s = std::max(seconds(amplification_span(scenario, std::nullopt)),
+                                   seconds(scenario.duration) / 1000);
+  a.patience_s = std::max(
+      {20 * window_s, 10 * seconds(trigger.end - trigger.start), 10 * a.predicted_drain_s});
+  return a;
+}
+
+std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResult& run) {
+  std::optional<Trigger> last;
+  for (const Trigger& t : triggers(scenario)) {
+    const bool overlaps = last && t.start <= last->end;
+    last = overlaps ? Trigger{last->start, std::max(last->end, t.end)} : t;
+  }
+  if (!last) return std::nullopt;
+  return aftermath_of(scenario, run, *last, run.window_end);
+}
+
+std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& twin,
+                                    const Aftermath& aftermath) {
+  Before before = aftermath.before;
+  before.success_rate = std::min(before.success_rate, aftermath.attempt_success_rate);
+  return recovery_after(scenario, twin, request_counts(scenario, twin, std::nullopt),
+                        aftermath.trigger.end, aftermath.horizon, before)
+      .seconds;
+}
+
+StormVerdict with_twin(StormVerdict verdict, const Aftermath& aftermath,
+                       std::optional<double> twin_recovery_s) {
+  const bool by_retries =
+      aftermath.offered_work < 1 && twin_recovery_s && *twin_recovery_s <= aftermath.patience_s;
+  return verdict == StormVerdict::kSustained && by_retries ? StormVerdict::kMetastable : verdict;
+}
+
+namespace {
+
+/// Counts of one client group, or of all, over some bins.
+ClientFlow flow_of(std::span<const ClientBin> bins, std::size_t from, std::size_t to) {
+  ClientFlow sum;
+  for (std::size_t i = from; i < std::min(to, bins.size()); ++i) sum.merge(bins[i].flow);
+  return sum;
+}
+
+StepMeasurement measure_step(const Scenario& scenario, const LoadRamp& ramp, const RunResult& run,
+                             std::size_t step) {
+  // Whole bins inside the second half.
+  const std::int64_t width = run.interval.count(), dwell = ramp.dwell.count();
+  const auto index = static_cast<std::int64_t>(step);
+  const auto from = static_cast<std::size_t>((index * dwell + dwell / 2 + width - 1) / width);
+  const auto to = static_cast<std::size_t>((index + 1) * dwell / width);
+  StepMeasurement m;
+  if (to <= from) return m;
+  const double seconds = static_cast<double>(to - from) * run.interval.in_seconds();
+  const ClientFlow flow = flow_of(run.all_bins, from, to);
+  m.offered_load = static_cast<double>(flow.requests) / seconds;
+  m.goodput = static_cast<double>(flow.successes) / seconds;
+  m.attempt_rate = static_cast<double>(flow.arrivals) / seconds;
+  m.offered_work =
+      offered_work(scenario, run, Time::zero() + run.interval * static_cast<std::int64_t>(from),
+                   Time::zero() + run.interval * static_cast<std::int64_t>(to));
+  return m;
+}
+
+void find_tip_and_recovery(const LoadRamp& ramp, RampRun& result) {
+  const std::size_t n = ramp.loads.size();
+  for (std::size_t i = 0; i < n && !result.tip_load; ++i) {
+    if (!result.steps[i].down) continue;
+    result.tip_load = ramp.load(i);
+    result.tip_work = result.steps[i].offered_work;
+  }
+  if (!result.tip_load) return;
+  for (std::size_t i = ramp.steps(); i-- > n && !result.steps[i].down;) {
+    result.recover_load = ramp.load(i);
+    result.recover_work = result.steps[i].offered_work;
+  }
+}
+
+/// By trapezoids.
+void find_loop(const LoadRamp& ramp, RampRun& result) {
+  const std::size_t n = ramp.loads.size();
+  double up = 0, down = 0;
+  for (std::size_t i = 0; i + 1 < n; ++i) {
+    const double width = ramp.loads[i + 1] - ramp.loads[i];
+    const auto& back = result.steps;
+    up += width * (back[i].goodput + back[i + 1].goodput) / 2;
+    const std::size_t mirror = ramp.steps() - 1 - i;
+    down += width * (back[mirror].goodput + back[mirror - 1].goodput) / 2;
+  }
+  result.loop_area = up - down;
+  result.loop_share = up > 0 ? result.loop_area / up : 0;
+}
+
+}  // namespace
+
+RampRun measure_ramp(const Scenario& scenario, const LoadRamp& ramp, const RunResult& run) {
+  RampRun result;
+  for (std::size_t step = 0; step < ramp.steps(); ++step) {
+    result.steps.push_back(measure_step(scenario, ramp, run, step));
+  }
+  if (result.steps.empty()) return result;
+  const StepMeasurement& first = result.steps.front();
+  const double success_rate = first.offered_load > 0 ? first.goodput / first.offered_load : 1;
+  for (StepMeasurement& m : result.steps) {
+    m.down = m.goodput < scenario.recovery.share * success_rate * m.offered_load;
+  }
+  find_tip_and_recovery(ramp, result);
+  find_loop(ramp, result);
+  return result;
+}
+
+}  // namespace retrysim::stats

@@ -1,0 +1,169 @@
+// How long after a disturbance the goodput is back. Disturbances ("triggers") are the fault windows
+// and surges of the scenario.
+//
+// What counts is the shortfall: the successes that were due, `RecoverySpec::share` of the success
+// rate before for each request, less those that there were. It grows while the system is down and
+// shrinks once goodput is above the bar. The system has recovered at the moment from which on, for
+// `RecoverySpec::hold`, the shortfall does not grow by more than chance explains; the moment itself
+// is where the shortfall was greatest.
+//
+// All of it is counted in the run's count bins, so that the width of time-series bins plays no
+// part.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/hysteresis.hpp>
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::stats {
+
+/// One fault window or surge: [start, end).
+struct Trigger {
+  Time start, end;
+};
+
+/// A trigger with the name of its fault or surge.
+struct Disturbance : Trigger {
+  std::string name;
+};
+
+/// The faults and surges that start before the end of the scenario, by start, end and name.
+std::vector<Disturbance> disturbances(const Scenario& scenario);
+/// The same without names.
+std::vector<Trigger> triggers(const Scenario& scenario);
+
+/// The bins [first, last) that lie wholly inside the window [warmup, duration).
+struct BinRange {
+  std::size_t first = 0, last = 0;
+};
+BinRange window_bins(const RunResult& run, std::span<const ClientBin> bins);
+
+/// The count bins [first, last) that lie wholly inside [from, to); none if there are no counts.
+BinRange count_bins(const RunResult& run, Time from, Time to);
+
+/// The counts of client group `group`; empty: of all together, without those by which services call
+/// others.
+std::vector<RequestCounts> request_counts(const Scenario& scenario, const RunResult& run,
+                                          std::optional<std::size_t> group);
+
+/// What is normal: the part of the window before the first disturbance.
+struct Before {
+  BinRange bins;            ///< count bins; none: nothing is known
+  double success_rate = 1;  ///< successes per ended request; 1 if none ended
+  std::uint64_t ended = 0;  ///< requests that it is known from
+};
+Before before(const RunResult& run, std::span<const RequestCounts> counts, Time trigger_start);
+
+/// What a run shows of a recovery.
+struct Recovery {
+  std::optional<double> seconds;  ///< empty: censored
+  /// Without a recovery: it did not begin earlier than this after the end of the trigger. If the
+  /// run ends with a goodput that is high enough, but has not been for long, this is where it rose.
+  double not_before_s = 0;
+  /// The same: successes that were due since then, none of which is missing; in all since the end
+  /// of the trigger; and as many as it takes to tell a system that is up from one that is down.
+  double due_since = 0, due = 0, due_to_tell = 0;
+
+  /// It is not confirmed, but goodput is back for longer than chance explains.
+  bool seems_back() const { return !seconds && due_since > 0 && due_since >= due_to_tell; }
+  /// Too few requests came to confirm a recovery, had they come for all of the hold or not.
+  bool too_few() const { return !seconds && !seems_back() && due < 2 * due_to_tell; }
+};
+
+/// From `trigger_end` to the moment of recovery; zero if goodput is back from the first whole count
+/// bin on. The hold is longer than `RecoverySpec::hold` where fewer requests than it takes to tell
+/// a recovery from chance come in that time. Censored if the moment does not come, or cannot be
+/// confirmed, before `horizon`.
+Recovery recovery_after(const Scenario& scenario, const RunResult& run,
+                        std::span<const RequestCounts> counts, Time trigger_end, Time horizon,
+                        const Before& before);
+
+/// The metrics recovery_s and recovery_censored_s: from the end of the last trigger, compared with
+/// the time before the first one. Empty if the scenario has no trigger.
+std::optional<Recovery> final_recovery(const Scenario& scenario, const RunResult& run,
+                                       std::optional<std::size_t> group);
+
+/// Requests submitted while a fault or surge was on, and those of them that failed.
+struct Disturbed {
+  std::uint64_t requests = 0, failed = 0;
+};
+/// Of the count bins that lie wholly or in part inside a trigger. Empty if there is no trigger.
+std::optional<Disturbed> disturbed(const Scenario& scenario, const RunResult& run,
+                                   std::optional<std::size_t> group);
+
+// What becomes of the system after a disturbance: does it recover, has it had time enough to, and
+// are retries what keeps it from it?
+//
+// A system that has not recovered X = max(10 t_drain, 20 w, 10 times the length of the disturbance)
+// after its end counts as not recovering by itself. t_drain is the time that the backlog would take
+// to drain with no retries at all, w the attempt timeout and the largest backoff of one retry
+// together, as in the rolling window of storms, at least a thousandth of the run. Whether retries
+// are to blame shows the twin: the same replication, to the last draw, in which no retry is
+// permitted from the end of the disturbance on.
+
+enum class StormVerdict : std::uint8_t {
+  kTransient,   ///< goodput recovered in time (without a trigger: the storm ended, and stayed away)
+  kSustained,   ///< it did not; there is no twin, or it is not for the retries
+  kMetastable,  ///< it did not, although the load was below capacity; without retries it would have
+  kCensored,    ///< the run, or the next trigger, left too little time to tell
+};
+inline constexpr std::size_t kStormVerdictCount = 4;
+
+std::string_view name(StormVerdict verdict);
+
+/// Work that the requests submitted in [from, to) bring, one attempt each, per time and nominal
+/// capacity of the service where that is most; zero if all are unlimited.
+double offered_work(const Scenario& scenario, const RunResult& run, Time from, Time to);
+
+/// The time after one disturbance.
+struct Aftermath {
+  Trigger trigger;
+  Time horizon;   ///< end of the run, or start of the next disturbance
+  Before before;  ///< the first disturbance
+  /// Successes per attempt then: what requests of one attempt each can achieve.
+  double attempt_success_rate = 1;
+  Recovery recovery;
+  double predicted_drain_s = 0;  ///< t_drain; zero where no queue is left, or it would not drain
+  double patience_s = 0;         ///< X
+  /// Work of the requests, one attempt each, that are submitted between the disturbance and the
+  /// horizon, per nominal capacity of the service where that is most; zero if all are unlimited.
+  double offered_work = 0;
+
+  /// Without a twin: transient, sustained or censored.
+  StormVerdict verdict() const;
+};
+
+Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Trigger& trigger,
+                       Time horizon);
+
+/// After the last disturbance of the scenario (several that overlap are one); empty if it has none.
+std::optional<Aftermath> final_aftermath(const Scenario& scenario, const RunResult& run);
+
+/// When the twin recovers, by the same rule. As its requests have one attempt each, goodput is
+/// compared with what single attempts achieved before the disturbance. The twin has no retries from
+/// `aftermath.trigger.end` on.
+std::optional<double> twin_recovery(const Scenario& scenario, const RunResult& twin,
+                                    const Aftermath& aftermath);
+
+/// `verdict` once the twin is known: metastable if it is sustained, the offered work below
+/// capacity, and the twin recovers in time.
+StormVerdict with_twin(StormVerdict verdict, const Aftermath& aftermath,
+                       std::optional<double> twin_recovery_s);
+
+// Measuring a run whose load goes up step by step and down again.
+
+/// Measures a run of a scenario whose load follows `ramp` from time zero on. It is down at a step
+/// if its success rate there is below recovery_share times that of the first step.
+RampRun measure_ramp(const Scenario& scenario, const LoadRamp& ramp, const RunResult& run);
+
+}  // namespace retrysim::stats

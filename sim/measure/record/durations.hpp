@@ -1,0 +1,148 @@
+// What many durations amount to, and how they get there: in blocks, which takes a third of the
+// instructions of adding them one by one.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/time.hpp>
+
+#include "measure/record/histograms.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace retrysim::stats {
+
+/// Distribution, exact sum and sum of squares of durations in nanoseconds.
+struct DurationTotals {
+  Histogram histogram;
+  DurationMoments moments;
+
+  void add_zeros(std::uint64_t times) {
+    histogram.add(0, times);
+    moments.count += times;
+  }
+  void merge(const DurationTotals& o) {
+    histogram.merge(o.histogram);
+    moments.merge(o.moments);
+  }
+};
+
+/// Those of a time-series bin. The sum is exact, so that durations may come in any order.
+struct BinTotals {
+  BinHistogram histogram;
+  WideNanoseconds sum_ns = 0;
+
+  void add_zeros(std::uint64_t times) { histogram.add(0, times); }
+  void merge(const BinTotals& o) {
+    histogram.merge(o.histogram);
+    sum_ns += o.sum_ns;
+  }
+  void clear() {
+    histogram.clear();
+    sum_ns = 0;
+  }
+  /// Fills in the latencies of the row.
+  void describe(ClientBin& row) const;
+};
+
+/// Adds a block of durations to either; `bin` may be null.
+void add_block(std::span<const std::uint64_t> durations_ns, DurationTotals& totals, BinTotals* bin);
+
+/// The same, only for a bin.
+void add_block(std::span<const std::uint64_t> durations_ns, BinTotals& bin);
+
+// The durations of requests and attempts, booked under up to six headings. For most requests the
+// answer to the only attempt ends everything at once, and the durations are the same number: it is
+// then booked once, for all headings together. They are noted down as they come and added up in
+// blocks; counts and sums are integers, so it does not matter when and in which order.
+
+/// Latencies of requests, in parts of one or the other end.
+struct RequestLatencies {
+  struct Part {
+    bool ok = false;  ///< of requests that ended with success
+    SparseHistogram histogram;
+    WideNanoseconds sum_ns = 0;
+  };
+  std::vector<Part> parts;
+};
+
+class DurationBooks {
+ public:
+  /// The headings; any of them together is a set of headings.
+  enum Heading : std::uint8_t {
+    kBin = 1,              ///< of requests, those of the cohort or not, in the running bin
+    kLatency = 2,          ///< of requests
+    kLatencyOk = 4,        ///< of successful requests
+    kAttemptLatency = 8,   ///< of attempts, for their clients
+    kServiceLatency = 16,  ///< of attempts, from arrival to the end of service
+    kSameStretch = 32,     ///< of requests that were made after the last call of `take_latencies`
+  };
+
+  /// Books a duration, which is not negative, under each of `headings`.
+  [[gnu::always_inline]] void add(unsigned headings, Duration duration) {
+    // Nearly all of what is turned away at once takes no time, and nearly nothing else.
+    if (duration == Duration::zero()) {
+      ++log_of(headings).zeros;
+      return;
+    }
+    if (duration != pending_ || (headings & pending_headings_) != 0) {
+      settle();
+      pending_ = duration;
+    }
+    pending_headings_ |= headings;
+  }
+
+  /// What was booked for the running bin. To clear it begins the next one.
+  BinTotals& bin();
+
+  /// The latencies of requests that were booked under kLatency and kSameStretch since the last
+  /// call, or in all.
+  RequestLatencies take_latencies();
+
+  /// All that was booked under a heading, other than kBin.
+  DurationTotals totals(Heading heading);
+
+ private:
+  static constexpr std::size_t kSets = 64;
+
+  // What was booked under a set of headings: the first `count` of `noted`, none of which is zero,
+  // and so many zeros are not in the totals yet.
+  struct Log {
+    std::size_t count = 0;
+    std::uint64_t zeros = 0;
+    std::array<std::uint64_t, 64> noted;
+    DurationTotals totals;  // since the last call of `take_latencies`
+    DurationTotals before;
+  };
+
+  /// Books the pending duration.
+  [[gnu::always_inline]] void settle() {
+    if (pending_headings_ == 0) return;
+    Log& log = log_of(pending_headings_);
+    log.noted[log.count++] = static_cast<std::uint64_t>(pending_.count());
+    if (log.count == log.noted.size()) [[unlikely]]
+      add_noted(pending_headings_);
+    pending_headings_ = 0;
+  }
+  [[gnu::always_inline]] Log& log_of(std::size_t set) {
+    if (by_set_[set] == nullptr) [[unlikely]]
+      open_log(set);
+    return *by_set_[set];
+  }
+  void open_log(std::size_t set);
+  void add_noted(std::size_t set);
+  void add_all_noted();
+
+  Duration pending_;
+  unsigned pending_headings_ = 0;  // of the last duration that was not zero; 0: none
+  BinTotals bin_;
+  std::array<std::unique_ptr<Log>, kSets> by_set_;  // null: nothing was booked
+};
+
+}  // namespace retrysim::stats

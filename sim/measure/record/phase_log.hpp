@@ -1,0 +1,148 @@
+// What happened between two moments, from what had happened until each of them.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/summary.hpp>
+
+#include "measure/record/durations.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace retrysim::stats {
+
+/// The counts; integrals of levels stay zero.
+ClientFlow counts_between(const ClientFlow& before, const ClientFlow& after);
+
+/// Counts and integrals; `queue_max`, which is no sum, stays zero. An integral that did not grow by
+/// more than the rounding of sums has not grown.
+ServiceFlow flow_between(const ServiceFlow& before, const ServiceFlow& after);
+
+// What happens between the moments at which phases may begin or end, while a run goes on.
+//
+// Where faults, surges and named phases begin and end is known beforehand. When a client group has
+// recovered is found out after the run, so the time behind the last disturbance is cut at moments
+// that are the farther apart the later they are, on edges of count bins: the recovery then is taken
+// to end at the first of them that is not before it. That is at most a sixteenth of the recovery
+// too late.
+//
+// Events count in the stretch in which they happen; requests count in the stretch in which they are
+// made. Most end before it does. The others (`LateRequests`) are noted down one by one.
+
+/// The requests of the cohort of one client group that end in another stretch than the one they
+/// were made in.
+class LateRequests {
+ public:
+  /// `cuts` must outlive it.
+  void set_cuts(std::span<const Time> cuts) { cuts_ = cuts; }
+
+  /// One that was made before the running stretch began.
+  void ended(Time submitted, Outcome outcome, std::uint32_t attempts, Duration latency);
+  /// All of them.
+  const PhaseRequests& all() const { return all_; }
+
+  /// Those that were made in one stretch.
+  struct OfStretch {
+    PhaseRequests requests;
+    SparseHistogram ok, failed;  ///< latencies
+    WideNanoseconds ok_ns = 0, failed_ns = 0;
+  };
+  /// By stretch; empty if there are none.
+  std::vector<OfStretch> take();
+
+  /// Bytes for the most that is noted down before it is added up.
+  static constexpr std::size_t kMostNoted = 4096;
+
+ private:
+  struct Noted {
+    std::uint32_t stretch;
+    bool ok;
+    std::uint64_t latency_ns;
+  };
+  void add_noted();
+
+  std::span<const Time> cuts_;
+  PhaseRequests all_;
+  std::vector<OfStretch> stretches_;
+  std::vector<Noted> noted_;
+};
+
+/// What there was of a client group from the start of the run on.
+struct GroupTotals {
+  PhaseRequests ended;  ///< in the stretch in which they were made
+  ClientFlow told;      ///< counts only
+  std::uint64_t rejected = 0;
+  /// Requests waiting for a send token, for a connection and in backoff, attempts in flight.
+  std::array<WideNanoseconds, 4> levels_ns{};
+};
+
+class PhaseLog {
+ public:
+  explicit PhaseLog(const Scenario& scenario);
+
+  /// Bytes that the log may take until the run is over, and that phases take in the result.
+  struct Memory {
+    std::uint64_t log = 0, result = 0;
+  };
+  /// `requests`: of each client group over the run.
+  static Memory memory(const Scenario& scenario, std::span<const double> requests);
+
+  /// When the next stretch begins or ends; `Time::max()` if there is none any more.
+  Time next() const { return cut_ < cuts_.size() ? cuts_[cut_] : Time::max(); }
+
+  // At `next()`: what there was of each group and service from the start of the run on, what of
+  // each group since the last cut, and finally that this is all.
+  void note_group(std::size_t group, const GroupTotals& totals, RequestLatencies latencies);
+  void note_service(std::size_t service, const ServiceFlow& totals);
+  void cut();
+
+  /// From the start of the window to its end; none if there are no phases.
+  std::span<const Time> cuts() const { return cuts_; }
+  /// When the window is over: requests of a group that ended after their stretch.
+  void note_late(std::size_t group, std::vector<LateRequests::OfStretch> late);
+
+  /// Fills in the phases of a result that is complete but for them.
+  void divide(const Scenario& scenario, RunResult& run) const;
+
+ private:
+  // Between two cuts.
+  struct OfGroup {
+    PhaseRequests made;
+    ClientFlow flow;
+    std::uint64_t rejected = 0;
+    RequestLatencies latencies;
+  };
+  struct Stretch {
+    std::vector<OfGroup> groups;
+    std::vector<ServiceFlow> services;
+  };
+  struct Range {
+    std::size_t first = 0, last = 0;  // stretches
+  };
+
+  std::size_t cut_at(Time t) const;
+  std::size_t cut_of_recovery(const Scenario& scenario, const RunResult& run,
+                              std::optional<std::size_t> group) const;
+  Range range_of(const Phase& phase, std::size_t recovered) const;
+  PhaseResult add_up(Range range, std::span<const std::size_t> groups,
+                     std::span<const std::size_t> services) const;
+
+  std::vector<Phase> phases_;
+  std::vector<Time> recovery_cuts_;  // those with which a recovery may end
+  std::vector<Time> cuts_;           // from the start of the window to its end; none without phases
+  std::size_t cut_ = 0;              // the next one
+  Stretch running_;
+  std::vector<GroupTotals> group_totals_;    // at the last cut
+  std::vector<ServiceFlow> service_totals_;  // at the last cut
+  std::vector<Stretch> stretches_;
+  std::vector<std::vector<LateRequests::OfStretch>> late_;  // by group
+};
+
+}  // namespace retrysim::stats

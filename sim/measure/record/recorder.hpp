@@ -1,0 +1,87 @@
+// The observer of one replication: the simulation tells it what happens, it counts. It decides
+// nothing. Each client group and each service has a recorder of its own; this one knows them all,
+// and when bins, window and phases begin and end. Time is cut into segments at the edges of
+// time-series bins and of the window; counters of the running segment are folded into the bin's row
+// and, inside the window, into the totals.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
+
+#include "measure/record/client_recorder.hpp"
+#include "measure/record/levels.hpp"
+#include "measure/record/phase_log.hpp"
+#include "measure/record/service_recorder.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace retrysim::stats {
+
+class Recorder {
+ public:
+  /// The scenario must outlive the recorder.
+  Recorder(const Scenario& scenario, std::uint32_t replication);
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// The memory of what is kept bin by bin and client by client: while the run lasts, and then in
+  /// its result.
+  struct Memory {
+    std::uint64_t bins = 0, clients = 0;
+  };
+  static Memory memory(const Scenario& scenario);
+
+  /// Must be called before anything that happens at `now`.
+  void advance(Time now) {
+    if (now >= next_boundary_) [[unlikely]]
+      cross_boundaries(now);
+  }
+
+  /// Those of one group and of one service; they stay where they are.
+  ClientRecorder& client(std::size_t group) { return clients_[group]; }
+  ServiceRecorder& service(std::size_t service) { return services_[service]; }
+
+  /// Ends the run, whose last event was at `end`. Requests still open have been told to `ended` as
+  /// unfinished.
+  RunResult finish(Time end);
+
+ private:
+  template <class Take>
+  static void take_memory(const Scenario& scenario, std::vector<ClientRecorder>& clients,
+                          std::vector<ServiceRecorder>& services, std::vector<ClientBin>& all_bins,
+                          Take& of_bins, Take& of_clients);
+
+  bool is_inner(std::size_t group) const { return scenario_.clients[group].caller.has_value(); }
+  void cross_boundaries(Time now);
+  [[gnu::noinline]] void close_bins(Time now);
+  void cross_edges(Time now);
+  void fold_segment(Time end);
+  void close_bin();
+  bool has_counts() const;
+  void enter_count_bin(Time now);
+  void begin_window();
+  void end_window();
+  void cut_phases(Time now);
+  void choose_boundary();
+
+  const Scenario& scenario_;
+  const RunSpan span_;
+  std::vector<ClientRecorder> clients_;
+  std::vector<ServiceRecorder> services_;
+  std::vector<ClientBin> all_bins_;
+  BinTotals all_latency_;  // of the bin that is being closed, if there are several users
+  std::size_t users_ = 0;  // groups that are not a service's own
+  PhaseLog phases_;
+  // The next edge of all, the next that is not that of a count bin, and where these ended last.
+  Time next_boundary_, next_edge_, segment_start_, bin_end_, count_bin_end_;
+  std::size_t count_bin_ = 0;
+  std::uint32_t replication_;
+  StopCounter<> stop_;  // any number of bins may end between two events
+};
+
+}  // namespace retrysim::stats

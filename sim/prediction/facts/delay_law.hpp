@@ -1,0 +1,125 @@
+// The law of a delay as a mixture of uniform pieces: backoffs of every jitter, think times, service
+// times. An integral over such a law is a sum of a few terms.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/distribution.hpp>
+#include <retrysim/retry_rules.hpp>
+#include <retrysim/time.hpp>
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace retrysim::prediction {
+
+inline constexpr double kForever = std::numeric_limits<double>::infinity();
+
+inline double in_seconds(Duration d) { return d == Duration::max() ? kForever : d.in_seconds(); }
+
+/// Uniform on [low, high], seconds; low = high is a single value.
+struct DelayPiece {
+  double low = 0, high = 0, probability = 1;
+
+  double mean() const { return (low + high) / 2; }
+};
+
+using DelayLaw = std::vector<DelayPiece>;  // probabilities add up to 1
+
+class DecorrelatedBackoff;
+
+/// Adds a piece, unless it is impossible.
+void add(DelayLaw& law, double low, double high, double probability);
+
+/// What lies above `cap` becomes `cap`.
+DelayLaw limited(const DelayLaw& law, double cap);
+
+double mean_of(const DelayLaw& law);
+double variance_of(const DelayLaw& law);
+double least_of(const DelayLaw& law);
+double most_of(const DelayLaw& law);
+
+/// The delay before retry number `retry` (from 1). What decorrelated jitter draws from the delay
+/// before is the law of that delay: exact for each retry, blind to the dependence between them.
+DelayLaw backoff_law(const BackoffRules& rules, bool throttling, int retry);
+
+/// The same for one retry after another, where it costs no more than the last of them alone. The
+/// rules must outlive it.
+class BackoffLaws {
+ public:
+  BackoffLaws(const BackoffRules& rules, bool throttling);
+  ~BackoffLaws();
+  BackoffLaws(const BackoffLaws&) = delete;
+  BackoffLaws& operator=(const BackoffLaws&) = delete;
+
+  /// Of retry number 1, then 2, ...
+  DelayLaw next();
+  /// Leaves one out.
+  void skip();
+
+ private:
+  const BackoffRules& rules_;
+  bool throttling_;
+  int retry_ = 0;
+  DelayLaw last_;  // of a list of delays
+  std::unique_ptr<DecorrelatedBackoff> decorrelated_;
+};
+
+/// Whether the delays after throttling errors have a law of their own.
+bool throttling_differs(const BackoffRules& rules);
+
+/// Constant, uniform: exact. Others: by quantiles, as many as `pieces`, with the exact mean.
+DelayLaw law_of(const Distribution& distribution, int pieces = 32);
+
+/// At most `pieces` pieces with the same mean.
+DelayLaw coarsened(DelayLaw law, int pieces);
+
+/// Probability that a sample is longer than `seconds`.
+double survival(const Distribution& distribution, double seconds);
+
+/// Variance / mean^2; infinite where there is no variance, 0 for a mean of 0.
+double squared_variation(const Distribution& distribution);
+
+// The delays of decorrelated jitter, each of which is drawn from the one before.
+
+/// The law of the next delay, uniform between a bound and three times the one before: every bit of
+/// the law before becomes a uniform piece, and their sum is exact at the points of a grid.
+class DecorrelatedStep {
+ public:
+  /// Begins a law between these bounds.
+  void begin(double low, double high);
+  void add_uniform(double low, double high, double probability);
+  DelayLaw law() const;
+
+ private:
+  void make_grid(double low, double high);
+  /// Of the first point that is not below x. `near` is the place of the x before: they mostly come
+  /// in ascending order.
+  std::size_t index(double x, std::size_t& near) const;
+
+  std::vector<double> grid_, mass_, slope_, shift_;
+  std::size_t near_low_ = 0, near_high_ = 0;
+};
+
+/// The laws of the delays before retries 1, 2, ...
+class DecorrelatedBackoff {
+ public:
+  DecorrelatedBackoff(const BackoffRules& rules, bool throttling);
+
+  /// Goes on to the next retry.
+  void next();
+  /// Of the present retry; empty before the first.
+  const DelayLaw& law() const { return law_; }
+
+ private:
+  void advance();
+
+  double base_, cap_;  // seconds
+  bool from_full_;
+  DelayLaw law_;
+  DecorrelatedStep step_;
+};
+
+}  // namespace retrysim::prediction

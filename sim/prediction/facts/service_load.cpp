@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "prediction/facts/service_load.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "prediction/coverage.hpp"
+#include "prediction/facts/delay_law.hpp"
+#include "prediction/fluid/system.hpp"
+
+namespace retrysim::prediction {
+namespace {
+
+double most_attempts(const ClientSpec& client) {
+  return client.retry.max_attempts == RetryRules::kUnlimited ? kForever : client.retry.max_attempts;
+}
+
+/// Erlang's C formula: probability of having to wait.
+double waiting_probability(double servers, double load) {
+  double b = 1;
+  for (double k = 1; k <= servers; ++k) b = load * b / (k + load * b);
+  const double rho = load / servers;
+  return b / (1 - rho * (1 - b));
+}
+
+/// Whether a service to which Poisson arrivals come is M/M/c, first come first served.
+bool is_mmc(const Scenario& scenario, const ServiceLoad& load) {
+  const auto same_work = [&](std::size_t client) {
+    return scenario.clients[client].operations.empty();
+  };
+  return load.spec->queue.discipline == Discipline::kFifo &&
+         load.spec->service_time.kind() == Distribution::Kind::kExponential &&
+         load.calls_time == 0 && std::ranges::all_of(load.clients, same_work);
+}
+
+double full_queue(const ServiceSpec& s, const scenario::ServiceDemand& first) {
+  if (s.queue.capacity == ServiceSpec::kUnlimited || first.capacity == kForever) return kForever;
+  return static_cast<double>(s.queue.capacity) * s.instances.count * first.held_time /
+         first.capacity;
+}
+
+/// What is asked of a service, without what follows from it for the waits there.
+struct Offered {
+  ServiceLoad load;
+  double work = 0;  // servers
+};
+
+/// Whether the requests of a group vary by more than chance: those of the groups that make a
+/// service call, if it is a group of calls.
+bool varies(const Scenario& scenario, const ClientSpec& client) {
+  if (client.caller) {
+    return std::ranges::any_of(scenario.clients, [&](const ClientSpec& c) {
+      return share_of_calls(c, *client.caller) > 0 && varies(scenario, c);
+    });
+  }
+  const ArrivalSpec& a = client.arrivals;
+  return a.profile.has_value() || a.process == ArrivalProcess::kTrace ||
+         a.process == ArrivalProcess::kOnce;
+}
+
+bool is_open(const Scenario& scenario, const ClientSpec& client) {
+  if (!client.caller) return client.arrivals.process != ArrivalProcess::kClosed;
+  return std::ranges::any_of(scenario.clients, [&](const ClientSpec& c) {
+    return share_of_calls(c, *client.caller) > 0 && is_open(scenario, c);
+  });
+}
+
+Offered offered_to(const Scenario& scenario, std::size_t service, const Demands& demands) {
+  const ServiceSpec& s = scenario.services[service];
+  const scenario::ServiceDemand& first = demands.first.services[service];
+  Offered offered;
+  ServiceLoad& load = offered.load;
+  load.spec = &s;
+  load.capacity = first.capacity;
+  load.varies = s.profile.has_value();
+  bool open = false;
+  for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
+    const ClientSpec& c = scenario.clients[i];
+    if (share_of_calls(c, service) <= 0) continue;
+    load.clients.push_back(i);
+    load.varies = load.varies || varies(scenario, c);
+    load.from_services = load.from_services || c.caller.has_value();
+    open = open || is_open(scenario, c);
+  }
+  load.is_closed = !open && !load.clients.empty();
+  load.rate = first.requests;
+  load.service_time = first.held_time;
+  load.calls_time = first.calls_time;
+  offered.work = first.work;
+  load.utilization = first.load();
+  load.with_errors = demands.needed.services[service].load();
+  load.last_attempt = demands.most.services[service].load();
+  load.full_queue = full_queue(s, first);
+  return offered;
+}
+
+}  // namespace
+
+Demands::Demands(const Scenario& scenario)
+    : first(scenario::demand_of(scenario, scenario::Attempts::kFirst)),
+      needed(scenario::demand_of(scenario, scenario::Attempts::kNeeded)),
+      most(scenario::demand_of(scenario, scenario::Attempts::kMost)) {}
+
+std::string calls_left_out(const Scenario& scenario, std::size_t service) {
+  const bool calls = std::ranges::any_of(scenario.clients,
+                                         [&](const ClientSpec& c) { return c.caller == service; });
+  return calls ? "waiting at the services that it calls" : "";
+}
+
+bool has_plain_quota(const ClientSpec& client) {
+  return client.retry.quota.scope <= RetryScope::kGroup && client.retryer.empty();
+}
+
+bool is_called(const Scenario& scenario, std::size_t service) {
+  return std::ranges::any_of(scenario.clients,
+                             [&](const ClientSpec& c) { return share_of_calls(c, service) > 0; });
+}
+
+ServiceLoad load_of_service(const Scenario& scenario, std::size_t service) {
+  return load_of_service(scenario, service, Demands(scenario));
+}
+
+ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const Demands& demands) {
+  constexpr double kManyServers = 1e6;
+  const ServiceSpec& s = scenario.services[service];
+  auto [load, work] = offered_to(scenario, service, demands);
+  load.wait = load.wait_within = kForever;
+  if (load.capacity == kForever && !s.slowdown.enabled()) load.wait = 0;
+  if (load.utilization < 1 && load.capacity <= kManyServers && work > 0 &&
+      !why_not(Theory::kWaits, scenario, service)) {
+    const double c = load.capacity;
+    load.wait = waiting_probability(c, work) * load.service_time / (c - work) *
+                (1 + squared_variation(s.service_time)) / 2;
+    if (load.full_queue < 5 * load.wait) load.wait = kForever;  // the bound cuts it short
+    if (load.wait != kForever && is_mmc(scenario, load) && s.wait_within != Duration::max()) {
+      const double leaving = (c - work) / load.service_time;  // per second, beyond the arrivals
+      load.wait_within =
+          1 - waiting_probability(c, work) * std::exp(-leaving * s.wait_within.in_seconds());
+    }
+  }
+  load.granted = scenario::granted_rate(scenario, service);
+  return load;
+}
+
+double full_queue_time(const Scenario& scenario, std::size_t service) {
+  return full_queue_time(scenario, service,
+                         scenario::demand_of(scenario, scenario::Attempts::kFirst));
+}
+
+double full_queue_time(const Scenario& scenario, std::size_t service,
+                       const scenario::Demand& first) {
+  const scenario::ServiceDemand& demand = first.services[service];
+  // Some ask without a pause.
+  if (!std::isfinite(demand.requests) || !is_called(scenario, service)) return kForever;
+  return full_queue(scenario.services[service], demand);
+}
+
+ClientTimes times_of_client(const Scenario& scenario, std::size_t client) {
+  return times_of_client(scenario, client, Demands(scenario));
+}
+
+ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const Demands& demands) {
+  const ClientSpec& c = scenario.clients[client];
+  ClientTimes t;
+  t.spec = &c;
+  t.timeout = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
+  t.attempt = 2 * scenario.network.latency.mean_seconds();
+  t.request = 0;
+  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
+    const double share = share_of_calls(c, s);
+    if (share <= 0) continue;
+    t.attempt += share * (scenario::service_seconds_at(scenario, c, s) +
+                          demands.first.services[s].calls_time);
+    t.request += share * load_of_service(scenario, s, demands).wait;
+  }
+  t.request += t.attempt;
+  t.rate = demands.first.groups[client].requests / c.count;
+  const double attempts = most_attempts(c), retries = attempts - 1;
+  const double deadline =
+      c.timeouts.deadline == Duration::max() ? kForever : c.timeouts.deadline.in_seconds();
+  constexpr double kMost = 10'000;
+  double longest = attempts * t.timeout, mean = longest;
+  // Where the backoff no longer grows, the rest is a product.
+  constexpr int kDistinct = 64;
+  const BackoffRules& backoff = c.retry.backoff;
+  const bool differs = throttling_differs(backoff);
+  BackoffLaws late_laws(backoff, false), throttled_laws(backoff, true);
+  for (int i = 1; i <= std::min<double>(retries, kDistinct); ++i) {
+    const DelayLaw late = late_laws.next();
+    const double most_throttled = differs ? most_of(throttled_laws.next()) : 0;
+    const double times = i == kDistinct ? std::min(retries, kMost) - kDistinct + 1 : 1;
+    longest += times * std::max(most_of(late), most_throttled);
+    mean += times * mean_of(late);
+  }
+  t.worst = std::min(deadline, longest);
+  t.all_time_out = mean;
+  const QuotaRules& quota = c.retry.quota;
+  t.buckets = quota.scope == RetryScope::kGroup ? 1 : c.count;
+  const double cost = quota.timeout_cost;
+  const double bucket_rate = t.rate * c.count / t.buckets;
+  if (quota.enabled && has_plain_quota(c) && cost > 0 && retries > 0) {
+    t.outage_retries = std::floor(quota.capacity / cost);
+    t.drain_rate = cost * bucket_rate * std::min(retries, kMost) - quota.refill_rate;
+    t.time_to_dry = t.drain_rate > 0 ? quota.capacity / t.drain_rate : kForever;
+  }
+  t.connections = t.rate * t.request;
+  t.connections_worst = t.rate * attempts * t.timeout;
+  return t;
+}
+
+}  // namespace retrysim::prediction

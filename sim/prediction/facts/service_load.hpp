@@ -1,0 +1,85 @@
+// What is asked of a service, and how long a client's requests take: the numbers behind facts and
+// warnings.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/prediction.hpp>
+#include <retrysim/scenario.hpp>
+
+#include "scenario/derived/derived.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace retrysim::prediction {
+
+using scenario::path_of;
+
+struct ServiceLoad {
+  const ServiceSpec* spec = nullptr;
+  std::vector<std::size_t> clients;  ///< indices of the groups that call it
+  double rate = 0;                   ///< new requests per second
+  bool varies = false;               ///< a profile, a trace, a herd
+  bool from_services = false;        ///< other services call it
+  bool is_closed = false;            ///< only closed loops call it: who waits asks for less
+  double capacity = 0;               ///< servers; infinite: no limit
+  double calls_time = 0;             ///< that it waits for the services that it calls, s
+  double service_time = 0;  ///< mean time that an attempt keeps a server, with its calls, s
+  double utilization = 0;   ///< of first attempts
+  double with_errors = 0;   ///< the same with the attempts after random and network errors
+  double last_attempt = 0;  ///< utilization if every request needs its last attempt
+  double full_queue = 0;    ///< s; infinite: no bound
+  double wait = 0;          ///< mean while all is well, s; infinite: overloaded, or not known
+  double wait_within = 0;   ///< share that waits at most `wait_within`; infinite: not known
+  double granted = 0;       ///< attempts per second that the throttle lets pass; infinite: all
+};
+/// What a scenario asks of its services, with first attempts only, with those that errors make
+/// necessary, and with all that there may be.
+struct Demands {
+  explicit Demands(const Scenario& scenario);
+  scenario::Demand first, needed, most;
+};
+
+ServiceLoad load_of_service(const Scenario& scenario, std::size_t service);
+ServiceLoad load_of_service(const Scenario& scenario, std::size_t service, const Demands& demands);
+
+/// What the load of a service leaves out because services call each other; empty: nothing.
+std::string calls_left_out(const Scenario& scenario, std::size_t service);
+
+/// Only its `full_queue`, without the formulas of waiting; infinite for a service that no group of
+/// clients calls.
+double full_queue_time(const Scenario& scenario, std::size_t service);
+double full_queue_time(const Scenario& scenario, std::size_t service,
+                       const scenario::Demand& first);
+
+/// Whether a quota is that of one client or of its whole group, and of nobody else.
+bool has_plain_quota(const ClientSpec& client);
+
+/// Whether a group of clients or another service calls it.
+bool is_called(const Scenario& scenario, std::size_t service);
+
+struct ClientTimes {
+  const ClientSpec* spec = nullptr;
+  double timeout = 0;                  ///< s; infinite: none
+  double attempt = 0;                  ///< network and service, s
+  double request = 0;                  ///< with the wait, s; infinite: not known
+  double worst = 0, all_time_out = 0;  ///< s; may be infinite
+  double rate = 0;                     ///< requests of one client per second
+  double buckets = 1;                  ///< retry quotas
+  double drain_rate = 0, time_to_dry = 0, outage_retries = 0;
+  double connections = 0, connections_worst = 0;  ///< of one client
+};
+ClientTimes times_of_client(const Scenario& scenario, std::size_t client);
+ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const Demands& demands);
+
+// What a user should know before running a scenario. Each warning names the keys, the figure and
+// what would change it.
+
+void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
+                     std::vector<Warning>& warnings);
+void warn_of_client(const Scenario& scenario, const ClientTimes& times,
+                    std::vector<Warning>& warnings);
+
+}  // namespace retrysim::prediction

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "prediction/facts/service_load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "prediction/coverage.hpp"
+#include "prediction/facts/delay_law.hpp"
+#include "prediction/fluid/system.hpp"
+
+namespace retrysim::prediction {
+namespace {
+
+std::string time_text(double seconds) {
+  return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
+}
+
+/// The group with the shortest patience, of those that have an attempt timeout.
+const ClientSpec* least_patient(const Scenario& scenario, const ServiceLoad& load) {
+  const ClientSpec* least = nullptr;
+  for (const std::size_t i : load.clients) {
+    const ClientSpec& c = scenario.clients[i];
+    if (!c.timeouts.has_attempt) continue;
+    const double seconds = c.timeouts.attempt.mean_seconds();
+    if (least == nullptr || seconds < least->timeouts.attempt.mean_seconds()) least = &c;
+  }
+  return least;
+}
+
+/// The keys of the load that clients, and the calls of other services, bring.
+std::string arrival_keys(const Scenario& scenario, const ServiceLoad& load) {
+  std::string keys;
+  for (const std::size_t i : load.clients) {
+    const ClientSpec& c = scenario.clients[i];
+    keys += ", " + path_of(scenario, c) + (c.caller ? "" : ".arrivals");
+  }
+  return keys;
+}
+
+void warn_of_overload(const Scenario& scenario, const ServiceLoad& load,
+                      std::vector<Warning>& warnings) {
+  if (load.capacity == kForever || load.varies) return;
+  const AutoscalingSpec& scaling = load.spec->autoscaling;
+  const double most = scaling.target > 0 ? std::max(load.capacity, static_cast<double>(scaling.max))
+                                         : load.capacity;
+  const double first = load.utilization * load.capacity / most;
+  const double needed = load.with_errors * load.capacity / most;
+  const double asked = first >= 1 ? first : needed;
+  if (asked < 1) return;
+  const std::string path = "service." + load.spec->name;
+  const std::string below = load.from_services ? " Calls of other services are among them." : "";
+  std::string message;
+  if (load.is_closed) {
+    message = fmt::format(
+        "If nobody had to wait, first attempts would ask for {:.3g} times the capacity: the "
+        "requests of the closed loop wait for each other.",
+        asked);
+  } else if (first >= 1) {
+    message = fmt::format(
+        "The first attempts alone ask for {:.3g} times the capacity, so that the service is "
+        "overloaded without any retry.",
+        asked);
+  } else {
+    message = fmt::format(
+        "With the retries after random errors, lost messages and failed calls, attempts ask for "
+        "{:.3g} times the capacity, so that the service is overloaded.",
+        asked);
+  }
+  warnings.push_back(
+      {path,
+       fmt::format("{0}.{1}, {0}.service_time{2}", path,
+                   scaling.target > 0 ? "autoscaling.max" : "servers",
+                   arrival_keys(scenario, load)),
+       message + below,
+       fmt::format("At least {:.0f} servers would carry the load.", std::floor(asked * most) + 1)});
+}
+
+void warn_of_queue(const Scenario& scenario, const ServiceLoad& load,
+                   std::vector<Warning>& warnings) {
+  const ClientSpec* const client = least_patient(scenario, load);
+  if (client == nullptr || load.capacity == kForever || load.service_time == 0) return;
+  const std::string path = "service." + load.spec->name, group = path_of(scenario, *client);
+  const double timeout = client->timeouts.attempt.mean_seconds();
+  const auto service = static_cast<std::size_t>(load.spec - scenario.services.data());
+  const double patience = timeout - 2 * scenario.network.latency.mean_seconds() -
+                          scenario::service_seconds_at(scenario, *client, service) -
+                          load.calls_time;
+  if (load.full_queue <= patience) return;
+  const std::string keys = path + ".queue.capacity, " + group + ".attempt_timeout";
+  const std::string holds =
+      load.full_queue == kForever
+          ? std::string("The queue has no bound")
+          : fmt::format("A full queue holds {} of work", time_text(load.full_queue));
+  const double places = std::floor(std::max(0.0, patience) * load.capacity / load.service_time);
+  warnings.push_back(
+      {path, keys,
+       fmt::format("{}, and {} waits {} for an answer: once the queue is long enough, every answer "
+                   "comes too late.",
+                   holds, group, time_text(timeout)),
+       fmt::format("With {}.queue.capacity = {:.0f} or less, what is served is served in time.",
+                   path, places)});
+}
+
+void warn_of_last_attempts(const Scenario& scenario, const ServiceLoad& load,
+                           std::vector<Warning>& warnings) {
+  if (load.last_attempt < 1 || load.utilization >= 1 || load.utilization <= 0) return;
+  const ClientSpec* const client = least_patient(scenario, load);
+  if (client == nullptr) return;
+  const double patience = client->timeouts.attempt.mean_seconds();
+  if (load.full_queue <= patience) return;  // what is turned away costs nothing
+  bool unlimited = false;
+  for (const std::size_t i : load.clients) {
+    const RetryRules& retry = scenario.clients[i].retry;
+    const bool limited = retry.quota.enabled || retry.budget.kind != BudgetKind::kNone ||
+                         retry.breaker.enabled || retry.throttle.enabled;
+    unlimited = unlimited || (retry.max_attempts > 1 && !limited);
+  }
+  if (!unlimited) return;
+  const std::string path = "service." + load.spec->name;
+  const double most = std::max(1.0, std::ceil(1 / load.utilization) - 1);
+  warnings.push_back(
+      {path, path_of(scenario, *client) + ".retry.max_attempts, " + path + ".queue.capacity",
+       (load.last_attempt == kForever
+            ? std::string("Requests whose attempts fail are tried again without end, so that the "
+                          "load grows without bound: ")
+            : fmt::format("If every request needs its last attempt, the load is {:.3g} times the "
+                          "capacity: ",
+                          load.last_attempt)) +
+           "a state in which every answer is late keeps itself alive when its cause is gone.",
+       fmt::format(
+           "It recovers by itself with {}, with a retry quota, or with a queue too short for "
+           "late answers.",
+           most > 1 ? fmt::format("at most {:.0f} attempts", most) : "no retries")});
+}
+
+void warn_of_throttle(const Scenario& scenario, const ServiceLoad& load,
+                      std::vector<Warning>& warnings) {
+  const std::string path = "service." + load.spec->name;
+  if (load.granted == kForever) return;
+  if (load.rate > load.granted) {
+    warnings.push_back(
+        {path, path + ".throttle.rate" + arrival_keys(scenario, load),
+         fmt::format("{:.3g} new requests a second meet a throttle that lets {:.3g} "
+                     "pass: at most {:.3g} % can succeed.",
+                     load.rate, load.granted, 100 * load.granted / load.rate),
+         fmt::format("{}.throttle.rate = {:.4g} or more would let them pass, and so would fewer "
+                     "requests.",
+                     path, load.spec->throttle.rate * load.rate / load.granted)});
+  }
+  double floor = 0;
+  std::string counts;
+  for (const std::size_t i : load.clients) {
+    const ClientSpec& c = scenario.clients[i];
+    if (!c.retry.rate_limit.enabled) continue;
+    floor += c.retry.rate_limit.min_rate * c.count;
+    counts += ", client." + c.name + ".count";
+  }
+  if (floor > load.granted) {
+    warnings.push_back(
+        {path, path + ".throttle.rate" + counts,
+         fmt::format("Adaptive mode never goes below its least rate: together the clients may send "
+                     "{:.3g} attempts a second where {:.3g} pass, so that at least {:.3g} % are "
+                     "throttled while there is so much to send.",
+                     floor, load.granted, 100 * (1 - load.granted / floor)),
+         fmt::format("At most {:.0f} % of the clients, each of which sends more.",
+                     std::floor(100 * load.granted / floor))});
+  }
+}
+
+void warn_of_retry_after(const Scenario& scenario, const ClientTimes& t,
+                         std::vector<Warning>& warnings) {
+  const ClientSpec& c = *t.spec;
+  const ServiceSpec& s = scenario.services[c.service];
+  const double suggested = s.throttle.retry_after.in_seconds();
+  if (suggested <= 0 || s.throttle.rate <= 0 || c.retry.max_attempts < 2) return;
+  const std::string path = "client." + c.name, keys = "service." + s.name +
+                                                      ".throttle.retry_after, " + path +
+                                                      ".retry.retry_after";
+  const double first = backoff_moments(c.retry.backoff, true, 1).mean;
+  if (c.retry.retry_after == RetryAfter::kIgnore) {
+    warnings.push_back({path, keys,
+                        fmt::format("The service suggests {} before a retry; the client does not "
+                                    "look at it and waits {} on average.",
+                                    time_text(suggested), time_text(first)),
+                        fmt::format("{}.retry.retry_after = \"minimum\" would respect it.", path)});
+  } else if (suggested < first && (c.retry.retry_after == RetryAfter::kMinimum ||
+                                   c.retry.retry_after == RetryAfter::kMinimumCapped)) {
+    warnings.push_back(
+        {path, keys,
+         fmt::format("The service suggests {}, less than the mean backoff of {}: the "
+                     "suggestion changes little.",
+                     time_text(suggested), time_text(first)),
+         fmt::format("A suggestion of more than {} would count.", time_text(first))});
+  }
+}
+
+void warn_of_quota(const ClientTimes& t, std::vector<Warning>& warnings) {
+  constexpr double kLong = 60;  // s: much longer than most hiccups
+  const RetryRules& retry = t.spec->retry;
+  if (!retry.quota.enabled || retry.max_attempts < 2 || !has_plain_quota(*t.spec)) return;
+  if (t.time_to_dry <= kLong) return;
+  if (t.time_to_dry == kForever) return;
+  const std::string path = "client." + t.spec->name;
+  warnings.push_back(
+      {path, path + ".retry.quota, " + path + ".count",
+       fmt::format("The quota of a client with {:.3g} requests a second lasts {} of total failure, "
+                   "{:.0f} retries of all clients together: until then it protects nothing.",
+                   t.rate, time_text(t.time_to_dry), t.outage_retries * t.buckets),
+       fmt::format(
+           "{0}.retry.quota.capacity = {1:.0f} would last for {2}; fewer and busier clients "
+           "or a higher cost also help.",
+           path, std::max(1.0, std::floor(retry.quota.capacity * kLong / t.time_to_dry)),
+           time_text(kLong))});
+}
+
+}  // namespace
+
+void warn_of_service(const Scenario& scenario, const ServiceLoad& load,
+                     std::vector<Warning>& warnings) {
+  warn_of_overload(scenario, load, warnings);
+  const auto service = static_cast<std::size_t>(load.spec - scenario.services.data());
+  if (!why_not(Theory::kLate, scenario, service)) {
+    warn_of_queue(scenario, load, warnings);
+    warn_of_last_attempts(scenario, load, warnings);
+  }
+  warn_of_throttle(scenario, load, warnings);
+}
+
+void warn_of_client(const Scenario& scenario, const ClientTimes& t,
+                    std::vector<Warning>& warnings) {
+  const ClientSpec& c = *t.spec;
+  const std::string path = "client." + c.name;
+  if (t.timeout < t.attempt) {
+    warnings.push_back({path, path + ".attempt_timeout",
+                        fmt::format("An attempt takes {} without any waiting, and the client gives "
+                                    "up after {}.",
+                                    time_text(t.attempt), time_text(t.timeout)),
+                        fmt::format("A timeout well above {}.", time_text(t.attempt))});
+  }
+  const double deadline = c.timeouts.deadline.in_seconds();
+  if (c.timeouts.deadline != Duration::max() && c.retry.max_attempts > 1 && deadline < t.timeout) {
+    warnings.push_back(
+        {path, path + ".deadline, " + path + ".attempt_timeout",
+         fmt::format("The deadline of {} ends a request before its first attempt can "
+                     "time out, so that a late answer is never asked for again.",
+                     time_text(deadline)),
+         fmt::format("An attempt timeout below {}, or a deadline above {}.", time_text(deadline),
+                     time_text(t.timeout))});
+  }
+  if (c.max_connections != ClientSpec::kUnlimited && t.connections_worst > c.max_connections) {
+    warnings.push_back(
+        {path, path + ".max_connections",
+         fmt::format("While every attempt times out a client needs {:.3g} connections and has {}: "
+                     "further attempts wait for one.",
+                     t.connections_worst, c.max_connections),
+         fmt::format("max_connections = {:.0f}, or a shorter attempt timeout.",
+                     std::ceil(t.connections_worst))});
+  }
+  warn_of_quota(t, warnings);
+  warn_of_retry_after(scenario, t, warnings);
+}
+
+}  // namespace retrysim::prediction

@@ -1,0 +1,106 @@
+// The delay equations, bin by bin. What an attempt will come to is known when it arrives, because a
+// FIFO queue shows it how long it will wait; so each bin hands its attempts on to the bins in which
+// their retries arrive, and no equation looks back.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/fluid.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
+
+#include "prediction/fluid/clients.hpp"
+#include "prediction/fluid/service.hpp"
+#include "prediction/fluid/system.hpp"
+
+#include <cstddef>
+#include <vector>
+
+namespace retrysim::prediction {
+
+class Runner {
+ public:
+  Runner(const Scenario& scenario, const FluidSystem& system, double step, std::size_t steps);
+
+  template <class Visit>  // visit(bin, sample)
+  void run(Visit visit) {
+    run_until([&](std::size_t k, const FluidSample& now) {
+      visit(k, now);
+      return false;
+    });
+  }
+  /// The same until `visit` gives true. Throws Interrupted if asked to stop.
+  template <class Visit>
+  void run_until(Visit visit) {
+    StopCounter<64> stop;  // groups may be many
+    stop_point();
+    for (std::size_t k = 0; k < steps_; ++k) {
+      stop.count();
+      if (visit(k, advance(k))) return;
+    }
+  }
+
+  /// In the last bin: whether some attempts failed for lack of capacity, and whether all failed.
+  bool is_strained() const;
+  bool all_fail() const;
+  /// What happened longer ago has no effect on attempts number 2, s.
+  double memory() const;
+
+  std::vector<FluidGroup> groups() const;
+  double backlog() const { return service_.backlog(); }
+
+ private:
+  FluidSample advance(std::size_t k);
+
+  const FluidSystem& system_;
+  double step_;
+  std::size_t steps_;
+  FluidService service_;
+  std::vector<GroupFlows> groups_;
+  std::vector<double> sent_;  // by group, attempts per second in this bin
+};
+
+// One run of the fluid over a system that is already in numbers.
+
+/// Bins of a run, about; a timeout shorter than such a bin has no fluid (`why_no_fluid`).
+inline constexpr double kMostFluidSteps = 2e6;
+
+/// Width of a bin, s: the shortest timeout is a whole number of them.
+double fluid_step(const FluidSystem& system, double steps_per_timeout);
+
+FluidRun run_system(const Scenario& scenario, const FluidSystem& system, double step,
+                    double series_interval);
+
+/// Whether fewer than half of the requests succeed in the last quarter of the time after the last
+/// disturbance. The run ends as soon as that is certain: everybody has been served, or nobody, for
+/// longer than the clients remember.
+bool ends_down(const Scenario& scenario, const FluidSystem& system, double step);
+
+// Runs of the fluid that answer one question: is the service down in the end?
+
+/// Whether the scenario has a fault of the service, or a surge of its clients, before its end.
+bool has_disturbance(const Scenario& scenario, std::size_t service);
+
+/// The scenario without them.
+Scenario calm_scenario(Scenario scenario, std::size_t service);
+
+/// The same with an outage of many timeouts instead; where servers are unlimited, with a surge.
+Scenario pushed_scenario(Scenario scenario, std::size_t service);
+
+/// Ten timeouts of calm, then an outage of the service, or a surge where servers are unlimited.
+/// Takes a calm scenario.
+Scenario with_outage(Scenario scenario, std::size_t service, double duration);
+
+/// What times are measured by: the shortest attempt timeout, s.
+double time_unit(const Scenario& scenario, std::size_t service);
+
+/// With a duration of at least 80 timeouts after the last disturbance, unless its load is not
+/// constant.
+Scenario long_scenario(Scenario scenario, std::size_t service);
+
+/// The answers for these scenarios, with bins of a hundredth of a timeout.
+bool is_down_when_calm(const Scenario& scenario, std::size_t service);
+bool is_down_when_pushed(const Scenario& scenario, std::size_t service);
+bool is_down_after_disturbances(const Scenario& scenario, std::size_t service);
+
+}  // namespace retrysim::prediction

@@ -1,0 +1,143 @@
+// A stream of attempts over time, filled in from the past: what is put in now arrives later, all at
+// once or spread evenly over a while. Time is in bins; rates are of whole bins.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "prediction/fluid/system.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace retrysim::prediction {
+
+class Flow {
+ public:
+  /// Holds what arrives in the next `bins` bins; what arrives later is dropped.
+  explicit Flow(std::size_t bins) {
+    std::size_t size = 4;
+    while (size < bins + 4) size *= 2;
+    mask_ = size - 1;
+    single_.resize(size);
+    change_.resize(size);
+  }
+
+  /// The rate of the present bin, for good; then the next bin is the present one.
+  double take() {
+    const std::size_t k = now_ & mask_;
+    running_ += change_[k];
+    const double rate = single_[k] + running_;
+    single_[k] = change_[k] = 0;
+    ++now_;
+    return rate > 0 ? rate : 0;
+  }
+
+  /// `delay` in bins, at least one of which passes.
+  void put(double delay, double rate) {
+    delay = std::max(1.0, delay);
+    if (delay >= static_cast<double>(mask_ - 1)) return;
+    const auto whole = static_cast<std::size_t>(delay);
+    const double part = delay - static_cast<double>(whole);
+    single_[(now_ + whole - 1) & mask_] += rate * (1 - part);
+    single_[(now_ + whole) & mask_] += rate * part;
+  }
+
+  /// Evenly from `low` to `high` bins from now.
+  void spread(double low, double high, double rate) {
+    low = std::max(1.0, low);
+    if (high - low < 1) return put((low + std::max(low, high)) / 2, rate);
+    const double share = rate / (high - low);
+    change(low, share);
+    change(high, -share);
+  }
+
+ private:
+  void change(double delay, double by) {
+    if (delay >= static_cast<double>(mask_ - 1)) return;
+    const auto whole = static_cast<std::size_t>(delay);
+    const double part = delay - static_cast<double>(whole);
+    change_[(now_ + whole - 1) & mask_] += by * (1 - part);
+    change_[(now_ + whole) & mask_] += by * part;
+  }
+
+  // `now_` is the bin after the one taken last, which is the present one while rates are put in.
+  std::size_t now_ = 0, mask_;
+  double running_ = 0;
+  std::vector<double> single_, change_;
+};
+
+// What the service does with a bin of attempts: its backlog and its throttle, and what becomes of
+// the attempts of each group.
+
+/// Shares of a group's attempts in one bin, by what becomes of them, and when they know, in
+/// seconds.
+struct Shares {
+  std::array<double, kFates> fate{};
+  std::array<double, kFates> known{};
+  double success = 0, answered = 0;
+  double error_retryable = 1;  ///< of error answers
+  double throttled = 0;        ///< of those that arrive: what the service's token bucket refuses
+  bool strained = false;       ///< some fail for lack of capacity
+};
+
+class FluidService {
+ public:
+  /// Of `steps` bins of `step` seconds.
+  FluidService(const FluidSystem& system, double step, std::size_t steps);
+
+  /// The bin that starts at `now` begins.
+  void begin(double now);
+  /// What becomes of the attempts that the groups send in this bin, in attempts per second.
+  void serve(std::span<const double> sent);
+
+  /// By group, in the bin that was served last.
+  const std::vector<Shares>& shares() const { return shares_; }
+  /// Work that waits, s.
+  double backlog() const { return work_; }
+
+ private:
+  double start_of(std::size_t stretch) const {
+    return stretch < system_.stretches.size() ? system_.stretches[stretch].start : kForever;
+  }
+  const FluidStretch& stretch() const { return system_.stretches[stretch_]; }
+
+  /// Time until work that arrives at `t` behind `work` begins, with the capacity to come.
+  double wait(double t, double work) const;
+  /// Work that can be done in [from, to).
+  double capacity(double from, double to) const;
+  /// Share of attempts whose answer comes too late if their wait grows from `first` to `last`.
+  double late_share(const FluidClients& g, double first, double last) const;
+  double next_restart() const;
+
+  /// Share of a group's attempts that random errors answer before anything else does.
+  double door_errors(std::size_t group) const;
+  /// Share of the attempts that the throttle lets pass: of all, or of one group's where each client
+  /// has a bucket of its own. `demand`: attempts per second.
+  double pass(double demand);
+  double pass_by_client(std::size_t group, double demand);
+  /// Moves the backlog on by a bin; finds who is late and how many are turned away.
+  void queue(double before, double inflow);
+  /// Servers without limit: who is in service, for the slowdown.
+  void crowd();
+  void share_out(std::size_t group, double before);
+
+  const FluidSystem& system_;
+  double step_;
+  std::size_t steps_;
+  bool light_;  // the tail of service times ends before forty means
+  double now_ = 0;
+  std::size_t stretch_ = 0;
+  double work_ = 0, after_ = 0, turned_away_ = 0, in_service_ = 0;
+  std::unique_ptr<Flow> leaving_;
+  double tokens_;                     // of the throttle, if all share one
+  std::vector<double> group_tokens_;  // else those of all clients of a group
+  std::vector<double> past_errors_;   // attempts per second that no random error answers
+  std::vector<double> entering_;      // past the throttle, attempts per second
+  std::vector<Shares> shares_;
+};
+
+}  // namespace retrysim::prediction

@@ -1,0 +1,882 @@
+// Sentences by rule: the first metric of MetricList::kSpoken with a significant difference makes
+// the main clause, the others follow after "with".
+//
+// SPDX-License-Identifier: MIT
+#include "report/comparison.hpp"
+
+#include "report/document/csv_writer.hpp"
+#include "report/document/json.hpp"
+#include "report/document/text.hpp"
+#include "report/run/text.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+namespace retrysim::report {
+
+namespace {
+
+/// Whether the demand ends by itself, so that the time of the last request is that of the work.
+bool demand_is_finite(const Scenario& scenario) {
+  return std::all_of(scenario.clients.begin(), scenario.clients.end(), [](const ClientSpec& c) {
+    return c.arrivals.process == ArrivalProcess::kOnce;
+  });
+}
+
+bool is_word(std::string_view text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return !text.empty() && is_letter(text.front()) && text != "true" && text != "false" &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_';
+         });
+}
+
+/// KEY=WORD, both of them plain.
+std::optional<std::pair<std::string_view, std::string_view>> key_and_word(std::string_view name) {
+  const std::size_t equals = name.find('=');
+  if (equals == std::string_view::npos) return std::nullopt;
+  const std::string_view key = name.substr(0, equals);
+  const std::string_view word = name.substr(equals + 1);
+  if (!is_word(key) || !is_word(word)) return std::nullopt;
+  return std::pair(key, word);
+}
+
+/// The baseline after "than": the word alone where the variant has said which key it is.
+std::string spoken_baseline(std::string_view variant, std::string_view baseline) {
+  const auto a = key_and_word(variant);
+  const auto b = key_and_word(baseline);
+  if (a && b && a->first == b->first && b->second != "none") return std::string(b->second);
+  return spoken_name(baseline);
+}
+
+std::string joined(const std::vector<std::string>& parts, std::string_view last) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += i + 1 == parts.size() ? last : std::string_view(", ");
+    text += parts[i];
+  }
+  return text;
+}
+
+/// Three significant digits, or fewer where the interval is wide: two of half its width.
+Amount scaled_amount(double size, std::optional<Interval> interval, double scale,
+                     std::string_view unit) {
+  int decimals = decimals_for(size * scale, 3);
+  if (interval) {
+    const double half = (interval->high - interval->low) / 2 * scale;
+    if (half > 1e-9 * size * scale) decimals = std::min(decimals, decimals_for(half, 2));
+  }
+  const auto text = [&](double x) {
+    std::string digits = fmt::format("{:.{}f}", x * scale, decimals);
+    if (digits.find_first_not_of("-0.") == std::string::npos && digits.front() == '-') {
+      digits.erase(0, 1);  // no negative zero
+    }
+    return digits;
+  };
+  Amount amount;
+  amount.value = text(size) + std::string(unit);
+  if (!interval) return amount;
+  const std::string low = text(interval->low);
+  const std::string high = text(interval->high);
+  if (low != high) amount.interval = low + ".." + high;
+  return amount;
+}
+
+/// What one thing does in place of another to one client, from the rows of its metrics.
+class Sentence {
+ public:
+  using Find = std::function<const ComparisonRow*(const MetricInfo&)>;
+
+  Sentence(const ComparisonReport& comparison, std::string name, std::string base, Find find)
+      : comparison_(comparison), name_(std::move(name)), base_(std::move(base)), find_(find) {
+    finite_ = demand_is_finite(comparison.baseline().scenario());
+    chosen_ = comparison.was_asked_for;
+  }
+
+  /// Whether runs are counted that recover: not for averages over several variants.
+  Sentence& with_recoveries() {
+    counts_recoveries_ = true;
+    return *this;
+  }
+
+  std::string text() {
+    for (const MetricInfo* metric : metrics_of(MetricList::kSpoken)) {
+      if (is_compared(*metric)) add(*metric);
+    }
+    for (const MetricInfo* metric : comparison_.found.metrics) {
+      if (metric->display.place(MetricList::kSpoken) == 0) add_without_words(*metric);
+    }
+    std::string text = spoken_name(name_);
+    const std::string base = spoken_baseline(name_, base_);
+    if (!recovery_.empty() && !main_.empty()) {
+      text += " " + recovery_ + ". It " + main_clause(base) + rest();
+    } else if (!recovery_.empty()) {
+      text += " " + recovery_ + ".";
+    } else if (!main_.empty()) {
+      text += " " + main_clause(base) + rest();
+    } else if (!unclear_.empty()) {
+      text +=
+          " does not differ significantly from " + base + " in " + joined(unclear_, " or ") + ".";
+    } else if (!small_.empty()) {
+      text += " is practically the same as " + base + " in " + joined(small_, " and ") + ".";
+      return text + equal_in() + also_recovery_;
+    } else if (!equal_.empty()) {
+      return text + " makes no difference to " + joined(equal_, " and ") + "." + also_recovery_;
+    } else {
+      return also_recovery_.empty() ? "" : text + ":" + also_recovery_;
+    }
+    if (!small_.empty()) text += " Practically the same: " + joined(small_, " and ") + ".";
+    return text + equal_in() + also_recovery_;
+  }
+
+ private:
+  std::string main_clause(const std::string& base) const {
+    return main_ +
+           (main_is_points_   ? (main_is_more_ ? " over " : " compared with ")
+            : main_is_factor_ ? " of "
+                              : " than ") +
+           base + main_interval_;
+  }
+
+  std::string rest() const {
+    std::string text = also_.empty() ? "." : ", with " + joined(also_, " and ") + ".";
+    if (!unclear_.empty())
+      text += " No significant difference in " + joined(unclear_, " or ") + ".";
+    return text;
+  }
+
+  std::string equal_in() const {
+    return equal_.empty() ? "" : " Equal in " + joined(equal_, " and ") + ".";
+  }
+
+  bool is_compared(const MetricInfo& metric) const {
+    return std::find(comparison_.found.metrics.begin(), comparison_.found.metrics.end(), &metric) !=
+           comparison_.found.metrics.end();
+  }
+
+  void add(const MetricInfo& metric) {
+    const MetricWords& words = metric.display.words;
+    if (metric.name == "recovered" && counts_recoveries_) {
+      add_recovery(metric);
+    } else if (words.less.empty()) {
+      if (chosen_) add_without_words(metric);
+    } else if (metric.name != "completion_time_s" || finite_ || chosen_) {
+      add_difference(
+          metric, metric.name == "recovered" ? "probability of recovery" : metric.label(), words);
+    }
+  }
+
+  /// Whoever asks for a metric gets a sentence about it.
+  void add_without_words(const MetricInfo& metric) {
+    const std::string name(metric.label());
+    const std::string less = "lower " + name;
+    const std::string more = "higher " + name;
+    add_difference(metric, name, {less, more});
+  }
+
+  /// In runs rather than percent: "never recovers (0 of 10 runs; no retries 10 of 10)".
+  void add_recovery(const MetricInfo& metric) {
+    const ComparisonRow* row = find_(metric);
+    if (row == nullptr || row->difference.pairs == 0) return;
+    const PairedDifference& d = row->difference;
+    const auto runs = static_cast<double>(d.pairs);
+    const auto count = [&](double mean) { return std::lround(mean * runs); };
+    const long own = count(d.mean), others = count(d.baseline_mean), all = std::lround(runs);
+    if (d.identical) {
+      if (own == all) return;
+      also_recovery_ = own == 0 ? fmt::format(" Neither recovers in any of {} runs.", all)
+                                : fmt::format(" Both recover in {} of {} runs only.", own, all);
+    } else if (d.significant) {
+      const std::string counts = fmt::format("{} of {}", others, all);
+      const std::string base = spoken_baseline(name_, base_);
+      recovery_ = own == 0
+                      ? fmt::format("never recovers (0 of {} runs; {} in {})", all, base, counts)
+                  : own == all
+                      ? fmt::format("recovers in all {} runs ({} in {})", all, base, counts)
+                      : fmt::format("recovers in {} of {} runs ({} in {})", own, all, base, counts);
+    } else {
+      also_recovery_ = fmt::format(" Recovers in {} of {} runs, {} in {}: too few to tell apart.",
+                                   own, all, spoken_baseline(name_, base_), others);
+    }
+  }
+
+  void add_difference(const MetricInfo& metric, std::string_view noun, const MetricWords& words) {
+    const ComparisonRow* row = find_(metric);
+    if (row == nullptr || !row->difference.interval || is_nothing(row->difference)) return;
+    const PairedDifference& d = row->difference;
+    if (d.identical) {
+      equal_.emplace_back(noun);
+      return;
+    }
+    if (!d.significant) {
+      unclear_.emplace_back(noun);
+      return;
+    }
+    if (is_negligible(*row)) {
+      small_.emplace_back(noun);
+      return;
+    }
+    const Amount amount = amount_of(*row);
+    const bool more = d.difference > 0;
+    const bool is_points = shown_as_percentage(metric);
+    std::string value = amount.value;
+    if (is_points) value.insert(value.rfind("points"), "percentage ");
+    const std::string what =
+        metric.name == "recovery_s" && d.mean == 0 ? "recovery at once instead of later"
+        : amount.is_factor                         ? fmt::format("{} the {}", value, noun)
+                           : fmt::format("{} {}", value, more ? words.more : words.less);
+    if (!main_.empty()) {
+      also_.push_back(what + (amount.interval.empty() ? "" : " (" + amount.interval + ")"));
+      return;
+    }
+    main_is_factor_ = amount.is_factor;
+    main_is_points_ = is_points;
+    main_is_more_ = more;
+    main_ = is_points ? fmt::format("{} the {} by {}", more ? "raises" : "lowers", noun, value)
+                      : "has " + what;
+    if (!amount.interval.empty()) main_interval_ = " (95 % CI " + amount.interval + ")";
+  }
+
+  const ComparisonReport& comparison_;
+  std::string name_, base_;
+  Find find_;
+  bool counts_recoveries_ = false;
+  bool finite_ = false;  ///< all demand comes at once
+  bool chosen_ = false;  ///< the user chose the metrics
+  std::string main_, main_interval_, recovery_, also_recovery_;
+  bool main_is_factor_ = false, main_is_points_ = false, main_is_more_ = false;
+  std::vector<std::string> also_, small_, unclear_, equal_;
+};
+
+/// One for each value of a key in place of the baseline's, averaged over the other keys.
+void add_effects(std::vector<std::string>& result, const ComparisonReport& comparison) {
+  const std::vector<KeyEffect>& effects = comparison.found.effects;
+  for (std::size_t from = 0; from < effects.size();) {
+    std::size_t to = from;
+    std::vector<ComparisonRow> rows;
+    for (; to < effects.size() && effects[to].key == effects[from].key &&
+           effects[to].value == effects[from].value;
+         ++to) {
+      rows.push_back({0, "all", effects[to].metric, effects[to].difference});
+    }
+    const auto find = [&](const MetricInfo& metric) -> const ComparisonRow* {
+      const auto row = std::find_if(rows.begin(), rows.end(),
+                                    [&](const ComparisonRow& r) { return r.metric == &metric; });
+      return row == rows.end() ? nullptr : &*row;
+    };
+    const KeyEffect& first = effects[from];
+    std::string text = Sentence(comparison, first.key + "=" + first.value,
+                                first.key + "=" + first.base_value, find)
+                           .text();
+    // A mean effect that changes its sign describes nobody's.
+    for (std::size_t e = from; e < to; ++e) {
+      const KeyEffect& effect = effects[e];
+      ComparisonRow least{0, "all", effect.metric, effect.difference}, most = least;
+      least.difference.difference = effect.least;
+      most.difference.difference = effect.most;
+      if (!shown_as_percentage(*effect.metric) || effect.least >= 0 || effect.most <= 0 ||
+          is_negligible(least) || is_negligible(most)) {
+        continue;
+      }
+      text += fmt::format(
+          " Its effect on {} depends on the other keys: from {:.3g} to {:+.3g} percentage points.",
+          effect.metric->label(), 100 * effect.least, 100 * effect.most);
+    }
+    if (!text.empty()) result.push_back(std::move(text));
+    from = to;
+  }
+}
+
+}  // namespace
+
+bool is_proportion(const MetricInfo& metric) {
+  return metric.summary == MetricSummary::kProportion;
+}
+
+bool shown_as_percentage(const MetricInfo& metric) {
+  return is_proportion(metric) || metric.display.percentage;
+}
+
+bool is_nothing(const PairedDifference& d) { return d.identical && d.baseline_mean == 0; }
+
+std::string spoken_name(std::string_view variant) {
+  const auto parts = key_and_word(variant);
+  if (!parts) return std::string(variant);
+  if (parts->second != "none") return fmt::format("{} {}", parts->second, parts->first);
+  // "no mode" would not say that there are no retries.
+  return parts->first == "mode" ? std::string(variant) : fmt::format("no {}", parts->first);
+}
+
+namespace {
+
+/// From twice as much on, people think in factors.
+std::optional<Amount> factor_of(const PairedDifference& d) {
+  constexpr double kTwice = 1;  // relative difference
+  if (!d.relative || !d.relative_interval || *d.relative < kTwice) return std::nullopt;
+  const Interval interval{d.relative_interval->low + 1, d.relative_interval->high + 1};
+  Amount amount = scaled_amount(*d.relative + 1, interval, 1, " times");
+  amount.is_factor = true;
+  return amount;
+}
+
+}  // namespace
+
+bool is_negligible(const ComparisonRow& row) {
+  constexpr double kShare = 0.001, kRelative = 0.01;
+  const PairedDifference& d = row.difference;
+  if (shown_as_percentage(*row.metric)) return std::fabs(d.difference) < kShare;
+  return d.relative && std::fabs(*d.relative) < kRelative;
+}
+
+Amount amount_of(const ComparisonRow& row) {
+  const PairedDifference& d = row.difference;
+  const auto turned = [&](const std::optional<Interval>& i) {
+    return i && d.difference < 0 ? Interval{-i->high, -i->low} : i;
+  };
+  const double size = std::fabs(d.difference);
+  if (shown_as_percentage(*row.metric)) {
+    return scaled_amount(size, turned(d.interval), 100, " points");
+  }
+  if (const auto factor = factor_of(d)) return *factor;
+  if (d.relative && d.relative_interval) {
+    return scaled_amount(std::fabs(*d.relative), turned(d.relative_interval), 100, " %");
+  }
+  const DisplayUnit unit = display_unit(size, row.metric->unit);
+  return scaled_amount(size, turned(d.interval), unit.scale, unit.name);
+}
+
+std::vector<std::string> clients_of(const ComparisonReport& comparison) {
+  const Scenario& scenario = comparison.baseline().scenario();
+  std::vector<std::string> clients;
+  for (const Layer& layer : call_order(scenario)) {
+    clients.push_back(scenario.clients[layer.group].name);
+  }
+  std::erase_if(clients, [&](const std::string& name) {
+    const std::vector<std::string>& all = comparison.found.clients;
+    return std::find(all.begin(), all.end(), name) == all.end();
+  });
+  clients.emplace_back("all");
+  return clients;
+}
+
+std::vector<std::string> sentences(const ComparisonReport& comparison) {
+  constexpr std::size_t kMostByGroup = 6;
+  std::vector<std::string> result;
+  if (!comparison.found.effects.empty()) {
+    add_effects(result, comparison);
+    return result;
+  }
+  const bool by_group = comparison.variants() * comparison.found.clients.size() <= kMostByGroup;
+  for (const std::string& client : clients_of(comparison)) {
+    if (client != "all" && !by_group) continue;
+    for (std::size_t v = 1; v <= comparison.variants(); ++v) {
+      const auto find = [&](const MetricInfo& metric) {
+        return comparison.found.find(v, client, metric);
+      };
+      std::string text = Sentence(comparison, comparison.evaluations[v].set.variant,
+                                  comparison.baseline().set.variant, find)
+                             .with_recoveries()
+                             .text();
+      if (text.empty()) continue;
+      result.push_back((client == "all" ? "" : client + ": ") + text);
+    }
+  }
+  return result;
+}
+
+// The text of a comparison.
+
+namespace {
+
+/// A table of texts: first column to the left, the others to the right.
+class Grid {
+ public:
+  explicit Grid(std::vector<std::string> titles) : rows_{std::move(titles)} {}
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool has_rows() const { return rows_.size() > 1; }
+
+  std::size_t width() const {
+    std::size_t sum = 0;
+    for (const std::size_t width : widths()) sum += width + 2;
+    return sum - 2;
+  }
+
+  std::string text() const {
+    const std::vector<std::size_t> widths = this->widths();
+    std::string text;
+    for (const auto& row : rows_) {
+      std::string line = pad_right(row[0], widths[0]);
+      for (std::size_t i = 1; i < row.size(); ++i) line += "  " + pad_left(row[i], widths[i]);
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + "\n";
+    }
+    return text;
+  }
+
+ private:
+  std::vector<std::size_t> widths() const {
+    std::vector<std::size_t> widths(rows_.front().size());
+    for (const auto& row : rows_) {
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        widths[i] = std::max(widths[i], columns_of(row[i]));
+      }
+    }
+    return widths;
+  }
+
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// What all names have in front in common up to an equals sign: "jitter=" needs no repeating.
+std::string common_key(const ComparisonReport& comparison) {
+  const std::string& first = comparison.baseline().set.variant;
+  const std::size_t equals = first.find('=');
+  if (equals == std::string::npos || first.find('=', equals + 1) != std::string::npos) return "";
+  const std::string key = first.substr(0, equals + 1);
+  const bool shared =
+      std::all_of(comparison.evaluations.begin(), comparison.evaluations.end(),
+                  [&](const Evaluation& e) { return e.set.variant.starts_with(key); });
+  return shared ? key : "";
+}
+
+std::string baseline_cell(const ComparisonReport& comparison, const std::string& client,
+                          const MetricInfo& metric) {
+  const SummaryRow* row = find_row(comparison.baseline().summary, client, metric.name);
+  if (row == nullptr) return "-";
+  const DisplayUnit unit = shown_as_percentage(metric)
+                               ? DisplayUnit{100, " %"}
+                               : display_unit(row->estimate.mean, metric.unit);
+  return format_plain(row->estimate.mean * unit.scale) + std::string(unit.name);
+}
+
+std::string difference_cell(const ComparisonRow* row, std::size_t replications) {
+  if (row == nullptr) return "-  ";  // the star of significance has a place of its own
+  const PairedDifference& d = row->difference;
+  if (d.pairs == 0) return "no pairs  ";
+  const std::string some = d.pairs < replications ? fmt::format(" [{} pairs]", d.pairs) : "";
+  if (d.identical) return "same" + some + "  ";
+  const Amount amount = amount_of(*row);
+  const bool rounds_to_zero = amount.value.find_first_of("123456789") == std::string::npos;
+  const std::string_view sign = d.difference < 0 ? "-" : "+";
+  std::string text(rounds_to_zero || amount.is_factor ? "" : sign);
+  text += amount.value;
+  if (!amount.interval.empty()) {  // the interval is that of the size; give it its sign back
+    const std::size_t dots = amount.interval.find("..");
+    std::string from = amount.interval.substr(0, dots);
+    std::string to = amount.interval.substr(dots + 2);
+    const auto with_sign = [&](const std::string& end) {
+      if (sign == "+" || end.find_first_not_of("0.") == std::string::npos) return end;
+      return end.front() == '-' ? end.substr(1) : "-" + end;
+    };
+    if (sign == "-") std::swap(from, to);
+    text += " (" + with_sign(from) + ".." + with_sign(to) + ")";
+  }
+  if (!d.significant) return text + some + "  ";
+  return text + some + (is_negligible(*row) ? " ~" : " *");
+}
+
+std::string reduction_cell(const ComparisonRow* row) {
+  if (row == nullptr) return "-";
+  const PairedDifference& d = row->difference;
+  if (d.identical) return "same";
+  if (!d.variance_reduction || !d.correlation) return "-";
+  const double factor = *d.variance_reduction;
+  return fmt::format("{:.{}f} x ({:+.2f})", factor, decimals_for(factor, 2),
+                     std::round(*d.correlation * 100) / 100 + 0.0);
+}
+
+class TableWriter {
+ public:
+  TableWriter(const ComparisonReport& comparison, std::size_t columns)
+      : comparison_(comparison), key_(common_key(comparison)), columns_(columns) {}
+
+  std::string text() {
+    append_head();
+    append_sentences();
+    append_layers();
+    append_meaning();
+    for (const std::string& client : clients_of(comparison_)) append_differences(client);
+    if (comparison_.show_variance) append_reductions();
+    out_ += notes_text(notes(), columns_);
+    return std::move(out_);
+  }
+
+  /// What limits the comparison.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> notes;
+    const std::size_t n = replications();
+    if (n == 1) {
+      notes.emplace_back(
+          "one replication: there are no intervals, so effects cannot be told from chance");
+    } else if (n < 10) {
+      notes.push_back(fmt::format("{} replications: intervals are rough; use at least 10", n));
+    }
+    for (const Evaluation& e : comparison_.evaluations) {
+      if (e.scenario().seed == comparison_.baseline().scenario().seed) continue;
+      notes.emplace_back(
+          "the variants have different seeds and therefore no common random numbers");
+      break;
+    }
+    add_modes(notes);
+    add_drains(notes);
+    add_short_runs(notes);
+    for (const MetricInfo* metric : comparison_.found.metrics) {
+      if (!comparison_.was_asked_for || has_rows(*metric)) continue;
+      notes.push_back(std::string(metric->name) + ": no variant has it" +
+                      (metric->name == "metastable_probability" ? "; --twin measures it" : ""));
+    }
+    const auto add = [&](const std::string& rows, std::string_view what) {
+      if (!rows.empty()) notes.push_back(rows + ": " + std::string(what));
+    };
+    add(rows_where([](const ComparisonRow& row) {
+          return row.difference.only_variant + row.difference.only_baseline > 0;
+        }),
+        "compared only over replications that have the metric on both sides");
+    add(rows_where([](const ComparisonRow& row) {
+          const PairedDifference& d = row.difference;
+          return d.significant && d.interval->low <= 0 && d.interval->high >= 0;
+        }),
+        "significant by Holm's test, which is more powerful than the interval; the interval "
+        "contains zero");
+    if (comparison_.show_variance) {
+      add(rows_where([](const ComparisonRow& row) {
+            const std::optional<double> correlation = row.difference.correlation;
+            return row.client == "all" && correlation && *correlation < -0.005;
+          }),
+          "negative correlation, so common random numbers widen the interval");
+    }
+    return notes;
+  }
+
+ private:
+  const std::string& variant(std::size_t v) const { return comparison_.evaluations[v].set.variant; }
+  std::string short_name(std::size_t v) const { return variant(v).substr(key_.size()); }
+  std::size_t replications() const { return comparison_.baseline().set.runs.size(); }
+
+  void append_head() {
+    const Scenario& s = comparison_.baseline().scenario();
+    std::string title = s.name;
+    if (!s.description.empty()) title += ": " + s.description;
+    out_ += wrapped(title, {columns_, "", "  "});
+    const std::size_t n = replications();
+    out_ += wrapped(fmt::format("{} variant{} on common random numbers, {} replication{}, seed {}.",
+                                comparison_.variants() + 1, comparison_.variants() == 0 ? "" : "s",
+                                n, n == 1 ? "" : "s", s.seed),
+                    {columns_});
+    if (comparison_.variants() == 0) out_ += "One variant: nothing to compare.\n";
+  }
+
+  void append_meaning() {
+    if (comparison_.variants() == 0) return;
+    std::string text = fmt::format("Differences from {}", variant(0));
+    if (replications() > 1) {
+      text += comparison_.variants() > 1
+                  ? fmt::format(
+                        " with 95 % intervals that hold for all {} variants together; * "
+                        "significant at 5 % (Holm's test over the variants)",
+                        comparison_.variants())
+                  : " with 95 % intervals; * significant at 5 %";
+      text += "; ~ significant, but below 1 % (shares: 0.1 points)";
+    }
+    out_ += "\n" + wrapped(text + ".", {columns_, "", ""});
+  }
+
+  /// Where services call services: the attempts per request of each layer, those of a layer below
+  /// counted for each of its own requests.
+  void append_layers() {
+    const Scenario& s = comparison_.baseline().scenario();
+    const std::vector<Layer> layers = call_order(s);
+    if (layers.empty() || layers.size() > s.clients.size()) return;
+    if (std::none_of(layers.begin(), layers.end(), [](const Layer& l) { return l.depth > 0; })) {
+      return;
+    }
+    std::vector<std::string> titles = {"attempts per request, layer by layer"};
+    for (std::size_t v = 0; v <= comparison_.variants(); ++v) titles.push_back(short_name(v));
+    Grid grid(std::move(titles));
+    for (const Layer& layer : layers) {
+      const std::string& name = s.clients[layer.group].name;
+      std::vector<std::string> row = {std::string(2 + 2 * layer.depth, ' ') + name};
+      for (const Evaluation& e : comparison_.evaluations) {
+        const SummaryRow* found = find_row(e.summary, name, "amplification");
+        row.push_back(found == nullptr ? "-" : format_plain(found->estimate.mean));
+      }
+      grid.add(std::move(row));
+    }
+    out_ += "\n" + grid.text();
+  }
+
+  // Rows are metrics, columns variants. Whether there were any rows.
+  template <class MakeRow>
+  bool append_grids(const std::string& title, const std::vector<std::string>& fixed_titles,
+                    MakeRow make_row) {
+    bool any = false;
+    for (std::size_t from = 1; from <= comparison_.variants();) {
+      // As many variants side by side as there is room for.
+      std::size_t to = comparison_.variants() + 1;
+      Grid grid = grid_of(title, fixed_titles, from, to, make_row);
+      while (to > from + 1 && grid.width() > columns_) {
+        grid = grid_of(title, fixed_titles, from, --to, make_row);
+      }
+      from = to;
+      if (!grid.has_rows()) continue;
+      out_ += "\n" + grid.text();
+      any = true;
+    }
+    return any;
+  }
+
+  template <class MakeRow>
+  Grid grid_of(const std::string& title, const std::vector<std::string>& fixed_titles,
+               std::size_t from, std::size_t to, MakeRow make_row) const {
+    std::vector<std::string> titles = {title};
+    titles.insert(titles.end(), fixed_titles.begin(), fixed_titles.end());
+    for (std::size_t v = from; v < to; ++v) titles.push_back(short_name(v) + "  ");
+    Grid grid(std::move(titles));
+    for (const MetricInfo* metric : comparison_.found.metrics) {
+      std::vector<std::string> row = make_row(*metric, from, to);
+      if (!row.empty()) grid.add(std::move(row));
+    }
+    return grid;
+  }
+
+  void append_differences(const std::string& client) {
+    append_grids(client == "all" ? "all clients" : "client " + client, {short_name(0)},
+                 [&](const MetricInfo& metric, std::size_t from, std::size_t to) {
+                   std::vector<std::string> row = {"  " + std::string(metric.name),
+                                                   baseline_cell(comparison_, client, metric)};
+                   bool any = false;
+                   for (std::size_t v = from; v < to; ++v) {
+                     const ComparisonRow* found = comparison_.found.find(v, client, metric);
+                     any = any || (found != nullptr && !is_nothing(found->difference));
+                     row.push_back(difference_cell(found, replications()));
+                   }
+                   return any ? row : std::vector<std::string>();
+                 });
+  }
+
+  void append_reductions() {
+    if (replications() < 2) return;
+    const bool any =
+        append_grids("variance saved (correlation)", {},
+                     [&](const MetricInfo& metric, std::size_t from, std::size_t to) {
+                       std::vector<std::string> row = {"  " + std::string(metric.name)};
+                       bool varies = false;
+                       for (std::size_t v = from; v < to; ++v) {
+                         const ComparisonRow* found = comparison_.found.find(v, "all", metric);
+                         varies = varies || (found != nullptr && found->difference.correlation);
+                         row.push_back(reduction_cell(found) + "  ");
+                       }
+                       return varies ? row : std::vector<std::string>();
+                     });
+    const bool pairs =
+        std::any_of(comparison_.found.rows.begin(), comparison_.found.rows.end(),
+                    [](const ComparisonRow& row) { return row.difference.pairs > 0; });
+    if (!any && pairs) {
+      out_ += "\nCommon random numbers save nothing here: one side of each pair does not vary.\n";
+    }
+  }
+
+  /// "metric of client (variant)" of the rows that meet a condition, at most some.
+  template <class Condition>
+  std::string rows_where(Condition condition) const {
+    constexpr std::size_t kMost = 6;
+    std::string text;
+    std::size_t count = 0;
+    for (const ComparisonRow& row : comparison_.found.rows) {
+      if (!condition(row) || ++count > kMost) continue;
+      if (!text.empty()) text += ", ";
+      text += std::string(row.metric->name);
+      if (row.client != "all") text += " of " + row.client;
+      text += " (" + short_name(row.variant) + ")";
+    }
+    if (count > kMost) text += fmt::format(" and {} more", count - kMost);
+    return text;
+  }
+
+  bool has_rows(const MetricInfo& metric) const {
+    return std::any_of(comparison_.found.rows.begin(), comparison_.found.rows.end(),
+                       [&](const ComparisonRow& row) { return row.metric == &metric; });
+  }
+
+  /// Means over two modes, and differences between such means, describe nothing that happens.
+  void add_modes(std::vector<std::string>& notes) const {
+    constexpr std::size_t kMost = 3;
+    std::size_t count = 0;
+    for (const Evaluation& e : comparison_.evaluations) {
+      if (!e.bistability || ++count > kMost) continue;
+      notes.push_back(e.set.variant + ": " + modes_note(e));
+    }
+    if (count > kMost) {
+      notes.push_back(fmt::format("{} more variants have two modes; result.json describes them",
+                                  count - kMost));
+    }
+  }
+
+  /// Where rates are compared that the drain has made.
+  void add_drains(std::vector<std::string>& notes) const {
+    constexpr std::size_t kMost = 3;
+    std::size_t count = 0;
+    for (const Evaluation& e : comparison_.evaluations) {
+      for (const std::string& note : drain_notes(e)) {
+        if (++count <= kMost) notes.push_back(e.set.variant + ": " + note);
+      }
+    }
+    if (count > kMost) {
+      notes.push_back(fmt::format("{} more notes on the drain are in result.json", count - kMost));
+    }
+  }
+
+  void add_short_runs(std::vector<std::string>& notes) const {
+    const bool far_quantiles =
+        std::any_of(comparison_.found.metrics.begin(), comparison_.found.metrics.end(),
+                    [](const MetricInfo* m) { return m->name.find("_p99") != m->name.npos; });
+    double fewest = std::numeric_limits<double>::infinity();
+    for (const Evaluation& e : comparison_.evaluations) {
+      const SummaryRow* requests = find_row(e.summary, "all", "requests");
+      if (requests != nullptr) fewest = std::min(fewest, requests->estimate.min);
+    }
+    const std::string note = short_runs_note(fewest);
+    if (far_quantiles && !note.empty()) notes.push_back(note);
+  }
+
+  void append_sentences() {
+    const std::vector<std::string> found = sentences(comparison_);
+    if (!found.empty()) out_ += "\n";
+    for (const std::string& sentence : found) out_ += wrapped(sentence, {columns_, "", "  "});
+  }
+
+  const ComparisonReport& comparison_;
+  std::string key_;
+  std::size_t columns_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::vector<std::string> comparison_notes(const ComparisonReport& comparison) {
+  return TableWriter(comparison, kNarrowColumns).notes();
+}
+
+void write_comparison_table(Sink& sink, const ComparisonReport& comparison, std::size_t columns) {
+  sink.write(TableWriter(comparison, columns).text());
+}
+
+// compare.csv, and the same in JSON.
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::optional<double> low(const std::optional<Interval>& interval) {
+  return interval ? std::optional(interval->low) : std::nullopt;
+}
+
+std::optional<double> high(const std::optional<Interval>& interval) {
+  return interval ? std::optional(interval->high) : std::nullopt;
+}
+
+/// A number of the pairs; there is none without a pair.
+std::optional<double> of_pairs(const PairedDifference& d, double value) {
+  return d.pairs > 0 ? std::optional(value) : std::nullopt;
+}
+
+Json row_json(const ComparisonReport& comparison, const ComparisonRow& row) {
+  const PairedDifference& d = row.difference;
+  Json json;
+  json["variant"] = comparison.evaluations[row.variant].set.variant;
+  json["client"] = row.client;
+  json["metric"] = row.metric->name;
+  json["unit"] = row.metric->unit;
+  json["mean"] = optional_json(of_pairs(d, d.mean));
+  json["baseline_mean"] = optional_json(of_pairs(d, d.baseline_mean));
+  json["difference"] = optional_json(of_pairs(d, d.difference));
+  json["ci_low"] = optional_json(low(d.interval));
+  json["ci_high"] = optional_json(high(d.interval));
+  json["relative_difference"] = optional_json(d.relative);
+  json["relative_ci_low"] = optional_json(low(d.relative_interval));
+  json["relative_ci_high"] = optional_json(high(d.relative_interval));
+  json["p_value"] = optional_json(d.p_value);
+  json["p_holm"] = optional_json(d.p_holm);
+  json["significant"] = d.p_holm ? Json(d.significant) : Json();
+  json["correlation"] = optional_json(d.correlation);
+  json["variance_reduction"] = optional_json(d.variance_reduction);
+  json["pairs"] = d.pairs;
+  return json;
+}
+
+}  // namespace
+
+void write_comparison_csv(Sink& sink, const ComparisonReport& comparison) {
+  CsvWriter csv(sink);
+  csv.header({"scenario",
+              "variant",
+              "baseline",
+              "client",
+              "metric",
+              "unit",
+              "mean",
+              "baseline_mean",
+              "difference",
+              "ci_low",
+              "ci_high",
+              "relative_difference",
+              "relative_ci_low",
+              "relative_ci_high",
+              "p_value",
+              "p_holm",
+              "significant",
+              "correlation",
+              "variance_reduction",
+              "pairs"});
+  const std::string& baseline = comparison.baseline().set.variant;
+  for (const ComparisonRow& row : comparison.found.rows) {
+    const Evaluation& e = comparison.evaluations[row.variant];
+    const PairedDifference& d = row.difference;
+    csv.text(e.scenario().name).text(e.set.variant).text(baseline);
+    csv.text(row.client).text(row.metric->name).text(row.metric->unit);
+    csv.real(of_pairs(d, d.mean)).real(of_pairs(d, d.baseline_mean));
+    csv.real(of_pairs(d, d.difference)).real(low(d.interval)).real(high(d.interval));
+    csv.real(d.relative).real(low(d.relative_interval)).real(high(d.relative_interval));
+    csv.real(d.p_value).real(d.p_holm);
+    csv.text(!d.p_holm ? "" : d.significant ? "yes" : "no");
+    csv.real(d.correlation).real(d.variance_reduction).integer(d.pairs).end_row();
+  }
+}
+
+std::string comparison_json(const ComparisonReport& comparison) {
+  Json json;
+  json["baseline"] = comparison.baseline().set.variant;
+  json["vary"] = comparison.vary;
+  json["family_error"] = kFamilyError;
+  json["metrics"] = metrics_json(comparison.found.metrics);
+  json["rows"] = Json::array();
+  for (const ComparisonRow& row : comparison.found.rows)
+    json["rows"].push_back(row_json(comparison, row));
+  json["effects"] = Json::array();
+  for (const KeyEffect& e : comparison.found.effects) {
+    const PairedDifference& d = e.difference;
+    json["effects"].push_back(
+        {{"key", e.key},
+         {"value", e.value},
+         {"instead_of", e.base_value},
+         {"metric", e.metric->name},
+         {"difference", d.difference},
+         {"ci_low", optional_json(d.interval ? std::optional(d.interval->low) : std::nullopt)},
+         {"ci_high", optional_json(d.interval ? std::optional(d.interval->high) : std::nullopt)},
+         {"significant", d.significant},
+         {"combinations", e.combinations},
+         {"least", e.least},
+         {"most", e.most}});
+  }
+  json["sentences"] = sentences(comparison);
+  json["notes"] = comparison_notes(comparison);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace retrysim::report

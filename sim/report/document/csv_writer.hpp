@@ -1,0 +1,65 @@
+// Rows of comma-separated values as RFC 4180 has them, except that lines end with a line feed
+// alone. Numbers are the shortest that read back as the same double; what does not exist is an
+// empty cell.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/folder/output.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace retrysim::report {
+
+/// The shortest decimal text that reads back as `value`; in plain notation from 1e-4 to below
+/// 1e16. Empty if `value` is not finite.
+std::string number(double value);
+
+/// `value` as a cell: quoted if it holds a comma, a quote, a line break or a blank at its edge.
+/// What a spreadsheet would take for a formula, text that begins with = + - @, a tab or a carriage
+/// return and is not a number, gets an apostrophe in front.
+std::string csv_cell(std::string_view value);
+
+class CsvWriter {
+ public:
+  explicit CsvWriter(Sink& sink) : sink_(sink) {}
+
+  void header(std::initializer_list<std::string_view> names);
+  /// Cells that many rows share, ready made: `csv_cell`s with commas between them.
+  CsvWriter& cells(std::string_view ready);
+  /// A `csv_cell`.
+  CsvWriter& text(std::string_view value);
+  CsvWriter& integer(std::uint64_t value);
+  CsvWriter& real(double value);
+  CsvWriter& real(std::optional<double> value);
+  /// Rounded to six digits: a picture shows no more.
+  CsvWriter& six_digits(std::optional<double> value);
+  CsvWriter& empty();
+  void end_row();
+
+ private:
+  static constexpr std::size_t kNumber = 32;  // characters that suffice for any
+
+  /// Where the next `size` characters of the row go.
+  char* room(std::size_t size);
+  /// The same for a cell of at most that size, after the comma that it may need.
+  char* begin_cell(std::size_t size);
+  /// The cell, and so the row, ends there.
+  void end_cell(const char* end);
+
+  Sink& sink_;
+  std::string row_;  // the first `used_` characters are the row
+  std::size_t used_ = 0;
+  bool row_has_cells_ = false;
+  double real_ = 0;  // the last one written that was no whole number, and its text
+  std::array<char, kNumber> real_text_{};
+  std::size_t real_size_ = 0;
+};
+
+}  // namespace retrysim::report

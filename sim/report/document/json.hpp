@@ -1,0 +1,87 @@
+// JSON written from front to back, for documents that are too large to be built in memory first.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/metrics.hpp>
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/simulation.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace retrysim::report {
+
+/// Builds the text that nlohmann::ordered_json::dump(2) gives of the same values, to the last byte:
+/// indented by two blanks, numbers that are not finite as null, bytes that are not UTF-8 replaced.
+/// Call `key` before each value in an object, and end what was begun.
+class JsonText {
+ public:
+  JsonText& begin_object() { return begin('{'); }
+  JsonText& end_object() { return end('}'); }
+  JsonText& begin_array() { return begin('['); }
+  JsonText& end_array() { return end(']'); }
+  JsonText& key(std::string_view name);
+
+  JsonText& text(std::string_view value);
+  JsonText& integer(std::uint64_t value);
+  JsonText& real(double value);
+  /// Null if there is none.
+  JsonText& real(std::optional<double> value);
+  JsonText& json(const nlohmann::ordered_json& value);
+  /// Keys and values of an object.
+  JsonText& members(const nlohmann::ordered_json& object);
+
+  /// What has been written; all of it once everything has ended.
+  std::string take() { return std::move(text_); }
+
+ private:
+  JsonText& begin(char bracket);
+  JsonText& end(char bracket);
+  void next();
+  void new_line();
+  void quote(std::string_view value);
+
+  std::string text_;
+  std::size_t depth_ = 0;
+  bool first_ = true;     // nothing is in the innermost object or array yet
+  bool has_key_ = false;  // the next value follows its key
+  StopCounter<> stop_;
+  double real_ = 0;  // the last one written, and its text
+  std::string real_text_;
+};
+
+// The parts that the result.json files of all commands have in common.
+
+/// Program, version, `command` unless it is empty, and of the scenario name, description, seed and
+/// the number of `replications`.
+nlohmann::ordered_json result_head(std::string_view command, const Scenario& scenario,
+                                   std::size_t replications);
+
+/// What follows from the keys of each service: its servers, mean service time and capacity.
+nlohmann::ordered_json services_json(const Scenario& scenario);
+
+/// The resolved keys and their values as TOML texts.
+nlohmann::ordered_json keys_json(const LoadedScenario& scenario);
+
+/// Appends a member that the object does not have yet. Looking for it first, as `object[name]`
+/// does, takes time that grows with the square of the number of members.
+void append_member(nlohmann::ordered_json& object, std::string name, nlohmann::ordered_json value);
+
+/// Null if there is no value.
+nlohmann::ordered_json optional_json(const std::optional<double>& value);
+
+// What result.json says about metrics themselves, for the scripts that draw them.
+
+/// By name: label, unit, whether people read it as a percentage, and the better direction ("lower",
+/// "higher" or "").
+nlohmann::ordered_json metrics_json(const std::vector<const MetricInfo*>& metrics);
+
+}  // namespace retrysim::report

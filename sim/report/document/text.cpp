@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+#include "report/document/text.hpp"
+
+#include "scenario/text/text.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <numeric>
+
+namespace retrysim::report {
+
+DisplayUnit display_unit(double value, std::string_view unit) {
+  if (unit == "1/s") return {1, " /s"};
+  if (unit != "s") return {1, ""};
+  const double size = std::fabs(value);
+  if (size >= 1 || size == 0) return {1, " s"};
+  if (size >= 1e-3) return {1e3, " ms"};
+  if (size >= 1e-6) return {1e6, " µs"};
+  return {1e9, " ns"};
+}
+
+int decimals_for(double value, int digits) {
+  if (value == 0) return 0;
+  // The small addition keeps 0.1 apart from the 0.0999... that a subtraction makes of it.
+  const double size = std::fabs(value) * (1 + 1e-9);
+  return std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(size))), 0, 9);
+}
+
+std::string format_plain(double value, int digits) {
+  std::string text = fmt::format("{:.{}f}", value, decimals_for(value, digits));
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+std::string notes_text(const std::vector<std::string>& notes, std::size_t columns) {
+  std::string text = notes.empty() ? "" : "\n";
+  for (const std::string& note : notes) text += wrapped(note, {columns, "note: ", "  "});
+  return text;
+}
+
+std::size_t columns_of(std::string_view text) { return scenario::columns_of(text); }
+
+std::string pad_left(std::string_view text, std::size_t width) {
+  const std::size_t used = columns_of(text);
+  return std::string(width > used ? width - used : 0, ' ') + std::string(text);
+}
+
+std::string pad_right(std::string_view text, std::size_t width) {
+  const std::size_t used = columns_of(text);
+  return std::string(text) + std::string(width > used ? width - used : 0, ' ');
+}
+
+namespace {
+
+/// Where the first word of the text ends; a number and its unit are one.
+std::size_t end_of_word(std::string_view text) {
+  constexpr std::string_view kUnits[] = {"%",     "s",       "ms",     "µs",    "/s",
+                                         "times", "minutes", "points", "hours", "±"};
+  std::size_t end = std::min(text.find(' '), text.size());
+  while (end < text.size() && end > 0) {
+    const char last = text[end - 1];
+    const std::string_view rest = text.substr(end + 1);
+    std::string_view next = rest.substr(0, rest.find(' '));
+    while (!next.empty() && (next.back() == ',' || next.back() == '.' || next.back() == ';' ||
+                             next.back() == ')' || next.back() == ':')) {
+      next.remove_suffix(1);
+    }
+    const bool is_number = last >= '0' && last <= '9';
+    if (!is_number || std::find(std::begin(kUnits), std::end(kUnits), next) == std::end(kUnits)) {
+      break;
+    }
+    end = std::min(text.find(' ', end + 1), text.size());
+  }
+  return end;
+}
+
+}  // namespace
+
+std::string wrapped(std::string_view text, const Wrapping& wrapping) {
+  std::string result, line(wrapping.first);
+  bool is_empty = true;  // but for the indent
+  while (!text.empty()) {
+    const std::size_t end = end_of_word(text);
+    const std::string_view word = text.substr(0, end);
+    if (!is_empty && columns_of(line) + 1 + columns_of(word) > wrapping.columns) {
+      result += line + "\n";
+      line = wrapping.others;
+      is_empty = true;
+    }
+    if (!is_empty) line += ' ';
+    line += word;
+    is_empty = false;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result + line + "\n";
+}
+
+namespace {
+
+using Row = std::vector<std::string>;
+
+constexpr std::size_t kGap = 2;
+// With less, sentences in the last column become tall and thin.
+constexpr std::size_t kNarrowestSentence = 30;
+
+std::vector<std::size_t> widths_of(const Listing& listing) {
+  std::vector<std::size_t> widths;
+  for (const std::string& column : listing.columns) widths.push_back(columns_of(column));
+  for (const Row& row : listing.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], columns_of(row[i]));
+    }
+  }
+  return widths;
+}
+
+std::string table_row(const Row& row, const std::vector<std::size_t>& widths, std::size_t columns) {
+  std::string front;
+  for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+    front += pad_right(row[i], widths[i] + kGap);
+  }
+  const std::string below(columns_of(front), ' ');
+  std::string text = wrapped(row.back(), {columns, front, below});
+  if (row.back().empty()) {
+    text.pop_back();
+    text.erase(text.find_last_not_of(' ') + 1) += '\n';
+  }
+  return text;
+}
+
+/// Whether a cell says that there is nothing to say.
+bool is_blank(const std::string& cell) { return cell.empty() || cell == "-"; }
+
+std::string block(const Listing& listing, const Row& row, std::size_t columns) {
+  std::string heading, prose, line, fields;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (is_blank(row[i])) continue;
+    if (i < listing.names) {
+      heading += (heading.empty() ? "" : "  ") + row[i];
+    } else if (listing.columns[i] == listing.prose) {
+      prose = wrapped(row[i], {columns, "  ", "  "});
+    } else {
+      const std::string field = listing.columns[i] + ": " + row[i];
+      constexpr std::string_view kBetween = "   ";
+      if (!line.empty() && columns_of(line) + kBetween.size() + columns_of(field) > columns) {
+        fields += wrapped(line, {columns, "", "    "});
+        line.clear();
+      }
+      line += (line.empty() ? "  " : std::string(kBetween)) + field;
+    }
+  }
+  if (!line.empty()) fields += wrapped(line, {columns, "", "    "});
+  return heading + "\n" + prose + fields;
+}
+
+}  // namespace
+
+std::string listing_text(const Listing& listing, std::size_t columns) {
+  const std::vector<std::size_t> widths = widths_of(listing);
+  const std::size_t before_last =
+      std::accumulate(widths.begin(), std::prev(widths.end()), kGap * (widths.size() - 1));
+  std::string text;
+  if (before_last + std::min(widths.back(), kNarrowestSentence) <= columns) {
+    text = table_row(listing.columns, widths, columns);
+    for (const Row& row : listing.rows) text += table_row(row, widths, columns);
+    return text;
+  }
+  for (const Row& row : listing.rows) text += block(listing, row, columns);
+  return text;
+}
+
+void prepare_standard_streams() {
+  // Each is opened for the direction that nobody needs: using it fails as it would when closed.
+  constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+  for (int fd = 0; fd <= 2; ++fd) {
+    // The lowest free number is taken, and those below are not free any more.
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", kModes[fd]);
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+StandardOutput::StandardOutput(For readers)
+    : readers_(readers), output_(STDOUT_FILENO, kStandardOutput) {}
+
+void StandardOutput::write(std::string_view text) {
+  if (readers_ == For::kPeople) {
+    output_.write(scenario::printable(text));
+  } else {
+    output_.write(text);
+  }
+}
+
+std::size_t output_columns() {
+  constexpr std::size_t kWide = 160;
+  std::size_t columns = 0;
+  if (const char* text = std::getenv("COLUMNS")) {
+    std::from_chars(text, text + std::strlen(text), columns);
+  }
+  winsize size{};
+  if (columns == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  if (columns == 0) return kNarrowColumns;
+  return std::clamp(columns, kNarrowColumns, kWide);
+}
+
+void print(std::string_view text) {
+  StandardOutput out(StandardOutput::For::kPeople);
+  out.write(text);
+  out.flush();
+}
+
+void print_error(std::string_view text) noexcept {
+  try {
+    print_error_raw(scenario::printable(text));
+  } catch (...) {  // out of memory
+  }
+}
+
+void print_error_raw(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+// One line on standard error that shows how far the work is.
+
+namespace {
+
+std::size_t terminal_columns() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+std::string remaining(double share, double elapsed_s) {
+  // The first moments say nothing about the rest.
+  if (share < 0.01 || elapsed_s < 1 || share >= 1) return "";
+  const double left = elapsed_s * (1 - share) / share;
+  if (left < 100) return fmt::format("  ~{:.0f} s left", left);
+  return fmt::format("  ~{:.0f} min left", left / 60);
+}
+
+}  // namespace
+
+std::string progress_line(std::string_view name, double share, double elapsed_s,
+                          std::size_t columns) {
+  share = std::clamp(share, 0.0, 1.0);
+  const std::string tail = fmt::format(" {:3.0f} %{}", share * 100, remaining(share, elapsed_s));
+  const std::string head = fmt::format("{:.30} ", scenario::printable_line(name));
+  const std::size_t used = columns_of(head) + tail.size() + 2;
+  std::string line = head;
+  if (columns > used + 10) {
+    const std::size_t width = std::min<std::size_t>(columns - used - 1, 40);
+    const auto done = static_cast<std::size_t>(share * static_cast<double>(width));
+    line += '[' + std::string(done, '=') + (done < width ? ">" : "");
+    line += std::string(width - std::min(done + 1, width), ' ') + ']';
+  }
+  line += tail;
+  return line.substr(0, columns);
+}
+
+ProgressBar::ProgressBar(std::string name, bool wanted)
+    : name_(std::move(name)), visible_(wanted && ::isatty(STDERR_FILENO) == 1) {}
+
+ProgressBar::~ProgressBar() { clear(); }
+
+void ProgressBar::show(double share) {
+  if (!visible_) return;
+  const Clock::time_point now = Clock::now();
+  if (drawn_ && now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  drawn_ = true;
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  const std::string line =
+      "\r\x1b[K" + progress_line(name_, share, elapsed, terminal_columns() - 1);
+  print_error_raw(line);
+}
+
+void ProgressBar::clear() {
+  if (!drawn_) return;
+  print_error_raw("\r\x1b[K");
+  drawn_ = false;
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,162 @@
+// Numbers and texts as terminals show them.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/folder/output.hpp"
+
+#include <fmt/format.h>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace retrysim::report {
+
+/// A unit for people and the number of its kind in one unit of the files.
+struct DisplayUnit {
+  double scale;
+  std::string_view name;  ///< with the blank before it
+};
+
+/// The unit that suits a value of that size: times in ns to s, rates per second, else none.
+DisplayUnit display_unit(double value, std::string_view unit);
+
+/// Decimals that show `digits` significant digits of `value`; at most 9.
+int decimals_for(double value, int digits);
+
+/// Four significant digits, or as many as are asked for, without zeros at the end.
+std::string format_plain(double value, int digits = 4);
+
+/// A share as a percentage with three significant digits: "3.14 %".
+std::string percent(double share);
+
+/// An empty line and a line for each note, longer ones broken; nothing if there are none.
+std::string notes_text(const std::vector<std::string>& notes, std::size_t columns);
+
+/// Number of columns that a text takes: its UTF-8 characters, as `scenario::printable` shows them.
+std::size_t columns_of(std::string_view text);
+std::string pad_left(std::string_view text, std::size_t width);
+std::string pad_right(std::string_view text, std::size_t width);
+
+/// Columns of a terminal that is not known.
+inline constexpr std::size_t kNarrowColumns = 80;
+
+/// How sentences are broken into lines: at blanks only, so that a longer word sticks out.
+struct Wrapping {
+  std::size_t columns = kNarrowColumns;
+  std::string_view first = "";     ///< in front of the first line,
+  std::string_view others = "  ";  ///< and of all others
+};
+
+/// The text in lines, each with its line break.
+std::string wrapped(std::string_view text, const Wrapping& wrapping);
+
+// Lists of things that have several properties each, as a terminal shows them.
+
+/// A table of texts: all rows have as many cells as there are columns.
+struct Listing {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+  std::size_t names = 1;   ///< so many columns at the front name a row
+  std::string prose = {};  ///< the column that is a sentence and needs no name of its own, if any
+};
+
+/// The listing for a terminal of that many columns. It is an aligned table if the last column,
+/// whose cells are broken into lines, keeps enough room beside the others. Else each row is a
+/// block: its names; then, indented, its prose and those of its other cells that say something.
+std::string listing_text(const Listing& listing, std::size_t columns);
+
+// Standard output and standard error: the one place that writes to either of them for people.
+
+/// Opens /dev/null for those of the descriptors 0 to 2 that the caller has closed, so that no file
+/// of ours lands there. What is written to a closed standard output still fails; what is written to
+/// a closed standard error is lost. And has writing to a broken pipe, or beyond the limit on the
+/// size of files, fail like any other writing instead of ending the process. Call it first of all.
+void prepare_standard_streams();
+
+/// What messages call it.
+inline constexpr const char* kStandardOutput = "standard output";
+
+/// Standard output, through a buffer. For people, what a terminal might obey is written as an
+/// escape; programs get the text as it is. Throws OutputError; call `flush` at the end.
+class StandardOutput : public Sink {
+ public:
+  enum class For { kPeople, kPrograms };
+  explicit StandardOutput(For readers);
+  /// For people if `format` is "table".
+  explicit StandardOutput(std::string_view format)
+      : StandardOutput(format == "table" ? For::kPeople : For::kPrograms) {}
+
+  void write(std::string_view text) override;
+  void flush() { output_.flush(); }
+
+ private:
+  For readers_;
+  DescriptorSink output_;
+};
+
+/// Columns that tables and sentences may take: those that COLUMNS says, or the terminal at standard
+/// output, but from 80 to 160; without either 80.
+std::size_t output_columns();
+
+/// Writes a whole text for people to standard output. Throws OutputError.
+void print(std::string_view text);
+
+/// Writes to standard error what people are to read, with escapes as above. Never throws: whoever
+/// closed standard error, or filled its disk, does not want to know.
+void print_error(std::string_view text) noexcept;
+
+/// As `print_error`, but the text as it is: what steers the terminal on purpose.
+void print_error_raw(std::string_view text) noexcept;
+
+/// `print` and `print_error` of a formatted text.
+template <typename... Args>
+void print(fmt::format_string<Args...> format, Args&&... args) requires(sizeof...(Args) > 0) {
+  print(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
+}
+template <typename... Args>
+void print_error(fmt::format_string<Args...> format, Args&&... args) noexcept
+    requires(sizeof...(Args) > 0) {
+  try {
+    print_error(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
+  } catch (...) {  // out of memory: there is nothing left to say it with
+  }
+}
+
+// One line on standard error that shows how far the work is. Only on a terminal, so that logs and
+// pipes stay clean; wall-clock figures appear here and nowhere else.
+
+/// The text of the line: "name [=====>    ]  52 %  ~12 s left", at most `columns` wide. `share` is
+/// clamped to [0, 1]; `elapsed_s` gives the estimate of what is left.
+std::string progress_line(std::string_view name, double share, double elapsed_s,
+                          std::size_t columns);
+
+/// Not for use by several threads at once.
+class ProgressBar {
+ public:
+  /// Draws nothing unless `wanted` and standard error is a terminal.
+  ProgressBar(std::string name, bool wanted);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  bool visible() const { return visible_; }
+  /// Redraws, at most ten times a second.
+  void show(double share);
+  /// Takes the line away; call before anything else is written to the terminal.
+  void clear();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string name_;
+  bool visible_;
+  bool drawn_ = false;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_{};
+};
+
+}  // namespace retrysim::report

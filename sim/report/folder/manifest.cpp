@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: MIT
+#include "report/folder/manifest.hpp"
+
+#include <retrysim/simulation.hpp>
+
+#include "report/document/json.hpp"
+#include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace retrysim::report {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kSeal = "crc32_of_this_file";
+constexpr std::string_view kNoDigits = "00000000";
+constexpr std::size_t kDeepest = 64;
+
+/// Where the digits of the seal stand in the text of a result.json; npos if they do not.
+std::size_t place_of_seal(std::string_view text) {
+  const std::string head = fmt::format("\"{}\": \"", kSeal);
+  const std::size_t at = text.rfind(head);
+  const bool fits =
+      at != std::string_view::npos && at + head.size() + kNoDigits.size() <= text.size();
+  return fits ? at + head.size() : std::string_view::npos;
+}
+
+std::string digits(std::uint32_t crc) { return fmt::format("{:08x}", crc); }
+
+/// Builds a value from the events of the library's reader. The reader of its own looks through all
+/// members of an object for each new one, which takes minutes for the keys of a large scenario.
+/// Members come in the order of the text; of two with the same name, the first one is found.
+class Builder : public nlohmann::json_sax<Json> {
+ public:
+  /// Of the outermost object, members in `skip` are left out.
+  explicit Builder(std::span<const std::string_view> skip) : skip_(skip) {}
+
+  bool too_deep() const { return too_deep_; }
+  Json take() { return std::move(root_); }
+
+  bool null() override { return scalar(nullptr); }
+  bool boolean(bool value) override { return scalar(value); }
+  bool number_integer(number_integer_t value) override { return scalar(value); }
+  bool number_unsigned(number_unsigned_t value) override { return scalar(value); }
+  bool number_float(number_float_t value, const string_t&) override { return scalar(value); }
+  bool string(string_t& value) override { return scalar(std::move(value)); }
+  bool binary(binary_t& value) override { return scalar(std::move(value)); }
+  bool start_object(std::size_t) override { return begin(Json::object()); }
+  bool start_array(std::size_t) override { return begin(Json::array()); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool key(string_t& name) override {
+    skipping_ = skipped_ == 0 && open_.size() == 1 && std::ranges::find(skip_, name) != skip_.end();
+    name_ = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;
+  }
+
+ private:
+  Json* add(Json value) {
+    if (open_.empty()) return &(root_ = std::move(value));
+    Json& parent = *open_.back();
+    if (parent.is_array()) return &parent.emplace_back(std::move(value));
+    append_member(parent, std::move(name_), std::move(value));
+    return &parent.back();
+  }
+
+  bool scalar(Json value) {
+    stop_.count();
+    const bool left_out = skipped_ > 0 || std::exchange(skipping_, false);
+    if (!left_out) add(std::move(value));
+    return true;
+  }
+
+  bool begin(Json container) {
+    stop_.count();
+    too_deep_ = too_deep_ || open_.size() + skipped_ > kDeepest;
+    if (too_deep_) return false;
+    if (skipped_ > 0 || std::exchange(skipping_, false)) {
+      ++skipped_;
+    } else {
+      open_.push_back(add(std::move(container)));
+    }
+    return true;
+  }
+
+  bool end() {
+    if (skipped_ > 0) {
+      --skipped_;
+    } else {
+      open_.pop_back();
+    }
+    return true;
+  }
+
+  std::span<const std::string_view> skip_;
+  Json root_;
+  std::vector<Json*> open_;  // the containers that have begun; none of them moves while it is here
+  std::string name_;         // of the next member
+  bool skipping_ = false;    // the next value is left out
+  std::size_t skipped_ = 0;  // containers that have begun and are left out
+  bool too_deep_ = false;
+  StopCounter<> stop_;
+};
+
+Json parse(const fs::path& file, const std::string& text, std::span<const std::string_view> skip) {
+  Builder builder(skip);
+  const bool whole = Json::sax_parse(text, &builder);
+  if (builder.too_deep()) throw DamagedResult(file, "is damaged: its JSON is nested too deeply");
+  if (!whole) throw DamagedResult(file, "is damaged: it is not JSON");
+  Json json = builder.take();
+  if (!json.is_object()) throw DamagedResult(file, "is damaged: it is not a JSON object");
+  return json;
+}
+
+}  // namespace
+
+std::string sealed(const Json& json, const std::vector<FileRecord>& files) {
+  JsonText document;
+  document.begin_object().members(json);
+  return sealed(std::move(document), files);
+}
+
+std::string sealed(JsonText document, const std::vector<FileRecord>& files) {
+  Json names = Json::array();
+  Json checksums = Json::object();
+  for (const FileRecord& file : files) {
+    if (file.name == kResultJson) continue;
+    names.push_back(file.name);
+    checksums[file.name] = {{"bytes", file.bytes}, {"crc32", digits(file.crc32)}};
+  }
+  names.push_back(kResultJson);
+  document.key("files").json(names).key("checksums").json(checksums);
+  document.key(kSeal).text(kNoDigits).end_object();
+  std::string text = document.take() + "\n";
+  return text.replace(place_of_seal(text), kNoDigits.size(), digits(crc32(text)));
+}
+
+DamagedResult::DamagedResult(const fs::path& file, std::string_view what)
+    : std::runtime_error(fmt::format("{}: {}", file.string(), what)) {}
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos &&
+         name.find('\0') == std::string_view::npos;
+}
+
+std::string content_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, 1 << 15> block;
+  std::string text;
+  while (in.read(block.data(), block.size()), in.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  std::error_code error;
+  if (!in.is_open() || in.bad() || fs::is_directory(file, error)) {
+    throw DamagedResult(file, fs::exists(file, error) ? "cannot be read" : "is missing");
+  }
+  return text;
+}
+
+Json read_json(const fs::path& file, std::span<const std::string_view> skip) {
+  return parse(file, content_of(file), skip);
+}
+
+void read_members(const fs::path& file, const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const Json::exception& e) {
+    std::string_view what = e.what();  // "[json.exception.type_error.302] type must be ..."
+    const std::size_t end = what.find("] ");
+    if (end != std::string_view::npos) what.remove_prefix(end + 2);
+    throw DamagedResult(file, fmt::format("is damaged: {}", what));
+  }
+}
+
+Json read_sealed(const fs::path& folder) {
+  const fs::path file = folder / kResultJson;
+  std::error_code error;
+  if (!fs::exists(file, error)) {
+    throw DamagedResult(folder, "is not a result folder: it has no result.json");
+  }
+  std::string text = content_of(file);
+  Json json = parse(file, text, {});
+  const auto program = json.find("program");
+  if (program == json.end() || *program != "retrysim") {
+    throw DamagedResult(file, "is not a result of retrysim");
+  }
+  if (!json.contains(kSeal)) {
+    if (!json.contains("checksums")) return json;  // of a version without
+    throw DamagedResult(file, fmt::format("is damaged: {} is missing", kSeal));
+  }
+  const std::size_t at = place_of_seal(text);
+  const std::string expected = at == std::string::npos ? "" : text.substr(at, kNoDigits.size());
+  if (at != std::string::npos) text.replace(at, kNoDigits.size(), kNoDigits);
+  const std::string found = digits(crc32(text));
+  if (found != expected) {
+    throw DamagedResult(file, fmt::format("is damaged: its CRC-32 is {}, but it states {}", found,
+                                          expected.empty() ? "nothing" : expected));
+  }
+  return json;
+}
+
+std::vector<FileRecord> file_records(const Json& json, const fs::path& path) {
+  std::vector<FileRecord> records;
+  read_members(path, [&] {
+    if (!json.contains("checksums")) return;
+    for (const auto& [name, record] : json.at("checksums").items()) {
+      FileRecord& r = records.emplace_back();
+      r.name = name;
+      record.at("bytes").get_to(r.bytes);
+      const auto text = record.at("crc32").get<std::string>();
+      r.crc32 = static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 16));
+      if (!is_plain_name(name) || digits(r.crc32) != text) {
+        throw DamagedResult(path, "is damaged: checksums");
+      }
+    }
+  });
+  return records;
+}
+
+std::string fault_of(const fs::path& folder, const FileRecord& record) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder / record.name, error);
+  if (status.type() == fs::file_type::not_found) return "is missing";
+  if (status.type() != fs::file_type::regular) return "is not a file";
+  std::ifstream in(folder / record.name, std::ios::binary);
+  if (!in) return "cannot be read: " + std::generic_category().message(errno);
+  std::array<char, 1 << 16> block;
+  std::uint64_t bytes = 0;
+  std::uint32_t crc = 0;
+  while (in.read(block.data(), block.size()), in.gcount() > 0) {
+    const auto got = static_cast<std::size_t>(in.gcount());
+    crc = crc32({block.data(), got}, crc);
+    bytes += got;
+  }
+  if (in.bad()) return "cannot be read to the end";
+  if (bytes != record.bytes) {
+    return fmt::format("is damaged: it has {} bytes instead of {}", bytes, record.bytes);
+  }
+  if (crc != record.crc32) {
+    return fmt::format("is damaged: its CRC-32 is {}, but result.json states {}", digits(crc),
+                       digits(record.crc32));
+  }
+  return {};
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Keys = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::string_view kReplications = "replications";
+constexpr std::size_t kMostDifferences = 3;
+
+/// Keys that change no number of a result; the name has been looked at before.
+bool matters(std::string_view key) {
+  return key != "name" && key != "description" && !key.starts_with("expect.") &&
+         !key.starts_with("phase.") &&
+         !key.ends_with(".retry.from_environment");  // its effect is in other keys
+}
+
+/// Keys by name.
+class KeyIndex {
+ public:
+  explicit KeyIndex(const Keys& keys) {
+    for (const auto& [name, value] : keys) index_.emplace(name, &value);
+  }
+  /// Null if there is none.
+  const std::string* find(std::string_view name) const {
+    const auto at = index_.find(name);
+    return at == index_.end() ? nullptr : at->second;
+  }
+
+ private:
+  std::map<std::string_view, const std::string*> index_;
+};
+
+/// The value of a number or a duration, which a bare number is in seconds; nothing of other values.
+std::optional<double> quantity(std::string_view toml) {
+  if (toml.size() >= 2 && toml.front() == '"' && toml.back() == '"') {
+    const auto parsed = scenario::parse_duration(toml.substr(1, toml.size() - 2));
+    return parsed ? std::optional(parsed->duration.in_seconds()) : std::nullopt;
+  }
+  double value = 0;
+  const auto [end, error] = std::from_chars(toml.data(), toml.data() + toml.size(), value);
+  return error == std::errc() && end == toml.data() + toml.size() ? std::optional(value)
+                                                                  : std::nullopt;
+}
+
+/// "1min", "60s" and 60 are the same.
+bool same_value(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  const auto x = quantity(a), y = quantity(b);
+  return x && y && *x == *y;
+}
+
+/// Leaves those keys that `other` has with the same value.
+void keep_common(Keys& keys, const Keys& other) {
+  const KeyIndex others(other);
+  std::erase_if(keys, [&](const auto& key) {
+    const std::string* value = others.find(key.first);
+    return value == nullptr || !same_value(*value, key.second);
+  });
+}
+
+Keys keys_in(const Json& object) {
+  Keys keys;
+  for (const auto& [path, value] : object.items())
+    keys.emplace_back(path, value.get<std::string>());
+  return keys;
+}
+
+/// Of a variant in result.json. A warm-up that the program found is what it was asked to find.
+Keys keys_of_variant(const Json& variant) {
+  Keys keys = keys_in(variant.at("keys"));
+  if (variant.contains("warmup") && variant.at("warmup").is_object()) {
+    for (auto& [path, value] : keys) {
+      if (path == "warmup") value = "\"auto\"";
+    }
+  }
+  return keys;
+}
+
+void read_request(const Json& json, ResultIdentity& identity) {
+  const auto add_varied = [&](const Json& list) {
+    for (const auto& vary : list) {
+      identity.requests.push_back("--vary " + vary.get<std::string>());
+    }
+  };
+  if (json.contains("sweep")) {
+    const Json& sweep = json.at("sweep");
+    identity.command = "sweep";
+    add_varied(sweep.at("vary"));
+    if (sweep.contains("shard")) {
+      const Json& shard = sweep.at("shard");
+      identity.requests.push_back(fmt::format("--shard {}/{}", shard.at("index").get<std::size_t>(),
+                                              shard.at("count").get<std::size_t>()));
+    }
+  } else if (json.contains("planes")) {
+    identity.command = "predict";
+  } else if (json.contains("map")) {
+    const Json& map = json.at("map");
+    identity.command = "map";
+    identity.requests =
+        map_requests(map.at("vary").get<std::vector<std::string>>(),
+                     map.at("service").get<std::string>(), map.at("confirm").get<std::size_t>());
+  } else if (json.contains("comparison")) {
+    identity.command = "compare";
+    add_varied(json.at("comparison").at("vary"));
+  } else if (json.contains("choice")) {
+    identity.command = "choose";
+    json.at("choice").at("requests").get_to(identity.requests);
+  } else if (json.contains("trigger")) {
+    const Json& trigger = json.at("trigger");
+    identity.command = "tip";
+    identity.requests.push_back(trigger_request(trigger.at("path").get<std::string>(),
+                                                trigger.at("first").get<double>(),
+                                                trigger.at("last").get<double>()));
+    if (json.contains("curve")) add_varied(json.at("curve").at("vary"));
+    if (trigger.contains("tolerance")) {
+      identity.requests.push_back(tolerance_request(trigger.at("tolerance").get<double>()));
+    }
+  } else if (json.contains("load")) {
+    const Json& load = json.at("load");
+    identity.command = "tip";
+    identity.requests.push_back(hysteresis_request(load.at("path").get<std::string>(),
+                                                   load.at("values").get<std::vector<double>>(),
+                                                   load.at("dwell_s").get<double>()));
+  } else {
+    identity.command = "run";
+  }
+  if (json.value("twin", false)) identity.requests.emplace_back(kTwinRequest);
+}
+
+std::optional<std::uint64_t> whole_number(const std::string* text) {
+  std::uint64_t value = 0;
+  if (text == nullptr) return std::nullopt;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  return error == std::errc() && end == text->data() + text->size() ? std::optional(value)
+                                                                    : std::nullopt;
+}
+
+/// Whether a result would take the place of one with more replications.
+bool fewer_replications(const ResultIdentity& earlier, const ResultIdentity& now) {
+  const auto before = whole_number(KeyIndex(earlier.keys).find(kReplications));
+  const auto after = whole_number(KeyIndex(now.keys).find(kReplications));
+  return before && after && *after < *before;
+}
+
+class Differences {
+ public:
+  Differences(const ResultIdentity& earlier, const ResultIdentity& now)
+      : earlier_(earlier), now_(now), same_command_(earlier.command == now.command) {
+    if (!same_command_) {
+      add(fmt::format("the command (there {}, now {})", earlier.command, now.command));
+    }
+    const bool same_requests = !same_command_ || earlier.requests == now.requests;
+    if (!same_requests) compare_requests();
+    compare_keys(same_command_ && same_requests && earlier.version == now.version);
+    for (const FileRecord& file : now.files) {
+      for (const FileRecord& other : earlier.files) {
+        if (file.name == other.name && file != other) add("the contents of " + file.name);
+      }
+    }
+  }
+
+  std::string text() const {
+    if (count_ > kMostDifferences) {
+      return fmt::format("{} and {} more", text_, count_ - kMostDifferences);
+    }
+    return text_;
+  }
+
+ private:
+  void add(const std::string& what) {
+    if (++count_ > kMostDifferences) return;
+    text_ += (text_.empty() ? "" : ", ") + what;
+  }
+
+  void compare_requests() {
+    const auto all = [](const ResultIdentity& identity) {
+      return identity.requests.empty() ? "nothing"
+                                       : fmt::format("{}", fmt::join(identity.requests, " "));
+    };
+    add(fmt::format("what was asked for (there {}; now {})", all(earlier_), all(now_)));
+  }
+
+  /// `all_of_them`: a key that one side has alone is a difference, too.
+  void compare_keys(bool all_of_them) {
+    const KeyIndex earlier(earlier_.keys), now(now_.keys);
+    for (const auto& [path, value] : now_.keys) {
+      if (!matters(path) || path == kReplications) continue;
+      const std::string* before = earlier.find(path);
+      if (before == nullptr ? all_of_them : !same_value(*before, value)) {
+        add(fmt::format("{} (there {}, now {})", path, before == nullptr ? "unset" : *before,
+                        value));
+      }
+    }
+    if (all_of_them) {
+      for (const auto& [path, value] : earlier_.keys) {
+        if (!matters(path) || now.find(path) != nullptr) continue;
+        add(fmt::format("{} (there {}, now unset)", path, value));
+      }
+    }
+    if (same_command_ && fewer_replications(earlier_, now_)) {
+      add(fmt::format("replications (there {}, now fewer: {})", *earlier.find(kReplications),
+                      *now.find(kReplications)));
+    }
+  }
+
+  const ResultIdentity& earlier_;
+  const ResultIdentity& now_;
+  bool same_command_;
+  std::size_t count_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, std::string command,
+                           std::vector<std::string> requests) {
+  ResultIdentity identity(variants.front()->scenario.name);
+  identity.version = RETRYSIM_VERSION;
+  identity.command = std::move(command);
+  identity.requests = std::move(requests);
+  std::vector<fs::path> inputs;
+  for (const LoadedScenario* variant : variants) {
+    Keys keys;
+    for (const ResolvedKey& key : variant->keys) keys.emplace_back(key.path, key.toml);
+    if (variant == variants.front()) {
+      identity.keys = std::move(keys);
+    } else {
+      keep_common(identity.keys, keys);
+    }
+    inputs.insert(inputs.end(), variant->input_files.begin(), variant->input_files.end());
+    if (!variant->file.empty()) identity.reads.push_back(variant->file);
+  }
+  std::sort(inputs.begin(), inputs.end());
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  identity.reads.insert(identity.reads.end(), inputs.begin(), inputs.end());
+  std::sort(identity.reads.begin(), identity.reads.end());
+  identity.reads.erase(std::unique(identity.reads.begin(), identity.reads.end()),
+                       identity.reads.end());
+  for (const fs::path& input : inputs) {
+    std::error_code error;
+    if (!fs::is_regular_file(input, error)) continue;  // a pipe can be read once only
+    std::string ignored;
+    const auto content = scenario::read_whole_file(input, ~std::uintmax_t{0}, ignored);
+    if (content) {
+      identity.files.push_back({input.filename().string(), content->size(), crc32(*content)});
+    }
+  }
+  return identity;
+}
+
+ResultIdentity identity_of(const Json& json, const fs::path& path) {
+  ResultIdentity identity("");
+  read_members(path, [&] {
+    identity.scenario = json.at("scenario");
+    identity.version = json.value("version", "");
+    identity.files = file_records(json, path);
+    if (json.contains("keys")) {
+      identity.keys = keys_in(json.at("keys"));
+    } else if (json.contains("variants") && !json.at("variants").empty()) {
+      identity.keys = keys_of_variant(json.at("variants").at(0));
+      for (const Json& variant : json.at("variants")) {
+        keep_common(identity.keys, keys_of_variant(variant));
+      }
+    } else {
+      return;
+    }
+    read_request(json, identity);
+  });
+  return identity;
+}
+
+std::string trigger_request(const std::string& path, double first, double last) {
+  return fmt::format("--trigger {}={}:{}", path, first, last);
+}
+
+std::string tolerance_request(double tolerance) { return fmt::format("--tolerance {}", tolerance); }
+
+std::string hysteresis_request(const std::string& path, const std::vector<double>& loads,
+                               double dwell_s) {
+  return fmt::format("--hysteresis {}={} --dwell {}s", path, fmt::join(loads, ","), dwell_s);
+}
+
+std::vector<std::string> map_requests(const std::vector<std::string>& varied,
+                                      const std::string& service, std::size_t confirmed) {
+  std::vector<std::string> requests;
+  for (const std::string& vary : varied) requests.push_back("--vary " + vary);
+  requests.push_back("--service " + service);
+  if (confirmed > 0) requests.push_back(fmt::format("--confirm {}", confirmed));
+  return requests;
+}
+
+std::string difference(const ResultIdentity& earlier, const ResultIdentity& now) {
+  // Of a result without a command nothing is known but its scenario.
+  if (earlier.command.empty() || now.command.empty()) return {};
+  return Differences(earlier, now).text();
+}
+
+}  // namespace retrysim::report

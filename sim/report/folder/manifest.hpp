@@ -1,0 +1,125 @@
+// The checksum that result.json has of each file.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario_file.hpp>
+
+#include "report/document/json.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace retrysim::report {
+
+/// CRC-32 as in zip, gzip and PNG (`zlib.crc32` of Python), of `bytes` that follow those of
+/// `before`.
+std::uint32_t crc32(std::string_view bytes, std::uint32_t before = 0);
+
+// What result.json says of the files of its folder, and how it protects itself.
+
+inline constexpr std::string_view kResultJson = "result.json";
+
+/// A file of a result.
+struct FileRecord {
+  std::string name;  ///< without a folder
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32 = 0;
+
+  friend bool operator==(const FileRecord&, const FileRecord&) = default;
+};
+
+/// Whether `name` can be that of a file in the folder itself.
+bool is_plain_name(std::string_view name);
+
+/// The text of result.json: `document`, an object that has been begun and not ended, and behind its
+/// members `files` (the names), `checksums` (size and CRC-32 of each but result.json) and
+/// `crc32_of_this_file`: that of the text with zeros in place of its eight digits. result.json
+/// itself need not be among `files`. Bytes that are not UTF-8 are replaced.
+std::string sealed(JsonText document, const std::vector<FileRecord>& files);
+/// The same with the members of `json`, an object.
+std::string sealed(const nlohmann::ordered_json& json, const std::vector<FileRecord>& files);
+
+/// A result folder that cannot be read or is not what it should be. The message names the file.
+class DamagedResult : public std::runtime_error {
+ public:
+  DamagedResult(const std::filesystem::path& file, std::string_view what);
+};
+
+/// The bytes of a file. Throws DamagedResult if it is missing or cannot be read.
+std::string content_of(const std::filesystem::path& file);
+
+/// Reads a JSON file whose outermost value is an object. Throws DamagedResult, also if it is nested
+/// deeper than any result.json is. Of the outermost object, members in `skip` are left out.
+nlohmann::ordered_json read_json(const std::filesystem::path& file,
+                                 std::span<const std::string_view> skip = {});
+
+/// Calls `read` and turns a member of `file` that is missing or of another type than expected into
+/// DamagedResult.
+void read_members(const std::filesystem::path& file, const std::function<void()>& read);
+
+/// The result.json of `folder`. Throws DamagedResult if it is missing, no result of retrysim, or
+/// not as it was written.
+nlohmann::ordered_json read_sealed(const std::filesystem::path& folder);
+
+/// The records of the files that a result.json names; empty if it is of a version that had no
+/// checksums. `path` is for messages. Throws DamagedResult.
+std::vector<FileRecord> file_records(const nlohmann::ordered_json& json,
+                                     const std::filesystem::path& path);
+
+/// What is wrong with a file: "is missing", "is damaged: ..."; empty if it is as its record says.
+std::string fault_of(const std::filesystem::path& folder, const FileRecord& record);
+
+// Which question a result answers, so that the answer to another one does not take its place.
+
+struct ResultIdentity {
+  /// Of a result of which no more is known than its scenario.
+  ResultIdentity(std::string scenario_name) : scenario(std::move(scenario_name)) {}
+  ResultIdentity(const char* scenario_name) : scenario(scenario_name) {}
+
+  std::string scenario;
+  std::string version;
+  std::string command;                ///< its name, such as "run"; empty: not known
+  std::vector<std::string> requests;  ///< what else was asked for: "--vary PATH=VALUES"
+  /// The keys in force and their values as TOML; of several variants those that they share.
+  std::vector<std::pair<std::string, std::string>> keys;
+  std::vector<FileRecord> files;  ///< with the CSV inputs among them
+  /// Files and folders that the command reads, which it must not replace.
+  std::vector<std::filesystem::path> reads;
+};
+
+/// Of a result that `command` is about to compute of these variants, at least one.
+ResultIdentity identity_of(const std::vector<const LoadedScenario*>& variants, std::string command,
+                           std::vector<std::string> requests = {});
+
+/// Of the result that a result.json describes. `path` is for messages. Throws DamagedResult.
+ResultIdentity identity_of(const nlohmann::ordered_json& json, const std::filesystem::path& path);
+
+/// What is asked for with `run --twin` and `compare --twin`; result.json then has `twin`: true.
+inline constexpr const char* kTwinRequest = "--twin";
+
+/// What is asked for with `tip --trigger`, and with `tip --hysteresis`.
+std::string trigger_request(const std::string& path, double first, double last);
+std::string tolerance_request(double tolerance);
+std::string hysteresis_request(const std::string& path, const std::vector<double>& loads,
+                               double dwell_s);
+
+/// What is asked for with `map`.
+std::vector<std::string> map_requests(const std::vector<std::string>& varied,
+                                      const std::string& service, std::size_t confirmed);
+
+/// In what `now` asks another question than `earlier`, its first differences in words; empty if
+/// `now` may take the place of `earlier`. These do not matter: the version, the description,
+/// expectations, and more replications. Fewer do, and another command. Then the keys that both have
+/// are compared, too.
+std::string difference(const ResultIdentity& earlier, const ResultIdentity& now);
+
+}  // namespace retrysim::report

@@ -1,0 +1,121 @@
+// The one error of everything that writes: which path, and why not.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::report {
+
+/// Output could not be written, or must not be written there. The message is
+/// "cannot write PATH: REASON".
+class OutputError : public std::runtime_error {
+ public:
+  OutputError(std::filesystem::path path, std::string reason)
+      : std::runtime_error("cannot write " + path.string() + ": " + reason),
+        path_(std::move(path)),
+        reason_(std::move(reason)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::filesystem::path path_;
+  std::string reason_;
+};
+
+/// Nobody reads any more from the pipe that output goes to, as after `| head`.
+class OutputClosed : public OutputError {
+ public:
+  explicit OutputClosed(std::filesystem::path path)
+      : OutputError(std::move(path), "nobody reads from this pipe") {}
+};
+
+// Where text goes: a string, a file descriptor, a file of a result folder.
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void write(std::string_view text) = 0;
+};
+
+class StringSink : public Sink {
+ public:
+  void write(std::string_view text) override { text_ += text; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// Writes to an open file descriptor through a buffer; does not own the descriptor. Throws
+/// OutputError, which names `path`, if the system refuses (OutputClosed if nobody reads from the
+/// other end of a pipe), and Interrupted if asked to stop, even
+/// while nobody reads from the other end of a pipe. Call `flush` at the end: the destructor drops
+/// what is left.
+class DescriptorSink : public Sink {
+ public:
+  DescriptorSink(int descriptor, std::filesystem::path path);
+  void write(std::string_view text) override;
+  void flush();
+
+ private:
+  void write_all(std::string_view text);
+  std::size_t write_some(std::string_view text);
+
+  int descriptor_;
+  bool may_block_;  // a pipe or a terminal
+  std::filesystem::path path_;
+  std::string buffer_;
+};
+
+// The rule for every path that something is written to: only regular files are replaced, and none
+// that the command reads; pipes and terminals are written to; whatever else is there is refused.
+
+/// What is at `path` if that is something, and not a regular file: "is a symbolic link", "is a
+/// pipe",
+/// ...; otherwise empty.
+std::string irregular_kind(const std::filesystem::path& path);
+
+/// Whether `path` leads to one of these files or folders, by whatever name.
+bool is_one_of(const std::filesystem::path& path, const std::vector<std::filesystem::path>& files);
+
+/// Which files an output file may replace.
+struct Replaceable {
+  /// Whether it is one that may be replaced, and otherwise why not ("it is no page of retrysim");
+  /// `force` replaces it nevertheless.
+  std::function<bool(const std::filesystem::path&)> is_ours;
+  std::string_view otherwise;
+  bool force = false;
+  std::vector<std::filesystem::path> reads;  ///< never these
+};
+
+/// A file that is written as a whole: whoever opens it sees the earlier one or the new one. Of a
+/// symbolic link it is the file that this leads to. What is written to a pipe or a character device
+/// goes there as it comes.
+class OutputFile {
+ public:
+  /// Throws OutputError if it must not be written.
+  OutputFile(std::filesystem::path path, Replaceable replaceable);
+
+  /// Whether what is written goes to somebody rather than into a file.
+  bool is_stream() const;
+
+  /// Throws OutputError. Does not wait for a reader of a pipe.
+  void write(std::string_view text) const;
+
+ private:
+  void check() const;
+  void write_stream(std::string_view text) const;
+  void write_whole(std::string_view text) const;
+
+  std::filesystem::path path_;
+  Replaceable replaceable_;
+};
+
+}  // namespace retrysim::report

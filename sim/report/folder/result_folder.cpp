@@ -1,0 +1,782 @@
+// SPDX-License-Identifier: MIT
+#include "report/folder/result_folder.hpp"
+
+#include "report/folder/output.hpp"
+#include "scenario/text/text.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace retrysim::report {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// More files than this are not kept open: a process may have 1024.
+constexpr std::size_t kMostOpenFiles = 64;
+
+[[noreturn]] void fail_to_write(const fs::path& path) {
+  throw OutputError(path, std::generic_category().message(errno));
+}
+
+/// Passes text on, block by block, and counts and sums up its bytes.
+class RecordingSink : public Sink {
+ public:
+  RecordingSink(Sink& sink, std::string& block) : sink_(sink), block_(block) {}
+  void write(std::string_view text) override {
+    // Row by row, a checksum costs twice as much.
+    constexpr std::size_t kBlock = std::size_t{1} << 16;
+    block_ += text;
+    if (block_.size() >= kBlock) pass_on();
+  }
+  /// Passes on what is left.
+  void finish() { pass_on(); }
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint32_t checksum() const { return crc_; }
+
+ private:
+  void pass_on() {
+    bytes_ += block_.size();
+    crc_ = crc32(block_, crc_);
+    sink_.write(block_);
+    block_.clear();
+  }
+
+  Sink& sink_;
+  std::string& block_;
+  std::uint64_t bytes_ = 0;
+  std::uint32_t crc_ = 0;
+};
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+int Descriptor::release() { return std::exchange(fd_, -1); }
+
+FileRecord StagedFiles::write(const fs::path& folder, const std::string& name, const fs::path& path,
+                              const std::function<void(Sink&)>& content) {
+  if (written_.size() >= kMostOpenFiles) sync();
+  Descriptor file(::open((folder / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) fail_to_write(path);
+  DescriptorSink to_file(file.get(), path);
+  block_.clear();
+  RecordingSink sink(to_file, block_);
+  content(sink);
+  sink.finish();
+  to_file.flush();
+  written_.push_back({std::move(file), path});
+  return {name, sink.bytes(), sink.checksum()};
+}
+
+void StagedFiles::sync() {
+  // Starts to write all files, so that they have their places on disk before the first fsync
+  // commits them. What goes wrong here, fsync tells.
+  for (const Written& w : written_) {
+    (void)::sync_file_range(w.file.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
+  }
+  // The last one first: by the time it has arrived the others have, too, as a rule, and nothing is
+  // left to commit for them.
+  while (!written_.empty()) {
+    Written& last = written_.back();
+    if (::fsync(last.file.get()) != 0) fail_to_write(last.path);
+    if (::close(last.file.release()) != 0) fail_to_write(last.path);
+    written_.pop_back();
+  }
+}
+
+// The lock is flock on the folder itself: the kernel lets it go with the process, however that
+// ends. Where a file system has no such locks, nothing is locked and nothing is cleaned up.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTarget = "target";
+constexpr std::string_view kInPlace = ".";
+
+int open_folder(const fs::path& path, int more_flags = O_NOFOLLOW) {
+  return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | more_flags);
+}
+
+bool lock_folder(int fd) {
+  while (::flock(fd, LOCK_EX) != 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
+[[noreturn]] void fail() { throw std::system_error(errno, std::generic_category()); }
+
+/// Whether `path` still is the folder that `fd` was opened as.
+bool is_still(const fs::path& path, int fd) {
+  struct stat opened {};
+  struct stat named {};
+  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+bool is_there(const fs::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+/// The names that begin with `mark`. People have many things beside a result.
+std::vector<fs::path> names_in(const fs::path& folder, std::string_view mark = "") {
+  std::vector<fs::path> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), &::closedir);
+  while (const dirent* const entry = open ? ::readdir(open.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != ".." && name.starts_with(mark)) names.emplace_back(name);
+  }
+  return names;
+}
+
+bool move_back(const fs::path& from, const fs::path& to) {
+  return !is_there(from) || (!is_there(to) && ::rename(from.c_str(), to.c_str()) == 0);
+}
+
+/// Undoes a replacement, file by file in `folder`, that did not come to its end: as long as a new
+/// file has not moved there, the result is not complete.
+bool give_back_files(const fs::path& staging, const fs::path& folder) {
+  if (names_in(staging / "result").empty()) return true;
+  for (const fs::path& name : names_in(staging / "earlier")) {
+    if (::rename((staging / "earlier" / name).c_str(), (folder / name).c_str()) != 0) return false;
+  }
+  return true;
+}
+
+/// Gives back whatever a replacement that did not come to its end has taken from its place. False
+/// if something could not be given back.
+bool give_back(const fs::path& staging, const fs::path& parent) {
+  std::ifstream in(staging / kTarget, std::ios::binary);
+  std::string target;
+  if (!std::getline(in, target, '\0')) return !is_there(staging / "earlier");
+  if (target == kInPlace) return give_back_files(staging, parent);
+  const fs::path place = parent / target;
+  if (!is_there(place) && !move_back(staging / "earlier", place)) return false;
+  for (std::string name; std::getline(in, name, '\0');) {
+    if (is_there(place / name)) continue;  // it has arrived
+    if (!move_back(staging / "result" / name, place / name)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const fs::path& folder) : fd_(open_folder(folder, 0)) {
+  if (fd_ >= 0) lock_folder(fd_);
+}
+
+FolderLock::~FolderLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+StagingFolder::~StagingFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void StagingFolder::make(const fs::path& parent, const std::string& target) {
+  const std::string stem = std::string(kMark) + std::to_string(::getpid()) + "-";
+  target_ = target;
+  for (int i = 0;; ++i) {
+    path_ = parent / (stem + std::to_string(i));
+    if (::mkdir(path_.c_str(), 0777) == 0) {
+      if (lock()) break;
+    } else if (errno != EEXIST) {
+      fail();
+    }
+  }
+  write_target({}, false);
+  if (::mkdir(result().c_str(), 0777) != 0) fail();
+}
+
+void StagingFolder::announce(const std::vector<std::string>& names) const {
+  write_target(names, true);
+}
+
+void StagingFolder::write_target(const std::vector<std::string>& names, bool durable) const {
+  std::string text = target_ + '\0';
+  for (const std::string& name : names) text += name + '\0';
+  const fs::path file = path_ / kTarget;
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) fail();
+  const bool good = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                    (!durable || ::fsync(fd) == 0);
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  if (!good) fail();
+}
+
+void StagingFolder::remove() {
+  if (path_.empty() || !give_back(path_, path_.parent_path())) return;
+  std::error_code ignored;  // what cannot be removed does no harm
+  fs::remove_all(path_, ignored);
+}
+
+/// False if somebody who cleans up took the folder for an abandoned one before it was locked.
+bool StagingFolder::lock() {
+  lock_ = open_folder(path_);
+  if (lock_ < 0) return errno != ENOENT;  // without a lock, if there is no other way
+  lock_folder(lock_);
+  if (is_still(path_, lock_)) return true;
+  ::close(lock_);
+  lock_ = -1;
+  return false;
+}
+
+void clean_up_after_killed_runs(const fs::path& parent) {
+  for (const fs::path& name : names_in(parent, StagingFolder::kMark)) {
+    const fs::path staging = parent / name;
+    const int fd = open_folder(staging);
+    if (fd < 0) continue;
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && is_still(staging, fd) &&
+        give_back(staging, parent)) {
+      std::error_code ignored;  // what cannot be removed does no harm
+      fs::remove_all(staging, ignored);
+    }
+    ::close(fd);
+  }
+}
+
+// A result folder that appears, or is replaced, as a whole or not at all.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names with a greater number are no earlier results of ours.
+constexpr std::uint64_t kMostNumber = 1'000'000'000;
+
+[[noreturn]] void fail(const fs::path& path, int error) {
+  throw OutputError(path, std::generic_category().message(error));
+}
+
+void rename_or_throw(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) fail(to, errno);
+}
+
+/// Makes renames and new names in a folder durable. Some file systems cannot; that is no reason to
+/// give up a result that is complete.
+void sync_folder(const fs::path& folder) {
+  const Descriptor d(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (d.get() >= 0) ::fsync(d.get());
+}
+
+/// Names of the files of an earlier result; as far as they can be known.
+std::vector<std::string> files_of(const nlohmann::ordered_json& json) {
+  std::vector<std::string> names;
+  const auto files = json.find("files");
+  if (files == json.end() || !files->is_array()) return names;
+  for (const auto& file : *files) {
+    if (file.is_string() && is_plain_name(file.get_ref<const std::string&>()))
+      names.push_back(file);
+  }
+  return names;
+}
+
+/// The result.json of a folder, damaged or not; nothing if it is none of ours.
+std::optional<nlohmann::ordered_json> read_earlier_result(const fs::path& folder) {
+  // Most of the file, and nothing of it says what it is a result of.
+  constexpr std::array<std::string_view, 2> kSkip = {"summary", "phases"};
+  try {
+    auto json = read_json(folder / kResultJson, kSkip);
+    const auto program = json.find("program");
+    if (program != json.end() && *program == "retrysim") return json;
+  } catch (const DamagedResult&) {
+  }
+  return std::nullopt;
+}
+
+/// What changes with a file: one that has the same stamp has the same content. Nothing without a
+/// file.
+std::optional<FileStamp> stamp_of(const fs::path& file) {
+  struct stat s {};
+  if (::stat(file.c_str(), &s) != 0) return std::nullopt;
+  return FileStamp{static_cast<std::int64_t>(s.st_dev),
+                   static_cast<std::int64_t>(s.st_ino),
+                   s.st_size,
+                   s.st_mtim.tv_sec,
+                   s.st_mtim.tv_nsec,
+                   s.st_ctim.tv_sec,
+                   s.st_ctim.tv_nsec};
+}
+
+/// Whether `folder` is a mount point, which cannot be renamed.
+bool is_mount_point(const fs::path& folder) {
+  struct statx status {};
+  return ::statx(AT_FDCWD, folder.c_str(), 0, STATX_TYPE, &status) == 0 &&
+         (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+/// Whether the sticky bit of `parent` forbids us to rename `folder` in it.
+bool is_stuck(const fs::path& folder, const fs::path& parent) {
+  struct stat own {};
+  struct stat above {};
+  const uid_t user = ::geteuid();
+  return ::stat(folder.c_str(), &own) == 0 && ::stat(parent.c_str(), &above) == 0 &&
+         (above.st_mode & S_ISVTX) != 0 && user != 0 && own.st_uid != user && above.st_uid != user;
+}
+
+/// Whether this process works in `folder` or below it, as the shell does that has started it.
+bool is_current(const fs::path& folder) {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  return !error && std::mismatch(folder.begin(), folder.end(), here.begin(), here.end()).first ==
+                       folder.end();
+}
+
+/// Whether renameat2 said that the system cannot exchange two folders.
+bool cannot_exchange(int error) { return error == EINVAL || error == ENOSYS || error == ENOTSUP; }
+
+/// One more than the highest number behind `stem` in the names of a folder: who sorts by number
+/// sorts by age.
+std::uint64_t next_number(const fs::path& folder, std::string_view stem) {
+  std::uint64_t highest = 0;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(stem)) continue;
+    std::uint64_t number = 0;
+    const char* const last = name.data() + name.size();
+    const auto [stop, wrong] = std::from_chars(name.data() + stem.size(), last, number);
+    if (wrong == std::errc() && stop == last && number < kMostNumber) {
+      highest = std::max(highest, number);
+    }
+  }
+  return highest + 1;
+}
+
+/// What is under way in a folder with this journal.
+struct JournalKind {
+  std::string_view name, of;
+};
+constexpr std::array<JournalKind, 3> kJournals = {{{kSweepJournal, "sweep"},
+                                                   {kTipJournal, "search for a tipping point"},
+                                                   {kChoiceJournal, "race of policies"}}};
+
+bool is_journal(std::string_view name) {
+  return std::any_of(kJournals.begin(), kJournals.end(),
+                     [&](const JournalKind& journal) { return journal.name == name; });
+}
+
+/// Whether a folder holds anything but what a crashed run may have left, or a sweep works with.
+bool holds_something(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(StagingFolder::kMark) && !is_journal(name)) return true;
+  }
+  if (error) throw OutputError(folder, error.message());
+  return false;
+}
+
+}  // namespace
+
+ResultFolder::ResultFolder(const fs::path& target, ResultIdentity identity, bool force,
+                           std::string_view own_journal, EarlierKept kept)
+    : target_(target.lexically_normal()),
+      identity_(std::move(identity)),
+      force_(force),
+      own_journal_(own_journal),
+      kept_(std::move(kept)) {
+  if (!target_.has_filename()) target_ = target_.parent_path();
+  // As the system reads it: what ".." means depends on symbolic links in front of it.
+  std::error_code error;
+  real_ = fs::weakly_canonical(fs::absolute(target), error);
+  if (error) real_ = fs::absolute(target_);
+  if (!real_.has_filename()) real_ = real_.parent_path();
+  const FolderLock lock(parent());
+  // A result that is half replaced gets its own files back before it is looked at.
+  clean_up_after_killed_runs(real_);
+  clean_up_after_killed_runs(parent());
+  check_target();
+  try {
+    make_staging();
+  } catch (...) {
+    // The destructor does not run for an object that was never finished.
+    staging_.remove();
+    for (const fs::path& made : created_parents_) ::rmdir(made.c_str());
+    throw;
+  }
+}
+
+ResultFolder::~ResultFolder() {
+  if (committed_) return;
+  try {
+    staging_.remove();
+  } catch (const std::exception&) {  // a destructor has nobody to tell
+  }
+  for (const fs::path& made : created_parents_) ::rmdir(made.c_str());
+}
+
+fs::path ResultFolder::parent() const { return real_.parent_path(); }
+
+void ResultFolder::check_target() {
+  std::error_code error;
+  const fs::file_status status = fs::status(real_, error);
+  existed_ = false;
+  const std::optional<FileStamp> stamp = stamp_of(real_ / kResultJson);
+  const bool is_known = stamp && stamp == earlier_stamp_;  // nobody has touched it since
+  if (!is_known) {
+    earlier_files_.clear();
+    earlier_stamp_.reset();
+    difference_.clear();
+  }
+  if (status.type() == fs::file_type::not_found) {
+    if (!fs::is_symlink(fs::symlink_status(real_, error))) return;
+    throw OutputError(target_, "is a symbolic link to a folder that does not exist");
+  }
+  if (status.type() == fs::file_type::none) throw OutputError(target_, error.message());
+  if (status.type() != fs::file_type::directory) throw OutputError(target_, "is not a folder");
+  existed_ = true;
+  check_kinds();  // result.json, which is read next, might be a pipe
+  const auto earlier = is_known ? std::nullopt : read_earlier_result(real_);
+  if (earlier) {
+    earlier_files_ = files_of(*earlier);
+    earlier_stamp_ = stamp;
+    check_kinds();
+  }
+  if (!force_) check_journals();
+  if (is_known) return;
+  if (is_one_of(real_, identity_.reads)) {
+    throw OutputError(target_, "the command reads from this folder; use another one");
+  }
+  if (!own_journal_.empty()) check_read(own_journal_);
+  const std::string difference = earlier ? difference_from(*earlier) : "";
+  if (!difference.empty() && !force_) {
+    keep_or_refuse(difference);
+    return;
+  }
+  check_reads(earlier && difference.empty() ? &*earlier : nullptr);
+  if (!earlier && !force_ && holds_something(real_)) {
+    throw OutputError(target_,
+                      "it contains files that do not belong to a result; use another folder or "
+                      "--force");
+  }
+}
+
+void ResultFolder::check_journals() const {
+  std::error_code error;
+  for (const auto& [name, of] : kJournals) {
+    if (name == own_journal_ || !fs::exists(real_ / name, error)) continue;
+    throw OutputError(
+        target_, fmt::format("it contains an unfinished {}; use another folder or --force", of));
+  }
+}
+
+/// Whatever has the name of a result file must be one that can be replaced.
+void ResultFolder::check_kinds() const {
+  std::error_code error;
+  for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!is_ours(name)) continue;
+    const std::string kind = irregular_kind(it->path());
+    if (!kind.empty()) throw OutputError(target_ / name, kind);
+  }
+}
+
+bool ResultFolder::is_ours(const std::string& name) const {
+  return scenario::is_result_file(name) ||
+         std::find(earlier_files_.begin(), earlier_files_.end(), name) != earlier_files_.end();
+}
+
+/// What the command reads must not go. A file that an earlier result of the same question has
+/// written, and nobody has changed since, comes back as it is.
+void ResultFolder::check_reads(const nlohmann::ordered_json* same_question) {
+  std::vector<FileRecord> records;
+  try {
+    if (same_question != nullptr) records = file_records(*same_question, real_ / kResultJson);
+  } catch (const DamagedResult&) {  // then nothing is known to be as it was
+  }
+  const auto is_intact = [&](const std::string& name) {
+    const auto record = std::find_if(records.begin(), records.end(),
+                                     [&](const FileRecord& r) { return r.name == name; });
+    return record != records.end() && fault_of(real_, *record).empty();
+  };
+  std::error_code error;
+  for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (!is_ours(name) || is_intact(name)) continue;
+    if (!earlier_stamp_ || !kept_ || force_ || must_stay_in_place()) {
+      check_read(name);
+    } else if (is_one_of(it->path(), identity_.reads)) {
+      difference_ = fmt::format("{}, which this command reads", name);
+      return;
+    }
+  }
+}
+
+void ResultFolder::check_read(std::string_view name) const {
+  if (!is_one_of(real_ / name, identity_.reads)) return;
+  throw OutputError(target_ / name, "the command reads this file; use another folder");
+}
+
+/// The first differences of an earlier result from the new one; empty if that may take its place.
+std::string ResultFolder::difference_from(const nlohmann::ordered_json& json) const {
+  std::string scenario;
+  const auto name = json.find("scenario");
+  if (name != json.end() && name->is_string()) scenario = *name;
+  if (scenario != identity_.scenario) {
+    return fmt::format("the scenario (there \"{}\", now \"{}\")", scenario, identity_.scenario);
+  }
+  try {
+    return difference(identity_of(json, real_ / kResultJson), identity_);
+  } catch (const DamagedResult&) {  // which asks to be replaced
+    return kept_ ? "its damaged result.json" : "";
+  }
+}
+
+void ResultFolder::keep_or_refuse(const std::string& difference) {
+  if (kept_ && !must_stay_in_place()) {
+    difference_ = difference;
+    return;
+  }
+  throw OutputError(target_, "it contains a result that differs in " + difference +
+                                 "; replace it with --force, or keep it and choose another folder "
+                                 "with --out");
+}
+
+bool ResultFolder::must_stay_in_place() const {
+  return existed_ && (is_mount_point(real_) || is_current(real_) || is_stuck(real_, parent()) ||
+                      ::access(parent().c_str(), W_OK | X_OK) != 0);
+}
+
+void ResultFolder::make_staging() {
+  in_place_ = must_stay_in_place();
+  if (!existed_) {
+    std::vector<fs::path> missing;
+    for (fs::path p = parent(); !p.empty() && !fs::exists(p); p = p.parent_path()) {
+      missing.push_back(p);
+    }
+    for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
+      if (::mkdir(it->c_str(), 0777) != 0 && errno != EEXIST) fail(*it, errno);
+      created_parents_.insert(created_parents_.begin(), *it);  // innermost first
+    }
+  }
+  try {
+    if (in_place_) {
+      staging_.make(real_, ".");
+    } else {
+      staging_.make(parent(), real_.filename().string());
+    }
+  } catch (const std::system_error& error) {
+    fail(target_, error.code().value());
+  }
+}
+
+void ResultFolder::write(const std::string& name, const std::function<void(Sink&)>& content) {
+  if (!is_plain_name(name)) {
+    throw OutputError(target_ / name, "not a usable file name");
+  }
+  if (std::any_of(files_.begin(), files_.end(),
+                  [&](const FileRecord& file) { return file.name == name; })) {
+    throw OutputError(target_ / name, "the result already has a different file of that name");
+  }
+  files_.push_back(staged_.write(staging_.result(), name, target_ / name, content));
+}
+
+void ResultFolder::copy(const fs::path& source) {
+  std::string error;
+  const auto content = scenario::read_whole_file(source, ~std::uintmax_t{0}, error);
+  if (!content) {
+    throw OutputError(target_ / source.filename(),
+                      "a copy of " + source.string() + ", which " + error);
+  }
+  write(source.filename().string(), [&](Sink& sink) { sink.write(*content); });
+}
+
+void ResultFolder::commit() {
+  staged_.sync();
+  sync_folder(staging_.result());
+  const FolderLock lock(parent());
+  check_target();  // somebody else may have been there meanwhile
+  if (!existed_) {
+    rename_or_throw(staging_.result(), real_);
+  } else if (!difference_.empty()) {
+    keep_earlier();
+  } else if (in_place_) {
+    replace_files();
+  } else {
+    exchange();
+  }
+  committed_ = true;
+  sync_folder(parent());
+  staging_.remove();
+}
+
+std::vector<std::string> ResultFolder::outdated_files() const {
+  std::vector<std::string> names;
+  for (const FileRecord& file : files_) names.push_back(file.name);
+  for (const JournalKind& journal : kJournals) {
+    if (journal.name != own_journal_) names.emplace_back(journal.name);
+  }
+  names.insert(names.end(), earlier_files_.begin(), earlier_files_.end());
+  if (!earlier_files_.empty()) {
+    // What somebody else has put under these names is not ours.
+    std::error_code error;
+    for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
+      const std::string name = it->path().filename().string();
+      if (scenario::is_made_from_result(name) && irregular_kind(it->path()).empty()) {
+        names.push_back(name);
+      }
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+/// Puts what is not ours into the new folder, too. Gives the names of what cannot be in two folders
+/// at once, such as folders.
+std::vector<std::string> ResultFolder::link_others(const std::vector<std::string>& ours) const {
+  std::vector<std::string> others;
+  std::error_code error;
+  for (fs::directory_iterator it(real_, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const bool is_folder = it->symlink_status().type() == fs::file_type::directory;
+    if (std::binary_search(ours.begin(), ours.end(), name)) {
+      if (is_folder) throw OutputError(target_ / name, "is a folder");
+      continue;
+    }
+    const fs::path link = staging_.result() / name;
+    if (is_folder || ::link(it->path().c_str(), link.c_str()) != 0) others.push_back(name);
+  }
+  if (error) throw OutputError(target_, error.message());
+  return others;
+}
+
+/// The new folder gets the permissions of the earlier one.
+void ResultFolder::take_permissions() const {
+  struct stat before {};
+  if (::stat(real_.c_str(), &before) == 0) {
+    (void)::chmod(staging_.result().c_str(), before.st_mode & 07777);
+  }
+}
+
+/// First the new result lies beside the earlier one under the name that is for that, and then they
+/// change places: nothing is lost whenever the process dies.
+void ResultFolder::keep_earlier() {
+  take_permissions();
+  const auto link_journal = [&] {
+    const fs::path journal = real_ / own_journal_;
+    if (own_journal_.empty() || !fs::exists(journal)) return;
+    if (::link(journal.c_str(), (staging_.result() / own_journal_).c_str()) != 0)
+      fail(target_, errno);
+  };
+  link_journal();
+  const std::string stem = real_.filename().string() + ".";
+  std::uint64_t number = next_number(parent(), stem);
+  fs::path kept;
+  do {
+    kept = parent() / (stem + std::to_string(number++));
+  } while (fs::exists(fs::symlink_status(kept)));
+  rename_or_throw(staging_.result(), kept);
+  if (::renameat2(AT_FDCWD, kept.c_str(), AT_FDCWD, real_.c_str(), RENAME_EXCHANGE) != 0) {
+    const int error = errno;
+    rename_or_throw(kept, staging_.result());
+    if (!cannot_exchange(error)) fail(target_, error);
+    rename_or_throw(real_, kept);
+    if (::rename(staging_.result().c_str(), real_.c_str()) != 0) {
+      const int second = errno;
+      ::rename(kept.c_str(), real_.c_str());
+      fail(target_, second);
+    }
+  }
+  if (!own_journal_.empty()) ::unlink((kept / own_journal_).c_str());
+  // As the user calls the folder, unless that is a symbolic link to it.
+  fs::path shown = target_;
+  shown += kept.native().substr(real_.native().size());
+  std::error_code error;
+  kept_(fs::equivalent(shown, kept, error) ? shown : kept, difference_);
+}
+
+void ResultFolder::exchange() {
+  const std::vector<std::string> ours = outdated_files();
+  const std::vector<std::string> others = link_others(ours);
+  take_permissions();
+  if (!others.empty()) announce(others);
+  // If this fails, or the process dies, `StagingFolder` gives back what was announced.
+  for (const std::string& name : others) {
+    rename_or_throw(real_ / name, staging_.result() / name);
+  }
+  swap_with_target(!others.empty());
+}
+
+void ResultFolder::announce(const std::vector<std::string>& others) const {
+  try {
+    staging_.announce(others);
+  } catch (const std::system_error& error) {
+    fail(target_, error.code().value());
+  }
+}
+
+void ResultFolder::swap_with_target(bool announced) {
+  if (::renameat2(AT_FDCWD, staging_.result().c_str(), AT_FDCWD, real_.c_str(), RENAME_EXCHANGE) ==
+      0) {
+    return;
+  }
+  if (!cannot_exchange(errno)) fail(target_, errno);
+  if (!announced) announce({});
+  rename_or_throw(real_, staging_.earlier());
+  if (::rename(staging_.result().c_str(), real_.c_str()) != 0) {
+    const int error = errno;
+    ::rename(staging_.earlier().c_str(), real_.c_str());
+    fail(target_, error);
+  }
+}
+
+void ResultFolder::replace_files() {
+  announce({});
+  const fs::path old = staging_.earlier();
+  if (::mkdir(old.c_str(), 0777) != 0) fail(target_, errno);
+  std::vector<std::pair<fs::path, fs::path>> done;  // renames made, to be undone on failure
+  const auto move = [&](const fs::path& from, const fs::path& to) {
+    rename_or_throw(from, to);
+    done.emplace_back(from, to);
+  };
+  try {
+    for (const std::string& name : outdated_files()) {
+      std::error_code error;
+      const fs::file_type type = fs::symlink_status(real_ / name, error).type();
+      if (type == fs::file_type::not_found) continue;
+      if (type == fs::file_type::directory) throw OutputError(target_ / name, "is a folder");
+      move(real_ / name, old / name);
+    }
+    for (const FileRecord& file : files_) {
+      move(staging_.result() / file.name, real_ / file.name);
+    }
+  } catch (...) {
+    for (auto it = done.rbegin(); it != done.rend(); ++it) {
+      ::rename(it->second.c_str(), it->first.c_str());
+    }
+    throw;
+  }
+  sync_folder(real_);
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: MIT
+#include "report/page/page.hpp"
+
+#include <retrysim/metrics.hpp>
+#include <retrysim/scenario_file.hpp>
+
+#include "report/document/csv_reader.hpp"
+#include "report/document/json.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/result_folder.hpp"
+#include "report/run/tables.hpp"
+#include "report/sweep.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace retrysim::report {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMostExact = 9e15;  // whole numbers up to here are exact
+
+double rounded(double value, int digits) {
+  const std::string text = fmt::format("{:.{}g}", value, digits);
+  double result = 0;
+  std::from_chars(text.data(), text.data() + text.size(), result);
+  return result + 0.0;  // no negative zero
+}
+
+std::string without_markup(std::string text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '<') {
+      result += "\\u003c";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+void append_compact(std::string& out, double value, int digits) {
+  const double number = rounded(value, digits);
+  if (std::fabs(number) < kMostExact && number == std::trunc(number)) {
+    fmt::format_to(std::back_inserter(out), "{}", static_cast<std::int64_t>(number));
+  } else {
+    fmt::format_to(std::back_inserter(out), "{}", number);
+  }
+}
+
+Json compact(double value, int digits) {
+  if (!std::isfinite(value)) return {};
+  const double number = rounded(value, digits);
+  if (std::fabs(number) < kMostExact && number == std::trunc(number)) {
+    return static_cast<std::int64_t>(number);
+  }
+  return number;
+}
+
+std::string json_text(std::string_view text) {
+  return without_markup(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string json_for_script(const Json& json) {
+  return without_markup(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+/// Fewer would be no picture any more.
+constexpr std::size_t kMostJoined = 32;
+constexpr int kDigitsOfMeans = 4, kDigitsOfHalves = 2;
+
+/// Means of `joined` neighbours each, those that exist; half an interval is at most the mean of
+/// the halves.
+std::vector<double> join(const std::vector<double>& values, std::size_t joined) {
+  if (joined == 1) return values;
+  std::vector<double> result;
+  for (std::size_t i = 0; i < values.size(); i += joined) {
+    double sum = 0;
+    int count = 0;
+    for (std::size_t k = i; k < std::min(i + joined, values.size()); ++k) {
+      if (std::isnan(values[k])) continue;
+      sum += values[k];
+      ++count;
+    }
+    result.push_back(count == 0 ? kNone : sum / count);
+  }
+  return result;
+}
+
+void append_numbers(std::string& out, std::span<const double> values, int digits) {
+  char separator = '[';
+  for (const double value : values) {
+    out += separator;
+    if (!std::isnan(value)) {
+      append_compact(out, value, digits);
+    } else {
+      out += "null";
+    }
+    separator = ',';
+  }
+  out += ']';
+}
+
+bool is_zero_or_none(double value) { return std::isnan(value) || value == 0; }
+
+/// Nothing if the quantity never exists.
+std::string quantity_json(const PageSeries& series, std::size_t joined) {
+  const std::vector<double>& means = series.means;
+  const auto is_none = [](double value) { return std::isnan(value); };
+  if (std::all_of(means.begin(), means.end(), is_none)) return {};
+  const bool certain = std::all_of(series.halves.begin(), series.halves.end(), is_zero_or_none);
+  const bool level = certain && std::all_of(means.begin(), means.end(),
+                                            [&](double value) { return value == means.front(); });
+  std::string out;
+  if (level) {
+    append_compact(out, means.front(), kDigitsOfMeans);
+    return out;
+  }
+  out += '[';
+  append_numbers(out, join(means, joined), kDigitsOfMeans);
+  if (!certain) {
+    out += ',';
+    append_numbers(out, join(series.halves, joined), kDigitsOfHalves);
+  }
+  return out + ']';
+}
+
+/// Mean, low and high end of a quantity in a row.
+struct PageColumns {
+  std::string name;
+  std::size_t mean, low, high;
+};
+
+std::vector<PageColumns> page_columns_of(const CsvReader& csv, std::size_t first) {
+  std::vector<PageColumns> columns;
+  for (std::size_t i = first; i < csv.header().size(); i += 3) {
+    const std::string& name = csv.header()[i];
+    columns.push_back({name, i, csv.column(name + "_ci_low"), csv.column(name + "_ci_high")});
+  }
+  return columns;
+}
+
+void add(PageSeries& series, const CsvReader& csv, const PageColumns& columns) {
+  const auto mean = csv.number(columns.mean);
+  const auto low = csv.number(columns.low), high = csv.number(columns.high);
+  series.means.push_back(mean.value_or(kNone));
+  // An end that the range of the quantity cuts off says nothing about the width.
+  const bool whole = mean && low && high;
+  series.halves.push_back(whole ? std::max(*high - *mean, *mean - *low) : kNone);
+}
+
+}  // namespace
+
+PageSeriesTable::PageSeriesTable(const fs::path& folder, const std::vector<std::string>& variants)
+    : variants_(variants.size()) {
+  std::map<std::string, std::size_t> numbers;
+  for (const std::string& name : variants) numbers.emplace(name, numbers.size());
+  read(folder / kMeanTimeseries, "client", &Variant::clients, numbers);
+  read(folder / kMeanService, "service", &Variant::services, numbers);
+}
+
+void PageSeriesTable::read(const fs::path& file, std::string_view bearer, Bearers Variant::*bearers,
+                           const std::map<std::string, std::size_t>& numbers) {
+  CsvReader csv(file);
+  const std::size_t variant_at = csv.column("variant"), bearer_at = csv.column(bearer);
+  const std::size_t width_at = csv.column("width_s");
+  const std::vector<PageColumns> columns = page_columns_of(csv, width_at + 1);
+  while (csv.next()) {
+    const auto found = numbers.find(csv.text(variant_at));
+    if (found == numbers.end()) {
+      throw DamagedResult(file, fmt::format("has an unknown variant '{}'", csv.text(variant_at)));
+    }
+    Variant& variant = variants_[found->second];
+    variant.width_s = csv.number(width_at).value_or(0);
+    Bearers& of_variant = variant.*bearers;
+    if (of_variant.empty() || of_variant.back().first != csv.text(bearer_at)) {
+      of_variant.emplace_back(csv.text(bearer_at), Quantities());
+      for (const PageColumns& c : columns)
+        of_variant.back().second.emplace_back(c.name, PageSeries());
+    }
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      add(of_variant.back().second[i].second, csv, columns[i]);
+    }
+  }
+}
+
+void PageSeriesTable::append(std::string& out, const Bearers& bearers, std::size_t joined) {
+  char separator = '{';
+  for (const auto& [name, quantities] : bearers) {
+    out += separator + json_text(name) + ":{";
+    separator = ',';
+    bool first = true;
+    for (const auto& [quantity, series] : quantities) {
+      const std::string text = quantity_json(series, joined);
+      if (text.empty()) continue;
+      out += (first ? "" : ",") + json_text(quantity) + ":" + text;
+      first = false;
+    }
+    out += '}';
+  }
+  out += bearers.empty() ? "{}" : "}";
+}
+
+std::string PageSeriesTable::json_of(std::size_t joined) const {
+  std::string out = "[";
+  for (std::size_t v = 0; v < variants_.size(); ++v) {
+    if (v > 0) out += ",";
+    const Variant& variant = variants_[v];
+    if (variant.clients.empty()) {
+      out += "null";
+      continue;
+    }
+    out += "{\"dt\":";
+    append_compact(out, variant.width_s * static_cast<double>(joined), 15);
+    out += ",\"c\":";
+    append(out, variant.clients, joined);
+    out += ",\"s\":";
+    append(out, variant.services, joined);
+    out += "}";
+  }
+  return out + "]";
+}
+
+std::string PageSeriesTable::json(std::size_t most_bytes) const {
+  std::string text = json_of(1);
+  for (std::size_t joined = 2; text.size() > most_bytes && joined <= kMostJoined; joined *= 2) {
+    text = json_of(joined);
+  }
+  return text;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// A result folder whose files are as they were written.
+struct CheckedResult {
+  explicit CheckedResult(const fs::path& path) : folder(path), json(read_sealed(path)) {
+    const std::vector<FileRecord> records = file_records(json, folder / kResultJson);
+    if (records.empty()) {
+      throw DamagedResult(folder / kResultJson, "has no checksums; compute the result again");
+    }
+    for (const FileRecord& record : records) {
+      const std::string fault = fault_of(folder, record);
+      if (!fault.empty()) throw DamagedResult(folder / record.name, fault);
+      names.push_back(record.name);
+    }
+  }
+
+  bool has(std::string_view name) const {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+
+  fs::path folder;
+  Json json;
+  std::vector<std::string> names;
+};
+
+Json cell_json(const CsvReader& csv, std::size_t column, int digits = 6) {
+  const auto value = csv.number(column);
+  return value ? compact(*value, digits) : Json();
+}
+
+/// What the page says of a metric.
+Json metric_json(const std::string& name, const std::string& unit) {
+  Json json;
+  const MetricInfo* metric = find_metric(name);
+  json["unit"] = unit;
+  json["label"] = metric != nullptr ? metric->label() : std::string_view(name);
+  if (metric == nullptr) return json;
+  json["meaning"] = metric->meaning;
+  if (metric->display.percentage) json["percentage"] = true;
+  if (metric->range == MetricRange::kShare) json["share"] = true;
+  if (metric->display.better == MetricBetter::kHigher) json["better"] = "higher";
+  if (metric->display.better == MetricBetter::kLower) json["better"] = "lower";
+  return json;
+}
+
+/// Names in the order in which they came first.
+class NameList {
+ public:
+  /// The place of `name`, which is appended if it is new.
+  std::size_t place_of(const std::string& name) {
+    const auto [at, is_new] = places_.emplace(name, names_.size());
+    if (is_new) names_.push_back(name);
+    return at->second;
+  }
+  const std::vector<std::string>& all() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, std::size_t> places_;
+};
+
+/// Collects the parts of the metadata of one result.
+class Metadata {
+ public:
+  explicit Metadata(const CheckedResult& result) : result_(result) {
+    const Json& json = result.json;
+    for (const char* name : {"scenario", "description", "seed", "replications", "version"}) {
+      out_[name] = json.at(name);
+    }
+    const ResultIdentity identity = identity_of(json, result.folder / kResultJson);
+    out_["folder"] = fs::weakly_canonical(result.folder).filename().string();
+    out_["command"] = identity.command;
+    out_["requests"] = identity.requests;
+    out_["files"] = result.names;
+  }
+
+  std::string text() {
+    add_variants();
+    if (result_.has("summary.csv")) add_summary();
+    if (result_.has("phases.csv")) add_phases();
+    add_sections();
+    if (result_.has("points.csv")) add_sweep();
+    if (result_.has(kVerdicts)) add_verdicts();
+    if (result_.has("hysteresis.csv")) out_["hysteresis"]["rows"] = table("hysteresis.csv");
+    if (result_.has("map.csv")) out_["map"]["points"] = map_points();
+    out_["toml"] = content_of(result_.folder / "scenario.toml");
+    out_["clients"] = clients_.all();
+    out_["metrics"] = std::move(metrics_);
+    return json_for_script(out_);
+  }
+
+  const std::vector<std::string>& variants() const { return names_.all(); }
+
+ private:
+  /// Of a run or a comparison from result.json, of a sweep from points.csv.
+  void add_variants() {
+    out_["variants"] = Json::array();
+    if (result_.json.contains("variants")) {
+      for (Json variant : result_.json.at("variants")) {
+        names_.place_of(variant.at("variant"));
+        if (names_.all().size() == 1) {
+          out_["keys"] = variant.at("keys");
+        } else {
+          variant["keys"] = differing_keys(variant.at("keys"));
+        }
+        if (names_.all().size() == 1) variant.erase("keys");
+        out_["variants"].push_back(std::move(variant));
+      }
+      return;
+    }
+    out_["keys"] = result_.json.value("keys", Json::object());
+    out_["services"] = result_.json.value("services", Json::array());
+  }
+
+  Json differing_keys(const Json& keys) const {
+    std::map<std::string_view, const Json*> first;
+    for (const auto& [key, value] : out_["keys"].items()) first.emplace(key, &value);
+    Json differing = Json::object();
+    for (const auto& [key, value] : keys.items()) {
+      const auto at = first.find(key);
+      if (at == first.end() || *at->second != value) append_member(differing, key, value);
+    }
+    return differing;
+  }
+
+  void add_summary() {
+    CsvReader csv(result_.folder / "summary.csv");
+    const std::size_t variant = csv.column("variant"), client = csv.column("client");
+    const std::size_t metric = csv.column("metric"), unit = csv.column("unit");
+    const std::size_t mean = csv.column("mean"), low = csv.column("ci_low");
+    const std::size_t high = csv.column("ci_high"), count = csv.column("replications");
+    Json& summary = out_["summary"] = Json::object();
+    while (csv.next()) {
+      const std::string& name = csv.text(metric);
+      note_metric(name, csv.text(unit));
+      summary[name].push_back({names_.place_of(csv.text(variant)),
+                               clients_.place_of(csv.text(client)), cell_json(csv, mean),
+                               cell_json(csv, low, 5), cell_json(csv, high, 5),
+                               cell_json(csv, count)});
+    }
+  }
+
+  /// One object for each phase of a client group in a variant, with its metrics.
+  void add_phases() {
+    CsvReader csv(result_.folder / "phases.csv");
+    const std::size_t variant = csv.column("variant"), client = csv.column("client");
+    const std::size_t phase = csv.column("phase"), kind = csv.column("kind");
+    const std::size_t start = csv.column("start_s"), end = csv.column("end_s");
+    const std::size_t metric = csv.column("metric"), unit = csv.column("unit");
+    const std::size_t mean = csv.column("mean"), low = csv.column("ci_low");
+    const std::size_t high = csv.column("ci_high"), count = csv.column("replications");
+    Json& phases = out_["phases"] = Json::array();
+    std::string last;
+    while (csv.next()) {
+      const std::string place = csv.text(variant) + "\n" + csv.text(client) + "\n" +
+                                csv.text(phase) + "\n" + csv.text(kind) + "\n" + csv.text(start);
+      if (phases.empty() || place != last) {
+        phases.push_back({{"v", names_.place_of(csv.text(variant))},
+                          {"c", clients_.place_of(csv.text(client))},
+                          {"phase", csv.text(phase)},
+                          {"kind", csv.text(kind)},
+                          {"start", cell_json(csv, start)},
+                          {"end", cell_json(csv, end)},
+                          {"m", Json::object()}});
+      }
+      last = place;
+      note_metric(csv.text(metric), csv.text(unit));
+      phases.back()["m"][csv.text(metric)] = {cell_json(csv, mean), cell_json(csv, low, 5),
+                                              cell_json(csv, high, 5), cell_json(csv, count)};
+    }
+  }
+
+  void note_metric(const std::string& name, const std::string& unit) {
+    if (!metrics_.contains(name)) metrics_[name] = metric_json(name, unit);
+  }
+
+  /// What result.json has for one command only.
+  void add_sections() {
+    const Json& json = result_.json;
+    for (const char* name :
+         {"verdicts", "expectations", "comparison", "trigger", "outcome", "d50", "curve",
+          "not_monotone", "probes", "choice", "policies", "map", "sentences", "notes"}) {
+      if (json.contains(name)) out_[name] = json.at(name);
+    }
+    if (json.contains("choice")) {
+      note_metric(json.at("choice").at("metric"), json.at("choice").at("unit"));
+    }
+    if (json.contains("load")) {
+      for (const auto& [name, value] : json.items()) {
+        const bool figure = value.is_object() && value.contains("mean");
+        if (name == "load" || figure) out_["hysteresis"][name] = value;
+      }
+    }
+  }
+
+  /// Of the points of a sweep, as result.json has those of a run.
+  void add_verdicts() {
+    CsvReader csv(result_.folder / kVerdicts);
+    Json& rows = out_["verdicts"] = Json::array();
+    while (csv.next()) {
+      Json row;
+      for (const char* name : {"variant", "client", "severity", "sentence"}) {
+        row[name] = csv.text(csv.column(name));
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+
+  /// A whole table as rows of objects.
+  Json table(const char* name) const {
+    CsvReader csv(result_.folder / name);
+    const std::size_t branch = csv.column("branch");
+    Json rows = Json::array();
+    while (csv.next()) {
+      Json row = {{"branch", csv.text(branch)}};
+      for (const char* column : {"load", "offered_load", "goodput", "ci_low", "ci_high"}) {
+        row[column] = cell_json(csv, csv.column(column));
+      }
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+  /// The points of a map: the value of each varied key and the phase there.
+  Json map_points() const {
+    CsvReader csv(result_.folder / "map.csv");
+    const std::size_t phase = csv.column("phase");
+    std::vector<std::size_t> columns;
+    for (const std::string name : result_.json.at("map").at("columns")) {
+      columns.push_back(csv.column(name));
+    }
+    Json points = Json::array();
+    while (csv.next()) {
+      Json point = {{"phase", csv.text(phase)}, {"at", Json::array()}};
+      for (const std::size_t column : columns) point["at"].push_back(csv.text(column));
+      points.push_back(std::move(point));
+    }
+    return points;
+  }
+
+  /// The grid: what each slider goes through, and which point is where.
+  void add_sweep() {
+    const Json& sweep = result_.json.at("sweep");
+    Json& out = out_["sweep"];
+    for (const char* name : {"points_that_fail", "points_over_limit", "points", "shard"}) {
+      if (sweep.contains(name)) out[name] = sweep.at(name);
+    }
+    const std::vector<std::string> vary = sweep.at("vary");
+    const VariationsResult parsed = parse_variations(vary);
+    if (!parsed.errors.empty()) {
+      throw DamagedResult(result_.folder / kResultJson, "is damaged: sweep.vary");
+    }
+    out["sliders"] = Json::array();
+    for (const Variation& variation : parsed.variations) {
+      out["sliders"].push_back({{"paths", variation.paths},
+                                {"short", short_names(variation.paths)},
+                                {"choices", variation.choices}});
+    }
+    std::map<std::string, std::size_t> grid_places;
+    const std::vector<Variant> variants = grid(parsed.variations);
+    for (std::size_t i = 0; i < variants.size(); ++i) grid_places.emplace(variants[i].name, i);
+    CsvReader csv(result_.folder / "points.csv");
+    const std::size_t name = csv.column("variant"), outcome = csv.column("outcome");
+    const std::size_t modes = csv.column("modes");
+    std::size_t with_two_modes = 0;
+    while (csv.next()) {
+      if (csv.text(modes) == "2") ++with_two_modes;
+      const auto at = grid_places.find(csv.text(name));
+      if (at == grid_places.end()) {
+        throw DamagedResult(result_.folder / "points.csv",
+                            fmt::format("has a point that is not in the grid: {}", csv.text(name)));
+      }
+      const std::size_t place = names_.place_of(csv.text(name));
+      out["at"].push_back({at->second, place, csv.text(outcome)});
+    }
+    out["names"] = names_.all();
+    out["points_with_two_modes"] = with_two_modes;
+  }
+
+  const CheckedResult& result_;
+  Json out_;
+  Json metrics_ = Json::object();
+  NameList names_, clients_;
+};
+
+}  // namespace
+
+PageResult read_page_result(const fs::path& folder, std::size_t most_bytes) {
+  // A run that replaces the result waits until all its files have been read.
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  const FolderLock lock(error ? folder : real.parent_path());
+  const CheckedResult result(folder);
+  PageResult page;
+  read_members(folder / kResultJson, [&] {
+    Metadata metadata(result);
+    page.title = result.json.at("scenario");
+    page.metadata = metadata.text();
+    page.series = "[]";
+    if (result.has(kMeanTimeseries)) {
+      page.series = PageSeriesTable(folder, metadata.variants()).json(most_bytes);
+    }
+  });
+  return page;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What the series of all results together may take.
+constexpr std::size_t kMostSeriesBytes = 4'000'000;
+/// Of a result that is no sweep.
+constexpr std::size_t kMostBytesOfRun = 1'800'000;
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+unsigned digit(char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); }
+
+/// The Base64 text of the SHA-256 that is written in hexadecimal digits, as policies name it.
+std::string base64_of_sha256(std::string_view hexadecimal) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  // Three digits are two characters; the last of the 64 digits stands alone.
+  for (std::size_t i = 0; i < hexadecimal.size(); i += 3) {
+    unsigned bits = 0;
+    for (std::size_t k = i; k < i + 3; ++k) {
+      bits = bits << 4 | (k < hexadecimal.size() ? digit(hexadecimal[k]) : 0);
+    }
+    out += kAlphabet[bits >> 6];
+    if (i + 1 < hexadecimal.size()) out += kAlphabet[bits & 63];
+  }
+  return out + "=";
+}
+
+/// Nothing comes from anywhere: only the style and the script of this page are in force.
+std::string policy() {
+  return fmt::format(
+      "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; "
+      "form-action 'none'",
+      base64_of_sha256(page_script_sha256()), base64_of_sha256(page_style_sha256()));
+}
+
+std::string data_element(std::string_view id, std::string_view json) {
+  return fmt::format("<script type=\"application/json\" id=\"{}\">{}</script>\n", id, json);
+}
+
+}  // namespace
+
+std::string html_page(std::span<const fs::path> folders) {
+  const std::size_t share = kMostSeriesBytes / folders.size();
+  std::vector<PageResult> results;
+  std::string title;
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    const bool sweep = fs::exists(folder / "points.csv", error);
+    results.push_back(read_page_result(folder, sweep ? share : std::min(share, kMostBytesOfRun)));
+    title += (title.empty() ? "" : ", ") + results.back().title;
+  }
+  std::string page = kPageHead;
+  page += "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+  page += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", policy());
+  page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+  page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
+  page += fmt::format("<meta name=\"generator\" content=\"retrysim {}\">\n", RETRYSIM_VERSION);
+  page += fmt::format("<title>{} - retrysim</title>\n", escaped(title));
+  page += fmt::format("<style>{}</style>\n</head>\n<body>\n", page_style());
+  page +=
+      "<main id=\"page\"></main>\n<noscript>This page draws its contents with JavaScript, "
+      "which is switched off.</noscript>\n";
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    page += data_element(fmt::format("result-{}", i), results[i].metadata);
+    page += data_element(fmt::format("series-{}", i), results[i].series);
+  }
+  page += fmt::format("<script>{}</script>\n</body>\n</html>\n", page_script());
+  return page;
+}
+
+}  // namespace retrysim::report

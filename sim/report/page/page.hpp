@@ -1,0 +1,94 @@
+// The page of `retrysim report`: one HTML file with everything in it.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::report {
+
+/// How a page begins that this program has written.
+inline constexpr const char* kPageHead = "<!doctype html><!-- retrysim report -->\n";
+
+/// The page of the results in `folders`, at least one. Throws DamagedResult.
+std::string html_page(std::span<const std::filesystem::path> folders);
+
+// JSON inside a page: short numbers, and texts that no browser takes for markup.
+
+/// Appends `value`, a finite number, rounded to so many significant digits.
+void append_compact(std::string& out, double value, int digits);
+
+/// `value` rounded to so many digits, as a whole number where it is one; null if it is not finite.
+nlohmann::ordered_json compact(double value, int digits = 6);
+
+/// A JSON string in quotes; bytes that are not UTF-8 are replaced.
+std::string json_text(std::string_view text);
+
+/// `json` for a script element: no `<` in it, so that no text ends the element.
+std::string json_for_script(const nlohmann::ordered_json& json);
+
+// The style and the script of the page, which CMake puts into the program from sim/report/page.
+
+std::string_view page_style();
+std::string_view page_script();
+/// SHA-256 of their texts, in hexadecimal digits.
+std::string_view page_style_sha256();
+std::string_view page_script_sha256();
+
+// The mean series of a result as compact JSON for its page.
+
+/// The means of one quantity and half the widths of their intervals; NaN where there are none.
+struct PageSeries {
+  std::vector<double> means, halves;
+};
+
+/// What mean_timeseries.csv and mean_service.csv hold.
+class PageSeriesTable {
+ public:
+  /// Reads both files. `variants` are the names in the order of their numbers on the page; rows of
+  /// others make the file damaged.
+  PageSeriesTable(const std::filesystem::path& folder, const std::vector<std::string>& variants);
+
+  /// `[variant, ...]`, each `{"dt":width,"c":{client:{quantity:[means,halves]}},"s":{service:...}}`
+  /// or null; in at most about `most_bytes`: if need be with bins joined by twos, whose intervals
+  /// are then upper bounds. Where every value is the same, its number stands instead of the list; a
+  /// quantity that never exists is left out.
+  std::string json(std::size_t most_bytes) const;
+
+ private:
+  using Quantities = std::vector<std::pair<std::string, PageSeries>>;
+  using Bearers = std::vector<std::pair<std::string, Quantities>>;
+  struct Variant {
+    double width_s = 0;
+    Bearers clients, services;
+  };
+
+  void read(const std::filesystem::path& file, std::string_view bearer, Bearers Variant::*bearers,
+            const std::map<std::string, std::size_t>& numbers);
+  std::string json_of(std::size_t joined) const;
+  static void append(std::string& out, const Bearers& bearers, std::size_t joined);
+
+  std::vector<Variant> variants_;
+};
+
+// What the page of `retrysim report` knows of result folders.
+
+/// One result for a page.
+struct PageResult {
+  std::string title;     ///< name of the scenario
+  std::string metadata;  ///< JSON: all but what happened over time
+  std::string series;    ///< JSON: see `PageSeriesTable::json`; "[]" if there is none
+};
+
+/// Reads the result in `folder`, of any command. Its series take about `most_bytes` at most. Throws
+/// DamagedResult if a file is missing, damaged or not as expected.
+PageResult read_page_result(const std::filesystem::path& folder, std::size_t most_bytes);
+
+}  // namespace retrysim::report

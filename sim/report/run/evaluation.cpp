@@ -1,0 +1,79 @@
+// A set of replications and everything computed from it.
+//
+// SPDX-License-Identifier: MIT
+#include "report/run/evaluation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace retrysim::report {
+namespace {
+
+bool is_listed(const std::vector<Layer>& layers, std::size_t group) {
+  return std::any_of(layers.begin(), layers.end(),
+                     [&](const Layer& layer) { return layer.group == group; });
+}
+
+void add_layers(const Scenario& scenario, std::size_t group, std::size_t depth,
+                std::vector<Layer>& layers) {
+  layers.push_back({group, depth});
+  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
+    if (scenario.clients[g].caller == scenario.clients[group].service && !is_listed(layers, g)) {
+      add_layers(scenario, g, depth + 1, layers);
+    }
+  }
+}
+
+}  // namespace
+
+ResultSet result_set_of(ComparedVariant& variant) {
+  ResultSet set{variant.loaded, variant.name, std::move(variant.runs)};
+  set.storms_with_twins = variant.storms;
+  set.values = std::move(variant.values);
+  return set;
+}
+
+Evaluation::Evaluation(const ResultSet& results)
+    : set(results),
+      values(results.values ? *results.values
+                            : MetricValues(results.scenario.scenario, results.runs)),
+      summary(summarize(results.scenario.scenario, values)),
+      phases(summarize_phases(results.scenario.scenario,
+                              PhaseValues(results.scenario.scenario, results.runs))),
+      bistability(stats::find_bistability(results.scenario.scenario, results.runs, values)) {
+  if (results.runs.size() == 1) {
+    single_run = stats::add_batch_means(scenario(), results.runs.front(), summary);
+  }
+  verdicts = retrysim::verdicts(scenario(), results.runs);
+  verdicts.insert(verdicts.end(), results.twin_verdicts.begin(), results.twin_verdicts.end());
+  expectations = judge_expectations(scenario(), summary, results.runs.size());
+  if (results.storms_with_twins) {
+    storms = *results.storms_with_twins;
+    return;
+  }
+  for (const RunResult& run : results.runs) {
+    storms.push_back(stats::detect_storms(scenario(), run));
+  }
+}
+
+std::string Evaluation::client_name(std::size_t client) const {
+  return client < scenario().clients.size() ? scenario().clients[client].name : "all";
+}
+
+bool Evaluation::all_expectations_hold() const {
+  return std::all_of(expectations.begin(), expectations.end(),
+                     [](const ExpectationResult& e) { return e.passed; });
+}
+
+std::vector<Layer> call_order(const Scenario& scenario) {
+  std::vector<Layer> layers;
+  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {
+    if (!scenario.clients[g].caller) add_layers(scenario, g, 0, layers);
+  }
+  for (std::size_t g = 0; g < scenario.clients.size(); ++g) {  // whose service nobody calls
+    if (!is_listed(layers, g)) add_layers(scenario, g, 0, layers);
+  }
+  return layers;
+}
+
+}  // namespace retrysim::report

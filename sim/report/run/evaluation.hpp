@@ -1,0 +1,72 @@
+// A set of replications and everything computed from it, once, for all files and tables.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/compare.hpp>
+#include <retrysim/experiment.hpp>
+#include <retrysim/run_result.hpp>
+#include <retrysim/scenario_file.hpp>
+#include <retrysim/summary.hpp>
+#include <retrysim/verdict.hpp>
+
+#include "estimate/modes.hpp"
+#include "estimate/steady_state.hpp"
+#include "measure/analyse/storms.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retrysim::report {
+
+/// The replications of one variant of a scenario, in the order of their numbers.
+struct ResultSet {
+  const LoadedScenario& scenario;
+  std::string variant = "base";
+  std::vector<RunResult> runs;
+  /// The storms of each run after the test with twins, if there was one.
+  std::shared_ptr<const std::vector<std::vector<stats::Storm>>> storms_with_twins = nullptr;
+  /// What is different without parts of the scenario, if that was asked for.
+  std::vector<Verdict> twin_verdicts = {};
+  std::optional<FoundWarmup> warmup = std::nullopt;         ///< if the program looked for it
+  std::optional<PrecisionReport> precision = std::nullopt;  ///< if there was a target
+  std::optional<MetricValues> values = std::nullopt;        ///< of `runs`, if they are known
+};
+
+/// Takes runs and values of the variant, which keeps its scenario.
+ResultSet result_set_of(ComparedVariant& variant);
+
+/// Statistics of a result set. Keeps a reference to it.
+struct Evaluation {
+  explicit Evaluation(const ResultSet& results);
+
+  const Scenario& scenario() const { return set.scenario.scenario; }
+  /// Client groups and, last, all together.
+  std::size_t clients() const { return values.clients(); }
+  /// The group's name, or "all".
+  std::string client_name(std::size_t client) const;
+  bool all_expectations_hold() const;
+
+  const ResultSet& set;
+  MetricValues values;
+  std::vector<SummaryRow> summary;
+  std::vector<PhaseSummary> phases;  ///< none without a fault, surge or phase of the scenario's own
+  std::optional<stats::SingleRunIntervals> single_run;  ///< of a single replication
+  std::optional<stats::Bistability> bistability;
+  std::vector<ExpectationResult> expectations;
+  std::vector<std::vector<stats::Storm>> storms;  ///< by replication
+  std::vector<Verdict> verdicts;
+};
+
+/// The client groups of a scenario in the order of calls: each after the group whose requests make
+/// it call, with the number of services in between.
+struct Layer {
+  std::size_t group = 0;
+  std::size_t depth = 0;
+};
+std::vector<Layer> call_order(const Scenario& scenario);
+
+}  // namespace retrysim::report

@@ -1,0 +1,86 @@
+// How sure a result is, in words and in JSON: the warm-up found, the precision reached, intervals
+// from batch means, two modes.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "report/document/text.hpp"
+#include "report/folder/output.hpp"
+#include "report/run/evaluation.hpp"
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::report {
+
+/// "±" of what: the line above the table. Empty if there are no intervals.
+std::string interval_line(const Evaluation& evaluation);
+
+/// A table of the means in each mode, if there are two; ends with a line break.
+std::string modes_table(const Evaluation& evaluation);
+
+/// What two modes mean for the means, without "note: ". Only if there are two (`bistability`).
+std::string modes_note(const Evaluation& evaluation);
+
+/// That so few requests a replication say little about the farthest quantiles; empty for 10,000 or
+/// more.
+std::string short_runs_note(double requests);
+
+/// For each client group that needs it: how much of its success rate is owed to the drain, which
+/// had no new requests. One line each, without "note: "; where the rate within `duration` differs
+/// from that to the end of the drain by more than one percentage point.
+std::vector<std::string> drain_notes(const Evaluation& evaluation);
+
+/// One line each, without "note: ".
+std::vector<std::string> certainty_notes(const Evaluation& evaluation);
+
+/// The members "intervals", "warmup", "precision" and "modes" of a variant.
+void add_certainty(nlohmann::ordered_json& variant, const Evaluation& evaluation);
+
+// The answer of a run in words: what became of each client group, and why.
+
+/// A paragraph for the client groups with the same answer: their names, the answer, and its causes,
+/// those that explain the most groups first; a cause that only some of them have names these. What
+/// explains every group comes once, at the end. A service's own calls are left out unless they are
+/// in trouble. Empty if there are no verdicts.
+std::string answer_text(const Evaluation& evaluation, std::size_t columns);
+
+// The phases of a run in a terminal.
+
+/// A line for each phase of each client group, at most 80 columns wide: when it is, success rate,
+/// goodput, amplification, p99 of successful requests, failed requests. Of many groups only all
+/// together. Empty without phases.
+std::string phase_table(const Evaluation& evaluation);
+
+// The summary that a person reads in a terminal.
+
+/// A value with its interval as "mean ± half-width unit", in the unit that suits its unit column
+/// and size: shares in percent, times in ns to s. Two significant digits of the half-width decide
+/// the precision; without an interval the value has four significant digits.
+std::string format_estimate(const Estimate& estimate, std::string_view unit);
+
+/// The same for a metric: shares in percent.
+std::string format_metric(const Estimate& estimate, const MetricInfo& metric);
+
+/// A number without interval, in the unit that suits it.
+std::string format_number(double value, std::string_view unit);
+
+/// What limits the result: one replication, too short a run, a drain that the figures rest on. One
+/// line each, without "note: ".
+std::vector<std::string> result_notes(const Evaluation& evaluation);
+
+/// "slo: success_rate 61.2 % (95 % CI from 60.1 % to 62.3 %), expected at least 99 %"
+std::string expectation_text(const ExpectationResult& result);
+
+/// What `run` prints: the scenario and what it asks, the answer in words, expectations; then tables
+/// of related metrics, with a column for each client group and one for all together (a single group
+/// has one column), as many beside each other as `columns` hold; storms; and notes on what limits
+/// the result (one replication, too short a run).
+void write_text_table(Sink& sink, const Evaluation& evaluation,
+                      std::size_t columns = kNarrowColumns);
+
+}  // namespace retrysim::report

@@ -1,0 +1,691 @@
+// SPDX-License-Identifier: MIT
+#include "report/sweep.hpp"
+
+#include <retrysim/metrics.hpp>
+#include <retrysim/simulation.hpp>
+#include <retrysim/verdict.hpp>
+
+#include "estimate/modes.hpp"
+#include "report/document/csv_writer.hpp"
+#include "report/document/json.hpp"
+#include "report/document/text.hpp"
+#include "report/folder/manifest.hpp"
+#include "report/folder/result_folder.hpp"
+#include "report/run/files.hpp"
+#include "report/run/tables.hpp"
+#include "report/run/text.hpp"
+#include "scenario/text/values.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace retrysim::report {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using PointSource = std::function<SweepPoint(std::size_t)>;
+
+constexpr std::string_view kRecovery = "recovery_s";
+
+/// The column of points.csv: whether all replications came to their end, or the limit that one of
+/// them went over.
+std::string_view outcome_of(const SweepPoint& point) {
+  if (!point.limit) return "complete";
+  switch (*point.limit) {
+    case LimitKind::kMemory:
+      return "over_memory";
+    case LimitKind::kInstant:
+      return "endless_instant";
+    case LimitKind::kEvents:
+    case LimitKind::kTime:
+      break;
+  }
+  return "over_events";
+}
+
+/// Of all clients together.
+std::vector<std::optional<Estimate>> overview_of(const MetricValues& values) {
+  std::vector<std::optional<Estimate>> estimates;
+  for (const MetricInfo* metric : overview_metrics()) {
+    estimates.push_back(summarize_metric(values, values.clients() - 1, index_of(*metric)));
+  }
+  return estimates;
+}
+
+void write_summary(Sink& sink, const SweepPlan& plan, const PointSource& point) {
+  CsvWriter csv(sink);
+  write_summary_header(csv);
+  for (std::size_t i = 0; i < plan.points(); ++i) {
+    const SweepPoint p = point(i);
+    if (p.limit) continue;
+    write_summary_rows(csv, plan.base.scenario.name, p.name, summarize(*p.scenario, p.values));
+  }
+}
+
+void write_replications(Sink& sink, const SweepPlan& plan, const PointSource& point) {
+  CsvWriter csv(sink);
+  write_replications_header(csv);
+  for (std::size_t i = 0; i < plan.points(); ++i) {
+    const SweepPoint p = point(i);
+    write_replications_rows(csv, plan.base.scenario.name, p.name, *p.scenario, p.values);
+  }
+}
+
+/// Whether a point may have phases: of the whole grid, so that all shards have the same files.
+bool may_have_phases(const SweepPlan& plan) {
+  const Scenario& base = plan.base.scenario;
+  const auto is_disturbing = [](const std::string& path) {
+    return path.starts_with("fault.") || path.starts_with("phase.") ||
+           path.find(".surge.") != std::string::npos;
+  };
+  return !base.faults.empty() || !base.phases.empty() ||
+         std::any_of(base.clients.begin(), base.clients.end(),
+                     [](const ClientSpec& c) { return !c.arrivals.surges.empty(); }) ||
+         std::any_of(plan.paths.begin(), plan.paths.end(), is_disturbing);
+}
+
+void write_phases(Sink& sink, const SweepPlan& plan, const PointSource& point) {
+  CsvWriter csv(sink);
+  write_phases_header(csv);
+  for (std::size_t i = 0; i < plan.points(); ++i) {
+    const SweepPoint p = point(i);
+    if (p.limit) continue;
+    write_phases_rows(csv, plan.base.scenario.name, p.name,
+                      summarize_phases(*p.scenario, p.phases));
+  }
+}
+
+/// What happened over time at the points, if the sweep kept it.
+void write_series(ResultFolder& folder, const SweepPlan& plan, const PointSource& point) {
+  if (plan.grid_points > kMostPointsWithSeries) return;
+  const auto of_each = [&](Sink& sink, auto write_rows) {
+    for (std::size_t i = 0; i < plan.points(); ++i) {
+      const SweepPoint p = point(i);
+      if (p.series) write_rows(sink, *plan.scenario(i), p.name, *p.series);
+    }
+  };
+  folder.write(std::string(kMeanTimeseries), [&](Sink& sink) {
+    write_mean_timeseries_header(sink);
+    of_each(sink, write_mean_timeseries_rows);
+  });
+  folder.write(std::string(kMeanService), [&](Sink& sink) {
+    write_mean_service_header(sink);
+    of_each(sink, write_mean_service_rows);
+  });
+}
+
+/// What became of each point and why, in sentences, if the sweep kept what that takes.
+void write_verdicts(Sink& sink, const SweepPlan& plan, const PointSource& point) {
+  CsvWriter csv(sink);
+  csv.header({"scenario", "variant", "client", "rule", "severity", "sentence"});
+  for (std::size_t i = 0; i < plan.points(); ++i) {
+    const SweepPoint p = point(i);
+    if (p.verdict_figures.empty()) continue;
+    for (const Verdict& v : verdicts(*plan.scenario(i), p.verdict_figures)) {
+      csv.text(plan.base.scenario.name).text(p.name).text(v.client).text(v.rule);
+      csv.text(name(v.severity)).text(v.sentence).end_row();
+    }
+  }
+}
+
+class PointsTable {
+ public:
+  PointsTable(Sink& sink, const SweepPlan& plan)
+      : csv_(sink), expectations_(!plan.base.scenario.expectations.empty()) {
+    csv_.text("variant");
+    for (const std::string& path : plan.paths) csv_.text(path);
+    csv_.text("replications").text("outcome");
+    for (const MetricInfo* metric : overview_metrics()) {
+      const std::string name(metric->name);
+      csv_.text(name).text(name + "_ci_low").text(name + "_ci_high");
+      if (name == kRecovery) csv_.text(name + "_replications");
+    }
+    csv_.text("modes");
+    if (expectations_) csv_.text("expectations_failed");
+    csv_.end_row();
+  }
+
+  void add(const SweepPoint& p, SweepOverview& overview) {
+    const bool complete = !p.limit;
+    const auto estimates = complete
+                               ? overview_of(p.values)
+                               : std::vector<std::optional<Estimate>>(overview_metrics().size());
+    csv_.text(p.name);
+    for (const std::string& value : p.keys) csv_.text(key_cell(value));
+    csv_.integer(p.values.runs()).text(outcome_of(p));
+    for (std::size_t m = 0; m < estimates.size(); ++m) {
+      const std::optional<Estimate>& e = estimates[m];
+      csv_.real(e ? std::optional(e->mean) : std::nullopt);
+      csv_.real(e ? e->ci_low : std::nullopt).real(e ? e->ci_high : std::nullopt);
+      if (overview_metrics()[m]->name != kRecovery) continue;
+      complete ? csv_.integer(e ? e->count : 0) : csv_.empty();
+    }
+    if (overview.rows.size() < kMostOverviewRows) overview.rows.push_back({p.name, estimates});
+    ++overview.points;
+    if (!complete) {
+      ++overview.points_over_limit;
+      csv_.empty();
+      if (expectations_) csv_.empty();
+      return csv_.end_row();
+    }
+    const double window_s = (p.scenario->duration - p.scenario->warmup).in_seconds();
+    const bool two_modes = stats::goodput_modes(p.values, window_s).has_value();
+    csv_.integer(two_modes ? 2 : 1);
+    overview.points_with_two_modes += two_modes;
+    const std::size_t failed = failed_expectations(p);
+    if (expectations_) csv_.integer(failed);
+    csv_.end_row();
+    overview.points_that_fail += failed > 0;
+  }
+
+ private:
+  static std::size_t failed_expectations(const SweepPoint& p) {
+    if (p.scenario->expectations.empty()) return 0;
+    const auto results =
+        judge_expectations(*p.scenario, summarize(*p.scenario, p.values), p.values.runs());
+    return static_cast<std::size_t>(std::count_if(
+        results.begin(), results.end(), [](const ExpectationResult& e) { return !e.passed; }));
+  }
+
+  CsvWriter csv_;
+  bool expectations_;
+};
+
+Json result_json(const SweepPlan& plan, const SweepOverview& overview) {
+  const Scenario& scenario = plan.base.scenario;
+  Json json = result_head("", scenario, static_cast<std::size_t>(scenario.replications));
+  Json& sweep = json["sweep"];
+  sweep["id"] = fmt::format("{:016x}", plan.id);
+  sweep["vary"] = plan.varying;
+  sweep["keys"] = plan.paths;
+  sweep["points"] = plan.grid_points;
+  sweep["metrics"] = metrics_json(overview_metrics());
+  if (plan.shard) sweep["shard"] = {{"index", plan.shard->index}, {"count", plan.shard->count}};
+  sweep["points_that_fail"] = overview.points_that_fail;
+  sweep["points_over_limit"] = overview.points_over_limit;
+  json["services"] = services_json(plan.base.scenario);
+  json["keys"] = keys_json(plan.base);
+  return json;
+}
+
+}  // namespace
+
+std::string key_cell(const std::string& value) {
+  const auto parsed = scenario::parse_duration(value);
+  return parsed ? number(parsed->duration.in_seconds()) : value;
+}
+
+const std::vector<const MetricInfo*>& overview_metrics() {
+  static const std::vector<const MetricInfo*> metrics = metrics_of(MetricList::kSwept);
+  return metrics;
+}
+
+SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
+                                const PointSource& point) {
+  SweepOverview overview;
+  folder.write("summary.csv", [&](Sink& sink) { write_summary(sink, plan, point); });
+  folder.write("replications.csv", [&](Sink& sink) { write_replications(sink, plan, point); });
+  if (may_have_phases(plan)) {
+    folder.write("phases.csv", [&](Sink& sink) { write_phases(sink, plan, point); });
+  }
+  folder.write("points.csv", [&](Sink& sink) {
+    PointsTable table(sink, plan);
+    for (std::size_t i = 0; i < plan.points(); ++i) table.add(point(i), overview);
+  });
+  if (plan.grid_points <= kMostPointsWithSeries) {
+    folder.write(std::string(kVerdicts), [&](Sink& sink) { write_verdicts(sink, plan, point); });
+  }
+  write_series(folder, plan, point);
+  write_scenario_files(folder, plan.base);
+  folder.write("result.json", [&](Sink& sink) {
+    sink.write(sealed(result_json(plan, overview), folder.files()));
+  });
+  folder.commit();
+  return overview;
+}
+
+// What standard output shows of a sweep.
+
+namespace {
+
+using Cells = std::vector<std::string>;
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    parts.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+/// The point's values, one for each key, with the keys as heading; a point whose name is made in
+/// another way stays whole.
+struct PointNames {
+  Cells keys = {"point"};
+  std::vector<Cells> values;
+
+  explicit PointNames(const std::vector<SweepOverview::Row>& rows) {
+    for (const SweepOverview::Row& row : rows) {
+      Cells own_keys, own_values;
+      for (const std::string& part : split(row.name, ' ')) {
+        const std::size_t sign = std::min(part.find('='), part.size());
+        own_keys.push_back(part.substr(0, sign));
+        own_values.push_back(part.substr(std::min(sign + 1, part.size())));
+      }
+      if (values.empty()) keys = own_keys;
+      if (own_keys != keys) {
+        stay_whole(rows);
+        return;
+      }
+      values.push_back(own_values);
+    }
+  }
+
+ private:
+  void stay_whole(const std::vector<SweepOverview::Row>& rows) {
+    keys = {"point"};
+    values.clear();
+    for (const SweepOverview::Row& row : rows) values.push_back({row.name});
+  }
+};
+
+std::string figure(const std::optional<Estimate>& estimate, const MetricInfo& metric) {
+  if (!estimate) return "-";
+  return metric.display.percentage ? percent(estimate->mean)
+                                   : format_number(estimate->mean, metric.unit);
+}
+
+/// The headings, broken at their underscores, above the lines; the first `left` columns begin at
+/// the left.
+std::string in_columns(const Cells& headings, const std::vector<Cells>& lines, std::size_t left) {
+  std::vector<Cells> words;
+  std::vector<std::size_t> widths;
+  std::size_t height = 0;
+  for (std::size_t c = 0; c < headings.size(); ++c) {
+    words.push_back(split(headings[c], '_'));
+    height = std::max(height, words.back().size());
+    widths.push_back(0);
+    for (const std::string& word : words[c]) widths[c] = std::max(widths[c], columns_of(word));
+    for (const Cells& line : lines) widths[c] = std::max(widths[c], columns_of(line[c]));
+  }
+  std::string text;
+  const auto append = [&](const auto& cell) {
+    std::string line;
+    for (std::size_t c = 0; c < headings.size(); ++c) {
+      if (c > 0) line += "  ";
+      line += c < left ? pad_right(cell(c), widths[c]) : pad_left(cell(c), widths[c]);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  };
+  for (std::size_t h = 0; h < height; ++h) {
+    append([&](std::size_t c) {
+      const std::size_t above = height - words[c].size();  // they end on the last line
+      return h < above ? std::string() : words[c][h - above];
+    });
+  }
+  for (const Cells& line : lines) append([&](std::size_t c) { return line[c]; });
+  return text;
+}
+
+}  // namespace
+
+std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview) {
+  const std::vector<const MetricInfo*>& columns = overview_metrics();
+  const std::vector<const MetricInfo*> shown = metrics_of(MetricList::kSweptTable);
+  const std::string replications =
+      plan.base.scenario.replications == 1
+          ? "1 replication"
+          : fmt::format("{} replications", plan.base.scenario.replications);
+  const std::string points =
+      plan.shard ? fmt::format("shard {}, {} of {} points", plan.shard->text(), overview.points,
+                               plan.grid_points)
+                 : fmt::format("{} point{}", plan.grid_points, plan.grid_points == 1 ? "" : "s");
+  std::string text = fmt::format("{}: {}, {} each, seed {}\n", plan.base.scenario.name, points,
+                                 replications, plan.base.scenario.seed);
+  text += "Means over replications and all clients\n\n";
+  const PointNames points_of(overview.rows);
+  Cells headings = points_of.keys;
+  for (const MetricInfo* metric : shown) headings.emplace_back(metric->name);
+  std::vector<Cells> lines = points_of.values;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (const MetricInfo* metric : shown) {
+      const auto at = std::find(columns.begin(), columns.end(), metric) - columns.begin();
+      lines[i].push_back(figure(overview.rows[i].estimates[static_cast<std::size_t>(at)], *metric));
+    }
+  }
+  text += in_columns(headings, lines, points_of.keys.size());
+  auto out = std::back_inserter(text);
+  if (overview.points > overview.rows.size()) {
+    fmt::format_to(out, "... and {} more in points.csv\n", overview.points - overview.rows.size());
+  }
+  if (overview.points_with_two_modes > 0) {
+    fmt::format_to(out,
+                   "\nTwo modes of goodput at {} of {} points (column modes of points.csv): a "
+                   "mean over both\ndescribes neither; retrysim run describes each of them\n",
+                   overview.points_with_two_modes, overview.points);
+  }
+  if (overview.points_over_limit > 0) {
+    fmt::format_to(out,
+                   "\n{} of {} points exceeded a limit and have no results; see column outcome of "
+                   "points.csv\n",
+                   overview.points_over_limit, overview.points);
+  }
+  if (overview.points_that_fail > 0) {
+    fmt::format_to(out, "\nExpectations fail at {} of {} points; see points.csv\n",
+                   overview.points_that_fail, overview.points);
+  }
+  return text;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kResult = kResultJson;
+constexpr std::string_view kPoints = "points.csv";
+constexpr std::string_view kPhases = "phases.csv";
+
+struct ShardFolder {
+  fs::path path;
+  std::size_t index = 0, count = 0;  // index from 1
+  std::size_t points_that_fail = 0, points_over_limit = 0;
+  Json result;  // without what differs between shards
+};
+
+[[noreturn]] void fail(const fs::path& folder, std::string_view what) {
+  throw MergeError(fmt::format("{}: {}", folder.string(), what));
+}
+
+/// Makes sure that every file is as it was written.
+void check_files(const fs::path& folder, const Json& json) {
+  const std::vector<FileRecord> records = file_records(json, folder / kResult);
+  if (records.empty()) fail(folder / kResult, "has no checksums; compute the shard again");
+  for (const FileRecord& record : records) {
+    const std::string fault = fault_of(folder, record);
+    if (!fault.empty()) fail(folder / record.name, fault + "; copy or compute the shard again");
+  }
+  std::vector<std::string> names = json.at("files");
+  std::erase(names, kResult);
+  const bool all_known = std::equal(
+      names.begin(), names.end(), records.begin(), records.end(),
+      [](const std::string& name, const FileRecord& record) { return name == record.name; });
+  if (!all_known)
+    fail(folder / kResult, "is damaged: the files it has are not those it has checksums for");
+}
+
+ShardFolder open_shard(const fs::path& path) {
+  std::error_code error;
+  if (fs::exists(path / kSweepJournal, error)) {
+    fail(path, "its sweep is not finished; finish it with --resume");
+  }
+  ShardFolder shard;
+  shard.path = path;
+  shard.result = read_sealed(path);
+  Json& json = shard.result;
+  read_members(path / kResult, [&] {
+    if (!json.contains("sweep")) fail(path, "is not the result of a sweep");
+    Json& sweep = json.at("sweep");
+    if (!sweep.at("points").is_number_unsigned() || !json.at("scenario").is_string() ||
+        !json.at("version").is_string()) {
+      fail(path / kResult, "is damaged: points, scenario or version");
+    }
+    if (!sweep.contains("shard")) fail(path, "is a whole sweep, not a shard of one");
+    sweep.at("shard").at("index").get_to(shard.index);
+    sweep.at("shard").at("count").get_to(shard.count);
+    sweep.at("points_that_fail").get_to(shard.points_that_fail);
+    sweep.at("points_over_limit").get_to(shard.points_over_limit);
+    if (shard.index < 1 || shard.index > shard.count) {
+      fail(path / kResult, "is damaged: there is no such shard");
+    }
+    check_files(path, json);
+    sweep.erase("shard");
+    sweep["points_that_fail"] = 0;
+    sweep["points_over_limit"] = 0;
+    json.erase("checksums");
+    json.erase("crc32_of_this_file");
+  });
+  return shard;
+}
+
+/// The shards in their order. What is missing, double or foreign is an error.
+std::vector<ShardFolder> open_shards(const std::vector<fs::path>& folders) {
+  std::map<std::size_t, ShardFolder> shards;
+  std::optional<ShardFolder> first;
+  for (const fs::path& folder : folders) {
+    ShardFolder shard = open_shard(folder);
+    if (!first) first = shard;
+    if (shard.result["version"] != first->result["version"]) {
+      fail(folder, fmt::format("was written by a different version of retrysim than {}",
+                               first->path.string()));
+    }
+    if (shard.result != first->result) {
+      fail(folder, fmt::format("is a shard of a different sweep than {}", first->path.string()));
+    }
+    if (shard.count != first->count) {
+      fail(folder, fmt::format("is one of {} shards, but {} is one of {}", shard.count,
+                               first->path.string(), first->count));
+    }
+    const auto [at, added] = shards.emplace(shard.index, shard);
+    if (!added) {
+      fail(folder, fmt::format("is shard {}/{}, as is {}", shard.index, shard.count,
+                               at->second.path.string()));
+    }
+  }
+  std::string missing;
+  const std::size_t missing_count = first->count - shards.size();
+  for (std::size_t i = 1, named = 0; named < std::min<std::size_t>(missing_count, 20); ++i) {
+    if (shards.count(i) > 0) continue;
+    ++named;
+    missing += fmt::format("{}{}/{}", missing.empty() ? "" : ", ", i, first->count);
+  }
+  if (missing_count > 0) {
+    throw MergeError(fmt::format("{} missing: {}{}",
+                                 missing_count == 1 ? "a shard is" : "shards are", missing,
+                                 missing_count > 20 ? ", ..." : ""));
+  }
+  std::vector<ShardFolder> result;
+  for (auto& [index, shard] : shards) result.push_back(std::move(shard));
+  return result;
+}
+
+/// Cell `column` of a row of a CSV file, as it is written; empty if there is none.
+std::string_view cell_of(std::string_view row, std::size_t column) {
+  std::size_t begin = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] == '"') quoted = !quoted;
+    if (quoted || (row[i] != ',' && row[i] != '\n')) continue;
+    if (column-- == 0) return row.substr(begin, i - begin);
+    begin = i + 1;
+  }
+  return {};
+}
+
+/// The place of a column in the header line; beyond all columns if it is not there.
+std::size_t column_of(std::string_view name, std::string_view header) {
+  std::size_t column = 0;
+  while (!cell_of(header, column).empty() && cell_of(header, column) != name) ++column;
+  return column;
+}
+
+/// The rows of a CSV file as they stand there.
+class Rows {
+ public:
+  explicit Rows(const fs::path& path) : path_(path), in_(path, std::ios::binary) {
+    if (!in_) fail(path_, "cannot be read");
+    next();
+  }
+
+  bool at_end() const { return row_.empty(); }
+  /// The row at hand, with its line feed.
+  const std::string& row() const { return row_; }
+
+  /// Cell `column` of the row at hand, as it is written.
+  std::string_view cell(std::size_t column) const { return cell_of(row_, column); }
+
+  void next() {
+    stop_.count();
+    row_.clear();
+    std::string line;
+    std::size_t quotes = 0;
+    do {  // a quoted cell may hold line feeds
+      if (!std::getline(in_, line)) break;
+      quotes += static_cast<std::size_t>(std::count(line.begin(), line.end(), '"'));
+      row_ += line + "\n";
+    } while (quotes % 2 == 1);
+    if (in_.bad()) fail(path_, "cannot be read");
+  }
+
+  [[noreturn]] void damaged() const { fail(path_, "does not have the rows of its points"); }
+
+ private:
+  fs::path path_;
+  std::ifstream in_;
+  std::string row_;
+  StopCounter<64> stop_;
+};
+
+/// The same file of every shard, at its first row behind the equal header lines.
+class ShardFiles {
+ public:
+  ShardFiles(const std::vector<ShardFolder>& shards, std::string_view name) {
+    for (const ShardFolder& shard : shards) files_.emplace_back(shard.path / name);
+    header_ = files_.front().row();
+    for (Rows& rows : files_) {
+      if (rows.at_end() || rows.row() != header_) rows.damaged();
+      rows.next();
+    }
+  }
+
+  const std::string& header() const { return header_; }
+  Rows& of_point(std::size_t point) { return files_[point % files_.size()]; }
+  void check_ends() const {
+    for (const Rows& rows : files_) {
+      if (!rows.at_end()) rows.damaged();
+    }
+  }
+
+ private:
+  std::deque<Rows> files_;
+  std::string header_;
+};
+
+/// A point of the sweep. One that went over a limit has no rows but that in points.csv.
+struct MergedPoint {
+  std::string name;
+  bool complete = true;
+};
+
+std::vector<MergedPoint> merge_points(Sink& sink, const std::vector<ShardFolder>& shards,
+                                      std::size_t points) {
+  ShardFiles files(shards, kPoints);
+  sink.write(files.header());
+  const std::size_t outcome = column_of("outcome", files.header());
+  std::vector<MergedPoint> merged;
+  for (std::size_t point = 0; point < points; ++point) {
+    Rows& rows = files.of_point(point);
+    if (rows.at_end()) rows.damaged();
+    merged.push_back({std::string(rows.cell(0)), rows.cell(outcome) == "complete"});
+    sink.write(rows.row());
+    rows.next();
+  }
+  files.check_ends();
+  return merged;
+}
+
+/// Tables of any number of rows for each point, whose second column is its name. Points may be
+/// without phases or verdicts.
+void merge_table(Sink& sink, const std::vector<ShardFolder>& shards, std::string_view table,
+                 const std::vector<MergedPoint>& points) {
+  const bool may_lack_rows = table == kPhases || table == kVerdicts;
+  ShardFiles files(shards, table);
+  sink.write(files.header());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto& [name, complete] = points[i];
+    Rows& rows = files.of_point(i);
+    const bool has_rows = !rows.at_end() && rows.cell(1) == name;
+    if (has_rows ? !complete : complete && !may_lack_rows) rows.damaged();
+    for (; !rows.at_end() && rows.cell(1) == name; rows.next()) sink.write(rows.row());
+  }
+  files.check_ends();
+}
+
+bool is_table_of_points(std::string_view name) {
+  return name == "summary.csv" || name == "replications.csv" || name == kPhases ||
+         name == kMeanTimeseries || name == kMeanService || name == kVerdicts;
+}
+
+void copy_common(ResultFolder& target, const std::vector<ShardFolder>& shards,
+                 const std::string& name) {
+  const std::string content = content_of(shards.front().path / name);
+  for (const ShardFolder& shard : shards) {
+    if (content_of(shard.path / name) != content) {
+      fail(shard.path / name, fmt::format("differs from that of {}", shards.front().path.string()));
+    }
+  }
+  target.write(name, [&](Sink& sink) { sink.write(content); });
+}
+
+MergedSweep join(const std::vector<fs::path>& folders, const fs::path& target, bool force) {
+  const std::vector<ShardFolder> shards = open_shards(folders);
+  Json result = shards.front().result;
+  MergedSweep merged;
+  merged.points = result["sweep"]["points"];
+  for (const ShardFolder& shard : shards) {
+    merged.points_that_fail += shard.points_that_fail;
+    merged.points_over_limit += shard.points_over_limit;
+  }
+  result["sweep"]["points_that_fail"] = merged.points_that_fail;
+  result["sweep"]["points_over_limit"] = merged.points_over_limit;
+  ResultIdentity identity = identity_of(result, shards.front().path / kResult);
+  for (const ShardFolder& shard : shards) {
+    identity.reads.push_back(shard.path);
+    for (const FileRecord& file : file_records(shard.result, shard.path / kResult)) {
+      identity.reads.push_back(shard.path / file.name);
+    }
+  }
+  ResultFolder folder(target, std::move(identity), force);
+  // The names of the points come first, but every file has its place in the list.
+  StringSink points;
+  const std::vector<MergedPoint> of_points = merge_points(points, shards, merged.points);
+  for (const std::string& name : result["files"].get<std::vector<std::string>>()) {
+    if (name == kPoints) {
+      folder.write(name, [&](Sink& sink) { sink.write(points.text()); });
+    } else if (is_table_of_points(name)) {
+      folder.write(name, [&](Sink& sink) { merge_table(sink, shards, name, of_points); });
+    } else if (name == kResult) {
+      Json whole = result;
+      whole.erase("files");
+      folder.write(name, [&](Sink& sink) { sink.write(sealed(whole, folder.files())); });
+    } else {
+      copy_common(folder, shards, name);
+    }
+  }
+  folder.commit();
+  return merged;
+}
+
+}  // namespace
+
+MergedSweep merge_sweep(const std::vector<fs::path>& folders, const fs::path& target, bool force) {
+  try {
+    return join(folders, target, force);
+  } catch (const DamagedResult& e) {
+    throw MergeError(e.what());
+  }
+}
+
+}  // namespace retrysim::report

@@ -1,0 +1,78 @@
+// The result folder of a sweep: the summary and the replications of every point, and a wide table
+// of one row a point. Points are asked for one by one, so that any number of them fits.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/summary.hpp>
+#include <retrysim/sweep.hpp>
+
+#include "report/folder/result_folder.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::report {
+
+/// What standard output shows of a sweep.
+struct SweepOverview {
+  std::size_t points = 0;
+  std::size_t points_that_fail = 0;  ///< those with an expectation that does not hold
+  std::size_t points_with_two_modes = 0;
+  std::size_t points_over_limit = 0;  ///< those that are not complete
+  /// The first points, with their estimates for all clients together.
+  struct Row {
+    std::string name;
+    std::vector<std::optional<Estimate>> estimates;  ///< of `overview_metrics()`
+  };
+  std::vector<Row> rows;
+};
+inline constexpr std::size_t kMostOverviewRows = 40;
+/// The verdicts on the points of a sweep.
+inline constexpr std::string_view kVerdicts = "verdicts.csv";
+
+/// The value of a varied key in a file: of a duration the seconds, as everywhere in files.
+std::string key_cell(const std::string& value);
+
+/// The metrics of points.csv.
+const std::vector<const MetricInfo*>& overview_metrics();
+
+/// Writes summary.csv, replications.csv, phases.csv if there is a fault, surge or phase of the
+/// scenario's own, points.csv, verdicts.csv and
+/// the mean series of small grids, scenario.toml (of the base) with its
+/// inputs and result.json into `folder`, and commits it. `point` gives each point of the plan,
+/// several times, in order. Throws OutputError.
+SweepOverview write_sweep_files(ResultFolder& folder, const SweepPlan& plan,
+                                const std::function<SweepPoint(std::size_t)>& point);
+
+/// The table that a person reads.
+std::string sweep_table(const SweepPlan& plan, const SweepOverview& overview);
+
+// Joining the shards of a sweep into the files that the whole sweep would have written.
+
+/// Folders that do not make a whole sweep. The message names them and says what is wrong.
+class MergeError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct MergedSweep {
+  std::size_t points = 0;
+  std::size_t points_that_fail = 0;
+  std::size_t points_over_limit = 0;
+};
+
+/// Joins the shards in `folders`, in any order, into `target`: byte for byte what an unsharded
+/// sweep writes. Rows are copied as they are, one at a time. Throws MergeError, and OutputError as
+/// ResultFolder does.
+MergedSweep merge_sweep(const std::vector<std::filesystem::path>& folders,
+                        const std::filesystem::path& target, bool force);
+
+}  // namespace retrysim::report

@@ -1,0 +1,219 @@
+// The numbers of the presets, one table for each concern: backoff, retry quota, error classes. A
+// number that SDKs share is written once; presets.cpp puts them together and names the sources.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/retry_rules.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace retrysim::preset {
+
+inline constexpr auto kFull = Jitter::kFull;
+inline constexpr auto kEqual = Jitter::kEqual;
+
+constexpr Duration ms(std::int64_t n) { return Duration::milliseconds(n); }
+
+// --- Backoff -------------------------------------------------------------------------------------
+
+/// The same jitter after every error.
+inline BackoffRules backoff(Duration base, Duration throttle_base, Duration cap, Jitter jitter) {
+  BackoffRules rules;
+  rules.base = base;
+  rules.throttle_base = throttle_base;
+  rules.cap = cap;
+  rules.jitter = rules.throttle_jitter = jitter;
+  return rules;
+}
+
+inline BackoffRules with(BackoffRules rules, void (*change)(BackoffRules&)) {
+  change(rules);
+  return rules;
+}
+
+inline constexpr Duration kNoCap = Duration::max();
+inline constexpr Duration kCap = ms(20'000);
+
+inline const BackoffRules kNoBackoff = backoff({}, {}, kNoCap, Jitter::kNone);
+inline const BackoffRules kBotocoreLegacy = backoff(ms(1000), ms(1000), kNoCap, kFull);
+inline const BackoffRules kBotocoreLegacyDynamodb = backoff(ms(50), ms(50), kNoCap, Jitter::kNone);
+inline const BackoffRules kJava = with(backoff(ms(100), ms(500), kCap, kFull), [](BackoffRules& b) {
+  b.throttle_jitter = kEqual;
+  b.max_exponent = 30;
+  b.quantum = ms(1);
+  b.rounding = Rounding::kIntegers;
+});
+inline const BackoffRules kJavaDynamodb = with(kJava, [](BackoffRules& b) { b.base = ms(25); });
+inline const BackoffRules kJsV2 = backoff(ms(100), ms(100), kNoCap, kFull);
+inline const BackoffRules kJsV2Dynamodb = backoff(ms(50), ms(50), kNoCap, kFull);
+inline const BackoffRules kCppLegacy = with(backoff(ms(25), ms(25), kNoCap, Jitter::kNone),
+                                            [](BackoffRules& b) { b.immediate_retries = 1; });
+inline const BackoffRules kDotnetLegacy =
+    with(backoff(ms(100), ms(100), ms(30'000), Jitter::kNone), [](BackoffRules& b) {
+      b.factor = 4;
+      b.first_exponent = 1;
+    });
+inline const BackoffRules kDotnetLegacyDynamodb =
+    backoff(ms(50), ms(50), ms(30'000), Jitter::kNone);
+inline const BackoffRules kRubyLegacy = backoff(ms(300), ms(300), kNoCap, Jitter::kNone);
+inline const BackoffRules kRubyLegacyDynamodb =
+    with(backoff(ms(25), ms(25), kNoCap, Jitter::kNone),
+         [](BackoffRules& b) { b.immediate_retries = 2; });
+inline const BackoffRules kPhpLegacy =
+    with(backoff(ms(100), ms(100), kCap, kFull), [](BackoffRules& b) {
+      b.quantum = ms(1);
+      b.rounding = Rounding::kIntegersInclusive;
+    });
+inline const BackoffRules kPhpLegacyDynamodb =  // half of a draw in milliseconds
+    with(backoff(ms(50), ms(50), ms(10'000), kFull), [](BackoffRules& b) {
+      b.immediate_retries = 1;
+      b.quantum = Duration::microseconds(500);
+      b.rounding = Rounding::kIntegersInclusive;
+    });
+inline const BackoffRules kGoV1 = with(backoff(ms(30), ms(500), ms(300'000), Jitter::kAdditive),
+                                       [](BackoffRules& b) { b.over_cap = OverCap::kRedraw; });
+inline const BackoffRules kGoV1Dynamodb = with(kGoV1, [](BackoffRules& b) { b.base = ms(50); });
+inline const BackoffRules kKotlin =
+    with(backoff(ms(10), ms(1000), kCap, kFull), [](BackoffRules& b) {
+      b.factor = 1.5;
+      b.quantum = ms(1);
+    });
+inline const BackoffRules kCrt = with(backoff(ms(500), ms(500), kCap, kFull), [](BackoffRules& b) {
+  b.max_exponent = 63;
+  b.decorrelated_from_full = true;
+});
+inline const BackoffRules kGuidance = backoff(ms(100), ms(100), kCap, Jitter::kNone);
+
+inline const BackoffRules kStandard20 = backoff(ms(1000), ms(1000), kCap, kFull);
+inline const BackoffRules kJitterBeforeCap20 =
+    with(kStandard20, [](BackoffRules& b) { b.jitter_before_cap = true; });
+inline const BackoffRules kJavaV2Standard20 =
+    with(backoff(ms(100), ms(1000), kCap, kFull), [](BackoffRules& b) {
+      b.quantum = ms(1);
+      b.rounding = Rounding::kIntegers;
+    });
+inline const BackoffRules kJavaV2Standard20Dynamodb =
+    with(kJavaV2Standard20, [](BackoffRules& b) { b.base = ms(25); });
+inline const BackoffRules kJsV3Standard20 =
+    with(backoff(ms(100), ms(500), kCap, kFull), [](BackoffRules& b) { b.quantum = ms(1); });
+inline const BackoffRules kCppStandard20 = with(kJitterBeforeCap20, [](BackoffRules& b) {
+  b.max_exponent = 15;
+  b.quantum = ms(1);
+  b.rounding = Rounding::kMantissa;
+});
+inline const BackoffRules kPhpStandard20 =
+    with(kJitterBeforeCap20, [](BackoffRules& b) { b.first_exponent = 1; });
+inline const BackoffRules kGoV2Standard20 = with(kStandard20, [](BackoffRules& b) {
+  b.first_exponent = 1;
+  b.over_cap = OverCap::kFlat;
+});
+
+inline const BackoffRules kSmithyBackoff =
+    with(kStandard20, [](BackoffRules& b) { b.quantum = ms(1); });
+
+inline const BackoffRules kStandard21 = backoff(ms(50), ms(1000), kCap, kFull);
+inline const BackoffRules kJavaV2Standard21 = with(kStandard21, [](BackoffRules& b) {
+  b.quantum = ms(1);
+  b.rounding = Rounding::kIntegers;
+});
+inline const BackoffRules kWholeMilliseconds21 =
+    with(kStandard21, [](BackoffRules& b) { b.quantum = ms(1); });
+inline const BackoffRules kCppStandard21 = kWholeMilliseconds21;
+
+// --- Retry quota ---------------------------------------------------------------------------------
+
+/// Capacity 500, full at the start; prices of transient errors, throttling and timeouts.
+inline QuotaRules quota(int cost, int throttle_cost, int timeout_cost, Refund refund) {
+  QuotaRules rules;
+  rules.enabled = true;
+  rules.capacity = rules.initial = 500;
+  rules.cost = cost;
+  rules.throttle_cost = throttle_cost;
+  rules.timeout_cost = timeout_cost;
+  rules.credit = 1;
+  rules.refund = refund;
+  return rules;
+}
+
+inline QuotaRules with(QuotaRules rules, void (*change)(QuotaRules&)) {
+  change(rules);
+  return rules;
+}
+
+inline const QuotaRules kNoQuota = {};
+inline const QuotaRules kJavaV1Legacy =
+    with(quota(5, 0, 5, Refund::kCost), [](QuotaRules& q) { q.order = QuotaOrder::kRollback; });
+inline const QuotaRules kJavaV1Standard =
+    with(quota(5, 5, 10, Refund::kLast), [](QuotaRules& q) { q.order = QuotaOrder::kRollback; });
+inline const QuotaRules kJavaV2Legacy = quota(5, 0, 5, Refund::kLastOrCredit);
+inline const QuotaRules kJavaV2Standard = quota(5, 5, 5, Refund::kLastOrCredit);
+inline const QuotaRules kDotnetLegacyQuota = quota(5, 5, 5, Refund::kLast);
+inline const QuotaRules kKotlinQuota = quota(5, 10, 10, Refund::kLast);
+inline const QuotaRules kQuota20 = quota(5, 5, 10, Refund::kLast);
+inline const QuotaRules kGoV2Quota20 = quota(5, 5, 10, Refund::kLastAndCredit);
+inline const QuotaRules kPhpQuota20 = with(quota(5, 5, 10, Refund::kSharedLast), [](QuotaRules& q) {
+  q.order = QuotaOrder::kBeforeAttempts;
+});
+inline const QuotaRules kCrtQuota = with(quota(5, 5, 10, Refund::kLast), [](QuotaRules& q) {
+  q.order = QuotaOrder::kRollback;
+  q.partial = true;
+});
+inline const QuotaRules kSmithyQuota = quota(5, 5, 10, Refund::kCredit);
+inline const QuotaRules kSmithyQuota21 = quota(14, 5, 14, Refund::kCredit);
+inline const QuotaRules kQuota21 = quota(14, 5, 14, Refund::kLast);
+
+// --- Error classes -------------------------------------------------------------------------------
+
+inline constexpr auto k429IsThrottling = Status429::kThrottling;
+inline constexpr auto k429IsNot = Status429::kNotRetryable;
+
+inline constexpr ErrorRules kErrors = {Classifier::kStandard, TimeoutClass::kNoAnswer, k429IsNot};
+inline constexpr ErrorRules kBotocoreLegacyErrors = {Classifier::kBotocoreLegacy,
+                                                     TimeoutClass::kNoAnswer, k429IsThrottling};
+inline constexpr ErrorRules kJavaV1Errors = {Classifier::kJavaV1, TimeoutClass::kNoAnswer,
+                                             k429IsThrottling};
+inline constexpr ErrorRules kJavaV2Errors = {Classifier::kJavaV2, TimeoutClass::kNoAnswer,
+                                             k429IsThrottling};
+inline constexpr ErrorRules kJavaV2ErrorsOf2026 = {Classifier::kJavaV2Of2026,
+                                                   TimeoutClass::kNoAnswer, k429IsThrottling};
+inline constexpr ErrorRules kJsV2Errors = {Classifier::kJsV2, TimeoutClass::kNoAnswer,
+                                           k429IsThrottling};
+inline constexpr ErrorRules kJsV3Errors = {Classifier::kJsV3, TimeoutClass::kTransient,
+                                           k429IsThrottling};
+inline constexpr ErrorRules kDotnetLegacyErrors = {Classifier::kDotnetLegacy,
+                                                   TimeoutClass::kNoAnswer, k429IsNot};
+inline constexpr ErrorRules kRubyErrors = {Classifier::kRuby, TimeoutClass::kNetworking,
+                                           k429IsThrottling};
+inline constexpr ErrorRules kRubyErrorsOf2026 = {Classifier::kRuby, TimeoutClass::kNone,
+                                                 k429IsThrottling};
+inline constexpr ErrorRules kGoV1Errors = {Classifier::kGoV1, TimeoutClass::kNoAnswer,
+                                           k429IsThrottling};
+inline constexpr ErrorRules kGoV2Errors = {Classifier::kGoV2, TimeoutClass::kNoAnswer, k429IsNot};
+inline constexpr ErrorRules kKotlinErrors = {Classifier::kStandard, TimeoutClass::kListed,
+                                             k429IsNot};
+inline constexpr ErrorRules kRustErrors = {Classifier::kStandard, TimeoutClass::kTransient,
+                                           k429IsNot};
+inline constexpr ErrorRules kCppErrors = {Classifier::kCpp, TimeoutClass::kRequestTimeout,
+                                          k429IsThrottling};
+inline constexpr ErrorRules kCppErrorsOf2026 = {Classifier::kCpp, TimeoutClass::kRequestTimeout,
+                                                Status429::kTransient};
+inline constexpr ErrorRules kConnectionErrors = {Classifier::kStandard, TimeoutClass::kConnections,
+                                                 k429IsNot};
+inline constexpr ErrorRules kSmithyErrors = {Classifier::kSmithy, TimeoutClass::kNoAnswer,
+                                             k429IsThrottling};
+
+// Strategies from outside the AWS SDKs that people compare the SDKs' with.
+
+/// A row of mode "custom". `sdk` is the name of the software, or of the idea.
+struct Comparison {
+  std::string_view sdk;
+  std::string_view source;
+  void (*fill)(RetryRules& rules);  ///< changes the rules of plain mode "custom"
+};
+
+std::span<const Comparison> comparisons();
+
+}  // namespace retrysim::preset

@@ -1,0 +1,106 @@
+// What a scenario asks for, worked out from its keys: new requests per second, calls per request
+// through every layer of services, and the work that all of them bring to each service. Whoever
+// needs "rate times service time" takes it from here. Faults are left out, and so is chance.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace retrysim::scenario {
+
+inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+/// Which attempts count.
+enum class Attempts : std::uint8_t {
+  kFirst,   ///< every request makes one, and so does every call between services
+  kNeeded,  ///< those after random errors, lost messages and failed calls as well, while servers
+            ///< are there for all
+  kMost,    ///< every request and every call makes all that it may
+};
+
+/// What a group of clients does, or one of calls between services (ClientSpec::caller).
+struct GroupDemand {
+  double requests = 0;  ///< per second; infinite for a closed loop without a pause
+  double attempts = 1;  ///< per request; may be infinite
+  double success = 1;   ///< share of requests that succeed (kNeeded; else 1)
+};
+
+struct ServiceDemand {
+  double requests = 0;  ///< new requests and calls per second
+  double attempts = 0;  ///< that arrive per second
+  double served = 0;    ///< of those, the ones that take a server: no random error of
+                        ///< `model = "queue"` answers them at once, and the throttle lets them pass
+  double own_time = 0;  ///< of one of these, the mean service time, s
+  double calls_time = 0;  ///< that such an attempt waits for its calls, at idle services, s
+  double held_time = 0;  ///< how long it keeps its server: with the calls, if it has one of its own
+  double work = 0;       ///< servers that they keep busy; what the throttle refuses may add to it
+  double capacity = 0;   ///< servers; infinite: no limit
+
+  double load() const { return capacity == kNoLimit ? 0 : work / capacity; }
+  /// Attempts that its servers finish per second at most.
+  double throughput() const { return held_time > 0 ? capacity / held_time : kNoLimit; }
+};
+
+struct Demand {
+  std::vector<GroupDemand> groups;      ///< one for each of Scenario::clients
+  std::vector<ServiceDemand> services;  ///< one for each of Scenario::services
+};
+
+struct DemandOptions {
+  bool surges = false;      ///< they count in the mean rates
+  bool loops_wait = false;  ///< closed loops ask for no more than servers can serve
+};
+
+/// Services that cannot serve all that is asked of them call others no more often than they finish
+/// attempts. Left out: waiting, quotas and limiters that depend on it, hedging, conflicts of
+/// `model = "occ"`, limits of single operations and keys, reads before retries.
+Demand demand_of(const Scenario& scenario, Attempts attempts, const DemandOptions& options = {});
+
+/// New requests of an open group per second, on average over the duration; 0 for closed loops and
+/// for calls between services. Each check of a polling job is a request.
+double mean_request_rate(const Scenario& scenario, const ClientSpec& client, bool surges = false);
+/// Polling: jobs per second.
+double mean_job_rate(const Scenario& scenario, const ClientSpec& client, bool surges = false);
+
+/// Servers of all instances; infinite: unlimited.
+double servers_of(const ServiceSpec& service);
+/// Probability of a random error that is answered at the door and takes no server.
+double free_error_share(const ServiceSpec& service);
+/// Seconds of a server that an attempt of the group takes at `service` if it goes there: the mean
+/// over its operations, both passes of `model = "occ"`, random errors that cost nothing left out.
+double seconds_at(const Scenario& scenario, const ClientSpec& client, std::size_t service);
+/// The same of an attempt that is served.
+double service_seconds_at(const Scenario& scenario, const ClientSpec& client, std::size_t service);
+/// What `seconds_at` is with the calls that the server waits for, at idle services.
+double held_seconds_at(const Scenario& scenario, const Demand& demand, const ClientSpec& client,
+                       std::size_t service);
+/// Attempts per second, random errors that cost nothing among them, that so many servers can
+/// answer; infinite if an attempt takes no time.
+double answerable_rate(const Scenario& scenario, std::size_t service, double servers);
+/// Attempts per second that may pass the throttle of a service, of all its clients together;
+/// infinite if nothing limits them, or single operations or keys have limits.
+double granted_rate(const Scenario& scenario, std::size_t service);
+/// Whether another service calls this one, and nothing else does.
+bool is_called_by_services_only(const Scenario& scenario, std::size_t service);
+
+/// The table of a group in the scenario: "client.web", "service.front.calls.db".
+std::string path_of(const Scenario& scenario, const ClientSpec& client);
+
+// What must hold between the parts of a scenario, as questions about the finished structure.
+
+/// The services, by index and in the order of the calls, of a circle in which services call each
+/// other; empty if there is none.
+std::vector<std::size_t> circle_of_calls(const Scenario& scenario);
+
+/// What in the scenario can lose a message of `client` without an answer, as text for an error;
+/// empty if nothing can. Its service and the faults must have been resolved.
+std::string cause_of_lost_messages(const Scenario& scenario, const ClientSpec& client);
+
+}  // namespace retrysim::scenario

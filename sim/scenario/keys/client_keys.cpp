@@ -1,0 +1,590 @@
+// The keys of [client.NAME], except for its retries: who sends, and how requests arrive. Some of
+// them are also those of [service.NAME.calls.NAME], where a service is the client of another one.
+//
+// SPDX-License-Identifier: MIT
+#include <retrysim/presets.hpp>
+
+#include "scenario/keys/key_rows.hpp"
+
+#include <cstdint>
+
+namespace retrysim::scenario {
+
+namespace {
+
+using A = ArrivalSpec;
+constexpr auto kArrivals = &ClientSpec::arrivals;
+constexpr auto kTimeouts = &ClientSpec::timeouts;
+constexpr auto kSideEffects = &ClientSpec::side_effects;
+
+constexpr std::string_view kHasRate = "arrivals.process = poisson|constant|on-off|poll";
+constexpr std::string_view kOnce = "arrivals.process = once";
+constexpr std::string_view kClosed = "arrivals.process = closed";
+constexpr std::string_view kTrace = "arrivals.process = trace";
+constexpr std::string_view kOnOff = "arrivals.process = on-off";
+constexpr std::string_view kPoll = "arrivals.process = poll";
+
+void store_attempt_timeout(const Slots& s, const Value& v) {
+  TimeoutSpec& timeouts = s.to<ClientSpec>().timeouts;
+  timeouts.has_attempt = !v.is_else_word;
+  timeouts.attempt = v.distribution;
+}
+
+void store_reconcile_read(const Slots& s, const Value& v) {
+  SideEffectSpec& side_effects = s.to<ClientSpec>().side_effects;
+  side_effects.reconciles = !v.is_else_word;
+  side_effects.reconcile_read = v.distribution;
+}
+
+constexpr KeyInfo kGroupKeys[] = {
+    key("calls", names(), into<&ServiceNames::names>, {.required = true},
+        "The service called; may be left out if there is only one. Of several, each request calls "
+        "one, all equally likely (a name that is given twice counts twice)."),
+    key("count", count(kUpToBillion), into<&ClientSpec::count>, {.fallback = "1"},
+        "Virtual clients in the group, each with retry state of its own."),
+};
+
+constexpr KeyInfo kPriorityKeys[] = {
+    key("priority", count({.min = 0, .max = kMostPriority}), into<&ClientSpec::priority>,
+        {.fallback = "0"},
+        "Attempts of higher priority are served first where queue.discipline is priority."),
+};
+
+constexpr KeyInfo kArrivalKeys[] = {
+    key("arrivals.process", word(), into<kArrivals, &A::process>,
+        {.required = true, .decides = true}, "How requests arrive."),
+    key("arrivals.rate", number(kPositive).in("1/s"), into<&ArrivalInputs::rate>,
+        {.when = kHasRate}, "Requests per second of each client."),
+    key("arrivals.total_rate", number(kPositive).in("1/s"), into<&ArrivalInputs::total_rate>,
+        {.when = kHasRate}, "Requests per second of the group together."),
+    key("arrivals.phase", word("random|aligned"), into<kArrivals, &A::aligned>,
+        {.fallback = "random", .when = "arrivals.process = constant|on-off"},
+        "Whether each client acts at times of its own or all act together."),
+    key("arrivals.start", duration(kNotNegative), into<kArrivals, &A::start>,
+        {.fallback = "0s", .when = kOnce}, "When every client submits its one request."),
+    key("arrivals.spread", duration(kNotNegative), into<kArrivals, &A::spread>,
+        {.fallback = "0s", .when = kOnce}, "Those requests are spread uniformly over this time."),
+    key("arrivals.concurrency", count(kUpToMillion), into<kArrivals, &A::concurrency>,
+        {.fallback = "1", .when = kClosed}, "Requests that each client keeps in progress."),
+    key("arrivals.think_time", distribution(), into<kArrivals, &A::think_time>,
+        {.fallback = "0s", .when = kClosed}, "Pause before each request; the run starts with one."),
+    key("arrivals.think_from", word("end|start"), into<kArrivals, &A::think_from_start>,
+        {.fallback = "end", .when = kClosed},
+        "Whether that pause counts from the end of the previous request or from its start; in the "
+        "latter case a request that took longer than the pause is followed at once."),
+    key("arrivals.file", file(), into<&ArrivalInputs::file>, {.required = true, .when = kTrace},
+        "CSV file with columns timestamp,value (a monitoring export) or time_s,rate (the group's "
+        "rate) or time_s (one row per request)."),
+    key("arrivals.speed_up", number(kPositive), into<&ArrivalInputs::speed_up>,
+        {.fallback = "1.0", .when = kTrace},
+        "Factor by which time in the file passes faster than simulated time."),
+    key("arrivals.scale", number(kPositive), into<&ArrivalInputs::scale>,
+        {.fallback = "1.0", .when = kTrace}, "Factor on the file's rates."),
+    key("arrivals.bucket", duration(kPositive), into<&ArrivalInputs::bucket>, {.when = kTrace},
+        "Width of a monitoring export's bucket; without it the most common spacing of the rows."),
+    key("arrivals.spacing", word("poisson|even"), into<kArrivals, &A::even_spacing>,
+        {.fallback = "poisson", .when = kTrace},
+        "Whether requests come at random or evenly at the file's rate."),
+    key("arrivals.profile", file(), into<&ArrivalInputs::profile>, {.when = kHasRate},
+        "CSV file with columns time_s,rate: a factor on the rate, or the group's rate if none is "
+        "given."),
+    key("arrivals.interpolate", word("linear|step"), into<&ArrivalInputs::step>,
+        {.fallback = "linear", .when = "arrivals.process = poisson|constant|trace|on-off|poll"},
+        "Whether the rate of a time_s,rate file changes linearly between rows or in steps."),
+};
+
+constexpr KeyInfo kSendingKeys[] = {
+    key("attempt_timeout",
+        distribution().of(Quantity::kRequestTime).or_word("none").or_as_the_sdk(),
+        Access{store_attempt_timeout}, {.fallback = "none"},
+        "How long an attempt waits for its answer; \"sdk\": as long as the clients of retry.sdk do "
+        "by default."),
+    key("deadline", request_time(kPositive).or_word("none"),
+        into<kTimeouts, &TimeoutSpec::deadline>, {.fallback = "none"},
+        "Longest time for a whole request, waiting and backoff included."),
+    key("connect_timeout", request_time(kPositive).or_word("none").or_as_the_sdk(),
+        into<kTimeouts, &TimeoutSpec::connect>, {.fallback = "none"},
+        "How long an attempt waits for a new connection."),
+    key("max_connections", count(kUpToBillion).or_word("unlimited").or_as_the_sdk(),
+        into<&ClientSpec::max_connections>, {.fallback = "unlimited"},
+        "Connections of each client, one attempt at a time on each; further attempts wait in "
+        "order."),
+};
+
+using K = KeySpec;
+constexpr auto kKeys = &ClientSpec::keys;
+
+constexpr KeyInfo kKeyKeys[] = {
+    key("keys.count", count(kUpToMillion), into<kKeys, &K::count>, {.fallback = "1"},
+        "Number of different keys (rows, partitions, tables) that requests ask for; throttles, "
+        "quotas and limiters may be kept apart by key."),
+    key("keys.popularity", word(), into<kKeys, &K::popularity>,
+        {.fallback = "uniform", .when = "keys.count != 1"},
+        "How often each of them is asked for: zipf: the k-th in proportion to k^-exponent; hot: "
+        "the first more often than the others, which are all alike."),
+    key("keys.exponent", number({.min = 0, .max = 20}), into<kKeys, &K::exponent>,
+        {.fallback = "1.0", .when = "keys.popularity = zipf"}, "Exponent of that law."),
+    key("keys.hot_share", number(kShare), into<kKeys, &K::hot_share>,
+        {.required = true, .when = "keys.popularity = hot"},
+        "Share of the requests that ask for the first key."),
+};
+
+constexpr KeyInfo kRepeatKeys[] = {
+    key("unrepeatable", number(kShare), into<&ClientSpec::unrepeatable>, {.fallback = "0.0"},
+        "Share of the requests whose body cannot be sent again, such as a stream: they are neither "
+        "retried nor hedged."),
+};
+
+constexpr KeyInfo kSideEffectKeys[] = {
+    key("mutating", number(kShare), into<kSideEffects, &SideEffectSpec::mutating>,
+        {.fallback = "0.0"}, "Share of the requests that have side effects."),
+    key("idempotency_token", boolean(), into<kSideEffects, &SideEffectSpec::idempotency_token>,
+        {.fallback = "true"}, "Whether those carry a token that is the same in every attempt."),
+    key("reconcile_read", distribution().of(Quantity::kRequestTime).or_word("none"),
+        Access{store_reconcile_read}, {.fallback = "none"},
+        "Before a retry of such a request the client asks the service whether it has taken effect, "
+        "and sends it again only if not: server time of that read. Read and request are one "
+        "attempt, with one attempt_timeout. Not with retry.hedging or model = occ."),
+};
+
+constexpr KeyInfo kOtherKeys[] = {
+    key("token_reuse", number(kShare), into<kSideEffects, &SideEffectSpec::token_reuse>,
+        {.fallback = "0.0", .when = "idempotency_token = true"},
+        "Share of those that wrongly carry the token of their client's previous one."),
+    key("long_poll", boolean(), into<&ClientSpec::long_poll>, {.fallback = "false"},
+        "Whether the requests are long-polling operations, such as SQS ReceiveMessage."),
+    key("like", text(), kNowhere, {.role = KeyRole::kBase},
+        "Another client group that this one starts from."),
+};
+
+constexpr KeyInfo kBurstAndPollKeys[] = {
+    key("arrivals.on", distribution(), into<kArrivals, &A::on>, {.required = true, .when = kOnOff},
+        "Length of a burst."),
+    key("arrivals.off", distribution(), into<kArrivals, &A::off>,
+        {.required = true, .when = kOnOff},
+        "Length of the pause after it. rate is the mean over both: during a burst the rate is rate "
+        "* (on + off) / on."),
+    key("arrivals.job_time", distribution(), into<kArrivals, &A::job_time>,
+        {.required = true, .when = kPoll},
+        "How long a job takes. rate counts jobs; each is checked until it is done, or given up at "
+        "the first check that ends with anything but success or a throttling error."),
+    key("arrivals.base", duration(kPositive), into<kArrivals, &A::poll, &PollSpec::base>,
+        {.fallback = "100ms", .when = kPoll}, "Pause before the first check of a job."),
+    key("arrivals.factor", number(kUpToMillion), into<kArrivals, &A::poll, &PollSpec::factor>,
+        {.fallback = "2.0", .when = kPoll}, "Growth of the pause from check to check."),
+    key("arrivals.cap", duration(kPositive).or_word("none"),
+        into<kArrivals, &A::poll, &PollSpec::cap>, {.fallback = "none", .when = kPoll},
+        "Longest pause between checks."),
+    key("arrivals.jitter", word(words_up_to(Jitter::kDecorrelated)),
+        into<kArrivals, &A::poll, &PollSpec::jitter>, {.fallback = "none", .when = kPoll},
+        "How the pause is spread at random."),
+    key("arrivals.max_checks", count(kUpToMillion).or_word("unlimited"),
+        into<kArrivals, &A::poll, &PollSpec::max_checks>, {.fallback = "unlimited", .when = kPoll},
+        "Checks after which a job is given up."),
+};
+
+constexpr KeyInfo kSurgeKeys[] = {
+    key("start", duration(kNotNegative), into<&SurgeSpec::start>, {.required = true},
+        "When the surge begins."),
+    key("duration", duration(kPositive), into<&SurgeSpec::duration>, {.required = true},
+        "How long it lasts."),
+    key("factor", factor(), into<&SurgeSpec::factor>, {.required = true},
+        "Factor on the arrival rate."),
+};
+
+constexpr KeyInfo kOperationKeys[] = {
+    key("share", number(kPositive), into<&OperationSpec::share>, {.required = true},
+        "How much of the group's requests are of this kind, relative to its other operations."),
+    key("work", number({.min = 0, .max = 1e6}), into<&OperationSpec::work>, {.fallback = "1.0"},
+        "Factor on the service time of their attempts."),
+    key("calls", text(), into<&ServiceName::name>, {},
+        "The service that they call; if not given, as the group's other requests."),
+};
+
+}  // namespace
+
+std::vector<KeyInfo> client_keys() {
+  return joined_keys({kGroupKeys, kPriorityKeys, kArrivalKeys, kSendingKeys, kSideEffectKeys,
+                      kOtherKeys, kBurstAndPollKeys, kKeyKeys, kRepeatKeys, retry_keys()});
+}
+
+std::vector<KeyInfo> call_keys() {
+  return joined_keys(
+      {kSendingKeys, kPriorityKeys, kSideEffectKeys, kKeyKeys, kRepeatKeys, retry_keys()});
+}
+
+std::span<const KeyInfo> surge_keys() { return kSurgeKeys; }
+
+std::span<const KeyInfo> operation_keys() { return kOperationKeys; }
+
+// The keys of [client.NAME.retry]. The first ones choose a preset by mode, revision, SDK and API;
+// the others are its rules, so each of them can also read its default back out of the preset.
+
+namespace {
+
+constexpr std::string_view kNoRetries = "retry.mode = none";
+constexpr std::string_view kRetries = "retry.mode != none";
+constexpr std::string_view kCustom = "retry.mode = custom";
+constexpr std::string_view kAdaptive = "retry.mode = adaptive";
+constexpr std::string_view kHasPresets = "retry.mode = legacy|standard|adaptive|custom";
+constexpr std::string_view kFormula = "retry.delays unset";
+constexpr std::string_view kHasQuota = "retry.quota.capacity != unlimited";
+
+constexpr Range kAmount{.min = 0, .max = 1e9};
+
+// From the environment, or the mode in which the SDK starts.
+std::optional<EnvironmentSetting> mode_from(const EnvironmentQuery& query) {
+  if (query.environment.mode) return query.environment.mode;
+  const bool after_2026 =
+      query.environment.new_retries_for(query.sdk) && release_offers(query.sdk, "2.1");
+  if (has_version(query.sdk) && !after_2026) return std::nullopt;  // the release says it
+  const auto mode = default_mode(query.sdk, after_2026);
+  if (!mode) return std::nullopt;
+  return EnvironmentSetting{std::string(*mode), ""};
+}
+
+std::optional<EnvironmentSetting> revision_from(const EnvironmentQuery& query) {
+  if (!query.environment.new_retries_for(query.sdk)) return std::nullopt;
+  if (!release_offers(query.sdk, "2.1") || release_revision(query.sdk) == "2.1") {
+    return std::nullopt;
+  }
+  if (find_preset(query.mode, "2.1", query.sdk, "default") == nullptr) return std::nullopt;
+  return EnvironmentSetting{"2.1", "AWS_NEW_RETRIES_2026"};
+}
+
+std::optional<EnvironmentSetting> max_attempts_from(const EnvironmentQuery& query) {
+  return query.environment.max_attempts;
+}
+
+std::string_view defect_words() {
+  static const std::string words = [] {
+    std::string list = "none";
+    for (const Defect& defect : defects()) list.append("|").append(defect.name);
+    return list;
+  }();
+  return words;
+}
+
+void store_retryer(const Slots& s, const Value& v) {
+  s.to<ClientSpec>().retryer = v.is_else_word ? "" : v.text;
+}
+
+std::vector<KeyInfo> preset_keys() {
+  return {
+      key("retry.from_environment", boolean(), into<&PresetChoice::from_environment>,
+          {.fallback = "false", .role = KeyRole::kReplaced},
+          "Take the mode and the number of attempts, where not given here, from AWS_RETRY_MODE, "
+          "AWS_MAX_ATTEMPTS and the profile in the shared AWS config file."),
+      key("retry.mode", word(kWords<RetryMode>), into<&PresetChoice::mode>,
+          {.required = true,
+           .decides = true,
+           .role = KeyRole::kPresetChoice,
+           .environment = {mode_from, "legacy|standard|adaptive"}},
+          "The kind of retry strategy."),
+      key("retry.revision", text(), into<&PresetChoice::revision>,
+          {.fallback = "2.0",
+           .when = "retry.mode = standard|adaptive",
+           .role = KeyRole::kPresetChoice,
+           .environment = {revision_from}},
+          "Revision of the standard rules: 2.0; 2.1, from 2026; smithy and smithy-2.1: the example "
+          "in the Smithy guide before and since April 2026."),
+      key("retry.sdk", text(), into<&PresetChoice::sdk>,
+          {.fallback = "botocore",
+           .fallback_when = "retry.mode != custom",
+           .when = kHasPresets,
+           .role = KeyRole::kPresetChoice},
+          "The SDK whose legacy rules, or deviations from the standard rules, apply (botocore if "
+          "not given); in mode custom, other software. With its version, as in "
+          "\"botocore@1.44.0\", the rules are those of that release, which also gives mode and "
+          "revision where they are not written."),
+      key("retry.api", text(), into<&PresetChoice::api>,
+          {.fallback = "default", .when = kHasPresets, .role = KeyRole::kPresetChoice},
+          "The AWS service called, if it has numbers or error codes of its own."),
+      key("retry.defect", word(defect_words()), into<&PresetChoice::defect>,
+          {.fallback = "none", .when = kRetries}, "Known defect of an SDK to switch on."),
+      key("retry.retryer", text().or_word("none"), Access{store_retryer},
+          {.fallback = "none", .when = kRetries},
+          "A name: groups that give the same one share retry quota, send-rate limiter, budget, "
+          "breaker and client throttle, client by client, as the SDK clients of one process do "
+          "that are given the same retryer."),
+  };
+}
+
+using B = BackoffRules;
+constexpr auto kB = &RetryRules::backoff;
+
+void store_max_retries(const Slots& s, const Value& v) {
+  s.to<RetryRules>().max_attempts =
+      v.is_else_word ? RetryRules::kUnlimited : static_cast<std::uint32_t>(v.count + 1);
+}
+
+void store_base(const Slots& s, const Value& v) {
+  auto& rules = s.to<RetryRules>();
+  rules.backoff.base = v.duration;
+  // Without a preset to keep, one base is all that a user of mode custom expects to give.
+  if (rules.mode == RetryMode::kCustom) rules.backoff.throttle_base = v.duration;
+}
+
+void store_jitter(const Slots& s, const Value& v) {
+  BackoffRules& backoff = s.to<RetryRules>().backoff;
+  backoff.jitter = backoff.throttle_jitter = static_cast<Jitter>(v.word);
+}
+
+void store_capacity(const Slots& s, const Value& v) {
+  QuotaRules& quota = s.to<RetryRules>().quota;
+  // Rules without a quota have no prices either; they take those of the standard rules.
+  if (!quota.enabled && !v.is_else_word) {
+    quota = find_preset("standard", "2.0", "botocore", "default")->rules.quota;
+  }
+  quota.enabled = !v.is_else_word;
+  if (quota.enabled) quota.capacity = quota.initial = static_cast<int>(v.count);
+}
+
+std::string capacity_of(const RetryRules& r, std::string_view else_word) {
+  return r.quota.enabled ? std::to_string(r.quota.capacity) : render_text(else_word);
+}
+
+/// A part of the rules that is switched off by a word instead of the value.
+template <auto kPart, auto kValue>
+constexpr Access into_switched{[](const Slots& s, const Value& v) {
+                                 auto& part = s.to<RetryRules>().*kPart;
+                                 part.enabled = !v.is_else_word;
+                                 if (part.enabled) store_in(part.*kValue, v);
+                               },
+                               [](const RetryRules& r, std::string_view else_word) {
+                                 const auto& part = r.*kPart;
+                                 return part.enabled ? toml_of(part.*kValue, else_word)
+                                                     : render_text(else_word);
+                               }};
+
+constexpr KeyInfo kAttemptKeys[] = {
+    key("retry.max_retries", count({.min = 0, .max = 4e9}).or_word("unlimited"),
+        Access{store_max_retries}, {.when = kRetries},
+        "Retries of one request, instead of max_attempts; 0: none."),
+    key("retry.max_attempts", count({.min = 1, .max = 4e9}).or_word("unlimited"),
+        into<&RetryRules::max_attempts>,
+        {.when = "retry.max_retries unset", .environment = {max_attempts_from}},
+        "Attempts of one request, the first included."),
+    key("retry.probability", number(kShare), into<&RetryRules::probability>, {.when = kCustom},
+        "Chance that a permitted retry is made."),
+    key("retry.delays", distributions().of(Quantity::kRequestTime), into<kB, &B::delays>,
+        {.when = kCustom},
+        "Delay before each retry, instead of the backoff formula; the last one is repeated."),
+};
+
+constexpr KeyInfo kErrorClassKeys[] = {
+    key("retry.classifier", word(), into<&RetryRules::errors, &ErrorRules::classifier>,
+        {.when = kRetries}, "Whose table of error codes and statuses applies."),
+    key("retry.status_429", word(), into<&RetryRules::errors, &ErrorRules::status_429>,
+        {.when = kRetries},
+        "What a status 429 without a known code is; with classifier cpp also a 509."),
+    key("retry.refreshable_credentials", boolean(),
+        into<&RetryRules::errors, &ErrorRules::refreshable_credentials>,
+        {.when = "retry.classifier = ruby"},
+        "Whether expired credentials can be fetched anew: only then are errors that tell of them, "
+        "such as ExpiredToken, retried."),
+    key("retry.timeout_class", word(), into<&RetryRules::errors, &ErrorRules::timeout_class>,
+        {.when = kRetries},
+        "Which errors pay the timeout price: none; no-answer: no connection, or no answer in time; "
+        "connections: every transport error; networking: those, RequestTimeout and InternalError; "
+        "request-timeout: that code, or status 408, 419, 440, 504, 598 or 599 without a known "
+        "code; transient: every transient error; listed: the same, but for those that only the "
+        "model "
+        "of the service calls retryable."),
+};
+
+constexpr KeyInfo kBackoffKeys[] = {
+    key("retry.backoff.base", request_time(kNotNegative),
+        Access{store_base, into<kB, &B::base>.from_rules}, {.when = kFormula},
+        "Backoff before the first retry, before jitter; in mode custom after any error."),
+    key("retry.backoff.throttle_base", request_time(kNotNegative), into<kB, &B::throttle_base>,
+        {.when = kFormula}, "The same after a throttling error."),
+    key("retry.backoff.factor", number(kPositive), into<kB, &B::factor>, {.when = kFormula},
+        "Growth of the backoff from one retry to the next."),
+    key("retry.backoff.cap", request_time(kNotNegative).or_word("none"), into<kB, &B::cap>,
+        {.when = kFormula}, "Longest backoff."),
+    key("retry.backoff.jitter", word(),
+        Access{store_jitter, into<kB, &B::jitter>.from_rules, kWords<Jitter>}, {.when = kFormula},
+        "How the backoff is spread at random; also after throttling errors. proportional: by a "
+        "factor "
+        "from 1 - jitter_share to 1 + jitter_share, applied after the cap."),
+    key("retry.backoff.throttle_jitter", word(), into<kB, &B::throttle_jitter>, {.when = kFormula},
+        "How the backoff after a throttling error is spread."),
+    key("retry.backoff.jitter_share", number(kShare), into<kB, &B::jitter_share>,
+        {.when = kFormula},
+        "How far jitter \"proportional\" takes the backoff up and down, as a share of it."),
+    key("retry.backoff.first_exponent", count({.min = 0, .max = 64}), into<kB, &B::first_exponent>,
+        {.when = kFormula}, "Power of the factor before the first retry."),
+    key("retry.backoff.max_exponent", count({.min = 0, .max = 1000}).or_word("unlimited"),
+        into<kB, &B::max_exponent>, {.when = kFormula}, "Largest power of the factor."),
+    key("retry.backoff.jitter_before_cap", boolean(), into<kB, &B::jitter_before_cap>,
+        {.when = kFormula},
+        "Whether the cap limits the backoff after the jitter instead of before, as in botocore "
+        "before 1.34.107."),
+    key("retry.backoff.over_cap", word(), into<kB, &B::over_cap>, {.when = kFormula},
+        "What happens to a backoff above the cap: limit: it is capped and then spread; flat: it is "
+        "exactly the cap; redraw: it is drawn uniformly between half the cap and the cap."),
+    key("retry.backoff.immediate_retries", count({.min = 0, .max = 1e9}),
+        into<kB, &B::immediate_retries>, {.when = kFormula},
+        "Number of first retries that are made without delay."),
+    key("retry.backoff.quantum", request_time(kNotNegative), into<kB, &B::quantum>,
+        {.when = kFormula}, "Delays are whole multiples of this; 0: not rounded."),
+    key("retry.backoff.rounding", word(), into<kB, &B::rounding>, {.when = kFormula},
+        "How delays become whole multiples: down: rounded down; integers: a random number of "
+        "quanta below the backoff; integers-inclusive: up to the backoff; mantissa: the base is "
+        "drawn and then grows."),
+    key("retry.backoff.decorrelated_from_full", boolean(), into<kB, &B::decorrelated_from_full>,
+        {.when = kFormula},
+        "Decorrelated jitter as in aws-c-io: full jitter before the first retry."),
+};
+
+using Q = QuotaRules;
+constexpr auto kQ = &RetryRules::quota;
+
+constexpr KeyInfo kQuotaKeys[] = {
+    key("retry.quota.capacity", count(kAmount).or_word("unlimited").in("tokens"),
+        Access{store_capacity, capacity_of}, {.when = kRetries},
+        "Size of the bucket of tokens that retries are paid from."),
+    key("retry.quota.initial", count(kAmount).in("tokens"), into<kQ, &Q::initial>,
+        {.when = kHasQuota}, "Tokens at the start; equal to the capacity if only that is given."),
+    key("retry.quota.cost", count(kAmount).in("tokens"), into<kQ, &Q::cost>, {.when = kHasQuota},
+        "Price of a retry after a transient error."),
+    key("retry.quota.throttle_cost", count(kAmount).in("tokens"), into<kQ, &Q::throttle_cost>,
+        {.when = kHasQuota}, "Price of a retry after a throttling error."),
+    key("retry.quota.timeout_cost", count(kAmount).in("tokens"), into<kQ, &Q::timeout_cost>,
+        {.when = kHasQuota}, "Price of a retry after a timeout."),
+    key("retry.quota.credit", number(kAmount).in("tokens"), into<kQ, &Q::credit>,
+        {.when = kHasQuota}, "Tokens that a success at the first attempt adds; may be a fraction."),
+    key("retry.quota.credit_on", word(), into<kQ, &Q::credit_on>, {.when = kHasQuota},
+        "Whether the credit is for a success or for the start of a request."),
+    key("retry.quota.refund", word(), into<kQ, &Q::refund>, {.when = kHasQuota},
+        "What a success after a retry gives back: the price of the last retry, cost, credit, none, "
+        "both of last and credit, the larger of them, or the last price of any request."),
+    key("retry.quota.scope", word(), into<kQ, &Q::scope>, {.when = kHasQuota},
+        "Whether each client has one bucket, or one for each service, operation or key that it "
+        "calls, or the whole group shares one."),
+    key("retry.quota.order", word(), into<kQ, &Q::order>, {.when = kHasQuota},
+        "When the price is charged: after the limit on attempts is checked, before it, before it "
+        "with rollback, or even before errors are classified."),
+    key("retry.quota.partial", boolean(), into<kQ, &Q::partial>, {.when = kHasQuota},
+        "Whether a retry takes whatever tokens are left and is refused only if there are none."),
+    key("retry.quota.on_empty", word(), into<kQ, &Q::on_empty>, {.when = kHasQuota},
+        "Whether a retry without tokens fails or waits for the refill."),
+    key("retry.quota.refill_rate", number(kNotNegative).in("tokens/s"), into<kQ, &Q::refill_rate>,
+        {.when = kHasQuota}, "Tokens added per second."),
+    key("retry.quota.refill_interval", duration(kNotNegative), into<kQ, &Q::refill_interval>,
+        {.when = kHasQuota},
+        "Refilled tokens are added once in each of these intervals; 0: continuously."),
+    key("retry.quota.failure_cost", count(kAmount).in("tokens"), into<kQ, &Q::failure_cost>,
+        {.when = kHasQuota}, "Tokens that every retryable failure takes, retried or not."),
+    key("retry.quota.threshold", count(kAmount).in("tokens"), into<kQ, &Q::threshold>,
+        {.when = kHasQuota}, "Retries need more tokens than this in the bucket."),
+};
+
+using L = SendRateRules;
+constexpr auto kL = &RetryRules::rate_limit;
+constexpr Range kSendTokens{.min = 1, .max = 255};
+
+constexpr KeyInfo kLimiterKeys[] = {
+    key("retry.rate_limit.on_empty", word(), into<kL, &L::on_empty>, {.when = kAdaptive},
+        "What an attempt without a send token does: wait or fail."),
+    key("retry.rate_limit.acquire", word(), into<kL, &L::acquire>, {.when = kAdaptive},
+        "When a retry takes its send tokens: before it is sent; before its backoff; with the wait "
+        "added to the backoff; with the wait replacing the backoff; or never."),
+    key("retry.rate_limit.wait", word(), into<kL, &L::wait>, {.when = kAdaptive},
+        "How attempts wait for send tokens: queue: in line, at the rate as it changes; once: for "
+        "the time computed at the start; reserve: likewise, but their tokens are taken at once, "
+        "even below zero; recheck: likewise, and if there are none then, again."),
+    key("retry.rate_limit.update", word(), into<kL, &L::update>, {.when = kAdaptive},
+        "Which errors change the rate: all, those that will be retried, or throttling errors that "
+        "will be retried."),
+    key("retry.rate_limit.retry_cost", count(kSendTokens).in("tokens"), into<kL, &L::retry_cost>,
+        {.when = kAdaptive}, "Send tokens of a retry after a transient error or a timeout."),
+    key("retry.rate_limit.costly_retry_cost", count(kSendTokens).in("tokens"),
+        into<kL, &L::costly_retry_cost>, {.when = kAdaptive}, "The same after a throttling error."),
+    key("retry.rate_limit.initial_fill_rate", number({.min = 0, .max = 1e6}).in("1/s"),
+        into<kL, &L::initial_fill_rate>, {.when = kAdaptive},
+        "Rate at which the bucket fills from the start; 0: it starts to fill with the first "
+        "response."),
+    key("retry.rate_limit.min_rate", number({.min = 1e-6, .max = 1e6}).in("1/s"),
+        into<kL, &L::min_rate>, {.when = kAdaptive}, "Lowest rate of the limiter."),
+    key("retry.rate_limit.initial_measured_rate", number({.min = 0, .max = 1e6}).in("1/s"),
+        into<kL, &L::initial_measured_rate>, {.when = kAdaptive},
+        "Send rate that is assumed before any is measured."),
+    key("retry.rate_limit.round_rates", boolean(), into<kL, &L::round_rates>, {.when = kAdaptive},
+        "Whether rates are rounded to eight decimals."),
+    key("retry.rate_limit.scope", word(), into<kL, &L::scope>, {.when = kAdaptive},
+        "Whether each client has one limiter, or one for each service, operation or key that it "
+        "calls, or the whole group shares one."),
+    key("retry.retry_after", word(), into<&RetryRules::retry_after>, {.when = kRetries},
+        "What a delay suggested by the service does to the backoff."),
+    key("retry.long_poll", word(), into<&RetryRules::long_poll>, {.when = kRetries},
+        "What a long-polling operation does if the quota refuses its retry: return: return the "
+        "error; wait: wait first; wait-base: wait with the base for non-throttling errors."),
+};
+
+constexpr auto kBudget = &RetryRules::budget;
+constexpr auto kBreaker = &RetryRules::breaker;
+constexpr auto kClientThrottle = &RetryRules::throttle;
+constexpr std::string_view kHasBudget = "retry.budget.kind != none";
+constexpr std::string_view kHasBreaker = "retry.breaker.failure_share != none";
+constexpr std::string_view kHasThrottle = "retry.client_throttle.k != none";
+
+constexpr KeyInfo kBeyondKeys[] = {
+    key("retry.budget.kind", word(), into<kBudget, &BudgetRules::kind>, {.when = kRetries},
+        "Budget for retries: window: a share of the requests in a window (Finagle); active: "
+        "retries "
+        "in progress, as a share of the requests in progress (Envoy); interval: retries in "
+        "progress, as a share of the attempts in a window (Envoy with budget_interval)."),
+    key("retry.budget.share", number(kNotNegative), into<kBudget, &BudgetRules::share>,
+        {.when = kHasBudget}, "Retries per request."),
+    key("retry.budget.minimum", number(kNotNegative), into<kBudget, &BudgetRules::minimum>,
+        {.when = kHasBudget},
+        "Retries that are always allowed: per second (window), or at once (active, interval)."),
+    key("retry.budget.window", duration(kPositive), into<kBudget, &BudgetRules::window>,
+        {.when = "retry.budget.kind = window|interval"},
+        "How far back requests and retries count."),
+    key("retry.budget.of", word(), into<kBudget, &BudgetRules::of>,
+        {.when = "retry.budget.kind = window"},
+        "What the share is of: requests, as they begin, or successes."),
+    key("retry.breaker.failure_share", number(kPositiveShare).or_word("none"),
+        into_switched<kBreaker, &BreakerRules::failure_share>, {.when = kRetries},
+        "Share of failed attempts at which a circuit breaker stops all retries."),
+    key("retry.breaker.min_attempts", count(kUpToBillion).in("attempts"),
+        into<kBreaker, &BreakerRules::min_attempts>, {.when = kHasBreaker},
+        "Least number of attempts in the window for the breaker to trip."),
+    key("retry.breaker.window", duration(kPositive), into<kBreaker, &BreakerRules::window>,
+        {.when = kHasBreaker}, "How far back attempts count."),
+    key("retry.breaker.open", duration(kNotNegative), into<kBreaker, &BreakerRules::open>,
+        {.when = kHasBreaker}, "Shortest time that it stays open."),
+    key("retry.client_throttle.k", number({.min = 1}).or_word("none"),
+        into_switched<kClientThrottle, &ThrottleRules::k>, {.when = kRetries},
+        "Attempts per accepted one above which a client refuses its own attempts (SRE book)."),
+    key("retry.client_throttle.window", duration(kPositive),
+        into<kClientThrottle, &ThrottleRules::window>, {.when = kHasThrottle},
+        "How far back attempts count."),
+    key("retry.client_throttle.window_calls", count({.min = 0, .max = 1e7}).in("attempts"),
+        into<kClientThrottle, &ThrottleRules::window_calls>, {.when = kHasThrottle},
+        "Count this many last attempts instead; 0: those of the window."),
+    key("retry.hedging.delay", request_time(kNotNegative).or_word("none"),
+        into_switched<&RetryRules::hedging, &HedgingRules::delay>, {.when = kCustom},
+        "If no answer has come after this time, the next attempt is sent while the first is still "
+        "in progress."),
+
+};
+
+}  // namespace
+
+std::vector<KeyInfo> retry_keys() {
+  std::vector<KeyInfo> rules = joined_keys(
+      {kAttemptKeys, kErrorClassKeys, kBackoffKeys, kQuotaKeys, kLimiterKeys, kBeyondKeys});
+  for (KeyInfo& rule : rules) rule.role = KeyRole::kPresetRule;
+  std::vector<KeyInfo> all = joined_keys({preset_keys(), rules});
+  // No retries is what every strategy is compared with: all other keys may stay where they are.
+  for (KeyInfo& key : all) {
+    if (!key.when.empty()) key.idle_when = kNoRetries;
+  }
+  return all;
+}
+
+}  // namespace retrysim::scenario

@@ -1,0 +1,195 @@
+// Conditions of the table of keys: "KEY = a|b", "KEY != a" or "KEY unset".
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+
+#include "scenario/text/environment.hpp"
+#include "scenario/text/values.hpp"
+
+#include <cassert>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace retrysim::scenario {
+
+struct Condition {
+  std::string_view key, relation, words;
+
+  explicit Condition(std::string_view text);
+
+  /// Whether it holds where the key has this value.
+  bool holds_for(std::string_view value) const;
+  /// "a, b or c".
+  std::string words_as_text() const;
+};
+
+// Where the keys of a table put their values: the struct that the table describes, and what is
+// needed only until the whole table has been read.
+
+/// How requests arrive, as written; `resolve_arrivals` turns it into an ArrivalSpec.
+struct ArrivalInputs {
+  std::optional<Value> rate, total_rate, file, profile, bucket;
+  Value speed_up, scale;
+  bool step = false;           ///< interpolate = "step"
+  bool has_on = false;         ///< bursts are given, and could be read
+  bool rate_is_wrong = false;  ///< a rate or profile is given, but could not be read
+};
+
+/// What a client group says about its retry preset.
+struct PresetChoice {
+  std::string mode, revision, sdk, api = "default", defect = "none";
+  bool from_environment = false;
+};
+
+/// The service that a fault or an operation names.
+struct ServiceName {
+  std::string name;
+};
+
+/// When a phase ends, if that is what is written.
+struct PhaseEnd {
+  std::optional<Time> time;
+};
+
+/// The services that a client group calls.
+struct ServiceNames {
+  std::vector<std::string> names;
+};
+
+/// The structs that the keys of one table fill in, at most one of each type. They must outlive it.
+class Slots {
+ public:
+  template <class... Part>
+  explicit Slots(Part*... parts) {
+    ((std::get<Part*>(parts_) = parts), ...);
+  }
+
+  /// The struct of a type; null if the table has none.
+  template <class Part>
+  Part* find() const {
+    return std::get<Part*>(parts_);
+  }
+  /// The same where the table has one.
+  template <class Part>
+  Part& to() const {
+    assert(find<Part>() != nullptr);
+    return *find<Part>();
+  }
+
+ private:
+  std::tuple<Scenario*, ServiceSpec*, std::vector<RandomError>*, FaultSpec*, ServiceName*,
+             ServiceNames*, ClientSpec*, ArrivalInputs*, PresetChoice*, RetryRules*, SurgeSpec*,
+             OperationSpec*, ThrottleLimit*, PhaseSpec*, PhaseEnd*, Expectation*>
+      parts_{};
+};
+
+// The table of scenario keys: the one place that knows what may be written in a scenario file, what
+// it means, what it defaults to and where it goes. Validation, `check`, `list keys` and the
+// reference pages come from it. The rows are in scenario_keys.cpp, service_keys.cpp,
+// client_keys.cpp. Whatever is special about a key is a field of its row:
+// nothing else knows keys by their names, except for checks of one key against another.
+
+/// What happens to a key when a scenario is read.
+enum class KeyRole : std::uint8_t {
+  kPlain,
+  /// Names another table of its kind that this one starts from. Replaced by what it stands for
+  /// before any other key is read.
+  kBase,
+  /// Ends in ".*": any name that is an error answer, such as 429. Its values are stored one by one,
+  /// each with the name in `Value::text`.
+  kErrorAnswer,
+  /// Takes part in the choice of the retry preset: while it is wrong, there is none.
+  kPresetChoice,
+  /// A rule of the preset, which is chosen before the first of these is read.
+  kPresetRule,
+  /// Its effect on other keys is written out in a resolved scenario, which leaves it out.
+  kReplaced,
+};
+
+/// What a key may take from the environment when it is not written.
+struct EnvironmentSource {
+  /// The setting; with an empty origin it is a default. Null: the environment has no such key.
+  std::optional<EnvironmentSetting> (*find)(const EnvironmentQuery& query) = nullptr;
+  std::string_view words = {};  ///< the only ones that SDKs know, "a|b"; empty: any
+};
+
+/// What else a row says. Conditions read "arrivals.process = poisson|constant", "throttle.rate !=
+/// unlimited" or "retry.delays unset", about another key of the scope; empty: always.
+struct KeyTraits {
+  /// The default as text, without quotes. Without one a key is required, optional, or its preset's.
+  std::optional<std::string_view> fallback = {};
+  std::string_view fallback_when = {};  ///< where that default holds; elsewhere there is none
+  bool required = false;
+  std::string_view when = {};  ///< where the key applies
+  /// Where a key that does not apply is only noted, not refused. Empty: nowhere.
+  std::string_view idle_when = {};
+  /// A table with another value of this key is another thing: it inherits nothing through `like`.
+  bool decides = false;
+  KeyRole role = KeyRole::kPlain;
+  EnvironmentSource environment = {};
+};
+
+/// How the value of a key gets into the struct that its table describes.
+struct Access {
+  void (*store)(const Slots& slots, const Value& value) = nullptr;
+  /// The value that retry rules hold, as TOML; null for keys that are no rule. `else_word` is that
+  /// of the row.
+  std::string (*from_rules)(const RetryRules& rules, std::string_view else_word) = nullptr;
+  std::string_view words = {};  ///< those of the enumeration that is stored
+};
+
+/// One key. Texts are views of literals.
+struct KeyInfo : KeyTraits {
+  std::string_view name;  ///< within its scope: "queue.capacity"
+  ValueRules rules;
+  Access access;
+  std::string_view meaning;  ///< one sentence
+
+  /// The default as TOML; nothing if the key has none of its own.
+  std::optional<std::string> default_toml() const;
+};
+
+/// The keys below one path pattern, in which `*` is any name.
+struct KeyScope {
+  std::string_view pattern;  ///< "client.*"; empty: the top level
+  std::string_view noun;     ///< what such a table is, for messages: "client"
+  std::span<const KeyInfo> keys;
+};
+
+std::span<const KeyScope> key_scopes();
+const KeyScope& key_scope(std::string_view pattern);
+
+/// The full pattern of a key: "client.*.retry.mode".
+std::string key_pattern(const KeyScope& scope, const KeyInfo& key);
+
+/// Every name that the table knows, as a tree.
+struct NameTree {
+  std::string_view name;  ///< "*": any name
+  const KeyInfo* key = nullptr;
+  std::vector<NameTree> children;
+
+  const NameTree* find(std::string_view child) const;  ///< falls back to "*"
+  /// Whether it stands for the name of a service, client, fault, surge or expectation.
+  bool is_entity() const { return name == "*" && key == nullptr; }
+};
+const NameTree& name_tree();
+
+/// The key that a dotted path names; null if it names a table or a part of a value, or is unknown.
+const KeyInfo* find_key(std::string_view path);
+
+/// An error answer as named in `errors`: "429", "503:SlowDown", "400:Busy+retryable".
+std::optional<ErrorAnswer> parse_error_answer(std::string_view name);
+
+/// Whether a part of a path may name a service, client, fault, surge or expectation. One that
+/// begins with a dash would be a formula in spreadsheets that open the result files.
+inline bool is_entity_name(std::string_view name) {
+  return is_bare_name(name) && !name.starts_with('-');
+}
+
+}  // namespace retrysim::scenario

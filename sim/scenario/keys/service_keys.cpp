@@ -1,0 +1,383 @@
+// The keys of [service.NAME] and [fault.NAME].
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/keys/key_rows.hpp"
+
+namespace retrysim::scenario {
+
+namespace {
+
+constexpr auto kScaling = &ServiceSpec::autoscaling;
+constexpr auto kQueue = &ServiceSpec::queue;
+constexpr auto kRejection = &ServiceSpec::rejection;
+constexpr auto kLimit = &ServiceSpec::concurrency;
+constexpr auto kThrottle = &ServiceSpec::throttle;
+constexpr auto kIdempotency = &ServiceSpec::idempotency;
+
+void add_error(const Slots& s, ErrorAnswer answer, double probability) {
+  if (probability > 0) s.to<std::vector<RandomError>>().push_back({std::move(answer), probability});
+}
+
+constexpr char kInternal[] = "InternalError", kUnavailable[] = "ServiceUnavailable",
+               kThrottled[] = "ThrottlingException", kInvalid[] = "ValidationException";
+
+/// Storing the probability of an answer.
+template <int kStatus, auto& kCode>
+constexpr Access kErrorAnswer{[](const Slots& s, const Value& v) {
+  add_error(s, {kStatus, kCode}, v.number);
+}};
+
+void store_named_error(const Slots& s, const Value& v) {
+  add_error(s, *parse_error_answer(v.text), v.number);
+}
+
+void store_model(const Slots& s, const Value& v) {
+  auto& service = s.to<ServiceSpec>();
+  service.model = static_cast<ServiceModelKind>(v.word);
+  if (service.model == ServiceModelKind::kIndependent) service.servers = ServiceSpec::kUnlimited;
+}
+
+void store_window(const Slots& s, const Value& v) {
+  s.to<ServiceSpec>().throttle.window = v.is_else_word ? Duration::zero() : v.duration;
+}
+
+void store_token_window(const Slots& s, const Value& v) {
+  s.to<ServiceSpec>().idempotency.window = v.is_else_word ? Duration::zero() : v.duration;
+}
+
+constexpr KeyInfo kServiceKeys[] = {
+    key("model", word(), Access{store_model, nullptr, kWords<ServiceModelKind>},
+        {.fallback = "queue"}, kMeaning<ServiceModelKind>),
+    key("servers", count(kUpToBillion).or_word("unlimited"), into<&ServiceSpec::servers>,
+        {.fallback = "1", .when = "model != independent"},
+        "Attempts served at the same time; of each instance, if there are several."),
+    key("profile", file(), kNowhere, {.when = "model != independent"},
+        "CSV file with columns time_s,capacity: a factor on the number of servers, in force from "
+        "each time on."),
+    key("autoscaling.target", number(kPositiveShare).or_word("none"),
+        into<kScaling, &AutoscalingSpec::target>,
+        {.fallback = "none", .when = "servers != unlimited"},
+        "Utilization at which the number of servers is kept; servers is the initial number."),
+    key("autoscaling.max", count(kUpToBillion), into<kScaling, &AutoscalingSpec::max>,
+        {.required = true, .when = "autoscaling.target != none"}, "Largest number of servers."),
+    key("autoscaling.min", count(kUpToBillion), into<kScaling, &AutoscalingSpec::min>,
+        {.fallback = "1", .when = "autoscaling.target != none"}, "Smallest number of servers."),
+    key("autoscaling.interval", duration(kPositiveRunLength),
+        into<kScaling, &AutoscalingSpec::interval>,
+        {.fallback = "60s", .when = "autoscaling.target != none"},
+        "Time between two looks at the mean utilization since the last one."),
+    key("autoscaling.delay", duration(kRunLength), into<kScaling, &AutoscalingSpec::delay>,
+        {.fallback = "120s", .when = "autoscaling.target != none"},
+        "Time until a new server starts to work."),
+    key("autoscaling.cooldown", duration(kRunLength), into<kScaling, &AutoscalingSpec::cooldown>,
+        {.fallback = "300s", .when = "autoscaling.target != none"},
+        "Shortest time between two changes."),
+    key("autoscaling.tolerance", number(kNotNegative), into<kScaling, &AutoscalingSpec::tolerance>,
+        {.fallback = "0.1", .when = "autoscaling.target != none"},
+        "Deviation from the target that is tolerated, as a share of the target."),
+    key("service_time", distribution().of(Quantity::kRequestTime), into<&ServiceSpec::service_time>,
+        {.required = true}, "Time a server works on one attempt."),
+    key("slowdown", number(kNotNegative), into<&ServiceSpec::slowdown, &SlowdownSpec::per_attempt>,
+        {.fallback = "0.0", .when = "model != independent"},
+        "Extra service time per attempt already in service, as a fraction of the attempt's own."),
+    key("queue.discipline", word(), into<kQueue, &QueueSpec::discipline>,
+        {.fallback = "fifo", .when = "model != independent"}, kMeaning<Discipline>),
+    key("queue.capacity", count(kNotNegative).or_word("unlimited"),
+        into<kQueue, &QueueSpec::capacity>,
+        {.fallback = "unlimited", .when = "model != independent"},
+        "Attempts that may wait, not counting those in service; with processor-sharing attempts in "
+        "service."),
+    key("queue.target", request_time(kNotNegative),
+        into<kQueue, &QueueSpec::codel, &CodelSpec::target>,
+        {.fallback = "5ms", .when = "queue.discipline = codel"},
+        "Acceptable waiting time (RFC 8289)."),
+    key("queue.interval", request_time(kPositive),
+        into<kQueue, &QueueSpec::codel, &CodelSpec::interval>,
+        {.fallback = "100ms", .when = "queue.discipline = codel"},
+        "How long the target may be exceeded before attempts are shed; they get the overflow "
+        "answer."),
+    key("queue.drop_expired", boolean(), into<kQueue, &QueueSpec::drop_expired>,
+        {.fallback = "false", .when = "queue.discipline != processor-sharing"},
+        "When the turn of a waiting attempt comes, drop it if its answer could not arrive before "
+        "its client's timeout or deadline; its service time is assumed to be known. An attempt "
+        "that finds a free server is always served."),
+    key("wait_within", request_time(kNotNegative).or_word("none"), into<&ServiceSpec::wait_within>,
+        {.fallback = "none"},
+        "Longest time in the queue that counts as prompt, for the metrics service_level and "
+        "wait_within_share; it changes nothing else."),
+    key("concurrency.control", word(), into<kLimit, &ConcurrencySpec::control>,
+        {.fallback = "fixed", .when = "model != independent"},
+        "How the limit on attempts waiting and in service together is set: gradient2 and aimd "
+        "adapt it to how long attempts take, as Netflix's concurrency-limits library does."),
+    key("concurrency.limit", count(kAtLeastOne).or_word("unlimited"),
+        into<kLimit, &ConcurrencySpec::limit>,
+        {.fallback = "unlimited", .when = "concurrency.control = fixed"},
+        "That limit; attempts beyond it get the overflow answer."),
+    key("concurrency.initial", count(kUpToBillion), into<kLimit, &ConcurrencySpec::initial>,
+        {.fallback = "20", .when = "concurrency.control = gradient2|aimd"}, "Initial limit."),
+    key("concurrency.min", count(kUpToBillion), into<kLimit, &ConcurrencySpec::min>,
+        {.fallback = "20", .when = "concurrency.control = gradient2|aimd"}, "Smallest limit."),
+    key("concurrency.max", count(kUpToBillion), into<kLimit, &ConcurrencySpec::max>,
+        {.fallback = "200", .when = "concurrency.control = gradient2|aimd"}, "Largest limit."),
+    key("concurrency.smoothing", number(kPositiveShare), into<kLimit, &ConcurrencySpec::smoothing>,
+        {.fallback = "0.2", .when = "concurrency.control = gradient2"},
+        "Weight of a new limit relative to the one before."),
+    key("concurrency.headroom", number(kNotNegative).in("attempts"),
+        into<kLimit, &ConcurrencySpec::headroom>,
+        {.fallback = "4.0", .when = "concurrency.control = gradient2"},
+        "Growth of the limit while attempts do not take longer."),
+    key("concurrency.tolerance", number(kAtLeastOne), into<kLimit, &ConcurrencySpec::tolerance>,
+        {.fallback = "1.5", .when = "concurrency.control = gradient2"},
+        "How many times the long-term average an attempt may take before the limit shrinks."),
+    key("concurrency.long_window", number(kAtLeastOne).in("attempts"),
+        into<kLimit, &ConcurrencySpec::long_window>,
+        {.fallback = "600.0", .when = "concurrency.control = gradient2"},
+        "Length of that average."),
+    key("concurrency.backoff_ratio", number({.min = 0.5, .max = 1}),
+        into<kLimit, &ConcurrencySpec::backoff_ratio>,
+        {.fallback = "0.9", .when = "concurrency.control = aimd"},
+        "Factor on the limit after an attempt that was slow or not served to the end."),
+    key("concurrency.slow", request_time(kPositive), into<kLimit, &ConcurrencySpec::slow>,
+        {.fallback = "5s", .when = "concurrency.control = aimd"},
+        "Time at the service from which an attempt counts as slow."),
+    key("price", number(kNotNegative), into<&ServiceSpec::price>, {.fallback = "1.0"},
+        "Price of an attempt, in any unit, for the metric cost."),
+    key("rejection_price", number(kNotNegative), into<kRejection, &RejectionSpec::price>,
+        {.fallback = "1.0"},
+        "Price of an attempt that the throttle, limit or queue refuses, or that gets another "
+        "throttling error, whether or not the answer reaches its client."),
+    key("overflow", word(), into<kRejection, &RejectionSpec::overflow>,
+        {.fallback = "unavailable", .when = "model != independent"},
+        "Answer of a full queue or of the concurrency limit; drop: no answer."),
+    key("reject_cost", request_time(kRunLength), into<kRejection, &RejectionSpec::cost>,
+        {.fallback = "0s", .when = "model != independent"},
+        "Server time that turning an attempt away (throttle or overflow) takes, before any other "
+        "work; the answer is sent at its end. A drop costs nothing."),
+    key("abandoned", word(), into<&ServiceSpec::abandoned>,
+        {.fallback = "serve", .when = "model != independent"},
+        "What happens to an attempt whose client has given up; remove takes it out of the queue, "
+        "abort also out of service."),
+    key("timeout", request_time(kPositive).or_word("none"), into<&ServiceSpec::timeout>,
+        {.fallback = "none", .when = "model != independent"},
+        "The service's own limit on the time of an attempt in queue and service together, after "
+        "which it answers 504 GatewayTimeout and abandons the work."),
+    key("throttle.rate", number(kPositive).or_word("unlimited").in("1/s"),
+        into<kThrottle, &ThrottleSpec::rate>,
+        {.fallback = "unlimited", .when = "model != independent"},
+        "Rate of the token bucket that lets attempts through."),
+    key("throttle.burst", number(kAtLeastOne).in("tokens"), into<kThrottle, &ThrottleSpec::burst>,
+        {.fallback = "1", .when = "throttle.rate != unlimited"},
+        "Capacity of that bucket, which starts full."),
+    key("throttle.scope", word(), into<kThrottle, &ThrottleSpec::scope>,
+        {.fallback = "service", .when = "throttle.rate != unlimited"},
+        "Whether there is one bucket for all, or one for each client, for each operation (of the "
+        "same name, whichever group it is in) or for each key that is asked for (client.*.keys)."),
+    key("throttle.retry_after", request_time(kNotNegative),
+        into<kThrottle, &ThrottleSpec::retry_after>,
+        {.fallback = "0s", .when = "throttle.rate != unlimited"},
+        "Delay suggested to throttled clients; 0: none."),
+    key("throttle.window", duration(kPositiveRunLength).or_word("none"), Access{store_window},
+        {.fallback = "none", .when = "throttle.rate != unlimited"},
+        "Instead of a bucket, a quota in fixed windows: rate * window attempts, rounded down, pass "
+        "in each stretch of this length, counted from time zero; burst then means nothing."),
+    key("parallel_calls", boolean(), into<&ServiceSpec::parallel_calls>, {.fallback = "false"},
+        "Whether the calls of [service.*.calls.*] are made together instead of in the order "
+        "written."),
+    key("idempotency.window", duration(kPositiveRunLength).or_word("none"),
+        Access{store_token_window}, {.fallback = "none"},
+        "How long the service remembers the idempotency token of a request after its effect; "
+        "attempts that arrive later are executed again."),
+    key("idempotency.replay", word(), into<kIdempotency, &IdempotencySpec::replay>,
+        {.fallback = "equivalent", .when = "idempotency.window != none"},
+        "Answer to an attempt whose token shows that the effect has happened: equivalent: success; "
+        "already-exists: 409 EntityAlreadyExists; none: tokens are ignored."),
+    key("idempotency.in_progress", word(), into<kIdempotency, &IdempotencySpec::in_progress>,
+        {.fallback = "error", .when = "idempotency.window != none"},
+        "What happens to an attempt while another one with its token is in service: error: 400 "
+        "PriorRequestNotComplete; execute: it is executed as well; wait: it keeps its server until "
+        "that one is done, and is then answered as replay says, or executed if that one failed."),
+    key("idempotency.replay_cost", request_time(kNotNegative),
+        into<kIdempotency, &IdempotencySpec::replay_cost>,
+        {.fallback = "0s", .when = "idempotency.window != none"},
+        "Server time of an attempt that is answered because of its token."),
+    key("idempotency.write_delay", distribution().of(Quantity::kRequestTime),
+        into<kIdempotency, &IdempotencySpec::write_delay>,
+        {.fallback = "0s", .when = "idempotency.window != none"},
+        "Time from the check of a token, when a server begins with an attempt, until the token is "
+        "stored. Attempts with the same token that are checked in between do not find it and are "
+        "executed as well; 0: check and storing are one atomic step."),
+    key("like", text(), kNowhere, {.role = KeyRole::kBase},
+        "Another service that this one starts from."),
+};
+
+constexpr KeyInfo kFaultKeys[] = {
+    key("service", text(), into<&ServiceName::name>, {.required = true},
+        "The service concerned; may be left out if there is only one."),
+    key("instance", count(kAtLeastOne).or_word("all"), into<&FaultSpec::instance>,
+        {.fallback = "all"},
+        "The instance of the service that is concerned, counted from 1; the first one if there are "
+        "several."),
+    key("instances", count(kAtLeastOne), into<&FaultSpec::instances>,
+        {.fallback = "1", .when = "instance != all"},
+        "How many instances are concerned, from that one on."),
+    key("start", duration(kNotNegative), into<&FaultSpec::start>, {.required = true},
+        "When the fault begins."),
+    key("duration", duration(kPositive), into<&FaultSpec::duration>, {.required = true},
+        "How long it lasts."),
+    key("capacity", factor(), into<&FaultSpec::capacity>, {.fallback = "1.0"},
+        "Factor on the number of working servers; work in progress is finished."),
+    key("speed", factor(), into<&FaultSpec::speed>, {.fallback = "1.0"},
+        "Factor on the speed of each server."),
+    key("latency", request_time(kNotNegative), into<&FaultSpec::latency>, {.fallback = "0s"},
+        "Delay added to the network, each way."),
+    key("request_loss", number(kShare), into<&FaultSpec::request_loss>, {.fallback = "0.0"},
+        "Probability that an attempt never reaches the service; adds to the network's."),
+    key("response_loss", number(kShare), into<&FaultSpec::response_loss>, {.fallback = "0.0"},
+        "Probability that the work is done but its answer is lost; adds to the network's."),
+    key("cold_restart", boolean(), into<&FaultSpec::cold_restart>, {.fallback = "false"},
+        "When the fault begins, the queue and the work in progress are lost, and their clients get "
+        "a connection error."),
+    key("unreachable", boolean(), into<&FaultSpec::unreachable>, {.fallback = "false"},
+        "Connections are refused after one round trip."),
+    key("black_hole", boolean(), into<&FaultSpec::black_hole>, {.fallback = "false"},
+        "Nothing comes back: an attempt that opens a connection ends at connect_timeout, any other "
+        "one at attempt_timeout or deadline."),
+};
+
+// Random answers of a service, and those that a fault adds.
+constexpr KeyInfo kErrorKeys[] = {
+    key("errors.internal", number(kShare), kErrorAnswer<500, kInternal>, {.fallback = "0.0"},
+        "Probability of the answer 500 InternalError."),
+    key("errors.unavailable", number(kShare), kErrorAnswer<503, kUnavailable>, {.fallback = "0.0"},
+        "Probability of the answer 503 ServiceUnavailable."),
+    key("errors.throttled", number(kShare), kErrorAnswer<400, kThrottled>, {.fallback = "0.0"},
+        "Probability of the answer 400 ThrottlingException."),
+    key("errors.invalid", number(kShare), kErrorAnswer<400, kInvalid>, {.fallback = "0.0"},
+        "Probability of the answer 400 ValidationException, which is not retried."),
+    key("errors.*", number(kShare), Access{store_named_error}, {.role = KeyRole::kErrorAnswer},
+        "Probability of the answer that the key names: 429, or \"503:SlowDown\" with a code; what "
+        "the service's model says about it may follow, as in \"400:Busy+retryable+throttling\" "
+        "(retryable, not-retryable, maybe-retryable, throttling, timeout, client-fault, "
+        "server-fault)."),
+};
+
+}  // namespace
+
+std::vector<KeyInfo> service_keys() {
+  return joined_keys({kServiceKeys, answer_keys(), slowdown_keys(), instance_keys(), kErrorKeys});
+}
+
+std::vector<KeyInfo> fault_keys() { return joined_keys({kFaultKeys, kErrorKeys}); }
+
+// The keys of [service.NAME] that say what it answers to attempts which it does not serve, and how
+// much of single operations and keys its throttle lets pass.
+
+namespace {
+
+constexpr KeyInfo kAnswerKeys[] = {
+    key("answers.throttled", text(), kNowhere, {.when = "throttle.rate != unlimited"},
+        "What the throttle answers instead of 400:ThrottlingException, written as for retrysim "
+        "strategy: a status, perhaps a code, what the service's model says about the error, and a "
+        "delay that it suggests, as in \"503:SlowDown+throttling+retry-after=2s\"."),
+    key("answers.overflow", text(), kNowhere, {.when = "overflow != drop"},
+        "What a full queue answers, written in the same way; it replaces the answer that overflow "
+        "names."),
+    key("answers.limit", text(), kNowhere,
+        {.when = "overflow != drop", .idle_when = "concurrency.limit = unlimited"},
+        "What an attempt beyond the limit on concurrency is answered, if not the same as by a full "
+        "queue."),
+    key("answers.shed", text(), kNowhere,
+        {.when = "queue.discipline = codel", .idle_when = "overflow = drop"},
+        "What an attempt that codel sheds is answered, if not the same as by a full queue."),
+    key("answers.timeout", text(), kNowhere, {.when = "timeout != none"},
+        "What is answered when timeout expires, instead of 504:GatewayTimeout."),
+    key("answers.call_failed", text(), kNowhere, {},
+        "What an attempt is answered for which a call to another service has failed, instead of "
+        "503:ServiceUnavailable."),
+    key("answers.conflict", text(), kNowhere, {.when = "model = occ"},
+        "What a write is answered that another one has overtaken, instead of "
+        "503:TransactionConflictException."),
+};
+
+constexpr KeyInfo kLimitKeys[] = {
+    key("rate", number(kPositive).or_word("unlimited").in("1/s"), into<&ThrottleLimit::rate>,
+        {.required = true}, "The rate of this operation or key, instead of throttle.rate."),
+    key("burst", number(kAtLeastOne).in("tokens"), into<&ThrottleLimit::burst>,
+        {.when = "rate != unlimited"},
+        "Capacity of its bucket; if not given, that of throttle.burst."),
+    key("window", duration(kPositiveRunLength).or_word("none"),
+        Access{[](const Slots& s, const Value& v) {
+          s.to<ThrottleLimit>().window = v.is_else_word ? Duration::zero() : v.duration;
+        }},
+        {.when = "rate != unlimited"},
+        "Length of its windows; if not given, that of throttle.window."),
+};
+
+}  // namespace
+
+std::span<const KeyInfo> answer_keys() { return kAnswerKeys; }
+
+std::span<const KeyInfo> throttle_limit_keys() { return kLimitKeys; }
+
+// The keys of [service.NAME] that say how it is spread over instances, and how its service times
+// grow with the load.
+
+namespace {
+
+constexpr auto kInstances = &ServiceSpec::instances;
+constexpr auto kCheck = &InstancesSpec::health_check;
+constexpr auto kSlowdown = &ServiceSpec::slowdown;
+constexpr Range kInstanceCounts{.min = 1, .max = InstancesSpec::kMost};
+
+constexpr KeyInfo kSlowdownKeys[] = {
+    key("slowdown_curve", word(), into<kSlowdown, &SlowdownSpec::curve>,
+        {.fallback = "linear", .when = "model != independent"},
+        "How service times grow with n, the number of attempts already in service; the factor is "
+        "1 + slowdown x n (linear), 1 + slowdown x n^slowdown_exponent (power), "
+        "e^(slowdown x n) (exponential), or that of slowdown_table (table)."),
+    key("slowdown_exponent", number(kPositive), into<kSlowdown, &SlowdownSpec::exponent>,
+        {.fallback = "2.0", .when = "slowdown_curve = power"}, "Exponent of that curve."),
+    key("slowdown_table", file(), kNowhere, {.required = true, .when = "slowdown_curve = table"},
+        "CSV file with columns in_service,factor: the factor on service times by n, which starts "
+        "from 0; linear between the rows, constant beyond the last one."),
+};
+
+constexpr KeyInfo kInstanceKeys[] = {
+    key("instances", count(kInstanceCounts), into<kInstances, &InstancesSpec::count>,
+        {.fallback = "1", .when = "model != occ"},
+        "Hosts behind a balancer. Each has servers, a queue, a limit on concurrency and a timeout "
+        "of its own; the throttle and idempotency tokens are those of the whole service."),
+    key("balancing", word(), into<kInstances, &InstancesSpec::balancing>,
+        {.fallback = "round-robin", .when = "instances != 1", .idle_when = "instances = 1"},
+        "How the instance for an attempt is chosen, for retries as well; least-connections: the "
+        "one "
+        "with the fewest attempts under way, whose clients still wait; two-choices: the better of "
+        "two that are chosen at random."),
+    key("health_check.interval", duration(kPositiveRunLength).or_word("none"),
+        into<kInstances, kCheck, &HealthCheckSpec::interval>,
+        {.fallback = "none", .when = "instances != 1", .idle_when = "instances = 1"},
+        "Time between two checks of an instance. A check sees whatever an attempt would meet, "
+        "except "
+        "for the queue and the throttle."),
+    key("health_check.timeout", request_time(kPositiveRunLength),
+        into<kInstances, kCheck, &HealthCheckSpec::timeout>,
+        {.fallback = "5s", .when = "health_check.interval != none", .idle_when = "instances = 1"},
+        "Time after which a check has failed."),
+    key("health_check.unhealthy_threshold", count(kUpToMillion),
+        into<kInstances, kCheck, &HealthCheckSpec::unhealthy_threshold>,
+        {.fallback = "2", .when = "health_check.interval != none", .idle_when = "instances = 1"},
+        "Failed checks in a row after which no attempts are sent to an instance, unless all "
+        "instances are sick."),
+    key("health_check.healthy_threshold", count(kUpToMillion),
+        into<kInstances, kCheck, &HealthCheckSpec::healthy_threshold>,
+        {.fallback = "5", .when = "health_check.interval != none", .idle_when = "instances = 1"},
+        "Passed checks in a row after which they are sent there again."),
+};
+
+}  // namespace
+
+std::span<const KeyInfo> slowdown_keys() { return kSlowdownKeys; }
+
+std::span<const KeyInfo> instance_keys() { return kInstanceKeys; }
+
+}  // namespace retrysim::scenario

@@ -1,0 +1,751 @@
+// Resolving [client.NAME], and [service.NAME.calls.NAME], where a service is the client of another.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/resolve/clients.hpp"
+
+#include <retrysim/presets.hpp>
+#include <retrysim/scenario.hpp>
+#include <retrysim/simulation.hpp>
+
+#include "scenario/derived/derived.hpp"
+#include "scenario/resolve/key_resolution.hpp"
+#include "scenario/resolve/preset_resolution.hpp"
+#include "scenario/resolve/services.hpp"
+#include "scenario/resolve/tables.hpp"
+#include "scenario/text/text.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace retrysim::scenario {
+
+namespace {
+
+// Attempts name their client group by 16 bits.
+constexpr std::size_t kMostClientGroups = 65535;
+
+void resolve_surges(Tables& t, const Member& client, ClientSpec& spec) {
+  t.for_each_in(client.value, "surge", [&](const Member& member, const Node& siblings) {
+    SurgeSpec surge;
+    surge.name = member.name;
+    const std::string path = "client." + client.name + ".surge." + member.name;
+    t.keys_of("client.*.surge.*", path, member, siblings, Slots(&surge)).resolve();
+    t.note_if_late(path, surge.start, "it changes no rate");
+    spec.arrivals.surges.push_back(std::move(surge));
+  });
+}
+
+void resolve_operations(Tables& t, const Member& client, ClientSpec& spec) {
+  t.for_each_in(client.value, "operation", [&](const Member& member, const Node& siblings) {
+    OperationSpec operation;
+    operation.name = member.name;
+    const std::string path = "client." + client.name + ".operation." + member.name;
+    ServiceName service;
+    KeyResolution keys =
+        t.keys_of("client.*.operation.*", path, member, siblings, Slots(&operation, &service));
+    keys.resolve();
+    if (keys.has("calls")) operation.service = t.find_service(keys, "calls", service.name);
+    spec.operations.push_back(std::move(operation));
+  });
+}
+
+// False if one of them does not exist.
+bool find_services(Tables& t, const KeyResolution& keys, const std::vector<std::string>& names,
+                   ClientSpec& spec) {
+  bool found = !names.empty();
+  for (const std::string& name : names) {
+    const auto index = t.find_service(keys, "calls", name);
+    if (!index) {
+      found = false;
+    } else if (&name == &names.front()) {
+      spec.service = *index;
+    } else {
+      spec.more_services.push_back(*index);
+    }
+  }
+  return found;
+}
+
+// A read before a retry is a message of its own, for which two other rules have no place.
+void check_reconciliation(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
+  if (!spec.side_effects.reconciles) return;
+  const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
+  for (const std::size_t s : called_services(spec)) {
+    if (services[s].model != ServiceModelKind::kOcc) continue;
+    t.problems.add(keys.place_of("reconcile_read"),
+                   keys.path() + ".reconcile_read does not go with service." + services[s].name +
+                       ".model = \"occ\", each of whose attempts begins with a read already; "
+                       "expected none, or another model");
+  }
+  if (!spec.retry.hedging.enabled) return;
+  t.problems.add(keys.place_of("reconcile_read"),
+                 keys.path() +
+                     ".reconcile_read does not go with retry.hedging, which does not wait for what "
+                     "becomes of the attempt before; expected one of them");
+}
+
+void resolve_client(Tables& t, const Member& member, const Node& siblings) {
+  ClientSpec spec;
+  spec.name = member.name;
+  ArrivalInputs arrivals;
+  PresetChoice preset;
+  ServiceNames services;
+  const Slots slots(&spec, &spec.retry, &services, &arrivals, &preset);
+  KeyResolution keys = t.keys_of("client.*", "client." + member.name, member, siblings, slots);
+  t.default_service(keys, "calls");
+  keys.resolve();
+  apply_client_defaults(t, keys, spec);
+  if (member.name == "all") {
+    t.problems.add(member.place,
+                   "a client group cannot be called \"all\", which means all groups together");
+  }
+  resolve_surges(t, member, spec);
+  resolve_operations(t, member, spec);
+  arrivals.has_on = keys.has("arrivals.on");
+  arrivals.rate_is_wrong = keys.is_wrong("arrivals.rate") || keys.is_wrong("arrivals.total_rate") ||
+                           keys.is_wrong("arrivals.profile");
+  note_late_herd(t, keys.path(), spec.arrivals);
+  if (keys.has("arrivals.process") && t.incomplete.count(keys.path()) == 0) {
+    Place place = keys.place_of("arrivals");
+    if (place == Place{}) place = member.place;
+    for (const Withdrawn& w :
+         resolve_arrivals(arrivals, keys.path(), place, spec, t.files, t.loaded.notes)) {
+      keys.withdraw(w.key, w.reason);
+    }
+  }
+  check_quota(t, keys, spec);
+  if (find_services(t, keys, services.names, spec)) {
+    check_prices(t, keys, spec);
+    check_reconciliation(t, keys, spec);
+    check_end_of_lost_requests(t, keys, member, spec);
+    note_idle_priority(t, keys, spec);
+  }
+  t.loaded.scenario.clients.push_back(std::move(spec));
+}
+
+// The keys of the calls of a service, among all keys.
+struct KeysOfCalls {
+  std::string prefix;  // of all keys of the service
+  std::size_t first = 0, last = 0;
+};
+
+// Puts them behind the other keys of their service, to be written in one table. They are the last
+// ones, and the services come in the same order as before.
+void move_to_services(Tables& t, const std::vector<KeysOfCalls>& calls) {
+  if (calls.empty()) return;
+  std::vector<ResolvedKey>& keys = t.loaded.keys;
+  std::vector<ResolvedKey> in_order;
+  in_order.reserve(keys.size());
+  auto next = calls.begin();
+  const auto take = [&](std::size_t from, std::size_t to) {
+    const auto begin = keys.begin();
+    in_order.insert(in_order.end(),
+                    std::make_move_iterator(begin + static_cast<std::ptrdiff_t>(from)),
+                    std::make_move_iterator(begin + static_cast<std::ptrdiff_t>(to)));
+  };
+  const std::size_t others = calls.front().first;
+  for (std::size_t i = 0; i < others; ++i) {
+    const bool of_caller = next != calls.end() && keys[i].path.starts_with(next->prefix);
+    const bool last = of_caller && (i + 1 == others || !keys[i + 1].path.starts_with(next->prefix));
+    take(i, i + 1);
+    if (!last) continue;
+    take(next->first, next->last);
+    ++next;
+  }
+  for (; next != calls.end(); ++next) take(next->first, next->last);
+  keys = std::move(in_order);
+}
+
+void resolve_call(Tables& t, const Member& service, std::size_t caller, const Member& member,
+                  const Node& siblings) {
+  ClientSpec spec;
+  spec.name = service.name + "." + member.name;
+  spec.caller = caller;
+  PresetChoice preset;
+  spec.count = t.loaded.scenario.services[caller].instances.count;  // each is a client of its own
+  const Slots slots(&spec, &spec.retry, &preset);
+  const std::string path = "service." + service.name + ".calls." + member.name;
+  KeyResolution keys = t.keys_of("service.*.calls.*", path, member, siblings, slots);
+  if (t.incomplete.count("service." + service.name) > 0) keys.expect_missing_keys();
+  keys.resolve();
+  apply_client_defaults(t, keys, spec);
+  check_quota(t, keys, spec);
+  const auto callee = t.index_of_service(member.name);
+  if (!callee) {
+    if (!t.problems.wants(member.place)) return;
+    t.problems.add(member.place, path + ": there is no such service to call; " +
+                                     suggestion(member.name, t.service_names(), "there are"));
+    return;
+  }
+  spec.service = *callee;
+  check_reconciliation(t, keys, spec);
+  check_end_of_lost_requests(t, keys, member, spec);
+  note_idle_priority(t, keys, spec);
+  t.loaded.scenario.clients.push_back(std::move(spec));
+}
+
+void resolve_calls(Tables& t, const Member& service, std::vector<KeysOfCalls>& moved) {
+  const Member* calls = service.value.find("calls");
+  if (calls == nullptr || !calls->value.is_table()) return;
+  const std::size_t caller = *t.index_of_service(service.name);
+  if (t.loaded.scenario.services[caller].model == ServiceModelKind::kOcc) {
+    t.problems.add(calls->place, "service." + service.name +
+                                     ".calls does not apply to model = \"occ\"; expected another "
+                                     "model, or no calls");
+  }
+  const std::size_t known = t.loaded.keys.size();
+  t.for_each_in(service.value, "calls", [&](const Member& member, const Node& siblings) {
+    resolve_call(t, service, caller, member, siblings);
+  });
+  moved.push_back({"service." + service.name + ".", known, t.loaded.keys.size()});
+}
+
+void check_circles(Tables& t) {
+  const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
+  const std::vector<std::size_t> circle = circle_of_calls(t.loaded.scenario);
+  if (circle.empty()) return;
+  std::string text;
+  for (const std::size_t i : circle) text += services[i].name + " -> ";
+  const std::string& first = services[circle.front()].name;
+  const std::string& second = services[circle.size() > 1 ? circle[1] : circle.front()].name;
+  const Member* calls = t.of_kind("service")->find(first)->value.find("calls");
+  t.problems.add(calls->value.find(second)->place,
+                 "services call each other in a circle: " + text + first + "; one call must go");
+}
+
+}  // namespace
+
+void resolve_clients(Tables& t) {
+  const Node* clients = t.of_kind("client");
+  if (clients != nullptr && clients->members.size() > kMostClientGroups) {
+    t.problems.add(t.root.find("client")->place,
+                   std::to_string(clients->members.size()) +
+                       " client groups; expected at most 65535 (use count for many alike)");
+    return;
+  }
+  t.for_each("client", [&](const Member& m, const Node& all) { resolve_client(t, m, all); });
+  std::vector<KeysOfCalls> moved;
+  t.for_each("service", [&](const Member& m, const Node&) { resolve_calls(t, m, moved); });
+  move_to_services(t, moved);
+  check_circles(t);
+  check_retryers(t);
+  check_throttle_limits(t);
+  note_idle_keys(t);
+}
+
+void note_late_herd(Tables& t, const std::string& path, const ArrivalSpec& arrivals) {
+  if (arrivals.process != ArrivalProcess::kOnce) return;
+  const Time run_end = Time::zero() + t.loaded.scenario.duration;
+  if (arrivals.start >= run_end) {
+    t.note_if_late(path + ".arrivals", arrivals.start, "this group sends nothing");
+  } else if (arrivals.start + arrivals.spread > run_end) {
+    t.loaded.notes.push_back(path + ".arrivals: the spread ends at " +
+                             to_text(arrivals.start + arrivals.spread - Time::zero()) +
+                             "; requests after the duration of " +
+                             to_text(t.loaded.scenario.duration) + " are not submitted");
+  }
+}
+
+void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
+  const ThrottleRules& throttle = spec.retry.throttle;
+  constexpr double kMostRemembered = 1e8;  // calls, of all clients together: 0.8 GB
+  if (throttle.enabled && double{1} * throttle.window_calls * spec.count > kMostRemembered) {
+    t.problems.add(keys.place_of("retry.client_throttle.window_calls"),
+                   keys.path() + ".retry.client_throttle.window_calls times count is more than " +
+                       "a hundred million calls to remember; expected fewer, or a window");
+  }
+  const QuotaRules& quota = spec.retry.quota;
+  if (quota.enabled && quota.on_empty == QuotaOnEmpty::kWait && !(quota.refill_rate > 0)) {
+    t.problems.add(keys.place_of("retry.quota.on_empty"),
+                   keys.path() +
+                       ".retry.quota.on_empty = \"wait\" would wait forever; expected "
+                       "a refill_rate above 0");
+  }
+  if (quota.enabled && quota.threshold > 0 && quota.threshold >= quota.capacity) {
+    t.problems.add(keys.place_of("retry.quota.threshold"),
+                   keys.path() + ".retry.quota.threshold = " + std::to_string(quota.threshold) +
+                       " is never exceeded by a capacity of " + std::to_string(quota.capacity) +
+                       "; expected less");
+  }
+  if (!quota.enabled || quota.initial <= quota.capacity) return;
+  t.problems.add(keys.place_of("retry.quota.initial"),
+                 keys.path() + ".retry.quota.initial = " + std::to_string(quota.initial) +
+                     " is more than the capacity of " + std::to_string(quota.capacity) +
+                     "; expected at most that");
+}
+
+// A request whose message is lost ends by a timeout or a deadline, or never.
+void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
+                                const ClientSpec& spec) {
+  if (!keys.has("attempt_timeout") || !keys.has("deadline")) return;
+  if (spec.timeouts.has_attempt || spec.timeouts.deadline != Duration::max()) return;
+  const ServiceSpec& service = t.loaded.scenario.services[spec.service];
+  const std::string loss = cause_of_lost_messages(t.loaded.scenario, spec);
+  if (loss.empty()) {
+    if (service.abandoned != Abandoned::kServe) {
+      t.loaded.notes.push_back("service." + service.name + ".abandoned has no effect on " +
+                               keys.path() +
+                               ", which has no attempt_timeout and no deadline and so never "
+                               "gives up");
+    }
+    return;
+  }
+  t.problems.add(member.place, keys.path() + ": a request that is lost (" + loss +
+                                   ") would never end; expected an attempt_timeout or a deadline");
+}
+
+void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
+  if (spec.priority == 0) return;
+  const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
+  for (const std::size_t s : called_services(spec)) {
+    if (services[s].queue.discipline == Discipline::kPriority) return;
+  }
+  t.loaded.notes.push_back(keys.path() + ".priority has no effect: service." +
+                           services[spec.service].name + ".queue.discipline is not \"priority\"");
+}
+
+void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec) {
+  const std::vector<ServiceSpec>& services = t.loaded.scenario.services;
+  const ServiceSpec& first = services[spec.service];
+  for (const std::size_t s : called_services(spec)) {
+    if (services[s].price == first.price && services[s].rejection.price == first.rejection.price) {
+      continue;
+    }
+    t.problems.add(keys.place_of("calls"),
+                   keys.path() + " calls " + in_quotes(first.name) + " and " +
+                       in_quotes(services[s].name) +
+                       ", which have different prices; expected one group for each, or the same "
+                       "price and rejection_price");
+    return;
+  }
+}
+
+namespace {
+
+// Where the table of a group is written.
+Place place_of(const Tables& t, const ClientSpec& spec) {
+  const std::size_t dot = spec.name.find('.');
+  const Member* at = t.root.find(dot == std::string::npos ? "client" : "service");
+  if (at != nullptr) at = at->value.find(spec.name.substr(0, dot));
+  if (at != nullptr && dot != std::string::npos) {
+    at = at->value.find("calls");
+    if (at != nullptr) at = at->value.find(spec.name.substr(dot + 1));
+  }
+  return at == nullptr ? Place{} : at->place;
+}
+
+std::string path_of(const ClientSpec& spec) {
+  const std::size_t dot = spec.name.find('.');
+  if (dot == std::string::npos) return "client." + spec.name;
+  return "service." + spec.name.substr(0, dot) + ".calls." + spec.name.substr(dot + 1);
+}
+
+// The first of the rules of shared state that two groups disagree on; empty if none.
+std::string_view disagreement(const RetryRules& a, const RetryRules& b) {
+  if (a.quota != b.quota) return "quota";
+  if (a.rate_limit != b.rate_limit) return "rate_limit";
+  if (a.budget != b.budget) return "budget";
+  if (a.breaker != b.breaker) return "breaker";
+  return a.throttle == b.throttle ? "" : "client_throttle";
+}
+
+void check_states(Tables& t, const ClientSpec& spec, const StateCounts& counts) {
+  constexpr double kMostStates = 1e8;
+  const RetryRules& rules = spec.retry;
+  for (const auto& [scope, enabled, name] :
+       {std::tuple(rules.quota.scope, rules.quota.enabled, "quota"),
+        std::tuple(rules.rate_limit.scope, rules.rate_limit.enabled, "rate_limit")}) {
+    if (!enabled || scope <= RetryScope::kGroup) continue;
+    const auto states = static_cast<double>(RetryStates::states_of(scope, spec.count, counts));
+    if (states <= kMostStates) continue;
+    t.problems.add(place_of(t, spec), path_of(spec) + ".retry." + name +
+                                          ".scope = " + in_quotes(retrysim::name(scope)) +
+                                          " makes more than a hundred million states of " +
+                                          "count clients; expected fewer clients or keys");
+  }
+}
+
+}  // namespace
+
+void check_retryers(Tables& t) {
+  const std::vector<ClientSpec>& clients = t.loaded.scenario.clients;
+  const StateCounts counts = state_counts(t.loaded.scenario);
+  std::map<std::string_view, std::vector<const ClientSpec*>> sharers;
+  for (const ClientSpec& c : clients) {
+    check_states(t, c, counts);
+    if (!c.retryer.empty()) sharers[c.retryer].push_back(&c);
+  }
+  for (const auto& [retryer, groups] : sharers) {
+    const ClientSpec& first = *groups.front();
+    if (groups.size() == 1) {
+      t.loaded.notes.push_back(path_of(first) + ".retry.retryer = " + in_quotes(retryer) +
+                               " has no effect: no other group names it");
+    }
+    for (const ClientSpec* c : groups) {
+      const std::string_view part = disagreement(first.retry, c->retry);
+      if (part.empty()) continue;
+      t.problems.add(place_of(t, *c), path_of(*c) + " and " + path_of(first) + " share retryer " +
+                                          in_quotes(retryer) + ", but not the rules of retry." +
+                                          std::string(part) + "; expected the same for both");
+    }
+  }
+}
+
+void note_idle_keys(Tables& t) {
+  const Scenario& s = t.loaded.scenario;
+  for (const ClientSpec& c : s.clients) {
+    bool by_key = (c.retry.quota.enabled && c.retry.quota.scope == RetryScope::kKey) ||
+                  (c.retry.rate_limit.enabled && c.retry.rate_limit.scope == RetryScope::kKey);
+    for (const std::size_t i : called_services(c)) {
+      const ThrottleSpec& throttle = s.services[i].throttle;
+      if (throttle.rate <= 0) continue;
+      by_key = by_key || throttle.scope == ThrottleScope::kKey || !throttle.keys.empty();
+    }
+    if (by_key && c.keys.count == 1) {
+      t.loaded.notes.push_back(path_of(c) + " has no keys: what is kept apart by key is one for " +
+                               "all of its requests");
+    } else if (!by_key && c.keys.count > 1) {
+      t.loaded.notes.push_back(path_of(c) + ".keys has no effect: no throttle, quota or limiter " +
+                               "is kept apart by key");
+    }
+  }
+}
+
+namespace {
+
+// The SDK that is named, also where mode "none" lets it have no effect, or the usual one.
+std::string sdk_of(const KeyResolution& keys) {
+  const Node* sdk = keys.find("retry.sdk");
+  if (sdk != nullptr && sdk->is_text()) return sdk->text;
+  return keys.text_of("retry.mode") == "custom" ? "" : "botocore";
+}
+
+std::string known_sdks() {
+  std::vector<std::string_view> known;
+  for (const ClientDefaults& d : client_defaults()) known.push_back(d.sdk);
+  return joined(known);
+}
+
+// The resolved scenario says the number, so that it stays what it is.
+void write_out(Tables& t, const std::string& path, const std::string& toml, std::string_view sdk) {
+  const auto at = std::find_if(t.loaded.keys.rbegin(), t.loaded.keys.rend(),
+                               [&](const ResolvedKey& k) { return k.path == path; });
+  if (at == t.loaded.keys.rend()) return;
+  at->toml = toml;
+  at->origin_detail +=
+      (at->origin_detail.empty() ? "" : ", ") + std::string("default of ") + std::string(sdk);
+}
+
+std::string toml_of_time(Duration time) {
+  return render_text(time == Duration::max() ? "none" : to_text(time));
+}
+
+}  // namespace
+
+void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spec) {
+  for (const std::string_view key : {"attempt_timeout", "connect_timeout", "max_connections"}) {
+    if (keys.text_of(key) != kAsTheSdk) continue;
+    const std::string sdk = sdk_of(keys);
+    const ClientDefaults* defaults = find_client_defaults(sdk);
+    if (defaults == nullptr) {
+      t.problems.add(keys.place_of(key),
+                     keys.full_path(key) + " = \"sdk\": " +
+                         (sdk.empty() ? std::string("there is no retry.sdk")
+                                      : "the defaults of " + in_quotes(sdk) + " are not known") +
+                         "; known are those of " + known_sdks());
+      continue;
+    }
+    std::string toml;
+    if (key == "attempt_timeout") {
+      spec.timeouts.has_attempt = defaults->attempt_timeout != Duration::max();
+      if (spec.timeouts.has_attempt) {
+        spec.timeouts.attempt = Distribution::constant(defaults->attempt_timeout);
+      }
+      toml = toml_of_time(defaults->attempt_timeout);
+    } else if (key == "connect_timeout") {
+      spec.timeouts.connect = defaults->connect_timeout;
+      toml = toml_of_time(defaults->connect_timeout);
+    } else {
+      spec.max_connections = defaults->max_connections;
+      toml = defaults->max_connections == ClientSpec::kUnlimited
+                 ? render_text("unlimited")
+                 : std::to_string(defaults->max_connections);
+    }
+    write_out(t, keys.full_path(key), toml, defaults->sdk);
+  }
+}
+
+}  // namespace retrysim::scenario
+
+namespace retrysim {
+
+// To which services the requests of a client group go, and by what their states may be kept apart.
+
+namespace {
+
+/// The share of the requests without a service of their own that go to `service`.
+double share_of_plain_calls(const ClientSpec& client, std::size_t service) {
+  const auto further = std::ranges::count(client.more_services, service);
+  const auto times = static_cast<double>(further + (client.service == service));
+  return times / static_cast<double>(1 + client.more_services.size());
+}
+
+template <class Weight>
+double weighed_calls(const ClientSpec& client, std::size_t service, Weight weight) {
+  const double plain = share_of_plain_calls(client, service);
+  double sum = 0, shares = 0;
+  for (const OperationSpec& o : client.operations) {
+    shares += o.share;
+    sum += o.share * weight(o) * (o.service ? (*o.service == service ? 1 : 0) : plain);
+  }
+  return shares > 0 ? sum / shares : plain;
+}
+
+}  // namespace
+
+std::vector<ServiceShare> service_shares(const ClientSpec& client) {
+  std::vector<ServiceShare> all;
+  if (client.operations.empty()) {
+    std::vector<std::size_t> calls = client.more_services;
+    calls.push_back(client.service);
+    std::ranges::sort(calls);
+    for (auto next = calls.begin(); next != calls.end();) {
+      const auto end = std::upper_bound(next, calls.end(), *next);
+      all.push_back({*next, static_cast<double>(end - next) / static_cast<double>(calls.size())});
+      next = end;
+    }
+    return all;
+  }
+  StopCounter<64> stop;
+  for (const std::size_t s : called_services(client)) {
+    stop.count();
+    if (const double share = share_of_calls(client, s); share > 0) all.push_back({s, share});
+  }
+  return all;
+}
+
+double share_of_calls(const ClientSpec& client, std::size_t service) {
+  if (client.operations.empty() && client.more_services.empty()) return client.service == service;
+  return weighed_calls(client, service, [](const OperationSpec&) { return 1; });
+}
+
+double mean_work(const ClientSpec& client, std::size_t service) {
+  return weighed_calls(client, service, [](const OperationSpec& o) { return o.work; });
+}
+
+std::vector<std::size_t> called_services(const ClientSpec& client) {
+  std::vector<std::size_t> all;
+  bool plain = client.operations.empty();
+  for (const OperationSpec& o : client.operations) {
+    if (o.service && o.share > 0) all.push_back(*o.service);
+    plain = plain || (!o.service && o.share > 0);
+  }
+  if (plain) {
+    all.push_back(client.service);
+    all.insert(all.end(), client.more_services.begin(), client.more_services.end());
+  }
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+bool calls_one_service(const ClientSpec& client) {
+  const auto is_the_one = [&](std::size_t service) { return service == client.service; };
+  return std::ranges::all_of(client.more_services, is_the_one) &&
+         std::ranges::all_of(client.operations, [&](const OperationSpec& o) {
+           return !o.service || is_the_one(*o.service);
+         });
+}
+
+StateCounts state_counts(const Scenario& scenario) {
+  std::set<std::string_view> operations;
+  StateCounts counts;
+  counts.services = static_cast<std::uint32_t>(scenario.services.size());
+  for (const ClientSpec& client : scenario.clients) {
+    for (const OperationSpec& o : client.operations) operations.insert(o.name);
+    counts.keys = std::max(counts.keys, client.keys.count);
+  }
+  counts.operations = static_cast<std::uint32_t>(operations.size() + 1);
+  return counts;
+}
+
+}  // namespace retrysim
+
+namespace retrysim::scenario {
+
+namespace {
+
+// "standard 2.0 botocore"; of an API with numbers of its own that too.
+std::string name_of(const Preset& preset) {
+  std::string name;
+  for (const std::string_view word : {preset.mode, preset.revision, preset.sdk}) {
+    if (word.empty()) continue;
+    if (!name.empty()) name += ' ';
+    name += word;
+  }
+  if (preset.api != "default") name.append(" ").append(preset.api);
+  return name;
+}
+
+// Where the SDK's predecessor has what was asked for.
+std::string legacy_hint(const PresetChoice& choice) {
+  const std::string_view before = predecessor(choice.sdk);
+  if (before.empty() || choice.mode != "legacy") return "";
+  return " (" + choice.sdk + " never had a legacy mode; its predecessor is " + std::string(before) +
+         ")";
+}
+
+}  // namespace
+
+void PresetResolution::choose() {
+  if (std::exchange(chosen_, true)) return;
+  if (!check_version()) return;
+  for (const KeyInfo& key : keys_.keys()) {
+    if (key.role == KeyRole::kPresetChoice && keys_.is_wrong(key.name)) return;
+  }
+  const auto& choice = slots_.to<PresetChoice>();
+  if (!check_revision()) return;
+  preset_ = find_preset(choice.mode, choice.revision, choice.sdk, choice.api);
+  if (preset_ == nullptr) return report_no_preset();
+  name_ = name_of(*preset_);
+  slots_.to<RetryRules>() = rules_of_release(*preset_, choice.sdk);
+  // Also a service without numbers of its own may have error codes of its own.
+  slots_.to<RetryRules>().api = choice.api;
+  check_api();
+  if (choice.defect != "none") apply_defect();
+}
+
+void PresetResolution::apply_defect() {
+  const Defect& defect = *find_defect(slots_.to<PresetChoice>().defect);
+  if (defect.applies(slots_.to<RetryRules>())) return defect.apply(slots_.to<RetryRules>());
+  problems_.add(keys_.place_of("retry.defect"),
+                keys_.full_path("retry.defect") + " = " + in_quotes(defect.name) +
+                    " does not apply to " + name_ +
+                    ": it has no such part; `retrysim list defects` tells what each is");
+}
+
+std::string PresetResolution::reason_for(const KeyInfo& key, const std::string& toml) const {
+  const auto& choice = slots_.to<PresetChoice>();
+  RetryRules rules = rules_of_release(*preset_, choice.sdk);
+  const auto is_behind = [&] { return toml == key.access.from_rules(rules, key.rules.else_word); };
+  if (has_version(choice.sdk) && is_behind()) return "release " + choice.sdk;
+  const Defect* defect = find_defect(choice.defect);
+  if (defect == nullptr) return "";
+  defect->apply(rules);
+  return is_behind() ? "defect " + std::string(defect->name) : "";
+}
+
+std::string_view PresetResolution::written_sdk() const {
+  const Node* sdk = keys_.find("retry.sdk");
+  return sdk != nullptr && sdk->is_text() ? std::string_view(sdk->text) : std::string_view();
+}
+
+bool PresetResolution::check_version() {
+  const auto& choice = slots_.to<PresetChoice>();
+  const std::string problem = version_problem(choice.sdk);
+  if (!problem.empty()) {
+    problems_.add(keys_.place_of("retry.sdk"),
+                  keys_.full_path("retry.sdk") + " = " + in_quotes(choice.sdk) + ": " + problem);
+    return false;
+  }
+  return true;
+}
+
+bool PresetResolution::check_revision() {
+  const auto& choice = slots_.to<PresetChoice>();
+  if (choice.mode == "legacy" || release_offers(choice.sdk, choice.revision)) return true;
+  std::string changes;
+  for (const TurningPoint& p : turning_points(choice.sdk)) {
+    if (p.revisions.empty()) continue;
+    if (!changes.empty()) changes += "; ";
+    changes.append(p.version).append(": ").append(p.change);
+  }
+  problems_.add(keys_.place_of("retry.revision"),
+                keys_.full_path("retry.revision") + " = " + in_quotes(choice.revision) + ": " +
+                    choice.sdk +
+                    " does not have that revision; leave the key out, or name another " +
+                    "version (" + changes + ")");
+  return false;
+}
+
+std::optional<EnvironmentSetting> PresetResolution::from_environment(const KeyInfo& key) {
+  const auto& choice = slots_.to<PresetChoice>();
+  const std::string_view sdk = written_sdk();
+  if (choice.from_environment) {
+    if (!environment_) environment_ = read_retry_environment();
+    const auto setting =
+        key.environment.find({*environment_, sdk.empty() ? "botocore" : sdk, choice.mode});
+    if (setting) return setting;
+  }
+  const std::string_view own = key.name == "retry.mode"       ? release_mode(sdk)
+                               : key.name == "retry.revision" ? release_revision(sdk)
+                                                              : "";
+  return own.empty() ? std::nullopt : std::optional(EnvironmentSetting{std::string(own), ""});
+}
+
+Place PresetResolution::environment_place() const {
+  return keys_.place_of("retry.from_environment");
+}
+
+// An API without numbers or error codes of its own is fine, but not a misspelt one.
+void PresetResolution::check_api() {
+  const std::string& api = slots_.to<PresetChoice>().api;
+  const auto known = known_apis();
+  const std::string path = keys_.full_path("retry.api");
+  if (std::find(known.begin(), known.end(), api) != known.end()) {
+    // Such an SDK calls the API as any other, which is no mistake, but may not be what was meant.
+    const std::string others = preset_->api == api ? "" : presets_for(api);
+    if (!others.empty()) {
+      notes_.push_back(path + " = " + in_quotes(api) + ": " + name_ +
+                       " has no numbers of its own for it and uses those of \"default\"; "
+                       "these have: " +
+                       others);
+    }
+    return;
+  }
+  const std::vector<std::string_view> words(known.begin(), known.end());
+  if (!nearest(api, words).empty()) {
+    problems_.add(keys_.place_of("retry.api"), path + " = " + in_quotes(api) + " is unknown; " +
+                                                   suggestion(api, words, "there are"));
+  } else {
+    notes_.push_back(path + " = " + in_quotes(api) +
+                     " has no numbers or error codes of its own, so it is as \"default\"; " +
+                     "there are: " + joined(words));
+  }
+}
+
+void PresetResolution::report_no_preset() {
+  const PresetChoice& choice = slots_.to<PresetChoice>();
+  std::string known;
+  std::string_view last_revision;
+  for (const Preset& preset : presets()) {
+    if (preset.mode != choice.mode || preset.api != "default") continue;
+    if (preset.revision.empty() && preset.sdk.empty()) continue;
+    const bool same_revision = !known.empty() && preset.revision == last_revision;
+    if (!known.empty()) known += same_revision ? ", " : "; ";
+    if (!same_revision) known += preset.revision;
+    if (!same_revision && !preset.revision.empty() && !preset.sdk.empty()) known += ' ';
+    known += preset.sdk;
+    last_revision = preset.revision;
+  }
+  std::string_view at = "retry.mode";
+  for (const std::string_view key : {"retry.revision", "retry.sdk"}) {
+    if (keys_.find(key) != nullptr) at = key;
+  }
+  std::string asked = choice.revision;
+  if (!asked.empty() && !choice.sdk.empty()) asked += ' ';
+  asked += choice.sdk;
+  problems_.add(keys_.place_of(at), keys_.full_path("retry") + ": mode " + choice.mode +
+                                        " does not exist as " + in_quotes(asked) +
+                                        "; it does as: " + known + legacy_hint(choice));
+}
+
+}  // namespace retrysim::scenario

@@ -1,0 +1,52 @@
+// What must hold between the keys of a client group, or between them and the rest of the scenario.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario.hpp>
+
+#include "scenario/keys/keys.hpp"
+#include "scenario/resolve/tables.hpp"
+#include "scenario/text/csv_inputs.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::scenario {
+
+/// Each reports what is wrong with a group, or notes what has no effect.
+void note_late_herd(Tables& t, const std::string& path, const ArrivalSpec& arrivals);
+void check_quota(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
+void check_end_of_lost_requests(Tables& t, const KeyResolution& keys, const Member& member,
+                                const ClientSpec& spec);
+void note_idle_priority(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
+/// What an attempt costs must not depend on which of a group's services it goes to.
+void check_prices(Tables& t, const KeyResolution& keys, const ClientSpec& spec);
+
+/// Of all groups together: what those share that name the same retryer, and how much memory states
+/// take that are kept apart.
+void check_retryers(Tables& t);
+/// Keys and operations by which nothing is kept apart, and the other way round.
+void note_idle_keys(Tables& t);
+
+// Timeouts and connections "as the SDK has them".
+
+/// Puts the SDK's own defaults where a group, or a service that calls another one, asks for them.
+void apply_client_defaults(Tables& t, const KeyResolution& keys, ClientSpec& spec);
+
+// Arrival processes: rates, profiles and traces, from what the keys and CSV files say.
+
+/// A key that turned out not to apply once the CSV file was known, and why.
+struct Withdrawn {
+  std::string_view key;  ///< "arrivals.bucket"
+  std::string reason;
+};
+
+/// Completes `client.arrivals`, whose other members are filled in. `path` is "client.web" and
+/// `place` where that is written. Gaps in traces are told in `notes`.
+std::vector<Withdrawn> resolve_arrivals(const ArrivalInputs& inputs, const std::string& path,
+                                        Place place, ClientSpec& client, CsvFiles& files,
+                                        std::vector<std::string>& notes);
+
+}  // namespace retrysim::scenario

@@ -1,0 +1,92 @@
+// From the values in one table of a scenario (a service, a client group, ...) to its struct: every
+// key of the scope is read, or gets its default or its preset's value, or is reported as missing.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario_file.hpp>
+
+#include "scenario/keys/keys.hpp"
+#include "scenario/resolve/preset_resolution.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace retrysim::scenario {
+
+class KeyResolution {
+ public:
+  /// `path` is that of the table ("client.web", or empty), `place` where it is written. Resolved
+  /// keys go to `keys`.
+  KeyResolution(const KeyScope& scope, std::string path, const Node& table, Place place,
+                Slots slots, CsvFiles& files, LoadedScenario& loaded);
+
+  /// A default that depends on the rest of the scenario, as TOML text.
+  void set_default(std::string_view key, std::string toml) { defaults_[key] = std::move(toml); }
+  /// What to say instead of the usual when `key` is missing.
+  void set_missing_message(std::string_view key, std::string message) {
+    missing_messages_[key] = std::move(message);
+  }
+  /// Missing keys are not reported: an error elsewhere is why they are missing.
+  void expect_missing_keys() { report_missing_ = false; }
+
+  void resolve();
+
+  /// After `resolve`: takes a key back that does not apply after all; an error if the user gave it
+  /// another value than its default.
+  void withdraw(std::string_view key, const std::string& reason);
+
+  /// What is written for a key; null if nothing is.
+  const Node* find(std::string_view key) const;
+  /// Where a key's value is written; the table's place if it is not.
+  Place place_of(std::string_view key) const;
+  /// Whether the key has a value, given or default, that could be read.
+  bool has(std::string_view key) const;
+  /// Whether the key is given, or required, but has no value that could be read.
+  bool is_wrong(std::string_view key) const;
+  /// The key's value as text; empty if it has none.
+  std::string_view text_of(std::string_view key) const;
+  const std::string& path() const { return path_; }
+  std::string full_path(std::string_view key) const;
+  std::span<const KeyInfo> keys() const { return scope_.keys; }
+
+ private:
+  enum class Applies : std::uint8_t { kYes, kNo, kUnknown };
+
+  void resolve_key(const KeyInfo& key);
+  void resolve_given(const KeyInfo& key, const Node& node, Applies applies);
+  void resolve_absent(const KeyInfo& key);
+  void resolve_default(const KeyInfo& key, const std::string& toml);
+  void resolve_rule(const KeyInfo& key);
+  bool resolve_from_environment(const KeyInfo& key);
+  void resolve_setting(const KeyInfo& key, const EnvironmentSetting& setting);
+  void resolve_error_answers(const KeyInfo& key);
+  void read_error_answer(const KeyInfo& key, const std::string& path, const Member& member);
+  void report_missing(const KeyInfo& key);
+  void report_does_not_apply(const KeyInfo& key, const Node& node);
+  Applies applies(const KeyInfo& key) const;
+  bool is_idle(const KeyInfo& key) const;
+  Applies holds(std::string_view condition) const;
+  void record(std::string path, std::string toml, Origin origin, std::string detail);
+  void record_given(const std::string& path, std::string toml, const Node& node);
+
+  const KeyScope& scope_;
+  std::string path_;
+  const Node& table_;
+  Place place_;
+  Slots slots_;
+  CsvFiles& files_;
+  LoadedScenario& loaded_;
+  std::map<std::string_view, std::string> defaults_;
+  std::map<std::string_view, std::string> missing_messages_;
+  bool report_missing_ = true;
+  std::optional<PresetResolution> preset_;  // of client groups, and of services that call others
+  // The value of each key as text, by name; the mark of the unknown if it could not be read.
+  std::unordered_map<std::string_view, std::string> texts_;
+};
+
+}  // namespace retrysim::scenario

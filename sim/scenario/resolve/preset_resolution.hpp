@@ -1,0 +1,63 @@
+// The retry preset that a client group starts from: chosen by the keys of mode, revision, SDK and
+// API, changed by a defect, and in part by the environment.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/presets.hpp>
+
+#include "scenario/keys/keys.hpp"
+#include "scenario/text/problems.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retrysim::scenario {
+
+class KeyResolution;
+
+class PresetResolution {
+ public:
+  /// `keys` are those of the table that is being resolved.
+  PresetResolution(const KeyResolution& keys, const Slots& slots, Problems& problems,
+                   std::vector<std::string>& notes)
+      : keys_(keys), slots_(slots), problems_(problems), notes_(notes) {}
+
+  /// Puts the rules of the preset that has been asked for into their slot; does so once.
+  void choose();
+  /// Null before that, and if there is no such preset.
+  const Preset* preset() const { return preset_; }
+  /// "standard 2.0 botocore".
+  const std::string& name() const { return name_; }
+  /// "release botocore@1.29.27" or "defect NAME" if that is what makes the value of a rule differ
+  /// from the preset's; else empty.
+  std::string reason_for(const KeyInfo& key, const std::string& toml) const;
+
+  /// What the environment says about a key, if the scenario asks for it, or the SDK's version.
+  std::optional<EnvironmentSetting> from_environment(const KeyInfo& key);
+  /// Where the scenario asks for it.
+  Place environment_place() const;
+
+ private:
+  /// The SDK as it is written; empty if it is not, or is no text.
+  std::string_view written_sdk() const;
+  /// Whether the version, if there is one, is known.
+  bool check_version();
+  /// Whether it has the revision.
+  bool check_revision();
+  void apply_defect();
+  void check_api();
+  void report_no_preset();
+
+  const KeyResolution& keys_;
+  const Slots& slots_;
+  Problems& problems_;
+  std::vector<std::string>& notes_;
+  std::optional<RetryEnvironment> environment_;
+  const Preset* preset_ = nullptr;
+  std::string name_;
+  bool chosen_ = false;
+};
+
+}  // namespace retrysim::scenario

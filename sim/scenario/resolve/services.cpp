@@ -1,0 +1,424 @@
+// Resolving [service.NAME] and [fault.NAME].
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/resolve/services.hpp"
+
+#include "scenario/resolve/tables.hpp"
+#include "scenario/text/text.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace retrysim::scenario {
+
+namespace {
+
+// Room for the rounding of sums such as 0.7 + 0.2 + 0.1.
+constexpr double kMostProbability = 1 + 1e-9;
+
+void check_probabilities(Tables& t, const KeyResolution& keys,
+                         const std::vector<RandomError>& errors) {
+  double sum = 0;
+  for (const RandomError& error : errors) sum += error.probability;
+  if (sum <= kMostProbability) return;
+  t.problems.add(keys.place_of("errors"), keys.path() + ".errors add up to " +
+                                              fmt::format("{:.6g}", sum) +
+                                              "; expected probabilities of at most 1 together");
+}
+
+void check_concurrency(Tables& t, const KeyResolution& keys, const ConcurrencySpec& c) {
+  if (c.control == ConcurrencyControl::kFixed) return;
+  if (c.min <= c.initial && c.initial <= c.max) return;
+  t.problems.add(keys.place_of("concurrency"),
+                 keys.path() + ".concurrency has min = " + std::to_string(c.min) +
+                     ", initial = " + std::to_string(c.initial) +
+                     ", max = " + std::to_string(c.max) + "; expected min <= initial <= max");
+}
+
+void check_autoscaling(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
+  const AutoscalingSpec& a = spec.autoscaling;
+  if (a.target <= 0 || !keys.has("autoscaling.max")) return;
+  if (a.min <= spec.servers && spec.servers <= a.max) return;
+  t.problems.add(keys.place_of("autoscaling"),
+                 keys.path() + " has servers = " + std::to_string(spec.servers) +
+                     " and autoscaling from " + std::to_string(a.min) + " to " +
+                     std::to_string(a.max) + "; expected min <= servers <= max");
+}
+
+void check_idempotency(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
+  if (spec.model != ServiceModelKind::kOcc || spec.idempotency.in_progress != InProgress::kWait) {
+    return;
+  }
+  t.problems.add(keys.place_of("idempotency.in_progress"),
+                 keys.path() +
+                     ".idempotency.in_progress = \"wait\" does not go with model = \"occ\", whose "
+                     "second call might not find a server; expected error or execute");
+}
+
+void check_instances(Tables& t, const KeyResolution& keys, const ServiceSpec& spec) {
+  if (spec.instances.count == 1 || spec.autoscaling.target <= 0) return;
+  t.problems.add(keys.place_of("instances"),
+                 keys.path() + ".instances = " + std::to_string(spec.instances.count) +
+                     " does not go with autoscaling, which adds servers to a single instance; "
+                     "expected instances = 1, or no autoscaling");
+}
+
+// A table takes the place of the number.
+void read_slowdown(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
+  if (spec.slowdown.curve != SlowdownCurve::kTable) return;
+  if (spec.slowdown.per_attempt != 0) {
+    t.problems.add(keys.place_of("slowdown"),
+                   keys.path() +
+                       ".slowdown does not apply when slowdown_curve = \"table\"; expected no "
+                       "such key");
+  }
+  if (!keys.has("slowdown_table")) return;
+  const CsvFile* file =
+      t.files.open(std::string(keys.text_of("slowdown_table")), keys.place_of("slowdown_table"));
+  if (file == nullptr) return;
+  if (auto rows = read_slowdown_table(*file, t.files)) {
+    spec.slowdown.table = {std::move(rows->in_service), std::move(rows->factors)};
+  }
+}
+
+void read_profile(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
+  if (!keys.has("profile")) return;
+  const Place place = keys.place_of("profile");
+  if (spec.servers == ServiceSpec::kUnlimited) {
+    t.problems.add(place, keys.path() +
+                              ".profile has no meaning for unlimited servers; expected "
+                              "a number of servers");
+    return;
+  }
+  const CsvFile* file = t.files.open(std::string(keys.text_of("profile")), place);
+  if (file == nullptr) return;
+  auto rows = read_capacity_profile(*file, t.files);
+  if (!rows) return;
+  spec.profile.emplace();
+  for (const double time_s : rows->times_s) {
+    spec.profile->times.push_back(Time::zero() + Duration::from_seconds(time_s));
+  }
+  spec.profile->factors = std::move(rows->factors);
+}
+
+void resolve_service(Tables& t, const Member& member, const Node& siblings) {
+  ServiceSpec spec;
+  spec.name = member.name;
+  const Slots slots(&spec, &spec.errors);
+  KeyResolution keys = t.keys_of("service.*", "service." + member.name, member, siblings, slots);
+  keys.resolve();
+  check_probabilities(t, keys, spec.errors);
+  if (!has_queue(spec.queue.discipline) && spec.servers == ServiceSpec::kUnlimited) {
+    t.problems.add(keys.place_of("queue.discipline"),
+                   keys.path() + ".queue.discipline = " + in_quotes(name(spec.queue.discipline)) +
+                       " has no meaning for unlimited servers; expected a number of servers");
+  }
+  check_concurrency(t, keys, spec.concurrency);
+  check_autoscaling(t, keys, spec);
+  check_window(t, keys.full_path("throttle"), keys.place_of("throttle.window"), spec.throttle.rate,
+               spec.throttle.window);
+  resolve_throttle_limits(t, keys, member, spec);
+  read_answers(t, keys, spec);
+  check_instances(t, keys, spec);
+  check_idempotency(t, keys, spec);
+  read_slowdown(t, keys, spec);
+  read_profile(t, keys, spec);
+  t.loaded.scenario.services.push_back(std::move(spec));
+}
+
+void check_target(Tables& t, const KeyResolution& keys, const FaultSpec& fault,
+                  const ServiceSpec& target) {
+  if (fault.instance == FaultSpec::kAllInstances) return;
+  if (std::uint64_t{fault.instance} + fault.instances - 1 <= target.instances.count) return;
+  const std::string last = fault.instances == 1
+                               ? std::to_string(fault.instance)
+                               : fmt::format("{} to {}", fault.instance,
+                                             std::uint64_t{fault.instance} + fault.instances - 1);
+  t.problems.add(keys.place_of("instance"),
+                 fmt::format("{} concerns instance {} of {}, which has {}; expected instances from "
+                             "1 to {}",
+                             keys.path(), last, in_quotes(target.name), target.instances.count,
+                             target.instances.count));
+}
+
+void resolve_fault(Tables& t, const Member& member, const Node& siblings) {
+  FaultSpec spec;
+  spec.name = member.name;
+  ServiceName service;
+  const Slots slots(&spec, &service, &spec.errors);
+  KeyResolution keys = t.keys_of("fault.*", "fault." + member.name, member, siblings, slots);
+  t.default_service(keys, "service");
+  keys.resolve();
+  t.note_if_late(keys.path(), spec.start, "no new request meets it");
+  check_probabilities(t, keys, spec.errors);
+  if (const auto index = t.find_service(keys, "service", service.name)) {
+    spec.service = *index;
+    const ServiceSpec& target = t.loaded.scenario.services[*index];
+    check_target(t, keys, spec, target);
+    if (target.servers == ServiceSpec::kUnlimited && spec.capacity != 1) {
+      t.problems.add(keys.place_of("capacity"),
+                     keys.path() + ".capacity has no meaning for the unlimited servers of " +
+                         in_quotes(target.name) + "; expected a number of servers there");
+    }
+  }
+  t.loaded.scenario.faults.push_back(std::move(spec));
+}
+
+}  // namespace
+
+void resolve_services(Tables& t) {
+  t.for_each("service", [&](const Member& m, const Node& all) { resolve_service(t, m, all); });
+}
+
+void resolve_faults(Tables& t) {
+  t.for_each("fault", [&](const Member& m, const Node& all) { resolve_fault(t, m, all); });
+}
+
+}  // namespace retrysim::scenario
+
+namespace retrysim {
+
+ServiceAnswers answers_of(const ServiceSpec& service) {
+  const ServiceAnswer unavailable{{503, "ServiceUnavailable"}};
+  const OwnAnswers& own = service.answers;
+  ServiceAnswers a;
+  a.throttled = own.throttled.value_or(ServiceAnswer{{400, "ThrottlingException"}});
+  const Duration suggested = service.throttle.retry_after;
+  if (!a.throttled.retry_after && suggested > Duration::zero()) a.throttled.retry_after = suggested;
+  switch (service.rejection.overflow) {
+    case Overflow::kThrottled:
+      a.overflow = a.throttled;
+      break;
+    case Overflow::kInvalid:
+      a.overflow = {{400, "ValidationException"}};
+      break;
+    case Overflow::kUnavailable:
+    case Overflow::kDrop:
+      a.overflow = unavailable;
+      break;
+  }
+  a.overflow = own.overflow.value_or(a.overflow);
+  a.limit = own.limit.value_or(a.overflow);
+  a.shed = own.shed.value_or(a.overflow);
+  a.timeout = own.timeout.value_or(ServiceAnswer{{504, "GatewayTimeout"}});
+  a.call_failed = own.call_failed.value_or(unavailable);
+  a.conflict = own.conflict.value_or(ServiceAnswer{{503, "TransactionConflictException"}});
+  return a;
+}
+
+namespace scenario {
+namespace {
+
+constexpr std::string_view kRetryAfter = "retry-after=";
+
+struct AnswerKey {
+  std::string_view name;
+  std::optional<ServiceAnswer> OwnAnswers::*answer;
+};
+constexpr AnswerKey kAnswers[] = {
+    {"answers.throttled", &OwnAnswers::throttled},
+    {"answers.overflow", &OwnAnswers::overflow},
+    {"answers.limit", &OwnAnswers::limit},
+    {"answers.shed", &OwnAnswers::shed},
+    {"answers.timeout", &OwnAnswers::timeout},
+    {"answers.call_failed", &OwnAnswers::call_failed},
+    {"answers.conflict", &OwnAnswers::conflict},
+};
+
+// The header has whole milliseconds.
+std::string read_retry_after(std::string_view text, ServiceAnswer& answer) {
+  const auto written = parse_duration(text);
+  if (!written || written->duration.count() % 1'000'000 != 0) {
+    return "in " + in_quotes(std::string(kRetryAfter) + std::string(text)) +
+           " expected a whole number of milliseconds with a unit, such as 1500ms or 2s";
+  }
+  answer.retry_after = written->duration;
+  return "";
+}
+
+std::string read_addition(std::string_view word, ServiceAnswer& answer) {
+  if (add_trait(word, answer.error.traits)) return "";
+  if (word.starts_with(kRetryAfter)) {
+    return read_retry_after(word.substr(kRetryAfter.size()), answer);
+  }
+  const std::vector<std::string_view> known = {"retryable",    "not-retryable", "maybe-retryable",
+                                               "throttling",   "timeout",       "client-fault",
+                                               "server-fault", "retry-after=2s"};
+  return "unknown addition " + in_quotes(std::string(word)) + "; " +
+         suggestion(word, known, "known are");
+}
+
+}  // namespace
+
+std::variant<ServiceAnswer, std::string> parse_service_answer(std::string_view text) {
+  std::size_t plus = std::min(text.find('+'), text.size());
+  const auto error = parse_error_answer(text.substr(0, plus));
+  if (!error) {
+    return "expected a status from 400 to 599, perhaps with a code and additions, such as 429, "
+           "\"503:SlowDown\" or \"400:Busy+retryable+retry-after=2s\"";
+  }
+  ServiceAnswer answer{*error};
+  while (plus < text.size()) {
+    const std::size_t begin = plus + 1;
+    plus = std::min(text.find('+', begin), text.size());
+    std::string wrong = read_addition(text.substr(begin, plus - begin), answer);
+    if (!wrong.empty()) return wrong;
+  }
+  return answer;
+}
+
+void read_answers(Tables& t, const KeyResolution& keys, ServiceSpec& spec) {
+  for (const AnswerKey& key : kAnswers) {
+    if (!keys.has(key.name)) continue;
+    const std::string text(keys.text_of(key.name));
+    auto read = parse_service_answer(text);
+    if (const auto* wrong = std::get_if<std::string>(&read)) {
+      t.problems.add(keys.place_of(key.name),
+                     keys.full_path(key.name) + " = " + in_quotes(text) + ": " + *wrong);
+    } else {
+      spec.answers.*key.answer = std::get<ServiceAnswer>(std::move(read));
+    }
+  }
+  const bool suggests_twice = spec.answers.throttled && spec.answers.throttled->retry_after &&
+                              spec.throttle.retry_after > Duration::zero();
+  if (!suggests_twice) return;
+  t.problems.add(keys.place_of("answers.throttled"),
+                 keys.full_path("answers.throttled") + " and " +
+                     keys.full_path("throttle.retry_after") +
+                     " both suggest a delay; expected one of them");
+}
+
+}  // namespace scenario
+
+}  // namespace retrysim
+
+namespace retrysim::scenario {
+
+namespace {
+
+constexpr std::string_view kOperation = "operation", kKey = "key";
+
+/// The table `throttle` of a service; null if there is none.
+const Node* throttle_table(const Node& service) {
+  const Member* throttle = service.find("throttle");
+  return throttle != nullptr && throttle->value.is_table() ? &throttle->value : nullptr;
+}
+
+std::vector<ThrottleLimit> resolve_kind(Tables& t, std::string_view kind, const Node& throttle,
+                                        const ServiceSpec& spec) {
+  const ThrottleSpec& others = spec.throttle;
+  const std::string pattern = "service.*.throttle." + std::string(kind) + ".*";
+  const std::string path = "service." + spec.name + ".throttle." + std::string(kind) + ".";
+  std::vector<ThrottleLimit> limits;
+  t.for_each_in(throttle, kind, [&](const Member& member, const Node& siblings) {
+    ThrottleLimit limit;
+    limit.name = member.name;
+    KeyResolution keys = t.keys_of(pattern, path + member.name, member, siblings, Slots(&limit));
+    keys.set_default("burst", render_number(others.burst));
+    keys.set_default("window", render_text(others.window > Duration::zero() ? to_text(others.window)
+                                                                            : std::string("none")));
+    keys.resolve();
+    check_window(t, keys.path(), keys.place_of("window"), limit.rate, limit.window);
+    limits.push_back(std::move(limit));
+  });
+  return limits;
+}
+
+/// The number that a key is named by, if it is one.
+std::optional<std::uint32_t> number_of_key(std::string_view name) {
+  std::uint32_t number = 0;
+  const char* end = name.data() + name.size();
+  const auto [rest, error] = std::from_chars(name.data(), end, number);
+  if (error != std::errc{} || rest != end || name.starts_with('0')) return std::nullopt;
+  return number;
+}
+
+Place place_of_limit(const Tables& t, const ServiceSpec& spec, std::string_view kind,
+                     std::string_view name) {
+  const Node* throttle = throttle_table(t.of_kind("service")->find(spec.name)->value);
+  return throttle->find(kind)->value.find(name)->place;
+}
+
+std::vector<std::string_view> operations_of(const Scenario& scenario) {
+  std::vector<std::string_view> names;
+  for (const ClientSpec& c : scenario.clients) {
+    for (const OperationSpec& o : c.operations) names.push_back(o.name);
+  }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+void check_operations(Tables& t, const ServiceSpec& spec,
+                      const std::vector<std::string_view>& known) {
+  for (const ThrottleLimit& limit : spec.throttle.operations) {
+    if (std::ranges::binary_search(known, limit.name)) continue;
+    t.problems.add(place_of_limit(t, spec, kOperation, limit.name),
+                   fmt::format("service.{}.throttle.operation.{}: no client has such an operation; "
+                               "{}",
+                               spec.name, limit.name,
+                               known.empty() ? "expected the name of a [client.*.operation.*]"
+                                             : suggestion(limit.name, known, "there are")));
+  }
+}
+
+void check_keys(Tables& t, const ServiceSpec& spec, std::uint32_t keys) {
+  for (const ThrottleLimit& limit : spec.throttle.keys) {
+    const auto number = number_of_key(limit.name);
+    if (number && *number <= keys) continue;
+    t.problems.add(
+        place_of_limit(t, spec, kKey, limit.name),
+        fmt::format("service.{}.throttle.key.{}: there is no such key; expected a number "
+                    "from 1 to {}, the largest keys.count of a client",
+                    spec.name, limit.name, keys));
+  }
+}
+
+}  // namespace
+
+void check_window(Tables& t, const std::string& path, Place place, double rate, Duration window) {
+  if (rate <= 0 || window == Duration::zero()) return;
+  const double passing = rate * window.in_seconds();
+  if (passing >= 1 - 1e-9) return;
+  t.problems.add(place, path + " lets " + fmt::format("{:.3g}", passing) +
+                            " attempts pass in a window of " + to_text(window) +
+                            "; expected a rate and a window that let at least one pass");
+}
+
+void resolve_throttle_limits(Tables& t, const KeyResolution& keys, const Member& service,
+                             ServiceSpec& spec) {
+  const Node* throttle = throttle_table(service.value);
+  if (throttle == nullptr) return;
+  ThrottleSpec& limited = spec.throttle;
+  limited.operations = resolve_kind(t, kOperation, *throttle, spec);
+  limited.keys = resolve_kind(t, kKey, *throttle, spec);
+  if (!limited.has_limits()) return;
+  const std::string path = keys.full_path("throttle");
+  if (!limited.operations.empty() && !limited.keys.empty()) {
+    t.problems.add(keys.place_of("throttle.key"),
+                   path + " has limits for operations and for keys; expected only one of them");
+  }
+  if (limited.rate > 0 || keys.is_wrong("throttle.rate")) return;
+  const std::string_view kind = limited.operations.empty() ? kKey : kOperation;
+  t.problems.add(keys.place_of("throttle." + std::string(kind)),
+                 fmt::format("{0}.{1} does not apply here; it needs {0}.rate other than unlimited, "
+                             "which is the rate of all other {1}s",
+                             path, kind));
+}
+
+void check_throttle_limits(Tables& t) {
+  const Scenario& scenario = t.loaded.scenario;
+  const std::vector<std::string_view> operations = operations_of(scenario);
+  const std::uint32_t keys = state_counts(scenario).keys;
+  for (const ServiceSpec& spec : scenario.services) {
+    check_operations(t, spec, operations);
+    check_keys(t, spec, keys);
+  }
+}
+
+}  // namespace retrysim::scenario

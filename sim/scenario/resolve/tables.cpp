@@ -1,0 +1,314 @@
+// What the resolution of all kinds of tables has in common.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/resolve/tables.hpp"
+
+#include <retrysim/metrics.hpp>
+
+#include "scenario/keys/key_rows.hpp"
+#include "scenario/text/text.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace retrysim::scenario {
+
+const Node* Tables::of_kind(std::string_view kind) const {
+  const Member* member = root.find(kind);
+  return member != nullptr && member->value.is_table() ? &member->value : nullptr;
+}
+
+KeyResolution Tables::keys_of(std::string_view pattern, const std::string& path,
+                              const Member& member, const Node& siblings, const Slots& slots) {
+  KeyResolution keys(key_scope(pattern), path, member.value, member.place, slots, files, loaded);
+  if (incomplete.count(path) > 0) keys.expect_missing_keys();
+  explain_new_entity(keys, key_scope(pattern), member, siblings);
+  return keys;
+}
+
+bool Tables::is_made_by_edit(const Member& member) const {
+  return is_edit(files.sources().file(member.place.source));
+}
+
+// What an edit made by accident, through a misspelt name, misses its keys.
+void Tables::explain_new_entity(KeyResolution& keys, const KeyScope& scope, const Member& member,
+                                const Node& siblings) const {
+  if (!is_made_by_edit(member)) return;
+  std::vector<std::string_view> others;
+  for (const Member& other : siblings.members) {
+    if (!is_made_by_edit(other)) others.push_back(other.name);
+  }
+  if (others.empty()) return;
+  const bool near = !nearest(member.name, others).empty();
+  const std::string hint = "this edit makes a new " + std::string(scope.noun) + "; " +
+                           suggestion(member.name, others, "there are");
+  for (const KeyInfo& key : scope.keys) {
+    if (!key.required) continue;
+    keys.set_missing_message(key.name,
+                             near ? hint : "expected " + expected(key.rules) + "; " + hint);
+  }
+}
+
+void Tables::default_service(KeyResolution& keys, std::string_view key) {
+  const auto& services = loaded.scenario.services;
+  if (services.empty()) {
+    keys.set_default(key, render_text(""));  // one mistake, reported once
+  } else if (services.size() == 1) {
+    keys.set_default(key, render_text(services.front().name));
+  } else {
+    if (services_text_.empty()) services_text_ = joined_first(service_names());
+    keys.set_missing_message(key, "the services are: " + services_text_);
+  }
+}
+
+std::optional<std::size_t> Tables::find_service(const KeyResolution& keys, std::string_view key,
+                                                const std::string& name) {
+  if (!keys.has(key) || loaded.scenario.services.empty()) return std::nullopt;
+  if (const auto at = index_of_service(name)) return at;
+  if (!problems.wants(keys.place_of(key))) return std::nullopt;
+  const auto names = service_names();
+  problems.add(keys.place_of(key), keys.path() + "." + std::string(key) + " = " + in_quotes(name) +
+                                       ": there is no such service; " +
+                                       suggestion(name, names, "there are"));
+  return std::nullopt;
+}
+
+std::optional<std::size_t> Tables::index_of_service(std::string_view name) {
+  const std::vector<ServiceSpec>& services = loaded.scenario.services;
+  for (std::size_t i = services_by_name_.size(); i < services.size(); ++i) {
+    services_by_name_.emplace(services[i].name, i);
+  }
+  const auto at = services_by_name_.find(name);
+  return at == services_by_name_.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::vector<std::string_view> Tables::service_names() const {
+  std::vector<std::string_view> names;
+  for (const ServiceSpec& service : loaded.scenario.services) names.push_back(service.name);
+  return names;
+}
+
+bool Tables::is_client(std::string_view name) {
+  if (clients_.empty()) {
+    for (const ClientSpec& client : loaded.scenario.clients) clients_.insert(client.name);
+    if (const Node* written = of_kind("client")) {
+      for (const Member& client : written->members) clients_.insert(client.name);
+    }
+  }
+  return clients_.contains(name);
+}
+
+void Tables::note_if_late(const std::string& path, Time start, std::string_view effect) {
+  const Duration duration = loaded.scenario.duration;
+  if (start < Time::zero() + duration) return;
+  loaded.notes.push_back(path + " starts at " + to_text(start - Time::zero()) +
+                         ", but no request is submitted after the duration of " +
+                         to_text(duration) + "; " + std::string(effect));
+}
+
+// Resolving a whole scenario: the top level, then services, because faults and clients name them.
+
+namespace {
+
+// Bins and their memory: ten million are 0.5 GB for each client group.
+constexpr double kMostBins = 1e7;
+// Where keys that are in no table have to be.
+constexpr Place kTop{0, 1, 1};
+
+// The bins go on through the drain. Either side of the relation may be the mistake, so the error
+// is shown at each that is written.
+void check_bins(Tables& t, const KeyResolution& keys) {
+  const Scenario& s = t.loaded.scenario;
+  const double length_s = (s.duration + s.drain_limit).in_seconds();
+  if (length_s / s.interval.in_seconds() <= kMostBins) return;
+  const std::string message =
+      "interval = " + to_text(s.interval) +
+      " makes more than ten million bins of duration = " + to_text(s.duration) +
+      " and drain_limit = " + to_text(s.drain_limit) + "; expected a longer interval";
+  for (const std::string_view key : {"interval", "duration"}) {
+    if (keys.place_of(key) == kTop) continue;
+    t.problems.add(keys.place_of(key),
+                   key == "interval" ? message : message + " or a shorter duration");
+  }
+}
+
+void check_name(Tables& t, const KeyResolution& keys) {
+  const std::string& name = t.loaded.scenario.name;
+  // =, +, - and @ begin a formula in spreadsheets that open the result files.
+  constexpr std::string_view kBadStarts = ".=+-@";
+  constexpr std::size_t kMostBytes = 100;
+  const bool good = !name.empty() && kBadStarts.find(name.front()) == std::string_view::npos &&
+                    name.size() <= kMostBytes && std::all_of(name.begin(), name.end(), [](char c) {
+                      const auto byte = static_cast<unsigned char>(c);
+                      return byte >= 0x20 && byte != 0x7F && c != '/' && c != '\\';
+                    });
+  if (good) return;
+  t.problems.add(keys.place_of("name"),
+                 fmt::format("name = {} cannot name a folder; expected 1 to {} bytes of text "
+                             "without /, \\ and control characters, not starting with . = + - or @",
+                             in_quotes(name), kMostBytes));
+}
+
+// The keys of the top level; returns the place of `warmup`.
+Place resolve_top(Tables& t) {
+  Scenario& s = t.loaded.scenario;
+  KeyResolution keys(key_scope(""), "", t.root, kTop, Slots(&s), t.files, t.loaded);
+  prepare_precision(keys, t.root);
+  keys.resolve();
+  if (keys.has("name")) check_name(t, keys);
+  read_precision(keys, s, t.problems);
+  const Place warmup_place = keys.place_of("warmup");
+  if (!keys.has("duration")) return warmup_place;
+  if (keys.has("warmup") && s.warmup >= s.duration) {
+    t.problems.add(warmup_place, "warmup = " + to_text(s.warmup) +
+                                     " leaves nothing of the duration of " + to_text(s.duration) +
+                                     "; expected less");
+  }
+  if (keys.has("interval") && keys.has("drain_limit")) check_bins(t, keys);
+  return warmup_place;
+}
+
+void require(Tables& t, std::string_view kind, const std::string& what) {
+  const Member* member = t.root.find(kind);
+  if (member != nullptr && (!member->value.is_table() || !member->value.members.empty())) return;
+  t.problems.add(member == nullptr ? kTop : member->place,
+                 "there is no " + std::string(kind) + "; expected " + what);
+}
+
+}  // namespace
+
+LoadedScenario resolve(const Node& root, const std::set<std::string>& incomplete, CsvFiles& files) {
+  Tables t(root, incomplete, files);
+  const Place warmup_place = resolve_top(t);
+  resolve_services(t);
+  resolve_faults(t);
+  resolve_clients(t);
+  resolve_phases(t);
+  resolve_expectations(t);
+  check_steady_state(t.loaded.scenario, warmup_place, t.problems);
+  require(t, "service", "a [service.NAME] to call");
+  require(t, "client", "a [client.NAME] that sends requests");
+  t.loaded.input_files = files.paths();
+  return std::move(t.loaded);
+}
+
+// Resolving [expect.NAME].
+
+namespace {
+
+// A number in a message, without the noise of binary fractions.
+std::string share_text(double value) { return fmt::format("{:.6g}", value); }
+
+void check_expectation_client(Tables& t, const KeyResolution& keys, const Expectation& spec) {
+  if (!keys.has("client") || spec.client == "all") return;
+  if (t.is_client(spec.client) || !t.problems.wants(keys.place_of("client"))) return;
+  std::vector<std::string_view> names;
+  if (const Node* clients = t.of_kind("client")) {
+    for (const Member& client : clients->members) names.push_back(client.name);
+  }
+  for (const ClientSpec& client : t.loaded.scenario.clients) {
+    if (client.caller) names.push_back(client.name);
+  }
+  names.push_back("all");
+  t.problems.add(keys.place_of("client"), keys.path() + ".client = " + in_quotes(spec.client) +
+                                              ": there is no such client; " +
+                                              suggestion(spec.client, names, "there are"));
+}
+
+// A share is at most 1: a bound above that is a percentage, or can never decide anything.
+void check_share(Tables& t, const KeyResolution& keys, const Expectation& spec) {
+  const MetricInfo* metric = find_metric(spec.metric);
+  if (metric == nullptr || metric->range != MetricRange::kShare) return;
+  for (const auto& [key, bound] :
+       {std::pair("at_least", spec.at_least), {"at_most", spec.at_most}}) {
+    if (!bound || (*bound >= 0 && *bound <= 1)) continue;
+    t.problems.add(keys.place_of(key), keys.path() + "." + key + " = " + share_text(*bound) +
+                                           " is wrong: " + spec.metric +
+                                           " is a share; expected a number from 0 to 1" +
+                                           percent_hint(*bound));
+  }
+}
+
+void check_bounds(Tables& t, const KeyResolution& keys, const Expectation& spec,
+                  const Member& member) {
+  const bool given =
+      member.value.find("at_most") != nullptr || member.value.find("at_least") != nullptr;
+  if (!given) {
+    t.problems.add(member.place,
+                   keys.path() + " has no bound; expected at_most or at_least, or both");
+  } else if (spec.at_most && spec.at_least && *spec.at_least > *spec.at_most) {
+    t.problems.add(keys.place_of("at_least"),
+                   keys.path() + ".at_least = " + share_text(*spec.at_least) +
+                       " is above at_most = " + share_text(*spec.at_most) + "; nothing is both");
+  }
+}
+
+void resolve_expectation(Tables& t, const Member& member, const Node& siblings) {
+  Expectation spec;
+  spec.name = member.name;
+  const Slots slots(&spec);
+  KeyResolution keys = t.keys_of("expect.*", "expect." + member.name, member, siblings, slots);
+  keys.resolve();
+  if (keys.has("metric") && find_metric(spec.metric) == nullptr) {
+    t.problems.add(keys.place_of("metric"),
+                   keys.path() + ".metric = " + unknown_metric(spec.metric));
+  }
+  check_expectation_client(t, keys, spec);
+  check_share(t, keys, spec);
+  check_bounds(t, keys, spec, member);
+  t.loaded.scenario.expectations.push_back(std::move(spec));
+}
+
+}  // namespace
+
+void resolve_expectations(Tables& t) {
+  t.for_each("expect", [&](const Member& m, const Node& all) { resolve_expectation(t, m, all); });
+}
+
+// The keys of [phase.NAME], and resolving it.
+
+namespace {
+
+void store_phase_end(const Slots& s, const Value& v) {
+  s.to<PhaseEnd>().time = Time::zero() + v.duration;
+}
+
+constexpr KeyInfo kPhaseKeys[] = {
+    key("start", duration(kNotNegative), into<&PhaseSpec::start>, {.fallback = "0s"},
+        "When the phase begins."),
+    key("duration", duration(kPositive), into<&PhaseSpec::duration>, {}, "How long it lasts."),
+    key("end", duration(kPositive), Access{store_phase_end},
+        {.required = true, .when = "duration unset"}, "When it ends."),
+};
+
+void resolve_phase(Tables& t, const Member& member, const Node& siblings) {
+  PhaseSpec spec;
+  spec.name = member.name;
+  PhaseEnd end;
+  const Slots slots(&spec, &end);
+  KeyResolution keys = t.keys_of("phase.*", "phase." + member.name, member, siblings, slots);
+  keys.set_missing_message("end", "expected an end or a duration");
+  keys.resolve();
+  if (end.time) {
+    spec.duration = *end.time - spec.start;
+    if (spec.duration <= Duration::zero() && keys.has("start")) {
+      t.problems.add(keys.place_of("end"),
+                     keys.path() + ".end = " + to_text(*end.time - Time::zero()) +
+                         " is not after the start of " + to_text(spec.start - Time::zero()));
+    }
+  }
+  t.note_if_late(keys.path(), spec.start, "nothing is measured there");
+  t.loaded.scenario.phases.push_back(std::move(spec));
+}
+
+}  // namespace
+
+std::span<const KeyInfo> phase_keys() { return kPhaseKeys; }
+
+void resolve_phases(Tables& t) {
+  t.for_each("phase", [&](const Member& m, const Node& all) { resolve_phase(t, m, all); });
+}
+
+}  // namespace retrysim::scenario

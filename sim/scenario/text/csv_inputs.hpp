@@ -1,0 +1,105 @@
+// CSV inputs of a scenario: monitoring exports, arrival profiles, request times and empirical
+// distributions. Each has a header line; mistakes are reported with file, line and column.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/time.hpp>
+
+#include "scenario/text/problems.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace retrysim::scenario {
+
+/// A CSV file that has been read; its text lies in `Sources`.
+struct CsvFile {
+  std::string name;                 ///< as shown in messages
+  int source = 0;                   ///< index into Sources
+  std::vector<std::string> header;  ///< the names of its columns
+};
+
+/// The CSV files that a scenario names: each is read once.
+class CsvFiles {
+ public:
+  /// Relative names start from `directory`.
+  CsvFiles(std::filesystem::path directory, Sources& sources, Problems& problems)
+      : directory_(std::move(directory)), sources_(&sources), problems_(&problems) {}
+
+  /// The file called `name`; null, with an error at `place` (of the key that names it), if it
+  /// cannot be read.
+  const CsvFile* open(const std::string& name, Place place);
+
+  Sources& sources() const { return *sources_; }
+  Problems& problems() const { return *problems_; }
+  const std::vector<std::filesystem::path>& paths() const { return paths_; }
+
+ private:
+  std::filesystem::path directory_;
+  Sources* sources_;
+  Problems* problems_;
+  std::map<std::filesystem::path, CsvFile> files_;
+  std::vector<std::filesystem::path> paths_;  // in the order in which they were opened
+};
+
+/// Columns `timestamp,value`: counts per bucket, as monitoring systems export them.
+struct MonitoringExport {
+  std::vector<std::int64_t> offsets_ns;  ///< since the first timestamp; strictly increasing
+  std::vector<double> counts;            ///< >= 0
+  std::vector<int> lines;                ///< where each row stands in the file
+};
+
+/// Columns `time_s,rate`: strictly increasing times from 0, rates >= 0.
+struct TimedRates {
+  std::vector<double> times_s;
+  std::vector<double> rates;
+};
+
+/// Columns `time_s,capacity`: strictly increasing times from 0, factors >= 0.
+struct TimedCapacities {
+  std::vector<double> times_s;
+  std::vector<double> factors;
+};
+
+/// Columns `in_service,factor`: strictly increasing numbers from 0, factors >= 0.
+struct SlowdownRows {
+  std::vector<double> in_service;
+  std::vector<double> factors;
+};
+
+/// Columns `value_s,weight`: values and weights >= 0, not all weights 0.
+struct WeightedValues {
+  std::vector<double> values_s;
+  std::vector<double> weights;
+};
+
+bool is_monitoring_export(const CsvFile& file);
+bool is_rate_profile(const CsvFile& file);
+bool is_request_times(const CsvFile& file);
+
+/// Each reports every mistake in the file (at most 20) and then yields nothing.
+std::optional<MonitoringExport> read_monitoring_export(const CsvFile& file, CsvFiles& files);
+std::optional<TimedRates> read_rate_profile(const CsvFile& file, CsvFiles& files);
+/// Column `time_s`: one row per request, not decreasing, >= 0, in seconds.
+std::optional<std::vector<double>> read_request_times(const CsvFile& file, CsvFiles& files);
+/// Also checks the header.
+std::optional<TimedCapacities> read_capacity_profile(const CsvFile& file, CsvFiles& files);
+std::optional<SlowdownRows> read_slowdown_table(const CsvFile& file, CsvFiles& files);
+std::optional<WeightedValues> read_weighted_values(const CsvFile& file, CsvFiles& files);
+
+/// The most common distance between neighbours, the smallest of equally common ones; at least two
+/// rows.
+std::int64_t most_common_spacing(const std::vector<std::int64_t>& offsets_ns);
+
+/// Nanoseconds since 1970-01-01T00:00:00Z of `2014-04-10 00:04:00`, with `T` instead of the blank,
+/// up to nine decimals of a second, and `Z` or an offset such as `+02:00` (without one: UTC).
+std::optional<std::int64_t> parse_timestamp(std::string_view text);
+
+}  // namespace retrysim::scenario

@@ -1,0 +1,305 @@
+// TOML text to `Node` trees and back.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/text/document.hpp"
+
+#include "scenario/text/text.hpp"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace retrysim::scenario {
+namespace {
+
+// No key is deeper than this; toml++ itself limits nested arrays and inline tables to 256 levels.
+constexpr int kDeepest = 64;
+
+// toml++ puts no limit on dotted names and destroys its tables recursively: a name of a hundred
+// thousand parts would overflow the stack. No line of a real scenario comes near this many dots.
+constexpr std::size_t kMostDots = 2000;
+
+Place place_of(const toml::source_region& region, int source) {
+  return {source, static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
+}
+
+class Converter {
+ public:
+  Converter(int source, std::optional<Place> fixed) : source_(source), fixed_(fixed) {}
+
+  // Nothing if the value is nested too deeply; `too_deep` is then its place.
+  bool convert(const toml::node& from, Node& to, int depth) {
+    to.place = place(from.source());
+    if (depth > kDeepest) {
+      too_deep = to.place;
+      return false;
+    }
+    if (const auto* table = from.as_table()) return convert_table(*table, to, depth);
+    if (const auto* array = from.as_array()) return convert_array(*array, to, depth);
+    if (const auto* text = from.as_string()) {
+      to.kind = Node::Kind::kText;
+      to.text = text->get();
+    } else if (const auto* integer = from.as_integer()) {
+      to.kind = Node::Kind::kInteger;
+      to.integer = integer->get();
+      to.real = static_cast<double>(integer->get());
+    } else if (const auto* real = from.as_floating_point()) {
+      to.kind = Node::Kind::kReal;
+      to.real = real->get();
+    } else if (const auto* boolean = from.as_boolean()) {
+      to.kind = Node::Kind::kBoolean;
+      to.boolean = boolean->get();
+    } else {
+      to.kind = Node::Kind::kDate;
+    }
+    return true;
+  }
+
+  Place too_deep;
+
+ private:
+  bool convert_table(const toml::table& table, Node& to, int depth) {
+    to.kind = Node::Kind::kTable;
+    for (auto&& [key, value] : table) {
+      Member& member = to.members.emplace_back();
+      member.name = std::string(key.str());
+      member.place = place(key.source());
+      if (!convert(value, member.value, depth + 1)) return false;
+    }
+    // toml++ sorts by name; the order in the file is what the user means.
+    std::stable_sort(to.members.begin(), to.members.end(),
+                     [](const Member& a, const Member& b) { return a.place < b.place; });
+    return true;
+  }
+
+  bool convert_array(const toml::array& array, Node& to, int depth) {
+    to.kind = Node::Kind::kArray;
+    for (const toml::node& value : array) {
+      Member& member = to.members.emplace_back();
+      if (!convert(value, member.value, depth + 1)) return false;
+      member.place = member.value.place;
+    }
+    return true;
+  }
+
+  Place place(const toml::source_region& region) const {
+    return fixed_ ? *fixed_ : place_of(region, source_);
+  }
+
+  int source_;
+  std::optional<Place> fixed_;
+};
+
+// The line (from 1) with too many dots, if there is one.
+int line_with_too_many_dots(std::string_view text) {
+  int line = 1;
+  std::size_t dots = 0;
+  for (const char c : text) {
+    if (c == '\n') {
+      ++line;
+      dots = 0;
+    } else if (c == '.' && ++dots > kMostDots) {
+      return line;
+    }
+  }
+  return 0;
+}
+
+// A value such as `jitter = full` is the commonest slip; toml++ calls it a malformed boolean.
+bool looks_like_unquoted_text(std::string_view line) {
+  const std::size_t equals = line.find('=');
+  if (equals == std::string_view::npos) return false;
+  const std::size_t start = line.find_first_not_of(" \t", equals + 1);
+  if (start == std::string_view::npos) return false;
+  const auto c = static_cast<unsigned char>(line[start]);
+  if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
+  if (c < '0' || c > '9') return false;
+  const std::size_t unit = line.find_first_not_of("0123456789._ ", start);  // 250ms
+  return unit != std::string_view::npos && line[unit] >= 'a' && line[unit] <= 'z';
+}
+
+}  // namespace
+
+const Member* Node::find(std::string_view name) const {
+  const auto it =
+      std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.name == name; });
+  return kind == Kind::kTable && it != members.end() ? &*it : nullptr;
+}
+
+Member* Node::find(std::string_view name) {
+  return const_cast<Member*>(std::as_const(*this).find(name));
+}
+
+std::string_view describe(Node::Kind kind) {
+  switch (kind) {
+    case Node::Kind::kTable:
+      return "a table";
+    case Node::Kind::kArray:
+      return "a list";
+    case Node::Kind::kText:
+      return "text";
+    case Node::Kind::kInteger:
+      return "a whole number";
+    case Node::Kind::kReal:
+      return "a number";
+    case Node::Kind::kBoolean:
+      return "true or false";
+    case Node::Kind::kDate:
+      return "a date or time";
+  }
+  return "";
+}
+
+std::optional<Node> parse_document(const Sources& sources, int source, Problems& problems) {
+  const std::string_view text = sources.text(source);
+  if (const int line = line_with_too_many_dots(text)) {
+    problems.add({source, line, 1}, "not a scenario: one line has more than " +
+                                        std::to_string(kMostDots) + " dots; expected TOML");
+    return std::nullopt;
+  }
+  try {
+    const toml::table table = toml::parse(text, std::string_view());
+    Converter converter(source, std::nullopt);
+    Node root;
+    if (converter.convert(table, root, 0)) return root;
+    problems.add(converter.too_deep,
+                 "nested too deeply; no key has more than " + std::to_string(kDeepest) + " levels");
+  } catch (const toml::parse_error& e) {
+    const Place place = place_of(e.source(), source);
+    constexpr std::size_t kLongest = 160;  // it may quote a name of any length
+    std::string message = "not valid TOML: " + std::string(e.description().substr(0, kLongest));
+    message += looks_like_unquoted_text(sources.line(source, place.line))
+                   ? "; text and durations are written in quotes: key = \"value\""
+                   : "; expected lines such as key = \"value\" and [table]";
+    problems.add(place, std::move(message));
+  }
+  return std::nullopt;
+}
+
+std::optional<Node> parse_value(std::string_view text, Place place) {
+  if (text.find('\n') != std::string_view::npos || line_with_too_many_dots(text) != 0) {
+    return std::nullopt;
+  }
+  try {
+    const std::string line = "value = " + std::string(text);
+    const toml::table table = toml::parse(std::string_view(line), std::string_view());
+    Converter converter(place.source, place);
+    Node node;
+    if (!converter.convert(*table.get("value"), node, 0)) return std::nullopt;
+    return node;
+  } catch (const toml::parse_error&) {
+    return std::nullopt;
+  }
+}
+
+std::string render_number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  std::string result(buffer, end);
+  if (result.find_first_of(".e") == std::string::npos) result += ".0";
+  return result;
+}
+
+std::string render_text(std::string_view text) {
+  std::string result = "\"";
+  while (!text.empty()) {
+    const std::string_view character = first_character(text);
+    if (character == "\"" || character == "\\") result += '\\';
+    if (is_printable(character) || !is_character(character)) {
+      result += character;
+    } else {
+      fmt::format_to(std::back_inserter(result), "\\u{:04X}",
+                     static_cast<std::uint32_t>(code_point(character)));
+    }
+    text.remove_prefix(character.size());
+  }
+  return result + "\"";
+}
+
+bool is_bare_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  });
+}
+
+std::string render_name(std::string_view name) {
+  return is_bare_name(name) ? std::string(name) : render_text(name);
+}
+
+std::string render(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::kText:
+      return render_text(node.text);
+    case Node::Kind::kInteger:
+      return std::to_string(node.integer);
+    case Node::Kind::kReal:
+      return render_number(node.real);
+    case Node::Kind::kBoolean:
+      return node.boolean ? "true" : "false";
+    case Node::Kind::kDate:
+      return "";
+    case Node::Kind::kTable:
+    case Node::Kind::kArray:
+      break;
+  }
+  const bool table = node.is_table();
+  std::string inside;
+  for (const Member& member : node.members) {
+    if (!inside.empty()) inside += ", ";
+    if (table) inside += render_name(member.name) + " = ";
+    inside += render(member.value);
+  }
+  if (table) return inside.empty() ? "{}" : "{ " + inside + " }";
+  return "[" + inside + "]";
+}
+
+std::size_t find_equals(std::string_view text) {
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote == 0 && c == '=') return i;
+    if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    }
+  }
+  return std::string_view::npos;
+}
+
+std::optional<std::vector<std::string>> split_path(std::string_view path) {
+  std::vector<std::string> names;
+  std::size_t i = 0;
+  while (true) {
+    std::string name;
+    if (i < path.size() && (path[i] == '"' || path[i] == '\'')) {
+      const std::size_t end = path.find(path[i], i + 1);
+      if (end == std::string_view::npos) return std::nullopt;
+      name = path.substr(i + 1, end - i - 1);
+      i = end + 1;
+    } else {
+      const std::size_t end = std::min(path.find('.', i), path.size());
+      name = path.substr(i, end - i);
+      if (name != "*" && !is_bare_name(name)) {
+        // An error answer such as 503:SlowDown is accepted bare: a shell has eaten the quotes.
+        const bool answer = name.find_first_of(" \t=[]{}\"'") == std::string::npos && !name.empty();
+        if (!answer) return std::nullopt;
+      }
+      i = end;
+    }
+    names.push_back(std::move(name));
+    if (i == path.size()) return names;
+    if (path[i] != '.') return std::nullopt;
+    ++i;
+  }
+}
+
+}  // namespace retrysim::scenario

@@ -1,0 +1,30 @@
+// `like`: a service or client group that starts from another one.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "scenario/keys/keys.hpp"
+#include "scenario/text/document.hpp"
+
+#include <set>
+#include <string>
+
+namespace retrysim::scenario {
+
+/// Replaces every `like` below `service` and `client` by what it stands for: a deep merge in which
+/// a table that changes a key that decides (KeyTraits::decides) is replaced whole. Chains are
+/// allowed. Returns the paths ("client.web") of those that could not be completed, after reporting
+/// why.
+std::set<std::string> apply_like(Node& root, Problems& problems);
+
+// Edits of a scenario from the command line (`--set PATH=VALUE`), and the check of names against
+// the table of keys, which edits share with the file.
+
+/// Applies one edit to the tree. `source` is the edit's text in `sources`.
+void apply_edit(Node& root, const Sources& sources, int source, Problems& problems);
+
+/// Reports every name in the tree that the table of keys does not know, with the nearest one that
+/// it does, and every value that stands where a table belongs.
+void check_names(const Node& root, Problems& problems);
+
+}  // namespace retrysim::scenario

@@ -1,0 +1,185 @@
+// Loading a scenario: parse and edit once; then for each variant edit, inherit, check names,
+// resolve.
+//
+// SPDX-License-Identifier: MIT
+#include "scenario/text/scenario_reader.hpp"
+
+#include <retrysim/scenario_file.hpp>
+
+#include "scenario/keys/keys.hpp"
+#include "scenario/resolve/tables.hpp"
+#include "scenario/text/csv_inputs.hpp"
+#include "scenario/text/edits.hpp"
+#include "scenario/text/text.hpp"
+#include "scenario/text/values.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace retrysim::scenario {
+
+namespace {
+
+void apply(std::string_view option, const std::vector<std::string>& edits, Node& root,
+           Sources& sources, Problems& problems) {
+  for (const std::string& edit : edits) {
+    apply_edit(root, sources, sources.add(std::string(option), edit), problems);
+  }
+}
+
+}  // namespace
+
+ScenarioReader::ScenarioReader(std::string_view text, const std::string& file,
+                               std::filesystem::path directory,
+                               const std::vector<std::string>& edits)
+    : problems_(sources_), directory_(std::move(directory)) {
+  root_ = parse_document(sources_, sources_.add(file, std::string(text)), problems_);
+  if (root_) apply(kEditFile, edits, *root_, sources_, problems_);
+}
+
+LoadResult ScenarioReader::load(const std::vector<std::string>& variant_edits) const {
+  Sources sources = sources_;
+  Problems problems(problems_, sources);
+  LoadResult result;
+  if (root_) {
+    Node root = *root_;
+    apply(kVaryFile, variant_edits, root, sources, problems);
+    const auto incomplete = apply_like(root, problems);
+    check_names(root, problems);
+    CsvFiles files(directory_, sources, problems);
+    LoadedScenario loaded = resolve(root, incomplete, files);
+    if (problems.empty()) result.loaded = std::move(loaded);
+  }
+  result.errors = problems.diagnostics();
+  return result;
+}
+
+}  // namespace retrysim::scenario
+
+namespace retrysim {
+
+// Loading a scenario from its file or text, and writing it back.
+
+namespace {
+
+// The part of a path that makes a TOML section: "client.web" of "client.web.retry.mode".
+std::string_view section_of(std::string_view path) {
+  for (const scenario::KeyScope& scope : scenario::key_scopes()) {
+    if (!scope.pattern.ends_with(".*")) continue;
+    const std::string_view kind = scope.pattern.substr(0, scope.pattern.size() - 1);
+    if (path.starts_with(kind)) return path.substr(0, path.find('.', kind.size()));
+  }
+  return {};
+}
+
+std::string origin_text(const ResolvedKey& key) {
+  switch (key.origin) {
+    case Origin::kDefault:
+      return key.origin_detail.empty() ? "default" : key.origin_detail;
+    case Origin::kPreset:
+      return "preset " + key.origin_detail;
+    case Origin::kEnvironment:
+      return "environment " + key.origin_detail;
+    case Origin::kScenario:
+    case Origin::kSet:
+    case Origin::kFound:
+      break;
+  }
+  return key.origin_detail;
+}
+
+// Where comments are aligned: as far to the right as the longest origin lets them, within reason.
+constexpr std::size_t kLeastCommentColumn = 30, kMostCommentColumn = 50;
+
+std::size_t comment_column(const LoadedScenario& loaded, std::size_t columns) {
+  std::size_t longest = 0;
+  for (const ResolvedKey& key : loaded.keys) {
+    longest = std::max(longest, scenario::columns_of("# " + origin_text(key)));
+  }
+  const std::size_t room = columns - std::min(columns, longest);
+  return std::clamp(room, kLeastCommentColumn, kMostCommentColumn);
+}
+
+}  // namespace
+
+LoadResult load_scenario_text(std::string_view text, const std::string& file,
+                              const std::filesystem::path& directory,
+                              const std::vector<std::string>& edits,
+                              const std::vector<std::string>& variant_edits) {
+  return scenario::ScenarioReader(text, file, directory, edits).load(variant_edits);
+}
+
+LoadResult load_scenario_file(const std::filesystem::path& path,
+                              const std::vector<std::string>& edits,
+                              const std::vector<std::string>& variant_edits) {
+  std::string error;
+  const auto text = scenario::read_whole_file(path, scenario::kMostScenarioBytes, error);
+  LoadResult result;
+  if (text) {
+    result = load_scenario_text(*text, path.string(), path.parent_path(), edits, variant_edits);
+    if (result.loaded) result.loaded->file = path;
+    return result;
+  }
+  Diagnostic& d = result.errors.emplace_back();
+  d.file = path.string();
+  d.message = error;
+  return result;
+}
+
+std::string to_toml(const LoadedScenario& loaded, bool with_origins, std::size_t columns) {
+  const std::size_t comments_at =
+      with_origins ? comment_column(loaded, columns) : kMostCommentColumn;
+  std::string result;
+  std::string_view section;
+  for (const ResolvedKey& key : loaded.keys) {
+    // The effect of some keys is written out, so that the file means the same everywhere.
+    const scenario::KeyInfo* row = with_origins ? nullptr : scenario::find_key(key.path);
+    if (row != nullptr && row->role == scenario::KeyRole::kReplaced) continue;
+    const std::string_view own = section_of(key.path);
+    if (own != section) {
+      section = own;
+      result += "\n[" + std::string(section) + "]\n";
+    }
+    std::string_view name = key.path;
+    if (!section.empty()) name.remove_prefix(section.size() + 1);
+    std::string line = std::string(name) + " = " + key.toml;
+    if (with_origins || key.origin == Origin::kFound) {
+      const std::string comment = "# " + origin_text(key);
+      const std::size_t at = std::max(scenario::columns_of(line) + 1, comments_at);
+      if (with_origins && at + scenario::columns_of(comment) > columns) {
+        result += comment + "\n";
+      } else {
+        line += std::string(at - scenario::columns_of(line), ' ') + comment;
+      }
+    }
+    result += line + "\n";
+  }
+  return result;
+}
+
+std::vector<std::string> distinct_notes(const LoadedScenario& loaded) {
+  std::vector<std::string> notes = loaded.notes;  // a file used twice is noted twice
+  std::sort(notes.begin(), notes.end());
+  notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
+  constexpr std::size_t kMost = 10;
+  if (notes.size() > kMost + 1) {
+    const std::size_t more = notes.size() - kMost;
+    notes.resize(kMost);
+    notes.push_back("... and " + scenario::grouped(more) + " more notes");
+  }
+  return notes;
+}
+
+void set_found_warmup(LoadedScenario& loaded, Duration warmup, const std::string& how) {
+  loaded.scenario.warmup = warmup;
+  loaded.scenario.warmup_is_auto = false;
+  for (ResolvedKey& key : loaded.keys) {
+    if (key.path != "warmup") continue;
+    key.toml = '"' + scenario::to_text(warmup) + '"';
+    key.origin = Origin::kFound;
+    key.origin_detail = how;
+  }
+}
+
+}  // namespace retrysim

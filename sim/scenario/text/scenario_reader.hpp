@@ -1,0 +1,40 @@
+// A scenario file that is parsed once and from which many variants are loaded.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/scenario_file.hpp>
+
+#include "scenario/text/document.hpp"
+#include "scenario/text/problems.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::scenario {
+
+/// The largest scenario file that is read.
+inline constexpr std::uintmax_t kMostScenarioBytes = std::uintmax_t{64} << 20;
+
+class ScenarioReader {
+ public:
+  /// Parses `text` and applies `edits`, as given to --set. `file` names it in messages; CSV inputs
+  /// are relative to `directory`. Mistakes come with every `load`.
+  ScenarioReader(std::string_view text, const std::string& file, std::filesystem::path directory,
+                 const std::vector<std::string>& edits);
+
+  /// The scenario with the edits of a `Variant`. CSV inputs are read again each time. Any number of
+  /// threads may load at once.
+  LoadResult load(const std::vector<std::string>& variant_edits = {}) const;
+
+ private:
+  Sources sources_;
+  Problems problems_;
+  std::optional<Node> root_;
+  std::filesystem::path directory_;
+};
+
+}  // namespace retrysim::scenario

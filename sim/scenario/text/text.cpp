@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include "scenario/text/text.hpp"
+
+#include <retrysim/presets.hpp>
+#include <retrysim/simulation.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace retrysim::scenario {
+
+namespace {
+
+std::uint32_t byte_at(std::string_view text, std::size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
+/// Overlong forms, surrogates and what lies beyond Unicode.
+bool is_valid(std::uint32_t c, std::size_t size) {
+  constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  return c >= kSmallest[size] && c <= 0x10FFFF && (c < 0xD800 || c > 0xDFFF);
+}
+
+bool is_control(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0)          // C0, DEL, C1
+         || c == 0x61C || c == 0x200E || c == 0x200F  // marks of direction
+         || (c >= 0x2028 && c <= 0x202E)              // line separators, embeddings and overrides
+         || (c >= 0x2066 && c <= 0x2069)              // isolates
+         || c == 0xFEFF;                              // byte order mark
+}
+
+std::string escape(std::string_view character) {
+  if (character == "\t") return "\\t";
+  if (character == "\r") return "\\r";
+  if (character == "\n") return "\\n";
+  if (character.size() == 1) return fmt::format("\\x{:02X}", byte_at(character, 0));
+  return fmt::format("\\u{:04X}", code_point(character));
+}
+
+std::string escaped(std::string_view text, bool keep_line_feeds) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const std::string_view character = first_character(text);
+    if (is_printable(character) || (keep_line_feeds && character == "\n")) {
+      result += character;
+    } else {
+      result += escape(character);
+    }
+    text.remove_prefix(character.size());
+  }
+  return result;
+}
+
+}  // namespace
+
+bool is_character(std::string_view character) {
+  return character.size() > 1 || byte_at(character, 0) < 0x80;
+}
+
+std::uint32_t code_point(std::string_view character) {
+  if (character.size() == 1) return byte_at(character, 0);
+  std::uint32_t value = byte_at(character, 0) & (0x7Fu >> character.size());
+  for (std::size_t i = 1; i < character.size(); ++i) {
+    value = value << 6 | (byte_at(character, i) & 0x3F);
+  }
+  return value;
+}
+
+std::string_view first_character(std::string_view text) {
+  const std::uint32_t lead = byte_at(text, 0);
+  const std::size_t size = lead < 0x80              ? 1
+                           : (lead & 0xE0u) == 0xC0 ? 2
+                           : (lead & 0xF0u) == 0xE0 ? 3
+                           : (lead & 0xF8u) == 0xF0 ? 4
+                                                    : 1;
+  if (size == 1 || size > text.size()) return text.substr(0, 1);
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte_at(text, i) & 0xC0u) != 0x80) return text.substr(0, 1);
+  }
+  const std::string_view character = text.substr(0, size);
+  return is_valid(code_point(character), size) ? character : text.substr(0, 1);
+}
+
+bool is_printable(std::string_view character) {
+  return is_character(character) && !is_control(code_point(character));
+}
+
+std::string printable(std::string_view text) { return escaped(text, true); }
+
+std::string printable_line(std::string_view text) { return escaped(text, false); }
+
+std::size_t columns_of(std::string_view text) {
+  const std::string shown = printable(text);
+  return static_cast<std::size_t>(std::count_if(shown.begin(), shown.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+// Edit distance with neighbour swaps (optimal string alignment), three rows of the table at a time.
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replace = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({replace, last[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    std::swap(before, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known) {
+  constexpr std::size_t kLongest = 64;  // nothing known is longer, so nothing longer is near
+  if (name.size() > kLongest) return {};
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
+  for (const std::string_view candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    // Something must be left of the word, or "x" would be near to every short name.
+    if (distance < best_distance && distance < std::max(name.size(), candidate.size())) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string joined(const std::vector<std::string_view>& words) {
+  std::string result;
+  for (const std::string_view word : words) {
+    if (!result.empty()) result += ", ";
+    result += word;
+  }
+  return result;
+}
+
+std::string grouped(std::size_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string joined_first(const std::vector<std::string_view>& words) {
+  // A long list (thousands of client groups, say) helps nobody.
+  constexpr std::size_t kMost = 10;
+  if (words.size() <= kMost) return joined(words);
+  return joined({words.begin(), words.begin() + kMost}) + ", ... and " +
+         grouped(words.size() - kMost) + " more";
+}
+
+std::string suggestion(std::string_view name, const std::vector<std::string_view>& known,
+                       std::string_view prefix) {
+  const std::string_view near = nearest(name, known);
+  if (!near.empty()) return "did you mean \"" + std::string(near) + "\"?";
+  return std::string(prefix) + ": " + joined_first(known);
+}
+
+std::string_view predecessor(std::string_view sdk) {
+  sdk = canonical_sdk(sdk);
+  if (sdk == "js-v3") return "js-v2";
+  if (sdk == "java-v2") return "java-v1";
+  if (sdk == "go-v2") return "go-v1";
+  return {};
+}
+
+std::string presets_for(std::string_view api) {
+  std::string list, last;
+  for (const Preset& preset : presets()) {
+    if (preset.api != api) continue;
+    std::string kind(preset.mode);
+    if (!preset.revision.empty()) kind.append(" ").append(preset.revision);
+    const bool same = kind == last;
+    if (!same) list += (list.empty() ? "" : "; ") + kind;
+    if (!preset.sdk.empty()) list.append(same ? ", " : ": ").append(preset.sdk);
+    last = kind;
+  }
+  return list;
+}
+
+// A pipe is opened without waiting for its writer, and then looked at every tenth of a second:
+// unlike a read that a signal interrupts, that cannot miss a signal that comes just before.
+
+namespace {
+
+constexpr int kLookMs = 100;
+
+class File {
+ public:
+  explicit File(const std::filesystem::path& path)
+      : fd_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {}
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  bool is_open() const { return fd_ >= 0; }
+
+  /// The next bytes; 0 at the end, -1 with errno if it cannot be read.
+  ssize_t read(std::vector<char>& chunk) const {
+    while (true) {
+      stop_point();
+      pollfd ready{fd_, POLLIN, 0};
+      // A pipe without a writer is not ready until one has come, and gone.
+      const int n = ::poll(&ready, 1, kLookMs);
+      if (n < 0 && errno != EINTR) return -1;
+      if (n <= 0) continue;
+      const ssize_t got = ::read(fd_, chunk.data(), chunk.size());
+      if (got >= 0 || (errno != EINTR && errno != EAGAIN)) return got;
+    }
+  }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+std::optional<std::string> read_whole_file(const std::filesystem::path& path,
+                                           std::uintmax_t most_bytes, std::string& error) {
+  std::error_code code;
+  if (std::filesystem::is_directory(path, code)) {
+    error = "is a folder; expected a file";
+    return std::nullopt;
+  }
+  const auto unreadable = [&] {
+    error = "cannot be read: " + std::generic_category().message(errno);
+    return std::nullopt;
+  };
+  const File file(path);
+  if (!file.is_open()) return unreadable();
+  std::string text;
+  std::vector<char> chunk(std::size_t{1} << 16);
+  while (true) {
+    const ssize_t got = file.read(chunk);
+    if (got < 0) return unreadable();
+    if (got == 0) return text;
+    text.append(chunk.data(), static_cast<std::size_t>(got));
+    if (text.size() > most_bytes) {
+      error = "is larger than " + std::to_string(most_bytes >> 20) + " MiB";
+      return std::nullopt;
+    }
+  }
+}
+
+}  // namespace retrysim::scenario

@@ -1,0 +1,89 @@
+// Text without the blanks around it.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::scenario {
+
+/// `text` without blanks, tabs and carriage returns at its ends.
+constexpr std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+// Text from users made fit for a terminal.
+
+/// The bytes at the front of `text`, which must not be empty, that make up one character: a valid
+/// UTF-8 sequence, or a single byte that begins none.
+std::string_view first_character(std::string_view text);
+
+/// Whether `character`, one of those that `first_character` yields, is valid UTF-8.
+bool is_character(std::string_view character);
+/// The number that Unicode gives to a character that is valid UTF-8.
+std::uint32_t code_point(std::string_view character);
+
+/// Whether a terminal may show `character`, one of those that `first_character` yields. It must not
+/// show control characters (C0 with the tab, DEL, C1), characters that change the direction of the
+/// text around them or break lines (Unicode's bidirectional and line controls), and bytes that are
+/// not UTF-8.
+bool is_printable(std::string_view character);
+
+/// `text` with everything that is not printable written as an escape: \t, \r, \x1B, \u202E. Line
+/// feeds stay.
+std::string printable(std::string_view text);
+/// The same for a piece of one line: a line feed becomes \n.
+std::string printable_line(std::string_view text);
+
+/// Number of columns that a text takes on a terminal: its UTF-8 characters, as `printable` shows
+/// them.
+std::size_t columns_of(std::string_view text);
+
+// "Did you mean": the known name nearest to a misspelt one.
+
+/// The least number of insertions, deletions, replacements and swaps of neighbours that turn `a`
+/// into `b`.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// The nearest of `known`, the first of equals; empty if none is near enough to be a misspelling.
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
+
+/// The same of the first ten of them: "a, b, ... and 99,990 more". For messages, where the user may
+/// have written any number of them.
+std::string joined_first(const std::vector<std::string_view>& words);
+
+/// "99,990".
+std::string grouped(std::size_t number);
+
+/// `did you mean "x"?` if one is near, else `PREFIX: a, b, c`, the first ten of them.
+std::string suggestion(std::string_view name, const std::vector<std::string_view>& known,
+                       std::string_view prefix);
+
+/// The SDK whose place this one took, and whose legacy mode people may mean; empty if there is
+/// none.
+std::string_view predecessor(std::string_view sdk);
+
+/// The presets with numbers of their own for an API, or those for "default": "legacy: botocore,
+/// java-v1; standard 2.0: dotnet; custom". Empty if there are none.
+std::string presets_for(std::string_view api);
+
+/// The words with ", " between them.
+std::string joined(const std::vector<std::string_view>& words);
+
+// Reading a whole file that may be a pipe, and giving up on it when asked to.
+
+/// The bytes of a file of at most `most_bytes`; otherwise nothing, and `error` says why not
+/// ("cannot be read: ..."). A stop point, also while a pipe has no writer: throws Interrupted.
+std::optional<std::string> read_whole_file(const std::filesystem::path& path,
+                                           std::uintmax_t most_bytes, std::string& error);
+
+}  // namespace retrysim::scenario

@@ -1,0 +1,184 @@
+// Typed values: what a key may hold, and how text of a scenario becomes a number, a duration or a
+// distribution. Defaults and values of users pass through the same functions.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/distribution.hpp>
+#include <retrysim/time.hpp>
+
+#include "scenario/text/csv_inputs.hpp"
+#include "scenario/text/document.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retrysim::scenario {
+
+enum class ValueKind : std::uint8_t {
+  kDuration,  ///< "250ms", or a number of seconds
+  kNumber,    ///< a finite number
+  kCount,     ///< a whole number
+  kBoolean,
+  kWord,  ///< one of the words of ValueRules::words
+  kText,
+  kNames,             ///< a text, or a list of some
+  kFile,              ///< the name of a CSV file
+  kDistribution,      ///< a duration, or { distribution = ..., ... }
+  kDistributionList,  ///< [ ... ] of those, at least one
+};
+
+/// The numbers that a key accepts; durations in seconds.
+struct Range {
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  bool above_min = false;  ///< `min` itself is excluded
+};
+inline constexpr Range kNotNegative{.min = 0};
+inline constexpr Range kPositive{.min = 0, .above_min = true};
+inline constexpr Range kShare{.min = 0, .max = 1};
+
+/// "> 0", ">= 1", "from 0 to 1"; empty for every number.
+std::string to_string(const Range& range);
+
+/// What kind of quantity a value is: values that would be unusual for it, and mostly are written in
+/// the wrong unit, are noted (`likely_slip`).
+enum class Quantity : std::uint8_t {
+  kOther,
+  kFactor,       ///< 1 is as usual; some write 50 for 50 %
+  kRequestTime,  ///< of a request or a part of one; some write 2000 for 2000 ms
+};
+
+/// Stands for what the SDK has by default.
+inline constexpr std::string_view kAsTheSdk = "sdk";
+
+/// What a value must be.
+struct ValueRules {
+  ValueKind kind = ValueKind::kText;
+  Range range;
+  std::string_view words;      ///< kWord: "fifo|lifo"
+  std::string_view else_word;  ///< a word accepted instead, such as "unlimited"; may be empty
+  std::string_view unit;       ///< "s", "1/s", "tokens"; empty: none
+  bool or_sdk = false;         ///< "sdk" is accepted as well: as the SDK has it
+  Quantity quantity = Quantity::kOther;
+
+  /// The same, but for the word that is accepted as well.
+  constexpr ValueRules or_word(std::string_view word) const {
+    ValueRules rules = *this;
+    rules.else_word = word;
+    return rules;
+  }
+  /// The same, but "sdk" is accepted as well.
+  constexpr ValueRules or_as_the_sdk() const {
+    ValueRules rules = *this;
+    rules.or_sdk = true;
+    return rules;
+  }
+  /// The same of such a kind.
+  constexpr ValueRules of(Quantity its_kind) const {
+    ValueRules rules = *this;
+    rules.quantity = its_kind;
+    return rules;
+  }
+  /// The same in a unit.
+  constexpr ValueRules in(std::string_view its_unit) const {
+    ValueRules rules = *this;
+    rules.unit = its_unit;
+    return rules;
+  }
+};
+
+/// "a duration (>= 0) or \"none\"": for messages and lists.
+std::string expected(const ValueRules& rules);
+
+/// A value that has been read. Which member holds it depends on the kind.
+struct Value {
+  Place place;
+  bool is_else_word = false;
+  Duration duration;
+  double number = 0;  ///< kNumber; kDuration: unrounded seconds; kCount: the count
+  std::int64_t count = 0;
+  bool boolean = false;  ///< kBoolean; kWord: whether it is the second word
+  std::size_t word = 0;  ///< index into ValueRules::words
+  std::string text;      ///< kText, kFile, kWord; kNames: the only one
+  std::vector<std::string> names;
+  Distribution distribution;
+  std::vector<Distribution> list;
+};
+
+/// Reads `node` as `path` should be read; reports what is wrong with it otherwise. `files` reads
+/// the files of empirical distributions.
+std::optional<Value> read_value(const ValueRules& rules, const std::string& path, const Node& node,
+                                CsvFiles& files);
+
+/// What the user may have meant instead, with what the value says now: "= 2000 is 2000 s; did you
+/// mean "2000ms"?". Empty if there is no doubt. `node` has been read by `rules`.
+std::string likely_slip(const ValueRules& rules, const Node& node);
+
+/// ", did you mean 0.5 (50 %)?", if `value` is a percentage where a share is expected.
+std::string percent_hint(double value);
+
+/// The value as a resolved scenario writes it: files by their file name alone.
+std::string render_value(const ValueRules& rules, const Node& node);
+
+/// The parts of "a|b|c".
+std::vector<std::string_view> split_words(std::string_view words);
+
+/// A duration as text: an exact number of the largest fitting unit, such as "1500ms".
+std::string to_text(Duration duration);
+
+/// A length of time as written: rounded to nanoseconds, and in seconds without that rounding.
+struct WrittenDuration {
+  Duration duration;
+  double seconds = 0;
+};
+
+/// "250ms", "1.5 s", "2min" (ns us ms s min h); nothing if malformed, negative or above 285 years
+/// (9e9 s).
+std::optional<WrittenDuration> parse_duration(std::string_view text);
+
+/// One way of writing a distribution.
+struct DistributionForm {
+  std::string_view name;
+  std::string_view parameters;  ///< "mean cv"
+  std::string_view meaning;
+};
+
+/// Every form; a distribution with two sets of parameters has two.
+const std::vector<DistributionForm>& distribution_forms();
+
+/// Names of all parameters of any distribution, and `distribution` itself.
+std::vector<std::string_view> distribution_member_names();
+
+/// Whether a parameter of distributions is a length of time.
+bool is_duration_parameter(std::string_view name);
+
+/// Reads a distribution; reports mistakes.
+std::optional<Distribution> read_distribution(const std::string& path, const Node& node,
+                                              CsvFiles& files);
+
+// The ranges of --vary: LO:HI:STEP and LO:HI:*N as lists of values.
+
+/// The most values that one range may have.
+inline constexpr std::size_t kMostRangeValues = 1'000'000;
+
+/// The values of a range as TOML texts, or what is wrong and with which part of it.
+struct RangeResult {
+  std::vector<std::string> values;
+  std::string error;     ///< empty: none
+  std::size_t part = 0;  ///< 0 LO, 1 HI, 2 STEP or *N
+};
+
+/// Whether `text` is a number or a duration with a unit, so that "LO:" begins a range.
+bool is_range_end(std::string_view text);
+
+/// The values of the range; see parse_variation for its rules. `step` starts with '*' if the range
+/// is log-spaced. Numbers have at most 15 decimals and 18 digits.
+RangeResult range_values(std::string_view low, std::string_view high, std::string_view step);
+
+}  // namespace retrysim::scenario
