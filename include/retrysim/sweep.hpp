@@ -139,8 +139,8 @@ class Sweep {
 
   std::size_t points() const;
   std::size_t points_done() const;
-  /// Replications that a resumed journal had.
-  std::size_t replications_found() const;
+  /// Replications that are finished, those of a resumed journal included.
+  std::size_t replications_done() const;
   /// Bytes at the end of a resumed journal that were cut off or damaged: done again.
   std::uint64_t dropped_bytes() const;
   const SweepPlan& plan() const;

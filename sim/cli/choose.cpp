@@ -35,6 +35,8 @@ namespace {
 namespace fs = std::filesystem;
 namespace po = boost::program_options;
 
+constexpr std::string_view kChooseCsv = "choose.csv";
+
 struct ChooseCommand : SimulationSettings {
   std::string scenario;
   std::vector<std::string> vary;
@@ -200,29 +202,6 @@ void note_direction(const ChoiceAim& aim, const Session& session) {
   }
 }
 
-/// The exit status that this very race, finished earlier in `folder`, ended with. Nothing if a file
-/// of it is gone or damaged.
-std::optional<int> status_of_finished_race(const fs::path& folder, std::uint64_t id) {
-  try {
-    const auto json = report::read_sealed(folder);
-    std::optional<int> status;
-    report::read_members(folder / report::kResultJson, [&] {
-      if (!json.contains("choice") ||
-          json.at("choice").value("id", "") != fmt::format("{:016x}", id)) {
-        return;
-      }
-      for (const auto& record : report::file_records(json, folder / report::kResultJson)) {
-        if (!report::fault_of(folder, record).empty()) return;
-      }
-      const bool chosen = json.at("choice").at("outcome") == name(ChoiceOutcome::kChosen);
-      status = chosen ? kDone : kExpectationFailed;
-    });
-    return status;
-  } catch (const report::DamagedResult&) {
-    return std::nullopt;
-  }
-}
-
 PolicyChoice race(const ChooseCommand& options, std::vector<NamedScenario> policies,
                   ChoiceJournal* journal, const Session& session) {
   const std::string name = policies.front().loaded.scenario.name;
@@ -238,42 +217,29 @@ PolicyChoice race(const ChooseCommand& options, std::vector<NamedScenario> polic
     bar.emplace(fmt::format("{}, stage {}: {} in the race", name, stage, racing),
                 session.shows_progress());
   };
-  // Gives how many replications are kept; a journal without any is not.
-  const auto end_without_result = [&](bool keep) -> std::size_t {
-    if (bar) bar->clear();
-    if (journal == nullptr) return 0;
-    if (keep && journal->kept() > 0) return journal->kept();
-    journal->remove();
-    return 0;
-  };
+  PolicyChoice choice;
   try {
-    PolicyChoice choice = choose(std::move(policies), with_progress);
-    if (bar) bar->clear();
-    return choice;
-  } catch (const Interrupted&) {
-    const std::size_t kept = end_without_result(true);
-    if (session.interruption().timed_out()) {
-      throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows{}", name,
-                                      kept == 0 ? "" : "; " + kept_text(kept, "race")));
-    }
-    if (kept > 0) session.print_note(kept_text(kept, "race"));
-    throw;
-  } catch (const LimitExceeded&) {  // with another limit it may continue
-    const std::size_t kept = end_without_result(true);
-    if (kept > 0) session.print_note(kept_text(kept, "race"));
-    throw;
-  } catch (const RequestError&) {
-    end_without_result(false);
-    throw;
+    choice = choose(std::move(policies), with_progress);
   } catch (...) {
-    end_without_result(true);
+    if (bar) bar->clear();
     throw;
   }
+  if (bar) bar->clear();
+  return choice;
+}
+
+/// The exit status of the race `id`, if that is what `json` is the result of.
+std::optional<int> status_of_race(const nlohmann::ordered_json& json, std::uint64_t id) {
+  if (!json.contains("choice") || json.at("choice").value("id", "") != fmt::format("{:016x}", id)) {
+    return std::nullopt;
+  }
+  return json.at("choice").at("outcome") == name(ChoiceOutcome::kChosen) ? kDone
+                                                                         : kExpectationFailed;
 }
 
 /// What the process that leads writes and prints at the end.
 int conclude(const ChooseCommand& options, const PolicyChoice& choice,
-             const report::ResultIdentity& identity, std::uint64_t id, JournalFolder& folder,
+             const report::ResultIdentity& identity, std::uint64_t id, JournaledCommand& command,
              ChoiceJournal& journal) {
   report::ChoiceReport found{choice, {}, {}, identity.requests, identity.keys, id};
   const std::vector<Variation> variations = parse_variations(options.vary).variations;
@@ -281,9 +247,9 @@ int conclude(const ChooseCommand& options, const PolicyChoice& choice,
     found.paths.insert(found.paths.end(), v.paths.begin(), v.paths.end());
   }
   for (Variant& v : grid(variations)) found.values.push_back(std::move(v.values));
-  report::write_choice_files(folder.result(), found);
+  report::write_choice_files(command.result(), found);
   journal.remove();
-  print_result(options, {folder.path(), "choose.csv", [&](report::Sink& sink) {
+  print_result(options, {command.path(), kChooseCsv, [&](report::Sink& sink) {
                            report::write_choice_text(sink, found, report::output_columns());
                          }});
   return choice.outcome == ChoiceOutcome::kChosen ? kDone : kExpectationFailed;
@@ -299,27 +265,27 @@ int choose(const ChooseCommand& options, const Session& session) {
     return kDone;
   }
   // Opened before the simulation, so that a folder that must not be written is reported at once.
-  JournalFolder folder(options, options.resume,
-                       result_path(options, policies.front().loaded.scenario.name, "choose"),
-                       report::kChoiceJournal, "race");
+  const std::string scenario = policies.front().loaded.scenario.name;
+  JournaledCommand command(options, options.resume, result_path(options, scenario, "choose"),
+                           {"race", report::kChoiceJournal});
   const std::uint64_t id = id_of_choice(policies, options.choice);
-  if (options.resume && !folder.unfinished()) {
-    if (const auto finished = status_of_finished_race(folder.path(), id)) {
-      report::print_error("note: this race is already complete: {}\n", folder.path().string());
-      print_result(options, {folder.path(), "choose.csv", {}});
-      return *finished;
-    }
+  if (const auto status = command.completed_before(
+          kChooseCsv, [&](const auto& json) { return status_of_race(json, id); })) {
+    return *status;
   }
   std::vector<const LoadedScenario*> loaded;
   for (const NamedScenario& p : policies) loaded.push_back(&p.loaded);
   const auto identity = report::identity_of(loaded, "choose", requests_of(options));
-  const fs::path file = folder.open(identity);
-  const auto journal = open_journal(folder.path(), [&] {
+  const fs::path file = command.open(identity);
+  const auto journal = command.open_journal([&] {
     return std::make_unique<ChoiceJournal>(file, policies, options.choice, options.resume);
   });
-  if (options.resume) print_what_was_kept(journal->found(), journal->dropped_bytes());
-  const PolicyChoice choice = race(options, std::move(policies), journal.get(), session);
-  return conclude(options, choice, identity, id, folder, *journal);
+  command.print_found(replications_text(journal->found()), journal->dropped_bytes());
+  const PolicyChoice choice = command.keep_what_is_done(
+      scenario, session.interruption(),
+      {[&] { return replications_text(journal->kept()); }, [&] { journal->remove(); }},
+      [&] { return race(options, std::move(policies), journal.get(), session); });
+  return conclude(options, choice, identity, id, command, *journal);
 }
 
 constexpr const char* kChooseUsage =

@@ -531,64 +531,6 @@ int in_session(const Invocation& invocation, const SimulationSettings& settings,
   return leads ? status : kDone;
 }
 
-namespace fs = std::filesystem;
-
-JournalFolder::JournalFolder(const SimulationSettings& settings, bool resume, fs::path path,
-                             std::string_view journal, std::string_view what)
-    : path_(std::move(path)),
-      journal_(journal),
-      kept_(keep_earlier(settings, path_)),
-      force_(settings.force),
-      resume_(resume) {
-  std::error_code error;
-  unfinished_ = fs::exists(path_ / journal, error);
-  if (!unfinished_ || resume || force_) return;
-  throw report::OutputError(
-      path_,
-      fmt::format("it contains an unfinished {}; --resume continues it, --force starts again",
-                  what));
-}
-
-JournalFolder::~JournalFolder() {
-  if (made_.empty()) return;
-  result_.reset();
-  std::error_code ignored;
-  for (const fs::path& folder : made_) fs::remove(folder, ignored);  // unless it holds something
-}
-
-fs::path JournalFolder::open(report::ResultIdentity identity) {
-  std::error_code error;
-  for (fs::path folder = path_; !folder.empty() && !fs::exists(folder, error);
-       folder = folder.parent_path()) {
-    made_.push_back(folder);
-  }
-  fs::create_directories(path_, error);
-  if (error) throw report::OutputError(path_, error.message());
-  // With --out, whoever began what is resumed here has been allowed to replace what there is.
-  const bool force = force_ || (unfinished_ && resume_ && !kept_);
-  result_ =
-      std::make_unique<report::ResultFolder>(path_, std::move(identity), force, journal_, kept_);
-  return result_->path() / journal_;
-}
-
-void print_what_was_kept(std::size_t replications, std::uint64_t dropped_bytes) {
-  if (dropped_bytes > 0) {
-    report::print_error(
-        "note: {} bytes at the end of the journal were cut off or damaged; their results are "
-        "computed again\n",
-        dropped_bytes);
-  }
-  if (replications > 0) {
-    report::print_error("note: resuming with {} replication{} finished\n", replications,
-                        replications == 1 ? "" : "s");
-  }
-}
-
-std::string kept_text(std::size_t replications, std::string_view what) {
-  return fmt::format("{} replication{} finished; --resume continues the {}", replications,
-                     replications == 1 ? " is" : "s are", what);
-}
-
 namespace {
 
 void copy_file(report::Sink& sink, const std::filesystem::path& path) {
@@ -622,6 +564,113 @@ void print_result(const SimulationSettings& settings, const ShownResult& result,
   try {
     show(settings, result, before);
   } catch (const report::OutputClosed&) {  // the files are there; whoever looked has seen enough
+  }
+}
+
+std::string replications_text(std::size_t count) {
+  return count == 0 ? "" : fmt::format("{} replication{}", count, count == 1 ? "" : "s");
+}
+
+JournaledCommand::JournaledCommand(const SimulationSettings& settings, bool resume, fs::path path,
+                                   Kind kind)
+    : settings_(settings),
+      path_(std::move(path)),
+      kind_(kind),
+      kept_(keep_earlier(settings, path_)),
+      resume_(resume) {
+  std::error_code error;
+  unfinished_ = fs::exists(path_ / kind_.journal, error);
+  if (!unfinished_ || resume || settings.force) return;
+  throw report::OutputError(
+      path_,
+      fmt::format("it contains an unfinished {}; --resume continues it, --force starts again",
+                  kind_.name));
+}
+
+JournaledCommand::~JournaledCommand() {
+  if (made_.empty()) return;
+  result_.reset();
+  std::error_code ignored;
+  for (const fs::path& folder : made_) fs::remove(folder, ignored);  // unless it holds something
+}
+
+std::optional<int> JournaledCommand::completed_before(
+    std::string_view csv_file,
+    const std::function<std::optional<int>(const nlohmann::ordered_json&)>& status_of) const {
+  if (!resume_ || unfinished_) return std::nullopt;
+  std::optional<int> status;
+  try {
+    const auto json = report::read_sealed(path_);
+    report::read_members(path_ / report::kResultJson, [&] {
+      const std::optional<int> found = status_of(json);
+      if (!found) return;
+      for (const auto& record : report::file_records(json, path_ / report::kResultJson)) {
+        if (!report::fault_of(path_, record).empty()) return;
+      }
+      status = found;
+    });
+  } catch (const report::DamagedResult&) {
+    return std::nullopt;
+  }
+  if (!status) return std::nullopt;
+  report::print_error("note: this {} is already complete: {}\n", kind_.name, path_.string());
+  print_result(settings_, {path_, csv_file, {}});
+  return status;
+}
+
+fs::path JournaledCommand::open(report::ResultIdentity identity) {
+  std::error_code error;
+  for (fs::path folder = path_; !folder.empty() && !fs::exists(folder, error);
+       folder = folder.parent_path()) {
+    made_.push_back(folder);
+  }
+  fs::create_directories(path_, error);
+  if (error) throw report::OutputError(path_, error.message());
+  // With --out, the user who began what is resumed here was allowed to replace what there is.
+  const bool force = settings_.force || (unfinished_ && resume_ && !kept_);
+  result_ = std::make_unique<report::ResultFolder>(path_, std::move(identity), force, kind_.journal,
+                                                   kept_);
+  return result_->path() / kind_.journal;
+}
+
+void JournaledCommand::print_found(const std::string& finished, std::uint64_t dropped_bytes) const {
+  if (!resume_) return;
+  if (dropped_bytes > 0) {
+    report::print_error(
+        "note: {} bytes at the end of the journal were cut off or damaged; their results are "
+        "computed again\n",
+        dropped_bytes);
+  }
+  if (!finished.empty()) report::print_error("note: resuming with {} finished\n", finished);
+}
+
+void JournaledCommand::end_without_result(const std::string& scenario,
+                                          const Interruption& interruption,
+                                          const Kept& kept) const {
+  const auto keep = [&] {
+    const std::string text = kept.text();
+    if (!text.empty()) {
+      return fmt::format("{} finished; --resume continues the {}", text, kind_.name);
+    }
+    kept.remove();
+    return text;
+  };
+  try {
+    throw;
+  } catch (const Interrupted&) {
+    const std::string text = keep();
+    if (interruption.timed_out()) {
+      throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows{}", scenario,
+                                      text.empty() ? "" : "; " + text));
+    }
+    if (!text.empty()) report::print_error("note: {}\n", text);
+  } catch (const LimitExceeded&) {  // with another limit it may continue
+    const std::string text = keep();
+    if (!text.empty()) report::print_error("note: {}\n", text);
+  } catch (const RequestError&) {  // it can never be carried out
+    kept.remove();
+  } catch (...) {
+    keep();
   }
 }
 

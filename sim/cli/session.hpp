@@ -1,6 +1,6 @@
 // Ending early: Ctrl-C, a polite kill, or a limit on the time by the clock. All three set one flag
-// that whatever takes long looks at (retrysim/simulation.hpp), so that it ends in order and nothing is
-// half written.
+// that whatever takes long looks at (retrysim/simulation.hpp), so that it ends in order and nothing
+// is half written.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -225,58 +225,6 @@ struct Invocation {
 int in_session(const Invocation& invocation, const SimulationSettings& settings,
                const std::function<int(const Session&)>& work);
 
-// The folder of a result whose finished replications are kept in a journal, from which an
-// interrupted command continues.
-
-/// Where the results of the process that leads go. Folders that were made for something that kept
-/// nothing are removed again.
-class JournalFolder {
- public:
-  /// `path`: see `result_path`. What is under way is called `what` in messages ("search"). Throws
-  /// OutputError if an unfinished one is there and neither `resume` nor --force is given.
-  JournalFolder(const SimulationSettings& settings, bool resume, std::filesystem::path path,
-                std::string_view journal, std::string_view what);
-  ~JournalFolder();
-  JournalFolder(const JournalFolder&) = delete;
-  JournalFolder& operator=(const JournalFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  bool unfinished() const { return unfinished_; }
-
-  /// Makes sure that the result can be written; gives the place of the journal. Throws OutputError.
-  std::filesystem::path open(report::ResultIdentity identity);
-
-  /// After `open`.
-  report::ResultFolder& result() { return *result_; }
-
- private:
-  std::filesystem::path path_;
-  std::string_view journal_;
-  report::EarlierKept kept_;
-  bool force_, resume_, unfinished_ = false;
-  std::vector<std::filesystem::path> made_;  // innermost first
-  std::unique_ptr<report::ResultFolder> result_;
-};
-
-/// Calls `open`, which opens a journal in `folder`; turns what is wrong with it into an OutputError
-/// that says what to do.
-template <class Open>
-auto open_journal(const std::filesystem::path& folder, const Open& open) {
-  try {
-    return open();
-  } catch (const execution::JournalError& e) {
-    throw report::OutputError(
-        folder,
-        std::string(e.what()) + "; use another folder, or --force without --resume to start again");
-  }
-}
-
-/// Prints what a resumed journal had, to standard error.
-void print_what_was_kept(std::size_t replications, std::uint64_t dropped_bytes);
-
-/// "12 replications are finished; --resume continues the search"
-std::string kept_text(std::size_t replications, std::string_view what);
-
 // How a command shows its result on standard output.
 
 /// What standard output shows of a result whose files are in place.
@@ -290,5 +238,92 @@ struct ShownResult {
 /// OutputError.
 void print_result(const SimulationSettings& settings, const ShownResult& result,
                   std::string_view before = {});
+
+// Commands that can be interrupted and resumed.
+
+/// "12 replications", "1 replication"; empty for none.
+std::string replications_text(std::size_t count);
+
+/// A command that keeps finished work in a journal in its result folder, in the process that leads:
+/// it starts, goes on after an interruption, or finds that it has been completed before. Folders
+/// that were made for something that kept nothing are removed again.
+class JournaledCommand {
+ public:
+  struct Kind {
+    std::string_view name;     ///< in messages: "search"
+    std::string_view journal;  ///< file in the result folder
+  };
+  /// The journal, as a command is asked about it that ends without a result.
+  struct Kept {
+    std::function<std::string()> text;  ///< what is finished: "12 replications"; empty: nothing
+    std::function<void()> remove;
+  };
+
+  /// `path`: see `result_path`. Throws OutputError if an unfinished one is there and neither
+  /// `resume` nor --force is given.
+  JournaledCommand(const SimulationSettings& settings, bool resume, std::filesystem::path path,
+                   Kind kind);
+  ~JournaledCommand();
+  JournaledCommand(const JournaledCommand&) = delete;
+  JournaledCommand& operator=(const JournaledCommand&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+  /// With --resume and nothing to resume: the exit status of this very command, completed here
+  /// earlier, whose result is then printed (`csv_file`: see ShownResult). `status_of` gives it for
+  /// the result.json found, nothing if that answers another question. Nothing if a file of the
+  /// result is gone or damaged.
+  std::optional<int> completed_before(
+      std::string_view csv_file,
+      const std::function<std::optional<int>(const nlohmann::ordered_json&)>& status_of) const;
+
+  /// Makes sure that the result can be written; gives the place of the journal. Throws OutputError.
+  std::filesystem::path open(report::ResultIdentity identity);
+
+  /// Calls `open_it`, which opens the journal; turns what is wrong with it into an OutputError that
+  /// says what to do.
+  template <class Open>
+  auto open_journal(const Open& open_it) const {
+    try {
+      return open_it();
+    } catch (const execution::JournalError& e) {
+      throw report::OutputError(
+          path_, std::string(e.what()) +
+                     "; use another folder, or --force without --resume to start again");
+    }
+  }
+  /// Says, with --resume, what the journal had: `finished` (empty: nothing), and damaged bytes.
+  void print_found(const std::string& finished, std::uint64_t dropped_bytes) const;
+
+  /// Calls `work`. If that is interrupted or exceeds a limit, what is finished stays for --resume,
+  /// and a message says so; a journal that keeps nothing is removed. `scenario` is for messages.
+  /// Throws what `work` throws, and LimitExceeded if --timeout ended it.
+  template <class Work>
+  auto keep_what_is_done(const std::string& scenario, const Interruption& interruption,
+                         const Kept& kept, const Work& work) const {
+    try {
+      return work();
+    } catch (...) {
+      end_without_result(scenario, interruption, kept);
+      throw;
+    }
+  }
+
+  /// After `open`.
+  report::ResultFolder& result() { return *result_; }
+
+ private:
+  /// Within a handler of exceptions.
+  void end_without_result(const std::string& scenario, const Interruption& interruption,
+                          const Kept& kept) const;
+
+  const SimulationSettings& settings_;
+  std::filesystem::path path_;
+  Kind kind_;
+  report::EarlierKept kept_;
+  bool resume_, unfinished_ = false;
+  std::vector<std::filesystem::path> made_;  // innermost first
+  std::unique_ptr<report::ResultFolder> result_;
+};
 
 }  // namespace retrysim::cli

@@ -105,109 +105,22 @@ std::vector<std::string> requests_of(const SweepRequest& request) {
   return requests;
 }
 
-/// The exit status that a sweep of this very kind, finished earlier in `folder`, ended with.
-/// Nothing if a file of it is gone or damaged.
-std::optional<int> status_of_finished(const fs::path& folder, const SweepPlan& plan) {
-  try {
-    const auto json = report::read_sealed(folder);
-    const Shard shard = plan.shard.value_or(Shard{});
-    std::optional<int> status;
-    report::read_members(folder / report::kResultJson, [&] {
-      const auto& sweep = json.at("sweep");
-      Shard found;
-      if (sweep.contains("shard")) {
-        sweep.at("shard").at("index").get_to(found.index);
-        sweep.at("shard").at("count").get_to(found.count);
-      }
-      if (sweep.at("id") != fmt::format("{:016x}", plan.id) || found.index != shard.index ||
-          found.count != shard.count) {
-        return;
-      }
-      for (const auto& record : report::file_records(json, folder / report::kResultJson)) {
-        if (!report::fault_of(folder, record).empty()) return;
-      }
-      status = sweep.at("points_over_limit").get<std::size_t>() > 0  ? kLimitHit
-               : sweep.at("points_that_fail").get<std::size_t>() > 0 ? kExpectationFailed
-                                                                     : kDone;
-    });
-    return status;
-  } catch (const report::DamagedResult&) {
+/// The exit status of the sweep `plan`, if that is what `json` is the result of.
+std::optional<int> status_of_sweep(const nlohmann::ordered_json& json, const SweepPlan& plan) {
+  const auto& sweep = json.at("sweep");
+  const Shard shard = plan.shard.value_or(Shard{});
+  Shard found;
+  if (sweep.contains("shard")) {
+    sweep.at("shard").at("index").get_to(found.index);
+    sweep.at("shard").at("count").get_to(found.count);
+  }
+  if (sweep.at("id") != fmt::format("{:016x}", plan.id) || found.index != shard.index ||
+      found.count != shard.count) {
     return std::nullopt;
   }
-}
-
-/// A sweep at work, and where its results go.
-struct Begun {
-  std::unique_ptr<report::ResultFolder> folder;
-  std::unique_ptr<Sweep> sweep;
-};
-
-void print_what_is_there(const Sweep& sweep) {
-  if (sweep.dropped_bytes() > 0) {
-    report::print_error(
-        "note: {} bytes at the end of the journal were cut off or damaged; their results are "
-        "computed again\n",
-        sweep.dropped_bytes());
-  }
-  if (sweep.replications_found() > 0) {
-    report::print_error("note: resuming with {} of {} points finished\n", sweep.points_done(),
-                        sweep.points());
-  }
-}
-
-/// Opens the result folder and the journal in it. `unfinished`: the journal is there.
-Begun begin(const SweepCommand& options, SweepPlan plan, const ReplicationOptions& run,
-            const fs::path& path, bool unfinished) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) throw report::OutputError(path, error.message());
-  Begun begun;
-  const auto kept = keep_earlier(options, path);
-  // With --out, whoever began what is resumed here has been allowed to replace what there is.
-  begun.folder = std::make_unique<report::ResultFolder>(
-      path, report::identity_of({&plan.base}, "sweep", requests_of(options.request)),
-      options.force || (unfinished && options.resume && !kept), report::kSweepJournal, kept);
-  const SweepOptions sweep_options{run, begun.folder->path() / report::kSweepJournal,
-                                   options.resume};
-  try {
-    begun.sweep = std::make_unique<Sweep>(std::move(plan), sweep_options);
-  } catch (const execution::JournalError& e) {
-    throw report::OutputError(
-        begun.folder->path(),
-        std::string(e.what()) + "; use another folder, or --force without --resume to start again");
-  }
-  if (options.resume) print_what_is_there(*begun.sweep);
-  return begun;
-}
-
-/// Plans, and makes sure that the result can be written. Without a sweep, but with `status`, if
-/// there is nothing to do.
-Begun prepare(const SweepCommand& options, const ReplicationOptions& run, int& status) {
-  SweepRequest request = options.request;
-  request.max_memory = run.max_memory;
-  request.note = [](const std::string& note) { report::print_error("note: {}\n", note); };
-  SweepPlanResult planned = plan_sweep(request);
-  print_errors(planned.errors);
-  if (!planned.plan) {
-    status = kBadInput;
-    return {};
-  }
-  const fs::path path = folder_of(options, planned.plan->base.scenario.name);
-  std::error_code error;
-  const bool unfinished = fs::exists(path / report::kSweepJournal, error);
-  if (unfinished && !options.resume && !options.force) {
-    throw report::OutputError(
-        path, "it contains an unfinished sweep; --resume continues it, --force starts again");
-  }
-  if (options.resume && !unfinished) {
-    if (const auto finished = status_of_finished(path, *planned.plan)) {
-      report::print_error("note: this sweep is already complete: {}\n", path.string());
-      print_result(options, {path, kPointsCsv, {}});
-      status = *finished;
-      return {};
-    }
-  }
-  return begin(options, std::move(*planned.plan), run, path, unfinished);
+  return sweep.at("points_over_limit").get<std::size_t>() > 0  ? kLimitHit
+         : sweep.at("points_that_fail").get<std::size_t>() > 0 ? kExpectationFailed
+                                                               : kDone;
 }
 
 /// Writes and prints what there is at the end; an exit status.
@@ -230,34 +143,49 @@ int conclude(const SweepCommand& options, Sweep& sweep, report::ResultFolder& fo
   return overview.points_that_fail > 0 ? kExpectationFailed : kDone;
 }
 
+/// "2 of 3 points"; empty if not even a replication is finished.
+std::string points_done(const Sweep& sweep) {
+  return sweep.replications_done() == 0
+             ? ""
+             : fmt::format("{} of {} points", sweep.points_done(), sweep.points());
+}
+
 int lead(const SweepCommand& options, const Session& session) {
-  // Its name is known once the scenario has been read.
-  std::optional<report::ProgressBar> bar;
   report::ProgressBar none("", false);
   ReplicationOptions run = session.replication_options(none);
-  run.progress = [&](double share) {
-    if (bar->visible()) bar->show(share);
-  };
-  int status = kDone;
-  const Begun begun = prepare(options, run, status);
-  if (!begun.sweep) return status;
-  bar.emplace(begun.sweep->plan().base.scenario.name, session.shows_progress());
-  try {
-    begun.sweep->run();
-    bar->clear();
-    session.executor().finish();
-    return conclude(options, *begun.sweep, *begun.folder);
-  } catch (const Interrupted&) {
-    bar->clear();
-    const std::string kept =
-        fmt::format("{} of {} points are finished; --resume continues the sweep",
-                    begun.sweep->points_done(), begun.sweep->points());
-    if (session.interruption().timed_out()) {
-      throw LimitExceeded("the sweep took longer than --timeout allows; " + kept);
-    }
-    report::print_error("retrysim: error: interrupted; {}\n", kept);
-    return kInterrupted;
+  SweepRequest request = options.request;
+  request.max_memory = run.max_memory;
+  request.note = [&](const std::string& note) { session.print_note(note); };
+  SweepPlanResult planned = plan_sweep(request);
+  session.print_errors(planned.errors);
+  if (!planned.plan) return kBadInput;
+
+  const SweepPlan& plan = *planned.plan;
+  const std::string name = plan.base.scenario.name;
+  JournaledCommand command(options, options.resume, folder_of(options, name),
+                           {"sweep", report::kSweepJournal});
+  if (const auto status = command.completed_before(
+          kPointsCsv, [&](const auto& json) { return status_of_sweep(json, plan); })) {
+    return *status;
   }
+  const fs::path journal =
+      command.open(report::identity_of({&plan.base}, "sweep", requests_of(options.request)));
+  report::ProgressBar bar(name, session.shows_progress());
+  run.progress = [&](double share) {
+    if (bar.visible()) bar.show(share);
+  };
+  Sweep sweep = command.open_journal([&] {
+    return Sweep(std::move(*planned.plan), SweepOptions{run, journal, options.resume});
+  });
+  command.print_found(points_done(sweep), sweep.dropped_bytes());
+  command.keep_what_is_done(name, session.interruption(),
+                            {[&] { return points_done(sweep); }, [&] { sweep.remove_journal(); }},
+                            [&] {
+                              sweep.run();
+                              bar.clear();
+                              session.executor().finish();
+                            });
+  return conclude(options, sweep, command.result());
 }
 
 /// A process that only computes.

@@ -98,71 +98,34 @@ std::vector<std::string> tip_requests(const TipRequest& request) {
   return requests;
 }
 
-/// The exit status that this very search, finished earlier in `folder`, ended with. Nothing if a
-/// file of it is gone or damaged.
-std::optional<int> status_of_finished_search(const fs::path& folder, const TipPlan& plan) {
-  try {
-    const auto json = report::read_sealed(folder);
-    std::optional<int> status;
-    report::read_members(folder / report::kResultJson, [&] {
-      if (!json.contains("search") ||
-          json.at("search").at("id") != fmt::format("{:016x}", plan.id)) {
-        return;
-      }
-      for (const auto& record : report::file_records(json, folder / report::kResultJson)) {
-        if (!report::fault_of(folder, record).empty()) return;
-      }
-      const bool found = json.contains("curve")
-                             ? json.at("curve").at("found").get<std::size_t>() > 0
-                             : json.at("outcome") == name(TippingOutcome::kFound);
-      status = found ? kDone : kExpectationFailed;
-    });
-    return status;
-  } catch (const report::DamagedResult&) {
+/// The exit status of the search `id`, if that is what `json` is the result of.
+std::optional<int> status_of_search(const nlohmann::ordered_json& json, std::uint64_t id) {
+  if (!json.contains("search") || json.at("search").at("id") != fmt::format("{:016x}", id)) {
     return std::nullopt;
   }
-}
-
-/// Searches; on an interruption what is finished stays in the journal, and the message says so.
-std::vector<TipPoint> run_searches(TipSearches& searches, const Session& session) {
-  try {
-    return searches.run();
-  } catch (const Interrupted&) {
-    const std::size_t kept = searches.replications_kept();
-    const bool timed_out = session.interruption().timed_out();
-    const std::string text = kept_text(kept, "search");
-    if (kept == 0) searches.remove_journal();
-    if (timed_out) {
-      throw LimitExceeded(fmt::format("\"{}\" took longer than --timeout allows{}",
-                                      searches.plan().base.scenario.name,
-                                      kept == 0 ? "" : "; " + text));
-    }
-    if (kept > 0) session.print_note(text);
-    throw;
-  } catch (...) {
-    if (searches.replications_kept() == 0) searches.remove_journal();
-    throw;
-  }
+  const bool found = json.contains("curve") ? json.at("curve").at("found").get<std::size_t>() > 0
+                                            : json.at("outcome") == name(TippingOutcome::kFound);
+  return found ? kDone : kExpectationFailed;
 }
 
 /// What the process that leads writes and prints at the end.
 int conclude_search(const TipCommand& options, TipSearches& searches,
-                    const std::vector<TipPoint>& points, JournalFolder& folder) {
+                    const std::vector<TipPoint>& points, JournaledCommand& command) {
   const TipPlan& plan = searches.plan();
   const auto print = [&](const auto& write_text) {
-    print_result(options, {folder.path(), csv_file_of(options), write_text});
+    print_result(options, {command.path(), csv_file_of(options), write_text});
   };
   if (options.request.varying.empty()) {
     const TipResult& result = points.front().found;
     const report::TipReport found{plan.base, plan.trigger, result, plan.id};
-    report::write_tip_files(folder.result(), found);
+    report::write_tip_files(command.result(), found);
     searches.remove_journal();
     print(
         [&](report::Sink& sink) { report::write_tip_text(sink, found, report::output_columns()); });
     return result.point.outcome == TippingOutcome::kFound ? kDone : kExpectationFailed;
   }
   const report::TipCurveReport curve{plan, points};
-  report::write_curve_files(folder.result(), curve);
+  report::write_curve_files(command.result(), curve);
   searches.remove_journal();
   print(
       [&](report::Sink& sink) { report::write_curve_text(sink, curve, report::output_columns()); });
@@ -170,20 +133,18 @@ int conclude_search(const TipCommand& options, TipSearches& searches,
 }
 
 int search(const TipCommand& options, TipPlan plan, const Session& session) {
-  std::optional<JournalFolder> folder;
+  std::optional<JournaledCommand> command;
   TipSearchOptions search_options;
   if (session.leads()) {
-    folder.emplace(options, options.resume, result_path(options, plan.base.scenario.name, "tip"),
-                   report::kTipJournal, "search");
-    if (options.resume && !folder->unfinished()) {
-      if (const auto finished = status_of_finished_search(folder->path(), plan)) {
-        report::print_error("note: this search is already complete: {}\n", folder->path().string());
-        print_result(options, {folder->path(), csv_file_of(options), {}});
-        return *finished;
-      }
+    command.emplace(options, options.resume, result_path(options, plan.base.scenario.name, "tip"),
+                    JournaledCommand::Kind{"search", report::kTipJournal});
+    if (const auto status = command->completed_before(csv_file_of(options), [&](const auto& json) {
+          return status_of_search(json, plan.id);
+        })) {
+      return *status;
     }
     search_options.journal =
-        folder->open(report::identity_of({&plan.base}, "tip", tip_requests(options.request)));
+        command->open(report::identity_of({&plan.base}, "tip", tip_requests(options.request)));
     search_options.resume = options.resume;
   }
   if (plan.base.scenario.precision.target > 0) {
@@ -202,15 +163,20 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
         fmt::format("{}{}, value {}: {:.6g}", name, several ? ", " + point : "", probe, value),
         session.shows_progress());
   };
-  const fs::path path = folder ? folder->path() : fs::path();
-  TipSearches searches =
-      open_journal(path, [&] { return TipSearches(std::move(plan), std::move(search_options)); });
-  if (options.resume && session.leads()) {
-    print_what_was_kept(searches.replications_found(), searches.dropped_bytes());
+  const auto open = [&] { return TipSearches(std::move(plan), std::move(search_options)); };
+  if (!session.leads()) {
+    open().run();
+    return kDone;
   }
-  const std::vector<TipPoint> points = run_searches(searches, session);
+  TipSearches searches = command->open_journal(open);
+  command->print_found(replications_text(searches.replications_found()), searches.dropped_bytes());
+  const std::vector<TipPoint> points =
+      command->keep_what_is_done(name, session.interruption(),
+                                 {[&] { return replications_text(searches.replications_kept()); },
+                                  [&] { searches.remove_journal(); }},
+                                 [&] { return searches.run(); });
   if (bar) bar->clear();
-  return session.leads() ? conclude_search(options, searches, points, *folder) : kDone;
+  return conclude_search(options, searches, points, *command);
 }
 
 }  // namespace

@@ -420,7 +420,6 @@ class Sweep::Progress {
         options_(std::move(options)),
         units_(plan_.replications),
         store_(plan_, options_, units_.units()),
-        found_(store_.count()),
         missing_(units_.points()) {
     for (std::size_t point = 0; point < units_.points(); ++point) {
       missing_[point] = units_.replications(point);
@@ -457,7 +456,11 @@ class Sweep::Progress {
   experiment::UnitStore& store() { return store_; }
   std::size_t points() const { return units_.points(); }
   std::size_t points_done() const { return points_done_; }
-  std::size_t found() const { return found_; }
+  std::size_t replications_done() const {
+    std::size_t missing = 0;
+    for (const std::size_t n : missing_) missing += n;
+    return units_.units() - missing;
+  }
 
  private:
   static constexpr std::size_t kMostKept = std::size_t{64} << 20;  // bytes
@@ -568,7 +571,6 @@ class Sweep::Progress {
   SweepOptions options_;
   execution::PointUnits units_;
   experiment::UnitStore store_;
-  std::size_t found_;
   std::vector<std::size_t> missing_;                         // replications, by point
   std::map<std::size_t, execution::UnitResult> over_limit_;  // by unit
   std::size_t points_done_ = 0;
@@ -585,7 +587,7 @@ Sweep::~Sweep() = default;
 void Sweep::run() { progress_->run(); }
 std::size_t Sweep::points() const { return progress_->points(); }
 std::size_t Sweep::points_done() const { return progress_->points_done(); }
-std::size_t Sweep::replications_found() const { return progress_->found(); }
+std::size_t Sweep::replications_done() const { return progress_->replications_done(); }
 std::uint64_t Sweep::dropped_bytes() const { return progress_->store().dropped_bytes(); }
 const SweepPlan& Sweep::plan() const { return progress_->plan(); }
 SweepPoint Sweep::point(std::size_t number) { return progress_->point(number); }

@@ -139,7 +139,7 @@ TEST_CASE("A sweep goes on from its journal and does nothing twice") {
     return plan.scenario(point);
   };
   Sweep sweep(rest, options);
-  CHECK(sweep.replications_found() == 6);
+  CHECK(sweep.replications_done() == 6);
   CHECK(sweep.dropped_bytes() == 0);
   sweep.run();
   CHECK(first_asked == 2);
