@@ -7,16 +7,15 @@
 #include <retrysim/prediction.hpp>
 #include <retrysim/scenario_file.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/list.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "scenario/text/text.hpp"
 
 #include <fmt/format.h>
 
-#include <boost/program_options.hpp>
 #include <cstddef>
 #include <cstdio>
 #include <string>
@@ -24,8 +23,6 @@
 
 namespace retrysim::cli {
 namespace {
-
-namespace po = boost::program_options;
 
 constexpr const char* kCheckUsage =
     "Usage: retrysim check SCENARIO... [--set PATH=VALUE]...\n"
@@ -40,17 +37,24 @@ constexpr const char* kCheckUsage =
     "\n"
     "Example: retrysim check dip.toml --set 'client.*.retry.mode=none'\n";
 
-po::options_description describe_check_options() {
-  po::options_description options("Options");
-  options.add_options()  //
-      ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
-       "change any key before it is checked; TOML syntax, bare words allowed; * in PATH matches "
-       "any one name")  //
-      ("jobs", po::value<std::string>()->value_name("N"),
-       "threads of the run whose memory is estimated; default: one per processor")  //
-      ("timeout", po::value<std::string>()->value_name("D"),
-       "give up after this much real time, such as 10s (exit status 5)");
-  return options;
+struct CheckCommand {
+  std::vector<std::string> scenarios, edits;
+  int jobs = default_jobs();
+  std::optional<Duration> timeout;
+};
+
+Options<CheckCommand> check_options() {
+  using C = CheckCommand;
+  return std::vector<Option<C>>{
+      {{"set", "PATH=VALUE",
+        "change any key before it is checked; TOML syntax, bare words allowed; * in PATH matches "
+        "any one name",
+        true},
+       into(&C::edits)},
+      {{"jobs", "N", "threads of the run whose memory is estimated; default: one per processor"},
+       [](C& c, const std::string& text) { c.jobs = number_of_jobs(text); }},
+      {{"timeout", "D", "give up after this much real time, such as 10s (exit status 5)"},
+       [](C& c, const std::string& text) { c.timeout = duration_above_zero("timeout", text); }}};
 }
 
 std::string count_text(double count) {
@@ -108,21 +112,20 @@ bool check_one(const std::string& path, const std::vector<std::string>& edits, s
 }  // namespace
 
 int check(const Arguments& arguments) {
-  const auto parsed = read_command(arguments, describe_check_options(), "scenario", kCheckUsage);
-  if (!parsed) return kDone;
-  const po::variables_map& values = *parsed;
-  const auto paths = texts(values, "scenario");
-  if (paths.empty()) throw UsageError("no scenario given; expected retrysim check SCENARIO...");
-  const auto edits = texts(values, "set");
-  const auto jobs = static_cast<std::size_t>(read_jobs(values));
-  return interruptible(read_timeout(values), [&]() -> int {
+  const auto command =
+      check_options().read(arguments, kCheckUsage, "scenario", &CheckCommand::scenarios);
+  if (!command) return kDone;
+  if (command->scenarios.empty()) {
+    throw UsageError("no scenario given; expected retrysim check SCENARIO...");
+  }
+  return interruptible(command->timeout, [&]() -> int {
     report::StandardOutput out(report::StandardOutput::For::kPeople);
     bool good = true;
     bool first = true;
-    for (const std::string& path : paths) {
+    for (const std::string& path : command->scenarios) {
       if (!first) out.write("\n");
       first = false;
-      good = check_one(path, edits, jobs, out) && good;
+      good = check_one(path, command->edits, static_cast<std::size_t>(command->jobs), out) && good;
       out.flush();
     }
     return good ? kDone : kBadInput;

@@ -6,8 +6,8 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/simulation.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/choice.hpp"
 #include "report/document/text.hpp"
@@ -17,7 +17,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -33,156 +32,140 @@ namespace retrysim::cli {
 namespace {
 
 namespace fs = std::filesystem;
-namespace po = boost::program_options;
 
 constexpr std::string_view kChooseCsv = "choose.csv";
 
 struct ChooseCommand : SimulationSettings {
-  std::string scenario;
+  std::vector<std::string> scenarios;
   std::vector<std::string> vary;
+  std::string highest, lowest, client = "all";
   ChooseOptions choice;
   bool resume = false;
+
+  const std::string& scenario() const { return scenarios.front(); }
 };
 
-po::options_description describe_choose_options() {
-  po::options_description options("Options");
-  const auto text = [] { return po::value<std::string>(); };
-  const auto texts_value = [] { return po::value<std::vector<std::string>>()->composing(); };
-  options.add_options()  //
-      ("vary", texts_value()->value_name("PATH=V1,V2,..."),
-       "a key and the values to choose from; also PATH=LO:HI:STEP, PATH=LO:HI:*N (N log-spaced), "
-       "and A,B=(1,2),(3,4) for keys that move together. Given several times, all combinations")  //
-      ("maximize", text()->value_name("METRIC"), "the best policy has the highest METRIC")        //
-      ("minimize", text()->value_name("METRIC"), "the best policy has the lowest METRIC")         //
-      ("client", text()->value_name("NAME"),
-       "the client group whose metrics count; default: all clients together")  //
-      ("subject-to", texts_value()->value_name("LIMIT"),
-       "only policies with METRIC>=VALUE or METRIC<=VALUE, in the unit of the metric, such as "
-       "'success_rate>=0.999'. Means within a tolerance of VALUE may be judged either way: a tenth "
-       "of the distance to 0 or 1 for shares, else 1 %, or what follows +-, as in "
-       "'latency_p99_s<=0.5+-0.01'. May be given several times")  //
-      ("indifference", text()->value_name("D"),
-       "a difference that does not matter, in the unit of the metric; default: 1 % of the best "
-       "mean of the first stage, or more if --max-replications would not tell that apart")  //
-      ("procedure", text()->value_name("bounds|normal"),
-       "bounds: assumes nothing about the distribution, for shares and probabilities (the default "
-       "for these); normal: assumes normally distributed values, takes fewer replications")  //
-      ("confidence", text()->value_name("P"),
-       "probability that no policy is better than the chosen one by more than the indifference "
-       "(with normal: if none is nearer to the best than that); default 0.95")  //
-      ("batch", text()->value_name("M"),
-       "an observation is the average of M replications, which is nearer to the normal "
-       "distribution that is assumed; default 1")  //
-      ("max-replications", text()->value_name("N"),
-       "give up, undecided, after N replications of a policy (exit status 1); default 1000")  //
-      ("resume", po::bool_switch(),
-       "resume a race that was interrupted; if there is none, start it");
-  add_simulation_options(
-      options,
-      {"folder of the result files; default results/NAME-choose. An earlier result of the same "
-       "resolved scenario and request is replaced (see --force)",
-       "format of standard output: table (default), csv (choose.csv) or json (result.json)"});
-  return options;
-}
-
-double read_number(const std::string& option, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    throw UsageError(fmt::format("--{}: '{}' is not a number", option, text));
-  }
-  return value;
-}
-
-ChoiceAim read_aim(const po::variables_map& values) {
-  const auto highest = text_of(values, "maximize"), lowest = text_of(values, "minimize");
-  if (!highest && !lowest) {
+ChoiceAim aim_of(const ChooseCommand& command) {
+  const std::string &highest = command.highest, &lowest = command.lowest;
+  if (highest.empty() && lowest.empty()) {
     throw UsageError(
         "nothing says what is best; expected --maximize METRIC or --minimize METRIC, such as "
         "--maximize goodput");
   }
-  if (highest && lowest) {
+  if (!highest.empty() && !lowest.empty()) {
     throw UsageError(
         "--maximize and --minimize cannot be combined; use --subject-to for what else matters");
   }
   ChoiceAim aim;
-  aim.maximize = highest.has_value();
-  aim.client = text_of(values, "client").value_or("all");
-  const std::string& name = highest ? *highest : *lowest;
+  aim.maximize = !highest.empty();
+  aim.client = command.client;
+  const std::string& name = aim.maximize ? highest : lowest;
   aim.metric = find_metric(name);
   if (aim.metric == nullptr) {
     const auto names = metric_names();
     throw UsageError(fmt::format(
-        "--{}: there is no metric '{}'; {}", highest ? "maximize" : "minimize", name,
+        "--{}: there is no metric '{}'; {}", aim.maximize ? "maximize" : "minimize", name,
         scenario::nearest(name, names).empty() ? "`retrysim list metrics` names them"
                                                : scenario::suggestion(name, names, "")));
   }
   return aim;
 }
 
-ChooseCommand read_choose_options(const po::variables_map& values) {
-  ChooseCommand o;
-  const std::vector<std::string> scenarios = texts(values, "scenario");
-  if (scenarios.size() != 1) {
-    throw UsageError(
-        "expected one scenario: retrysim choose SCENARIO --vary PATH=V1,V2,... --maximize METRIC");
+ChoiceProcedure procedure_named(const std::string& text) {
+  for (const ChoiceProcedure p : {ChoiceProcedure::kBounds, ChoiceProcedure::kNormal}) {
+    if (text == name(p)) return p;
   }
-  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
-  o.scenario = scenarios.front();
-  o.vary = texts(values, "vary");
-  if (o.vary.empty()) {
-    throw UsageError(
-        "nothing to choose from; expected --vary, such as --vary "
-        "'client.*.retry.max_attempts=1,2,3'");
-  }
-  o.choice.aim = read_aim(values);
-  for (const std::string& text : texts(values, "subject-to")) {
-    o.choice.limits.push_back(parse_choice_limit(text));
-  }
-  if (const auto zone = text_of(values, "indifference")) {
-    o.choice.indifference = read_number("indifference", *zone);
-  }
-  if (const auto text = text_of(values, "procedure")) {
-    for (const ChoiceProcedure p : {ChoiceProcedure::kBounds, ChoiceProcedure::kNormal}) {
-      if (*text == name(p)) o.choice.procedure = p;
-    }
-    if (!o.choice.procedure) {
-      throw UsageError(fmt::format("--procedure: '{}' is neither bounds nor normal", *text));
-    }
-  }
-  if (const auto p = text_of(values, "confidence")) {
-    o.choice.confidence = read_number("confidence", *p);
-  }
-  if (const auto n = text_of(values, "batch")) o.choice.batch = whole_number("batch", *n, 1);
-  if (const auto n = text_of(values, "max-replications")) {
-    o.choice.max_replications = whole_number("max-replications", *n, 1);
-  }
-  o.resume = values["resume"].as<bool>();
-  return o;
+  throw UsageError(fmt::format("--procedure: '{}' is neither bounds nor normal", text));
 }
 
-/// What is asked for beside the scenario, as `ResultIdentity` has it.
-std::vector<std::string> requests_of(const ChooseCommand& options) {
-  const ChooseOptions& o = options.choice;
+std::vector<std::string> aim_requests(const ChooseCommand& c) {
+  const ChoiceAim& aim = c.choice.aim;
+  std::vector<std::string> requests = {
+      fmt::format("--{} {}", aim.maximize ? "maximize" : "minimize", aim.metric->name)};
+  if (aim.client != "all") requests.push_back("--client " + aim.client);
+  return requests;
+}
+
+std::vector<std::string> limit_requests(const ChooseCommand& c) {
   std::vector<std::string> requests;
-  for (const std::string& vary : options.vary) requests.push_back("--vary " + vary);
-  requests.push_back(
-      fmt::format("--{} {}", o.aim.maximize ? "maximize" : "minimize", o.aim.metric->name));
-  if (o.aim.client != "all") requests.push_back("--client " + o.aim.client);
-  for (const ChoiceLimit& limit : o.limits) {
+  for (const ChoiceLimit& limit : c.choice.limits) {
     requests.push_back("--subject-to " + limit.text() +
                        (limit.tolerance ? fmt::format("+-{}", *limit.tolerance) : ""));
   }
-  if (o.indifference) requests.push_back(fmt::format("--indifference {}", *o.indifference));
-  if (o.procedure) requests.push_back(fmt::format("--procedure {}", name(*o.procedure)));
-  requests.push_back(fmt::format("--confidence {}", o.confidence));
-  if (o.batch > 1) requests.push_back(fmt::format("--batch {}", o.batch));
   return requests;
+}
+
+// The limit on replications is no part of the question: a race may go on with another one.
+Options<ChooseCommand> choose_options() {
+  using C = ChooseCommand;
+  using Texts = std::vector<std::string>;
+  Options<C> options = std::vector<Option<C>>{
+      {{"vary", "PATH=V1,V2,...",
+        "a key and the values to choose from; also PATH=LO:HI:STEP, PATH=LO:HI:*N (N log-spaced), "
+        "and A,B=(1,2),(3,4) for keys that move together. Given several times, all combinations",
+        true},
+       into(&C::vary),
+       [](const C& c) { return vary_requests(c.vary); }},
+      {{"maximize", "METRIC", "the best policy has the highest METRIC"},
+       into(&C::highest),
+       aim_requests},
+      {{"minimize", "METRIC", "the best policy has the lowest METRIC"}, into(&C::lowest)},
+      {{"client", "NAME", "the client group whose metrics count; default: all clients together"},
+       into(&C::client)},
+      {{"subject-to", "LIMIT",
+        "only policies with METRIC>=VALUE or METRIC<=VALUE, in the unit of the metric, such as "
+        "'success_rate>=0.999'. Means within a tolerance of VALUE may be judged either way: a "
+        "tenth "
+        "of the distance to 0 or 1 for shares, else 1 %, or what follows +-, as in "
+        "'latency_p99_s<=0.5+-0.01'. May be given several times",
+        true},
+       [](C& c, const std::string& text) { c.choice.limits.push_back(parse_choice_limit(text)); },
+       limit_requests},
+      {{"indifference", "D",
+        "a difference that does not matter, in the unit of the metric; default: 1 % of the best "
+        "mean of the first stage, or more if --max-replications would not tell that apart"},
+       [](C& c, const std::string& text) { c.choice.indifference = number("indifference", text); },
+       [](const C& c) {
+         return c.choice.indifference
+                    ? Texts{fmt::format("--indifference {}", *c.choice.indifference)}
+                    : Texts{};
+       }},
+      {{"procedure", "bounds|normal",
+        "bounds: assumes nothing about the distribution, for shares and probabilities (the default "
+        "for these); normal: assumes normally distributed values, takes fewer replications"},
+       [](C& c, const std::string& text) { c.choice.procedure = procedure_named(text); },
+       [](const C& c) {
+         return c.choice.procedure ? Texts{fmt::format("--procedure {}", name(*c.choice.procedure))}
+                                   : Texts{};
+       }},
+      {{"confidence", "P",
+        "probability that no policy is better than the chosen one by more than the indifference "
+        "(with normal: if none is nearer to the best than that); default 0.95"},
+       [](C& c, const std::string& text) { c.choice.confidence = number("confidence", text); },
+       [](const C& c) { return Texts{fmt::format("--confidence {}", c.choice.confidence)}; }},
+      {{"batch", "M",
+        "an observation is the average of M replications, which is nearer to the normal "
+        "distribution that is assumed; default 1"},
+       [](C& c, const std::string& text) { c.choice.batch = whole_number("batch", text, 1); },
+       [](const C& c) {
+         return c.choice.batch > 1 ? Texts{fmt::format("--batch {}", c.choice.batch)} : Texts{};
+       }},
+      {{"max-replications", "N",
+        "give up, undecided, after N replications of a policy (exit status 1); default 1000"},
+       [](C& c, const std::string& text) {
+         c.choice.max_replications = whole_number("max-replications", text, 1);
+       }},
+      {{"resume", "", "resume a race that was interrupted; if there is none, start it"},
+       into(&C::resume)}};
+  return options.add(simulation_options(
+      {"folder of the result files; default results/NAME-choose. An earlier result of the same "
+       "resolved scenario and request is replaced (see --force)",
+       "format of standard output: table (default), csv (choose.csv) or json (result.json)"}));
 }
 
 /// Loads every policy; says what is wrong with them. Then there are none.
 std::vector<NamedScenario> load_policies(const ChooseCommand& options, const Session& session) {
-  VariantsResult loaded = load_variants(options.scenario, options.edits, options.vary);
+  VariantsResult loaded = load_variants(options.scenario(), options.edits, options.vary);
   session.print_errors(loaded.errors);
   for (const NamedScenario& v : loaded.variants) session.print_notes(v.loaded);
   if (!loaded.variants.empty() && loaded.variants.front().loaded.scenario.precision.target > 0) {
@@ -275,7 +258,7 @@ int choose(const ChooseCommand& options, const Session& session) {
   }
   std::vector<const LoadedScenario*> loaded;
   for (const NamedScenario& p : policies) loaded.push_back(&p.loaded);
-  const auto identity = report::identity_of(loaded, "choose", requests_of(options));
+  const auto identity = report::identity_of(loaded, "choose", choose_options().asked(options));
   const fs::path file = command.open(identity);
   const auto journal = command.open_journal([&] {
     return std::make_unique<ChoiceJournal>(file, policies, options.choice, options.resume);
@@ -306,11 +289,19 @@ constexpr const char* kChooseUsage =
 }  // namespace
 
 int choose(const Arguments& arguments) {
-  const auto values = read_command(arguments, describe_choose_options(), "scenario", kChooseUsage);
-  if (!values) return kDone;
-  const ChooseCommand options = read_choose_options(*values);
-  return in_session({"choose", arguments}, options,
-                    [&](const Session& session) { return choose(options, session); });
+  auto command =
+      choose_options().read(arguments, kChooseUsage, "scenario", &ChooseCommand::scenarios);
+  if (!command) return kDone;
+  only_scenario(command->scenarios,
+                "retrysim choose SCENARIO --vary PATH=V1,V2,... --maximize METRIC");
+  if (command->vary.empty()) {
+    throw UsageError(
+        "nothing to choose from; expected --vary, such as --vary "
+        "'client.*.retry.max_attempts=1,2,3'");
+  }
+  command->choice.aim = aim_of(*command);
+  return in_session({"choose", arguments}, *command,
+                    [&](const Session& session) { return choose(*command, session); });
 }
 
 }  // namespace retrysim::cli

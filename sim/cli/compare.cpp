@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/compare.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/comparison.hpp"
 #include "report/document/text.hpp"
@@ -17,7 +17,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -26,16 +25,17 @@
 namespace retrysim::cli {
 namespace {
 
-namespace po = boost::program_options;
 namespace fs = std::filesystem;
 
 struct CompareCommand : SimulationSettings {
-  std::string scenario;
+  std::vector<std::string> scenarios;
   std::vector<std::string> vary;
   std::string baseline;  ///< empty: the first variant
-  std::vector<const MetricInfo*> metrics;
+  std::vector<const MetricInfo*> metrics = headline_metrics();
   bool metrics_given = false;
   bool twin = false, variance = false;
+
+  const std::string& scenario() const { return scenarios.front(); }
 };
 
 std::string headline_names() {
@@ -44,35 +44,9 @@ std::string headline_names() {
   return scenario::joined(names);
 }
 
-po::options_description describe_compare_options() {
-  const std::string metrics_help = "metrics to compare; default: " + headline_names();
-  po::options_description options("Options");
-  options.add_options()  //
-      ("vary", po::value<std::vector<std::string>>()->composing()->value_name("PATH=V1,V2,..."),
-       "a key and the values it takes; also PATH=LO:HI:STEP, PATH=LO:HI:*N (N log-spaced), and "
-       "A,B=(1,2),(3,4) for keys that move together. Given several times, all combinations")  //
-      ("baseline", po::value<std::string>()->value_name("NAME"),
-       "the variant that the others are compared with, such as jitter=equal, or just equal; "
-       "default: the first")                                                                 //
-      ("metrics", po::value<std::string>()->value_name("METRIC,..."), metrics_help.c_str())  //
-      ("variance", po::bool_switch(),
-       "also show by what factor common random numbers reduce the variance of the differences")  //
-      ("twin", po::bool_switch(),
-       "as in run: repeat replications that do not recover, without retries from the end of the "
-       "fault or surge on, and also compare the probability of metastable failures");
-  add_simulation_options(
-      options,
-      {"folder of the result files; default results/NAME-compare. An earlier result of the same "
-       "resolved scenario and variants is replaced (see --force)",
-       "format of the comparison on standard output: table (default), csv or json"});
-  return options;
-}
-
-std::vector<const MetricInfo*> read_metrics(const po::variables_map& values) {
-  const auto text = text_of(values, "metrics");
-  if (!text) return headline_metrics();
+std::vector<const MetricInfo*> read_metrics(const std::string& text) {
   std::vector<const MetricInfo*> metrics;
-  std::string_view rest = *text;
+  std::string_view rest = text;
   while (true) {
     const std::size_t comma = rest.find(',');
     std::string_view name = rest.substr(0, comma);
@@ -94,36 +68,45 @@ std::vector<const MetricInfo*> read_metrics(const po::variables_map& values) {
   }
 }
 
-CompareCommand read_compare_options(const po::variables_map& values) {
-  CompareCommand o;
-  const std::vector<std::string> scenarios = texts(values, "scenario");
-  if (scenarios.empty())
-    throw UsageError("no scenario given; expected retrysim compare SCENARIO --vary PATH=V1,V2,...");
-  if (scenarios.size() > 1) {
-    throw UsageError("compare takes one scenario; use --vary to make variants");
-  }
-  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
-  o.scenario = scenarios.front();
-  o.vary = texts(values, "vary");
-  if (o.vary.empty()) {
-    throw UsageError(
-        "nothing to compare; expected --vary, such as --vary "
-        "'client.*.retry.mode=legacy,standard'");
-  }
-  o.baseline = text_of(values, "baseline").value_or("");
-  o.metrics = read_metrics(values);
-  o.metrics_given = values.count("metrics") != 0;
-  o.twin = values["twin"].as<bool>();
-  o.variance = values["variance"].as<bool>();
-  const MetricInfo* metastable = find_metric("metastable_probability");
-  if (o.twin && !o.metrics_given) o.metrics.push_back(metastable);
-  return o;
+Options<CompareCommand> compare_options() {
+  using C = CompareCommand;
+  Options<C> options = std::vector<Option<C>>{
+      {{"vary", "PATH=V1,V2,...",
+        "a key and the values it takes; also PATH=LO:HI:STEP, PATH=LO:HI:*N (N log-spaced), and "
+        "A,B=(1,2),(3,4) for keys that move together. Given several times, all combinations",
+        true},
+       into(&C::vary),
+       [](const C& c) { return vary_requests(c.vary); }},
+      {{"baseline", "NAME",
+        "the variant that the others are compared with, such as jitter=equal, or just equal; "
+        "default: the first"},
+       into(&C::baseline)},
+      {{"metrics", "METRIC,...", "metrics to compare; default: " + headline_names()},
+       [](C& c, const std::string& text) {
+         c.metrics = read_metrics(text);
+         c.metrics_given = true;
+       }},
+      {{"variance", "",
+        "also show by what factor common random numbers reduce the variance of the differences"},
+       into(&C::variance)},
+      {{"twin", "",
+        "as in run: repeat replications that do not recover, without retries from the end of the "
+        "fault or surge on, and also compare the probability of metastable failures"},
+       into(&C::twin),
+       [](const C& c) -> std::vector<std::string> {
+         if (!c.twin) return {};
+         return {std::string(report::kTwinRequest)};
+       }}};
+  return options.add(simulation_options(
+      {"folder of the result files; default results/NAME-compare. An earlier result of the same "
+       "resolved scenario and variants is replaced (see --force)",
+       "format of the comparison on standard output: table (default), csv or json"}));
 }
 
 /// Loads every variant; says what is wrong with them. Then there are none.
 std::vector<NamedScenario> load_variants(const CompareCommand& options, const Session& session) {
   VariantsResult loaded =
-      retrysim::load_variants(options.scenario, options.edits, options.vary, options.baseline);
+      retrysim::load_variants(options.scenario(), options.edits, options.vary, options.baseline);
   session.print_errors(loaded.errors);
   for (const NamedScenario& v : loaded.variants) session.print_notes(v.loaded);
   if (!loaded.variants.empty() && loaded.variants.front().loaded.scenario.precision.target > 0) {
@@ -154,7 +137,7 @@ std::string comment_of(const CompareCommand& options, const report::Evaluation& 
   std::string text = fmt::format(
       "# Variant {} of a comparison; this file repeats its run exactly.\n#   retrysim compare {}",
       in_shell_quotes(variant.set.variant),
-      in_shell_quotes(fs::path(options.scenario).filename().string()));
+      in_shell_quotes(fs::path(options.scenario()).filename().string()));
   for (const std::string& vary : options.vary) text += " --vary " + in_shell_quotes(vary);
   for (const std::string& edit : options.edits) text += " --set " + in_shell_quotes(edit);
   if (options.twin) text += " --twin";
@@ -165,10 +148,7 @@ report::ResultIdentity identity(const CompareCommand& options,
                                 const std::vector<NamedScenario>& variants) {
   std::vector<const LoadedScenario*> loaded;
   for (const NamedScenario& v : variants) loaded.push_back(&v.loaded);
-  std::vector<std::string> requests;
-  for (const std::string& vary : options.vary) requests.push_back("--vary " + vary);
-  if (options.twin) requests.emplace_back(report::kTwinRequest);
-  return report::identity_of(loaded, "compare", requests);
+  return report::identity_of(loaded, "compare", compare_options().asked(options));
 }
 
 void write_and_print(const CompareCommand& options, Comparison comparison,
@@ -220,12 +200,24 @@ constexpr const char* kCompareUsage =
 }  // namespace
 
 int compare(const Arguments& arguments) {
-  const auto values =
-      read_command(arguments, describe_compare_options(), "scenario", kCompareUsage);
-  if (!values) return kDone;
-  const CompareCommand options = read_compare_options(*values);
-  return in_session({"compare", arguments}, options,
-                    [&](const Session& session) { return compare(options, session); });
+  auto command =
+      compare_options().read(arguments, kCompareUsage, "scenario", &CompareCommand::scenarios);
+  if (!command) return kDone;
+  if (command->scenarios.empty())
+    throw UsageError("no scenario given; expected retrysim compare SCENARIO --vary PATH=V1,V2,...");
+  if (command->scenarios.size() > 1) {
+    throw UsageError("compare takes one scenario; use --vary to make variants");
+  }
+  if (command->vary.empty()) {
+    throw UsageError(
+        "nothing to compare; expected --vary, such as --vary "
+        "'client.*.retry.mode=legacy,standard'");
+  }
+  if (command->twin && !command->metrics_given) {
+    command->metrics.push_back(find_metric("metastable_probability"));
+  }
+  return in_session({"compare", arguments}, *command,
+                    [&](const Session& session) { return compare(*command, session); });
 }
 
 }  // namespace retrysim::cli

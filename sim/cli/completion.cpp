@@ -220,9 +220,8 @@ std::vector<std::string> names_in_scenario(const std::string& scenario, const st
 
 /// Candidates for the value of an option. What they are follows from the name of the value in the
 /// description of the option, such as PATH=VALUE, DIR or table|csv|json.
-void add_values(const boost::program_options::option_description& option, const Arguments& words,
-                Candidates& candidates) {
-  const std::string kind = value_name(option);
+void add_values(const OptionText& option, const Arguments& words, Candidates& candidates) {
+  const std::string& kind = option.value;
   if (kind.starts_with("PATH")) {
     const KeyCompletion keys{scenario_among(words), "", kind.find("LO:HI") != kind.npos};
     candidates.add_all(keys.candidates(candidates.word()));
@@ -238,7 +237,7 @@ void add_values(const boost::program_options::option_description& option, const 
     }
     if (several) candidates.directive("open");
   } else if (kind == "NAME") {
-    candidates.add_all(names_in_scenario(scenario_among(words), option.long_name()));
+    candidates.add_all(names_in_scenario(scenario_among(words), option.name));
   } else if (kind.find('|') != kind.npos) {
     for (const std::string_view word : scenario::split_words(kind)) candidates.add(word);
   } else if (kind == "DIR") {
@@ -263,13 +262,13 @@ std::string complete_command(const CommandHelp& help, const Arguments& words) {
   const auto option_named = [&](std::string_view name) {
     const auto found =
         std::find_if(help.options.begin(), help.options.end(),
-                     [&](const auto& option) { return name == "--" + option->long_name(); });
-    return found == help.options.end() ? nullptr : found->get();
+                     [&](const OptionText& option) { return name == "--" + option.name; });
+    return found == help.options.end() ? nullptr : &*found;
   };
   const std::string& word = words.back();
   if (words.size() > 1) {
     if (const auto* before = option_named(words[words.size() - 2]);
-        before && takes_value(*before)) {
+        before && !before->value.empty()) {
       Candidates candidates(word, "");
       add_values(*before, words, candidates);
       return candidates.text();
@@ -278,7 +277,7 @@ std::string complete_command(const CommandHelp& help, const Arguments& words) {
   if (const std::size_t equals = word.find('='); word.starts_with("--") && equals != word.npos) {
     const std::string_view name = std::string_view(word).substr(0, equals);
     const auto* option = option_named(name);
-    if (option == nullptr || !takes_value(*option)) return "";
+    if (option == nullptr || option->value.empty()) return "";
     Candidates candidates(std::string_view(word).substr(equals + 1),
                           std::string_view(word).substr(0, equals + 1));
     add_values(*option, words, candidates);
@@ -286,7 +285,7 @@ std::string complete_command(const CommandHelp& help, const Arguments& words) {
   }
   Candidates candidates(word, "");
   if (word.starts_with('-')) {
-    for (const auto& option : help.options) candidates.add("--" + option->long_name());
+    for (const OptionText& option : help.options) candidates.add("--" + option.name);
   } else {
     add_words(help.positional, candidates);
   }

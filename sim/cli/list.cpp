@@ -7,8 +7,9 @@
 #include <retrysim/presets.hpp>
 #include <retrysim/verdict.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/session.hpp"
 #include "prediction/coverage.hpp"
 #include "report/document/text.hpp"
 #include "retry/sdk_comparisons.hpp"
@@ -17,7 +18,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <cstdio>
 #include <iterator>
 #include <map>
@@ -200,8 +200,6 @@ std::string describe_client(std::string_view sdk) {
 // `retrysim list WHAT`: what exists, printed from the tables that the program itself uses.
 
 namespace {
-
-namespace po = boost::program_options;
 
 using Table = Listing;
 
@@ -442,12 +440,23 @@ std::string to_json(const Table& table) {
   return rows.dump(2) + "\n";
 }
 
-const Topic& find_topic(const po::variables_map& values) {
+struct ListCommand {
+  std::vector<std::string> what;
+  std::string format = "table";
+};
+
+Options<ListCommand> list_options() {
+  using C = ListCommand;
+  return std::vector<Option<C>>{
+      {{"format", "table|csv|json", "how to print: table (default), csv or json"},
+       [](C& c, const std::string& text) { c.format = format_word(text); }}};
+}
+
+const Topic& find_topic(const std::vector<std::string>& words) {
   const std::vector<std::string_view> known = listing_topics();
-  if (!values.count("what")) {
+  if (words.empty()) {
     throw UsageError("nothing to list; expected one of " + scenario::joined(known));
   }
-  const auto& words = values["what"].as<std::vector<std::string>>();
   if (words.size() > 1)
     throw UsageError("only one list at a time; unexpected second word: " + words[1]);
   const auto* topic = std::find_if(std::begin(kTopics), std::end(kTopics),
@@ -474,23 +483,13 @@ Listing listing_of(std::string_view topic) {
 }
 
 int list(const Arguments& arguments) {
-  po::options_description options("Options");
-  options.add_options()  //
-      ("format", po::value<std::string>()->default_value("table")->value_name("table|csv|json"),
-       "how to print: table (default), csv or json");
-  const auto parsed = read_command(arguments, options, "what", kListUsage);
-  if (!parsed) return kDone;
-  const po::variables_map& values = *parsed;
-  const Topic& topic = find_topic(values);
-  const auto& format = values["format"].as<std::string>();
-  if (format == "table") {
+  const auto command = list_options().read(arguments, kListUsage, "what", &ListCommand::what);
+  if (!command) return kDone;
+  const Topic& topic = find_topic(command->what);
+  if (command->format == "table") {
     report::print(report::listing_text(topic.make(), report::output_columns()));
-  } else if (format == "csv") {
-    report::print(to_csv(topic.make()));
-  } else if (format == "json") {
-    report::print(to_json(topic.make()));
   } else {
-    throw UsageError("--format: \"" + format + "\" is none of table, csv, json");
+    report::print(command->format == "csv" ? to_csv(topic.make()) : to_json(topic.make()));
   }
   return kDone;
 }

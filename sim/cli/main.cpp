@@ -6,9 +6,9 @@
 
 #include <retrysim/experiment.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/completion.hpp"
 #include "cli/manual.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/output.hpp"

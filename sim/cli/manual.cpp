@@ -231,13 +231,6 @@ std::string synopsis_of(std::string_view& usage) {
 
 std::string page_name(const Command& command) { return fmt::format("retrysim-{}", command.name); }
 
-/// "--set", or "-h, --help".
-std::string names_of(const boost::program_options::option_description& option) {
-  const std::string both = option.format_name();  // "-h [ --help ]"
-  const std::size_t bracket = both.find(" [ ");
-  return bracket == both.npos ? both : both.substr(0, bracket) + ", --" + option.long_name();
-}
-
 ManualPage page_of(const Command& command) {
   const CommandHelp help = help_of(command);
   RoffPage page(page_name(command), 1, command.purpose);
@@ -247,14 +240,8 @@ ManualPage page_of(const Command& command) {
   page.heading("DESCRIPTION");
   HelpText(page).add(usage);
   page.heading("OPTIONS");
-  for (const auto& option : help.options) {
-    const std::string parameter = option->format_parameter();
-    const std::size_t fallback = parameter.find(" (=");
-    std::string meaning = option->description();
-    if (fallback != parameter.npos) {
-      meaning += "; default: " + parameter.substr(fallback + 3, parameter.size() - fallback - 4);
-    }
-    page.item(names_of(*option), takes_value(*option) ? value_name(*option) : "", meaning);
+  for (const OptionText& option : help.options) {
+    page.item("--" + option.name, option.value, option.help);
   }
   page.heading("SEE ALSO");
   page.paragraph("`retrysim`(1), `retrysim-scenario`(5), `retrysim-metrics`(7)");

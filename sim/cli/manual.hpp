@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "cli/command_line.hpp"
+#include "cli/options.hpp"
 
 namespace retrysim::cli {
 

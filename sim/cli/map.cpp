@@ -5,8 +5,8 @@
 #include <retrysim/phase_map.hpp>
 #include <retrysim/scenario_file.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
@@ -14,7 +14,6 @@
 #include "report/map.hpp"
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,8 +22,6 @@
 
 namespace retrysim::cli {
 namespace {
-
-namespace po = boost::program_options;
 
 constexpr const char* kMapUsage =
     "Usage: retrysim map SCENARIO --vary X=... --vary Y=... [options]\n"
@@ -46,6 +43,7 @@ constexpr const char* kMapUsage =
     "      --vary client.web.retry.max_attempts=1:6:1\n";
 
 struct MapCommand : SimulationSettings {
+  std::vector<std::string> scenarios;
   PhaseMapRequest request;
   std::vector<std::string> varied;
   std::size_t confirm = 0;
@@ -53,47 +51,28 @@ struct MapCommand : SimulationSettings {
   bool writes_files() const { return confirm > 0 || !out.empty(); }
 };
 
-po::options_description describe_map_options() {
-  po::options_description options("Options");
-  options.add_options()  //
-      ("vary", po::value<std::vector<std::string>>()->composing()->value_name("PATH=..."),
-       "given twice: the key across the plane, then the key up it, each PATH=V1,V2,... or "
-       "PATH=LO:HI:STEP or PATH=LO:HI:*N, as for sweep")  //
-      ("service", po::value<std::string>()->value_name("NAME"),
-       "which service; needed where there are several")  //
-      ("confirm", po::value<std::string>()->value_name("N"),
-       "simulate N points near the borders, each with the scenario's replications");
-  add_simulation_options(
-      options,
+Options<MapCommand> map_options() {
+  using C = MapCommand;
+  Options<C> options = std::vector<Option<C>>{
+      {{"vary", "PATH=...",
+        "given twice: the key across the plane, then the key up it, each PATH=V1,V2,... or "
+        "PATH=LO:HI:STEP or PATH=LO:HI:*N, as for sweep",
+        true},
+       into(&C::varied)},
+      {{"service", "NAME", "which service; needed where there are several"},
+       [](C& c, const std::string& text) { c.request.service = text; }},
+      {{"confirm", "N",
+        "simulate N points near the borders, each with the scenario's replications"},
+       [](C& c, const std::string& text) {
+         constexpr std::uint64_t kMostPoints = 10'000;
+         c.confirm =
+             static_cast<std::size_t>(std::min(kMostPoints, whole_number("confirm", text, 1)));
+       }}};
+  return options.add(simulation_options(
       {"folder of the result files; default results/NAME-map with --confirm, otherwise none. An "
-       "earlier "
-       "result of the same resolved scenario and plane is replaced (see --force)",
+       "earlier result of the same resolved scenario and plane is replaced (see --force)",
        "format of standard output: table (a picture, the default), csv (map.csv) or json "
-       "(result.json)"});
-  return options;
-}
-
-/// Nothing if a --vary is wrong, which has then been said.
-std::optional<MapCommand> read_map_options(const po::variables_map& values) {
-  MapCommand o;
-  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
-  const auto paths = texts(values, "scenario");
-  if (paths.size() != 1) {
-    throw UsageError("expected retrysim map SCENARIO --vary X=... --vary Y=...");
-  }
-  o.request.scenario = paths[0];
-  o.request.edits = o.edits;
-  o.request.service = text_of(values, "service");
-  o.varied = texts(values, "vary");
-  VariationsResult read = parse_variations(o.varied);
-  print_errors(read.errors);
-  if (!read.errors.empty()) return std::nullopt;
-  o.request.plane = std::move(read.variations);
-  constexpr std::uint64_t kMostPoints = 10'000;
-  if (const auto n = text_of(values, "confirm")) {
-    o.confirm = static_cast<std::size_t>(std::min(kMostPoints, whole_number("confirm", *n, 1)));
-  }
-  return o;
+       "(result.json)"}));
 }
 
 /// Prints a map that is in no folder.
@@ -166,13 +145,20 @@ int map(const MapCommand& options, const Session& session) {
 }  // namespace
 
 int map(const Arguments& arguments) {
-  const auto values = read_command(arguments, describe_map_options(), "scenario", kMapUsage);
-  if (!values) return kDone;
+  auto command = map_options().read(arguments, kMapUsage, "scenario", &MapCommand::scenarios);
+  if (!command) return kDone;
   keep_freed_memory();
-  const auto options = read_map_options(*values);
-  if (!options) return kBadInput;
-  return in_session({"map", arguments}, *options,
-                    [&](const Session& session) { return map(*options, session); });
+  if (command->scenarios.size() != 1) {
+    throw UsageError("expected retrysim map SCENARIO --vary X=... --vary Y=...");
+  }
+  command->request.scenario = command->scenarios.front();
+  command->request.edits = command->edits;
+  VariationsResult read = parse_variations(command->varied);
+  print_errors(read.errors);
+  if (!read.errors.empty()) return kBadInput;
+  command->request.plane = std::move(read.variations);
+  return in_session({"map", arguments}, *command,
+                    [&](const Session& session) { return map(*command, session); });
 }
 
 }  // namespace retrysim::cli

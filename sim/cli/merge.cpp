@@ -3,21 +3,18 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/simulation.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/sweep.hpp"
 
 #include <fmt/format.h>
-#include <boost/program_options.hpp>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace retrysim::cli {
-
-namespace po = boost::program_options;
 
 namespace {
 
@@ -30,31 +27,44 @@ constexpr const char* kMergeUsage =
 
 }  // namespace
 
+namespace {
+
+struct MergeCommand {
+  std::vector<std::string> folders;
+  std::string out;
+  bool force = false, quiet = false;
+  std::optional<Duration> timeout;
+};
+
+Options<MergeCommand> merge_options() {
+  using C = MergeCommand;
+  return std::vector<Option<C>>{
+      {{"out", "DIR",
+        "folder of the joined result; an earlier result of the same sweep is replaced"},
+       [](C& c, const std::string& text) { c.out = output_path(text); }},
+      {{"force", "", "also replace any other result"}, into(&C::force)},
+      {{"timeout", "D", "give up after this much real time, such as 10min (exit status 5)"},
+       [](C& c, const std::string& text) { c.timeout = duration_above_zero("timeout", text); }},
+      {{"quiet", "", "print nothing"}, into(&C::quiet)}};
+}
+
+}  // namespace
+
 int merge(const Arguments& arguments) {
-  po::options_description visible("Options");
-  visible.add_options()  //
-      ("out", po::value<std::string>()->value_name("DIR"),
-       "folder of the joined result; an earlier result of the same sweep is replaced")  //
-      ("force", po::bool_switch(), "also replace any other result")                     //
-      ("timeout", po::value<std::string>()->value_name("D"),
-       "give up after this much real time, such as 10min (exit status 5)")  //
-      ("quiet", po::bool_switch(), "print nothing");
-  const auto parsed = read_command(arguments, visible, "folder", kMergeUsage);
-  if (!parsed) return kDone;
-  const po::variables_map& values = *parsed;
+  const auto command =
+      merge_options().read(arguments, kMergeUsage, "folder", &MergeCommand::folders);
+  if (!command) return kDone;
   if (is_silent_rank(arguments)) return kDone;
-  const std::vector<std::string> folders = texts(values, "folder");
+  const std::vector<std::string>& folders = command->folders;
+  const std::string& out = command->out;
   if (folders.empty())
     throw UsageError("no shards given; expected retrysim merge DIR... --out DIR");
-  if (values.count("out") == 0)
-    throw UsageError("--out is missing: the folder of the joined result");
-  const std::string out = values["out"].as<std::string>();
-  if (out.empty()) throw UsageError("--out: name a folder");
+  if (out.empty()) throw UsageError("--out is missing: the folder of the joined result");
   try {
-    return interruptible(read_timeout(values), [&]() -> int {
+    return interruptible(command->timeout, [&]() -> int {
       const report::MergedSweep merged =
-          report::merge_sweep({folders.begin(), folders.end()}, out, values["force"].as<bool>());
-      if (!values["quiet"].as<bool>()) {
+          report::merge_sweep({folders.begin(), folders.end()}, out, command->force);
+      if (!command->quiet) {
         report::print("{} point{} from {} shard{}\n\nResult files: {}\n", merged.points,
                       merged.points == 1 ? "" : "s", folders.size(), folders.size() == 1 ? "" : "s",
                       out);

@@ -5,8 +5,8 @@
 #include <retrysim/prediction.hpp>
 #include <retrysim/scenario_file.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -26,8 +25,6 @@
 
 namespace retrysim::cli {
 namespace {
-
-namespace po = boost::program_options;
 
 constexpr const char* kPredictUsage =
     "Usage: retrysim predict SCENARIO [options]\n"
@@ -41,23 +38,35 @@ constexpr const char* kPredictUsage =
     "\n"
     "Example: retrysim predict scenarios/fifo-zombie.toml\n";
 
-po::options_description describe_predict_options() {
-  po::options_description options("Options");
-  options.add_options()  //
-      ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
-       "change any key before the prediction; TOML syntax, bare words allowed")  //
-      ("format", po::value<std::string>()->default_value("table")->value_name("table|csv|json"),
-       "how to print: table (default), csv or json")  //
-      ("orbit", po::value<std::string>()->value_name("N"),
-       "most requests on their way back in the Markov chain. Default: as many as matter")  //
-      ("out", po::value<std::string>()->value_name("DIR"),
-       "also write the prediction into a folder, with trajectories and equilibria for the picture "
-       "of "
-       "the phase plane; default: no files")                                           //
-      ("force", po::bool_switch(), "also replace a result of another scenario there")  //
-      ("timeout", po::value<std::string>()->value_name("D"),
-       "give up after this time by the clock, such as 10s (exit status 5)");
-  return options;
+struct PredictCommand {
+  std::vector<std::string> scenarios, edits;
+  std::string format = "table", out;
+  bool force = false;
+  std::optional<Duration> timeout;
+  PredictionOptions prediction;
+};
+
+Options<PredictCommand> predict_options() {
+  using C = PredictCommand;
+  return std::vector<Option<C>>{
+      {{"set", "PATH=VALUE",
+        "change any key before the prediction; TOML syntax, bare words allowed", true},
+       into(&C::edits)},
+      {{"format", "table|csv|json", "how to print: table (default), csv or json"},
+       [](C& c, const std::string& text) { c.format = format_word(text); }},
+      {{"orbit", "N",
+        "most requests on their way back in the Markov chain. Default: as many as matter"},
+       [](C& c, const std::string& text) {
+         constexpr std::uint64_t kMost = 10'000;
+         c.prediction.orbit = static_cast<int>(std::min(kMost, whole_number("orbit", text, 1)));
+       }},
+      {{"out", "DIR",
+        "also write the prediction into a folder, with trajectories and equilibria for the picture "
+        "of the phase plane; default: no files"},
+       [](C& c, const std::string& text) { c.out = output_path(text); }},
+      {{"force", "", "also replace a result of another scenario there"}, into(&C::force)},
+      {{"timeout", "D", "give up after this time by the clock, such as 10s (exit status 5)"},
+       [](C& c, const std::string& text) { c.timeout = duration_above_zero("timeout", text); }}};
 }
 
 /// Writes the files into a folder.
@@ -76,34 +85,24 @@ void write_folder(const LoadedScenario& loaded, const Prediction& prediction,
 }  // namespace
 
 int predict(const Arguments& arguments) {
-  const auto values =
-      read_command(arguments, describe_predict_options(), "scenario", kPredictUsage);
-  if (!values) return kDone;
+  const auto command =
+      predict_options().read(arguments, kPredictUsage, "scenario", &PredictCommand::scenarios);
+  if (!command) return kDone;
   keep_freed_memory();
-  const auto paths = texts(*values, "scenario");
+  const std::vector<std::string>& paths = command->scenarios;
   if (paths.size() != 1) {
     throw UsageError(paths.empty() ? "no scenario given; expected retrysim predict SCENARIO"
                                    : "one scenario at a time; the second is " + paths[1]);
   }
-  const auto& format = (*values)["format"].as<std::string>();
-  if (format != "table" && format != "csv" && format != "json") {
-    throw UsageError("--format: \"" + format + "\" is none of table, csv, json");
-  }
-  PredictionOptions options;
-  if (const auto orbit = text_of(*values, "orbit")) {
-    constexpr std::uint64_t kMost = 10'000;
-    options.orbit = static_cast<int>(std::min(kMost, whole_number("orbit", *orbit, 1)));
-  }
-  const auto folder = text_of(*values, "out");
-  if (folder && folder->empty()) throw UsageError("--out: name a folder");
-  return interruptible(read_timeout(*values), [&]() -> int {
-    const LoadResult loaded = load_scenario_file(paths[0], texts(*values, "set"));
+  return interruptible(command->timeout, [&]() -> int {
+    const LoadResult loaded = load_scenario_file(paths[0], command->edits);
     print_errors(loaded.errors);
     if (!loaded.loaded) return kBadInput;
     print_notes(*loaded.loaded);
     const Scenario& scenario = loaded.loaded->scenario;
-    const Prediction prediction = retrysim::predict(scenario, options);
-    if (folder) write_folder(*loaded.loaded, prediction, *folder, (*values)["force"].as<bool>());
+    const Prediction prediction = retrysim::predict(scenario, command->prediction);
+    const std::string &folder = command->out, &format = command->format;
+    if (!folder.empty()) write_folder(*loaded.loaded, prediction, folder, command->force);
     report::StandardOutput out(format);
     if (format == "csv") {
       report::write_prediction_csv(out, prediction);
@@ -111,7 +110,9 @@ int predict(const Arguments& arguments) {
       out.write(format == "table" ? report::prediction_text(prediction, report::output_columns())
                                   : report::prediction_json(scenario, prediction));
     }
-    if (folder && format == "table") out.write(fmt::format("\nResult files: {}\n", *folder));
+    if (!folder.empty() && format == "table") {
+      out.write(fmt::format("\nResult files: {}\n", folder));
+    }
     out.flush();
     return kDone;
   });

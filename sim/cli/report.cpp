@@ -1,15 +1,14 @@
 // `retrysim report`: results as one HTML page.
 //
 // SPDX-License-Identifier: MIT
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/folder/output.hpp"
 #include "report/page/page.hpp"
 
-#include <boost/program_options.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -20,7 +19,6 @@
 namespace retrysim::cli {
 namespace {
 
-namespace po = boost::program_options;
 namespace fs = std::filesystem;
 
 /// Whether a file is a page of this program, which may be replaced.
@@ -59,28 +57,40 @@ constexpr const char* kReportUsage =
 
 }  // namespace
 
+namespace {
+
+struct ReportCommand {
+  std::vector<std::string> folders;
+  std::string out;
+  bool force = false, quiet = false;
+};
+
+Options<ReportCommand> report_options() {
+  using C = ReportCommand;
+  return std::vector<Option<C>>{
+      {{"out", "FILE",
+        "the page; default report.html in the folder of the result, of several results in the "
+        "current folder. An earlier page is replaced"},
+       [](C& c, const std::string& text) { c.out = output_path(text, "file"); }},
+      {{"force", "", "also replace a file that is no such page"}, into(&C::force)},
+      {{"quiet", "", "print nothing"}, into(&C::quiet)}};
+}
+
+}  // namespace
+
 int report(const Arguments& arguments) {
-  po::options_description visible("Options");
-  visible.add_options()  //
-      ("out", po::value<std::string>()->value_name("FILE"),
-       "the page; default report.html in the folder of the result, of several results in the "
-       "current folder. An earlier page is replaced")                           //
-      ("force", po::bool_switch(), "also replace a file that is no such page")  //
-      ("quiet", po::bool_switch(), "print nothing");
-  const auto parsed = read_command(arguments, visible, "folder", kReportUsage);
-  if (!parsed) return kDone;
-  const po::variables_map& values = *parsed;
+  const auto command =
+      report_options().read(arguments, kReportUsage, "folder", &ReportCommand::folders);
+  if (!command) return kDone;
   if (is_silent_rank(arguments)) return kDone;
-  const std::vector<std::string> names = texts(values, "folder");
-  if (names.empty()) throw UsageError("no folders given; expected retrysim report DIR...");
-  const std::vector<fs::path> folders(names.begin(), names.end());
+  const std::vector<fs::path> folders(command->folders.begin(), command->folders.end());
+  if (folders.empty()) throw UsageError("no folders given; expected retrysim report DIR...");
   fs::path file = folders.size() == 1 ? folders.front() / "report.html" : "report.html";
-  if (values.count("out") != 0) file = values["out"].as<std::string>();
-  if (file.empty()) throw UsageError("--out: name a file");
+  if (!command->out.empty()) file = command->out;
   bool is_stream = false;
   try {
-    const report::OutputFile output(file, {is_own_page, "it is no page of retrysim",
-                                           values["force"].as<bool>(), files_of(folders)});
+    const report::OutputFile output(
+        file, {is_own_page, "it is no page of retrysim", command->force, files_of(folders)});
     is_stream = output.is_stream();
     output.write(report::html_page(folders));
   } catch (const report::DamagedResult& e) {
@@ -88,7 +98,7 @@ int report(const Arguments& arguments) {
     return kBadInput;
   }
   // Where a page goes down standard output, nothing else may.
-  if (!values["quiet"].as<bool>() && !is_stream) report::print("Page: {}\n", file.string());
+  if (!command->quiet && !is_stream) report::print("Page: {}\n", file.string());
   return kDone;
 }
 

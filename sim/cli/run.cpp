@@ -5,8 +5,8 @@
 #include <retrysim/experiment.hpp>
 #include <retrysim/scenario_file.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "experiment/twins.hpp"
 #include "report/document/text.hpp"
@@ -21,7 +21,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -29,7 +28,6 @@
 namespace retrysim::cli {
 namespace {
 
-namespace po = boost::program_options;
 namespace fs = std::filesystem;
 
 struct RunOptions : SimulationSettings {
@@ -43,26 +41,6 @@ struct PlannedRun {
   LoadedScenario loaded;
   fs::path folder;
 };
-
-po::options_description describe_run_options() {
-  po::options_description options("Options");
-  add_simulation_options(
-      options,
-      {"folder of the result files, with several scenarios DIR/NAME each; default results/NAME. "
-       "An earlier result of the same resolved scenario is replaced (see --force)",
-       "format of the summary on standard output: table (default), csv or json (with several "
-       "scenarios an array)"});
-  options.add_options()  //
-      ("fingerprint", po::bool_switch(),
-       "print a 64-bit hash of the sequence of events (to standard error with --format csv or "
-       "json)")  //
-      ("twin", po::value<std::string>()->value_name("retries|quota|limiter|jitter|queue-bound"),
-       "repeat each replication that does not recover, without retries from the end of the fault "
-       "or surge on (retries, which is meant without a value): if it then recovers, the failure is "
-       "metastable. With another part repeat all of them without it, and say what is different; "
-       "several with commas between them");
-  return options;
-}
 
 constexpr std::string_view kTwinOfRetries = "retries";
 
@@ -105,14 +83,30 @@ void read_twins(const std::string& list, RunOptions& o) {
   }
 }
 
-RunOptions read_run_options(const po::variables_map& values) {
-  RunOptions o;
-  o.scenarios = texts(values, "scenario");
-  if (o.scenarios.empty()) throw UsageError("no scenario given; expected retrysim run SCENARIO...");
-  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
-  o.fingerprint = values["fingerprint"].as<bool>();
-  if (values.count("twin") > 0) read_twins(values["twin"].as<std::string>(), o);
-  return o;
+Options<RunOptions> run_options() {
+  using O = RunOptions;
+  Options<O> options = std::vector<Option<O>>{};
+  options.add(simulation_options(
+      {"folder of the result files, with several scenarios DIR/NAME each; default results/NAME. "
+       "An earlier result of the same resolved scenario is replaced (see --force)",
+       "format of the summary on standard output: table (default), csv or json (with several "
+       "scenarios an array)"}));
+  return options.add(Options<O>(std::vector<Option<O>>{
+      {{"fingerprint", "",
+        "print a 64-bit hash of the sequence of events (to standard error with --format csv or "
+        "json)"},
+       into(&O::fingerprint)},
+      {{"twin", "retries|quota|limiter|jitter|queue-bound",
+        "repeat each replication that does not recover, without retries from the end of the fault "
+        "or surge on (retries, which is meant without a value): if it then recovers, the failure "
+        "is "
+        "metastable. With another part repeat all of them without it, and say what is different; "
+        "several with commas between them"},
+       [](O& o, const std::string& text) { read_twins(text, o); },
+       [](const O& o) -> std::vector<std::string> {
+         if (!o.twin) return {};
+         return {std::string(report::kTwinRequest)};
+       }}}));
 }
 
 // All scenarios are validated before anything runs; every mistake of every one is reported.
@@ -211,9 +205,8 @@ bool run_one(const RunOptions& options, const PlannedRun& planned, const Session
   // Made before the simulation, so that a folder that must not be written is reported at once.
   std::optional<report::ResultFolder> folder;
   if (session.leads()) {
-    std::vector<std::string> requests;
-    if (options.twin) requests.emplace_back(report::kTwinRequest);
-    folder.emplace(planned.folder, report::identity_of({&planned.loaded}, "run", requests),
+    folder.emplace(planned.folder,
+                   report::identity_of({&planned.loaded}, "run", run_options().asked(options)),
                    options.force, "", keep_earlier(options, planned.folder));
   }
   report::ProgressBar bar = session.progress_bar(name);
@@ -259,17 +252,19 @@ constexpr const char* kRunUsage =
 }  // namespace
 
 int run(const Arguments& arguments) {
-  const auto values =
-      read_command(with_value_of_twin(arguments), describe_run_options(), "scenario", kRunUsage);
-  if (!values) return kDone;
-  const RunOptions options = read_run_options(*values);
-  return in_session({"run", arguments}, options, [&](const Session& session) -> int {
-    const auto planned = plan(options, session);
+  const auto options = run_options().read(with_value_of_twin(arguments), kRunUsage, "scenario",
+                                          &RunOptions::scenarios);
+  if (!options) return kDone;
+  if (options->scenarios.empty()) {
+    throw UsageError("no scenario given; expected retrysim run SCENARIO...");
+  }
+  return in_session({"run", arguments}, *options, [&](const Session& session) -> int {
+    const auto planned = plan(*options, session);
     if (!planned) return kBadInput;
     for (const PlannedRun& p : *planned) session.agree_on(p.loaded);
     JsonOutput json(planned->size());
     bool all_hold = true;
-    for (const PlannedRun& p : *planned) all_hold &= run_one(options, p, session, json);
+    for (const PlannedRun& p : *planned) all_hold &= run_one(*options, p, session, json);
     return all_hold ? kDone : kExpectationFailed;
   });
 }

@@ -144,8 +144,8 @@ std::uint64_t ranks_on_this_machine(Launch launch) {
   return static_cast<std::uint64_t>(std::max(1L, ranks()));
 }
 
-void check_jobs(Launch launch, const std::optional<std::string>& jobs) {
-  if (!jobs || *jobs == "1" || launch == Launch::kOff) return;
+void check_jobs(Launch launch, bool jobs_given) {
+  if (!jobs_given || launch == Launch::kOff) return;
   if (launch == Launch::kOn || started_as_one_of_several()) {
     throw UsageError("--jobs: an MPI rank computes with one thread; start more ranks instead");
   }
@@ -291,7 +291,6 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-namespace po = boost::program_options;
 namespace fs = std::filesystem;
 
 fs::path result_path(const SimulationSettings& settings, const std::string& scenario,
@@ -309,46 +308,86 @@ report::EarlierKept keep_earlier(const SimulationSettings& settings, const fs::p
   };
 }
 
-void add_simulation_options(po::options_description& options, const SimulationHelp& help) {
-  const auto text = [] { return po::value<std::string>(); };
-  options.add_options()  //
-      ("set", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUE"),
-       "change a key before the scenario is validated; '*' matches any one name: --set "
-       "'client.*.retry.backoff.jitter=equal'. May be given several times")       //
-      ("seed", text()->value_name("N"), "random seed; overrides the scenario's")  //
-      ("replications", text()->value_name("N"),
-       "number of independent replications; overrides the scenario's. For run with a precision: "
-       "the least number")  //
-      ("jobs", text()->value_name("N"),
-       "number of threads, which does not affect the results; default: one per processor")  //
-      ("mpi", text()->value_name("auto|on|off"),
-       "share the work among MPI ranks: auto (the default: if started by mpirun), on "
-       "or off")                                    //
-      ("out", text()->value_name("DIR"), help.out)  //
-      ("force", po::bool_switch(),
-       "replace whatever result is in the folder. Without --force a result is replaced if it "
-       "differs only in version, description or expectations, or has fewer replications; another "
-       "one is refused with --out, and otherwise kept as results/NAME.1, results/NAME.2, ...")  //
-      ("format", text()->value_name("table|csv|json"), help.format)                             //
-      ("max-events", text()->value_name("N"),
-       "give up after N events, counted over all replications (exit status 5). In a sweep and in "
-       "choose the limit is for each replication; the other points of a sweep go on")  //
-      ("max-memory", text()->value_name("SIZE"),
-       "do not start what needs more memory than this, such as 4GiB, on each MPI rank (exit status "
-       "5; the other points of a sweep go on). Default: the free memory of the machine")  //
-      ("timeout", text()->value_name("D"),
-       "give up after this much real time, including reading and writing, such as 10min or a "
-       "number of seconds (exit status 5)")                          //
-      ("quiet", po::bool_switch(), "no summary on standard output")  //
-      ("no-progress", po::bool_switch(), "no progress bar, not even on a terminal");
+Options<SimulationSettings> simulation_options(const SimulationHelp& help) {
+  using S = SimulationSettings;
+  return std::vector<Option<S>>{
+      {{"set", "PATH=VALUE",
+        "change a key before the scenario is validated; '*' matches any one name: --set "
+        "'client.*.retry.backoff.jitter=equal'. May be given several times",
+        true},
+       into(&S::edits)},
+      {{"seed", "N", "random seed; overrides the scenario's"},
+       [](S& s, const std::string& text) {
+         s.edits.push_back(fmt::format("seed={}", whole_number("seed", text, 0)));
+       }},
+      {{"replications", "N",
+        "number of independent replications; overrides the scenario's. For run with a precision: "
+        "the least number"},
+       [](S& s, const std::string& text) {
+         s.edits.push_back(fmt::format("replications={}", whole_number("replications", text, 1)));
+       }},
+      {{"jobs", "N",
+        "number of threads, which does not affect the results; default: one per processor"},
+       [](S& s, const std::string& text) {
+         s.jobs = number_of_jobs(text);
+         s.jobs_given = text != "1";
+       }},
+      {{"mpi", "auto|on|off",
+        "share the work among MPI ranks: auto (the default: if started by mpirun), on or off"},
+       [](S& s, const std::string& text) { s.launch = read_launch(text); }},
+      {{"out", "DIR", help.out}, [](S& s, const std::string& text) { s.out = output_path(text); }},
+      {{"force", "",
+        "replace whatever result is in the folder. Without --force a result is replaced if it "
+        "differs only in version, description or expectations, or has fewer replications; another "
+        "one is refused with --out, and otherwise kept as results/NAME.1, results/NAME.2, ..."},
+       into(&S::force)},
+      {{"format", "table|csv|json", help.format},
+       [](S& s, const std::string& text) { s.format = format_word(text); }},
+      {{"max-events", "N",
+        "give up after N events, counted over all replications (exit status 5). In a sweep and in "
+        "choose the limit is for each replication; the other points of a sweep go on"},
+       [](S& s, const std::string& text) { s.max_events = whole_number("max-events", text, 1); }},
+      {{"max-memory", "SIZE",
+        "do not start what needs more memory than this, such as 4GiB, on each MPI rank (exit "
+        "status "
+        "5; the other points of a sweep go on). Default: the free memory of the machine"},
+       [](S& s, const std::string& text) {
+         s.max_memory = parse_bytes(text);
+         if (s.max_memory) return;
+         throw UsageError(fmt::format(
+             "--max-memory: '{}' is not a size such as 512MiB, 4GiB or a number of bytes above 0",
+             text));
+       }},
+      {{"timeout", "D",
+        "give up after this much real time, including reading and writing, such as 10min or a "
+        "number of seconds (exit status 5)"},
+       [](S& s, const std::string& text) { s.timeout = duration_above_zero("timeout", text); }},
+      {{"quiet", "", "no summary on standard output"}, into(&S::quiet)},
+      {{"no-progress", "", "no progress bar, not even on a terminal"},
+       [](S& s, const std::string&) { s.progress = false; }}};
 }
 
-std::optional<std::string> text_of(const po::variables_map& values, const std::string& name) {
-  if (values.count(name) == 0) return std::nullopt;
-  return values[name].as<std::string>();
+const std::string& only_scenario(const std::vector<std::string>& words, std::string_view expected) {
+  if (words.size() != 1) throw UsageError(fmt::format("expected one scenario: {}", expected));
+  return words.front();
 }
 
-std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t min) {
+std::vector<std::string> vary_requests(const std::vector<std::string>& varied) {
+  std::vector<std::string> requests;
+  for (const std::string& vary : varied) requests.push_back("--vary " + vary);
+  return requests;
+}
+
+double number(std::string_view option, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    throw UsageError(fmt::format("--{}: '{}' is not a number", option, text));
+  }
+  return value;
+}
+
+std::uint64_t whole_number(std::string_view option, const std::string& text, std::uint64_t min) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < min) {
@@ -358,7 +397,7 @@ std::uint64_t whole_number(const std::string& option, const std::string& text, s
   return value;
 }
 
-Duration duration_above_zero(const std::string& option, const std::string& text) {
+Duration duration_above_zero(std::string_view option, const std::string& text) {
   // As in scenarios a bare number is seconds.
   const bool bare =
       !text.empty() && (text.back() == '.' || (text.back() >= '0' && text.back() <= '9'));
@@ -372,52 +411,20 @@ Duration duration_above_zero(const std::string& option, const std::string& text)
   return parsed->duration;
 }
 
-int read_jobs(const po::variables_map& values) {
-  const auto jobs = text_of(values, "jobs");
-  if (!jobs) return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return static_cast<int>(std::min<std::uint64_t>(1024, whole_number("jobs", *jobs, 1)));
+int number_of_jobs(const std::string& text) {
+  return static_cast<int>(std::min<std::uint64_t>(1024, whole_number("jobs", text, 1)));
 }
 
-std::optional<Duration> read_timeout(const po::variables_map& values) {
-  const auto text = text_of(values, "timeout");
-  if (!text) return std::nullopt;
-  return duration_above_zero("timeout", *text);
+int default_jobs() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+std::string format_word(const std::string& text) {
+  if (text == "table" || text == "csv" || text == "json") return text;
+  throw UsageError(fmt::format("--format: '{}' is none of table, csv, json", text));
 }
 
-SimulationSettings read_simulation_settings(const po::variables_map& values) {
-  SimulationSettings s;
-  s.edits = texts(values, "set");
-  if (const auto seed = text_of(values, "seed")) {
-    s.edits.push_back(fmt::format("seed={}", whole_number("seed", *seed, 0)));
-  }
-  if (const auto n = text_of(values, "replications")) {
-    s.edits.push_back(fmt::format("replications={}", whole_number("replications", *n, 1)));
-  }
-  s.jobs = read_jobs(values);
-  s.launch = read_launch(text_of(values, "mpi").value_or("auto"));
-  check_jobs(s.launch, text_of(values, "jobs"));
-  s.out = text_of(values, "out").value_or("");
-  if (values.count("out") != 0 && s.out.empty()) throw UsageError("--out: name a folder");
-  s.force = values["force"].as<bool>();
-  s.quiet = values["quiet"].as<bool>();
-  s.progress = !values["no-progress"].as<bool>();
-  s.format = text_of(values, "format").value_or("table");
-  if (s.format != "table" && s.format != "csv" && s.format != "json") {
-    throw UsageError(fmt::format("--format: '{}' is none of table, csv, json", s.format));
-  }
-  if (const auto n = text_of(values, "max-events")) {
-    s.max_events = whole_number("max-events", *n, 1);
-  }
-  s.timeout = read_timeout(values);
-  if (const auto size = text_of(values, "max-memory")) {
-    s.max_memory = parse_bytes(*size);
-    if (!s.max_memory) {
-      throw UsageError(fmt::format(
-          "--max-memory: '{}' is not a size such as 512MiB, 4GiB or a number of bytes above 0",
-          *size));
-    }
-  }
-  return s;
+std::string output_path(const std::string& text, std::string_view what) {
+  if (text.empty()) throw UsageError(fmt::format("--out: name a {}", what));
+  return text;
 }
 
 void print_errors(const std::vector<Diagnostic>& errors) {
@@ -500,6 +507,7 @@ std::uint64_t agree_on_memory(const SimulationSettings& settings, Executor& exec
 
 int in_session(const Invocation& invocation, const SimulationSettings& settings,
                const std::function<int(const Session&)>& work) {
+  check_jobs(settings.launch, settings.jobs_given);
   Interruption interruption;
   const auto executor = make_executor(settings.launch, settings.jobs, interruption.flag());
   const bool leads = executor->is_owner();

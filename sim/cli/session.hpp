@@ -11,8 +11,8 @@
 #include <retrysim/simulation.hpp>
 #include <retrysim/time.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "execution/executor.hpp"
 #include "execution/journal.hpp"
 #include "report/document/text.hpp"
@@ -21,7 +21,6 @@
 #include "report/folder/result_folder.hpp"
 
 #include <atomic>
-#include <boost/program_options.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -77,7 +76,7 @@ bool is_silent_rank(const Arguments& arguments);
 std::uint64_t ranks_on_this_machine(Launch launch);
 
 /// A rank computes with one thread: --jobs must not ask for more. Throws UsageError.
-void check_jobs(Launch launch, const std::optional<std::string>& jobs);
+void check_jobs(Launch launch, bool jobs_given);
 
 /// Ranks of the MPI job as `launch` has it; otherwise `jobs` threads. Throws UsageError if MPI is
 /// wanted but this program was built without it.
@@ -101,10 +100,14 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 // The options that every command which simulates understands, and the messages of loading.
 
+/// One for each processor.
+int default_jobs();
+
 /// What those options say.
 struct SimulationSettings {
   std::vector<std::string> edits;  ///< --set, then --seed and --replications as further edits
-  int jobs = 1;
+  int jobs = default_jobs();
+  bool jobs_given = false;  ///< more than one
   Launch launch = Launch::kAuto;
   std::string out;  ///< empty: not given
   bool force = false, quiet = false, progress = true;
@@ -130,29 +133,30 @@ struct SimulationHelp {
   const char* format;  ///< what of standard output --format chooses
 };
 
-/// Adds set, seed, replications, jobs, mpi, out, force, format, max-events, max-memory, timeout,
-/// quiet and no-progress; the command adds its own options before or after, and help.
-void add_simulation_options(boost::program_options::options_description& options,
-                            const SimulationHelp& help);
+/// The rows set, seed, replications, jobs, mpi, out, force, format, max-events, max-memory,
+/// timeout, quiet and no-progress.
+Options<SimulationSettings> simulation_options(const SimulationHelp& help);
 
-/// Throws UsageError.
-SimulationSettings read_simulation_settings(const boost::program_options::variables_map& values);
+/// The only scenario among the words of a command. Throws UsageError with the usage `expected`.
+const std::string& only_scenario(const std::vector<std::string>& words, std::string_view expected);
 
-/// The value of an option that is given once at most, as text.
-std::optional<std::string> text_of(const boost::program_options::variables_map& values,
-                                   const std::string& name);
+/// "--vary A=1,2" for each: see `Option::asked`.
+std::vector<std::string> vary_requests(const std::vector<std::string>& varied);
 
-/// The value of --`option` as a number of at least `min`. Throws UsageError.
-std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t min);
+// The values of options: each throws UsageError, which names --`option`.
 
-/// The value of --`option` as a time; a bare number is seconds. Throws UsageError, also for zero.
-Duration duration_above_zero(const std::string& option, const std::string& text);
-
-/// The value of --jobs, at most 1024; one a processor if it is not given. Throws UsageError.
-int read_jobs(const boost::program_options::variables_map& values);
-
-/// The value of --timeout, if it is given. Throws UsageError.
-std::optional<Duration> read_timeout(const boost::program_options::variables_map& values);
+/// A finite number.
+double number(std::string_view option, const std::string& text);
+/// A whole number of at least `min`.
+std::uint64_t whole_number(std::string_view option, const std::string& text, std::uint64_t min);
+/// A time; a bare number is seconds. Not zero.
+Duration duration_above_zero(std::string_view option, const std::string& text);
+/// --jobs: at least 1; what is beyond 1024 counts as that.
+int number_of_jobs(const std::string& text);
+/// --format: table, csv or json.
+std::string format_word(const std::string& text);
+/// --out, which must not be empty; `what` is "folder" or "file".
+std::string output_path(const std::string& text, std::string_view what = "folder");
 
 /// Prints errors to standard error.
 void print_errors(const std::vector<Diagnostic>& errors);

@@ -8,9 +8,9 @@
 #include <retrysim/scenario_file.hpp>
 #include <retrysim/time.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
 #include "cli/list.hpp"
+#include "cli/options.hpp"
 #include "report/document/text.hpp"
 #include "scenario/text/csv_library.hpp"
 #include "scenario/text/text.hpp"
@@ -19,7 +19,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
-#include <boost/program_options.hpp>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -447,10 +446,9 @@ std::string decision_table(const std::vector<Decision>& rows, DecisionFormat for
 
 namespace {
 
-namespace po = boost::program_options;
-
 struct StrategyOptions {
   std::string mode, revision, sdk, api;
+  std::optional<std::string> responses, file, times;  // as given
   std::vector<Call> calls;
   std::optional<double> draw;
   std::optional<int> quota;
@@ -493,86 +491,76 @@ DecisionFormat parse_format(const std::string& text) {
   throw UsageError(fmt::format("--format: '{}' is none of table, csv, json", text));
 }
 
-po::options_description describe_strategy_options() {
-  po::options_description options("Options");
-  const auto text = [] { return po::value<std::string>(); };
-  options.add_options()  //
-      ("mode", text()->value_name("MODE"),
-       "none, legacy, standard, adaptive or custom; required, unless --sdk names a version, whose "
-       "default it then is")  //
-      ("responses", text()->value_name("LIST"),
-       "answers to the attempts: responses separated by ',', calls by ';'. A response is an HTTP "
-       "status with an optional error code and header (500, 400:ThrottlingException, "
-       "500+retry-after=1500ms), or timeout, or connect")  //
-      ("calls", text()->value_name("FILE"),
-       "the calls from a CSV file instead ('-': standard input) with the columns call and response "
-       "and, optionally, pause_s (time before a call), takes_s (time until the answer) and draw "
-       "(replaces the random draws after it)")  //
-      ("revision", text()->value_name("REVISION"),
-       "revision of the standard rules: 2.0 (default, unless --sdk names a version), 2.1, smithy "
-       "or "
-       "smithy-2.1")  //
-      ("sdk", text()->value_name("SDK"),
-       "SDK whose rules apply, with its version if you like (botocore@1.44.0); botocore by "
-       "default")                                                                                //
-      ("api", text()->value_name("API"), "a service with numbers of its own, such as dynamodb")  //
-      ("draw", text()->value_name("R"),
-       "replace every random draw by R in [0,1]: 1 shows the longest delays")       //
-      ("quota", text()->value_name("N"), "tokens in the retry quota at the start")  //
-      ("at", text()->value_name("T,T,..."),
-       "times of the responses in seconds, one for each; delays are then shown but "
-       "not waited for. By default each attempt is sent after its delay and answered "
-       "at once")                                                                //
-      ("long-poll", po::bool_switch(), "the calls are long-polling operations")  //
-      ("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
-       "change a key of [client.X.retry], such as max_attempts=5 or backoff.jitter=equal")  //
-      ("seed", text()->value_name("N"), "random seed, 1 by default")                        //
-      ("format", text()->value_name("table|csv|json"), "table (default), csv or json");
-  return options;
+Options<StrategyOptions> strategy_options() {
+  using O = StrategyOptions;
+  return std::vector<Option<O>>{
+      {{"mode", "MODE",
+        "none, legacy, standard, adaptive or custom; required, unless --sdk names a version, whose "
+        "default it then is"},
+       into(&O::mode)},
+      {{"responses", "LIST",
+        "answers to the attempts: responses separated by ',', calls by ';'. A response is an HTTP "
+        "status with an optional error code and header (500, 400:ThrottlingException, "
+        "500+retry-after=1500ms), or timeout, or connect"},
+       into(&O::responses)},
+      {{"calls", "FILE",
+        "the calls from a CSV file instead ('-': standard input) with the columns call and "
+        "response "
+        "and, optionally, pause_s (time before a call), takes_s (time until the answer) and draw "
+        "(replaces the random draws after it)"},
+       into(&O::file)},
+      {{"revision", "REVISION",
+        "revision of the standard rules: 2.0 (default, unless --sdk names a version), 2.1, smithy "
+        "or "
+        "smithy-2.1"},
+       into(&O::revision)},
+      {{"sdk", "SDK",
+        "SDK whose rules apply, with its version if you like (botocore@1.44.0); botocore by "
+        "default"},
+       into(&O::sdk)},
+      {{"api", "API", "a service with numbers of its own, such as dynamodb"}, into(&O::api)},
+      {{"draw", "R", "replace every random draw by R in [0,1]: 1 shows the longest delays"},
+       [](O& o, const std::string& text) {
+         o.draw = parse_number<double>(text);
+         if (o.draw && *o.draw >= 0 && *o.draw <= 1) return;
+         throw UsageError(fmt::format("--draw: '{}' is not a number from 0 to 1", text));
+       }},
+      {{"quota", "N", "tokens in the retry quota at the start"},
+       [](O& o, const std::string& text) {
+         o.quota = parse_number<int>(text);
+         if (o.quota && *o.quota >= 0) return;
+         throw UsageError(fmt::format("--quota: '{}' is not a whole number of tokens", text));
+       }},
+      {{"at", "T,T,...",
+        "times of the responses in seconds, one for each; delays are then shown but "
+        "not waited for. By default each attempt is sent after its delay and answered "
+        "at once"},
+       into(&O::times)},
+      {{"long-poll", "", "the calls are long-polling operations"}, into(&O::long_poll)},
+      {{"set", "KEY=VALUE",
+        "change a key of [client.X.retry], such as max_attempts=5 or backoff.jitter=equal", true},
+       into(&O::edits)},
+      {{"seed", "N", "random seed, 1 by default"},
+       [](O& o, const std::string& text) {
+         const auto seed = parse_number<std::uint64_t>(text);
+         if (!seed) throw UsageError(fmt::format("--seed: '{}' is not a whole number", text));
+         o.seed = *seed;
+       }},
+      {{"format", "table|csv|json", "table (default), csv or json"},
+       [](O& o, const std::string& text) { o.format = parse_format(text); }}};
 }
 
-StrategyOptions options_of(const po::variables_map& values) {
-  const auto text = [&values](const char* name) {
-    return values.count(name) != 0 ? values[name].as<std::string>() : std::string();
-  };
-  const auto given = [&values](const char* name) { return values.count(name) != 0; };
-  StrategyOptions options;
-  options.mode = text("mode");
-  options.sdk = text("sdk");
-  if (options.mode.empty() && !has_version(options.sdk))
+/// Reads what is needed of each other, and refuses what cannot be combined.
+void settle(StrategyOptions& o) {
+  if (o.mode.empty() && !has_version(o.sdk))
     throw UsageError("--mode is missing; expected one such as --mode standard");
-  if (!given("responses") && !given("calls")) {
+  if (!o.responses && !o.file) {
     throw UsageError("--responses is missing; expected some, such as --responses '500,200'");
   }
-  for (const char* other : {"responses", "at"}) {
-    if (!given("calls") || !given(other)) continue;
-    throw UsageError(fmt::format("--calls and --{} cannot be used together", other));
-  }
-  options.revision = text("revision");
-  options.api = text("api");
-  options.calls = given("calls") ? read_calls(text("calls")) : parse_calls(text("responses"));
-  if (given("draw")) {
-    options.draw = parse_number<double>(text("draw"));
-    if (!options.draw || !(*options.draw >= 0 && *options.draw <= 1)) {
-      throw UsageError(fmt::format("--draw: '{}' is not a number from 0 to 1", text("draw")));
-    }
-  }
-  if (given("quota")) {
-    options.quota = parse_number<int>(text("quota"));
-    if (!options.quota || *options.quota < 0) {
-      throw UsageError(fmt::format("--quota: '{}' is not a whole number of tokens", text("quota")));
-    }
-  }
-  if (given("at")) options.at = parse_times(text("at"), options.calls);
-  options.long_poll = values["long-poll"].as<bool>();
-  if (given("set")) options.edits = values["set"].as<std::vector<std::string>>();
-  if (given("seed")) {
-    const auto seed = parse_number<std::uint64_t>(text("seed"));
-    if (!seed) throw UsageError(fmt::format("--seed: '{}' is not a whole number", text("seed")));
-    options.seed = *seed;
-  }
-  if (given("format")) options.format = parse_format(text("format"));
-  return options;
+  if (o.file && o.responses) throw UsageError("--calls and --responses cannot be used together");
+  if (o.file && o.times) throw UsageError("--calls and --at cannot be used together");
+  o.calls = o.file ? read_calls(*o.file) : parse_calls(*o.responses);
+  if (o.times) o.at = parse_times(*o.times, o.calls);
 }
 
 // --- The rules -----------------------------------------------------------------------------------
@@ -787,12 +775,12 @@ constexpr const char* kStrategyUsage =
 }  // namespace
 
 int strategy(const Arguments& arguments) {
-  const auto values = read_command(arguments, describe_strategy_options(), "", kStrategyUsage);
-  if (!values) return kDone;
+  auto options = strategy_options().read(arguments, kStrategyUsage);
+  if (!options) return kDone;
   try {
-    const StrategyOptions options = options_of(*values);
-    const RetryRules rules = resolve_rules(options);
-    report::print(decision_table(Player(options, rules).play(), options.format));
+    settle(*options);
+    const RetryRules rules = resolve_rules(*options);
+    report::print(decision_table(Player(*options, rules).play(), options->format));
     return kDone;
   } catch (const BadCallFile& error) {
     report::print_error("retrysim: error: {}\n", error.what());

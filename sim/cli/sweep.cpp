@@ -5,8 +5,8 @@
 #include <retrysim/simulation.hpp>
 #include <retrysim/sweep.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "execution/journal.hpp"
 #include "report/document/text.hpp"
@@ -16,7 +16,6 @@
 #include "report/sweep.hpp"
 
 #include <fmt/format.h>
-#include <boost/program_options.hpp>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -29,35 +28,15 @@
 namespace retrysim::cli {
 namespace {
 
-namespace po = boost::program_options;
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPointsCsv = "points.csv";
 
 struct SweepCommand : SimulationSettings {
+  std::vector<std::string> scenarios;
   SweepRequest request;
   bool resume = false;
 };
-
-po::options_description describe_sweep_options() {
-  po::options_description options("Options");
-  options.add_options()  //
-      ("vary", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUES"),
-       "a key and its values: V1,V2,... or LO:HI:STEP or LO:HI:*N (N of them, log-spaced); keys "
-       "that move together: A,B=(1,2),(3,4). Several make a grid")  //
-      ("resume", po::bool_switch(),
-       "resume a sweep that was interrupted; if there is none, start it")  //
-      ("shard", po::value<std::string>()->value_name("I/N"),
-       "simulate only every N-th point, starting with the I-th (I from 1 to N); `retrysim merge` "
-       "joins the N results");
-  add_simulation_options(
-      options,
-      {"folder of the result files; default results/NAME-sweep (of a shard "
-       "results/NAME-sweep-shard-I-of-N). "
-       "An earlier result of the same resolved scenario and grid is replaced (see --force)",
-       "format of standard output: table (default), csv (points.csv) or json (result.json)"});
-  return options;
-}
 
 Shard read_shard(const std::string& text) {
   const std::size_t slash = text.find('/');
@@ -73,21 +52,30 @@ Shard read_shard(const std::string& text) {
   return shard;
 }
 
-SweepCommand read_sweep_options(const po::variables_map& values) {
-  SweepCommand o;
-  const auto scenarios = texts(values, "scenario");
-  if (scenarios.size() != 1)
-    throw UsageError("expected one scenario: retrysim sweep SCENARIO --vary PATH=VALUES...");
-  o.request.scenario = scenarios.front();
-  o.request.varying = texts(values, "vary");
-  if (o.request.varying.empty()) {
-    throw UsageError("nothing to vary; expected --vary PATH=V1,V2,... or --vary PATH=LO:HI:STEP");
-  }
-  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
-  o.request.edits = o.edits;
-  o.resume = values["resume"].as<bool>();
-  if (const auto shard = text_of(values, "shard")) o.request.shard = read_shard(*shard);
-  return o;
+Options<SweepCommand> sweep_options() {
+  using C = SweepCommand;
+  Options<C> options = std::vector<Option<C>>{
+      {{"vary", "PATH=VALUES",
+        "a key and its values: V1,V2,... or LO:HI:STEP or LO:HI:*N (N of them, log-spaced); keys "
+        "that move together: A,B=(1,2),(3,4). Several make a grid",
+        true},
+       [](C& c, const std::string& text) { c.request.varying.push_back(text); },
+       [](const C& c) { return vary_requests(c.request.varying); }},
+      {{"resume", "", "resume a sweep that was interrupted; if there is none, start it"},
+       into(&C::resume)},
+      {{"shard", "I/N",
+        "simulate only every N-th point, starting with the I-th (I from 1 to N); `retrysim merge` "
+        "joins the N results"},
+       [](C& c, const std::string& text) { c.request.shard = read_shard(text); },
+       [](const C& c) -> std::vector<std::string> {
+         if (!c.request.shard) return {};
+         return {"--shard " + c.request.shard->text()};
+       }}};
+  return options.add(simulation_options(
+      {"folder of the result files; default results/NAME-sweep (of a shard "
+       "results/NAME-sweep-shard-I-of-N). "
+       "An earlier result of the same resolved scenario and grid is replaced (see --force)",
+       "format of standard output: table (default), csv (points.csv) or json (result.json)"}));
 }
 
 fs::path folder_of(const SweepCommand& options, const std::string& name) {
@@ -95,14 +83,6 @@ fs::path folder_of(const SweepCommand& options, const std::string& name) {
   return result_path(
       options, name,
       shard ? fmt::format("sweep-shard-{}-of-{}", shard->index, shard->count) : "sweep");
-}
-
-/// What is asked for beside the scenario.
-std::vector<std::string> requests_of(const SweepRequest& request) {
-  std::vector<std::string> requests;
-  for (const std::string& vary : request.varying) requests.push_back("--vary " + vary);
-  if (request.shard) requests.push_back("--shard " + request.shard->text());
-  return requests;
 }
 
 /// The exit status of the sweep `plan`, if that is what `json` is the result of.
@@ -169,7 +149,7 @@ int lead(const SweepCommand& options, const Session& session) {
     return *status;
   }
   const fs::path journal =
-      command.open(report::identity_of({&plan.base}, "sweep", requests_of(options.request)));
+      command.open(report::identity_of({&plan.base}, "sweep", sweep_options().asked(options)));
   report::ProgressBar bar(name, session.shows_progress());
   run.progress = [&](double share) {
     if (bar.visible()) bar.show(share);
@@ -210,11 +190,16 @@ constexpr const char* kSweepUsage =
 }  // namespace
 
 int sweep(const Arguments& arguments) {
-  const auto values = read_command(arguments, describe_sweep_options(), "scenario", kSweepUsage);
-  if (!values) return kDone;
-  const SweepCommand options = read_sweep_options(*values);
-  return in_session({"sweep", arguments}, options, [&](const Session& session) {
-    return session.leads() ? lead(options, session) : help_out(options, session);
+  auto command = sweep_options().read(arguments, kSweepUsage, "scenario", &SweepCommand::scenarios);
+  if (!command) return kDone;
+  command->request.scenario =
+      only_scenario(command->scenarios, "retrysim sweep SCENARIO --vary PATH=VALUES...");
+  command->request.edits = command->edits;
+  if (command->request.varying.empty()) {
+    throw UsageError("nothing to vary; expected --vary PATH=V1,V2,... or --vary PATH=LO:HI:STEP");
+  }
+  return in_session({"sweep", arguments}, *command, [&](const Session& session) {
+    return session.leads() ? lead(*command, session) : help_out(*command, session);
   });
 }
 

@@ -5,8 +5,8 @@
 #include <retrysim/simulation.hpp>
 #include <retrysim/tip.hpp>
 
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
@@ -16,7 +16,6 @@
 #include "report/tip.hpp"
 
 #include <fmt/format.h>
-#include <boost/program_options.hpp>
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -28,18 +27,24 @@
 
 namespace retrysim::cli {
 
-struct HysteresisCommand : SimulationSettings {
-  std::string scenario;
-  std::string load;                  ///< "PATH=LO:HI:STEP"
-  std::optional<std::string> dwell;  ///< time at each step; empty: 20 rolling windows
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TipCommand : SimulationSettings {
+  std::vector<std::string> scenarios;
+  std::optional<std::string> trigger;     ///< "PATH=LO:HI"
+  std::optional<std::string> hysteresis;  ///< "PATH=LO:HI:STEP"
+  std::optional<std::string> dwell;       ///< time at each step; empty: 20 rolling windows
+  std::optional<std::string> tolerance;
+  std::vector<std::string> vary;
+  TipRequest request;
+  bool resume = false;
 };
 
-/// Simulates, writes and prints; an ExitStatus. Throws UsageError.
-int hysteresis(const HysteresisCommand& options, const Session& session);
-
-int hysteresis(const HysteresisCommand& options, const Session& session) {
-  const LoadKey key = parse_load(options.load);
-  const LoadResult result = load_at(options.scenario, options.edits, key);
+int hysteresis(const TipCommand& options, const Session& session) {
+  const LoadKey key = parse_load(*options.hysteresis);
+  const LoadResult result = load_at(options.scenarios.front(), options.edits, key);
   session.print_errors(result.errors);
   if (!result.loaded) return kBadInput;
   const LoadedScenario& loaded = *result.loaded;
@@ -73,29 +78,52 @@ int hysteresis(const HysteresisCommand& options, const Session& session) {
 // `retrysim tip --trigger`: one search, or one for each combination of varied keys, from which an
 // interrupted command goes on.
 
-struct TipCommand : SimulationSettings {
-  TipRequest request;
-  bool resume = false;
-};
-
-/// Searches, writes and prints; an ExitStatus. Throws UsageError.
-int search_for_tipping_points(const TipCommand& options, const Session& session);
-
-namespace {
-
-namespace fs = std::filesystem;
-
 std::string_view csv_file_of(const TipCommand& options) {
   return options.request.varying.empty() ? "tip.csv" : "curve.csv";
 }
 
-std::vector<std::string> tip_requests(const TipRequest& request) {
-  const Trigger& trigger = request.trigger;
-  std::vector<std::string> requests = {
-      report::trigger_request(trigger.path, trigger.first, trigger.last)};
-  for (const std::string& vary : request.varying) requests.push_back("--vary " + vary);
-  requests.push_back(report::tolerance_request(request.tolerance));
-  return requests;
+Options<TipCommand> tip_options() {
+  using C = TipCommand;
+  using Texts = std::vector<std::string>;
+  Options<C> options = std::vector<Option<C>>{
+      {{"trigger", "PATH=LO:HI",
+        "the key to bisect: a duration, rate, factor or number; the system should recover at LO "
+        "and "
+        "not at HI, which may be the smaller"},
+       into(&C::trigger),
+       [](const C& c) {
+         const Trigger& t = c.request.trigger;
+         return Texts{report::trigger_request(t.path, t.first, t.last)};
+       }},
+      {{"hysteresis", "PATH=LO:HI:STEP",
+        "instead of --trigger: raise the rate of a client group step by step and lower it again "
+        "within one run, to find where the system tips and where it recovers"},
+       into(&C::hysteresis)},
+      {{"dwell", "D",
+        "with --hysteresis: time at each step, such as 60s or a number of seconds; only its second "
+        "half is measured. Default: 20 rolling windows of attempt timeout + longest backoff"},
+       into(&C::dwell)},
+      {{"vary", "PATH=VALUES",
+        "with --trigger: search at each of these values of another key: V1,V2,... or LO:HI:STEP or "
+        "LO:HI:*N (N of them, log-spaced); keys that move together: A,B=(1,2),(3,4). Several make "
+        "a "
+        "grid: D50 is a curve over the first key of numbers, with a line for each combination of "
+        "the others",
+        true},
+       into(&C::vary),
+       [](const C& c) { return vary_requests(c.vary); }},
+      {{"tolerance", "REL",
+        "relative precision at which the search for the tipping point, and for the ends of its "
+        "interval, stops; default 0.01"},
+       into(&C::tolerance),
+       [](const C& c) { return Texts{report::tolerance_request(c.request.tolerance)}; }},
+      {{"resume", "", "resume a search that was interrupted; if there is none, start it"},
+       into(&C::resume)}};
+  return options.add(simulation_options(
+      {"folder of the result files; default results/NAME-tip. An earlier result of the same "
+       "resolved scenario, trigger and variations is replaced (see --force)",
+       "format of standard output: table (default), csv (tip.csv, with --vary curve.csv) or json "
+       "(result.json)"}));
 }
 
 /// The exit status of the search `id`, if that is what `json` is the result of.
@@ -144,7 +172,7 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
       return *status;
     }
     search_options.journal =
-        command->open(report::identity_of({&plan.base}, "tip", tip_requests(options.request)));
+        command->open(report::identity_of({&plan.base}, "tip", tip_options().asked(options)));
     search_options.resume = options.resume;
   }
   if (plan.base.scenario.precision.target > 0) {
@@ -179,8 +207,6 @@ int search(const TipCommand& options, TipPlan plan, const Session& session) {
   return conclude_search(options, searches, points, *command);
 }
 
-}  // namespace
-
 int search_for_tipping_points(const TipCommand& options, const Session& session) {
   TipPlanResult planned = plan_tip(options.request);
   session.print_errors(planned.errors);
@@ -188,44 +214,6 @@ int search_for_tipping_points(const TipCommand& options, const Session& session)
   session.print_notes(planned.plan->base);
   session.agree_on(planned.plan->base);
   return search(options, std::move(*planned.plan), session);
-}
-
-// `retrysim tip`: bisect for the smallest trigger that the system does not recover from.
-
-namespace {
-
-namespace po = boost::program_options;
-
-po::options_description describe_tip_options() {
-  po::options_description options("Options");
-  options.add_options()  //
-      ("trigger", po::value<std::string>()->value_name("PATH=LO:HI"),
-       "the key to bisect: a duration, rate, factor or number; the system should recover at LO and "
-       "not at HI, which may be the smaller")  //
-      ("hysteresis", po::value<std::string>()->value_name("PATH=LO:HI:STEP"),
-       "instead of --trigger: raise the rate of a client group step by step and lower it again "
-       "within one run, to find where the system tips and where it recovers")  //
-      ("dwell", po::value<std::string>()->value_name("D"),
-       "with --hysteresis: time at each step, such as 60s or a number of seconds; only its second "
-       "half is measured. Default: 20 rolling windows of attempt timeout + longest backoff")  //
-      ("tolerance", po::value<std::string>()->value_name("REL"),
-       "relative precision at which the search for the tipping point, and for the ends of its "
-       "interval, stops; default 0.01");
-  options.add_options()  //
-      ("vary", po::value<std::vector<std::string>>()->composing()->value_name("PATH=VALUES"),
-       "with --trigger: search at each of these values of another key: V1,V2,... or LO:HI:STEP or "
-       "LO:HI:*N (N of them, log-spaced); keys that move together: A,B=(1,2),(3,4). Several make a "
-       "grid: D50 is a curve over the first key of numbers, with a line for each combination of "
-       "the others")  //
-      ("resume", po::bool_switch(),
-       "resume a search that was interrupted; if there is none, start it");
-  add_simulation_options(
-      options,
-      {"folder of the result files; default results/NAME-tip. An earlier result of the same "
-       "resolved scenario, trigger and variations is replaced (see --force)",
-       "format of standard output: table (default), csv (tip.csv, with --vary curve.csv) or json "
-       "(result.json)"});
-  return options;
 }
 
 double read_tolerance(const std::string& text) {
@@ -238,42 +226,26 @@ double read_tolerance(const std::string& text) {
   return value;
 }
 
-std::string scenario_of(const po::variables_map& values) {
-  const std::vector<std::string> scenarios = texts(values, "scenario");
-  if (scenarios.size() != 1)
-    throw UsageError("expected one scenario: retrysim tip SCENARIO --trigger PATH=LO:HI");
-  return scenarios.front();
-}
-
-HysteresisCommand read_hysteresis_options(const po::variables_map& values) {
-  for (const char* other : {"trigger", "tolerance", "vary"}) {
-    if (values.count(other) == 0) continue;
-    throw UsageError(fmt::format("--{} cannot be combined with --hysteresis", other));
-  }
-  if (values["resume"].as<bool>()) {
+/// Reads what is needed of each other, and refuses what cannot be combined.
+void settle(TipCommand& o) {
+  only_scenario(o.scenarios, "retrysim tip SCENARIO --trigger PATH=LO:HI");
+  if (o.hysteresis) {
+    const std::pair<std::string_view, bool> others[] = {{"trigger", o.trigger.has_value()},
+                                                        {"tolerance", o.tolerance.has_value()},
+                                                        {"vary", !o.vary.empty()}};
+    for (const auto& [option, given] : others) {
+      if (given) throw UsageError(fmt::format("--{} cannot be combined with --hysteresis", option));
+    }
+    if (!o.resume) return;
     throw UsageError("--resume cannot be combined with --hysteresis, which is a single step");
   }
-  HysteresisCommand o;
-  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
-  o.scenario = scenario_of(values);
-  o.load = *text_of(values, "hysteresis");
-  o.dwell = text_of(values, "dwell");
-  return o;
-}
-
-TipCommand read_tip_options(const po::variables_map& values) {
-  TipCommand o;
-  static_cast<SimulationSettings&>(o) = read_simulation_settings(values);
-  o.request.scenario = scenario_of(values);
+  if (o.dwell) throw UsageError("--dwell needs --hysteresis");
+  if (!o.trigger) throw UsageError("--trigger is missing; expected PATH=LO:HI");
+  o.request.scenario = o.scenarios.front();
   o.request.edits = o.edits;
-  o.request.varying = texts(values, "vary");
-  o.resume = values["resume"].as<bool>();
-  if (values.count("dwell") != 0) throw UsageError("--dwell needs --hysteresis");
-  const auto trigger = text_of(values, "trigger");
-  if (!trigger) throw UsageError("--trigger is missing; expected PATH=LO:HI");
-  o.request.trigger = parse_trigger(*trigger);
-  if (const auto t = text_of(values, "tolerance")) o.request.tolerance = read_tolerance(*t);
-  return o;
+  o.request.varying = o.vary;
+  o.request.trigger = parse_trigger(*o.trigger);
+  if (o.tolerance) o.request.tolerance = read_tolerance(*o.tolerance);
 }
 
 constexpr const char* kTipUsage =
@@ -300,16 +272,12 @@ constexpr const char* kTipUsage =
 }  // namespace
 
 int tip(const Arguments& arguments) {
-  const auto values = read_command(arguments, describe_tip_options(), "scenario", kTipUsage);
-  if (!values) return kDone;
-  if (values->count("hysteresis") != 0) {
-    const HysteresisCommand options = read_hysteresis_options(*values);
-    return in_session({"tip", arguments}, options,
-                      [&](const Session& session) { return hysteresis(options, session); });
-  }
-  const TipCommand options = read_tip_options(*values);
-  return in_session({"tip", arguments}, options, [&](const Session& session) {
-    return search_for_tipping_points(options, session);
+  auto command = tip_options().read(arguments, kTipUsage, "scenario", &TipCommand::scenarios);
+  if (!command) return kDone;
+  settle(*command);
+  return in_session({"tip", arguments}, *command, [&](const Session& session) {
+    return command->hysteresis ? hysteresis(*command, session)
+                               : search_for_tipping_points(*command, session);
   });
 }
 

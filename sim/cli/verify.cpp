@@ -1,14 +1,13 @@
 // `retrysim verify`: whether the files of results are as they were written.
 //
 // SPDX-License-Identifier: MIT
-#include "cli/command_line.hpp"
 #include "cli/commands.hpp"
+#include "cli/options.hpp"
 #include "cli/session.hpp"
 #include "report/document/text.hpp"
 #include "report/folder/manifest.hpp"
 #include "report/folder/result_folder.hpp"
 
-#include <boost/program_options.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,7 +17,6 @@
 namespace retrysim::cli {
 namespace {
 
-namespace po = boost::program_options;
 namespace fs = std::filesystem;
 
 /// Whether a result is intact; says what is not.
@@ -64,19 +62,28 @@ constexpr const char* kVerifyUsage =
 
 }  // namespace
 
+namespace {
+
+struct VerifyCommand {
+  std::vector<std::string> folders;
+  bool quiet = false;
+};
+
+}  // namespace
+
 int verify(const Arguments& arguments) {
-  po::options_description visible("Options");
-  visible.add_options()  //
-      ("quiet", po::bool_switch(), "do not mention results that are intact");
-  const auto parsed = read_command(arguments, visible, "folder", kVerifyUsage);
-  if (!parsed) return kDone;
-  const po::variables_map& values = *parsed;
+  using C = VerifyCommand;
+  const Options<C> options = std::vector<Option<C>>{
+      {{"quiet", "", "do not mention results that are intact"}, into(&C::quiet)}};
+  const auto command = options.read(arguments, kVerifyUsage, "folder", &C::folders);
+  if (!command) return kDone;
   if (is_silent_rank(arguments)) return kDone;
-  const std::vector<std::string> folders = texts(values, "folder");
-  if (folders.empty()) throw UsageError("no folders given; expected retrysim verify DIR...");
+  if (command->folders.empty()) {
+    throw UsageError("no folders given; expected retrysim verify DIR...");
+  }
   bool intact = true;
-  for (const std::string& folder : folders) {
-    intact = verify_one(folder, values["quiet"].as<bool>()) && intact;
+  for (const std::string& folder : command->folders) {
+    intact = verify_one(folder, command->quiet) && intact;
   }
   return intact ? kDone : kBadInput;
 }

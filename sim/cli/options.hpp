@@ -1,0 +1,145 @@
+// The command line as data: the table of commands, and each command's table of options. A row of
+// the latter says everything about an option: its name, what --help says, how its value gets into
+// the command's settings, and what it adds to the question that a result answers. Parsing, --help,
+// the manual pages, the shell's completion and the identity of a resumed search read these tables.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli/commands.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace retrysim::cli {
+
+/// A row of the table of commands.
+struct Command {
+  std::string_view name, arguments, purpose;
+  int (*run)(const Arguments&);
+};
+
+/// What `retrysim --help` says, in its parts. Paragraphs are separated by empty lines.
+struct Program {
+  std::string_view introduction;
+  std::span<const Command> commands;
+  std::string_view closing;  ///< how to get more help, and the exit statuses
+};
+
+/// What people see of an option.
+struct OptionText {
+  std::string name;   ///< without the dashes
+  std::string value;  ///< what follows it: "PATH=VALUE"; empty: it is a flag
+  std::string help;
+  bool repeats = false;  ///< it may be given several times
+};
+
+/// What a command says of itself.
+struct CommandHelp {
+  std::string usage;       ///< "Usage: ...", then paragraphs
+  std::string positional;  ///< what its words without an option are: "scenario"; empty: it has none
+  std::vector<OptionText> options;  ///< --help included
+};
+
+/// The help of `command`, which is not run. Throws std::logic_error for a command that does not
+/// read its arguments with a table of options.
+CommandHelp help_of(const Command& command);
+
+/// The argument with which reading the options of a command throws its CommandHelp.
+inline constexpr std::string_view kDescribeCommand = "--describe-command";
+
+/// A name and, from two columns beyond `width` on, what it means, in lines of 80 columns. A longer
+/// name has a line of its own.
+std::string help_entry(std::string name, std::string_view meaning, std::size_t width);
+
+/// What was written on the command line.
+struct GivenOptions {
+  std::vector<std::vector<std::string>> values;  ///< of each row; of a flag an empty one
+  std::vector<std::string> words;                ///< those that belong to no option
+};
+
+/// Parses `arguments` with Boost.Program_options: no guessing at abbreviations, every mistake a
+/// UsageError. With --help prints the help and gives nothing; with kDescribeCommand throws it.
+std::optional<GivenOptions> read_given(const Arguments& arguments, CommandHelp help);
+
+/// A row of a command's table of options. `Settings` is what the table fills in.
+template <class Settings>
+struct Option {
+  OptionText text;
+  /// Called with each value that was given; of a flag with an empty one. Throws UsageError.
+  std::function<void(Settings&, const std::string&)> read;
+  /// What it adds to `ResultIdentity::requests`; empty: it does not change the question.
+  std::function<std::vector<std::string>(const Settings&)> asked = {};
+};
+
+// What most options do with their value: `into(&Settings::member)`.
+
+inline void store(std::string& member, const std::string& text) { member = text; }
+inline void store(bool& member, const std::string&) { member = true; }
+inline void store(std::optional<std::string>& member, const std::string& text) { member = text; }
+inline void store(std::vector<std::string>& member, const std::string& text) {
+  member.push_back(text);
+}
+template <class Owner, class Member>
+auto into(Member Owner::*member) {
+  return [member](Owner& settings, const std::string& text) { store(settings.*member, text); };
+}
+
+/// A command's table of options. The values are read row by row, so that of several mistakes
+/// always the same one is reported first.
+template <class Settings>
+class Options {
+ public:
+  using Row = Option<Settings>;
+
+  Options(std::vector<Row> rows) : rows_(std::move(rows)) {}
+
+  /// Adds the rows of a part of the settings.
+  template <class Part>
+  Options& add(const Options<Part>& part) {
+    for (const Option<Part>& row : part.rows()) rows_.push_back({row.text, row.read, row.asked});
+    return *this;
+  }
+  const std::vector<Row>& rows() const { return rows_; }
+
+  /// The settings that `arguments` ask for; nothing if they ask for help, which is then printed.
+  /// `words` takes what belongs to no option, called `positional` in messages. Throws UsageError.
+  std::optional<Settings> read(const Arguments& arguments, std::string_view usage,
+                               std::string positional = {},
+                               std::vector<std::string> Settings::*words = nullptr) const {
+    CommandHelp help{std::string(usage), std::move(positional), {}};
+    for (const Row& row : rows_) help.options.push_back(row.text);
+    std::optional<GivenOptions> given = read_given(arguments, std::move(help));
+    if (!given) return std::nullopt;
+    Settings settings;
+    if (words != nullptr) settings.*words = std::move(given->words);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      for (const std::string& value : given->values[i]) rows_[i].read(settings, value);
+    }
+    return settings;
+  }
+
+  /// What the settings ask for beside the scenario, in the order of the rows.
+  std::vector<std::string> asked(const Settings& settings) const {
+    std::vector<std::string> all;
+    for (const Row& row : rows_) {
+      if (!row.asked) continue;
+      std::vector<std::string> more = row.asked(settings);
+      all.insert(all.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+    }
+    return all;
+  }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+}  // namespace retrysim::cli
