@@ -276,18 +276,9 @@ class Runs {
   }
 
   void share() {
-    std::string bytes;
-    if (executor_.is_owner()) {
-      for (const RunResult& r : results_) execution::put_text(bytes, execution::encode(r));
-    }
-    bytes = executor_.share(std::move(bytes));
-    if (executor_.is_owner()) return;
-    std::string_view rest = bytes;
-    for (RunResult& r : results_) {
-      const auto one = execution::take_text(rest);
-      if (!one) throw std::runtime_error("results were truncated in transit");
-      r = execution::decode_run(*one);
-    }
+    const bool owns = executor_.is_owner();
+    const std::string bytes = executor_.share(owns ? execution::pack(results_) : "");
+    if (!owns) execution::unpack(bytes, results_);
   }
 
   // Of runs in other processes only that they are done.

@@ -16,20 +16,10 @@
 
 namespace retrysim::execution {
 
-std::string encode(const Identity& identity) {
-  std::string bytes;
-  put(bytes, static_cast<std::uint64_t>(identity.size()));
-  for (const auto& [name, text] : identity) {
-    put_text(bytes, name);
-    put_text(bytes, text);
-  }
-  return bytes;
-}
-
 // FNV-1a.
 std::uint64_t id_of(const Identity& identity) {
   std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : encode(identity)) {
+  for (const char c : pack(identity)) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   }
   return hash;
@@ -82,14 +72,11 @@ std::string record(std::uint64_t number, std::string_view bytes) {
 
 std::optional<Identity> read_identity(std::string_view bytes) {
   Identity identity;
-  const auto size = take<std::uint64_t>(bytes);
-  for (std::uint64_t i = 0; size && i < *size; ++i) {
-    auto name = take_text(bytes);
-    auto text = take_text(bytes);
-    if (!name || !text) return std::nullopt;
-    identity.emplace_back(std::move(*name), std::move(*text));
+  try {
+    unpack(bytes, identity);
+  } catch (const ArchiveError&) {
+    return std::nullopt;
   }
-  if (!size || !bytes.empty()) return std::nullopt;
   return identity;
 }
 
@@ -201,7 +188,7 @@ Journal Journal::resume(const std::filesystem::path& path, const Identity& ident
 
 void Journal::write_head(const Identity& identity) {
   if (::ftruncate(fd_, 0) != 0 || ::lseek(fd_, 0, SEEK_SET) < 0) fail();
-  waiting_ = std::string(kMagic) + record(kHeadNumber, encode(identity));
+  waiting_ = std::string(kMagic) + record(kHeadNumber, pack(identity));
   size_ = waiting_.size();
   sync();
 }

@@ -292,12 +292,16 @@ ChoiceJournal::ChoiceJournal(const std::filesystem::path& file,
   for (std::size_t unit = 0; file_->journal.has(unit); ++unit) {
     const std::string bytes = file_->journal.read(unit);
     std::string_view rest = bytes;
-    const auto policy = execution::take<std::uint64_t>(rest);
-    const auto replication = execution::take<std::uint32_t>(rest);
-    if (!replication || *policy >= policies.size()) {
+    std::size_t policy = policies.size();
+    std::uint32_t replication = 0;
+    try {
+      execution::unpack_front(rest, policy, replication);
+    } catch (const execution::ArchiveError&) {  // found below
+    }
+    if (policy >= policies.size()) {
       throw execution::JournalError(file.string() + " does not contain the results of a race");
     }
-    file_->places[{*policy, *replication}] = unit;
+    file_->places[{policy, replication}] = unit;
   }
   file_->found = file_->places.size();
 }
@@ -317,11 +321,8 @@ std::optional<std::string> ChoiceJournal::find(std::size_t policy, std::uint32_t
 }
 
 void ChoiceJournal::add(std::size_t policy, std::uint32_t replication, const std::string& bytes) {
-  std::string record;
-  execution::put(record, static_cast<std::uint64_t>(policy));
-  execution::put(record, replication);
   const std::size_t place = file_->journal.count();
-  file_->journal.append(place, record + bytes);
+  file_->journal.append(place, execution::pack(policy, replication) + bytes);
   // What is finished survives whatever happens to this process.
   file_->journal.flush();
   file_->places[{policy, replication}] = place;
@@ -338,35 +339,18 @@ void ChoiceJournal::tick() {
 
 namespace {
 
-/// Some replications of some policies.
+/// Some replications of some policies: what the owner tells other processes to simulate next. No
+/// policies: nothing.
 struct Heat {
   std::vector<std::size_t> policies;
   std::uint32_t first = 0, count = 0;  ///< replications
   std::vector<std::uint32_t> missing;  ///< numbers of the units that are not known yet
-};
 
-/// Both ends of what other processes are told: what to simulate next. No policies: nothing.
-std::string encode(const Heat& heat) {
-  std::string bytes;
-  execution::put(bytes, heat.first);
-  execution::put(bytes, heat.count);
-  execution::put(bytes, static_cast<std::uint64_t>(heat.policies.size()));
-  for (const std::size_t p : heat.policies) execution::put(bytes, static_cast<std::uint64_t>(p));
-  for (const std::uint32_t unit : heat.missing) execution::put(bytes, unit);
-  return bytes;
-}
-
-Heat decode_heat(std::string_view bytes) {
-  Heat heat;
-  heat.first = execution::take<std::uint32_t>(bytes).value_or(0);
-  heat.count = execution::take<std::uint32_t>(bytes).value_or(0);
-  const auto policies = execution::take<std::uint64_t>(bytes).value_or(0);
-  for (std::uint64_t i = 0; i < policies; ++i) {
-    heat.policies.push_back(execution::take<std::uint64_t>(bytes).value());
+  template <execution::Either<Heat> T>
+  friend void archive(auto& visit, T& heat) {
+    visit(heat.policies, heat.first, heat.count, heat.missing);
   }
-  while (const auto unit = execution::take<std::uint32_t>(bytes)) heat.missing.push_back(*unit);
-  return heat;
-}
+};
 
 /// Simulates, over threads or processes.
 class Track {
@@ -388,16 +372,17 @@ class Track {
     for (std::size_t unit = 0; unit < units.units(); ++unit) {
       if (!known(heat, units, unit)) heat.missing.push_back(static_cast<std::uint32_t>(unit));
     }
-    if (!executor_.is_alone()) executor_.share(encode(heat));
+    if (!executor_.is_alone()) executor_.share(execution::pack(heat));
     simulate(heat, deliver);
   }
   void finish() {
-    if (!executor_.is_alone()) executor_.share(encode({}));
+    if (!executor_.is_alone()) executor_.share(execution::pack(Heat()));
   }
   /// Of the others.
   void help() {
     while (true) {
-      const Heat heat = decode_heat(executor_.share({}));
+      Heat heat;
+      execution::unpack(executor_.share({}), heat);
       if (heat.policies.empty()) return;
       simulate(heat, {});
     }

@@ -18,6 +18,13 @@ namespace {
 struct Planned {
   MapConfirmation confirmation;
   std::vector<std::string> edits;
+
+  /// For the other processes: what to simulate. The fluid's numbers may differ in the last place
+  /// between machines, so that only the owner's count.
+  template <execution::Either<Planned> T>
+  friend void archive(auto& visit, T& planned) {
+    visit(planned.edits, planned.confirmation.question, planned.confirmation.duration);
+  }
 };
 
 Scenario load_point(const PhaseMapRequest& request, const std::vector<std::string>& edits) {
@@ -48,44 +55,6 @@ std::vector<Planned> plan_all(const PhaseMapRequest& request, const PhaseMap& ma
   return planned;
 }
 
-// The fluid's numbers may differ in the last place between machines, so that only the owner's
-// count.
-std::string encode(const std::vector<Planned>& planned, const std::string& service) {
-  using execution::put;
-  std::string bytes;
-  execution::put_text(bytes, service);
-  put(bytes, static_cast<std::uint64_t>(planned.size()));
-  for (const Planned& one : planned) {
-    put(bytes, static_cast<std::uint64_t>(one.edits.size()));
-    for (const std::string& edit : one.edits) execution::put_text(bytes, edit);
-    put(bytes, static_cast<std::uint64_t>(one.confirmation.question));
-    put(bytes,
-        static_cast<std::uint64_t>(Duration::from_seconds(one.confirmation.duration).count()));
-  }
-  return bytes;
-}
-
-/// What is missing in a message from the owner.
-template <class T>
-T needed(std::optional<T> value) {
-  if (!value) throw std::runtime_error("a message between the processes is cut off");
-  return std::move(*value);
-}
-
-std::vector<Planned> decode(std::string_view bytes, std::string& service) {
-  using execution::take;
-  service = needed(execution::take_text(bytes));
-  std::vector<Planned> planned(needed(take<std::uint64_t>(bytes)));
-  for (Planned& one : planned) {
-    one.edits.resize(needed(take<std::uint64_t>(bytes)));
-    for (std::string& edit : one.edits) edit = needed(execution::take_text(bytes));
-    one.confirmation.question = static_cast<MapQuestion>(needed(take<std::uint64_t>(bytes)));
-    const auto duration = static_cast<std::int64_t>(needed(take<std::uint64_t>(bytes)));
-    one.confirmation.duration = Duration::nanoseconds(duration).in_seconds();
-  }
-  return planned;
-}
-
 /// Whether fewer than half of the requests in the window succeed.
 bool is_down(const Scenario& scenario, std::size_t service, const RunResult& run) {
   std::uint64_t requests = 0, successes = 0;
@@ -111,8 +80,8 @@ std::vector<MapConfirmation> confirm_map(const PhaseMapRequest& request, const P
     service = map->service;
   }
   if (executor != nullptr && !executor->is_alone()) {
-    const std::string bytes = executor->share(owns ? encode(planned, service) : "");
-    if (!owns) planned = decode(bytes, service);
+    const std::string bytes = executor->share(owns ? execution::pack(service, planned) : "");
+    if (!owns) execution::unpack(bytes, service, planned);
   }
   std::vector<MapConfirmation> results;
   for (std::size_t i = 0; i < planned.size(); ++i) {

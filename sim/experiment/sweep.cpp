@@ -379,12 +379,7 @@ Task only(std::vector<std::size_t> units, std::function<Work()> make_work) {
 /// What processes without a part in the planning must know: the scenario's text, how many
 /// replications each point has, and the units that are left to do.
 std::string briefing(const SweepPlan& plan, const std::vector<std::size_t>& units) {
-  std::string bytes;
-  execution::put_text(bytes, plan.text);
-  execution::put(bytes, static_cast<std::uint64_t>(plan.replications.size()));
-  for (const std::uint32_t n : plan.replications) execution::put(bytes, n);
-  for (const std::size_t unit : units) execution::put(bytes, static_cast<std::uint64_t>(unit));
-  return bytes;
+  return execution::pack(plan.text, plan.replications, units);
 }
 
 execution::PointOptions point_options(const ReplicationOptions& run,
@@ -596,20 +591,12 @@ void Sweep::remove_journal() { progress_->store().remove(); }
 
 void help_with_sweep(const SweepRequest& request, const SweepOptions& options) {
   Executor& executor = *options.run.executor;
-  const std::string shared = executor.share("");
-  std::string_view rest = shared;
-  // Rank 0 runs the same program: what is cut off is an error of the transport
-  // (bad_optional_access).
-  const auto text = execution::take_text(rest);
+  std::string text;
   std::vector<std::uint32_t> replications;
-  const std::uint64_t count = execution::take<std::uint64_t>(rest).value();
-  for (std::uint64_t i = 0; i < count; ++i) {
-    replications.push_back(execution::take<std::uint32_t>(rest).value());
-  }
   std::vector<std::size_t> left;
-  while (const auto unit = execution::take<std::uint64_t>(rest)) left.push_back(*unit);
+  execution::unpack(executor.share(""), text, replications, left);
   std::vector<Diagnostic> errors;
-  const auto grid = experiment::SweepGrid::of(request, text.value(), errors);
+  const auto grid = experiment::SweepGrid::of(request, text, errors);
   if (!grid) throw RequestError(to_string(errors.front()));
   const LoadResult base = grid->load_base();
   if (base.loaded) execution::agree_on(*base.loaded, executor);

@@ -1,6 +1,5 @@
-// Bytes of a replication: response, twin recovered, metastable (8 bits each), duration needed (a
-// double), events of the run and of its twin (64 bits each). In the journal behind number of the
-// case (64 bits), size (a double) and number of the replication (32 bits).
+// The search for tipping points: what is planned, the replications at each size of the trigger and
+// their twins, and the bisection.
 //
 // SPDX-License-Identifier: MIT
 #include <retrysim/experiment.hpp>
@@ -10,7 +9,6 @@
 #include "estimate/tipping.hpp"
 #include "execution/executor.hpp"
 #include "execution/journal.hpp"
-#include "execution/run_bytes.hpp"
 #include "experiment/point_errors.hpp"
 #include "experiment/tip_probe.hpp"
 #include "measure/analyse/storms.hpp"
@@ -44,46 +42,6 @@ namespace {
 
 // How often what is finished is made to survive a crash of the machine, too.
 constexpr auto kSyncLogEvery = std::chrono::seconds(5);
-
-std::string encode_probe(const ProbeRun& run) {
-  std::string bytes;
-  execution::put(bytes, static_cast<std::uint8_t>(run.response));
-  execution::put(bytes, static_cast<std::uint8_t>(run.twin_recovered));
-  execution::put(bytes, static_cast<std::uint8_t>(run.metastable));
-  execution::put(bytes, std::bit_cast<std::uint64_t>(run.duration_needed_s));
-  execution::put(bytes, run.events);
-  execution::put(bytes, run.twin_events);
-  return bytes;
-}
-
-std::optional<ProbeRun> take_probe(std::string_view& bytes) {
-  const auto response = execution::take<std::uint8_t>(bytes);
-  const auto recovered = execution::take<std::uint8_t>(bytes);
-  const auto metastable = execution::take<std::uint8_t>(bytes);
-  const auto needed = execution::take<std::uint64_t>(bytes);
-  const auto events = execution::take<std::uint64_t>(bytes);
-  const auto twin_events = execution::take<std::uint64_t>(bytes);
-  if (!twin_events || *response > static_cast<std::uint8_t>(TippingResponse::kUnknown)) return {};
-  return ProbeRun{static_cast<TippingResponse>(*response), *recovered != 0, *metastable != 0,
-                  std::bit_cast<double>(*needed),          *events,         *twin_events};
-}
-
-std::string encode_key(const ProbeKey& key) {
-  const auto& [number, value, replication] = key;
-  std::string bytes;
-  execution::put(bytes, static_cast<std::uint64_t>(number));
-  execution::put(bytes, std::bit_cast<std::uint64_t>(value));
-  execution::put(bytes, replication);
-  return bytes;
-}
-
-std::optional<ProbeKey> take_key(std::string_view& bytes) {
-  const auto number = execution::take<std::uint64_t>(bytes);
-  const auto value = execution::take<std::uint64_t>(bytes);
-  const auto replication = execution::take<std::uint32_t>(bytes);
-  if (!replication) return std::nullopt;
-  return ProbeKey{*number, std::bit_cast<double>(*value), *replication};
-}
 
 /// Simulates one replication and, if it tips, its twin.
 ProbeRun simulate_probe(const Scenario& scenario, std::uint32_t replication,
@@ -172,12 +130,7 @@ class ProbeWork {
   }
 
   std::vector<std::uint32_t> shared(std::vector<std::uint32_t> places) {
-    std::string bytes;
-    for (const std::uint32_t place : places) execution::put(bytes, place);
-    const std::string all = executor_.share(std::move(bytes));
-    std::string_view rest = all;
-    places.clear();
-    while (const auto place = execution::take<std::uint32_t>(rest)) places.push_back(*place);
+    execution::unpack(executor_.share(execution::pack(places)), places);
     return places;
   }
 
@@ -185,12 +138,11 @@ class ProbeWork {
     Task task;
     task.units = missing.size();
     task.make_work = [&] {
-      return [&](std::size_t unit) { return encode_probe(simulate_one(missing[unit])); };
+      return [&](std::size_t unit) { return execution::pack(simulate_one(missing[unit])); };
     };
     task.deliver = [&](std::size_t unit, const std::string& bytes) {
-      std::string_view rest = bytes;
       const std::size_t i = missing[unit];
-      runs_[i] = take_probe(rest).value();
+      execution::unpack(bytes, runs_[i]);
       reached_[i] = scenario_.duration.count();
       log_.add({number_, value_, replication(i)}, runs_[i]);
     };
@@ -212,19 +164,7 @@ class ProbeWork {
     return simulate_probe(scenario_, replication(i), options);
   }
 
-  void share_runs() {
-    std::string bytes;
-    if (executor_.is_owner()) {
-      for (const ProbeRun& run : runs_) bytes += encode_probe(run);
-    }
-    const std::string all = executor_.share(std::move(bytes));
-    std::string_view rest = all;
-    for (ProbeRun& run : runs_) {
-      const auto one = take_probe(rest);
-      if (!one) throw std::runtime_error("results were truncated in transit");
-      run = *one;
-    }
-  }
+  void share_runs() { execution::unpack(executor_.share(execution::pack(runs_)), runs_); }
 
   double share_done() const {
     double done = 0;
@@ -269,14 +209,16 @@ ProbeLog::ProbeLog(const std::filesystem::path& path, const execution::Identity&
   journal_.emplace(resume ? execution::Journal::resume(path, identity, kAnyNumber)
                           : execution::Journal::begin(path, identity, kAnyNumber));
   for (std::size_t unit = 0; journal_->has(unit); ++unit) {
-    const std::string bytes = journal_->read(unit);
-    std::string_view rest = bytes;
-    const auto key = take_key(rest);
-    const auto run = key ? take_probe(rest) : std::nullopt;
-    if (!run || !rest.empty()) {
+    std::size_t number = 0;
+    double value = 0;
+    std::uint32_t replication = 0;
+    ProbeRun run;
+    try {
+      execution::unpack(journal_->read(unit), number, value, replication, run);
+    } catch (const execution::ArchiveError&) {
       throw execution::JournalError(path.string() + " does not contain the results of a search");
     }
-    runs_.emplace(*key, *run);
+    runs_.emplace(ProbeKey{number, value, replication}, run);
   }
   found_ = runs_.size();
 }
@@ -290,7 +232,8 @@ void ProbeLog::add(const ProbeKey& key, const ProbeRun& run) {
   runs_.emplace(key, run);
   if (!journal_) return;
   // What is finished survives whatever happens to this process.
-  journal_->append(journal_->count(), encode_key(key) + encode_probe(run));
+  const auto& [number, value, replication] = key;
+  journal_->append(journal_->count(), execution::pack(number, value, replication, run));
   journal_->flush();
 }
 

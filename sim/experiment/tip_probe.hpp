@@ -8,6 +8,7 @@
 #include <retrysim/scenario.hpp>
 #include <retrysim/tip.hpp>
 
+#include "execution/archive.hpp"
 #include "execution/journal.hpp"
 #include "measure/analyse/recovery.hpp"
 
@@ -31,6 +32,12 @@ struct ProbeRun {
   bool metastable = false;
   double duration_needed_s = 0;  ///< that would have let the run be judged; 0 if it was
   std::uint64_t events = 0, twin_events = 0;
+
+  template <execution::Either<ProbeRun> Run>
+  friend void archive(auto& visit, Run& run) {
+    visit(run.response, run.twin_recovered, run.metastable, run.duration_needed_s, run.events,
+          run.twin_events);
+  }
 };
 
 /// Which replication: number of the case, size of the trigger, number of the replication.

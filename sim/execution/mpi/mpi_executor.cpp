@@ -181,6 +181,11 @@ struct Failure {
   std::uint8_t kind = kOther;
   std::string message;
 
+  template <Either<Failure> T>
+  friend void archive(auto& visit, T& failure) {
+    visit(failure.unit, failure.kind, failure.message);
+  }
+
   static Failure current(std::size_t unit) {
     try {
       throw;
@@ -207,8 +212,13 @@ struct Failure {
 };
 
 struct Done {
-  std::size_t unit;
+  std::size_t unit = 0;
   std::string bytes;
+
+  template <Either<Done> T>
+  friend void archive(auto& visit, T& done) {
+    visit(done.unit, done.bytes);
+  }
 };
 
 /// What came of one batch.
@@ -216,42 +226,12 @@ struct BatchResult {
   double seconds = 0;
   std::vector<Done> done;
   std::optional<Failure> failure;
+
+  template <Either<BatchResult> T>
+  friend void archive(auto& visit, T& result) {
+    visit(result.seconds, result.done, result.failure);
+  }
 };
-
-std::string encode(const BatchResult& result) {
-  std::string bytes;
-  put(bytes, std::bit_cast<std::uint64_t>(result.seconds));
-  put(bytes, static_cast<std::uint64_t>(result.done.size()));
-  for (const Done& d : result.done) {
-    put(bytes, static_cast<std::uint64_t>(d.unit));
-    put_text(bytes, d.bytes);
-  }
-  if (result.failure) {
-    put(bytes, static_cast<std::uint64_t>(result.failure->unit));
-    put(bytes, result.failure->kind);
-    put_text(bytes, result.failure->message);
-  }
-  return bytes;
-}
-
-BatchResult decode(std::string_view bytes) {
-  BatchResult result;
-  result.seconds = std::bit_cast<double>(take<std::uint64_t>(bytes).value());
-  // A count that is none is found out by what is missing, not by the memory that it would take.
-  const std::uint64_t count = take<std::uint64_t>(bytes).value();
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t unit = take<std::uint64_t>(bytes).value();
-    result.done.push_back({unit, take_text(bytes).value()});
-  }
-  if (!bytes.empty()) {
-    Failure failure;
-    failure.unit = take<std::uint64_t>(bytes).value();
-    failure.kind = take<std::uint8_t>(bytes).value();
-    failure.message = take_text(bytes).value();
-    result.failure = std::move(failure);
-  }
-  return result;
-}
 
 /// Computes batches, one thread of one rank.
 class BatchWorker {
@@ -358,7 +338,7 @@ class MpiExecutor : public Executor {
   static std::string result_of(BatchWorker& worker, Batch batch) {
     BatchResult failed;
     try {
-      std::string bytes = encode(worker.compute(batch));
+      std::string bytes = pack(worker.compute(batch));
       if (bytes.size() <= kMostBytesAtOnce) return bytes;
       failed.failure =
           Failure{batch.first, Failure::kLimit,
@@ -367,7 +347,7 @@ class MpiExecutor : public Executor {
     } catch (...) {
       failed.failure = Failure::current(batch.first);
     }
-    return encode(failed);
+    return pack(failed);
   }
 
   void wait_for_dismissal() {
@@ -475,7 +455,7 @@ class MpiExecutor::Owner {
     mpi().recv(bytes.data(), size, mpi().byte, status.MPI_SOURCE, kResultTag, mpi().world,
                MPI_STATUS_IGNORE);
     BatchResult result;
-    if (size > 0) guard([&] { result = decode(bytes); });
+    if (size > 0) guard([&] { unpack(bytes, result); });
     Batch batch;
     {
       const std::lock_guard lock(mutex_);

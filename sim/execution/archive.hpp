@@ -1,0 +1,258 @@
+// Values as bytes, for records that are kept in a file or sent to another process, and read back:
+// little-endian, doubles bit by bit, the same on every machine. A struct takes part that has
+// `archive(visit, value)`, which calls `visit` with its members, or the lists of fields of results.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/run_result.hpp>
+#include <retrysim/time.hpp>
+
+#include "measure/metrics/result_fields.hpp"
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace retrysim::execution {
+
+// Single numbers and texts.
+
+template <std::unsigned_integral T>
+void put(std::string& bytes, T value) {
+  char little[sizeof(T)];
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(little, &value, sizeof(T));
+  } else {
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      little[i] = static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
+    }
+  }
+  bytes.append(little, sizeof(T));
+}
+
+inline void put_text(std::string& bytes, std::string_view text) {
+  put(bytes, static_cast<std::uint64_t>(text.size()));
+  bytes += text;
+}
+
+/// Takes values from the front of `bytes`; nothing if too few are left.
+template <std::unsigned_integral T>
+std::optional<T> take(std::string_view& bytes) {
+  if (bytes.size() < sizeof(T)) return std::nullopt;
+  T value = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(&value, bytes.data(), sizeof(T));
+  } else {
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+      value =
+          static_cast<T>(value | static_cast<T>(static_cast<unsigned char>(bytes[i])) << (8 * i));
+    }
+  }
+  bytes.remove_prefix(sizeof(T));
+  return value;
+}
+
+inline std::optional<std::string> take_text(std::string_view& bytes) {
+  const auto size = take<std::uint64_t>(bytes);
+  if (!size || *size > bytes.size()) return std::nullopt;
+  std::string text(bytes.substr(0, *size));
+  bytes.remove_prefix(*size);
+  return text;
+}
+
+/// Bytes that are not what was written.
+class ArchiveError : public std::runtime_error {
+ public:
+  ArchiveError() : std::runtime_error("a record of results is cut off or damaged") {}
+};
+
+/// What `archive` takes: a struct, constant when it is written.
+template <class T, class Struct>
+concept Either = std::same_as<std::remove_const_t<T>, Struct>;
+
+template <class T, class Visit>
+concept Archived = requires(Visit& visit, T& value) {
+  archive(visit, value);
+};
+
+/// Writes values one after the other.
+class Writer {
+ public:
+  void operator()(const auto&... values) { (write(values), ...); }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  void write(bool value) { put(bytes_, static_cast<std::uint8_t>(value)); }
+  void write(std::uint8_t value) { put(bytes_, value); }
+  void write(std::uint32_t value) { put(bytes_, value); }
+  void write(std::uint64_t value) { put(bytes_, value); }
+  void write(std::int64_t value) { put(bytes_, static_cast<std::uint64_t>(value)); }
+  void write(SquareNanoseconds value) {
+    put(bytes_, static_cast<std::uint64_t>(value));
+    put(bytes_, static_cast<std::uint64_t>(value >> 64));
+  }
+  void write(WideNanoseconds value) { write(static_cast<SquareNanoseconds>(value)); }
+  void write(double value) { put(bytes_, std::bit_cast<std::uint64_t>(value)); }
+  void write(Time value) { write(value.count()); }
+  void write(Duration value) { write(value.count()); }
+  void write(const std::string& text) { put_text(bytes_, text); }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void write(Enum value) { put(bytes_, static_cast<std::uint8_t>(value)); }
+  void write(const std::optional<bool>& value) {
+    write(value.has_value());
+    write(value.value_or(false));
+  }
+  void write(const Histogram& histogram) {
+    const Histogram::Parts parts = histogram.parts();
+    (*this)(std::uint64_t{parts.first}, parts.counts, parts.smallest, parts.largest);
+  }
+  template <typename T, std::size_t n>
+  void write(const std::array<T, n>& values) {
+    for (const T& value : values) write(value);
+  }
+  template <typename T>
+  void write(const std::vector<T>& values) {
+    write(std::uint64_t{values.size()});
+    for (const T& value : values) write(value);
+  }
+  template <class T>
+  requires Archived<const T, Writer>
+  void write(const T& value) { archive(*this, value); }
+  template <class T>
+  void write(const std::optional<T>& value) {
+    write(value.has_value());
+    if (value) write(*value);
+  }
+  template <class First, class Second>
+  void write(const std::pair<First, Second>& pair) {
+    (*this)(pair.first, pair.second);
+  }
+  template <typename T>
+  requires stats::HasFields<T>
+  void write(const T& value) { fields(*this, value); }
+
+  std::string bytes_;
+};
+
+/// Reads them back in the same order. Throws ArchiveError.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  void operator()(auto&... values) { (read(values), ...); }
+  std::string_view rest() const { return bytes_; }
+
+ private:
+  template <std::unsigned_integral T>
+  T next() {
+    const auto value = execution::take<T>(bytes_);
+    if (!value) throw ArchiveError();
+    return *value;
+  }
+  void read(bool& value) { value = next<std::uint8_t>() != 0; }
+  void read(std::uint8_t& value) { value = next<std::uint8_t>(); }
+  void read(std::uint32_t& value) { value = next<std::uint32_t>(); }
+  void read(std::uint64_t& value) { value = next<std::uint64_t>(); }
+  void read(std::int64_t& value) { value = static_cast<std::int64_t>(next<std::uint64_t>()); }
+  void read(SquareNanoseconds& value) {
+    const auto low = next<std::uint64_t>();
+    value = static_cast<SquareNanoseconds>(next<std::uint64_t>()) << 64 | low;
+  }
+  void read(WideNanoseconds& value) {
+    SquareNanoseconds bits = 0;
+    read(bits);
+    value = static_cast<WideNanoseconds>(bits);
+  }
+  void read(double& value) { value = std::bit_cast<double>(next<std::uint64_t>()); }
+  void read(Time& value) {
+    value = Time::from_nanoseconds(static_cast<std::int64_t>(next<std::uint64_t>()));
+  }
+  void read(Duration& value) {
+    value = Duration::nanoseconds(static_cast<std::int64_t>(next<std::uint64_t>()));
+  }
+  void read(std::string& text) {
+    std::optional<std::string> found = take_text(bytes_);
+    if (!found) throw ArchiveError();
+    text = *std::move(found);
+  }
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  void read(Enum& value) { value = static_cast<Enum>(next<std::uint8_t>()); }
+  void read(std::optional<bool>& value) {
+    bool exists = false, is_true = false;
+    (*this)(exists, is_true);
+    value = exists ? std::optional(is_true) : std::nullopt;
+  }
+  void read(Histogram& histogram) {
+    Histogram::Parts parts;
+    parts.first = next<std::uint64_t>();
+    (*this)(parts.counts, parts.smallest, parts.largest);
+    histogram = Histogram::from_parts(std::move(parts));
+  }
+  template <typename T, std::size_t n>
+  void read(std::array<T, n>& values) {
+    for (T& value : values) read(value);
+  }
+  template <typename T>
+  void read(std::vector<T>& values) {
+    const auto size = next<std::uint64_t>();
+    // Each element has at least four bytes, so a corrupt size is found before memory is reserved.
+    if (size > bytes_.size() / 4) throw ArchiveError();
+    // Elements may be far larger than their bytes: they come one by one, as their bytes do.
+    values.clear();
+    for (std::uint64_t i = 0; i < size; ++i) read(values.emplace_back());
+  }
+  template <class T>
+  requires Archived<T, Reader>
+  void read(T& value) { archive(*this, value); }
+  template <class T>
+  void read(std::optional<T>& value) {
+    bool exists = false;
+    read(exists);
+    value.reset();
+    if (exists) read(value.emplace());
+  }
+  template <class First, class Second>
+  void read(std::pair<First, Second>& pair) {
+    (*this)(pair.first, pair.second);
+  }
+  template <typename T>
+  requires stats::HasFields<T>
+  void read(T& value) { fields(*this, value); }
+
+  std::string_view bytes_;
+};
+
+/// The values as bytes.
+std::string pack(const auto&... values) {
+  Writer writer;
+  writer(values...);
+  return writer.take();
+}
+
+/// Takes values that were packed from the front of `bytes`. Throws ArchiveError.
+void unpack_front(std::string_view& bytes, auto&... values) {
+  Reader reader(bytes);
+  reader(values...);
+  bytes = reader.rest();
+}
+
+/// Values that were packed, and nothing else. Throws ArchiveError.
+void unpack(std::string_view bytes, auto&... values) {
+  unpack_front(bytes, values...);
+  if (!bytes.empty()) throw ArchiveError();
+}
+
+}  // namespace retrysim::execution
