@@ -55,7 +55,7 @@ bool CallTree::begin(Service& s) {
   parts_.serving.changed(s);
   calls_.reach(id);
   Calls& calls = calls_[id];
-  calls = {calls.serial + 1, 0, 0, true, false};
+  calls = {state_.sequence++, calls.serial + 1, 0, 0, true, false};
   make_calls(id);
   return true;
 }
@@ -121,10 +121,11 @@ void CallTree::end(AttemptId attempt) {
   parts_.serving.served(a, reply);
 }
 
-std::vector<AttemptId> CallTree::calling_at(const Service& s) const {
-  std::vector<AttemptId> all;
+std::vector<HeldAttempt> CallTree::calling_at(const Service& s) const {
+  std::vector<HeldAttempt> all;
   for (const AttemptId id : Ids<AttemptId>(calls_.size())) {
-    if (calls_[id].active && state_.attempts[id].at == &s) all.push_back(id);
+    if (!calls_[id].active || state_.attempts[id].at != &s) continue;
+    all.push_back({calls_[id].since, id});
   }
   return all;
 }

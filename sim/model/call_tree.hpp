@@ -41,13 +41,14 @@ class CallTree {
   void go_on(CallId id);
   /// The attempt does not wait any more. Calls under way run on to their own end.
   [[gnu::noinline]] void cancel(AttemptId attempt) { calls_[attempt].active = false; }
-  /// The attempts at the service that wait for calls.
-  std::vector<AttemptId> calling_at(const Service& s) const;
+  /// The attempts at the service that wait for calls, and since which event.
+  std::vector<HeldAttempt> calling_at(const Service& s) const;
 
   std::uint64_t bytes() const { return kernel::bytes_of(calls_); }
 
  private:
   struct Calls {  // that an attempt waits for
+    std::uint64_t since = 0;
     std::uint32_t serial = 0;
     std::uint16_t next = 0;  // of its service's callees
     std::uint16_t open = 0;

@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::uint64_t kNoHedge = ~std::uint64_t{0};
 
+/// A hedge needs as many send tokens as a retry after a transient error.
+std::uint8_t send_tokens_of_hedge(const SendRateRules& rules) {
+  const bool takes_any = rules.enabled && rules.acquire != SendTokenTiming::kFirstAttempt;
+  return static_cast<std::uint8_t>(takes_any ? rules.retry_cost : 0);
+}
+
 }  // namespace
 
 void Hedging::schedule(ClientGroup& g, Request& r) {
@@ -32,6 +38,7 @@ void Hedging::due(ClientGroup& g, Request& r, std::uint64_t sequence) {
   if (!r.open || !r.attempt.exists() || state_.retries_are_over()) return;
   if (!parts_.retry_decisions.permit_hedge(g, r)) return;
   r.retrying = true;
+  r.send_tokens = send_tokens_of_hedge(g.spec->retry.rate_limit);
   if (parts_.send_gate.pass(g, r)) parts_.transport.send(g, r);
 }
 

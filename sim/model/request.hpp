@@ -171,6 +171,12 @@ struct alignas(64) Attempt {
   };
 };
 
+/// An attempt for which a server is held, and the number of the event since which it is.
+struct HeldAttempt {
+  std::uint64_t since;
+  AttemptId attempt;
+};
+
 static_assert(sizeof(Request) == 128 && sizeof(Attempt) == 128);
 
 }  // namespace retrysim::model

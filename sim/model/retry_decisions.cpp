@@ -176,8 +176,8 @@ RETRYSIM_IN_LOOP void RetryDecisions::fail_here(ClientGroup& g, Request& r,
     return parts_.client_requests.finish(g, r, decision.outcome);
   }
   r.retrying = true;
-  if (g.hedges) return parts_.client_requests.begin_attempt(g, r);  // at once
   r.send_tokens = static_cast<std::uint8_t>(decision.send_tokens);
+  if (g.hedges) return parts_.client_requests.begin_attempt(g, r);  // at once
   if (decision.send_tokens > 0 &&
       g.spec->retry.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
     r.backoff_follows = true;

@@ -49,6 +49,10 @@ bool SendGate::take_tokens(ClientGroup& g, Request& r) {
     r.send_tokens = 0;
     return true;
   }
+  if (r.attempt.exists()) {  // a hedge does not wait
+    r.send_tokens = 0;
+    return false;
+  }
   if (rules.on_empty == OnEmpty::kFail) {
     parts_.client_requests.finish(g, r, Outcome::kNoSendToken);
   } else if (rules.wait == SendTokenWait::kOnce || rules.wait == SendTokenWait::kRecheck) {

@@ -61,7 +61,9 @@ void ServiceEvents::change_instance(InstanceId instance, const FaultTimeline::Ch
   parts_.serving.changed(s);
 }
 
-// The process dies and comes back empty: the connections of those that waited for it break.
+// The process dies and comes back empty: the connections of those that waited for it break, first
+// of those it works on, in the order in which they would have been done, then of those in the
+// queue, and then of those for which a server is held.
 void ServiceEvents::restart(InstanceId instance, bool throttle_too) {
   Service& s = state_.instances[instance];
   std::vector<AttemptId> all;

@@ -5,6 +5,9 @@
 #include "model/state.hpp"
 #include "model/trace.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace retrysim::model {
 
 void Serving::add_sources() {
@@ -144,9 +147,12 @@ void Serving::cancel_wait(AttemptId attempt) {
 }
 
 std::vector<AttemptId> Serving::waiting_at(const Service& s) const {
-  std::vector<AttemptId> all = parts_.call_tree.calling_at(s);
-  for (const AttemptId id : parts_.token_waits.waiting_at(s)) all.push_back(id);
-  return all;
+  std::vector<HeldAttempt> all = parts_.call_tree.calling_at(s);
+  std::ranges::copy(parts_.token_waits.waiting_at(s), std::back_inserter(all));
+  std::ranges::sort(all, {}, &HeldAttempt::since);
+  std::vector<AttemptId> in_order;
+  for (const HeldAttempt& w : all) in_order.push_back(w.attempt);
+  return in_order;
 }
 
 // The attempt's turn has come, but it is not worth serving.

@@ -53,7 +53,7 @@ class Serving {
   [[gnu::noinline]] void time_wait(const Attempt& a);
 
   /// An attempt that holds a server without being served, for calls or because of its token, does
-  /// so no more; all that do at an instance.
+  /// so no more; all that do at an instance, in the order in which they began to.
   [[gnu::noinline]] void cancel_wait(AttemptId attempt);
   std::vector<AttemptId> waiting_at(const Service& s) const;
 

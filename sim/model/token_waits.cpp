@@ -11,7 +11,7 @@ namespace retrysim::model {
 void TokenWaits::wait(AttemptId attempt, const Token& token) {
   waiting_[token].push_back(attempt);
   places_.reach(attempt);
-  places_[attempt] = {token, true};
+  places_[attempt] = {token, true, state_.sequence++};
 }
 
 void TokenWaits::wake_later(const Token& token) {
@@ -41,10 +41,11 @@ bool TokenWaits::cancel(AttemptId attempt) {
   return true;
 }
 
-std::vector<AttemptId> TokenWaits::waiting_at(const Service& s) const {
-  std::vector<AttemptId> all;
+std::vector<HeldAttempt> TokenWaits::waiting_at(const Service& s) const {
+  std::vector<HeldAttempt> all;
   for (const AttemptId id : Ids<AttemptId>(places_.size())) {
-    if (places_[id].waits && state_.attempts[id].at == &s) all.push_back(id);
+    if (!places_[id].waits || state_.attempts[id].at != &s) continue;
+    all.push_back({places_[id].since, id});
   }
   return all;
 }

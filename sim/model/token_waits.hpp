@@ -8,6 +8,7 @@
 #include "kernel/memory.hpp"
 #include "model/idempotency.hpp"
 #include "model/ids.hpp"
+#include "model/request.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -41,8 +42,8 @@ class TokenWaits {
   void go_on(const Token& token);
   /// The attempt does not wait any more. False if it did not wait for a token.
   bool cancel(AttemptId attempt);
-  /// The attempts there that wait.
-  std::vector<AttemptId> waiting_at(const Service& s) const;
+  /// The attempts there that wait, and since which event.
+  std::vector<HeldAttempt> waiting_at(const Service& s) const;
 
   std::uint64_t bytes() const { return kernel::bytes_of(places_); }
 
@@ -55,6 +56,7 @@ class TokenWaits {
   struct Place {  // of an attempt
     Token token;
     bool waits = false;
+    std::uint64_t since = 0;
   };
   void wake_later(const Token& token);
 

@@ -222,10 +222,7 @@ class Generator {
     if (on(kFaultLoss, 0.15)) f.response_loss = 0.3;
     if (on(kFaultUnreachable, 0.1)) f.unreachable = true;
     if (on(kFaultBlackHole, 0.1)) f.black_hole = true;
-    const bool calls = std::ranges::any_of(
-        scenario_.clients, [&](const ClientSpec& c) { return c.caller == f.service; });
-    const bool waits = s.idempotency.in_progress == InProgress::kWait;
-    if (on(kFaultRestart, 0.2) && !calls && !waits) f.cold_restart = true;
+    if (on(kFaultRestart, 0.2)) f.cold_restart = true;
     if (on(kFaultOfInstance, 0.5) && s.instances.count > 1) {
       f.instance = 1 + draws(kFaultOfInstance).below(s.instances.count);
       f.instances = 1 + draws(kFaultOfInstance).below(s.instances.count - f.instance + 1);

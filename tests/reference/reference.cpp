@@ -473,6 +473,10 @@ class World {
       r.send_tokens = 0;
       return true;
     }
+    if (!r.under_way.empty()) {  // a hedge does not wait
+      r.send_tokens = 0;
+      return false;
+    }
     if (rules.on_empty == OnEmpty::kFail) {
       end(r, Outcome::kNoSendToken);
       return false;
@@ -1223,8 +1227,8 @@ class World {
       return end(r, decision.outcome);
     }
     r.retried = true;
-    if (rules.hedging.enabled) return begin_attempt(r);
     r.send_tokens = decision.send_tokens;
+    if (rules.hedging.enabled) return begin_attempt(r);
     if (r.send_tokens > 0 && rules.rate_limit.acquire == SendTokenTiming::kBeforeBackoff) {
       r.backoff_after_token = decision.delay;
       if (!take_send_tokens(r)) return;
@@ -1256,6 +1260,9 @@ class World {
       if (r.under_way.empty() || !is_repeatable(r)) return;
       if (!permit_hedge(r.group->spec->retry, state_of(r), r.progress, now())) return;
       r.retried = true;
+      const SendRateRules& limit = r.group->spec->retry.rate_limit;
+      const bool takes_any = limit.enabled && limit.acquire != SendTokenTiming::kFirstAttempt;
+      r.send_tokens = takes_any ? limit.retry_cost : 0;
       begin_attempt(r);
     });
   }
@@ -1377,6 +1384,10 @@ class World {
       leave(a);
       all.push_back(&a);
     }
+    while (!i.held.empty()) {
+      all.push_back(i.held.front());
+      take_out(*i.held.front());
+    }
     for (Attempt* a : all) {
       if (a->given_up) {
         gone(*a);
@@ -1429,15 +1440,6 @@ std::string not_covered(const Scenario& scenario) {
     if (c.caller) continue;
     if (c.arrivals.process == ArrivalProcess::kOnOff) return "bursts";
     if (c.arrivals.process == ArrivalProcess::kPoll) return "polling";
-  }
-  for (const FaultSpec& f : scenario.faults) {
-    if (!f.cold_restart) continue;
-    for (const ClientSpec& c : scenario.clients) {
-      if (c.caller == f.service) return "a restart of a service that calls others";
-    }
-    if (scenario.services[f.service].idempotency.in_progress == InProgress::kWait) {
-      return "a restart of a service whose attempts wait for tokens";
-    }
   }
   return "";
 }

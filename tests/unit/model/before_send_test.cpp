@@ -223,6 +223,36 @@ Scenario adaptive_world() {
   return s;
 }
 
+TEST_CASE("Hedges take send tokens, and do not wait for them") {
+  // The first request enables the limiter at 0 s. The second one waits for a token until it goes at
+  // 2 s; its hedge finds none 40 ms later, and is not sent.
+  Scenario s = hedging_world(ms(100));
+  s.clients[0].arrivals.rows.push_back(Time::zero() + ms(1000));
+  s.clients[0].retry.max_attempts = 2;
+  SendRateRules& r = s.clients[0].retry.rate_limit;
+  r.enabled = true;
+  r.initial_fill_rate = 0.5;
+  FaultSpec fault;
+  fault.duration = ms(10);
+  fault.errors = {{{400, "ThrottlingException"}, 1.0}};
+  s.faults = {fault};
+  const auto run = [&s] { return simulate(s, 0).clients[0]; };
+  SECTION("no more than a token at a time") {
+    const ClientResult c = run();
+    INFO("attempts " << c.attempts << ", waits " << seconds(c.send_wait_ns));
+    CHECK(c.attempts == 3);
+    CHECK(count(c, Outcome::kSuccess) == 2);
+  }
+  SECTION("with a token it is sent") {
+    r.min_rate = 100;
+    CHECK(run().attempts == 4);
+  }
+  SECTION("only first attempts take any") {
+    r.acquire = SendTokenTiming::kFirstAttempt;
+    CHECK(run().attempts == 4);
+  }
+}
+
 TEST_CASE("Waiting once: all go after the time that was computed at first") {
   // The second request is throttled at 250 ms; the bucket has been filling since the first response
   // at 1 ms, with 0.5 tokens a second, and will have one at 2.001 s.

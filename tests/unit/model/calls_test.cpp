@@ -173,6 +173,32 @@ TEST_CASE("Late ends of calls concern nobody any more") {
   CHECK(count(r.clients[1], Outcome::kSuccess) == 4);
 }
 
+TEST_CASE(
+    "Of those that wait for calls, a restart breaks the connection of the longest waiting first") {
+  // The third request takes the place in memory of the first, which is over at 101 ms. At 120 ms
+  // the other two wait, and there is quota for one retry: of the second one, from 130 ms on.
+  Scenario s = test::small_world();
+  s.services[0].servers = ServiceSpec::kUnlimited;
+  s.services[0].service_time = Distribution::constant(ms(1));
+  add_callee(s, 0, "db", ms(100));
+  ClientSpec& web = s.clients[0];
+  web.arrivals.process = ArrivalProcess::kTrace;
+  for (const int t : {0, 50, 110}) web.arrivals.rows.push_back(Time::zero() + ms(t));
+  web.retry.backoff.base = ms(10);
+  web.retry.quota.enabled = true;
+  web.retry.quota.capacity = web.retry.quota.initial = web.retry.quota.cost = 5;
+  web.retry.quota.credit = 0;
+  FaultSpec restart;
+  restart.start = Time::zero() + ms(120);
+  restart.duration = ms(1);
+  restart.cold_restart = true;
+  s.faults.push_back(restart);
+  const RunResult r = simulate(s, 0);
+  CHECK(count(r.clients[0], Outcome::kSuccess) == 2);
+  CHECK(count(r.clients[0], Outcome::kQuotaExceeded) == 1);
+  CHECK(r.clients[0].latency_ok_m.sum_ns == (101 + 181) * 1'000'000);
+}
+
 TEST_CASE("Calls belong to the cohort of the attempt they are made for") {
   Scenario s = test::small_world();
   s.warmup = ms(50);
