@@ -18,7 +18,8 @@ set_tests_properties(cli/compare PROPERTIES COST 40)
 
 # The sanitizers see the same code elsewhere: with a few replications in soak/smoke and in the unit
 # tests of experiments, and on every scenario in determinism/result_files.
-set_tests_properties(cli/certainty cli/compare cli/tip cli/tip_readme cli/tip_vary
+set_tests_properties(cli/certainty cli/choose cli/compare cli/tip cli/tip_readme cli/tip_vary
+                     cli/widths
   PROPERTIES LABELS "cli;no-sanitizer")
 
 add_test(NAME cli/story_runner COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/run_cli_tests_test.py)

@@ -19,9 +19,11 @@ import tempfile
 import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import matplotlib
 import matplotlib.collections
+import matplotlib.figure
 import matplotlib.pyplot
 from matplotlib.colors import to_hex, to_rgb
 
@@ -180,10 +182,13 @@ def recover(folder, **times):
     return folder
 
 
-def draw_overview(test, folder):
-    """The results and the figure itself, for what cannot be seen from outside."""
+def draw_overview(test, folder, laid_out=False):
+    """The results and the figure itself, for what cannot be seen from outside. Most of the time
+    goes into the layout, which only some tests look at."""
     results = Results(folder, None)
-    with matplotlib.pyplot.rc_context(drawing.STYLE):
+    layout = contextlib.nullcontext() if laid_out else mock.patch.object(
+        matplotlib.figure.Figure, "tight_layout")
+    with matplotlib.pyplot.rc_context(drawing.STYLE), layout:
         figure = overview(results)
     test.addCleanup(matplotlib.pyplot.close, figure)
     return results, figure
@@ -278,7 +283,7 @@ class PlotTest(unittest.TestCase):
 
     def test_levels_of_replications_that_are_over_are_zero(self):
         folder = make_unequal_drains(self.root / "unequal")
-        _, figure = draw_overview(self, folder)
+        _, figure = draw_overview(self, folder, laid_out=True)
         clients = panel(figure, "In backoff; dashed: waiting for a send token")
         dashed = [line for line in clients.lines if line.get_linestyle() == "--"]
         self.assertEqual(len(dashed), 2)  # one a group
@@ -431,7 +436,7 @@ class PlotTest(unittest.TestCase):
         for name, folder in (("several", make_several(self.root / "several", 5)),
                              ("many", many), ("wide", make_wide(self.root / "wide")),
                              ("one", make_results(self.root / "one", groups=1))):
-            _, figure = draw_overview(self, folder)
+            _, figure = draw_overview(self, folder, laid_out=True)
             figure.canvas.draw()
             boxes = [legend.get_window_extent() for legend in figure.legends]
             boxes += [a.get_legend().get_window_extent() for a in figure.axes if a.get_legend()]

@@ -111,7 +111,7 @@ TEST_CASE("An observation is the average of a batch, and stages are whole batche
   CHECK(batched.best == std::size_t{0});
 }
 
-TEST_CASE("Without an indifference zone the first stage sets it") {
+TEST_CASE("Without an indifference zone the first stage sets it", "[repetitive]") {
   const std::vector<NamedScenario> given = policies(kAttempts);
   const PolicyChoice choice = choose(given, most("goodput"));
   double best = 0;
@@ -148,7 +148,7 @@ TEST_CASE("Shares are chosen by their bounds, unless a normal distribution is as
   CHECK_THROWS_WITH(choose(policies(kAttempts), options), Catch::Contains("no upper bound"));
 }
 
-TEST_CASE("Only policies that keep the limits can be chosen") {
+TEST_CASE("Only policies that keep the limits can be chosen", "[repetitive]") {
   // More attempts save requests from the outage, at a price.
   const auto given = [] {
     return policies({"client.web.retry.max_attempts=1,2,3"},
