@@ -69,6 +69,8 @@ TEST_CASE("Where only some replications recover, the others are told, too", "[ve
       answer({8}, 2, 7) ==
       "recovers in only 3 of 10 runs, at once or 8 s after the fault ends; in the other 7 it stays "
       "down");
+  CHECK(answer({2, 4}, 0, 2) ==  // half of them are not few
+        "recovers in 2 of 4 runs, 3 s after the fault ends (median); in the other 2 it stays down");
   CHECK(answer({}, 19, 1) == "recovers in 19 of 20 runs, at once; in the other it stays down");
 }
 
