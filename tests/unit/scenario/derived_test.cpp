@@ -89,6 +89,19 @@ TEST_CASE("Demand: work goes through calls, whose retries multiply") {
   CHECK(at(Attempts::kMost, 1).attempts == Approx(90 * 9));
 }
 
+TEST_CASE(
+    "Demand: who calls one service after the other waits for the second if the first succeeds") {
+  // Half of the first calls fail at once, the others take 10 ms.
+  const Scenario s = scenario_of(
+      "[service.api]\nservers = 9\nservice_time = \"1ms\"\n"
+      "[service.api.calls.a]\n" +
+      kNone + "[service.api.calls.b]\n" + kNone +
+      "[service.a]\nservers = 9\nservice_time = \"10ms\"\nerrors = { 500 = 0.5 }\n"
+      "[service.b]\nservers = 9\nservice_time = \"20ms\"\n" +
+      client("calls = \"api\"\n" + kNone));
+  CHECK(demand_of(s, Attempts::kNeeded).services[0].calls_time == Approx(0.005 + 0.5 * 0.020));
+}
+
 TEST_CASE("Demand: an overloaded service calls no more than it serves") {
   const Scenario s = scenario_of(
       "[service.a]\nservers = 1\nservice_time = \"20ms\"\n"
