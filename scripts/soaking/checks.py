@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from soaking import commands
+from soaking import commands, rules
 
 # A run that --max-events does not stop is a hang: this much processor time is some hundred times
 # what a scenario takes.
@@ -132,9 +132,8 @@ def judge_status(case, run_):
         return Failure(crash_kind(run_), run_.stderr)
     if status == EXPECTATION_FAILED and may_disappoint(case):
         return None
-    if status == BAD_INPUT and case.keys.get(("warmup",)) == "auto" and \
-            "a warmup by hand" in run_.stderr:
-        return None  # that the system does not settle is known only after the pilot runs
+    if status == BAD_INPUT and does_not_settle(case, run_):
+        return None
     if status in (DONE, LIMIT):
         return None
     lines = run_.stderr.strip().splitlines()
@@ -142,6 +141,40 @@ def judge_status(case, run_):
     messages = sorted({without_details(line.replace("error: ", "")) for line in errors})
     message = "; ".join(messages) or "nothing on standard error"
     return Failure(f"exit {status}: {message}", run_.stderr)
+
+
+# A metric of a client group, or of a service.
+SERIES = r"[a-z_]+ of (?:service )?(?P<name>[\w.-]+)(?: in \"[^\"]*\")?"
+NEVER_SETTLES = re.compile(
+    r'retrysim: error: MSER-5 finds no end of the warm-up of "(?P<scenario>[^"]*)" in the first half '
+    rf"of its (?P<length>[\d.e+-]+) s: {SERIES} keeps changing; expected a longer duration, a system "
+    "that settles, or an explicit warmup")
+SETTLES_LATE = re.compile(
+    rf"retrysim: error: the warm-up of (?P<length>[\d.e+-]+) s that {SERIES} needs is half of the "
+    "shortest duration, or more; expected a longer duration")
+
+
+def does_not_settle(case, run_):
+    """Whether all that is wrong is that the system does not settle: only the pilot runs of an
+    automatic warm-up show that."""
+    errors = [line for line in run_.stderr.splitlines() if "error: " in line]
+    if case.keys.get(("warmup",)) != "auto" or case.command[0] not in ("run", "compare") or \
+            len(errors) != 1 or run_.stdout or run_.files:
+        return False
+    duration = rules.seconds(case.keys[("duration",)])
+    if found := NEVER_SETTLES.fullmatch(errors[0]):
+        is_own = found["scenario"] == case.keys.get(("name",)) and \
+            float(found["length"]) == duration
+    elif found := SETTLES_LATE.fullmatch(errors[0]):
+        is_own = duration / 2 <= float(found["length"]) < duration
+    return bool(found) and is_own and found["name"] in names_of(case)
+
+
+def names_of(case):
+    """The services and client groups of a scenario; "s0.s1" are the calls of s0 to s1."""
+    calls = {f"{path[1]}.{path[3]}" for path in case.keys
+             if path[0] == "service" and path[2:3] == ("calls",)}
+    return calls | {path[1] for path in case.keys if path[0] in ("service", "client")}
 
 
 def may_disappoint(case):

@@ -108,7 +108,8 @@ def choose_search(generator):
     draw, case = generator.random, generator.case
     rates = [path for path in case.keys if path[0] == "client" and
              path[-2:] in (("arrivals", "rate"), ("arrivals", "total_rate")) and
-             (*path[:2], "like") not in case.keys]
+             (*path[:2], "like") not in case.keys and
+             (*path[:2], "arrivals", "profile") not in case.keys]  # whose rate is the profile's
     if rates and draw.random() < 0.15:
         # Half of a step is measured, in whole bins.
         dwell = rules.seconds(generator.scenario.get((), "interval")) * draw.choice([4, 5.5, 20])

@@ -149,6 +149,53 @@ class Checks(Fakes):
                 "sys.exit(3)")
         self.assertEqual("exit 3: service.X.x = N is wrong", self.kind_of(body))
 
+    def test_a_system_that_does_not_settle_is_refused_where_a_warmup_is_looked_for(self):
+        keys = {("name",): "x", ("duration",): "3s", ("warmup",): "auto",
+                ("service", "s0", "service_time"): "1s",
+                ("client", "c0", "retry", "mode"): "none"}
+        case = scenarios.Case(1, keys)
+        never = ("retrysim: error: MSER-5 finds no end of the warm-up of \"x\" in the first half "
+                 "of its 3 s: in_system_mean of service s0 keeps changing; expected a longer "
+                 "duration, a system that settles, or an explicit warmup\n")
+        late = ("retrysim: error: the warm-up of 1.5 s that goodput of c0 needs is half of the "
+                "shortest duration, or more; expected a longer duration\n")
+
+        def accepts(stderr, files=None, stdout=b"", **changes):
+            refused = checks.Run(checks.BAD_INPUT, stdout, stderr, files or {})
+            return checks.judge_status(dataclasses.replace(case, **changes), refused) is None
+
+        self.assertTrue(accepts(never))
+        self.assertTrue(accepts(late))
+        # In a wrong place it is a failure.
+        self.assertFalse(accepts(never, keys={**keys, ("warmup",): "1s"}))
+        self.assertFalse(accepts(never, command=("sweep",)))
+        self.assertFalse(accepts(never + "retrysim: error: and more\n"))
+        self.assertFalse(accepts(never, files={"result.json": b"{}"}))
+        self.assertFalse(accepts(never.replace("service s0", "service s1")))
+        self.assertFalse(accepts(never.replace("3 s", "4 s")))
+        self.assertFalse(accepts(never.replace('"x"', '"y"')))
+        self.assertFalse(accepts(never.replace("explicit", "")))
+        self.assertFalse(accepts(late.replace("1.5 s", "0.5 s")))
+        self.assertFalse(accepts(late.replace("c0", "c1")))
+
+    def test_no_loop_is_searched_by_a_rate_that_has_a_profile(self):
+        keys = {("duration",): "1s", ("service", "s0", "service_time"): "1ms",
+                ("client", "c0", "retry", "mode"): "none",
+                ("client", "c0", "arrivals", "process"): "poisson",
+                ("client", "c0", "arrivals", "rate"): 1}
+
+        def loops(more):
+            found = 0
+            for seed in range(1, 100):
+                generator = scenarios.Generator(seed, VOCABULARY)
+                generator.case.keys.update({**keys, **more})
+                commands.choose_search(generator)
+                found += "--hysteresis" in generator.case.command
+            return found
+
+        self.assertGreater(loops({}), 0)
+        self.assertEqual(0, loops({("client", "c0", "arrivals", "profile"): "rates0.csv"}))
+
     def test_results_that_change_from_run_to_run(self):
         self.assertEqual("difference: replications.csv, twice the same",
                          self.kind_of("write(os.getpid())"))
