@@ -146,9 +146,9 @@ def judge_status(case, run_):
 # A metric of a client group, or of a service.
 SERIES = r"[a-z_]+ of (?:service )?(?P<name>[\w.-]+)(?: in \"[^\"]*\")?"
 NEVER_SETTLES = re.compile(
-    r'retrysim: error: MSER-5 finds no end of the warm-up of "(?P<scenario>[^"]*)" in the first half '
-    rf"of its (?P<length>[\d.e+-]+) s: {SERIES} keeps changing; expected a longer duration, a system "
-    "that settles, or an explicit warmup")
+    r'retrysim: error: MSER-5 finds no end of the warm-up of "(?P<scenario>[^"]*)" in the first '
+    rf"half of its (?P<length>[\d.e+-]+) s: {SERIES} keeps changing; expected a longer duration, a "
+    "system that settles, or an explicit warmup")
 SETTLES_LATE = re.compile(
     rf"retrysim: error: the warm-up of (?P<length>[\d.e+-]+) s that {SERIES} needs is half of the "
     "shortest duration, or more; expected a longer duration")

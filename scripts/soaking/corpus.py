@@ -198,7 +198,8 @@ def features(case, vocabulary):
             found.add(f'{key.pattern} = "{value}"')
         found |= {f"distribution {word['distribution']}" for word in words
                   if isinstance(word, dict)}
-        if key.name == "retry.mode" and (preset := scenario.preset(scenario.split(path)[0])):
+        if key.name in ("retry.mode", "retry.sdk") and \
+                (preset := scenario.preset(scenario.split(path)[0])):
             found.add(f"preset {preset_name(preset)}")
     return found
 

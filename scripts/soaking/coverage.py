@@ -6,6 +6,7 @@ SPDX-License-Identifier: MIT
 import collections
 
 from soaking import rules
+from soaking.vocabulary import base_sdk
 
 COMMANDS = ("run", "compare", "choose", "sweep", "predict", "tip", "tip --vary",
             "tip --hysteresis", "--twin", "--set")
@@ -17,6 +18,7 @@ class Coverage:
         self.keys = collections.Counter()  # pattern -> scenarios
         self.values = collections.Counter()  # (pattern, value) -> scenarios
         self.presets = collections.Counter()
+        self.releases = collections.Counter()
         self.distributions = collections.Counter()
         self.commands = collections.Counter()
 
@@ -32,7 +34,7 @@ class Coverage:
     def add_keys(self, case):
         """What the scenario uses, whatever its command."""
         scenario = rules.Scenario(case.keys, self.vocabulary)
-        keys, values, presets, forms = set(), set(), set(), set()
+        keys, values, presets, releases, forms = set(), set(), set(), set(), set()
         for path, value in case.keys.items():
             key = scenario.key_of(path)
             keys.add(key.pattern)
@@ -42,11 +44,14 @@ class Coverage:
             for part in value if isinstance(value, list) else [value]:
                 if isinstance(part, dict):
                     forms.add((part["distribution"], tuple(k for k in part if k != "distribution")))
-            if key.name == "retry.mode":
+            if key.name in ("retry.mode", "retry.sdk"):  # a release has a mode
                 presets.add(preset_name(scenario.preset(scenario.split(path)[0])))
+            if key.name == "retry.sdk" and value in self.vocabulary.releases:
+                releases.add(value)
         self.keys.update(keys)
         self.values.update(values)
         self.presets.update(presets)
+        self.releases.update(releases)
         self.distributions.update(forms)
 
     def uses(self):
@@ -69,6 +74,8 @@ class Coverage:
     def never(self):
         """What no scenario has used, by name."""
         missing = [name for name, _, count in self.uses() if not count]
+        missing += [f"release {name}" for name in self.vocabulary.releases
+                    if not self.releases[name]]
         return missing + [f"command {command}" for command in COMMANDS
                           if not self.commands[command]]
 
@@ -80,7 +87,8 @@ class Coverage:
                      if pattern == key.pattern]
             detail = f"  ({', '.join(words)})" if words else ""
             lines.append(f"  {self.keys[key.pattern]:6} {key.pattern}{detail}")
-        for title, counts in (("Presets", self.presets), ("Commands", self.commands),
+        for title, counts in (("Presets", self.presets), ("Releases", self.releases),
+                              ("Commands", self.commands),
                               ("Distributions", {f"{name} {' '.join(parameters)}": n for
                                                  (name, parameters), n in
                                                  self.distributions.items()})):
@@ -91,4 +99,5 @@ class Coverage:
 def preset_name(preset):
     if preset is None:
         return "?"
-    return "/".join(part or "-" for part in (preset.mode, preset.revision, preset.sdk, preset.api))
+    sdk = base_sdk(preset.sdk)
+    return "/".join(part or "-" for part in (preset.mode, preset.revision, sdk, preset.api))

@@ -9,6 +9,7 @@ SPDX-License-Identifier: MIT
 import re
 
 from soaking import csv_inputs
+from soaking.vocabulary import base_sdk
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
 # What one replication may amount to, beside `Case.most_requests`.
@@ -90,13 +91,19 @@ class Scenario:
         return next(row for row in rows.values()  # one that takes any name: "errors.*"
                     if row.name.endswith(".*") and name.startswith(row.name[:-1]))
 
+    def release(self, prefix):
+        """The release of an SDK that a client group names, if it does."""
+        return self.vocabulary.releases.get(self.keys.get((*prefix, "retry", "sdk")))
+
     def preset(self, prefix):
         """The preset that a client group chooses."""
         def get(name, default):
             return self.keys.get((*prefix, "retry", name), default)
-        mode, revision, api = get("mode", ""), get("revision", "2.0"), get("api", "default")
+        release = self.release(prefix)
+        mode, api = get("mode", release.mode if release else ""), get("api", "default")
+        revision = get("revision", release and release.revision or "2.0")
         sdk = get("sdk", "" if mode == "custom" or revision == "smithy" else "botocore")
-        rows = [p for p in self.vocabulary.presets
+        rows = [p for p in (release.presets if release else self.vocabulary.presets)
                 if p.mode == mode and p.revision in ("", revision) and p.sdk in ("", sdk)]
         own = [p for p in rows if p.api == api] + [p for p in rows if p.api == "default"]
         # A preset of this very SDK comes before one of any.
@@ -110,6 +117,8 @@ class Scenario:
         key = self.vocabulary.by_scope[scope].get(name)
         if key is None or not self.applies(prefix, name):
             return None
+        if name in ("retry.mode", "retry.revision") and (release := self.release(prefix)):
+            return release.mode if name == "retry.mode" else release.revision
         if key.default:
             return read_default(key.default)
         if name.startswith("retry.") and (preset := self.preset(prefix)):
@@ -202,7 +211,8 @@ class Mender:
     def fit_sdk(self, prefix):
         """"sdk" is for the SDKs whose defaults are known; not all of them have a timeout."""
         preset = self.scenario.preset(prefix)
-        known = preset is not None and preset.sdk in self.scenario.vocabulary.sdks_with_defaults
+        known = preset is not None and \
+            base_sdk(preset.sdk) in self.scenario.vocabulary.sdks_with_defaults
         for name in ("attempt_timeout", "connect_timeout", "max_connections"):
             if self.get(prefix, name) == "sdk" and (not known or name == "attempt_timeout" and
                                                     self.loses_messages(self.target_of(prefix))):

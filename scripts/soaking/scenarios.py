@@ -12,6 +12,7 @@ import dataclasses
 import random
 
 from soaking import commands, csv_inputs, rules
+from soaking.vocabulary import base_sdk
 
 # Extremes are as likely as ordinary lengths: events at one instant and one nanosecond apart are
 # where event-driven programs go wrong.
@@ -320,6 +321,11 @@ class Generator:
         implied = {"revision": ("", "2.0"), "sdk": ("", "botocore"), "api": ("default",)}
         if preset.revision == "smithy" or mode == "custom":
             implied["sdk"] = ("",)
+        if self.chance(0.2) and (release := self.choose_release(preset)):
+            retry["sdk"] = release.sdk
+            implied["revision"] = ("", release.revision)
+            if mode == release.mode and self.chance(0.5):
+                retry["mode"] = ""
         for name, value in retry.items():
             if value == "" or (value in implied.get(name, ()) and
                                (name == "sdk" or mode == "none" or self.chance(0.7))):
@@ -327,6 +333,15 @@ class Generator:
             self.case.keys[(*prefix, "retry", name)] = value
         if self.case.keys.get((*prefix, "retry", "from_environment")) and self.chance(0.5):
             self.case.environment["AWS_MAX_ATTEMPTS"] = self.random.choice(["1", "2", "7"])
+
+    def choose_release(self, preset):
+        """A release that has a preset, if there is any."""
+        def has_it(release):
+            return any((p.mode, p.revision, base_sdk(p.sdk), p.api) ==
+                       (preset.mode, preset.revision, preset.sdk, preset.api)
+                       for p in release.presets)
+        releases = [r for r in self.vocabulary.releases.values() if has_it(r)]
+        return self.random.choice(releases) if releases else None
 
     def name_errors(self, prefix):
         if self.chance(0.1):

@@ -43,15 +43,26 @@ class Preset:
     defaults: dict  # full name of a retry key -> its value: "retry.quota.capacity" -> 500
 
 
+@dataclasses.dataclass(frozen=True)
+class Release:
+    """One row of `retrysim list releases`."""
+
+    sdk: str  # with its version: "boto3@1.44.0"
+    mode: str  # in which it starts, if none is given
+    revision: str
+    presets: tuple  # what it can be configured to, with its own defaults; `sdk` has the version
+
+
 class Vocabulary:
     """Everything that the generator may choose from."""
 
-    def __init__(self, keys, presets, distributions, metrics, sdks_with_defaults=()):
+    def __init__(self, keys, presets, distributions, metrics, sdks_with_defaults=(), releases=()):
         self.keys = keys
         self.presets = presets
         self.distributions = distributions  # (name, tuple of its parameters)
         self.metrics = metrics
         self.sdks_with_defaults = sdks_with_defaults  # for which a key may be "sdk"
+        self.releases = {release.sdk: release for release in releases}
         self.places = {}  # path -> where it belongs, as found by rules.Scenario
         self.by_scope = {}
         for key in keys:
@@ -62,6 +73,9 @@ KINDS = {"duration": "duration", "number": "number", "count": "count", "true or 
          "text": "text", "text or list of texts": "names", "CSV file": "file",
          "duration or distribution": "distribution",
          "list of distributions": "distributions"}
+# SDKs that have the retries of another one, and versions of their own.
+BUILT_ON = {"boto3": "botocore", "aws-cli": "botocore", "powershell": "dotnet",
+            "smithy-core": "js-v3", "smithy-kotlin": "kotlin"}
 RANGES = [(r"from (\S+) to (\S+)", False), (r"above (\S+), at most (\S+)", True),
           (r">= (\S+)()", False), (r"> (\S+)()", True), (r"()<= (\S+)", False)]
 
@@ -119,9 +133,15 @@ def flat(table, prefix):
     return result
 
 
+def base_sdk(sdk):
+    """The SDK of the presets that one has, with or without a version."""
+    name = sdk.partition("@")[0]
+    return BUILT_ON.get(name, name)
+
+
 def read_presets(program, rows):
-    """The rows of `list modes` with what each says for every retry key: `retrysim check` fills in
-    the defaults of a scenario with one client group for each."""
+    """Rows as those of `list modes`, with what each says for every retry key: `retrysim check`
+    fills in the defaults of a scenario with one client group for each."""
     lines = ['name = "presets"', "duration = 1", "[service.s]", "service_time = 1"]
     for number, row in enumerate(rows):
         table = ", ".join(f'{key} = "{value}"' for key, value in preset_table(row).items())
@@ -138,6 +158,22 @@ def read_presets(program, rows):
             for number, row in enumerate(rows)]
 
 
+def read_releases(program, rows, modes):
+    """The rows of `list releases` with the presets that each offers, and its defaults of them."""
+    offered = []
+    for row in rows:
+        sdk, revisions = f"{row['sdk']}@{row['version']}", row["revisions"].split(", ")
+        own = [{**mode, "sdk": sdk} for mode in modes if mode["sdk"] == base_sdk(sdk) and
+               (mode["revision"] == "" or mode["revision"] in revisions)]
+        if not own:
+            raise ValueError(f"no preset is that of {sdk}; teach BUILT_ON what it is built on")
+        offered += own
+    presets = read_presets(program, offered)
+    return [Release(f"{row['sdk']}@{row['version']}", row["mode"], row["revision"],
+                    tuple(p for p in presets if p.sdk == f"{row['sdk']}@{row['version']}"))
+            for row in rows]
+
+
 def load(program):
     """The vocabulary of a program."""
     keys = [read_key(row) for row in rows_of(program, "keys")]
@@ -145,5 +181,6 @@ def load(program):
              for row in rows_of(program, "distributions")]
     metrics = [row["metric"] for row in rows_of(program, "metrics")]
     sdks = {row["sdk"] for row in rows_of(program, "sdks") if row["client"] != "-"}
-    presets = read_presets(program, rows_of(program, "modes"))
-    return Vocabulary(keys, presets, forms, metrics, sdks)
+    modes = rows_of(program, "modes")
+    return Vocabulary(keys, read_presets(program, modes), forms, metrics, sdks,
+                      read_releases(program, rows_of(program, "releases"), modes))

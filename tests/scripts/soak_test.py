@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from soaking import checks, commands, runs, scenarios
+from soaking import checks, commands, rules, runs, scenarios
 from soaking.coverage import Coverage
 from soaking.shrinking import shrink
 from soaking.vocabulary import Vocabulary, load as load_vocabulary
@@ -98,6 +98,25 @@ class Generator(unittest.TestCase):
             seed += 1
             coverage.add(scenarios.generate(seed, VOCABULARY))
         self.assertEqual([], coverage.never())
+
+    def test_releases_of_sdks_are_named_with_and_without_their_mode(self):
+        named = set()
+        for seed in range(1, 300):
+            keys = scenarios.generate(seed, VOCABULARY).keys
+            named |= {(value in VOCABULARY.releases, (*path[:-1], "mode") in keys)
+                      for path, value in keys.items() if path[-2:] == ("retry", "sdk")}
+        self.assertEqual({(False, True), (True, True), (True, False)}, named)
+
+    def test_a_release_has_its_own_mode_revision_and_defaults(self):
+        def defaults(sdk):
+            keys = {("client", "c0", "retry", "sdk"): sdk}
+            scenario = rules.Scenario(keys, VOCABULARY)
+            return [scenario.get(("client", "c0"), f"retry.{name}")
+                    for name in ("mode", "revision", "quota.on_empty")]
+
+        self.assertEqual(["standard", "2.0", "wait"], defaults("kotlin@0.17.7"))
+        self.assertEqual(["standard", "2.0", "fail"], defaults("smithy-kotlin@0.22.0"))
+        self.assertEqual(["standard", "2.1"], defaults("boto3@1.44.0")[:2])
 
     def test_a_command_that_is_never_used_is_reported(self):
         coverage = Coverage(VOCABULARY)
