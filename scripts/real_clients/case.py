@@ -165,6 +165,9 @@ def with_arrivals(resolved, clients, trace):
 
 def refuse_unknown_keys(origins):
     for key, origin in origins.items():
+        if origin.startswith("release "):
+            raise Unsupported(f"{origin} has another {key} than the installed SDK that would run; "
+                              "name a later version, or none")
         written = origin != "default" and not origin.startswith("preset ")
         if written and not any(re.fullmatch(known, key) for known in KNOWN_KEYS):
             raise Unsupported(f"{key} is not what the real server and clients can do")
@@ -226,9 +229,10 @@ def service_of(values):
 def clients_of(values, origins):
     name = only_name(values, "client")
     keys = below(values, f"client.{name}.")
-    sdk = keys.get("retry.sdk")
+    sdk = keys.get("retry.sdk", "").partition("@")[0]  # of the version the rules have been read
     if sdk not in REAL_CLIENTS:
-        raise Unsupported(f"retry.sdk must be one of {', '.join(REAL_CLIENTS)}")
+        raise Unsupported(f"retry.sdk must be one of {', '.join(REAL_CLIENTS)}, perhaps with a "
+                          "version")
     for key, allowed in REAL_CLIENTS[sdk].items():
         if keys[f"retry.{key}"] not in allowed:
             raise Unsupported(f"of {sdk}, retry.{key} must be {' or '.join(allowed)}")

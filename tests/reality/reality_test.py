@@ -195,6 +195,14 @@ class Scenarios(unittest.TestCase):
         written = SCENARIO.replace("retry = {", "retry = { max_attempts = 7,")
         self.assertEqual(self.case(written).clients.max_attempts, 7)
 
+    def test_a_release_stands_for_the_installed_sdk_if_it_has_its_rules(self):
+        botocore = SCENARIO.replace('"2.1", sdk = "js-v3", api = "dynamodb"',
+                                    '"2.0", sdk = "botocore@1.34.107"')
+        self.assertEqual(self.case(botocore).clients.sdk, "botocore")
+        js = SCENARIO.replace('mode = "standard", revision = "2.1", sdk = "js-v3"',
+                              'sdk = "js-v3@3.1166.0"')
+        self.assertEqual(self.case(js).clients, self.case(SCENARIO).clients)
+
     def test_what_the_real_system_cannot_do_is_refused(self):
         for old, new, word in (
                 ("servers = 2", 'servers = 2\nqueue = { discipline = "lifo" }', "discipline"),
@@ -202,6 +210,9 @@ class Scenarios(unittest.TestCase):
                 ("count = 4", 'count = 4\ndeadline = "3s"', "deadline"),
                 ('"poisson"', '"closed"', "total_rate"),
                 ('sdk = "js-v3"', 'sdk = "java-v2"', "retry.sdk"),
+                ('"js-v3"', '"js-v3@3.0.0"', "does not have that revision"),
+                ('"2.1", sdk = "js-v3", api = "dynamodb"', '"2.0", sdk = "botocore@1.34.0"',
+                 "release botocore@1.34.0 has another client.js.retry.backoff.jitter_before_cap"),
                 ('revision = "2.1"', 'revision = "2.0"', "revision"),
                 ("retry = {", 'retry = { backoff = { base = "1s" },', "backoff.base"),
                 ("[client.js]", '[network]\nlatency = "1ms"\n[client.js]', "network.latency"),
