@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "model/answers.hpp"
 
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
 namespace retrysim::model {
 
 Answers::Answers() : all_(3) {
@@ -10,20 +14,18 @@ Answers::Answers() : all_(3) {
 }
 
 std::uint16_t Answers::number(const ErrorAnswer& error, std::optional<Duration> retry_after) {
+  constexpr std::size_t kMost = std::numeric_limits<std::uint16_t>::max();
+  const auto [known, is_new] = numbers_.try_emplace(scenario::identity_of(error, retry_after),
+                                                    static_cast<std::uint16_t>(all_.size()));
+  if (!is_new) return known->second;
+  if (all_.size() > kMost) throw std::invalid_argument("more than 65536 different answers");
   Response r;
   r.status = error.status;
   r.code = error.code;
   r.traits = error.traits;
   r.retry_after = retry_after;
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    const Response& a = all_[i];
-    if (a.status == r.status && a.code == r.code && a.retry_after == r.retry_after &&
-        a.traits == r.traits) {
-      return static_cast<std::uint16_t>(i);
-    }
-  }
-  all_.push_back(r);
-  return static_cast<std::uint16_t>(all_.size() - 1);
+  all_.push_back(std::move(r));
+  return known->second;
 }
 
 const Answers::OfService& Answers::add_service(const ServiceSpec& service) {

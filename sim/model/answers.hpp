@@ -7,9 +7,12 @@
 #include <retrysim/response.hpp>
 #include <retrysim/scenario.hpp>
 
+#include "scenario/limits.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -34,7 +37,8 @@ class Answers {
 
   Answers();
 
-  /// The number of this answer, which is new or was there before.
+  /// The number of this answer, which is new or was there before. Throws std::invalid_argument if
+  /// there are too many for their numbers; scenario files are checked when they are read.
   std::uint16_t number(const ErrorAnswer& error, std::optional<Duration> retry_after = {});
 
   /// Adds the answers of the next service, and returns them.
@@ -46,6 +50,7 @@ class Answers {
 
  private:
   std::vector<Response> all_;
+  std::map<scenario::AnswerIdentity, std::uint16_t> numbers_;
   std::vector<OfService> services_;
 };
 

@@ -3,6 +3,7 @@
 
 #include "model/parts.hpp"
 #include "model/state.hpp"
+#include "scenario/derived/derived.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -32,15 +33,7 @@ void CallTree::link_services() {
     std::ranges::stable_sort(
         callees_[i], {}, [&](GroupId group) -> const std::string& { return clients[group].name; });
   }
-  // Services that call nobody, or only such services, and so on: all must be among them.
-  std::vector<bool> ends(services.size(), false);
-  for (std::size_t round = 0; round < services.size(); ++round) {
-    for (const ServiceId i : Ids<ServiceId>(services.size())) {
-      ends[i] = std::ranges::all_of(callees_[i],
-                                    [&](GroupId group) { return ends[clients[group].service]; });
-    }
-  }
-  if (std::ranges::find(ends, false) != ends.end()) {
+  if (!scenario::circle_of_calls(state_.scenario).empty()) {
     throw std::invalid_argument("services call each other in a circle");
   }
 }

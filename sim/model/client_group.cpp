@@ -44,8 +44,8 @@ void ClientGroup::set_up(RunState& state, GroupId group, const OperationNames& o
   counts_requests = !spec->strategy && (rules.budget.kind != BudgetKind::kNone ||
                                         rules.quota.credit_on == CreditOn::kStart);
   hedges = rules.hedging.enabled;
-  for (const ServiceId i : Ids<ServiceId>(state.scenario.services.size())) {
-    balanced |= share_of_calls(*spec, i) > 0 && state.scenario.services[i].instances.count > 1;
+  for (const ServiceShare& called : service_shares(*spec)) {
+    balanced |= state.scenario.services[called.service].instances.count > 1;
   }
   sends_in_steps = hedges || balanced || pools_connections || mutates || calls_several;
   ends_connections = pools_connections || balanced;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "model/world.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include "kernel/memory.hpp"
 #include "model/name_order.hpp"
+#include "scenario/limits.hpp"
 
 #include <algorithm>
 #include <cassert>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 namespace retrysim::model {
 
@@ -15,7 +19,21 @@ using kernel::EventKey;
 
 namespace {
 
-// Scenario files are checked when they are read; this is for those made in C++.
+// Scenario files are checked when they are read; these are for those made in C++.
+
+void check_counts(const Scenario& scenario) {
+  std::uint64_t instances = 0;
+  for (const ServiceSpec& s : scenario.services) instances += s.instances.count;
+  if (instances > scenario::kMostInstances) {
+    throw std::invalid_argument("all services together have at most " +
+                                std::to_string(scenario::kMostInstances) + " instances");
+  }
+  if (scenario.clients.size() > scenario::kMostGroups) {
+    throw std::invalid_argument("a scenario has at most " + std::to_string(scenario::kMostGroups) +
+                                " client groups, with the calls of services");
+  }
+}
+
 void check_instances(const ServiceSpec& spec) {
   if (spec.instances.count == 0 || spec.instances.count > InstancesSpec::kMost) {
     throw std::invalid_argument("a service has between 1 and 1000 instances");
@@ -38,8 +56,8 @@ void check_idempotency(const ServiceSpec& spec) {
 void check_reconciliation(const Scenario& scenario, const ClientSpec& client) {
   if (!client.side_effects.reconciles) return;
   bool occ = false;
-  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
-    occ |= share_of_calls(client, s) > 0 && scenario.services[s].model == ServiceModelKind::kOcc;
+  for (const ServiceShare& called : service_shares(client)) {
+    occ |= scenario.services[called.service].model == ServiceModelKind::kOcc;
   }
   if (client.retry.hedging.enabled || occ) {
     throw std::invalid_argument(
@@ -61,7 +79,10 @@ World::World(const Scenario& scenario, std::uint32_t replication, const Simulati
 void World::add_services() {
   const Scenario& scenario = state_.scenario;
   Answers& answers = state_.answers;
+  const bool operations = std::ranges::any_of(
+      scenario.clients, [](const ClientSpec& c) { return !c.operations.empty(); });
   for (const ServiceId i : Ids<ServiceId>(scenario.services.size())) {
+    stop_point();  // there may be many services and groups
     const ServiceSpec& spec = scenario.services[i];
     const std::uint16_t conflict = answers.add_service(spec).conflict;
     check_instances(spec);
@@ -73,7 +94,7 @@ void World::add_services() {
       Service& s = state_.instances.add(
           Service(spec, key, conflict, &state_.streams, &state_.attempts, &state_.sequence));
       s.place.recorder = &state_.recorder.service(i);
-      s.in_service.demand.set_operations(i, scenario.clients);
+      if (operations) s.in_service.demand.set_operations(i, scenario.clients);
     }
     if (spec.throttle.has_limits()) number_limits(i);
     if (spec.idempotency.remembers()) remember_tokens(i);
@@ -116,6 +137,7 @@ void World::add_groups() {
   state_.groups.resize(state_.scenario.clients.size());
   const OperationNames operations(state_.scenario);
   for (const std::size_t at : name_order(state_.scenario.clients)) {
+    stop_point();
     const GroupId i(at);
     check_reconciliation(state_.scenario, state_.scenario.clients[i]);
     state_.groups[i].set_up(state_, i, operations);
@@ -305,6 +327,7 @@ RunResult simulate(const Scenario& scenario, std::uint32_t replication,
   if (scenario.warmup_is_auto) {
     throw std::invalid_argument("warmup = \"auto\" has to be resolved first; see run_experiment");
   }
+  model::check_counts(scenario);
   const StopScope scope(options.stop);
   return model::World(scenario, replication, options).run();
 }

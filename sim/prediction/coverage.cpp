@@ -2,6 +2,7 @@
 #include "prediction/coverage.hpp"
 
 #include <retrysim/fluid.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "prediction/facts/delay_law.hpp"
 #include "prediction/facts/service_load.hpp"
@@ -905,6 +906,7 @@ constexpr Feature kFeatures[] = {
 template <class Found>
 void each_used(Theory part, const Scenario& scenario, std::size_t service, Coverage how,
                Found found) {
+  stop_point();  // there may be many services and groups
   const std::string service_path = "service." + scenario.services.at(service).name;
   for (const Feature& f : kFeatures) {
     const Treatment& treatment = f.parts.of(part);

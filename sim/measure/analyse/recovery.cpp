@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: MIT
 #include "measure/analyse/recovery.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include "measure/analyse/storms.hpp"
 #include "scenario/derived/derived.hpp"
 
@@ -332,40 +334,75 @@ namespace {
 
 double seconds(Duration d) { return d.in_seconds(); }
 
-/// Requests that group `c` submits in the count bins [first, last). Those of a service that calls
+/// Requests that the groups submit in the count bins [first, last). Those of a service that calls
 /// another one come one from each request that it gets itself, not one from each attempt: the work
 /// of retries is not offered.
-double offered_requests(const Scenario& scenario, const RunResult& run, std::size_t c,
-                        BinRange bins) {
-  double requests = 0;
-  if (const std::optional<std::size_t> caller = scenario.clients[c].caller) {
-    for (std::size_t g = 0; g < run.clients.size(); ++g) {
-      const double share = share_of_calls(scenario.clients[g], *caller);
-      if (share > 0) requests += share * offered_requests(scenario, run, g, bins);
+class OfferedRequests {
+ public:
+  OfferedRequests(const Scenario& scenario, const RunResult& run, BinRange bins)
+      : scenario_(scenario),
+        requests_(run.clients.size()),
+        callers_(run.services.size()),
+        calls_(run.services.size()) {
+    StopCounter<> stop;
+    for (std::size_t c = 0; c < run.clients.size(); ++c) {
+      stop.count();
+      for (const auto& [s, share] : service_shares(scenario.clients[c])) {
+        callers_[s].push_back({c, share});
+      }
+      const std::optional<std::size_t> caller = scenario.clients[c].caller;
+      if (caller) calls_[*caller].push_back(c);
+      if (!caller) requests_[c] = own_requests(run.clients[c].counts, bins);
     }
-    return requests * (1 - scenario::free_error_share(scenario.services[*caller]));
+    for (const std::size_t s : scenario::callers_first(scenario)) add_calls(s);
   }
-  const std::vector<RequestCounts>& own = run.clients[c].counts;
-  for (std::size_t i = bins.first; i < std::min(bins.last, own.size()); ++i) {
-    requests += static_cast<double>(own[i].requests);
+
+  /// Calls `function(group, requests)` for the groups that call a service, with those that do.
+  template <class Function>
+  void for_each_caller(std::size_t service, Function function) const {
+    for (const auto& [c, share] : callers_[service]) function(c, requests_[c] * share);
   }
-  return requests;
-}
+
+ private:
+  struct Caller {
+    std::size_t group;
+    double share;  // of its requests
+  };
+
+  static double own_requests(const std::vector<RequestCounts>& counts, BinRange bins) {
+    double requests = 0;
+    for (std::size_t i = bins.first; i < std::min(bins.last, counts.size()); ++i) {
+      requests += static_cast<double>(counts[i].requests);
+    }
+    return requests;
+  }
+
+  void add_calls(std::size_t service) {
+    if (calls_[service].empty()) return;
+    double requests = 0;
+    for (const auto& [c, share] : callers_[service]) requests += share * requests_[c];
+    requests *= 1 - scenario::free_error_share(scenario_.services[service]);
+    for (const std::size_t c : calls_[service]) requests_[c] = requests;
+  }
+
+  const Scenario& scenario_;
+  std::vector<double> requests_;                 // by group
+  std::vector<std::vector<Caller>> callers_;     // of a service
+  std::vector<std::vector<std::size_t>> calls_;  // groups of calls that a service makes
+};
 
 bool has_capacity(const ServiceResult& service) {
   return !service.unlimited && service.nominal_servers > 0;
 }
 
 double offered_work_at(const Scenario& scenario, const scenario::Demand& demand,
-                       const RunResult& run, std::size_t s, BinRange bins) {
+                       const OfferedRequests& offered, const RunResult& run, std::size_t s,
+                       BinRange bins) {
   if (bins.last <= bins.first) return 0;
   double work = 0;
-  for (std::size_t c = 0; c < run.clients.size(); ++c) {
-    const double share = share_of_calls(scenario.clients[c], s);
-    if (share <= 0) continue;
-    work += offered_requests(scenario, run, c, bins) * share *
-            scenario::held_seconds_at(scenario, demand, scenario.clients[c], s);
-  }
+  offered.for_each_caller(s, [&](std::size_t c, double requests) {
+    work += requests * scenario::held_seconds_at(scenario, demand, scenario.clients[c], s);
+  });
   const double time = static_cast<double>(bins.last - bins.first) * seconds(run.count_width);
   return work / (static_cast<double>(run.services[s].nominal_servers) * time);
 }
@@ -395,10 +432,11 @@ double attempt_success_rate(std::span<const RequestCounts> counts, BinRange bins
 double offered_work(const Scenario& scenario, const RunResult& run, Time from, Time to) {
   const BinRange bins = count_bins(run, from, to);
   const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  const OfferedRequests offered(scenario, run, bins);
   double most = 0;
   for (std::size_t s = 0; s < run.services.size(); ++s) {
     if (has_capacity(run.services[s])) {
-      most = std::max(most, offered_work_at(scenario, demand, run, s, bins));
+      most = std::max(most, offered_work_at(scenario, demand, offered, run, s, bins));
     }
   }
   return most;
@@ -440,9 +478,10 @@ Aftermath aftermath_of(const Scenario& scenario, const RunResult& run, const Tri
   const BinRange after = count_bins(run, trigger.end, horizon);
   a.offered_work = offered_work(scenario, run, trigger.end, horizon);
   const scenario::Demand demand = scenario::demand_of(scenario, scenario::Attempts::kFirst);
+  const OfferedRequests offered(scenario, run, after);
   for (std::size_t s = 0; s < run.services.size(); ++s) {
     if (!has_capacity(run.services[s])) continue;
-    const double rho = offered_work_at(scenario, demand, run, s, after);
+    const double rho = offered_work_at(scenario, demand, offered, run, s, after);
     const double held_s = demand.services[s].held_time;
     a.predicted_drain_s =
         std::max(a.predicted_drain_s, drain_seconds(run, s, after.first, held_s, rho));

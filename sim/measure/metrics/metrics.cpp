@@ -398,6 +398,7 @@ std::vector<const MetricInfo*> metrics_of(MetricList list) {
 
 std::optional<std::size_t> own_service(const Scenario& scenario, std::size_t client) {
   if (!calls_one_service(scenario.clients[client])) return std::nullopt;
+  stop_point();  // there may be many groups
   const std::size_t service = scenario.clients[client].service;
   for (std::size_t other = 0; other < scenario.clients.size(); ++other) {
     if (other != client && share_of_calls(scenario.clients[other], service) > 0) {

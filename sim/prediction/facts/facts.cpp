@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <retrysim/markov_chain.hpp>
 #include <retrysim/prediction.hpp>
+#include <retrysim/simulation.hpp>
 
 #include "prediction/coverage.hpp"
 #include "prediction/facts/delay_law.hpp"
@@ -181,9 +182,11 @@ class FactFinder {
 
   Facts all() {
     for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
-      if (is_called(scenario_, s)) service_facts(s);
+      stop_point();  // services and groups may be many
+      if (!demands_.callers[s].empty()) service_facts(s);
     }
     for (std::size_t c = 0; c < scenario_.clients.size(); ++c) {
+      stop_point();
       if (!scenario_.clients[c].caller) client_facts(times_of_client(scenario_, c, demands_));
     }
     return std::move(facts_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "prediction/facts/service_load.hpp"
 
+#include <retrysim/simulation.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -46,24 +48,9 @@ struct Offered {
   double work = 0;  // servers
 };
 
-/// Whether the requests of a group vary by more than chance: those of the groups that make a
-/// service call, if it is a group of calls.
-bool varies(const Scenario& scenario, const ClientSpec& client) {
-  if (client.caller) {
-    return std::ranges::any_of(scenario.clients, [&](const ClientSpec& c) {
-      return share_of_calls(c, *client.caller) > 0 && varies(scenario, c);
-    });
-  }
-  const ArrivalSpec& a = client.arrivals;
+bool varies(const ArrivalSpec& a) {
   return a.profile.has_value() || a.process == ArrivalProcess::kTrace ||
          a.process == ArrivalProcess::kOnce;
-}
-
-bool is_open(const Scenario& scenario, const ClientSpec& client) {
-  if (!client.caller) return client.arrivals.process != ArrivalProcess::kClosed;
-  return std::ranges::any_of(scenario.clients, [&](const ClientSpec& c) {
-    return share_of_calls(c, *client.caller) > 0 && is_open(scenario, c);
-  });
 }
 
 Offered offered_to(const Scenario& scenario, std::size_t service, const Demands& demands) {
@@ -75,13 +62,11 @@ Offered offered_to(const Scenario& scenario, std::size_t service, const Demands&
   load.capacity = first.capacity;
   load.varies = s.profile.has_value();
   bool open = false;
-  for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
-    const ClientSpec& c = scenario.clients[i];
-    if (share_of_calls(c, service) <= 0) continue;
-    load.clients.push_back(i);
-    load.varies = load.varies || varies(scenario, c);
-    load.from_services = load.from_services || c.caller.has_value();
-    open = open || is_open(scenario, c);
+  load.clients = demands.callers[service];
+  for (const std::size_t i : load.clients) {
+    load.varies = load.varies || demands.varies[i];
+    load.from_services = load.from_services || scenario.clients[i].caller.has_value();
+    open = open || demands.open[i];
   }
   load.is_closed = !open && !load.clients.empty();
   load.rate = first.requests;
@@ -100,7 +85,30 @@ Offered offered_to(const Scenario& scenario, std::size_t service, const Demands&
 Demands::Demands(const Scenario& scenario)
     : first(scenario::demand_of(scenario, scenario::Attempts::kFirst)),
       needed(scenario::demand_of(scenario, scenario::Attempts::kNeeded)),
-      most(scenario::demand_of(scenario, scenario::Attempts::kMost)) {}
+      most(scenario::demand_of(scenario, scenario::Attempts::kMost)),
+      callers(scenario.services.size()),
+      varies(scenario.clients.size()),
+      open(scenario.clients.size()) {
+  std::vector<std::vector<std::size_t>> calls(scenario.services.size());
+  StopCounter<> stop;
+  for (std::size_t i = 0; i < scenario.clients.size(); ++i) {
+    stop.count();
+    const ClientSpec& c = scenario.clients[i];
+    for (const ServiceShare& called : service_shares(c)) callers[called.service].push_back(i);
+    if (c.caller) {
+      calls[*c.caller].push_back(i);
+    } else {
+      varies[i] = prediction::varies(c.arrivals);
+      open[i] = c.arrivals.process != ArrivalProcess::kClosed;
+    }
+  }
+  for (const std::size_t s : scenario::callers_first(scenario)) {
+    const auto any = [&](const std::vector<bool>& of) {
+      return std::ranges::any_of(callers[s], [&](std::size_t i) { return of[i]; });
+    };
+    for (const std::size_t i : calls[s]) varies[i] = any(varies), open[i] = any(open);
+  }
+}
 
 std::string calls_left_out(const Scenario& scenario, std::size_t service) {
   const bool calls = std::ranges::any_of(scenario.clients,
@@ -167,9 +175,7 @@ ClientTimes times_of_client(const Scenario& scenario, std::size_t client, const 
   t.timeout = c.timeouts.has_attempt ? c.timeouts.attempt.mean_seconds() : kForever;
   t.attempt = 2 * scenario.network.latency.mean_seconds();
   t.request = 0;
-  for (std::size_t s = 0; s < scenario.services.size(); ++s) {
-    const double share = share_of_calls(c, s);
-    if (share <= 0) continue;
+  for (const auto& [s, share] : service_shares(c)) {
     t.attempt += share * (scenario::service_seconds_at(scenario, c, s) +
                           demands.first.services[s].calls_time);
     t.request += share * load_of_service(scenario, s, demands).wait;

@@ -40,6 +40,10 @@ struct ServiceLoad {
 struct Demands {
   explicit Demands(const Scenario& scenario);
   scenario::Demand first, needed, most;
+  std::vector<std::vector<std::size_t>> callers;  ///< of each service: the groups that call it
+  /// Of each group: whether its requests vary by more than chance, and whether no answer is waited
+  /// for before the next request. Groups of calls are as those that make the service call.
+  std::vector<bool> varies, open;
 };
 
 ServiceLoad load_of_service(const Scenario& scenario, std::size_t service);

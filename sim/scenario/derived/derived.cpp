@@ -170,12 +170,13 @@ class DemandFinder {
   }
 
   Demand all() {
-    for (std::size_t s = 0; s < scenario_.services.size(); ++s) look_below(s);
+    const std::vector<std::size_t> order = callers_first(scenario_);
+    for (auto s = order.rbegin(); s != order.rend(); ++s) look_below(*s);
     for (std::size_t g = 0; g < scenario_.clients.size(); ++g) {
       const ClientSpec& c = scenario_.clients[g];
       if (!c.caller) find_attempts(g), demand_.groups[g].requests = own_requests(g);
     }
-    for (std::size_t s = 0; s < scenario_.services.size(); ++s) ask(s);
+    for (const std::size_t s : order) ask(s);
     return std::move(demand_);
   }
 
@@ -186,21 +187,17 @@ class DemandFinder {
   };
   /// What the calls of one service come to.
   struct Below {
-    bool known = false, asked = false;
     double success = 1;  // all calls succeed
     double time = 0;     // that a served attempt waits for them, s
   };
 
-  /// Services below come first; they do not call each other in a circle.
+  /// Services below have been looked at; they do not call each other in a circle.
   void look_below(std::size_t s) {
-    if (below_[s].known) return;
-    below_[s].known = true;
-    Below found{.known = true};
+    Below found;
     for (const std::size_t g : callees_[s]) {
       const ClientSpec& c = scenario_.clients[g];
       double time = 0;
       for (const auto& [to, share] : called_[g]) {
-        look_below(to);
         time += share * time_at(c, to);
       }
       find_attempts(g);
@@ -276,10 +273,8 @@ class DemandFinder {
     return options_.loops_wait ? std::min(rate, most) : rate;
   }
 
-  /// Callers come first.
+  /// Its callers have been asked.
   void ask(std::size_t s) {
-    if (below_[s].asked) return;
-    below_[s].asked = true;
     const ServiceSpec& spec = scenario_.services[s];
     ServiceDemand& d = demand_.services[s];
     d.capacity = servers_of(spec);
@@ -290,7 +285,6 @@ class DemandFinder {
     for (const auto& [g, share] : callers_[s]) {
       stop_point();
       const ClientSpec& c = scenario_.clients[g];
-      if (c.caller) ask(*c.caller);
       const GroupDemand& group = demand_.groups[g];
       const double requests = product(share, group.requests);
       const double attempts = product(requests * arrives, group.attempts);
@@ -429,6 +423,27 @@ bool is_called_by_services_only(const Scenario& scenario, std::size_t service) {
     called = true;
   }
   return called;
+}
+
+std::vector<std::size_t> callers_first(const Scenario& scenario) {
+  std::vector<std::vector<std::size_t>> callees(scenario.services.size());
+  std::vector<std::size_t> callers(scenario.services.size());  // that are not in the order yet
+  for (const ClientSpec& c : scenario.clients) {
+    if (!c.caller) continue;
+    callees[*c.caller].push_back(c.service);
+    ++callers[c.service];
+  }
+  std::vector<std::size_t> order;
+  order.reserve(scenario.services.size());
+  for (std::size_t s = 0; s < callers.size(); ++s) {
+    if (callers[s] == 0) order.push_back(s);
+  }
+  for (std::size_t next = 0; next < order.size(); ++next) {
+    for (const std::size_t s : callees[order[next]]) {
+      if (--callers[s] == 0) order.push_back(s);
+    }
+  }
+  return order;
 }
 
 std::string path_of(const Scenario& scenario, const ClientSpec& client) {

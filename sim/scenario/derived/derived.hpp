@@ -90,6 +90,9 @@ double granted_rate(const Scenario& scenario, std::size_t service);
 /// Whether another service calls this one, and nothing else does.
 bool is_called_by_services_only(const Scenario& scenario, std::size_t service);
 
+/// The services in an order in which those that call others come before these.
+std::vector<std::size_t> callers_first(const Scenario& scenario);
+
 /// The table of a group in the scenario: "client.web", "service.front.calls.db".
 std::string path_of(const Scenario& scenario, const ClientSpec& client);
 

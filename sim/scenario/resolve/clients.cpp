@@ -8,12 +8,14 @@
 #include <retrysim/simulation.hpp>
 
 #include "scenario/derived/derived.hpp"
+#include "scenario/limits.hpp"
 #include "scenario/resolve/key_resolution.hpp"
 #include "scenario/resolve/preset_resolution.hpp"
 #include "scenario/resolve/services.hpp"
 #include "scenario/resolve/tables.hpp"
 #include "scenario/text/text.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -29,8 +31,29 @@ namespace retrysim::scenario {
 
 namespace {
 
-// Attempts name their client group by 16 bits.
-constexpr std::size_t kMostClientGroups = 65535;
+// Each call of a service to another one is a client group, too. False if they are too many.
+bool check_count(Tables& t) {
+  const Node* clients = t.of_kind("client");
+  std::size_t count = clients == nullptr ? 0 : clients->members.size();
+  if (count > kMostGroups) {
+    t.problems.add(t.root.find("client")->place,
+                   fmt::format("{} client groups; expected at most {} (use count for many alike)",
+                               count, kMostGroups));
+    return false;
+  }
+  bool few = true;
+  t.for_each("service", [&](const Member& service, const Node&) {
+    t.for_each_in(service.value, "calls", [&](const Member& call, const Node&) {
+      if (++count != kMostGroups + 1) return;
+      t.problems.add(call.place,
+                     fmt::format("service.{}.calls.{}: with the calls of services there are more "
+                                 "than {} client groups; expected fewer calls or client groups",
+                                 service.name, call.name, kMostGroups));
+      few = false;
+    });
+  });
+  return few;
+}
 
 void resolve_surges(Tables& t, const Member& client, ClientSpec& spec) {
   t.for_each_in(client.value, "surge", [&](const Member& member, const Node& siblings) {
@@ -224,13 +247,7 @@ void check_circles(Tables& t) {
 }  // namespace
 
 void resolve_clients(Tables& t) {
-  const Node* clients = t.of_kind("client");
-  if (clients != nullptr && clients->members.size() > kMostClientGroups) {
-    t.problems.add(t.root.find("client")->place,
-                   std::to_string(clients->members.size()) +
-                       " client groups; expected at most 65535 (use count for many alike)");
-    return;
-  }
+  if (!check_count(t)) return;
   t.for_each("client", [&](const Member& m, const Node& all) { resolve_client(t, m, all); });
   std::vector<KeysOfCalls> moved;
   t.for_each("service", [&](const Member& m, const Node&) { resolve_calls(t, m, moved); });

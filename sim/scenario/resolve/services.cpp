@@ -3,6 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include "scenario/resolve/services.hpp"
 
+#include <retrysim/service_spec.hpp>
+#include <retrysim/simulation.hpp>
+
+#include "scenario/limits.hpp"
 #include "scenario/resolve/tables.hpp"
 #include "scenario/text/text.hpp"
 
@@ -10,6 +14,8 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -131,6 +137,58 @@ void resolve_service(Tables& t, const Member& member, const Node& siblings) {
   t.loaded.scenario.services.push_back(std::move(spec));
 }
 
+void check_instances_of_all(Tables& t) {
+  std::uint64_t sum = 0;
+  for (const ServiceSpec& s : t.loaded.scenario.services) {
+    sum += s.instances.count;
+    if (sum <= kMostInstances) continue;
+    const Member* service = t.of_kind("service")->find(s.name);
+    const Member* own = service->value.find("instances");
+    t.problems.add(own == nullptr ? service->place : own->place,
+                   fmt::format("service.{}: with its instances there are {}; expected at most {} "
+                               "of all services together",
+                               s.name, sum, kMostInstances));
+    return;
+  }
+}
+
+// The different answers of services and faults, up to the first that is too much.
+class AnswerCount {
+ public:
+  explicit AnswerCount(Tables& t) : t_(t) {}
+
+  void add(const ServiceSpec& service) {
+    const ServiceAnswers a = answers_of(service);
+    for (const ServiceAnswer& answer :
+         {a.throttled, a.overflow, a.limit, a.shed, a.timeout, a.call_failed, a.conflict}) {
+      add("service", service.name, answer);
+    }
+    add("service", service.name, service.errors);
+  }
+  void add(const FaultSpec& fault) { add("fault", fault.name, fault.errors); }
+
+ private:
+  void add(std::string_view kind, const std::string& name, const std::vector<RandomError>& errors) {
+    for (const RandomError& e : errors) add(kind, name, {e.answer});
+  }
+  void add(std::string_view kind, const std::string& name, const ServiceAnswer& answer) {
+    stop_.count();
+    if (answers_.size() > kMostAnswers) return;
+    answers_.insert(identity_of(answer.error, answer.retry_after));
+    if (answers_.size() <= kMostAnswers) return;
+    const Member* table = t_.of_kind(kind)->find(name);
+    const Member* errors = table->value.find("errors");
+    t_.problems.add(errors == nullptr ? table->place : errors->place,
+                    fmt::format("{}.{}: with its answers there are more than {} different ones; "
+                                "expected fewer error codes",
+                                kind, name, kMostAnswers));
+  }
+
+  Tables& t_;
+  std::set<AnswerIdentity> answers_;
+  StopCounter<> stop_;
+};
+
 void check_target(Tables& t, const KeyResolution& keys, const FaultSpec& fault,
                   const ServiceSpec& target) {
   if (fault.instance == FaultSpec::kAllInstances) return;
@@ -173,10 +231,14 @@ void resolve_fault(Tables& t, const Member& member, const Node& siblings) {
 
 void resolve_services(Tables& t) {
   t.for_each("service", [&](const Member& m, const Node& all) { resolve_service(t, m, all); });
+  check_instances_of_all(t);
 }
 
 void resolve_faults(Tables& t) {
   t.for_each("fault", [&](const Member& m, const Node& all) { resolve_fault(t, m, all); });
+  AnswerCount answers(t);
+  for (const ServiceSpec& s : t.loaded.scenario.services) answers.add(s);
+  for (const FaultSpec& f : t.loaded.scenario.faults) answers.add(f);
 }
 
 }  // namespace retrysim::scenario

@@ -1,0 +1,30 @@
+// How much a simulation can tell apart: it numbers what there may be many of by 16 bits.
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <retrysim/service_spec.hpp>
+#include <retrysim/time.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <tuple>
+
+namespace retrysim::scenario {
+
+/// Client groups; each call of a service to another one is one, too.
+inline constexpr std::size_t kMostGroups = 65'535;
+/// Instances of all services together.
+inline constexpr std::size_t kMostInstances = 65'535;
+/// Different answers of services, beside a few that are always there.
+inline constexpr std::size_t kMostAnswers = 65'000;
+
+/// What makes two answers the same.
+inline auto identity_of(const ErrorAnswer& e, const std::optional<Duration>& retry_after) {
+  const ErrorTraits& t = e.traits;
+  return std::tuple(e.status, e.code, t.retry_safety, t.throttling, t.timeout, t.fault,
+                    retry_after);
+}
+using AnswerIdentity = decltype(identity_of({}, {}));
+
+}  // namespace retrysim::scenario
